@@ -17,7 +17,7 @@ const { values, positionals } = parseArgs({
 
 const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url));
 // A computed specifier: knip would report one of a file that is not built yet.
-const built = (name) => import(new URL(`../dist/src/${name}`, import.meta.url).href);
+const built = (name) => import(new URL(`../test/.modules/src/${name}`, import.meta.url).href);
 
 /** A Markdown table with columns of even width, as the formatter wants it. */
 function table(rows) {

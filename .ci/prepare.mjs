@@ -1,5 +1,5 @@
 // Builds a clone when npm installs it (the `prepare` script). `npm install --global .` only links the
-// clone: it installs no dependencies, so they are installed here, TypeScript among them. A package
+// clone: it installs no dependencies, so they are installed here, esbuild among them. A package
 // from a tarball is built already and does not hold this file.
 import { execSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -20,7 +20,7 @@ const run = (command) => execSync(command, { stdio: 'inherit', env });
 if (!existsSync('node_modules')) {
   // Runs this script again, which then builds.
   run('npm ci --include=dev --no-audit --no-fund');
-} else if (existsSync('node_modules/typescript')) {
+} else if (existsSync('node_modules/esbuild')) {
   run('npm run --silent build');
 } else {
   console.error('oriel: not built, because development dependencies are missing; run npm ci');

@@ -100,6 +100,7 @@ export const HTTP_CODES = {
     asset_not_found: 'There is no such file, or it has been deleted.',
     account_not_found: 'There is no such account.',
     key_not_found: 'There is no such API key.',
+    team_not_found: 'There is no such team.',
     delivery_not_found: 'There is no such callback.',
   }),
   ...group(['invalid_request', 'service_error'], 404, {
@@ -116,6 +117,9 @@ export const HTTP_CODES = {
     asset_exists: 'There is a file of this name.',
     key_exists: 'There is such an API key.',
     key_ambiguous: 'Several API keys match.',
+    key_revoked: 'The API key was revoked and cannot be changed.',
+    team_exists: 'The account has a team of this name.',
+    team_has_keys: 'API keys are in the team.',
     task_state: 'The task is in a state that does not allow this.',
     delivery_state: 'The callback has been delivered or given up.',
     idempotency_conflict: 'The Idempotency-Key was used for another request.',
@@ -151,6 +155,14 @@ export const HTTP_CODES = {
   ...group('insufficient_quota', 402, {
     insufficient_credits: 'The account has fewer credits than the request may cost.',
     key_budget_exceeded: 'The budget of the API key has fewer credits than the request may cost.',
+    key_window_exceeded:
+      'The daily, weekly or monthly budget of the API key has fewer credits left than the request may ' +
+      'cost; the message says when it resets, and Retry-After in how many seconds.',
+    team_budget_exceeded:
+      "The budget of the key's team has fewer credits than the request may cost.",
+    team_window_exceeded:
+      "The daily, weekly or monthly budget of the key's team has fewer credits left than the request may " +
+      'cost; the message says when it resets, and Retry-After in how many seconds.',
     storage_full: 'The files of the account take all the storage that it may use.',
   }),
   ...group('rate_limit', 429, {

@@ -4,5 +4,5 @@ import { fileURLToPath } from 'node:url';
 /** Builds before the first test: threads, processes and the binary run built code only. */
 export default function buildOnce(): void {
   const root = fileURLToPath(new URL('..', import.meta.url));
-  execFileSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: 'inherit' });
+  execFileSync(process.execPath, ['.ci/build.mjs', '--modules'], { cwd: root, stdio: 'inherit' });
 }

@@ -49,7 +49,7 @@ export interface AdminCommand<
   /**
    * Warnings about arguments that are valid and probably a mistake.
    *
-   * @param models the identifiers of all models of the configuration
+   * @param models the identifiers and aliases of all models of the configuration
    */
   warn?(options: v.InferOutput<Schema>, models: readonly string[]): readonly string[];
   show(result: Result): AdminOutput;

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema/fields.ts';
+import { matchesPattern } from '../schema/pattern.ts';
 import { toCredits } from '../store/credits.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import {
@@ -29,7 +30,11 @@ const createKey = defineAdminCommand({
     account: accountReference('the account that pays for what it does'),
     name: v.optional(newName('what it is called'), 'unnamed'),
     expires: v.optional(expiry('when it ends')),
-    models: v.optional(models('the only models that it may name')),
+    models: v.optional(
+      models(
+        'the only models that it may name, as their aliases or patterns such as claude-* do too',
+      ),
+    ),
     allow: v.optional(features('what its requests may ask of providers beyond metered text')),
     rpm: v.optional(field(integer(1, 1_000_000), "requests in a minute, instead of its plan's")),
     budget: v.optional(credits('what it may spend in all', '0.000001')),
@@ -66,7 +71,9 @@ const createKey = defineAdminCommand({
   }),
   warn: ({ models: named = [] }, models) =>
     named
-      .filter((name) => !models.includes(name))
+      .filter(
+        (name) => !models.some((one) => matchesPattern(one, name) || matchesPattern(name, one)),
+      )
       .map((name) => `the configuration has no model ${JSON.stringify(name)}`),
   show: ({ key, ...record }) => ({
     value: key,

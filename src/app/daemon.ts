@@ -4,6 +4,7 @@ import { ownActor } from '../administration/actor.ts';
 import { openAudit, recordRecovery } from '../administration/audit.ts';
 import { type FirstKey, readFirstKey, writeFirstKey } from '../administration/first-key.ts';
 import { firstRun } from '../administration/first-run.ts';
+import { allNames } from '../config/model-names.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import { startAdmin } from '../http/admin.ts';
@@ -115,7 +116,7 @@ async function startServices(start: Start): Promise<Services> {
     await firstRun(store, { audit, who: actor, credits: owner.credits, bootstrapKey });
   }
   // Closed just before the store: administration also works while the daemon drains.
-  const models = () => Object.keys(state.config.models);
+  const models = () => allNames(state.config.models);
   const admin = await startAdmin({ store, audit, log, directory: dataDir, models });
   closers.add(() => admin.close());
   const pool = await startSharedPool(state.config.pool);

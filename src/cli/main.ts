@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { INVALID_CONFIG } from '../config/invalid.ts';
 import { Failure } from '../failure.ts';
@@ -13,7 +14,7 @@ import { isUsageFailure } from './usage.ts';
 const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
 function version(): string {
-  const file = new URL('../../../package.json', import.meta.url);
+  const file = createRequire(import.meta.url).resolve('oriel/package.json');
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 

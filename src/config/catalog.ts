@@ -1,6 +1,8 @@
 import { Failure } from '../failure.ts';
+import { WILDCARD } from '../schema/pattern.ts';
 import { toCredits } from '../store/credits.ts';
 import { TEXT_ENDPOINTS } from './dialects.ts';
+import { entryNamed, isAllowed, type NamedEntry } from './model-names.ts';
 import type { Effort } from './models.ts';
 import type { Config, Model } from './schema.ts';
 
@@ -8,13 +10,16 @@ type Catalog = Pick<Config, 'models'>;
 export type TextModel = Extract<Model, { readonly type: 'text' }>;
 export type TextRoute = TextModel['routes'][number];
 
-/** Identifiers of the models that a key may use; null for all. */
+/** Models that a key may use, by identifiers, aliases and patterns; null for all. */
 type Allowed = readonly string[] | null;
 
 /** One model in the response of GET /v1/models: OpenAI's fields and further ones. */
 export interface PublishedModel {
   readonly id: string;
   readonly object: 'model';
+  /** The identifier of the configured model, of which `id` may be an alias or a name for its wildcard. */
+  readonly root: string;
+  readonly aliases: readonly string[];
   /** Seconds since 1970; 0 if the configuration has no date. */
   readonly created: number;
   readonly owned_by: string;
@@ -80,8 +85,7 @@ export function defaultOutputTokensOf(model: TextModel): number | null {
 
 /** Whether a request for a model can cost anything. */
 export function isPriced({ price }: TextModel): boolean {
-  const { input, output, cachedInput = 0, cacheWrite = 0 } = price;
-  return input > 0 || output > 0 || cachedInput > 0 || cacheWrite > 0;
+  return Object.values(price).some((credits = 0) => credits > 0);
 }
 
 function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
@@ -92,6 +96,9 @@ function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
         cached_input_per_million_tokens: toCredits(price.cachedInput ?? price.input),
         ...(price.cacheWrite !== undefined && {
           cache_write_per_million_tokens: toCredits(price.cacheWrite),
+        }),
+        ...(price.cacheWrite1h !== undefined && {
+          cache_write_1h_per_million_tokens: toCredits(price.cacheWrite1h),
         }),
         output_per_million_tokens: toCredits(price.output),
       };
@@ -116,14 +123,16 @@ function limitsOf(model: Model): Readonly<Record<string, number | null>> {
   };
 }
 
-function publish(id: string, model: Model): PublishedModel {
+function publish(name: string, root: string, model: Model): PublishedModel {
   return {
-    id,
+    id: name,
     object: 'model',
+    root,
+    aliases: model.aliases ?? [],
     created: model.created ?? 0,
     owned_by: model.ownedBy,
     type: model.type,
-    name: model.name ?? id,
+    name: model.name ?? name,
     description: model.description ?? null,
     endpoints: ENDPOINTS[model.type],
     pricing: pricingOf(model),
@@ -132,11 +141,20 @@ function publish(id: string, model: Model): PublishedModel {
   };
 }
 
-/** The list of the models that a key may use. */
+/**
+ * The list of the models that a key may use: an entry for each model, with its wildcard if it has one,
+ * and one for each name or pattern by which the key may use a part of a wildcard.
+ */
 export function publishModels({ models }: Catalog, allowed: Allowed) {
   const data = Object.entries(models)
-    .filter(([id]) => allowed === null || allowed.includes(id))
-    .map(([id, model]) => publish(id, model));
+    .filter(([id]) => isAllowed(models, { id, part: null }, id, allowed))
+    .map(([id, model]) => publish(id, id, model));
+  const listed = new Set(data.map(({ id }) => id));
+  for (const name of allowed ?? []) {
+    const entry = entryNamed(models, name);
+    if (entry === null || entry.part === null || listed.has(entry.id)) continue;
+    data.push(publish(name, entry.id, models[entry.id]!));
+  }
   return { object: 'list', data } as const;
 }
 
@@ -147,32 +165,61 @@ function notFound(id: string): Failure {
   });
 }
 
+/** The entry of a name that requests may use, or of an identifier with a wildcard, which they may not. */
+function publishedEntry(models: Catalog['models'], name: string): NamedEntry | null {
+  const isWildcard = name.includes(WILDCARD) && Object.hasOwn(models, name);
+  return isWildcard ? { id: name, part: null } : entryNamed(models, name);
+}
+
 /**
  * One entry of the catalog.
  *
  * @throws Failure 404 `model_not_found`, also for a model that the key's list does not include
  */
-export function publishModel({ models }: Catalog, id: string, allowed: Allowed): PublishedModel {
-  const model = Object.hasOwn(models, id) ? models[id] : undefined;
-  if (model === undefined || (allowed !== null && !allowed.includes(id))) throw notFound(id);
-  return publish(id, model);
+export function publishModel({ models }: Catalog, name: string, allowed: Allowed): PublishedModel {
+  const entry = publishedEntry(models, name);
+  if (entry === null || !isAllowed(models, entry, name, allowed)) throw notFound(name);
+  return publish(name, entry.id, models[entry.id]!);
+}
+
+/** A model that a requested name stands for. */
+export interface FoundModel extends NamedEntry {
+  readonly model: Model;
 }
 
 /**
- * The model of a request.
+ * The model of a request. Records, metrics and logs have its identifier, since clients choose the names
+ * that a wildcard matches.
  *
  * @throws Failure 404 `model_not_found`; 403 `model_not_allowed` if the key's list does not include it
  */
-export function findModel({ models }: Catalog, id: string, allowed: Allowed): Model {
-  if (allowed !== null && !allowed.includes(id)) {
-    throw new Failure('auth_error', `this key may not use the model ${JSON.stringify(id)}`, {
+export function findModel({ models }: Catalog, name: string, allowed: Allowed): FoundModel {
+  const entry = entryNamed(models, name);
+  const isListed =
+    entry === null
+      ? allowed === null || allowed.includes(name)
+      : isAllowed(models, entry, name, allowed);
+  if (!isListed) {
+    throw new Failure('auth_error', `this key may not use the model ${JSON.stringify(name)}`, {
       param: 'model',
       code: 'model_not_allowed',
     });
   }
-  const model = Object.hasOwn(models, id) ? models[id] : undefined;
-  if (model === undefined) throw notFound(id);
-  return model;
+  const model = entry === null ? undefined : models[entry.id];
+  if (entry === null || model === undefined) throw notFound(name);
+  return { ...entry, model };
+}
+
+/** The first model of a type that a key may use. */
+export function firstModelOf(
+  { models }: Catalog,
+  type: Model['type'],
+  allowed: Allowed,
+): string | null {
+  const found = Object.entries(models).find(
+    ([id, model]) => model.type === type && isAllowed(models, { id, part: null }, id, allowed),
+  );
+  return found?.[0] ?? null;
 }
 
 /** A model's routes in the order in which they are tried: the highest priority first, then as written. */

@@ -1,9 +1,12 @@
-import type { Fault, FormatValue } from '../schema/faults.ts';
+import { type Fault, type FormatValue, formatPath } from '../schema/faults.ts';
+import { WILDCARD } from '../schema/pattern.ts';
 import { type Path, valueAt } from '../schema/walk.ts';
 import { FIXED_REASONING, isPriced, maxOutputTokensOf } from './catalog.ts';
 import { DIALECT_NAMES } from './dialects.ts';
+import { areAmbiguous, type Wildcard, wildcardOf } from './model-names.ts';
 import { EFFORTS } from './models.ts';
-import { findProviderKind, isRemote, MODEL_TYPES } from './provider-kinds.ts';
+import { MODEL_TYPES } from './provider-kind.ts';
+import { findProviderKind, isRemote, kindOf } from './provider-kinds.ts';
 import type { Config } from './schema.ts';
 
 function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
@@ -12,6 +15,51 @@ function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
+}
+
+/** Faults of names of models: aliases that are taken, wildcards of which none is the longest match. */
+function nameFaults(models: unknown, format: FormatValue): readonly Fault[] {
+  const faults: Fault[] = [];
+  const taken = new Map(entriesOf(models).map(([id]) => [id, ['models', id] as Path]));
+  const wildcards: Wildcard[] = [];
+  for (const [id, model] of entriesOf(models)) {
+    const path = ['models', id];
+    for (const [index, alias] of listOf(valueAt(model, ['aliases'])).entries()) {
+      if (typeof alias !== 'string') continue;
+      const own = [...path, 'aliases', index];
+      const other = taken.get(alias);
+      if (other) {
+        const message = `expected a name that no model has, received ${format(alias, own)}, which is ${formatPath(other)}`;
+        faults.push({ path: own, message });
+      } else taken.set(alias, own);
+    }
+    const wildcard = wildcardOf(id);
+    for (const [index, route] of listOf(valueAt(model, ['routes'])).entries()) {
+      const stars = String(valueAt(route, ['model'])).split(WILDCARD).length - 1;
+      if (stars === 0 || (stars === 1 && wildcard)) continue;
+      const message = wildcard
+        ? 'expected one * at most'
+        : `there is no * in the model's identifier, ${id}, that the * could stand for`;
+      faults.push({ path: [...path, 'routes', index, 'model'], message });
+    }
+    if (wildcard === null) continue;
+    if (listOf(valueAt(model, ['aliases'])).length > 0) {
+      const message = 'a model with a * in its identifier has none';
+      faults.push({ path: [...path, 'aliases'], message });
+    }
+    const type = valueAt(model, ['type']);
+    if (type !== 'text') {
+      const message = `a * in the identifier is for models of type text, this one is of type ${type}`;
+      faults.push({ path, message });
+    }
+    const other = wildcards.find((one) => areAmbiguous(one, wildcard));
+    if (other) {
+      const message = `some names match it and ${formatPath(['models', other.id])}, and neither is longer: make one of them longer`;
+      faults.push({ path, message });
+    }
+    wildcards.push(wildcard);
+  }
+  return faults;
 }
 
 /**
@@ -35,6 +83,7 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
     faults.push({ path, message });
   };
 
+  faults.push(...nameFaults(valueAt(value, ['models']), format));
   for (const [id, model] of entriesOf(valueAt(value, ['models']))) {
     const type = valueAt(model, ['type']);
     for (const index of listOf(valueAt(model, ['routes'])).keys()) {
@@ -96,7 +145,8 @@ export function warningsOf({ providers, models, server, billing }: Config): read
     .filter((name) => !routes.some(({ provider }) => provider === name))
     .map((name) => `providers.${name}: no model has a route to it`);
   for (const [name, provider] of Object.entries(providers)) {
-    if (!isRemote(provider) || VERSION.test(new URL(provider.baseUrl).pathname)) continue;
+    if (!isRemote(provider) || !kindOf(provider).versionedBaseUrl) continue;
+    if (VERSION.test(new URL(provider.baseUrl).pathname)) continue;
     warnings.push(`providers.${name}.baseUrl: its path names no version, as /v1 does`);
   }
   for (const [id, model] of Object.entries(models)) {

@@ -14,11 +14,18 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       apiKey: `\${ANTHROPIC_API_KEY}`,
     },
     other: { kind: 'oriel', baseUrl: 'https://gateway.example/v1', apiKey: `\${OTHER_KEY}` },
+    azure: {
+      kind: 'azure',
+      baseUrl: 'https://name.openai.azure.com',
+      apiKey: `\${AZURE_OPENAI_API_KEY}`,
+      apiVersion: '2024-10-21',
+    },
     sandbox: { kind: 'sandbox' },
   },
   models: {
     'some-text-model': {
       type: 'text',
+      aliases: ['some-other-name'],
       name: 'Some Text Model',
       description: 'Answers questions.',
       created: '2026-01-31',
@@ -37,7 +44,12 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       },
       maxOutputTokens: 128_000,
       contextWindow: 400_000,
-      price: { input: 1.25, cachedInput: 0.125, cacheWrite: 1.5, output: 10 },
+      price: { input: 1.25, cachedInput: 0.125, cacheWrite: 1.5, cacheWrite1h: 2.5, output: 10 },
+    },
+    'some-family-*': {
+      type: 'text',
+      routes: [{ provider: 'anthropic', model: 'upstream-family-*' }],
+      price: { input: 3, output: 15 },
     },
     'some-thinking-model': {
       type: 'text',

@@ -15,6 +15,7 @@ import { crossFaults, warningsOf } from './check.ts';
 import { type Document, readDocument } from './document.ts';
 import type { Environment } from './interpolate.ts';
 import { invalidConfig } from './invalid.ts';
+import { allNames } from './model-names.ts';
 import { type Config, configSchema } from './schema.ts';
 
 export interface ConfigOptions {
@@ -228,7 +229,7 @@ export function loadSettings(
 /** The settings that store commands use. */
 export interface StoreSettings {
   readonly dataDir: string;
-  /** Identifiers of the models. */
+  /** Identifiers and aliases of the models. */
   readonly models: readonly string[];
 }
 
@@ -244,7 +245,7 @@ export function loadStoreSettings(options: ConfigOptions): StoreSettings {
   const { default: defaultDataDir } = describeField('', configSchema.entries.dataDir);
   return {
     dataDir: inFolder(String(dataDir ?? defaultDataDir)),
-    models: Object.keys(models ?? {}),
+    models: allNames(models),
   };
 }
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { day, field, integer, number } from '../schema/fields.ts';
 import { FEATURES, REFERENCES } from '../store/features.ts';
 import { DIALECT_NAMES, isFieldName } from './dialects.ts';
-import { identifier, text } from './text.ts';
+import { identifier, modelIdentifier, text } from './text.ts';
 import { credits } from './units.ts';
 
 /** Efforts of reasoning (interface part 4.1), the lowest first. */
@@ -14,7 +14,17 @@ const seconds = v.pipe(
   v.transform((value) => Date.parse(value) / 1000),
 );
 
+const alias = v.pipe(
+  identifier(),
+  v.metadata({ expects: 'a name of letters, digits and . _ : / @ + -, 128 at most' }),
+);
+
 const about = {
+  aliases: v.optional(
+    field(v.array(alias), 'Further names that requests may use for it.', {
+      expects: 'a list of names',
+    }),
+  ),
   name: v.optional(field(text(), 'Name in the catalog.')),
   description: v.optional(field(text(), 'Description in the catalog.')),
   created: v.optional(field(seconds, 'Release date in the catalog.')),
@@ -23,7 +33,10 @@ const about = {
 
 const route = {
   provider: field(text(), 'The name of a provider.'),
-  model: field(text(), "The provider's name of the model."),
+  model: field(
+    text(),
+    "The provider's name of the model; a * in it stands for what the * in the model's identifier stood for.",
+  ),
   priority: v.optional(
     field(number(0, 1_000_000), 'Routes of higher priority are tried first.', {
       formerName: 'weight',
@@ -126,9 +139,16 @@ const textModel = v.strictObject({
             'Credits per million tokens of input written to a cache; unset: as input.',
           ),
         ),
+        cacheWrite1h: v.optional(
+          field(
+            credits(),
+            'Credits per million tokens of input written to a cache for an hour, where the provider tells ' +
+              'them apart; unset: as cacheWrite.',
+          ),
+        ),
         output: price('per million tokens of output'),
       }),
-      'Credits per million tokens; cachedInput and cacheWrite cost as input if they are left out.',
+      'Credits per million tokens; what is read from or written to a cache costs as input if it has no price of its own.',
     ),
     {},
   ),
@@ -188,6 +208,6 @@ const moderationModel = v.strictObject({
 
 /** Models by their public identifiers. */
 export const models = v.record(
-  identifier(),
+  modelIdentifier(),
   v.variant('type', [textModel, imageModel, videoModel, audioModel, moderationModel]),
 );

@@ -1,54 +1,9 @@
 import * as v from 'valibot';
-import { field, integer } from '../schema/fields.ts';
-import { httpUrl } from './text.ts';
-
-/** Types of models, by what they make. */
-export const MODEL_TYPES = ['text', 'image', 'video', 'audio', 'moderation'] as const;
-type ModelType = (typeof MODEL_TYPES)[number];
-
-/** A kind of provider: its settings and its abilities. */
-interface ProviderKind {
-  readonly name: string;
-  readonly settings: v.GenericSchema;
-  readonly modelTypes: readonly ModelType[];
-  /** Dialects of its routes; null for all. */
-  readonly dialects: readonly string[] | null;
-  /** Dialect of a route that sets none; null for the client's dialect. */
-  readonly defaultDialect: string | null;
-  /** Request headers that hold the key. */
-  credentials(apiKey: string): Readonly<Record<string, string>>;
-  /** Whether failed requests are retried and failing routes are skipped for a while. */
-  readonly isRetried: boolean;
-  /** Implementation in `media/providers/` for its media; null if it has no media. */
-  readonly mediaApi: 'openai' | 'oriel' | 'sandbox' | null;
-}
-
-const concurrency = v.optional(field(integer(1, 10_000), 'Media tasks that run on it at once.'), 8);
-
-/** Settings of a provider on the network. */
-const remote = {
-  baseUrl: field(httpUrl(), 'Base URL of its interface, /v1 included.', {
-    secret: 'interpolated',
-  }),
-  shared: v.optional(
-    field(
-      v.boolean(),
-      'Whether its account serves several clients (the default), which may then not name what is stored ' +
-        'there: files, conversations, responses of others. false if all keys here belong to its owner.',
-    ),
-  ),
-  concurrency,
-  apiKey: v.optional(
-    field(
-      v.pipe(v.string(), v.regex(/^[\x21-\x7e]*$/)),
-      'Its key; leave it out if it requires none.',
-      {
-        secret: 'always',
-        expects: 'printable ASCII characters without spaces',
-      },
-    ),
-  ),
-};
+import { field } from '../schema/fields.ts';
+import { azure } from './azure.ts';
+import type { ProviderKind, RequestPath } from './provider-kind.ts';
+import { MODEL_TYPES } from './provider-kind.ts';
+import { concurrency, remote } from './remote-provider.ts';
 
 const bearerToken = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 
@@ -67,6 +22,7 @@ const openai = {
   dialects: ['chat', 'responses'],
   defaultDialect: 'chat',
   credentials: bearerToken,
+  versionedBaseUrl: true,
   isRetried: true,
   mediaApi: 'openai',
 } as const satisfies ProviderKind;
@@ -78,6 +34,7 @@ const anthropic = {
   dialects: ['messages'],
   defaultDialect: 'messages',
   credentials: (apiKey: string) => ({ 'x-api-key': apiKey }),
+  versionedBaseUrl: true,
   isRetried: true,
   mediaApi: null,
 } as const satisfies ProviderKind;
@@ -93,6 +50,7 @@ const oriel = {
   dialects: null,
   defaultDialect: null,
   credentials: bearerToken,
+  versionedBaseUrl: true,
   isRetried: true,
   mediaApi: 'oriel',
 } as const satisfies ProviderKind;
@@ -108,12 +66,13 @@ const sandbox = {
   dialects: null,
   defaultDialect: null,
   credentials: () => ({}),
+  versionedBaseUrl: false,
   isRetried: false,
   mediaApi: 'sandbox',
 } as const satisfies ProviderKind;
 
 /** Every kind of provider. Settings, checks, routing and the headers of requests derive from this list. */
-const PROVIDER_KINDS = [openai, anthropic, oriel, sandbox] as const;
+const PROVIDER_KINDS = [openai, anthropic, azure, oriel, sandbox] as const;
 
 type SettingsOf<Kinds extends readonly { readonly settings: unknown }[]> = {
   [Index in keyof Kinds]: Kinds[Index]['settings'];
@@ -140,6 +99,12 @@ export function kindOf({ kind }: Pick<Provider, 'kind'>): ProviderKind {
 /** Whether a provider is on the network. */
 export function isRemote(provider: Provider): provider is RemoteProvider {
   return 'baseUrl' in provider;
+}
+
+/** URL of a request to a provider. */
+export function urlOf(provider: RemoteProvider, request: RequestPath): string {
+  const { url } = kindOf(provider);
+  return url === undefined ? provider.baseUrl + request.path : url(provider, request);
 }
 
 /** The dialect of requests to a route: the route's, else that of the provider's kind, else the client's. */

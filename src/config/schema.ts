@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { DEFAULT_LIMITS } from '../images/limits.ts';
 import { field, integer } from '../schema/fields.ts';
+import { cors } from './cors.ts';
 import { limits } from './limits.ts';
 import { models } from './models.ts';
 import { isRange, network } from './network.ts';
@@ -72,6 +73,13 @@ const server = v.strictObject({
       { ...ONCE, example: 10_000 },
     ),
   ),
+  cors: v.optional(
+    field(
+      cors,
+      'Web pages that may use this server from other origins. Unset: browsers let pages of its own origin ' +
+        'use it, and no others.',
+    ),
+  ),
   operations: v.optional(
     field(
       v.strictObject({
@@ -120,6 +128,27 @@ const routing = v.strictObject({
         for: v.optional(field(duration('1ms'), 'How long it is skipped.'), '30s'),
       }),
       'A route that keeps failing is skipped for a while, and then tried again.',
+    ),
+    {},
+  ),
+  affinity: v.nullish(
+    field(
+      v.strictObject({
+        for: v.optional(
+          field(
+            duration('0s'),
+            'How long after its last answer, as long as providers may cache it; 0s for never.',
+          ),
+          '1h',
+        ),
+        conversations: v.optional(
+          field(integer(0, 1_000_000), 'Conversations that are remembered, of all accounts.'),
+          10_000,
+        ),
+      }),
+      'A text conversation that another route than the first answered stays with that route, which has it ' +
+        'in its cache, until it fails or is skipped. A conversation is what has one prompt_cache_key, one ' +
+        'metadata.user_id with a session, or the same instructions, tools and first turn, of one key.',
     ),
     {},
   ),
@@ -353,7 +382,9 @@ export const configSchema = v.strictObject({
   models: v.nullish(
     field(
       models,
-      'Models for clients, by public identifier. Prices are credits; a model without a price is free.',
+      'Models for clients, by public identifier. Prices are credits; a model without a price is free. An ' +
+        'identifier such as claude-* offers all names of text models that match it, the longest match ' +
+        'first, after the models and aliases that have the very name.',
     ),
     {},
   ),

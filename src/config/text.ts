@@ -11,6 +11,14 @@ export const identifier = () =>
     v.metadata({ expects: 'letters, digits and . _ : / @ + -, 128 at most,' }),
   );
 
+/** The identifier of a model: a name as above, or one with a wildcard, such as `claude-*`. */
+export const modelIdentifier = () =>
+  v.pipe(
+    v.string(),
+    v.regex(/^(?=[^*]*\*?[^*]*$)[A-Za-z0-9*][A-Za-z0-9._:/@+*-]{0,127}$/),
+    v.metadata({ expects: 'letters, digits and . _ : / @ + -, one * at most, 128 in all,' }),
+  );
+
 function isHttpUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
   const { protocol, username, password, search, hash } = new URL(value);

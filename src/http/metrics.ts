@@ -15,6 +15,7 @@ export interface Commit {
 export interface Tokens {
   readonly input: number;
   readonly cachedInput: number;
+  readonly cacheWrite: number;
   readonly output: number;
 }
 
@@ -103,9 +104,10 @@ export class Metrics {
     this.#attempts.inc({ provider, outcome });
   }
 
-  observeTokens(model: string, { input, cachedInput, output }: Tokens): void {
+  observeTokens(model: string, { input, cachedInput, cacheWrite, output }: Tokens): void {
     this.#tokens.inc({ model, kind: 'input' }, input);
     this.#tokens.inc({ model, kind: 'cached_input' }, cachedInput);
+    if (cacheWrite > 0) this.#tokens.inc({ model, kind: 'cache_write' }, cacheWrite);
     this.#tokens.inc({ model, kind: 'output' }, output);
   }
 

@@ -1,4 +1,4 @@
-import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { ObjectSchema } from '../schema/fields.ts';
 import type { AppContext } from './app-context.ts';
 import { authenticator } from './auth.ts';
@@ -23,6 +23,7 @@ import { answerUnknownRoutes } from './routes/unknown.ts';
 import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
 import { BodyBudget, bodyBytes } from './transport/body-budget.ts';
 import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
+import { allowOrigin, answerPreflights } from './transport/cors.ts';
 import { continueAfterHooks } from './transport/expect-continue.ts';
 import { refuseSecondHost } from './transport/host-header.ts';
 import { parseJsonBodies } from './transport/json-body.ts';
@@ -53,6 +54,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   const { server: settings, overload } = context.config;
   const maxConnections = settings.maxConnections ?? defaultMaxConnections();
   const server = newServer(context, maxConnections);
+  server.addHook('onRequest', answerPreflights(context));
   limitConnectionsByAddress(server, context.config, maxConnections);
   const document = await collectRoutes(server, {
     version: context.version,
@@ -114,7 +116,11 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
     },
     keepAliveTimeout: 75_000,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 },
-    frameworkErrors: sendFailure,
+    // Hooks do not run for requests that the router refuses.
+    frameworkErrors: (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+      allowOrigin(context, request, reply);
+      sendFailure(error, request, reply);
+    },
     clientErrorHandler: answerMalformedRequest,
     return503OnClosing: false,
     forceCloseConnections: 'idle',

@@ -41,10 +41,10 @@ export class Moderator {
   ): Promise<ModerationAnswer> {
     const config = this.#options.config();
     const allowed = holder.key.models;
-    const id =
+    const name =
       fields['model'] == null ? defaultModerationModel(config, allowed) : modelIdOf(fields);
-    const model = findModel(config, id, allowed);
-    const input = readModerationRequest({ ...fields, model: id }, model);
+    const { id, model } = findModel(config, name, allowed);
+    const input = readModerationRequest({ ...fields, model: name }, model);
     if (model.type !== 'moderation') throw new TypeError(`${id} does not moderate`);
     const { store, routing } = this.#options;
     const { account, key } = holder;

@@ -21,7 +21,7 @@ const EMPTY: UpstreamError = { message: '', type: null, code: null, param: null,
 const MAX_DEPTH = 4;
 
 /**
- * Reads the error bodies of OpenAI, Anthropic, Oriel, Google and FastAPI, similar ones, plain text and
+ * Reads the error bodies of OpenAI, Azure, Anthropic, Oriel, Google and FastAPI, similar ones, plain text and
  * HTML pages of proxies. Never throws.
  *
  * @param body parsed JSON, or text
@@ -87,7 +87,9 @@ function pathOf(location: unknown): string | null {
 }
 
 function codeOf(value: unknown): string | null {
-  return typeof value === 'string' && /^[\w.-]{1,64}$/.test(value) ? value : null;
+  if (typeof value !== 'string' || !/^[\w.-]{1,64}$/.test(value)) return null;
+  // Azure's code is often the status.
+  return statusOf(value) === null ? value : null;
 }
 
 function paramOf(value: unknown): string | null {
@@ -95,8 +97,9 @@ function paramOf(value: unknown): string | null {
 }
 
 function statusOf(value: unknown): number | null {
-  return Number.isInteger(value) && (value as number) >= 300 && (value as number) < 600
-    ? (value as number)
+  const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
+  return Number.isInteger(status) && (status as number) >= 300 && (status as number) < 600
+    ? (status as number)
     : null;
 }
 

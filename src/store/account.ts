@@ -1,3 +1,4 @@
+import type { WindowLimits } from './budgets.ts';
 import type { Balance } from './credits.ts';
 
 export const PLANS = ['free', 'paid'] as const;
@@ -50,6 +51,26 @@ export interface ApiKey {
   readonly rpm: number | null;
   /** Micro-credits that the key may spend in total; null for no limit but the account's. */
   readonly budget: number | null;
+  /** Budgets by day, week and month; absent without any. */
+  readonly windows?: WindowLimits;
+  /** Team of the same account, whose budgets count as well; absent without one. */
+  readonly teamId?: string;
+  readonly reserved: number;
+  readonly spent: number;
+}
+
+/** Group of keys of an account that share budgets. */
+export interface Team {
+  readonly id: string;
+  readonly accountId: string;
+  /** Unique among the teams of the account that are not removed. */
+  readonly name: string;
+  readonly createdAt: number;
+  /** A removed team has no keys. It is kept for the names in reports of usage. */
+  readonly removedAt: number | null;
+  /** Micro-credits that its keys may spend together in total; null for no limit but the account's. */
+  readonly budget: number | null;
+  readonly windows?: WindowLimits;
   readonly reserved: number;
   readonly spent: number;
 }

@@ -3,6 +3,7 @@ import { Failure } from '../failure.ts';
 const NOT_FOUND = {
   account: 'account_not_found',
   key: 'key_not_found',
+  team: 'team_not_found',
   task: 'task_not_found',
   asset: 'asset_not_found',
   delivery: 'delivery_not_found',
@@ -26,6 +27,9 @@ export function conflict(
   code:
     | 'account_exists'
     | 'key_exists'
+    | 'key_revoked'
+    | 'team_exists'
+    | 'team_has_keys'
     | 'asset_exists'
     | 'task_state'
     | 'delivery_state'

@@ -33,9 +33,13 @@ export interface UsageCounts {
   readonly outputs: number;
 }
 
-/** Usage of one model by one account on one day (UTC). */
+/** Usage of one model by one key on one day (UTC). */
 export interface UsageRow extends UsageCounts {
   readonly accountId: string;
+  /** Absent in rows of earlier versions, which are the sums of all keys of the account. */
+  readonly keyId?: string;
+  /** Team of the key at the time of use; absent without one. */
+  readonly teamId?: string;
   /** Day in UTC: `2026-11-21`. */
   readonly day: string;
   /** Identifier of a model, or endpoint of an operation: `batch-convert-images`. */

@@ -1,5 +1,6 @@
-import type { Account, ApiKey, Plan } from './account.ts';
+import type { Account, ApiKey, Plan, Team } from './account.ts';
 import type { Asset, NewAsset } from './asset.ts';
+import type { BudgetScope, BudgetWindow, WindowLimits } from './budgets.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from './delivery.ts';
 import type { LedgerEntry, UsageCounts, UsageRow } from './ledger.ts';
 import type { Task, TaskError, TaskState, TaskType } from './task.ts';
@@ -19,8 +20,33 @@ export interface NewAccount {
 
 export type NewKey = Pick<
   ApiKey,
-  'accountId' | 'name' | 'hash' | 'hint' | 'expiresAt' | 'models' | 'allow' | 'rpm' | 'budget'
+  | 'accountId'
+  | 'name'
+  | 'hash'
+  | 'hint'
+  | 'expiresAt'
+  | 'models'
+  | 'allow'
+  | 'rpm'
+  | 'budget'
+  | 'windows'
+  | 'teamId'
 >;
+
+/** Fields of a key that can change; null removes windows, the team, and the permission of features. */
+export interface KeyChange
+  extends Partial<Pick<ApiKey, 'name' | 'expiresAt' | 'models' | 'rpm' | 'budget'>> {
+  readonly allow?: readonly string[] | null;
+  readonly windows?: WindowLimits | null;
+  readonly teamId?: string | null;
+}
+
+export type NewTeam = Pick<Team, 'accountId' | 'name' | 'budget' | 'windows'>;
+
+/** Fields of a team that can change; null removes windows. */
+export interface TeamChange extends Partial<Pick<Team, 'name' | 'budget'>> {
+  readonly windows?: WindowLimits | null;
+}
 
 export interface NewTask
   extends Pick<
@@ -89,6 +115,8 @@ export interface Payer {
 export interface Reservation extends Payer {
   readonly id: string;
   readonly amount: number;
+  /** Team and windows in which it counts; absent where the key has neither. */
+  readonly scope?: BudgetScope | undefined;
 }
 
 /** Usage of a request and its charge in micro-credits. */
@@ -131,14 +159,16 @@ export interface StoreHealth {
  * Methods return only what is on disk. Returned records are never modified later.
  *
  * Failures: `invalid_request` with status 404 and code `account_not_found`, `key_not_found`,
- * `task_not_found`, `delivery_not_found`; 409 `account_exists`, `key_exists`, `asset_exists`,
- * `task_state` (the state of the task does not allow the change), `delivery_state`,
- * `idempotency_conflict`; 400 if an amount is not whole micro-credits up to the maximum of an account;
- * `rate_limit` with code `too_many_tasks`; `insufficient_quota` with code `insufficient_credits` or
- * `key_budget_exceeded`; `service_error` with status 500 and code `record_damaged` if a stored record
- * cannot be read, and with status 503 and code `store_unavailable` if the disk does not accept a write.
+ * `team_not_found`, `task_not_found`, `delivery_not_found`; 409 `account_exists`, `key_exists`,
+ * `key_revoked`, `team_exists`, `team_has_keys`, `asset_exists`, `task_state` (the state of the task does
+ * not allow the change), `delivery_state`, `idempotency_conflict`; 400 if an amount is not whole
+ * micro-credits up to the maximum of an account; `rate_limit` with code `too_many_tasks`;
+ * `insufficient_quota` with the codes of `checkFunds`; `service_error` with status 500 and code
+ * `record_damaged` if a stored record cannot be read, and with status 503 and code `store_unavailable` if
+ * the disk does not accept a write.
  *
- * `reserved` of returned accounts and keys includes the reservations of requests in progress.
+ * `reserved` of returned accounts, keys, teams and windows includes the reservations of requests in
+ * progress.
  */
 export interface Store {
   createAccount(account: NewAccount): Promise<Account>;
@@ -163,8 +193,25 @@ export interface Store {
   findKey(hash: string): Promise<KeyHolder | undefined>;
   /** Keys in the order of creation; of one account, or of all. */
   listKeys(accountId?: string): Promise<readonly ApiKey[]>;
+  /**
+   * Changes a key from its next request on. Reservations stay in the budgets in which they were made, and
+   * are charged in full where a budget is lowered below what is reserved.
+   */
+  updateKey(keyId: string, change: KeyChange): Promise<ApiKey>;
   /** Revokes a key for good. Revoking it again changes nothing. */
   revokeKey(keyId: string): Promise<ApiKey>;
+
+  createTeam(team: NewTeam): Promise<Team>;
+  /** Teams in the order of creation, with removed ones; of one account, or of all. */
+  listTeams(accountId?: string): Promise<readonly Team[]>;
+  updateTeam(teamId: string, change: TeamChange): Promise<Team>;
+  /** Removes a team for good. Rejects with `team_has_keys` while keys that are not revoked are in it. */
+  removeTeam(teamId: string): Promise<Team>;
+  /**
+   * Windows of keys and teams with reservations or charges: of each period the current one and the one
+   * before it, if there were any in them. Of one account, or of all.
+   */
+  listBudgetWindows(accountId?: string): Promise<readonly BudgetWindow[]>;
 
   /**
    * Creates a pending task and reserves its credits. For an idempotency key that the account used before
@@ -255,7 +302,7 @@ export interface Store {
 
   /** Ledger entries of an account, newest first. */
   listLedger(accountId: string, page: Page<number>): Promise<readonly LedgerEntry[]>;
-  /** Usage of inclusive days, in the order of days, then of models. */
+  /** Usage of inclusive days, in the order of days, then of models. A row is of one key and team. */
   listUsage(accountId: string, days: { from: string; to: string }): Promise<readonly UsageRow[]>;
   /**
    * Replaces the oldest entries of an account's ledger by one `carried` entry.
@@ -264,6 +311,9 @@ export interface Store {
    * @param lines entries to keep once there are a tenth more than that, since all of them are in memory
    */
   compactLedger(accountId: string, limits: { before?: number; lines: number }): Promise<void>;
+
+  /** Deletes usage before a day, such as `2026-11-22`, at most 10,000 rows; returns their number. */
+  deleteUsage(before: string): Promise<number>;
 
   /** Time range of the records, from the first account on; null if there are none. Reads all records. */
   timeRange(): Promise<TimeRange | null>;

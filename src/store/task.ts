@@ -1,4 +1,5 @@
 import { Failure, type FailureType } from '../failure.ts';
+import type { BudgetScope } from './budgets.ts';
 import { conflict } from './errors.ts';
 
 export const TASK_TYPES = ['image', 'video', 'audio'] as const;
@@ -32,6 +33,8 @@ export interface Task {
   readonly reserved: number;
   /** Micro-credits that were charged; 0 before the end. */
   readonly charged: number;
+  /** Team and windows in which the reservation counts; absent where the key has neither. */
+  readonly scope?: BudgetScope;
   /** Number of times that processing started. */
   readonly attempts: number;
   readonly createdAt: number;

@@ -58,8 +58,14 @@ export interface ToolCallPart extends WithPath {
   readonly type: 'tool-call';
   readonly id: string;
   readonly name: string;
-  /** A JSON object as text; `{}` where the model gave nothing. */
+  /** A JSON object as text; `{}` where the model gave nothing. Any text for a tool with text input. */
   readonly arguments: string;
+  /** Whether it calls a tool with text input. */
+  readonly hasTextInput?: true;
+  /** Whether it searches for further tools. */
+  readonly isSearch?: true;
+  /** The namespace of the tool; absent for none. */
+  readonly namespace?: string;
 }
 
 export interface ToolResultPart extends WithPath {
@@ -101,6 +107,18 @@ export interface Turn extends WithPath {
   readonly tools: readonly (Tool | NativePart)[] | null;
 }
 
+/** A grammar that the input of a tool follows. */
+export interface Grammar extends WithPath {
+  readonly syntax: string;
+  readonly definition: string;
+}
+
+/** A group of tools, shown to the model with its description. */
+export interface Namespace {
+  readonly name: string;
+  readonly description: string | null;
+}
+
 /** A function that the model may call. */
 export interface Tool extends WithPath {
   readonly type: 'tool';
@@ -109,11 +127,34 @@ export interface Tool extends WithPath {
   /** JSON Schema as the caller gave it; null where none was. */
   readonly parameters: Json | null;
   readonly strict: boolean | null;
+  /** Present where the input is free text in place of a JSON object. Only dialects that say so are sent one. */
+  readonly textInput?: { readonly grammar: Grammar | null };
+  /** Whether the client searches for further tools by it, which later requests then have. */
+  readonly isSearch?: true;
+  /** Absent for none. Only dialects that say so are sent one. */
+  readonly namespace?: Namespace;
+}
+
+/** Names one tool, or all tools of a namespace, or tools that only one dialect has. */
+export interface ToolReference {
+  readonly type: 'tool' | 'namespace' | 'native';
+  /** Empty for a native tool that has none. */
+  readonly name: string;
+  /** Null where the dialect names none. */
+  readonly namespace: string | null;
+  /** As the client wrote it. */
+  readonly value: Json;
 }
 
 export type ToolChoice =
   | { readonly type: 'auto' | 'none' | 'required' }
-  | { readonly type: 'tool'; readonly name: string }
+  | { readonly type: 'tool'; readonly name: string; readonly namespace?: string }
+  /** Only dialects that say so are sent this. */
+  | {
+      readonly type: 'allowed';
+      readonly mode: 'auto' | 'required';
+      readonly tools: readonly ToolReference[];
+    }
   | NativePart;
 
 export type ResponseFormat =
@@ -192,6 +233,8 @@ export interface Usage {
   readonly cachedInput: number;
   /** Input that was written to a cache. */
   readonly cacheWrite: number;
+  /** The part of `cacheWrite` that the cache keeps for an hour; absent for none. */
+  readonly cacheWrite1h?: number;
   /** Output that was reasoning; null where the provider does not report it. */
   readonly reasoning: number | null;
 }
@@ -243,8 +286,11 @@ export type TextEvent =
       readonly id: string;
       /** The client's name of the tool. */
       readonly name: string;
+      readonly hasTextInput?: true;
+      readonly isSearch?: true;
+      readonly namespace?: string;
     }
-  /** A piece of the arguments' JSON. No piece at all means `{}`. */
+  /** A piece of the arguments: JSON, unless the tool has text input. No piece at all means `{}`. */
   | { readonly type: 'tool-delta'; readonly block: number; readonly json: string }
   | { readonly type: 'tool-end'; readonly block: number }
   /** A whole block that only one dialect can express. */

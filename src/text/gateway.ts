@@ -1,7 +1,9 @@
 import { findModel, type TextModel } from '../config/catalog.ts';
+import { upstreamModelOf } from '../config/model-names.ts';
 import { dialectFor, isRemote } from '../config/provider-kinds.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
+import { RouteAffinity } from '../routing/affinity.ts';
 import { type OnAttempt, Routing, routeCandidates } from '../routing/routing.ts';
 import type { Store } from '../store/store.ts';
 import type { LightAbortSignal } from '../upstream/abort-signal.ts';
@@ -23,6 +25,7 @@ import {
 } from './execution/execution.ts';
 import { runRoute } from './execution/run-route.ts';
 import { Allowance, checkAddresses } from './policy/allowance.ts';
+import { conversationOf } from './policy/conversation.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
 import { applyRules } from './policy/rules.ts';
 import { StoredIds } from './policy/stored-ids.ts';
@@ -68,6 +71,7 @@ export interface TextGatewayOptions {
 export class TextGateway {
   readonly #options: TextGatewayOptions;
   readonly #routing: Routing;
+  readonly #affinity: RouteAffinity;
   readonly #open = new Set<LightAbortSignal>();
   readonly #stored = new StoredIds();
   #onLast: () => void = () => {};
@@ -76,6 +80,7 @@ export class TextGateway {
     this.#options = options;
     const { config, observer } = options;
     this.#routing = new Routing(config, observer.onAttempt);
+    this.#affinity = new RouteAffinity(() => config().routing.affinity);
   }
 
   /**
@@ -90,18 +95,18 @@ export class TextGateway {
     const { holder, clientDisconnect } = call;
     const dialect = dialectNamed(call.dialect);
     let decoded = dialect.decodeRequest(call.body, call.address);
-    const id = decoded.model;
-    const model = findModel(config, id, holder.key.models);
+    const name = decoded.model;
+    const { id, part, model } = findModel(config, name, holder.key.models);
     if (model.type !== 'text') {
       throw invalid(
         'model',
-        `${id} is a model of type ${model.type}, not of text`,
+        `${name} is a model of type ${model.type}, not of text`,
         'wrong_model_type',
       );
     }
     const imagePrompt = imagePromptOf(
       decoded,
-      model.routes.map((route) => route.model),
+      model.routes.map((route) => upstreamModelOf(route, part)),
     );
     if (imagePrompt !== null) {
       await this.#options.admitPrompt(imagePrompt, dialect.promptField, holder.account.id);
@@ -145,25 +150,36 @@ export class TextGateway {
       forwarded: forwardedHeaders(call, allowance),
       onStored: (ids) => this.#stored.add(holder.account.id, ids),
       model,
-      publicModel: config.answers.model === 'public' ? id : null,
+      wildcardPart: part,
+      publicModel: config.answers.model === 'public' ? name : null,
       config,
       context: { request, created: Math.floor(Date.now() / 1000) },
       tracker,
+      inputTokens: meter.inputTokens,
       signal: clientDisconnect,
       upstream: this.#options.upstream,
     };
     const deadline = performance.now() + config.routing.timeouts.total;
+    const candidates = routeCandidates(model);
+    const conversation = candidates.length > 1 ? conversationOf(decoded, id, holder) : null;
+    let answering = candidates[0]!;
     try {
       const outcome = await this.#routing.run({
         model: id,
         logContext: { requestId: call.requestId },
-        candidates: routeCandidates(model),
+        candidates: conversation ? this.#affinity.order(candidates, conversation) : candidates,
         signal: clientDisconnect,
         deadline,
-        attempt: ({ route }) => runRoute(execution, route, deadline - performance.now()),
+        attempt: (candidate) => {
+          answering = candidate;
+          return runRoute(execution, candidate.route, deadline - performance.now());
+        },
         failureOf: ({ failure }: Outcome) => failure,
         onAttemptFailed: () => tracker.reset(),
       });
+      if (conversation && outcome.failure === null) {
+        this.#affinity.answered(answering, candidates, conversation);
+      }
       await this.#settle(meter, tracker, call.requestId, id);
       if (outcome.end !== '') call.response.write(outcome.end);
       return outcome.body;

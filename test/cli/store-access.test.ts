@@ -151,7 +151,7 @@ it('a daemon that closes the connection during a request fails the command with 
 /** A process with the store's lock and an admin endpoint, as a daemon has. */
 const DAEMON = `
   const [root, data] = process.argv.slice(1);
-  const load = (path) => import(new URL('dist/src/' + path, 'file://' + root).href);
+  const load = (path) => import(new URL('test/.modules/src/' + path, 'file://' + root).href);
   const { openStore } = await load('store/open.js');
   const { startAdmin } = await load('http/admin.js');
   const store = await openStore({ directory: data + '/store' });

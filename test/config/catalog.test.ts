@@ -46,6 +46,8 @@ describe('the catalog', () => {
         {
           id: 'text',
           object: 'model',
+          root: 'text',
+          aliases: [],
           created: 1_769_817_600,
           owned_by: 'somebody',
           type: 'text',
@@ -136,8 +138,8 @@ describe('the catalog', () => {
 describe('findModel and its routes', () => {
   it('returns a model by its identifier, if the key allows it', () => {
     const { config } = load(MODELS);
-    expect(findModel(config, 'text', null)).toBe(config.models['text']);
-    expect(findModel(config, 'text', ['text'])).toBe(config.models['text']);
+    expect(findModel(config, 'text', null).model).toBe(config.models['text']);
+    expect(findModel(config, 'text', ['text']).model).toBe(config.models['text']);
     expect(() => findModel(config, 'text', ['video'])).toThrow(
       expect.objectContaining({
         type: 'auth_error',
@@ -149,7 +151,7 @@ describe('findModel and its routes', () => {
 
   it('orders routes by priority, the highest first, then as written', () => {
     const { config } = load(MODELS);
-    const model = findModel(config, 'text', null);
+    const { model } = findModel(config, 'text', null);
     expect(routesOf(model).map((route) => route.model)).toEqual([
       'high',
       'middle',
@@ -161,11 +163,11 @@ describe('findModel and its routes', () => {
 
   it('derives reasoning from the rules if the configuration sets none', () => {
     const { config } = load(MODELS);
-    expect(reasoningOf(findModel(config, 'fixed', null))).toEqual({
+    expect(reasoningOf(findModel(config, 'fixed', null).model)).toEqual({
       supported_efforts: ['low', 'high', 'max'],
       default_effort: 'high',
       can_disable: false,
     });
-    expect(reasoningOf(findModel(config, 'native', null)).default_effort).toBeNull();
+    expect(reasoningOf(findModel(config, 'native', null).model).default_effort).toBeNull();
   });
 });

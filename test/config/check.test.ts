@@ -28,7 +28,7 @@ describe('config check reports', () => {
       'an unknown setting',
       'server:\n  banana: 1\n  publicURL: https://x.example',
       [
-        '2: server.banana: unknown; expected one of host, port, publicUrl, trustProxy, grace, requestTimeout, sendTimeout, bodyLimit, maxConnections, operations',
+        '2: server.banana: unknown; expected one of host, port, publicUrl, trustProxy, grace, requestTimeout, sendTimeout, bodyLimit, maxConnections, cors, operations',
         '3: server.publicURL: unknown; did you mean publicUrl?',
       ],
     ],
@@ -135,11 +135,11 @@ describe('config check reports', () => {
     ],
     [
       'an unknown kind of provider',
-      'providers: { x: { kind: azure }, y: {}, z: { kind: sandbox, apiKey: a } }',
+      'providers: { x: { kind: bedrock }, y: {}, z: { kind: sandbox, apiKey: a } }',
       [
         '1: providers.z.apiKey: unknown; expected one of kind, concurrency',
-        '1: providers.x.kind: expected one of openai, anthropic, oriel, sandbox, received "azure"',
-        '1: providers.y.kind: expected one of openai, anthropic, oriel, sandbox, received nothing',
+        '1: providers.x.kind: expected one of openai, anthropic, azure, oriel, sandbox, received "bedrock"',
+        '1: providers.y.kind: expected one of openai, anthropic, azure, oriel, sandbox, received nothing',
       ],
     ],
     [
@@ -198,7 +198,7 @@ describe('config check reports', () => {
         'type: audio, rules: native-size, price: { perImage: 1 }, routes: [{ provider: sandbox, model: a }]',
       ),
       [
-        '6: models.m.rules: unknown; expected one of type, name, description, created, ownedBy, routes, price',
+        '6: models.m.rules: unknown; expected one of type, aliases, name, description, created, ownedBy, routes, price',
         '6: models.m.price.perImage: unknown; expected one of perRequest',
       ],
     ],
@@ -233,7 +233,7 @@ describe('config check reports', () => {
       'providers: { "my provider": { kind: sandbox } }\nmodels:\n  "a,b": { type: image, routes: [{ provider: "my provider", model: x }] }',
       [
         '1: providers["my provider"]: expected letters, digits and . _ : / @ + -, 128 at most, as its name',
-        '3: models["a,b"]: expected letters, digits and . _ : / @ + -, 128 at most, as its name',
+        '3: models["a,b"]: expected letters, digits and . _ : / @ + -, one * at most, 128 in all, as its name',
       ],
     ],
     [

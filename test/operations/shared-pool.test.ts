@@ -151,7 +151,7 @@ describe('a worker process', () => {
     const folder = temporaryFolder();
     const wait = gated(folder, 'one');
     const script = `
-      import { startSharedPool } from ${JSON.stringify(join(ROOT, 'dist/src/operations/shared-pool.js'))};
+      import { startSharedPool } from ${JSON.stringify(join(ROOT, 'test/.modules/src/operations/shared-pool.js'))};
       const pool = await startSharedPool({ threads: 1, worker: ${JSON.stringify(OBEDIENT)} });
       pool.run(${JSON.stringify({ ...large('wait', wait.options), source: { path: '/dev/null' } })});`;
     const { child, ended } = startProgram(process.execPath, ['--input-type=module', '-e', script]);

@@ -1,6 +1,6 @@
 // Writes files until the process is killed, and prints each identifier once the write is acknowledged.
 import { writeSync } from 'node:fs';
-import { AssetFiles } from '../../dist/src/store/asset-files.js';
+import { AssetFiles } from '../.modules/src/store/asset-files.js';
 
 const [folder] = process.argv.slice(2);
 const files = await AssetFiles.open(folder);

@@ -1,5 +1,5 @@
 import { availableOf } from '../../src/store/credits.ts';
-import { availableChange, type LedgerEntry } from '../../src/store/ledger.ts';
+import { availableChange, dayOf, type LedgerEntry, type UsageRow } from '../../src/store/ledger.ts';
 import type { Reservation, Store } from '../../src/store/store.ts';
 import { isTerminal, TASK_STATES, type Task } from '../../src/store/task.ts';
 
@@ -48,6 +48,27 @@ export async function findInconsistencies(
 
     const usage = await store.listUsage(id, { from: '0000-01-01', to: '9999-12-31' });
     check(sum(usage.map(({ spent }) => spent)), account.spent, `${id}: spent by usage`);
+    for (const key of keys) {
+      const own = usage.filter(({ keyId }) => keyId === key.id);
+      check(sum(own.map(({ spent }) => spent)), key.spent, `${key.id}: spent by usage`);
+    }
+
+    const scoped = [...tasks.filter(({ status }) => !isTerminal(status)), ...holds];
+    const amountOf = (one: Task | Reservation) => ('reserved' in one ? one.reserved : one.amount);
+    for (const team of await store.listTeams(id)) {
+      const own = usage.filter(({ teamId }) => teamId === team.id);
+      check(sum(own.map(({ spent }) => spent)), team.spent, `${team.id}: spent by usage`);
+      const held = scoped.filter(({ scope }) => scope?.teamId === team.id);
+      check(team.reserved, sum(held.map(amountOf)), `${team.id}: reserved`);
+      if (team.budget !== null && team.reserved + team.spent > team.budget) {
+        faults.push(`${team.id}: over its budget of ${team.budget}`);
+      }
+    }
+    for (const window of await store.listBudgetWindows(id)) {
+      const held = scoped.filter(({ scope }) => scope?.windows.includes(window.id));
+      check(window.reserved, sum(held.map(amountOf)), `${window.id}: reserved`);
+      if (window.spent < 0) faults.push(`${window.id}: spent is ${window.spent}`);
+    }
 
     const ledger = await everyEntry(store, id);
     const effects = sum(ledger.map(availableChange));
@@ -59,6 +80,7 @@ export async function findInconsistencies(
       check(by('grant'), account.granted, `${id}: granted by the ledger`);
       check(by('charge'), account.spent, `${id}: spent by the ledger`);
       faults.push(...taskFaults(tasks, ledger));
+      faults.push(...usageFaults(usage, ledger));
     }
     check((await store.findAccount(account.name))?.id, id, `${id} by its name`);
     faults.push(...(await deliveryFaults(store, tasks)));
@@ -86,6 +108,20 @@ export async function findInconsistencies(
     due = nextAt ?? due;
   }
   return faults;
+}
+
+/** Usage of each day, key and model has the credits of its charges in the ledger. */
+function usageFaults(usage: readonly UsageRow[], ledger: readonly LedgerEntry[]): string[] {
+  const sums = new Map<string, number>();
+  const add = (amount: number, ...names: readonly (string | null | undefined)[]) => {
+    const name = names.join(' ');
+    sums.set(name, (sums.get(name) ?? 0) + amount);
+  };
+  for (const { day, keyId, model, spent } of usage) add(spent, day, keyId, model);
+  for (const { type, at, keyId, model, amount } of ledger) {
+    if (type === 'charge') add(-amount, dayOf(at), keyId, model);
+  }
+  return [...sums].filter(([, rest]) => rest !== 0).map(([name, rest]) => `${name}: ${rest} more`);
 }
 
 /** Each reservation of a task ends as one charge, one release, or a part of each. */

@@ -24,6 +24,8 @@ type Body = Readonly<Record<string, unknown>>;
 /** A request that the upstream received. */
 export interface Received {
   readonly path: string;
+  /** With its `?`; empty if there is none. */
+  readonly query: string;
   readonly dialect: DialectName | null;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
@@ -50,7 +52,14 @@ export interface MockUpstream {
   close(): Promise<void>;
 }
 
-export async function startMockUpstream(): Promise<MockUpstream> {
+/** Decides by a request's line and headers how it is answered: in a format, or refused. */
+export type Admit = (
+  request: Pick<IncomingMessage, 'url' | 'headers'>,
+) => DialectName | NonNullable<Script['refuse']> | null;
+
+const byPath: Admit = ({ url = '' }) => PATHS[url.split('?', 1)[0]!] ?? null;
+
+export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpstream> {
   let scripts: Script[] = [];
   let requests: Received[] = [];
   let watchers: (() => void)[] = [];
@@ -66,8 +75,9 @@ export async function startMockUpstream(): Promise<MockUpstream> {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
     const body = parse(text);
-    const path = request.url?.split('?', 1)[0] ?? '';
-    const dialect = PATHS[path] ?? null;
+    const [path = '', query] = (request.url ?? '').split('?', 2);
+    const admitted = admit(request);
+    const dialect = typeof admitted === 'string' ? admitted : null;
     let written = 0;
     const closed = new Promise<'whole' | 'cut'>((resolve) => {
       response.once('close', () => resolve(response.writableFinished ? 'whole' : 'cut'));
@@ -75,6 +85,7 @@ export async function startMockUpstream(): Promise<MockUpstream> {
     const script = scripts.length > 1 ? scripts.shift() : scripts[0];
     requests.push({
       path,
+      query: query === undefined ? '' : `?${query}`,
       dialect,
       headers: request.headers,
       text,
@@ -83,6 +94,10 @@ export async function startMockUpstream(): Promise<MockUpstream> {
       written: () => written,
     });
     for (const watch of watchers) watch();
+    if (admitted !== null && typeof admitted === 'object') {
+      await play({ refuse: admitted }, 'chat', body, response, () => {});
+      return;
+    }
     if (script === undefined || dialect === null) {
       response.writeHead(script === undefined ? 599 : 404).end();
       return;

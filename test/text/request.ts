@@ -1,5 +1,6 @@
 import '../../src/text/dialects/built-in.ts';
 import type { Part, TextRequest, Turn } from '../../src/text/canonical.ts';
+import type { Target } from '../../src/text/dialects/dialect.ts';
 
 /** A request with default settings. */
 export function textRequest(request: Partial<TextRequest> = {}): TextRequest {
@@ -36,4 +37,16 @@ export function textRequest(request: Partial<TextRequest> = {}): TextRequest {
 
 export function turn(role: Turn['role'], parts: readonly Part[], rest: Partial<Turn> = {}): Turn {
   return { path: 'messages[0]', role, parts, name: null, partial: false, tools: null, ...rest };
+}
+
+/** A route to an upstream of a dialect. */
+export function target(dialect: string): Target {
+  return {
+    dialect,
+    provider: 'some-provider',
+    model: 'upstream-model',
+    rules: null,
+    reasons: false,
+    maxOutputTokens: null,
+  };
 }

@@ -4,6 +4,7 @@ export interface ScriptUsage {
   readonly output: number;
   readonly cached?: number;
   readonly cacheWrite?: number;
+  readonly cacheWrite1h?: number;
   readonly reasoning?: number;
 }
 
@@ -164,12 +165,21 @@ export function responsesUsage({
 }
 
 /** Anthropic counts cache reads and writes apart from the input. */
-export function messagesUsage({ input, output, cached = 0, cacheWrite = 0 }: ScriptUsage): object {
+export function messagesUsage({
+  input,
+  output,
+  cached = 0,
+  cacheWrite = 0,
+  cacheWrite1h = 0,
+}: ScriptUsage): object {
   return {
     input_tokens: input - cached - cacheWrite,
     cache_creation_input_tokens: cacheWrite,
     cache_read_input_tokens: cached,
-    cache_creation: { ephemeral_5m_input_tokens: cacheWrite, ephemeral_1h_input_tokens: 0 },
+    cache_creation: {
+      ephemeral_5m_input_tokens: cacheWrite - cacheWrite1h,
+      ephemeral_1h_input_tokens: cacheWrite1h,
+    },
     output_tokens: output,
     service_tier: 'standard',
   };

@@ -51,7 +51,10 @@ function entryOf(value: unknown): CatalogEntry[] {
 /** The default model of `oriel chat`. */
 export async function firstTextModel(client: DaemonClient): Promise<string> {
   const { models } = await readCatalog(client);
-  const first = models.find(({ type }) => type === 'text' || type === '');
+  const first = models.find(
+    // A wildcard such as claude-* is no name of a model.
+    ({ id, type }) => !id.includes('*') && (type === 'text' || type === ''),
+  );
   if (!first) {
     throw new Failure('invalid_request', `${client.url} has no text model for this key`);
   }

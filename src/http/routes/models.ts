@@ -7,6 +7,8 @@ import type { AppContext } from '../app-context.ts';
 const modelShape = v.object({
   id: v.string(),
   object: v.literal('model'),
+  root: v.string(),
+  aliases: v.array(v.string()),
   created: v.number(),
   owned_by: v.string(),
   type: v.picklist(['text', 'image', 'video', 'audio', 'moderation']),

@@ -1,4 +1,4 @@
-import { isRemote, kindOf, type RemoteProvider } from '../../config/provider-kinds.ts';
+import { isRemote, kindOf, type RemoteProvider, urlOf } from '../../config/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
 import { redactFailure } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
@@ -63,6 +63,11 @@ export class ProviderClient {
     return apiKey === undefined ? {} : kindOf(this.settings).credentials(apiKey);
   }
 
+  /** @param path below the base URL: `/images/generations` */
+  url(path: string): string {
+    return urlOf(this.settings, { path, model: this.#context.model });
+  }
+
   /**
    * Sends one request and reads the whole response.
    *
@@ -111,7 +116,7 @@ export class ProviderClient {
     const { path, body, headers, timeouts } = request;
     const { upstream, signal, timeouts: defaultTimeouts } = this.#context;
     try {
-      return await upstream.open(this.settings.baseUrl + path, {
+      return await upstream.open(this.url(path), {
         name: 'The provider',
         method: body === undefined ? 'GET' : 'POST',
         headers: {

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { firstModelOf } from '../../config/catalog.ts';
 import type { Config, Model } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { checkedBody } from '../../schema/body.ts';
@@ -24,13 +25,11 @@ export function modelIdOf({ model: id }: Fields): string {
  * @throws Failure invalid_request where there is none
  */
 export function defaultModerationModel(
-  { models }: Pick<Config, 'models'>,
+  config: Pick<Config, 'models'>,
   allowed: readonly string[] | null,
 ): string {
-  const found = Object.entries(models).find(
-    ([id, { type }]) => type === 'moderation' && (allowed === null || allowed.includes(id)),
-  );
-  if (found) return found[0];
+  const found = firstModelOf(config, 'moderation', allowed);
+  if (found !== null) return found;
   throw new Failure('invalid_request', 'model: there is no moderation model', {
     param: 'model',
     code: 'model_not_found',

@@ -56,8 +56,7 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const { holder, fields } = call;
   const context = { client: holder.account.id, maxWaiting: MAX_WAITING };
   const pool = clientPool(options.pool, context);
-  const id = modelIdOf(fields);
-  const model = findModel(config, id, holder.key.models);
+  const { id, model } = findModel(config, modelIdOf(fields), holder.key.models);
   const validated = READERS[call.kind](fields, model);
   await screenPrompt(pool, screenedText(validated.request), 'prompt');
   const networkPolicy = networkPolicyOf(config.network);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { ErrorCode } from '../../error-codes.ts';
-import type { Account, ApiKey, Plan } from '../account.ts';
+import type { Account, ApiKey, Plan, Team } from '../account.ts';
 import type { Asset, NewAsset } from '../asset.ts';
 import {
   type Delivery,
@@ -10,31 +10,39 @@ import {
   withAttempt,
 } from '../delivery.ts';
 import { conflict, notFound } from '../errors.ts';
-import { checkAmount, checkFunds, grant, spendable } from '../funds.ts';
+import { accountFunds, checkAmount, checkFunds, grant, spendable } from '../funds.ts';
 import { newId } from '../identifier.ts';
 import { carryForward, type LedgerEntry } from '../ledger.ts';
 import type {
   Completion,
   DeletedRecords,
+  KeyChange,
   MeteredUsage,
   NewAccount,
   NewKey,
   NewTask,
+  NewTeam,
   Payer,
   Reservation,
   Store,
   StoreHealth,
   TaskTotals,
+  TeamChange,
 } from '../store.ts';
 import type { Task, TaskError } from '../task.ts';
 import type { JournalCompactor } from './compactor.ts';
+import { KeyWriter } from './records/keys.ts';
 import { StoreReader } from './records/reader.ts';
 import type { Records } from './records/records.ts';
 import { TaskWriter } from './records/tasks.ts';
+import { TeamWriter } from './records/teams.ts';
 import { UploadWriter } from './records/uploads.ts';
 
 /** A ledger is compacted when it exceeds its limit by this factor, not at the end of every task. */
 const LEDGER_SLACK = 1.1;
+
+/** Maximum rows of usage that one transaction deletes. */
+const MAX_DELETED_USAGE = 10_000;
 
 /**
  * Store of one process: records in memory, a journal and checkpoints on disk.
@@ -49,6 +57,8 @@ const LEDGER_SLACK = 1.1;
  * Between its checks and its commit a method awaits nothing, so that no other method can run in between.
  */
 export class LowdbStore extends StoreReader implements Store {
+  readonly #keys: KeyWriter;
+  readonly #teams: TeamWriter;
   readonly #tasks: TaskWriter;
   readonly #uploads: UploadWriter;
   readonly #compactor: JournalCompactor;
@@ -58,6 +68,8 @@ export class LowdbStore extends StoreReader implements Store {
   constructor(records: Records, compactor: JournalCompactor, release: () => Promise<void>) {
     super(records);
     this.#compactor = compactor;
+    this.#keys = new KeyWriter(records);
+    this.#teams = new TeamWriter(records);
     this.#tasks = new TaskWriter(records);
     this.#uploads = new UploadWriter(records);
     this.#release = release;
@@ -117,45 +129,28 @@ export class LowdbStore extends StoreReader implements Store {
     return this.records.reservations.addTo(account);
   }
 
-  async createKey(key: NewKey): Promise<ApiKey> {
-    this.records.account(key.accountId);
-    if (this.records.state.keyByHash.get(key.hash)) throw conflict('this key exists', 'key_exists');
-    if (key.budget !== null) checkAmount(key.budget, 'budget');
-    const transaction = this.records.begin();
-    const created: ApiKey = {
-      id: newId('key'),
-      accountId: key.accountId,
-      name: key.name,
-      hash: key.hash,
-      hint: key.hint,
-      createdAt: this.records.now(),
-      expiresAt: key.expiresAt,
-      revokedAt: null,
-      models: key.models && [...key.models],
-      ...(key.allow && { allow: [...key.allow] }),
-      rpm: key.rpm,
-      budget: key.budget,
-      reserved: 0,
-      spent: 0,
-    };
-    transaction.changes.push(['keys', this.records.state.keys.newOrder(), created]);
-    await this.records.commit(transaction);
-    return created;
+  createKey(key: NewKey): Promise<ApiKey> {
+    return this.#keys.create(key);
   }
 
-  async revokeKey(keyId: string): Promise<ApiKey> {
-    const order = this.records.state.keyById.order(keyId);
-    if (order === undefined) throw notFound('key', keyId);
-    const key = this.records.state.keys.rows.get(order)!;
-    if (key.revokedAt !== null) {
-      await this.records.commits.rowSynced('keys', order);
-      return this.records.reservations.addTo(key);
-    }
-    const revoked = { ...key, revokedAt: this.records.now() };
-    const transaction = this.records.begin();
-    transaction.changes.push(['keys', order, revoked]);
-    await this.records.commit(transaction);
-    return this.records.reservations.addTo(revoked);
+  updateKey(keyId: string, change: KeyChange): Promise<ApiKey> {
+    return this.#keys.update(keyId, change);
+  }
+
+  revokeKey(keyId: string): Promise<ApiKey> {
+    return this.#keys.revoke(keyId);
+  }
+
+  createTeam(team: NewTeam): Promise<Team> {
+    return this.#teams.create(team);
+  }
+
+  updateTeam(teamId: string, change: TeamChange): Promise<Team> {
+    return this.#teams.update(teamId, change);
+  }
+
+  removeTeam(teamId: string): Promise<Team> {
+    return this.#teams.remove(teamId);
   }
 
   findTaskByIdempotencyKey(
@@ -236,24 +231,35 @@ export class LowdbStore extends StoreReader implements Store {
   }
 
   async reserve(accountId: string, keyId: string, amount: number): Promise<Reservation> {
-    const holder = this.records.holder({ accountId, keyId }, this.records.bookedState);
-    checkFunds(holder, amount, this.records.reservedFor(holder));
+    const payer = { accountId, keyId };
+    const { bookedState, reservations } = this.records;
+    const holder = this.records.holder(payer, bookedState);
+    const scope = this.records.scopeOf(holder);
+    const funds = this.records.funds(holder, scope, bookedState);
+    checkFunds(funds, amount, reservations.of, this.records.now());
     // A free request has no charge to lose: its usage is kept in memory until it can be written.
     if (amount > 0) {
       const { failure } = this.records.commits;
       if (failure) throw failure;
       this.#checkBacklog();
     }
-    return this.records.reservations.begin(accountId, keyId, amount);
+    return reservations.begin(payer, scope, amount);
   }
 
   async settle(source: Reservation | Payer, metered: MeteredUsage): Promise<number> {
     checkAmount(metered.charge, 'charge');
-    const holder = this.records.holder(source, this.records.bookedState);
-    if ('id' in source && !this.records.reservations.end(source.id)) return 0;
+    const { bookedState, reservations, charges, now } = this.records;
+    const holder = this.records.holder(source, bookedState);
+    const isReserved = 'id' in source;
+    if (isReserved && !reservations.end(source.id)) return 0;
     this.records.checkOpen();
-    const amount = Math.min(metered.charge, spendable(holder, this.records.reservedFor(holder)));
-    await this.records.charges.add(source, metered, amount, this.records.now());
+    const scope = isReserved ? source.scope : this.records.scopeOf(holder);
+    const funds = this.records.funds(holder, scope, bookedState);
+    // What was reserved is charged in full, also where a budget was lowered since.
+    const reserved = isReserved ? Math.min(source.amount, accountFunds(funds, reservations.of)) : 0;
+    const most = Math.max(reserved, spendable(funds, reservations.of));
+    const amount = Math.min(metered.charge, most);
+    await charges.add({ payer: source, scope, metered, amount, at: now() });
     return amount;
   }
 
@@ -282,6 +288,18 @@ export class LowdbStore extends StoreReader implements Store {
     }
     transaction.changes.push(['ledger', folded.carried.id, folded.carried]);
     await this.records.commit(transaction);
+  }
+
+  async deleteUsage(before: string): Promise<number> {
+    const transaction = this.records.begin();
+    for (const [order, { day }] of this.records.state.usage.rows) {
+      if (day >= before) continue;
+      transaction.changes.push(['usage', order, null]);
+      if (transaction.changes.length === MAX_DELETED_USAGE) break;
+    }
+    const { length } = transaction.changes;
+    if (length > 0) await this.records.commit(transaction);
+    return length;
   }
 
   health(): StoreHealth {

@@ -245,7 +245,7 @@ function withDefaults(task: Task): Task {
 
 /** Time at which a record was created or last changed. */
 function timeOf([, , row]: Change): number {
-  if (row === null || 'day' in row || 'segment' in row) return 0;
+  if (row === null || 'day' in row || 'segment' in row || 'period' in row) return 0;
   if ('at' in row) return row.at;
   return 'updatedAt' in row ? row.updatedAt : row.createdAt;
 }

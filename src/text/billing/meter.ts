@@ -1,7 +1,7 @@
 import { defaultOutputTokensOf, isPriced, type TextModel } from '../../config/catalog.ts';
-import { MAX_CREDITS } from '../../store/credits.ts';
 import type { KeyHolder, Reservation, Store } from '../../store/store.ts';
 import type { MediaPart, Part, TextRequest, Usage } from '../canonical.ts';
+import { type Bounds, costOf, largestCost } from './cost.ts';
 
 /** Bytes of JSON per token of input, and characters of text per token of output, about. */
 const BYTES_PER_TOKEN = 4;
@@ -83,32 +83,6 @@ export function outputEstimate(characters: number): number {
   return Math.ceil(characters / BYTES_PER_TOKEN);
 }
 
-/** Micro-credits, rounded up, so that a priced request never costs 0. */
-function costOf({ price }: TextModel, { input, cachedInput, cacheWrite, output }: Usage): number {
-  const cached = Math.min(cachedInput, input);
-  const written = Math.min(cacheWrite, input - cached);
-  const sum =
-    (input - cached - written) * price.input +
-    cached * (price.cachedInput ?? price.input) +
-    written * (price.cacheWrite ?? price.input) +
-    output * price.output;
-  return Math.ceil(sum / 1_000_000);
-}
-
-/** The largest numbers of tokens that are charged for a request. */
-interface Bounds {
-  readonly input: number;
-  readonly output: number;
-}
-
-/** Micro-credits of the largest charge within bounds: all of the input at its highest price. */
-function largestCost({ price }: TextModel, { input, output }: Bounds): number {
-  const { cachedInput = 0, cacheWrite = 0 } = price;
-  const sum = input * Math.max(price.input, cachedInput, cacheWrite) + output * price.output;
-  // No account has more credits, so that a larger sum is refused all the same.
-  return Math.min(Math.ceil(sum / 1_000_000), MAX_CREDITS);
-}
-
 function within(usage: Usage, bounds: Bounds): Usage {
   const input = Math.min(usage.input, bounds.input);
   return { ...usage, input, output: Math.min(usage.output, bounds.output) };
@@ -147,7 +121,7 @@ export class Meter {
   readonly #id: string;
   readonly #model: TextModel;
   /** Input tokens that are charged where the provider reports no usage. */
-  readonly #input: number;
+  readonly inputTokens: number;
   /** Null where reported usage is charged in full. */
   readonly #bounds: Bounds | null;
   #reservation: Reservation | null = null;
@@ -163,7 +137,7 @@ export class Meter {
     this.#holder = holder;
     this.#id = id;
     this.#model = model;
-    this.#input = input;
+    this.inputTokens = input;
     this.#bounds = bounds;
   }
 
@@ -194,7 +168,7 @@ export class Meter {
   async settle(usage: Usage | null, observed: ObservedOutput): Promise<Metered> {
     const reported = usage ?? {
       ...NO_USAGE,
-      input: observed.begun ? this.#input : 0,
+      input: observed.begun ? this.inputTokens : 0,
       output: observed.outputTokens,
     };
     const used = this.#bounds === null ? reported : within(reported, this.#bounds);

@@ -83,6 +83,7 @@ export class UsageTracker {
       output: sum.output + usage.output,
       cachedInput: sum.cachedInput + usage.cachedInput,
       cacheWrite: sum.cacheWrite + usage.cacheWrite,
+      cacheWrite1h: (sum.cacheWrite1h ?? 0) + (usage.cacheWrite1h ?? 0),
       reasoning: (sum.reasoning ?? 0) + (usage.reasoning ?? 0),
     }));
     if (this.#finished >= this.#choices) return reported;

@@ -127,6 +127,21 @@ interface ReasoningTraits {
   isAlias?(body: Json): boolean;
 }
 
+/** What some dialects can say in a request, and others cannot. */
+export type Ability =
+  /** A choice among some of the tools. */
+  | 'allowed-tools'
+  /** An answer that is any JSON object. */
+  | 'json-object'
+  /** Tools in groups. */
+  | 'namespaces'
+  /** Any stop sequences; `stops` says which where they are some. */
+  | 'stop'
+  /** Tools whose input is free text. */
+  | 'text-input'
+  /** A tool by which the client finds further tools. */
+  | 'tool-search';
+
 /** One wire format of text: its name in settings and URLs, and how its requests and answers are read and written. */
 export interface Dialect {
   /** Its name in the configuration. */
@@ -138,6 +153,10 @@ export interface Dialect {
   /** The field of a request that holds the conversation. */
   readonly promptField: string;
   readonly settings: SettingNames;
+  /** What upstreams take beyond functions and plain choices among them; all else is emulated. */
+  readonly abilities?: readonly Ability[];
+  /** Which stop sequences upstreams take, where they do not take all. */
+  readonly stops?: { readonly most?: number; readonly takesBlank?: false };
   /** Whether a last turn of the assistant is the beginning of the answer. */
   readonly prefillsAnswer: boolean;
   /** Whether its labels and its identifiers of files are OpenAI's. */

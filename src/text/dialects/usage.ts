@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { countOf } from '../../schema/untrusted.ts';
+import { countOf, objectOf } from '../../schema/untrusted.ts';
 import { usageEntries } from '../../schema/usage.ts';
 import type { Json, Usage } from '../canonical.ts';
 
@@ -16,6 +16,22 @@ export function integersOf({ input, output, cachedInput }: Usage) {
     output_tokens: output,
     cached_input_tokens: cachedInput,
   };
+}
+
+/** Lifetimes of what was written to a cache, by the names of LiteLLM; absent unless some of it is kept for an hour. */
+export function cacheLifetimes({ cacheWrite, cacheWrite1h = 0 }: Usage): Json {
+  if (cacheWrite1h === 0) return {};
+  return {
+    cache_creation_token_details: {
+      ephemeral_5m_input_tokens: Math.max(0, cacheWrite - cacheWrite1h),
+      ephemeral_1h_input_tokens: cacheWrite1h,
+    },
+  };
+}
+
+/** The part of the cache writes in details of input tokens that the cache keeps for an hour; null if not reported. */
+export function hourlyWritesOf(details: Json): number | null {
+  return countOf(objectOf(details['cache_creation_token_details'])['ephemeral_1h_input_tokens']);
 }
 
 /**

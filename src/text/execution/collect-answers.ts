@@ -6,10 +6,11 @@ import type { TextEvent } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { namesOf } from '../dialects/tool-names.ts';
+import type { EmulatedRequest } from '../emulation/emulate.ts';
 import { passOn } from '../relay/client-events.ts';
 import { BufferSink, type Delivery, type EventSink, StreamSink } from '../relay/event-sinks.ts';
 import { GuardedStream } from '../relay/guarded-stream.ts';
-import { readEvents } from '../relay/upstream-response.ts';
+import { isEventStream, readEvents } from '../relay/upstream-response.ts';
 import type { Outcome, TextExecution } from './execution.ts';
 
 /** Where one of the `n` answers comes from, and where its events go. */
@@ -19,6 +20,8 @@ export interface AnswerSource {
   readonly sink: EventSink;
   /** Which of the `n` answers it is. */
   readonly choice: number;
+  /** The request as the upstream got it; absent where that is the client's own. */
+  readonly emulated?: EmulatedRequest;
 }
 
 /** Requests one of the `n` answers, and pushes its events. @param signal aborted where another answer fails */
@@ -69,22 +72,34 @@ export async function collectAnswers(
 
 /** Reads one upstream response, and pushes the events that it decodes to. */
 export async function readAnswer(
-  { call, request, publicModel }: TextExecution,
+  { call, request, publicModel, inputTokens }: TextExecution,
   exchange: UpstreamResponse,
-  { target, origin, sink, choice }: AnswerSource,
+  { target, origin, sink, choice, emulated }: AnswerSource,
 ): Promise<void> {
-  const context = { provider: target.provider, toolName: namesOf(request) };
+  const context = {
+    provider: target.provider,
+    toolName: namesOf(emulated?.request ?? request),
+  };
   let over = false;
+  let hasEnd = false;
   const options = { dialect: request.dialect, target, model: publicModel, origin };
   const push = (event: TextEvent) => sink.push(event, choice);
-  const decoder = dialectNamed(target.dialect).decodeEvents(context, (event) => {
+  const emit = (event: TextEvent) => {
+    if (over) return;
     if (event.type === 'finish' || event.type === 'error') over = true;
     passOn(event, options, push);
+  };
+  const isWhole = !isEventStream(exchange);
+  const take = emulated?.filter({ emit, isWhole, inputTokens }) ?? emit;
+  const decoder = dialectNamed(target.dialect).decodeEvents(context, (event) => {
+    if (event.type === 'finish' || event.type === 'error') hasEnd = true;
+    take(event);
   });
   const response = request.stream ? call.response : null;
   try {
     await readEvents(exchange, decoder, sink, { response, isOver: () => over });
   } finally {
-    if (!over || sink.failure) exchange.abort();
+    // An emulation may have ended the answer before the upstream did.
+    if (!over || !hasEnd || sink.failure) exchange.abort();
   }
 }

@@ -48,11 +48,15 @@ export interface TextExecution {
   /** Called with identifiers of objects that the provider stored for the client. */
   readonly onStored: (ids: readonly string[]) => void;
   readonly model: TextModel;
+  /** The part of the requested name that the model's wildcard stands for; null if it has none. */
+  readonly wildcardPart: string | null;
   /** The model that answers name; null for the upstream's own name. */
   readonly publicModel: string | null;
   readonly config: Config;
   readonly context: EncodeContext;
   readonly tracker: UsageTracker;
+  /** Estimated input in tokens. */
+  readonly inputTokens: number;
   readonly signal: AbortSignalLike;
   readonly upstream: UpstreamClient;
 }

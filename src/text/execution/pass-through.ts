@@ -65,7 +65,11 @@ export async function passThrough(execution: TextExecution, route: RemoteRoute):
   const body = passBody(request, target, changedSettings);
   announceOmitted(execution, target);
   tracker.begin(1);
-  const exchange = await openUpstream(execution, route, body, signal);
+  const exchange = await openUpstream(execution, route, {
+    body,
+    stream: request.stream,
+    signal,
+  });
   if (isEventStream(exchange) !== request.stream) {
     // Some upstreams stream where no stream was requested, and some do not where one was.
     return collectAnswers(execution, 1, origin, (sink) =>

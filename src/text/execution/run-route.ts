@@ -1,4 +1,5 @@
 import { maxOutputTokensOf, reasoningOf, type TextRoute } from '../../config/catalog.ts';
+import { upstreamModelOf } from '../../config/model-names.ts';
 import { dialectFor, isRemote } from '../../config/provider-kinds.ts';
 import type { Target } from '../dialects/dialect.ts';
 import type { Outcome, TextExecution } from './execution.ts';
@@ -18,12 +19,12 @@ export async function runRoute(
   route: TextRoute,
   remaining: number,
 ): Promise<Outcome> {
-  const { config, model, request } = execution;
+  const { config, model, wildcardPart, request } = execution;
   const provider = config.providers[route.provider]!;
   const target: Target = {
     dialect: dialectFor(route, provider, request.dialect),
     provider: route.provider,
-    model: route.model,
+    model: upstreamModelOf(route, wildcardPart),
     rules: model.rules ?? null,
     reasons: reasoningOf(model).supported_efforts.length > 0,
     maxOutputTokens: maxOutputTokensOf(model),

@@ -2,6 +2,7 @@ import { Failure } from '../../failure.ts';
 import { linkedSignal } from '../../upstream/abort-signal.ts';
 import type { TextEvent } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
+import { emulateForSandbox } from '../emulation/emulate.ts';
 import { passOn } from '../relay/client-events.ts';
 import { answerFromSandbox } from '../sandbox/sandbox.ts';
 import { collectAnswers } from './collect-answers.ts';
@@ -13,7 +14,8 @@ export async function answerBySandbox(
   target: Target,
   remaining: number,
 ): Promise<Outcome> {
-  const { call, request, publicModel } = execution;
+  const { call, request, publicModel, inputTokens } = execution;
+  const emulated = emulateForSandbox(request, target);
   announceOmitted(execution, target);
   const { signal: cancellation, release } = linkedSignal(execution.signal);
   const controller = new AbortController();
@@ -25,10 +27,12 @@ export async function answerBySandbox(
     const options = { dialect: target.dialect, target, model: publicModel, origin };
     return await collectAnswers(execution, request.n ?? 1, origin, async (sink, choice) => {
       const push = (event: TextEvent) => sink.push(event, choice);
-      await answerFromSandbox(request, target, {
+      const emit = (event: TextEvent) => passOn(event, options, push);
+      const take = emulated.filter({ emit, isWhole: false, inputTokens });
+      await answerFromSandbox(emulated.request, target, {
         signal: controller.signal,
         emit: (event) => {
-          passOn(event, options, push);
+          take(event);
           return sink.flush() ? undefined : call.response.drained();
         },
       });

@@ -1,9 +1,10 @@
 import type { TextRoute } from '../../config/catalog.ts';
-import { kindOf, type RemoteProvider } from '../../config/provider-kinds.ts';
+import { kindOf, type RemoteProvider, urlOf } from '../../config/provider-kinds.ts';
 import type { ProviderOrigin } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
 import type { Timeouts } from '../../upstream/request.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { Json } from '../canonical.ts';
@@ -24,18 +25,58 @@ export interface RemoteRoute {
   readonly timeouts: Timeouts;
 }
 
+/** One request of the `n` that answer a client's. */
+interface UpstreamRequest {
+  readonly body: Json;
+  /** Whether it asks for a stream. */
+  readonly stream: boolean;
+  readonly signal: AbortSignalLike;
+}
+
 /** @throws Failure where the upstream cannot be reached, or answers with another status than 2xx */
 export async function openUpstream(
-  execution: TextExecution,
+  { upstream, request, forwarded }: TextExecution,
   { provider, target, timeouts }: RemoteRoute,
-  body: Json,
-  signal: AbortSignalLike,
+  { body, stream, signal }: UpstreamRequest,
 ): Promise<UpstreamResponse> {
-  const { upstream, request } = execution;
-  const { path } = dialectNamed(target.dialect);
-  const exchange = await upstream.open(provider.baseUrl + path(target, request.stream), {
+  const { path, headers } = dialectNamed(target.dialect);
+  return openProvider(upstream, provider, {
+    path: path(target, stream),
+    model: target.model,
+    headers: { ...headers, ...(request.dialect === target.dialect && forwarded.sent) },
+    body,
+    timeouts,
+    signal,
+  });
+}
+
+/** A request of any endpoint to a provider. */
+export interface ProviderRequest {
+  /** The endpoint's path below the base URL. */
+  readonly path: string;
+  /** The provider's name of the model. */
+  readonly model: string;
+  /** Headers of the format, beside those with the key. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Json;
+  readonly timeouts: Timeouts;
+  readonly signal: AbortSignalLike;
+}
+
+/** @throws Failure where the provider cannot be reached, or answers with another status than 2xx */
+export async function openProvider(
+  upstream: UpstreamClient,
+  provider: RemoteProvider,
+  { path, model, headers, body, timeouts, signal }: ProviderRequest,
+): Promise<UpstreamResponse> {
+  const { apiKey } = provider;
+  const exchange = await upstream.open(urlOf(provider, { path, model }), {
     name: 'The provider',
-    headers: headersOf(execution, provider, target),
+    headers: {
+      'content-type': 'application/json',
+      ...(apiKey !== undefined && kindOf(provider).credentials(apiKey)),
+      ...headers,
+    },
     body: JSON.stringify(body),
     timeouts,
     signal,
@@ -45,20 +86,6 @@ export async function openUpstream(
   throw upstreamFailure(exchange.status, tryParseJson(text) ?? text, {
     retryAfter: exchange.headers['retry-after'],
     retryAfterMs: exchange.headers['retry-after-ms'],
-    apiKey: provider.apiKey,
+    apiKey,
   });
-}
-
-function headersOf(
-  { request, forwarded }: TextExecution,
-  provider: RemoteProvider,
-  { dialect }: Target,
-): Record<string, string> {
-  const { apiKey } = provider;
-  return {
-    'content-type': 'application/json',
-    ...(apiKey !== undefined && kindOf(provider).credentials(apiKey)),
-    ...dialectNamed(dialect).headers,
-    ...(request.dialect === dialect && forwarded.sent),
-  };
 }

@@ -4,11 +4,11 @@ import type { FinishReason, NativePart, TextEvent, TextRequest, Usage } from '..
 import type { Target } from '../dialects/dialect.ts';
 import { invalid, untranslatable } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
+import { StopSequences } from '../emulation/stop-sequences.ts';
 import { answerFor, type Model, OPENING, REFUSAL, reasoningFor } from './answer-text.ts';
 import { type Directives, directivesOf, type StreamFault } from './directives.ts';
 import { countInput } from './input-tokens.ts';
 import { type Prompt, readPrompt } from './prompt.ts';
-import { StopSequences } from './stop-sequences.ts';
 import { countTokens, firstTokens, type Piece, piecesOf } from './tokens.ts';
 import { callsFor, type ToolCall } from './tool-calls.ts';
 

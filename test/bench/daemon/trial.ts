@@ -39,7 +39,7 @@ export function contender(name: string): string {
 
 /** The URL of a built file of Oriel, relative to the compiled test/bench/.out/daemon. */
 export function built(file: string): string {
-  return new URL(`../../../../dist/src/${file}`, import.meta.url).href;
+  return new URL(`../../../.modules/src/${file}`, import.meta.url).href;
 }
 
 /** A new data directory with the accounts of KEYS and some finished tasks. @returns the last task's id */

@@ -90,7 +90,7 @@ export class ManualMedia implements Media {
   }
 
   #find(fields: Fields, { key }: KeyHolder): Model {
-    return findModel(this.#config, modelIdOf(fields), key.models);
+    return findModel(this.#config, modelIdOf(fields), key.models).model;
   }
 }
 

@@ -13,7 +13,7 @@ import { quoteValue } from '../../../src/schema/fields.ts';
 import { MODELS } from '../../http/routes/manual-media.ts';
 
 const config = v.parse(configSchema, MODELS);
-const modelOf = (id: string): Model => findModel(config, id, null);
+const modelOf = (id: string): Model => findModel(config, id, null).model;
 
 const READERS = {
   image: readImageRequest,

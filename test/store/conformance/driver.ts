@@ -5,6 +5,8 @@ import { bothOf, failureWith, freshStore } from '../fresh-store.ts';
 import { CREDIT, owner, taskFor } from '../records.ts';
 import { describeAccounts } from './accounts.ts';
 import { describeAssets } from './assets.ts';
+import { describeBudgetProperties } from './budget-properties.ts';
+import { describeBudgets } from './budgets.ts';
 import { describeCredits } from './credits.ts';
 import { describeDeliveries } from './deliveries.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
@@ -100,8 +102,10 @@ export function describeStoreDriver(driver: DriverFactory): void {
   describeAccounts(driver);
   describeTasks(driver);
   describeCredits(driver);
+  describeBudgets(driver);
   describeAssets(driver);
   describeDeliveries(driver);
+  describeBudgetProperties(driver);
   describeLedgerProperties(driver);
   describeListingProperties(driver);
 }

@@ -65,6 +65,9 @@ const step: fc.Arbitrary<Step> = fc.record({
 const ALLOWED_REJECTIONS = [
   'insufficient_credits',
   'key_budget_exceeded',
+  'key_window_exceeded',
+  'team_budget_exceeded',
+  'team_window_exceeded',
   'task_state',
   'task_not_found',
   'storage_full',
@@ -120,6 +123,12 @@ class RandomUse {
       [bob, null],
     ] as const) {
       this.#keys.push(await this.#store.createKey(keyFor(account, { budget })));
+    }
+    const windows = { timeZone: 'Europe/Berlin', day: 30, week: 50 };
+    const team = { accountId: ada.id, name: 'crew', budget: 70, windows };
+    const { id: teamId } = await this.#store.createTeam(team);
+    for (const change of [{ teamId }, { teamId, windows: { timeZone: 'Asia/Tokyo', day: 25 } }]) {
+      this.#keys.push(await this.#store.createKey(keyFor(ada, change)));
     }
     this.#granted = this.#asked = 200;
   }

@@ -68,6 +68,7 @@ export function describeTasks(driver: DriverFactory): void {
         expect(await one.listUsage(account.id, ALL_DAYS)).toEqual([
           {
             accountId: account.id,
+            keyId: key.id,
             day: '2026-11-21',
             model: 'some-image-model',
             requests: 1,

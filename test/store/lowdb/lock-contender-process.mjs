@@ -1,9 +1,9 @@
 // Opens a store after a line on standard input, and prints the outcome.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { diskFiles } from '../../../dist/src/store/files.js';
-import { lockByPid } from '../../../dist/src/store/lowdb/lock/pid-lock.js';
-import { openLowdbStore } from '../../../dist/src/store/lowdb/open.js';
+import { diskFiles } from '../../.modules/src/store/files.js';
+import { lockByPid } from '../../.modules/src/store/lowdb/lock/pid-lock.js';
+import { openLowdbStore } from '../../.modules/src/store/lowdb/open.js';
 
 const [directory, mode] = process.argv.slice(2);
 

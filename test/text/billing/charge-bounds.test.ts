@@ -22,12 +22,22 @@ const price = fc.record({
   output: fc.integer({ min: 1, max: 100_000_000 }),
   cachedInput: fc.option(fc.integer({ min: 0, max: 40_000_000 }), { nil: undefined }),
   cacheWrite: fc.option(fc.integer({ min: 0, max: 40_000_000 }), { nil: undefined }),
+  cacheWrite1h: fc.option(fc.integer({ min: 0, max: 80_000_000 }), { nil: undefined }),
 });
 
 const count = fc.oneof(
   fc.nat(2000),
   fc.nat(20_000_000),
   fc.constantFrom(-1, 1.5, Number.MAX_SAFE_INTEGER, '7', null),
+);
+
+const lifetimes = fc.record(
+  { ephemeral_5m_input_tokens: count, ephemeral_1h_input_tokens: count },
+  { requiredKeys: [] },
+);
+const details = fc.record(
+  { cached_tokens: count, cache_write_tokens: count, cache_creation_token_details: lifetimes },
+  { requiredKeys: [] },
 );
 
 /** Usage in the fields of all dialects at once. */
@@ -40,8 +50,9 @@ const usage = fc.record(
     output_tokens: count,
     cache_read_input_tokens: count,
     cache_creation_input_tokens: count,
-    prompt_tokens_details: fc.record({ cached_tokens: count, cache_write_tokens: count }),
-    input_tokens_details: fc.record({ cached_tokens: count, cache_write_tokens: count }),
+    cache_creation: lifetimes,
+    prompt_tokens_details: details,
+    input_tokens_details: details,
   },
   { requiredKeys: [] },
 );
@@ -235,8 +246,8 @@ it.each(PAIRS)(
         const window = one.contextWindow ?? Infinity;
         const input = Math.min(JSON.stringify(body).length + 500, window) * (n ?? 1);
         const output = (limit ?? (client === 'messages' ? 500 : (most ?? 16_384))) * (n ?? 1);
-        const { input: plain, cachedInput = 0, cacheWrite = 0 } = one.price;
-        const dearest = Math.max(plain, cachedInput, cacheWrite);
+        const { input: plain, cachedInput = 0, cacheWrite = 0, cacheWrite1h = 0 } = one.price;
+        const dearest = Math.max(plain, cachedInput, cacheWrite, cacheWrite1h);
         expect(held).toBeLessThanOrEqual(
           Math.ceil((input * dearest + output * one.price.output) / 1e6),
         );
@@ -291,16 +302,43 @@ it.each(['chat', 'responses', 'messages'] as const)(
   },
 );
 
-it('charges cache writes at cacheWrite', async () => {
-  const usage = { input_tokens: 10, cache_creation_input_tokens: 100, output_tokens: 1 };
-  const prices = { input: 1_000_000, cachedInput: 0, cacheWrite: 2_000_000, output: 5_000_000 };
+const PRICES = { input: 1_000_000, cachedInput: 100_000, cacheWrite: 2_000_000, output: 5_000_000 };
+
+it.each([
+  { title: 'at cacheWrite', price: PRICES, written: 100 * 2 },
+  { title: 'at input without cacheWrite', price: { input: 1e6, output: 5e6 }, written: 100 },
+  {
+    title: 'for an hour at cacheWrite1h',
+    price: { ...PRICES, cacheWrite1h: 3_000_000 },
+    written: 60 * 2 + 40 * 3,
+  },
+])('charges cache writes $title', async ({ price: prices, written }) => {
+  const usage = {
+    input_tokens: 10,
+    cache_creation_input_tokens: 100,
+    cache_creation: { ephemeral_5m_input_tokens: 60, ephemeral_1h_input_tokens: 40 },
+    output_tokens: 1,
+  };
   const { charged } = await ask(
     ['messages', 'messages'],
     { price: prices },
     plainBody('messages', 'm'),
     { stream: false, cut: false, body: JSON.stringify({ content: [], usage }) },
   );
-  expect(charged).toBe(10 + 200 + 5);
+  expect(charged).toBe(10 + written + 5);
+});
+
+it('charges cache reads at cachedInput, and as input without it', async () => {
+  const usage = {
+    prompt_tokens: 30,
+    completion_tokens: 1,
+    prompt_tokens_details: { cached_tokens: 20 },
+  };
+  const answer = { stream: false, cut: false, body: JSON.stringify({ choices: [{}], usage }) };
+  const chargeAt = (prices: object) =>
+    ask(['chat', 'chat'], { price: prices }, plainBody('chat', 'm'), answer);
+  expect((await chargeAt(PRICES)).charged).toBe(10 + 2 + 5);
+  expect((await chargeAt({ input: 1e6, output: 5e6 })).charged).toBe(30 + 5);
 });
 
 it('charges reported usage above the limit only with billing.trustUpstream', async () => {

@@ -1,34 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { TestDaemon } from '../../daemon.ts';
+import { account, settled } from '../account.ts';
 import { DIALECTS, gatewayDaemon, modelTo, newKey, PAIRS } from '../gateway-daemon.ts';
 import { plainBody, send } from '../raw.ts';
 import { type Script, USAGE } from '../script.ts';
 
 const gateway = gatewayDaemon();
-
-interface Account {
-  readonly credits: {
-    readonly reserved: number;
-    readonly spent: number;
-    readonly available: number;
-  };
-  readonly key: { readonly budget: { readonly spent: number; readonly reserved: number } | null };
-}
-
-async function account({ url }: TestDaemon, key: string): Promise<Account> {
-  const response = await fetch(`${url}/v1/account`, {
-    headers: { authorization: `Bearer ${key}` },
-  });
-  return (await response.json()) as Account;
-}
-
-/** Polls the account until the charge, which is written after the response, is settled. */
-async function settled(daemon: TestDaemon, key: string, least = 0.000_001): Promise<Account> {
-  for (;;) {
-    const found = await account(daemon, key);
-    if (found.credits.reserved === 0 && found.credits.spent > least - 0.000_001) return found;
-  }
-}
 
 /** 18 input tokens at 1000 per million, 5 cached at 100, 11 output at 10000. */
 const COST = (18 * 1000 + 5 * 100 + 11 * 10_000) / 1_000_000;

@@ -39,7 +39,7 @@ export function makeVideo(
       read: (json) => isDone(json, client),
       onFailed: () => context.saveState(null),
     });
-    const url = `${client.settings.baseUrl}${path}/content`;
+    const url = client.url(`${path}/content`);
     return { files: [{ url, headers: client.authenticationHeaders }], usage: null };
   });
 }

@@ -1,8 +1,9 @@
-import { spend, spendable } from '../../funds.ts';
+import type { BudgetScope } from '../../budgets.ts';
+import { accountFunds, spend } from '../../funds.ts';
 import { addCounts, dayOf, NO_USAGE, type UsageCounts } from '../../ledger.ts';
 import type { MeteredUsage, Payer } from '../../store.ts';
 import type { CommitQueue } from '../journal/commit-queue.ts';
-import { type Change, type ChargeRow, findKeyHolder, type State } from '../state/state.ts';
+import { type Change, type ChargeRow, findKeyHolder, fundsIn, type State } from '../state/state.ts';
 import { Reservations } from './reservations.ts';
 import { Transaction } from './transaction.ts';
 
@@ -23,6 +24,15 @@ interface Charge extends ChargeRow {
   counts: UsageCounts;
 }
 
+interface NewCharge {
+  readonly payer: Payer;
+  readonly scope: BudgetScope | undefined;
+  readonly metered: MeteredUsage;
+  /** Micro-credits, at most what the payer can spend. */
+  readonly amount: number;
+  readonly at: number;
+}
+
 /**
  * Charges that are not booked yet, and reserved until they are. Booking one puts four new records through
  * all indexes and takes 10 µs and a kilobyte of the journal. So each charge is written to the journal as a
@@ -35,7 +45,7 @@ export class PendingCharges {
   readonly #reservations: Reservations;
   /** Charges whose booking is not on disk yet: the rows on disk have them neither as reserved nor as spent. */
   readonly booking = new Reservations();
-  /** Charges of one day, by the identifier of the key, then by model. */
+  /** Charges of one day, by the identifier of the key, then by model and scope. */
   #byKey = new Map<string, Map<string, Charge>>();
   #day = '';
   /** Charges to book, which no longer grow. */
@@ -68,19 +78,20 @@ export class PendingCharges {
   /**
    * Adds a charge. Resolves once it is in the journal, where a power cut may still lose it. Resolves also
    * if the write fails: the charge is kept in memory then and written as soon as the disk accepts it.
-   *
-   * @param amount micro-credits, at most what the payer can spend
    */
-  add(payer: Payer, { model, counts }: MeteredUsage, amount: number, at: number): Promise<void> {
+  add({ payer, scope, metered, amount, at }: NewCharge): Promise<void> {
+    const { model, counts } = metered;
     const day = dayOf(at);
     if (day !== this.#day) this.#complete = this.#take();
     this.#day = day;
-    const charge = this.#byKey.get(payer.keyId)?.get(model) ?? this.#create(payer, model);
+    const name = scope ? `${model}\0${scope.teamId}\0${scope.windows.join()}` : model;
+    const charge =
+      this.#byKey.get(payer.keyId)?.get(name) ?? this.#create(payer, model, scope, name);
     if (amount > 0) charge.paid += counts.requests ?? 1;
     charge.amount += amount;
     charge.at = at;
     charge.counts = addCounts(charge.counts, counts);
-    this.#reservations.add(payer, amount);
+    this.#reservations.add(charge, amount);
     this.#dirty.add(charge);
     this.#schedule();
     if (!this.#written) {
@@ -146,7 +157,7 @@ export class PendingCharges {
   }
 
   #book(charge: Charge): void {
-    const { order, accountId, keyId, model, counts, paid } = charge;
+    const { order, model, scope, counts, paid } = charge;
     const isDirty = this.#dirty.delete(charge);
     this.#reservations.add(charge, -charge.amount);
     const transaction = new Transaction(this.#state, charge.at);
@@ -154,14 +165,15 @@ export class PendingCharges {
     const before = findKeyHolder(this.#state, charge);
     // A failed write may have reverted the creation of the account or a grant of credits.
     if (before) {
-      const held = this.#reservations.of(accountId, keyId);
-      const amount = Math.max(0, Math.min(charge.amount, spendable(before, held)));
-      const holder = spend(before, amount);
+      // Budgets may have been lowered since the charge; the account's credits have not.
+      const available = accountFunds(before, this.#reservations.of);
+      const amount = Math.max(0, Math.min(charge.amount, available));
+      const funds = spend(fundsIn(this.#state, before, scope), amount);
       if (amount > 0) {
-        transaction.holder(holder);
-        transaction.addToDailyCharge(holder, model, paid, amount);
+        transaction.funds(funds);
+        transaction.addToDailyCharge(funds, model, paid, amount);
       }
-      transaction.usage(accountId, model, counts, amount);
+      transaction.usage(charge, model, counts, amount);
     }
     this.booking.add(charge, charge.amount);
     this.#commits.commit(transaction.changes).then(
@@ -176,11 +188,17 @@ export class PendingCharges {
     );
   }
 
-  #create({ accountId, keyId }: Payer, model: string): Charge {
+  #create(
+    { accountId, keyId }: Payer,
+    model: string,
+    scope: BudgetScope | undefined,
+    name: string,
+  ): Charge {
     const order = this.#state.charges.newOrder();
-    const charge = { order, accountId, keyId, model, paid: 0, amount: 0, counts: NO_USAGE, at: 0 };
-    const models = this.#byKey.get(keyId) ?? new Map<string, Charge>();
-    this.#byKey.set(keyId, models.set(model, charge));
+    const sums = { paid: 0, amount: 0, counts: NO_USAGE, at: 0 };
+    const charge: Charge = { order, accountId, keyId, model, scope, ...sums };
+    const charges = this.#byKey.get(keyId) ?? new Map<string, Charge>();
+    this.#byKey.set(keyId, charges.set(name, charge));
     return charge;
   }
 }

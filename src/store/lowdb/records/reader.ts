@@ -1,5 +1,6 @@
-import type { Account, ApiKey } from '../../account.ts';
+import type { Account, ApiKey, Team } from '../../account.ts';
 import type { Asset } from '../../asset.ts';
+import type { BudgetWindow } from '../../budgets.ts';
 import type { Delivery } from '../../delivery.ts';
 import { notFound } from '../../errors.ts';
 import type { LedgerEntry, UsageRow } from '../../ledger.ts';
@@ -59,6 +60,22 @@ export class StoreReader {
           : [...keysOfAccount.oldest(accountId)].map(([, key]) => key);
       return found.map((key) => this.records.reservations.addTo(key));
     });
+  }
+
+  async listTeams(accountId?: string): Promise<readonly Team[]> {
+    return this.#readRows(() =>
+      [...this.records.state.teams.rows.values()]
+        .filter((team) => accountId === undefined || team.accountId === accountId)
+        .map((team) => this.records.reservations.addTo(team)),
+    );
+  }
+
+  async listBudgetWindows(accountId?: string): Promise<readonly BudgetWindow[]> {
+    return this.#readRows(() =>
+      [...this.records.state.windows.rows.values()]
+        .filter((window) => accountId === undefined || window.accountId === accountId)
+        .map((window) => this.records.reservations.addTo(window)),
+    );
   }
 
   async findTask(accountId: string, taskId: string): Promise<Task | undefined> {

@@ -1,12 +1,13 @@
 import { Failure } from '../../../failure.ts';
 import type { Account } from '../../account.ts';
+import { type BudgetScope, scopeOf } from '../../budgets.ts';
 import { notFound } from '../../errors.ts';
-import type { ActiveReservations } from '../../funds.ts';
+import type { Funds } from '../../funds.ts';
 import type { KeyHolder, Payer } from '../../store.ts';
 import type { Archive } from '../archive/archive.ts';
 import type { TaskArchiver } from '../archiver.ts';
 import type { CommitQueue } from '../journal/commit-queue.ts';
-import { findKeyHolder, type State } from '../state/state.ts';
+import { findKeyHolder, fundsIn, type State } from '../state/state.ts';
 import { PendingCharges } from './charges.ts';
 import { Reservations } from './reservations.ts';
 import { Transaction } from './transaction.ts';
@@ -84,7 +85,14 @@ export class Records {
     throw notFound('key', keyId);
   }
 
-  reservedFor({ account, key }: KeyHolder): ActiveReservations {
-    return this.reservations.of(account.id, key.id);
+  /** Team and windows in which credits that are reserved now will count. */
+  scopeOf({ key }: KeyHolder): BudgetScope | undefined {
+    const team = key.teamId === undefined ? undefined : this.bookedState.teamById.get(key.teamId);
+    return scopeOf(key, team, this.now());
+  }
+
+  /** @param state with or without the charges that are not booked yet */
+  funds(holder: KeyHolder, scope: BudgetScope | undefined, state = this.state): Funds {
+    return fundsIn(state, holder, scope);
   }
 }

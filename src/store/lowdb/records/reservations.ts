@@ -1,11 +1,15 @@
-import type { Account, ApiKey } from '../../account.ts';
-import type { ActiveReservations } from '../../funds.ts';
+import type { BudgetScope } from '../../budgets.ts';
 import type { KeyHolder, Payer, Reservation } from '../../store.ts';
+
+/** Account and key with the team and the windows of a reservation. */
+interface ScopedPayer extends Payer {
+  readonly scope?: BudgetScope | undefined;
+}
 
 /** Credits reserved for requests in progress, in memory only: the end of the process releases them. */
 export class Reservations {
   readonly #reservations = new Map<string, Reservation>();
-  /** Reserved micro-credits by the identifier of an account or a key. */
+  /** Reserved micro-credits by the identifier of an account, a key, a team or a window. */
   readonly #sums = new Map<string, number>();
   #count = 0;
   #total = 0;
@@ -15,9 +19,9 @@ export class Reservations {
     return this.#total;
   }
 
-  begin(accountId: string, keyId: string, amount: number): Reservation {
+  begin({ accountId, keyId }: Payer, scope: BudgetScope | undefined, amount: number): Reservation {
     this.#count += 1;
-    const reservation = { id: `reservation_${this.#count}`, accountId, keyId, amount };
+    const reservation = { id: `reservation_${this.#count}`, accountId, keyId, amount, scope };
     this.#reservations.set(reservation.id, reservation);
     this.add(reservation, amount);
     return reservation;
@@ -33,18 +37,20 @@ export class Reservations {
   }
 
   /** Adds to the reserved credits, or with a negative amount releases some, without a reservation to end. */
-  add({ accountId, keyId }: Payer, amount: number): void {
+  add({ accountId, keyId, scope }: ScopedPayer, amount: number): void {
     this.#total += amount;
     this.#change(accountId, amount);
     this.#change(keyId, amount);
+    if (!scope) return;
+    if (scope.teamId !== null) this.#change(scope.teamId, amount);
+    for (const id of scope.windows) this.#change(id, amount);
   }
 
-  of(accountId: string, keyId: string): ActiveReservations {
-    return { account: this.#sums.get(accountId) ?? 0, key: this.#sums.get(keyId) ?? 0 };
-  }
+  /** Reserved micro-credits of an account, a key, a team or a window. */
+  readonly of = (id: string): number => this.#sums.get(id) ?? 0;
 
   /** A record whose `reserved` includes the reservations in memory. */
-  addTo<Holder extends Account | ApiKey>(holder: Holder): Holder {
+  addTo<Holder extends { readonly id: string; readonly reserved: number }>(holder: Holder): Holder {
     const sum = this.#sums.get(holder.id);
     return sum === undefined ? holder : { ...holder, reserved: holder.reserved + sum };
   }

@@ -69,8 +69,10 @@ export class TaskWriter {
     checkOpenRequests(state.openRequestBytes.of(accountId), task.request);
     const bytes = assets.reduce((sum, asset) => sum + asset.bytes, 0);
     checkStorageQuota(state.storedBytes.of(accountId), bytes, task.storageQuota);
-    const holder = reserve(before, task.reservation, this.#records.reservedFor(before));
     const at = now();
+    const scope = this.#records.scopeOf(before);
+    const { of } = this.#records.reservations;
+    const funds = reserve(this.#records.funds(before, scope), task.reservation, of, at);
     const created: Task = {
       id: newId('task'),
       accountId: task.accountId,
@@ -83,6 +85,7 @@ export class TaskWriter {
       error: null,
       reserved: task.reservation,
       charged: 0,
+      ...(scope && { scope }),
       attempts: 0,
       createdAt: at,
       updatedAt: at,
@@ -96,8 +99,8 @@ export class TaskWriter {
     for (const asset of assets) {
       transaction.asset(accountId, created.id, asset, { input: 'needed' });
     }
-    transaction.holder(holder);
-    transaction.taskEntry(holder, 'reserve', task.reservation, created);
+    if (task.reservation > 0) transaction.funds(funds);
+    transaction.taskEntry(funds, 'reserve', task.reservation, created);
     await this.#records.commit(transaction);
     return { task: created, created: true };
   }
@@ -159,8 +162,9 @@ export class TaskWriter {
       reserved: 0,
       charged,
     });
-    const paid = charge(this.#records.holder(task), charged);
-    const holder = release(paid, task.reserved - charged);
+    const funds = this.#records.funds(this.#records.holder(task), task.scope);
+    const paid = charge(funds, charged);
+    const released = release(paid, task.reserved - charged);
     const transaction = this.#records.begin();
     transaction.task(ended);
     for (const [order, asset] of this.#records.state.assetsOfTask.oldest(id)) {
@@ -169,11 +173,11 @@ export class TaskWriter {
     }
     for (const asset of ending.assets ?? []) transaction.asset(task.accountId, id, asset);
     if (ended.callbackUrl !== null) transaction.delivery(ended, ended.callbackUrl);
-    if (task.reserved > 0) transaction.holder(holder);
+    if (task.reserved > 0) transaction.funds(released);
     transaction.taskEntry(paid, 'charge', charged, task);
-    transaction.taskEntry(holder, 'release', task.reserved - charged, task);
+    transaction.taskEntry(released, 'release', task.reserved - charged, task);
     if (ending.status === 'completed' || charged > 0) {
-      transaction.usage(task.accountId, task.model, ending.counts ?? {}, charged);
+      transaction.usage(task, task.model, ending.counts ?? {}, charged);
     }
     await this.#records.commit(transaction);
     return ended;

@@ -1,11 +1,13 @@
 import type { Account } from '../../account.ts';
 import type { Asset, NewAsset } from '../../asset.ts';
+import type { BudgetScope, BudgetWindow } from '../../budgets.ts';
 import { availableOf } from '../../credits.ts';
 import type { Delivery } from '../../delivery.ts';
 import { assetExists } from '../../errors.ts';
+import type { Funds } from '../../funds.ts';
 import { newId } from '../../identifier.ts';
 import { addCounts, dayOf, type LedgerEntry, NO_USAGE, type UsageCounts } from '../../ledger.ts';
-import type { KeyHolder } from '../../store.ts';
+import type { KeyHolder, Payer } from '../../store.ts';
 import type { Task } from '../../task.ts';
 import type { SegmentRecord } from '../archive/segment.ts';
 import { type Change, compositeKey, type State } from '../state/state.ts';
@@ -28,9 +30,25 @@ export class Transaction {
     this.changes.push(['accounts', this.#state.accountById.order(account.id)!, account]);
   }
 
-  holder({ account, key }: KeyHolder): void {
+  funds({ account, key, team, windows }: Funds): void {
     this.account(account);
     this.changes.push(['keys', this.#state.keyById.order(key.id)!, key]);
+    if (team) this.changes.push(['teams', this.#state.teamById.order(team.id)!, team]);
+    for (const window of windows ?? []) this.#window(window);
+  }
+
+  /** Sets a window. A new one replaces those of its holder and period that ended before the one before it. */
+  #window(window: BudgetWindow): void {
+    const known = this.#state.windowById.order(window.id);
+    this.changes.push(['windows', known ?? this.#state.windows.newOrder(), window]);
+    if (known !== undefined) return;
+    const group = compositeKey(window.holderId, window.period);
+    const earlier = [...this.#state.windowsOfHolder.oldest(group)]
+      .filter(([, { from }]) => from < window.from)
+      .sort(([, one], [, other]) => (one.from < other.from ? -1 : 1));
+    for (const [order, { reserved }] of earlier.slice(0, -1)) {
+      if (reserved === 0) this.changes.push(['windows', order, null]);
+    }
   }
 
   task(task: Task): void {
@@ -123,11 +141,19 @@ export class Transaction {
     this.changes.push(['ledger', order, added]);
   }
 
-  usage(accountId: string, model: string, counts: Partial<UsageCounts>, spent: number): void {
+  usage(
+    { accountId, keyId, scope }: Payer & { readonly scope?: BudgetScope | undefined },
+    model: string,
+    counts: Partial<UsageCounts>,
+    spent: number,
+  ): void {
     const day = dayOf(this.#now);
-    const order = this.#state.usageByDay.order(compositeKey(accountId, day, model));
+    const teamId = scope?.teamId ?? null;
+    const order = this.#state.usageByDay.order(compositeKey(accountId, keyId, teamId, day, model));
     const row = (order !== undefined && this.#state.usage.rows.get(order)) || {
       accountId,
+      keyId,
+      ...(teamId !== null && { teamId }),
       day,
       model,
       ...NO_USAGE,

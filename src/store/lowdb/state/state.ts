@@ -1,6 +1,8 @@
-import type { Account, ApiKey } from '../../account.ts';
+import type { Account, ApiKey, Team } from '../../account.ts';
 import { type Asset, countsAsStored } from '../../asset.ts';
+import { type BudgetScope, type BudgetWindow, emptyWindow } from '../../budgets.ts';
 import type { Delivery } from '../../delivery.ts';
+import type { Funds } from '../../funds.ts';
 import { dayOf, type LedgerEntry, type UsageCounts, type UsageRow } from '../../ledger.ts';
 import type { KeyHolder, Payer } from '../../store.ts';
 import { approximateSize, isTerminal, type Task } from '../../task.ts';
@@ -12,6 +14,7 @@ export interface ChargeRow {
   readonly accountId: string;
   readonly keyId: string;
   readonly model: string;
+  readonly scope?: BudgetScope | undefined;
   /** Number of requests that cost credits. */
   readonly paid: number;
   /** Micro-credits. */
@@ -43,6 +46,8 @@ interface Rows {
   usage: UsageRow;
   charges: ChargeRow;
   forgotten: Tombstone;
+  teams: Team;
+  windows: BudgetWindow;
 }
 
 export const COLLECTIONS = [
@@ -55,6 +60,8 @@ export const COLLECTIONS = [
   'usage',
   'charges',
   'forgotten',
+  'teams',
+  'windows',
 ] as const;
 export type Collection = keyof Rows;
 
@@ -111,6 +118,17 @@ export function findKeyHolder(
   const account = accountById.get(accountId);
   const key = keyById.get(keyId);
   return account && key?.accountId === accountId ? { account, key } : undefined;
+}
+
+/** A key holder with the team and the windows of a charge. */
+export function fundsIn(state: State, holder: KeyHolder, scope: BudgetScope | undefined): Funds {
+  if (!scope) return holder;
+  const { teamId, windows } = scope;
+  return {
+    ...holder,
+    team: teamId === null ? undefined : state.teamById.get(teamId),
+    windows: windows.map((id) => state.windowById.get(id) ?? emptyWindow(id, holder.account.id)),
+  };
 }
 
 /** All records in memory, with their indexes. */
@@ -213,7 +231,9 @@ export class State {
   readonly usage = new Table<UsageRow>();
   readonly usageByDay = this.usage.index(
     (rows) =>
-      new UniqueIndex(rows, ({ accountId, day, model }) => compositeKey(accountId, day, model)),
+      new UniqueIndex(rows, ({ accountId, keyId = null, teamId = null, day, model }) =>
+        compositeKey(accountId, keyId, teamId, day, model),
+      ),
   );
   readonly usageOfAccount = this.usage.index(
     (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
@@ -235,6 +255,22 @@ export class State {
   );
   readonly tombstoneBytes = this.forgotten.index(
     () => new SumIndex<Tombstone>(({ accountId, bytes }) => [accountId, bytes]),
+  );
+
+  readonly teams = new Table<Team>();
+  readonly teamById = this.teams.index((rows) => new UniqueIndex(rows, ({ id }) => id));
+  /** Teams that are not removed. */
+  readonly teamByName = this.teams.index(
+    (rows) =>
+      new UniqueIndex(rows, ({ accountId, name, removedAt }) =>
+        removedAt === null ? compositeKey(accountId, name) : null,
+      ),
+  );
+
+  readonly windows = new Table<BudgetWindow>();
+  readonly windowById = this.windows.index((rows) => new UniqueIndex(rows, ({ id }) => id));
+  readonly windowsOfHolder = this.windows.index(
+    (rows) => new GroupIndex(rows, ({ holderId, period }) => compositeKey(holderId, period)),
   );
 
   /** Totals of all accounts, in micro-credits. */

@@ -25,6 +25,9 @@ export const chat: Dialect = {
   endpoints: [endpoint],
   promptField: 'messages',
   settings,
+  // OpenAI has allowed and custom tools here; the many compatible servers have functions only.
+  abilities: ['json-object'],
+  stops: { most: 4 },
   prefillsAnswer: false,
   usesOpenaiFields: true,
   reasoning: {

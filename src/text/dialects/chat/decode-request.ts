@@ -10,6 +10,7 @@ import type {
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeJsonSchema } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
+import { decodeToolChoice } from './custom-tools.ts';
 import { decodeTools, decodeTurns } from './decode-turns.ts';
 import { fields } from './fields.ts';
 import { type ChatRequest, chatRequest } from './request.ts';
@@ -47,9 +48,7 @@ function reasoningOf(body: ChatRequest): ReasoningRequest | null {
 function toolChoiceOf(choice: unknown): ToolChoice | null {
   if (choice === null || choice === undefined) return null;
   if (typeof choice === 'string') return { type: choice as 'auto' | 'none' | 'required' };
-  const { type, function: own } = choice as { type: string; function: { name: string } };
-  if (type === 'function') return { type: 'tool', name: own.name };
-  return nativePart('chat', 'tool_choice', choice);
+  return decodeToolChoice(choice as Json);
 }
 
 function formatOf(format: unknown): ResponseFormat | null {

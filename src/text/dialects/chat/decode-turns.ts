@@ -16,6 +16,7 @@ import type { FieldTable } from '../fields.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeFunction } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
+import { decodeCustomCall, decodeCustomTool } from './custom-tools.ts';
 import { decodeMedia } from './media.ts';
 import * as fields from './message-fields.ts';
 import { decodeReasoning } from './reasoning.ts';
@@ -83,7 +84,7 @@ interface Call extends Json {
 
 function decodeCall(call: Call, path: string, findings: Findings): Part {
   if ((call.type ?? 'function') !== 'function')
-    return nativePart('chat', path, { tool_calls: [call] });
+    return decodeCustomCall(call, path) ?? nativePart('chat', path, { tool_calls: [call] });
   collect(fields.call, call, path, findings);
   collect(fields.functionCall, call.function, `${path}.function`, findings);
   return {
@@ -130,7 +131,7 @@ export function decodeTools(
 ): readonly (Tool | NativePart)[] {
   return tools.map((tool, index) => {
     const toolPath = `${path}[${index}]`;
-    if (tool['type'] !== 'function') return nativePart('chat', toolPath, tool);
+    if (tool['type'] !== 'function') return decodeCustomTool(tool, toolPath);
     collect(fields.functionTool, tool, toolPath, findings);
     const own = tool['function'] as Json;
     collect(fields.functionFields, own, `${toolPath}.function`, findings);

@@ -16,6 +16,8 @@ interface Choice {
   started: boolean;
   /** Whether the current call has arguments so far. */
   hasArguments: boolean;
+  /** Whether the current call is of a tool with text input. */
+  hasTextInput: boolean;
   finished: boolean;
   usage: Usage | null;
 }
@@ -61,6 +63,7 @@ export class ChatEncoder implements EventEncoder {
       layout: new MessageLayout(),
       started: false,
       hasArguments: false,
+      hasTextInput: false,
       finished: false,
       usage: null,
     };
@@ -87,17 +90,22 @@ export class ChatEncoder implements EventEncoder {
       case 'refusal-delta':
         return this.#delta(choice, `"refusal":${JSON.stringify(event.text)}`);
       case 'tool-start': {
-        const id = `"index":${layout.calls},"id":${JSON.stringify(event.id)},"type":"function"`;
-        const own = `"function":{"name":${JSON.stringify(event.name)},"arguments":""}`;
+        const id = `"index":${layout.calls},"id":${JSON.stringify(event.id)}`;
+        const name = JSON.stringify(event.name);
         choice.hasArguments = false;
-        return this.#delta(choice, `"tool_calls":[{${id},${own}}]`);
+        choice.hasTextInput = event.hasTextInput === true;
+        const call = choice.hasTextInput
+          ? `${id},"type":"custom","custom":{"name":${name},"input":""}`
+          : `${id},"type":"function","function":{"name":${name},"arguments":""}`;
+        return this.#delta(choice, `"tool_calls":[{${call}}]`);
       }
       case 'tool-delta':
         choice.hasArguments ||= event.json !== '';
         return this.#arguments(choice, event.json);
       case 'tool-end': {
         // Clients parse the arguments, and an empty text is not JSON.
-        const frames = choice.hasArguments ? '' : this.#arguments(choice, '{}');
+        const isWhole = choice.hasArguments || choice.hasTextInput;
+        const frames = isWhole ? '' : this.#arguments(choice, '{}');
         layout.calls += 1;
         return frames;
       }
@@ -133,7 +141,10 @@ export class ChatEncoder implements EventEncoder {
 
   #arguments(choice: Choice, json: string): string {
     const { calls } = choice.layout;
-    const own = `"index":${calls},"function":{"arguments":${JSON.stringify(json)}}`;
+    const text = JSON.stringify(json);
+    const own = choice.hasTextInput
+      ? `"index":${calls},"custom":{"input":${text}}`
+      : `"index":${calls},"function":{"arguments":${text}}`;
     return this.#delta(choice, `"tool_calls":[{${own}}]`);
   }
 

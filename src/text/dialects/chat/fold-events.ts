@@ -4,10 +4,18 @@ import type { EncodeContext } from '../dialect.ts';
 import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
 import { sumOf, usageBody } from './usage.ts';
 
-interface FoldedCall {
+interface OpenCall {
   readonly id: string;
-  readonly type: 'function';
-  readonly function: { readonly name: string; arguments: string };
+  readonly name: string;
+  readonly hasTextInput: boolean;
+  /** The arguments or the input so far. */
+  text: string;
+}
+
+function callBody({ id, name, hasTextInput, text }: OpenCall): Json {
+  return hasTextInput
+    ? { id, type: 'custom', custom: { name, input: text } }
+    : { id, type: 'function', function: { name, arguments: text || '{}' } };
 }
 
 /** One choice of a completion, folded from its events. */
@@ -19,7 +27,7 @@ class FoldedChoice {
   readonly #calls: unknown[] = [];
   readonly #annotations: Json[] = [];
   readonly #logprobs: unknown[] = [];
-  #call: FoldedCall | null = null;
+  #call: OpenCall | null = null;
   #text = '';
   #reasoning = '';
   #refusal = '';
@@ -55,16 +63,16 @@ class FoldedChoice {
       case 'tool-start':
         this.#call = {
           id: event.id,
-          type: 'function',
-          function: { name: event.name, arguments: '' },
+          name: event.name,
+          hasTextInput: event.hasTextInput === true,
+          text: '',
         };
-        this.#calls.push(this.#call);
         return;
       case 'tool-delta':
-        if (this.#call) this.#call.function.arguments += event.json;
+        if (this.#call) this.#call.text += event.json;
         return;
       case 'tool-end':
-        if (this.#call) this.#call.function.arguments ||= '{}';
+        if (this.#call) this.#calls.push(callBody(this.#call));
         this.#layout.calls += 1;
         return;
       case 'native': {

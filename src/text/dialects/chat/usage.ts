@@ -1,6 +1,6 @@
 import { countOf, objectOf } from '../../../schema/untrusted.ts';
 import type { Json, Usage } from '../../canonical.ts';
-import { integersOf } from '../usage.ts';
+import { cacheLifetimes, hourlyWritesOf, integersOf } from '../usage.ts';
 
 /**
  * The usage that a chat provider reports; null if it reports none.
@@ -18,6 +18,7 @@ export function usageOf(value: unknown, before: Usage | null = null): Usage | nu
   const rest = Math.max(0, (total ?? 0) - (reported ?? 0));
   // A total above the sum of its parts means that the output lacks the reasoning tokens.
   const output = input === null || total === null ? 0 : total - input;
+  const writtenForAnHour = hourlyWritesOf(prompt) ?? before?.cacheWrite1h ?? 0;
   return {
     input: input ?? before?.input ?? rest,
     output: Math.max(reported ?? before?.output ?? 0, output),
@@ -26,9 +27,16 @@ export function usageOf(value: unknown, before: Usage | null = null): Usage | nu
       countOf(usage['cached_input_tokens']) ??
       countOf(usage['prompt_cache_hit_tokens']) ??
       countOf(usage['cached_tokens']) ??
+      countOf(usage['cache_read_input_tokens']) ??
       before?.cachedInput ??
       0,
-    cacheWrite: countOf(prompt['cache_write_tokens']) ?? before?.cacheWrite ?? 0,
+    cacheWrite:
+      countOf(prompt['cache_write_tokens']) ??
+      countOf(prompt['cache_creation_tokens']) ??
+      countOf(usage['cache_creation_input_tokens']) ??
+      before?.cacheWrite ??
+      0,
+    ...(writtenForAnHour > 0 && { cacheWrite1h: writtenForAnHour }),
     reasoning: countOf(completion['reasoning_tokens']) ?? before?.reasoning ?? null,
   };
 }
@@ -41,6 +49,7 @@ export function usageBody(usage: Usage): Json {
     prompt_tokens_details: {
       cached_tokens: cachedInput,
       ...(cacheWrite > 0 && { cache_write_tokens: cacheWrite }),
+      ...cacheLifetimes(usage),
     },
     ...(reasoning !== null && { completion_tokens_details: { reasoning_tokens: reasoning } }),
   };
@@ -56,6 +65,7 @@ export function sumOf(usages: readonly (Usage | null)[]): Usage | null {
       output: sum.output + usage.output,
       cachedInput: sum.cachedInput + usage.cachedInput,
       cacheWrite: sum.cacheWrite + usage.cacheWrite,
+      cacheWrite1h: (sum.cacheWrite1h ?? 0) + (usage.cacheWrite1h ?? 0),
       reasoning:
         sum.reasoning === null && usage.reasoning === null
           ? null

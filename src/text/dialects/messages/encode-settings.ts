@@ -49,7 +49,7 @@ export function settingsOnWire(request: TextRequest, target: Target): Json {
     ...(temperature !== null && { temperature }),
     ...(topP !== null && { top_p: topP }),
     ...(topK !== null && { top_k: topK }),
-    ...(stop !== null && stop.length > 0 && { stop_sequences: stopsOf(request, stop) }),
+    ...(stop !== null && stop.length > 0 && { stop_sequences: stop }),
     ...(choice !== null && { tool_choice: choice }),
     ...(thinking !== null && { thinking }),
     ...(schema !== null && { output_config: { format: { type: 'json_schema', schema } } }),
@@ -98,14 +98,6 @@ function thinkingOf(request: TextRequest, limit: number): Json | null {
     refuse(request, 'reasoning', `${least}, more than an answer of ${limit} allows`);
   }
   return { type: 'enabled', budget_tokens: tokens };
-}
-
-function stopsOf(request: TextRequest, stop: readonly string[]): readonly string[] {
-  const blank = stop.findIndex((text) => text.trim() === '');
-  if (blank === -1) return stop;
-  const path = pathOf(request, 'stop');
-  const param = Array.isArray(request.body[path]) ? `${path}[${blank}]` : path;
-  throw untranslatable(param, 'messages', 'this upstream does not stop at whitespace alone');
 }
 
 function toolChoiceOf(request: TextRequest): Json | null {

@@ -19,6 +19,7 @@ export const messages: Dialect = {
   endpoints: [endpoint],
   promptField: 'messages',
   settings,
+  stops: { takesBlank: false },
   prefillsAnswer: true,
   usesOpenaiFields: false,
   reasoning: { field: null, isUnsigned: false, isShown: true, hasBudget: true },

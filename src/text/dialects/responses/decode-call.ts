@@ -1,12 +1,19 @@
 import { isObject, nonEmptyTextOf, textOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Json } from '../../canonical.ts';
+import { namespaceOf } from './decode-turns.ts';
 import { type BlockSink, type ItemDecoder, missingOf } from './item-decoder.ts';
 
 /** The arguments of a call as text: some providers send an object. */
 export function argumentsText(value: unknown): string {
   return isObject(value) ? JSON.stringify(value) : textOf(value);
 }
+
+/** Events of the arguments or the input of a call, and the member that holds the whole. */
+const KINDS = {
+  function_call: { event: 'response.function_call_arguments', member: 'arguments' },
+  custom_tool_call: { event: 'response.custom_tool_call_input', member: 'input' },
+} as const;
 
 /** Decodes a call of a tool of the client. */
 export class CallDecoder implements ItemDecoder {
@@ -15,9 +22,16 @@ export class CallDecoder implements ItemDecoder {
   #name: string | null;
   #block: number | null = null;
   #sent = '';
+  readonly #kind: (typeof KINDS)[keyof typeof KINDS];
+  readonly #traits: { readonly hasTextInput?: true; readonly namespace?: string };
 
-  constructor(blocks: BlockSink, item: Json) {
+  constructor(blocks: BlockSink, item: Json, type: keyof typeof KINDS) {
     this.#blocks = blocks;
+    this.#kind = KINDS[type];
+    this.#traits = {
+      ...(type === 'custom_tool_call' && { hasTextInput: true }),
+      ...namespaceOf(item),
+    };
     this.#id = nonEmptyTextOf(item['call_id']);
     this.#name = nonEmptyTextOf(item['name']);
     blocks.noteCall();
@@ -25,9 +39,10 @@ export class CallDecoder implements ItemDecoder {
   }
 
   push(type: string, event: Json): void {
-    if (type === 'response.function_call_arguments.delta') this.#append(textOf(event['delta']));
-    else if (type === 'response.function_call_arguments.done') {
-      this.#append(missingOf(argumentsText(event['arguments']), this.#sent));
+    const { event: name, member } = this.#kind;
+    if (type === `${name}.delta`) this.#append(textOf(event['delta']));
+    else if (type === `${name}.done`) {
+      this.#append(missingOf(argumentsText(event[member]), this.#sent));
     }
   }
 
@@ -35,7 +50,7 @@ export class CallDecoder implements ItemDecoder {
     this.#id ??= nonEmptyTextOf(item?.['call_id']) ?? nonEmptyTextOf(item?.['id']) ?? newId('call');
     this.#name ??= textOf(item?.['name']);
     this.#start();
-    this.#append(missingOf(argumentsText(item?.['arguments']), this.#sent));
+    this.#append(missingOf(argumentsText(item?.[this.#kind.member]), this.#sent));
     this.#blocks.emit({ type: 'tool-end', block: this.#block! });
   }
 
@@ -49,6 +64,7 @@ export class CallDecoder implements ItemDecoder {
       block: this.#block,
       id: this.#id,
       name: context.toolName(this.#name),
+      ...this.#traits,
     });
     if (this.#sent !== '') emit({ type: 'tool-delta', block: this.#block, json: this.#sent });
   }

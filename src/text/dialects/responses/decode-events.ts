@@ -39,6 +39,7 @@ interface Item {
 function impliedType(type: string, event: Json): string | null {
   if (type === DONE) return nonEmptyTextOf(objectOf(event['item'])['type']);
   if (type.startsWith('response.function_call_arguments.')) return 'function_call';
+  if (type.startsWith('response.custom_tool_call_input.')) return 'custom_tool_call';
   if (type.startsWith('response.reasoning')) return 'reasoning';
   if (type.startsWith('response.content_part.')) {
     return objectOf(event['part'])['type'] === 'reasoning_text' ? 'reasoning' : 'message';
@@ -212,7 +213,8 @@ export class ResponsesDecoder implements EventDecoder {
       case 'reasoning':
         return new ReasoningDecoder(this.#blocks);
       case 'function_call':
-        if (!isNativeCall(first)) return new CallDecoder(this.#blocks, first);
+      case 'custom_tool_call':
+        if (!isNativeCall(first)) return new CallDecoder(this.#blocks, first, first['type']);
     }
     const { emit, nextBlock, context } = this.#blocks;
     if (first['type'] === 'function_call') this.#hasCalls = true;

@@ -8,14 +8,15 @@ import type {
   ResponseFormat,
   TextRequest,
   Tool,
-  ToolChoice,
 } from '../../canonical.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeFunction, decodeJsonSchema } from '../openai-fields.ts';
+import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 import { decodeTurns } from './decode-turns.ts';
 import { fields } from './fields.ts';
 import { responsesRequest } from './request.ts';
 import { functionTool } from './tool-fields.ts';
+import { addedTools } from './tool-search.ts';
 
 const OWN = 'responses';
 const LOGPROBS = 'message.output_text.logprobs';
@@ -33,17 +34,28 @@ function collectAll(body: Json, findings: Findings): void {
   }
 }
 
-function decodeTool(value: Json, path: string, findings: Findings): Tool | NativePart {
-  if (value['type'] !== 'function') return nativePart(OWN, path, value);
+function decodeTool(value: Json, path: string, findings: Findings): Tool {
   collectRest(OWN, functionTool, value, path, findings);
   return decodeFunction(path, value);
 }
 
-function decodeToolChoice(value: unknown): ToolChoice | null {
-  if (value === null || value === undefined) return null;
-  if (!isObject(value)) return { type: value as 'auto' };
-  if (value['type'] === 'function') return { type: 'tool', name: value['name'] as string };
-  return nativePart(OWN, 'tool_choice', value);
+/** The tools of a request, and those that items of its input add. */
+function allTools(tools: readonly Json[], input: unknown, findings: Findings) {
+  const decoding = {
+    decodeFunction: (tool: Json, path: string) => decodeTool(tool, path, findings),
+    advice: findings.advice,
+  };
+  const own = decodeTools(tools, 'tools', decoding);
+  const added = addedTools(input);
+  if (added.length === 0) return own;
+  const all = [...own, ...added.flatMap(([list, path]) => decodeTools(list, path, decoding))];
+  const known = new Set<string>();
+  // Several searches may find the same tool.
+  return all.filter((tool) => {
+    if (tool.type === 'native') return true;
+    const key = JSON.stringify([tool.namespace?.name, tool.name]);
+    return !known.has(key) && known.add(key);
+  });
 }
 
 function decodeFormat(value: unknown, findings: Findings): ResponseFormat | null {
@@ -98,7 +110,7 @@ export function decodeRequest(value: unknown): TextRequest {
     stream: body['stream'] === true,
     includeUsage: true,
     turns,
-    tools: tools.map((tool, index) => decodeTool(tool, `tools[${index}]`, findings)),
+    tools: allTools(tools, body['input'], findings),
     toolChoice: decodeToolChoice(body['tool_choice']),
     parallelToolCalls: (body['parallel_tool_calls'] ?? null) as boolean | null,
     maxOutputTokens: (body['max_output_tokens'] ?? null) as number | null,

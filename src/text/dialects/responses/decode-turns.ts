@@ -18,6 +18,7 @@ import { invalid } from '../request-errors.ts';
 import { itemTables, partTables } from './item-fields.ts';
 import { isReference } from './items.ts';
 import { reasoningText } from './reasoning.ts';
+import { decodeToolItem } from './tool-search.ts';
 
 type Role = Turn['role'];
 
@@ -95,13 +96,30 @@ function decodeCall(item: Json, path: string): ToolCallPart {
     id: callIdFromWire(item['call_id'] as string),
     name: item['name'] as string,
     arguments: argumentsOf(item['arguments'] as string, `${path}.arguments`),
+    ...namespaceOf(item),
   };
 }
 
-/** Whether a call or its output belongs to a namespace or a program, which only responses has. */
-export function isNativeCall(item: Json): boolean {
-  const { namespace, caller } = item;
-  if (namespace !== undefined && namespace !== null) return true;
+function decodeCustomCall(item: Json, path: string): ToolCallPart {
+  return {
+    type: 'tool-call',
+    path,
+    id: callIdFromWire(item['call_id'] as string),
+    name: item['name'] as string,
+    arguments: item['input'] as string,
+    hasTextInput: true,
+    ...namespaceOf(item),
+  };
+}
+
+/** The namespace of a call, if any. */
+export function namespaceOf(item: Json): { readonly namespace?: string } {
+  const namespace = nonEmptyTextOf(item['namespace']);
+  return namespace === null ? {} : { namespace };
+}
+
+/** Whether a call or its output belongs to a program, which only responses has. */
+export function isNativeCall({ caller }: Json): boolean {
   return isObject(caller) && caller['type'] !== 'direct';
 }
 
@@ -147,6 +165,11 @@ function decodeItem(item: Json, path: string, findings: Findings): [Role, readon
       if (isNativeCall(item)) return ['assistant', [nativePart('responses', path, item)]];
       collect('function_call', item, path, findings);
       return ['assistant', [decodeCall(item, path)]];
+    case 'custom_tool_call':
+      if (isNativeCall(item)) return ['assistant', [nativePart('responses', path, item)]];
+      collect('function_call', item, path, findings);
+      return ['assistant', [decodeCustomCall(item, path)]];
+    case 'custom_tool_call_output':
     case 'function_call_output': {
       if (isNativeCall(item)) return ['user', [nativePart('responses', path, item)]];
       collect('function_call_output', item, path, findings);
@@ -155,6 +178,13 @@ function decodeItem(item: Json, path: string, findings: Findings): [Role, readon
       );
       const callId = callIdFromWire(item['call_id'] as string);
       return ['user', [{ type: 'tool-result', path, callId, content, isError: false }]];
+    }
+    case 'additional_tools':
+      return ['developer', []];
+    case 'tool_search_call':
+    case 'tool_search_output': {
+      const part = decodeToolItem(item, path) ?? nativePart('responses', path, item);
+      return [type === 'tool_search_call' ? 'assistant' : 'user', [part]];
     }
     default: {
       const isResult = /_output$|_response$/.test(String(type));
@@ -195,7 +225,7 @@ export function decodeTurns(instructions: unknown, input: unknown, findings: Fin
   (input as readonly Json[]).forEach((item, index) => {
     const path = `input[${index}]`;
     const [role, parts] = decodeItem(item, path, findings);
-    add(role, path, parts);
+    if (item['type'] !== 'additional_tools') add(role, path, parts);
   });
   return turns;
 }

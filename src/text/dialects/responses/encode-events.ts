@@ -1,4 +1,5 @@
 import type { Failure } from '../../../failure.ts';
+import { tryParseJson } from '../../../schema/json.ts';
 import { objectOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Citation, Json, ReasoningSignature, TextEvent, Usage } from '../../canonical.ts';
@@ -11,7 +12,7 @@ import { answerHead, outputText, responseError, statusOf } from './answer.ts';
 import { OWN_REASONING } from './reasoning.ts';
 import { usageBody } from './usage.ts';
 
-type Kind = 'text' | 'refusal' | 'reasoning' | 'tool';
+type Kind = 'text' | 'refusal' | 'reasoning' | 'tool' | 'custom' | 'search';
 
 /** Event type and index fields of the deltas of each kind of block. */
 const DELTAS: Readonly<Record<Kind, { readonly event: string; readonly indexes: string }>> = {
@@ -19,6 +20,9 @@ const DELTAS: Readonly<Record<Kind, { readonly event: string; readonly indexes: 
   refusal: { event: 'response.refusal', indexes: ',"content_index":0' },
   reasoning: { event: 'response.reasoning_summary_text', indexes: ',"summary_index":0' },
   tool: { event: 'response.function_call_arguments', indexes: '' },
+  custom: { event: 'response.custom_tool_call_input', indexes: '' },
+  // Its arguments are an object, which comes at once.
+  search: { event: '', indexes: '' },
 };
 
 /** The item whose events are being sent. */
@@ -103,18 +107,8 @@ export class ResponsesEncoder implements EventEncoder {
         const item = { id: newId(OWN_REASONING), type: 'reasoning', summary: [] };
         return this.#add('reasoning', event.block, item);
       }
-      case 'tool-start': {
-        const { block, id, name } = event;
-        const item = {
-          id: newId('fc'),
-          type: 'function_call',
-          status: 'in_progress',
-          call_id: callIdOnWire(id),
-          name,
-          arguments: '',
-        };
-        return this.#add('tool', block, item);
-      }
+      case 'tool-start':
+        return this.#startCall(event);
       case 'citation':
         return this.#annotate(citationBody(event.citation, this.#open?.text.length ?? 0));
       case 'text-end':
@@ -187,6 +181,47 @@ export class ResponsesEncoder implements EventEncoder {
     return before + this.#frame('response.output_item.added', { output_index, item });
   }
 
+  #startCall({
+    block,
+    id,
+    name,
+    hasTextInput,
+    isSearch,
+    namespace,
+  }: TextEvent & { readonly type: 'tool-start' }): string {
+    if (isSearch) return this.#startSearch(block, id);
+    const about = {
+      status: 'in_progress',
+      call_id: callIdOnWire(id),
+      name,
+      ...(namespace !== undefined && { namespace }),
+    };
+    return hasTextInput
+      ? this.#add('custom', block, {
+          id: newId('ctc'),
+          type: 'custom_tool_call',
+          ...about,
+          input: '',
+        })
+      : this.#add('tool', block, {
+          id: newId('fc'),
+          type: 'function_call',
+          ...about,
+          arguments: '',
+        });
+  }
+
+  #startSearch(block: number, id: string): string {
+    return this.#add('search', block, {
+      id: newId('tsc'),
+      type: 'tool_search_call',
+      status: 'in_progress',
+      call_id: callIdOnWire(id),
+      execution: 'client',
+      arguments: {},
+    });
+  }
+
   #startMessage(kind: 'text' | 'refusal', block: number): string {
     const item = {
       id: newId('msg'),
@@ -219,7 +254,7 @@ export class ResponsesEncoder implements EventEncoder {
     const open = this.#open;
     if (!open || text === '') return '';
     open.text += text;
-    if (this.#foldOnly) return '';
+    if (this.#foldOnly || open.kind === 'search') return '';
     return `${open.prefix}${JSON.stringify(text)}${rest},"sequence_number":${this.#sequence++}}\n\n`;
   }
 
@@ -291,6 +326,13 @@ export class ResponsesEncoder implements EventEncoder {
 
   #endCall(): string {
     if (!this.#open) return '';
+    if (this.#open.kind === 'custom') return this.#endCustomCall(this.#open);
+    if (this.#open.kind === 'search') {
+      const { item: search, text: json } = this.#open;
+      // Arguments that are not JSON stay text, so that the client can report them to the model.
+      this.#hold({ ...search, arguments: json === '' ? {} : (tryParseJson(json) ?? json) });
+      return '';
+    }
     // Clients parse the arguments: none are an empty object.
     const empty = this.#open.text === '' ? this.#delta('{}', '') : '';
     const { item, text } = this.#open;
@@ -298,6 +340,13 @@ export class ResponsesEncoder implements EventEncoder {
     const done = { ...this.#position(), name, arguments: text };
     const frames = empty + this.#frame('response.function_call_arguments.done', done);
     this.#hold({ ...item, arguments: text });
+    return frames;
+  }
+
+  #endCustomCall({ item, text: input }: OpenItem): string {
+    const done = { ...this.#position(), input };
+    const frames = this.#frame('response.custom_tool_call_input.done', done);
+    this.#hold({ ...item, input });
     return frames;
   }
 

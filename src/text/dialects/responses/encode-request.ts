@@ -1,5 +1,6 @@
 import { isObject, textOf } from '../../../schema/untrusted.ts';
 import type {
+  Grammar,
   Json,
   NativePart,
   ReasoningPart,
@@ -35,6 +36,7 @@ const UNSUPPORTED = [
 
 function encodeTool(tool: Tool | NativePart): unknown {
   if (tool.type === 'native') return nativeValue(tool, OWN);
+  if (tool.textInput) return encodeCustomTool(tool, tool.textInput.grammar);
   return {
     type: 'function',
     name: nameOnWire(tool.name),
@@ -45,13 +47,35 @@ function encodeTool(tool: Tool | NativePart): unknown {
   };
 }
 
+function encodeCustomTool({ name, description }: Tool, grammar: Grammar | null): Json {
+  return {
+    type: 'custom',
+    name: nameOnWire(name),
+    ...(description !== null && { description }),
+    ...(grammar !== null && {
+      format: { type: 'grammar', syntax: grammar.syntax, definition: grammar.definition },
+    }),
+  };
+}
+
 function encodeToolChoice(request: TextRequest, choice: ToolChoice): unknown {
+  const named = (name: string) => {
+    const tool = request.tools.find((one) => one.type === 'tool' && one.name === name);
+    const isCustom = tool?.type === 'tool' && tool.textInput !== undefined;
+    return { type: isCustom ? 'custom' : 'function', name: nameOnWire(name) };
+  };
   switch (choice.type) {
     case 'native':
       if (choice.dialect === OWN) return choice.value;
       throw unsupportedSetting(request, 'toolChoice', OWN);
     case 'tool':
-      return { type: 'function', name: nameOnWire(choice.name) };
+      return named(choice.name);
+    case 'allowed': {
+      const allowed = choice.tools.map(({ type, name, value }) =>
+        type === 'tool' ? named(name) : value,
+      );
+      return { type: 'allowed_tools', mode: choice.mode, tools: allowed };
+    }
     default:
       return choice.type;
   }

@@ -69,7 +69,10 @@ function encodeContent(parts: readonly InputPart[]): unknown {
 }
 
 /** A tool result. Responses has no error flag: the text of a failed result begins with "Error". */
-function encodeResult({ callId, content, isError }: ToolResultPart): Json {
+function encodeResult(
+  { callId, content, isError }: ToolResultPart,
+  customCalls: ReadonlySet<string>,
+): Json {
   const [first, ...others] = content;
   const hasPrefix = first?.type === 'text' && /^\s*error/i.test(first.text);
   let parts: readonly InputPart[] = content;
@@ -80,7 +83,7 @@ function encodeResult({ callId, content, isError }: ToolResultPart): Json {
     parts = [{ type: 'text', path, text }, ...rest];
   }
   return {
-    type: 'function_call_output',
+    type: customCalls.has(callId) ? 'custom_tool_call_output' : 'function_call_output',
     call_id: callIdOnWire(callId),
     output: encodeContent(parts),
   };
@@ -134,6 +137,14 @@ function assistantItems({ parts }: Turn, target: Target): unknown[] {
 function assistantItem(part: Exclude<Part, TextPart | RefusalPart>, target: Target): unknown {
   switch (part.type) {
     case 'tool-call':
+      if (part.hasTextInput) {
+        return {
+          type: 'custom_tool_call',
+          call_id: callIdOnWire(part.id),
+          name: nameOnWire(part.name),
+          input: part.arguments,
+        };
+      }
       return {
         type: 'function_call',
         call_id: callIdOnWire(part.id),
@@ -150,7 +161,7 @@ function assistantItem(part: Exclude<Part, TextPart | RefusalPart>, target: Targ
 }
 
 /** The items of a turn that is not the assistant's: messages and tool results. */
-function promptItems({ role, parts }: Turn): unknown[] {
+function promptItems({ role, parts }: Turn, customCalls: ReadonlySet<string>): unknown[] {
   const items: unknown[] = [];
   let message: InputPart[] = [];
   const endMessage = (allowEmpty: boolean) => {
@@ -169,7 +180,7 @@ function promptItems({ role, parts }: Turn): unknown[] {
         break;
       case 'tool-result':
         endMessage(false);
-        items.push(encodeResult(part));
+        items.push(encodeResult(part, customCalls));
         break;
       default:
         throw untranslatable(part.path, OWN);
@@ -185,9 +196,17 @@ export function encodeTurns(request: TextRequest, target: Target): unknown[] {
   const isPrefilled = last?.role === 'assistant' && dialectNamed(request.dialect).prefillsAnswer;
   if (isPrefilled) throw untranslatable(last.path, OWN);
   refuseNames(request, OWN);
+  const customCalls = new Set<string>();
+  for (const { parts } of request.turns) {
+    for (const part of parts) {
+      if (part.type === 'tool-call' && part.hasTextInput) customCalls.add(part.id);
+    }
+  }
   return request.turns.flatMap((turn) => {
     if (turn.partial) throw untranslatable(`${turn.path}.partial`, OWN);
     if (turn.tools !== null) throw untranslatable(`${turn.path}.tools`, OWN);
-    return turn.role === 'assistant' ? assistantItems(turn, target) : promptItems(turn);
+    return turn.role === 'assistant'
+      ? assistantItems(turn, target)
+      : promptItems(turn, customCalls);
   });
 }

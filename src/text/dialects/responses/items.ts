@@ -53,6 +53,17 @@ const functionCallOutput = openObject({
   call_id: text,
   output: content,
 });
+const customToolCall = openObject({
+  type: v.literal('custom_tool_call'),
+  call_id: text,
+  name: text,
+  input: text,
+});
+const customToolCallOutput = openObject({
+  type: v.literal('custom_tool_call_output'),
+  call_id: text,
+  output: content,
+});
 const reasoningPart = openObject({ type: text, text });
 const reasoning = openObject({
   type: v.literal('reasoning'),
@@ -69,6 +80,8 @@ const typed = selectBy(
     message,
     function_call: functionCall,
     function_call_output: functionCallOutput,
+    custom_tool_call: customToolCall,
+    custom_tool_call_output: customToolCallOutput,
     reasoning,
     item_reference: reference,
   },
@@ -84,7 +97,16 @@ export function isReference(item: Readonly<Record<string, unknown>>): boolean {
 /** One item of the input. The type of a message is optional. */
 export const inputItem = choice(
   'an object with a type or a role',
-  [message, functionCall, functionCallOutput, reasoning, reference, other],
+  [
+    message,
+    functionCall,
+    functionCallOutput,
+    customToolCall,
+    customToolCallOutput,
+    reasoning,
+    reference,
+    other,
+  ],
   (value) => {
     if (!isObject(value) || (value['type'] ?? null) !== null) return typed(value);
     return isReference(value) ? reference : message;

@@ -26,6 +26,7 @@ export const responses: Dialect = {
   endpoints: [endpoint],
   promptField: 'input',
   settings,
+  abilities: ['allowed-tools', 'json-object', 'namespaces', 'text-input', 'tool-search'],
   prefillsAnswer: false,
   usesOpenaiFields: true,
   reasoning: { field: null, isUnsigned: false, isShown: false, hasBudget: false },

@@ -1,17 +1,19 @@
 import { countOf, isObject, objectOf } from '../../../schema/untrusted.ts';
 import type { Json, Usage } from '../../canonical.ts';
-import { integersOf } from '../usage.ts';
+import { cacheLifetimes, hourlyWritesOf, integersOf } from '../usage.ts';
 
 /** The usage of a response; null if it has none. */
 export function usageOf(value: unknown): Usage | null {
   if (!isObject(value)) return null;
   const input = objectOf(value['input_tokens_details']);
+  const writtenForAnHour = hourlyWritesOf(input) ?? 0;
   const { reasoning_tokens: reasoning } = objectOf(value['output_tokens_details']);
   return {
     input: countOf(value['input_tokens']) ?? 0,
     output: countOf(value['output_tokens']) ?? 0,
     cachedInput: countOf(input['cached_tokens']) ?? 0,
     cacheWrite: countOf(input['cache_write_tokens']) ?? 0,
+    ...(writtenForAnHour > 0 && { cacheWrite1h: writtenForAnHour }),
     reasoning: countOf(reasoning),
   };
 }
@@ -23,6 +25,7 @@ export function usageBody(usage: Usage): Json {
     input_tokens_details: {
       cached_tokens: usage.cachedInput,
       cache_write_tokens: usage.cacheWrite,
+      ...cacheLifetimes(usage),
     },
     output_tokens_details: { reasoning_tokens: usage.reasoning ?? 0 },
   };

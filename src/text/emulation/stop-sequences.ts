@@ -27,17 +27,23 @@ function advance(sequence: Sequence, code: number): void {
 
 /**
  * Cuts a streamed text before the first stop sequence, also one that several chunks contain in parts.
- * Searches by Knuth, Morris and Pratt: clients choose the length of sequences, and the time of this
- * search does not depend on it.
+ * The first is the one that ends first; of several that end there, the longest. Searches by Knuth,
+ * Morris and Pratt: clients choose the length of sequences, and the time of this search does not depend
+ * on it.
  */
 export class StopSequences {
   readonly #sequences: readonly Sequence[];
+  /** First characters of the sequences. */
+  readonly #firsts: ReadonlySet<number>;
+  /** Whether the text so far ends with the beginning of a sequence. */
+  #isMatching = false;
   /** End of the text so far, which may begin a sequence. */
   #held = '';
   #found: string | null = null;
 
   constructor(sequences: readonly string[]) {
     this.#sequences = sequences.filter((text) => text !== '').map(sequenceOf);
+    this.#firsts = new Set(this.#sequences.map(({ text }) => text.charCodeAt(0)));
   }
 
   /** The sequence that ended the text; null before that. */
@@ -49,16 +55,11 @@ export class StopSequences {
   push(text: string): string {
     for (let index = 0; index < text.length; index += 1) {
       const code = text.charCodeAt(index);
-      let longest = '';
-      for (const sequence of this.#sequences) {
-        advance(sequence, code);
-        const isComplete = sequence.matched === sequence.text.length;
-        if (isComplete && sequence.text.length > longest.length) longest = sequence.text;
-      }
-      if (longest !== '') {
-        this.#found = longest;
-        return (this.#held + text.slice(0, index + 1)).slice(0, -longest.length);
-      }
+      if (!this.#isMatching && !this.#firsts.has(code)) continue;
+      const found = this.#advance(code);
+      if (found === '') continue;
+      this.#found = found;
+      return (this.#held + text.slice(0, index + 1)).slice(0, -found.length);
     }
     const pending = this.#held + text;
     const held = this.#sequences.reduce((most, { matched }) => Math.max(most, matched), 0);
@@ -66,8 +67,25 @@ export class StopSequences {
     return pending.slice(0, pending.length - held);
   }
 
-  /** The text that is still held back, at the end of the stream. */
+  /** Returns the text that is held back, at the end of the text; what comes next is another text. */
   flush(): string {
-    return this.#held;
+    const held = this.#held;
+    this.#held = '';
+    this.#isMatching = false;
+    for (const sequence of this.#sequences) sequence.matched = 0;
+    return held;
+  }
+
+  /** Returns the longest sequence that ends with a character; empty for none. */
+  #advance(code: number): string {
+    let longest = '';
+    this.#isMatching = false;
+    for (const sequence of this.#sequences) {
+      advance(sequence, code);
+      const { matched, text } = sequence;
+      if (matched > 0) this.#isMatching = true;
+      if (matched === text.length && matched > longest.length) longest = text;
+    }
+    return longest;
   }
 }

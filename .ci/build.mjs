@@ -1,0 +1,45 @@
+// Builds dist/: own code in bundles, because the daemon loads 600 modules and loading them one by one takes
+// longer than everything else at its start. Packages stay outside, at the versions that are installed.
+import { chmodSync, readdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, context } from 'esbuild';
+
+process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
+
+const common = {
+  platform: 'node',
+  target: 'node20.19',
+  outdir: 'dist',
+  outbase: '.',
+  logLevel: 'warning',
+};
+const modules = {
+  ...common,
+  entryPoints: [
+    'src/cli/main.ts',
+    // The binary loads it before everything else.
+    'src/libc.ts',
+    ...readdirSync('workers').map((name) => `workers/${name}`),
+  ],
+  format: 'esm',
+  bundle: true,
+  splitting: true,
+  packages: 'external',
+  chunkNames: 'chunks/[name]-[hash]',
+};
+const binary = {
+  ...common,
+  entryPoints: ['bin/oriel.cts'],
+  format: 'cjs',
+  outExtension: { '.js': '.cjs' },
+};
+
+rmSync('dist', { recursive: true, force: true });
+await Promise.all([build(modules), build(binary)]);
+// Every module by its own name, for tests, benchmarks and generated documents.
+if (process.argv.includes('--modules')) {
+  await build({ ...modules, entryPoints: ['src/**/*.ts'], outdir: 'test/.modules' });
+}
+chmodSync('dist/bin/oriel.cjs', 0o755);
+if (process.argv.includes('--watch')) await (await context(modules)).watch();

@@ -1,0 +1,34 @@
+import type * as v from 'valibot';
+
+/** Types of models, by what they make. */
+export const MODEL_TYPES = ['text', 'image', 'video', 'audio', 'moderation'] as const;
+export type ModelType = (typeof MODEL_TYPES)[number];
+
+/** A request to a provider, as a dialect or a media implementation addresses it. */
+export interface RequestPath {
+  /** Path below the base URL of OpenAI's interface, or of the dialect: `/chat/completions`. */
+  readonly path: string;
+  /** The provider's name of the model. */
+  readonly model: string;
+}
+
+/** A kind of provider: its settings and its abilities. */
+export interface ProviderKind {
+  readonly name: string;
+  readonly settings: v.GenericSchema;
+  readonly modelTypes: readonly ModelType[];
+  /** Dialects of its routes; null for all. */
+  readonly dialects: readonly string[] | null;
+  /** Dialect of a route that sets none; null for the client's dialect. */
+  readonly defaultDialect: string | null;
+  /** Request headers that hold the key. */
+  credentials(apiKey: string): Readonly<Record<string, string>>;
+  /** URL of a request, its query included, where that is not the base URL and the path. */
+  url?(provider: { readonly baseUrl: string }, request: RequestPath): string;
+  /** Whether its base URLs name the version of the interface, as /v1 does. */
+  readonly versionedBaseUrl: boolean;
+  /** Whether failed requests are retried and failing routes are skipped for a while. */
+  readonly isRetried: boolean;
+  /** Implementation in `media/providers/` for its media; null if it has no media. */
+  readonly mediaApi: 'openai' | 'oriel' | 'sandbox' | null;
+}

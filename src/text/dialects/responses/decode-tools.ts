@@ -1,0 +1,144 @@
+import { isObject, listOf, nonEmptyTextOf, objectOf, textOf } from '../../../schema/untrusted.ts';
+import type {
+  Grammar,
+  Json,
+  Namespace,
+  NativePart,
+  Tool,
+  ToolChoice,
+  ToolReference,
+} from '../../canonical.ts';
+import { nativePart } from '../native-parts.ts';
+import { decodeSearchTool } from './tool-search.ts';
+
+interface Decoding {
+  /** Decodes a function; other tools are decoded here. */
+  readonly decodeFunction: (tool: Json, path: string) => Tool | NativePart;
+  readonly advice: string[];
+}
+
+/** Properties of custom tools that are decoded. */
+const CUSTOM = new Set(['type', 'name', 'description', 'format']);
+
+/** Whether a property asks for what happens without it. */
+function isDefault(name: string, value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  if (name === 'defer_loading') return value === false;
+  return name === 'allowed_callers' && listOf(value).every((caller) => caller === 'direct');
+}
+
+/** The grammar of a custom tool; null for any text; undefined for a format that is not known. */
+function grammarOf(format: unknown, path: string): Grammar | null | undefined {
+  if (format === null || format === undefined) return null;
+  const { type, syntax, definition } = objectOf(format);
+  if (type === 'text') return null;
+  const isKnown = type === 'grammar' && typeof syntax === 'string';
+  return isKnown && typeof definition === 'string' ? { path, syntax, definition } : undefined;
+}
+
+/** A tool whose input is free text; native where it has more than other dialects can be sent. */
+function decodeCustom(tool: Json, path: string): Tool | NativePart {
+  const grammar = grammarOf(tool['format'], `${path}.format`);
+  const name = nonEmptyTextOf(tool['name']);
+  const others = Object.keys(tool).filter((key) => !CUSTOM.has(key));
+  const isNative = others.some((key) => !isDefault(key, tool[key]));
+  if (grammar === undefined || name === null || isNative) {
+    return nativePart('responses', path, tool);
+  }
+  return {
+    type: 'tool',
+    path,
+    name,
+    description: nonEmptyTextOf(tool['description']),
+    parameters: null,
+    strict: null,
+    textInput: { grammar },
+  };
+}
+
+/** A tool as it is once it is loaded: upstreams without a search are sent all tools. */
+function loaded(tool: Json, path: string, advice: string[]): Json {
+  if (tool['defer_loading'] !== true) return tool;
+  const { defer_loading: _, ...rest } = tool;
+  advice.push(`${path}.defer_loading`);
+  return rest;
+}
+
+function decodeTool(
+  tool: Json,
+  path: string,
+  { decodeFunction, advice }: Decoding,
+): Tool | NativePart {
+  switch (tool['type']) {
+    case 'function':
+      return decodeFunction(loaded(tool, path, advice), path);
+    case 'custom':
+      return decodeCustom(loaded(tool, path, advice), path);
+    default:
+      return decodeSearchTool(tool, path) ?? nativePart('responses', path, tool);
+  }
+}
+
+/** The tools of a namespace; the whole as one native part where one of them is native. */
+function decodeNamespace(
+  group: Json,
+  path: string,
+  decoding: Decoding,
+): readonly (Tool | NativePart)[] {
+  const name = nonEmptyTextOf(group['name']);
+  const inner = listOf(group['tools']);
+  if (name === null || !inner.every(isObject)) return [nativePart('responses', path, group)];
+  const namespace: Namespace = { name, description: nonEmptyTextOf(group['description']) };
+  const tools: Tool[] = [];
+  for (const [index, one] of inner.entries()) {
+    const isNamed = nonEmptyTextOf(one['name']) !== null;
+    const tool = isNamed && decodeTool(one, `${path}.tools[${index}]`, decoding);
+    if (!tool || tool.type === 'native') return [nativePart('responses', path, group)];
+    tools.push({ ...tool, namespace });
+  }
+  return tools;
+}
+
+/** @param path the path of the list: `tools` */
+export function decodeTools(
+  tools: readonly Json[],
+  path: string,
+  decoding: Decoding,
+): readonly (Tool | NativePart)[] {
+  return tools.flatMap((tool, index) => {
+    const toolPath = `${path}[${index}]`;
+    if (tool['type'] === 'namespace') return decodeNamespace(tool, toolPath, decoding);
+    if (tool['type'] !== 'tool_search' || tool['execution'] === 'client') {
+      return [decodeTool(tool, toolPath, decoding)];
+    }
+    // The provider would search among the tools of the request, of which other upstreams get all.
+    decoding.advice.push(toolPath);
+    return [];
+  });
+}
+
+function referenceOf(value: Json): ToolReference {
+  const type = value['type'];
+  const isTool = type === 'function' || type === 'custom';
+  return {
+    type: isTool ? 'tool' : type === 'namespace' ? 'namespace' : 'native',
+    name: textOf(value['name']),
+    namespace: nonEmptyTextOf(value['namespace']),
+    value,
+  };
+}
+
+export function decodeToolChoice(value: unknown): ToolChoice | null {
+  if (value === null || value === undefined) return null;
+  if (!isObject(value)) return { type: value as 'auto' };
+  const { type, name, namespace, mode, tools } = value;
+  if ((type === 'function' || type === 'custom') && typeof name === 'string') {
+    const group = nonEmptyTextOf(namespace);
+    return { type: 'tool', name, ...(group !== null && { namespace: group }) };
+  }
+  const isMode = mode === 'auto' || mode === 'required';
+  if (type === 'allowed_tools' && isMode && Array.isArray(tools) && tools.every(isObject)) {
+    return { type: 'allowed', mode, tools: (tools as readonly Json[]).map(referenceOf) };
+  }
+  return nativePart('responses', 'tool_choice', value);
+}

@@ -1,0 +1,40 @@
+import type { NativePart, TextRequest, Tool, ToolReference } from '../canonical.ts';
+import { invalid } from '../dialects/request-errors.ts';
+import { pathOf } from '../dialects/request-settings.ts';
+import type { Emulated } from './emulation.ts';
+
+/** A choice among some of the tools: the upstream is sent no others. */
+export function emulateAllowedTools(request: TextRequest): Emulated | null {
+  const { toolChoice } = request;
+  if (toolChoice?.type !== 'allowed') return null;
+  const { mode, tools: references } = toolChoice;
+  const path = pathOf(request, 'toolChoice');
+  for (const reference of references) {
+    if (reference.type === 'native') continue;
+    if (request.tools.some((tool) => isReferenced(tool, reference))) continue;
+    throw invalid(path, `there is no tool ${JSON.stringify(reference.name)} in the request`);
+  }
+  const tools = request.tools.filter((tool) => {
+    return references.some((reference) => isReferenced(tool, reference));
+  });
+  if (tools.length === 0 && mode === 'required') {
+    throw invalid(path, 'requires a call of one of the allowed tools, of which there are none');
+  }
+  return { request: { ...request, tools, toolChoice: tools.length > 0 ? { type: mode } : null } };
+}
+
+export function isReferenced(
+  tool: Tool | NativePart,
+  { type, name, namespace, value }: ToolReference,
+): boolean {
+  if (tool.type === 'native') return type === 'native' && isSameNative(tool.value, value);
+  if (type === 'namespace') return tool.namespace?.name === name;
+  const isSpace = namespace === null || tool.namespace?.name === namespace;
+  return type === 'tool' && tool.name === name && isSpace;
+}
+
+/** Whether a native tool has every property of a reference: its type, and the label of a server. */
+function isSameNative(tool: unknown, reference: ToolReference['value']): boolean {
+  const own = tool as ToolReference['value'] | null;
+  return Object.entries(reference).every(([name, value]) => own?.[name] === value);
+}

@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sharedDaemon } from '../daemon.ts';
+import {
+  AZURE_KEY,
+  BLOCKED_PROMPT,
+  DEPLOYMENTS,
+  filteredStream,
+  RATE_LIMITED,
+  resourceOf,
+  startAzureUpstream,
+} from './azure-upstream.ts';
+import { DATA_URL, WEATHER } from './conversation.ts';
+import { DIALECTS, gatewayConfig } from './gateway-daemon.ts';
+import type { DialectName, MockUpstream } from './mock-upstream.ts';
+import { eventsOf, plainBody, send } from './raw.ts';
+import { USAGE } from './script.ts';
+import { talk } from './talk.ts';
+
+const [CHAT = '', REASONER = ''] = DEPLOYMENTS;
+
+let azure: MockUpstream;
+beforeAll(async () => {
+  azure = await startAzureUpstream();
+});
+afterAll(() => azure.close());
+
+const model = (provider: string, deployment: string, dialect?: string) => ({
+  type: 'text',
+  routes: [{ provider, model: deployment, ...(dialect && { dialect }) }],
+  reasoning: { supported_efforts: ['low'], default_effort: 'low', can_disable: true },
+});
+
+const daemon = sharedDaemon({
+  get config() {
+    const provider = (more: object) => ({ kind: 'azure', apiKey: AZURE_KEY, ...more });
+    const resource = resourceOf(azure);
+    return gatewayConfig(resource, {
+      providers: {
+        dated: provider({ baseUrl: resource, apiVersion: '2024-10-21' }),
+        v1: provider({ baseUrl: `${resource}/openai/v1/` }),
+        preview: provider({ baseUrl: resource, apiVersion: 'preview' }),
+        wrong: provider({ baseUrl: resource, apiKey: 'azure-wrong-key-5ecre7' }),
+      },
+      models: {
+        'dated-chat': model('dated', CHAT),
+        'dated-responses': model('dated', REASONER, 'responses'),
+        'dated-missing': model('dated', 'no such/deployment'),
+        'v1-chat': model('v1', CHAT),
+        'v1-responses': model('v1', REASONER, 'responses'),
+        'preview-chat': model('preview', CHAT),
+        'preview-responses': model('preview', CHAT, 'responses'),
+        'wrong-chat': model('wrong', CHAT),
+      },
+    });
+  },
+});
+
+/** Each model with the path and query of its requests. */
+const ADDRESSES = [
+  ['dated-chat', `/openai/deployments/${CHAT}/chat/completions?api-version=2024-10-21`],
+  ['dated-responses', '/openai/v1/responses'],
+  ['v1-chat', '/openai/v1/chat/completions'],
+  ['v1-responses', '/openai/v1/responses'],
+  ['preview-chat', '/openai/v1/chat/completions?api-version=preview'],
+  ['preview-responses', '/openai/v1/responses?api-version=preview'],
+] as const;
+
+describe('a provider of kind azure', () => {
+  it.each(ADDRESSES)('has the address of the interface: %s at %s', async (id, address) => {
+    azure.play({ steps: [{ text: 'Hello' }], usage: USAGE });
+    for (const client of DIALECTS) {
+      const response = await send(daemon(), client, plainBody(client, id));
+      expect(response.status).toBe(200);
+      await response.text();
+    }
+    for (const { path, query, headers, body } of azure.requests) {
+      expect(path + query).toBe(address);
+      expect(headers).toMatchObject({ 'api-key': AZURE_KEY });
+      expect(headers).not.toHaveProperty('authorization');
+      expect(body.model).toBe(id === 'dated-responses' || id === 'v1-responses' ? REASONER : CHAT);
+    }
+    expect(azure.requests).toHaveLength(3);
+  });
+
+  const TALKS = DIALECTS.flatMap((client) =>
+    ['dated-chat', 'v1-responses'].map((id) => [client, id] as const),
+  );
+
+  it.each(TALKS)('answers tool calls with reasoning: client %s, model %s', async (client, id) => {
+    for (const mode of ['whole', 'helper'] as const) {
+      azure.play({
+        steps: [
+          { reasoning: 'A city is named.', encrypted: 'gAAAA' },
+          { call: 'get_weather', id: 'call_1', arguments: '{"city":"Oslo"}' },
+        ],
+        usage: USAGE,
+      });
+      const answer = await talk(client, daemon(), { model: id, tools: [WEATHER] })
+        .user([{ text: 'What is the weather here?' }, { image: DATA_URL }])
+        .ask(mode);
+      expect(answer.calls).toMatchObject([{ name: 'get_weather', arguments: { city: 'Oslo' } }]);
+      expect(azure.only().text).toContain(DATA_URL);
+    }
+  });
+});
+
+describe('content filter of azure', () => {
+  const text = (client: DialectName, events: ReturnType<typeof eventsOf>) =>
+    events
+      .map(({ data }) => {
+        if (client === 'chat') return data.choices?.[0]?.delta?.content ?? '';
+        if (client === 'messages') return data.delta?.text ?? '';
+        return data.type === 'response.output_text.delta' ? data.delta : '';
+      })
+      .join('');
+
+  it.each(DIALECTS)('client %s reads a stream with chunks about the filter', async (client) => {
+    azure.play({ raw: { type: 'text/event-stream', body: filteredStream('stop') } });
+    const body = plainBody(client, 'dated-chat', { stream: true });
+    const events = eventsOf(await (await send(daemon(), client, body)).text());
+    expect(text(client, events)).toBe('Hello there');
+    const ends = { chat: '"stop"', responses: '"completed"', messages: '"end_turn"' };
+    expect(JSON.stringify(events)).toContain(ends[client]);
+    // Chat clients get the chunks as they came, under the public name.
+    const about = events.filter(({ data }) => data.prompt_filter_results);
+    expect(about.map(({ data }) => data.model)).toEqual(client === 'chat' ? ['dated-chat'] : []);
+  });
+
+  it.each(DIALECTS)('client %s learns that the answer was cut', async (client) => {
+    azure.play({ raw: { type: 'text/event-stream', body: filteredStream('content_filter') } });
+    const body = plainBody(client, 'dated-chat', { stream: true });
+    const events = eventsOf(await (await send(daemon(), client, body)).text());
+    const ends = { chat: '"content_filter"', responses: '"content_filter"', messages: '"refusal"' };
+    expect(JSON.stringify(events)).toContain(ends[client]);
+  });
+
+  it.each(DIALECTS)('client %s gets 400 content_policy for a blocked prompt', async (client) => {
+    for (const id of ['dated-chat', 'v1-responses']) {
+      azure.play({ refuse: BLOCKED_PROMPT });
+      const response = await send(daemon(), client, plainBody(client, id, { stream: true }));
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({
+        error: { type: 'content_policy', code: 'content_filter' },
+      });
+      expect(azure.requests).toHaveLength(1);
+    }
+  });
+});
+
+describe('errors of azure', () => {
+  const errorOf = async (id: string) => {
+    const response = await send(daemon(), 'chat', plainBody('chat', id));
+    const { error } = (await response.json()) as { error: { type: string; code: string | null } };
+    return { status: response.status, headers: response.headers, error };
+  };
+
+  it('a deployment that does not exist is upstream_not_found', async () => {
+    azure.play({});
+    const { status, error } = await errorOf('dated-missing');
+    expect([status, error.code]).toEqual([502, 'upstream_not_found']);
+    expect(azure.only().path).toBe('/openai/deployments/no%20such%2Fdeployment/chat/completions');
+  });
+
+  it('a wrong key is upstream_auth', async () => {
+    azure.play({});
+    const { status, error } = await errorOf('wrong-chat');
+    expect([status, error.code]).toEqual([502, 'upstream_auth']);
+  });
+
+  it('a rate limit has Retry-After and no status as its code', async () => {
+    azure.play({ refuse: RATE_LIMITED });
+    const { status, headers, error } = await errorOf('v1-chat');
+    expect([status, headers.get('retry-after')]).toEqual([429, '7']);
+    expect(error).toMatchObject({ type: 'rate_limit' });
+    expect(error.code ?? null).not.toBe('429');
+  });
+});
