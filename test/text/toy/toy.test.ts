@@ -207,11 +207,11 @@ describe('an upstream of the toy format', () => {
   });
 
   it('refuses settings that its format has not, by the path in the client’s format', async () => {
-    const more = { stop: ['.'] };
+    const more = { top_p: 0.5 };
     const asked = start('chat', { model: 'to-toy', more }).user('Hello').ask();
     await expect(asked).rejects.toMatchObject({
       status: 400,
-      param: 'stop',
+      param: 'top_p',
       message: expect.stringContaining("the toy format of this model's upstream has no"),
     });
   });

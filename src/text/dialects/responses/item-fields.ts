@@ -9,7 +9,6 @@ import {
   named,
   native,
   object,
-  untranslated,
 } from '../fields.ts';
 import { address, all, type Check, feature, media, reference } from '../inspection.ts';
 import { CACHE_MARKS } from '../shared-fields.ts';
@@ -77,7 +76,7 @@ const ITEM: Fields = {
       test: (value) => isObject(value) && value['type'] === 'direct',
     },
   }),
-  namespace: untranslated('The namespace of the tool.'),
+  namespace: meaning('The namespace of the tool.'),
   phase: advice('Whether the message is the final answer.'),
 };
 
