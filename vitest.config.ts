@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { globSync } from 'tinyglobby';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -14,9 +16,34 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const TESTS = ['test/**/*.test.ts'];
+const LONG = ['test/**/*.long.test.ts'];
+
+/**
+ * Whether a file changes what others of the same process would see: mocked modules, the registry of dialects, and
+ * the image decoders, of which the threads of a pool block all but a few.
+ */
+function needsProcess(file: string): boolean {
+  return /vi\.mock\(|registerDialect\(|startPool|startSharedPool|test-server\.ts/.test(
+    readFileSync(file, 'utf8'),
+  );
+}
+
+const ISOLATED = globSync(TESTS, { ignore: LONG }).filter(needsProcess);
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      // One process runs many files, so that Oriel's modules are loaded once a process and not once a file.
+      {
+        extends: true,
+        test: { name: 'shared', include: TESTS, exclude: [...LONG, ...ISOLATED], isolate: false },
+      },
+      { extends: true, test: { name: 'isolated', include: ISOLATED } },
+      { extends: true, test: { name: 'long', include: LONG } },
+    ],
+    unstubEnvs: true,
+    restoreMocks: true,
     globalSetup: ['test/build.setup.ts'],
     // Generous, for machines under load: tests do not measure time by them.
     testTimeout: 300_000,

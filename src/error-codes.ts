@@ -120,6 +120,7 @@ export const HTTP_CODES = {
     key_revoked: 'The API key was revoked and cannot be changed.',
     team_exists: 'The account has a team of this name.',
     team_has_keys: 'API keys are in the team.',
+    team_ambiguous: 'Several accounts have a team of this name.',
     task_state: 'The task is in a state that does not allow this.',
     delivery_state: 'The callback has been delivered or given up.',
     idempotency_conflict: 'The Idempotency-Key was used for another request.',
@@ -233,6 +234,7 @@ export const HTTP_CODES = {
   }),
   ...group('billable_error', 502, {
     untranslatable_output: "The model wrote what the client's format cannot express.",
+    invalid_json_output: 'The model was asked for a JSON object, and wrote something else.',
     interrupted_call: 'The server stopped while a provider was working, which may have charged.',
   }),
   ...group(['service_error', 'billable_error'], 502, {

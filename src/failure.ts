@@ -18,6 +18,8 @@ interface FailureDetails<Type extends FailureType> {
   originalCode?: string | null;
   /** HTTP status, if it differs from that of the code or the type. */
   status?: number;
+  /** HTTP status of an upstream's error response. */
+  upstreamStatus?: number | null;
   /** Seconds after which the same request may succeed; sent as Retry-After. */
   retryAfter?: number;
   /** Text for the log alone, such as an upstream's own message. */
@@ -47,17 +49,19 @@ export class Failure<Type extends FailureType = FailureType> extends Error {
   readonly code: string | null;
   readonly status: number;
   readonly retryAfter: number | null;
+  readonly upstreamStatus: number | null;
   readonly detail: string | null;
 
   constructor(type: Type, message: string, details: FailureDetails<Type> = {}) {
     super(message, details.cause === undefined ? {} : { cause: details.cause });
-    const { code, originalCode, status, param, retryAfter, detail } = details;
+    const { code, originalCode, status, param, retryAfter, upstreamStatus, detail } = details;
     this.name = 'Failure';
     this.type = type;
     this.param = param ?? null;
     this.code = code ?? originalCode ?? null;
     this.status = status ?? statusOf(type, code, originalCode);
     this.retryAfter = retryAfter ?? null;
+    this.upstreamStatus = upstreamStatus ?? null;
     this.detail = detail ?? null;
   }
 }

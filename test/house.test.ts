@@ -40,6 +40,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['src/config/'],
   lowdb: ['src/store/lowdb/'],
   koffi: ['src/libc.ts'],
+  'gpt-tokenizer': ['src/operations/count-tokens.ts'],
   // Not imported: they are dependencies only to pin their versions.
   'light-my-request': [],
   'strip-json-comments': [],

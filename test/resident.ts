@@ -36,16 +36,17 @@ export function residentCommand(): Command {
   let last: Promise<unknown> = Promise.resolve();
   afterAll(async () => {
     if (!child) return;
+    const ended = child;
+    // Modules that several test files share keep this closure: the next file starts a process of its own.
+    child = undefined;
+    ended.ref();
     // A timer or thread that a call left behind would delay the exit.
-    const exit = once(child, 'exit');
-    child.disconnect();
+    const exit = once(ended, 'exit');
+    ended.disconnect();
     expect(await exit).toEqual([0, null]);
   });
   const perform = async (call: Call): Promise<Run> => {
-    child ??= fork(join(ROOT, 'test', 'resident-process.mjs'), {
-      serialization: 'advanced',
-      execArgv: [],
-    });
+    child ??= startResident();
     const { code, stdout, stderr } = await resultOf(child, call);
     const bytes = Buffer.from(stdout);
     return { status: code, code, signal: null, stdout: bytes, out: bytes.toString(), stderr };
@@ -58,6 +59,17 @@ export function residentCommand(): Command {
     last = run.catch(() => {});
     return run;
   };
+}
+
+function startResident(): ChildProcess {
+  const child = fork(join(ROOT, 'test', 'resident-process.mjs'), {
+    serialization: 'advanced',
+    execArgv: [],
+  });
+  // Only calls keep the process of the tests from ending.
+  child.unref();
+  child.channel?.unref();
+  return child;
 }
 
 function resultOf(child: ChildProcess, call: Call): Promise<Result> {

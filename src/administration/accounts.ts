@@ -5,7 +5,7 @@ import { toCredits } from '../store/credits.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { accountReference, credits, newName, note } from './fields.ts';
 import { requireAccount } from './find.ts';
-import { type AccountRecord, accountRecord, decimal, keyRecord } from './records.ts';
+import { type AccountRecord, accountRecord, decimal, keyRecords } from './records.ts';
 import { accountTable, keyTable } from './tables.ts';
 
 const plan = field(v.picklist(PLANS), 'what the account may do');
@@ -56,7 +56,7 @@ const showAccount = defineAdminCommand({
   run: async (store, { name }) => {
     const account = await requireAccount(store, name);
     const keys = await store.listKeys(account.id);
-    return { ...accountRecord(account), keys: keys.map((key) => keyRecord(key, account)) };
+    return { ...accountRecord(account), keys: await keyRecords(store, keys) };
   },
   show: ({ keys, ...account }) => ({
     tables: [accountTable([account]), ...(keys.length > 0 ? [keyTable(keys)] : [])],

@@ -5,7 +5,9 @@ import type { Store } from '../store/store.ts';
 
 export const GROUPS = {
   accounts: 'Manage accounts: who holds credits, and on which plan',
+  teams: 'Manage teams: keys of an account that share budgets',
   keys: 'Manage API keys: who may ask, for what and how often',
+  usage: 'Show requests, tokens and credits by account, team, key, model and day',
 } as const;
 
 /** A result as a terminal shows it. */
@@ -28,6 +30,8 @@ export interface AdminCommand<
 > {
   readonly group: keyof typeof GROUPS;
   readonly name: string;
+  /** Whether the command line has it under the name of its group, which has no other command. */
+  readonly isTopLevel?: boolean;
   readonly summary: string;
   /** All arguments, as text or numbers; the admin API takes the same properties as the command line. */
   readonly options: Schema;
@@ -52,7 +56,7 @@ export interface AdminCommand<
    * @param models the identifiers and aliases of all models of the configuration
    */
   warn?(options: v.InferOutput<Schema>, models: readonly string[]): readonly string[];
-  show(result: Result): AdminOutput;
+  show(result: Result, options: v.InferOutput<Schema>): AdminOutput;
 }
 
 /** Infers the types between schema, `run` and `show`, which the registry's type leaves out. */

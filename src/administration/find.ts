@@ -1,5 +1,5 @@
 import { Failure } from '../failure.ts';
-import type { Account, ApiKey } from '../store/account.ts';
+import type { Account, ApiKey, Team } from '../store/account.ts';
 import { notFound } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 
@@ -36,4 +36,23 @@ export async function requireKey(store: Store, text: string, hash: string): Prom
   throw new Failure('invalid_request', `that may be any of ${names}; name one of them`, {
     code: 'key_ambiguous',
   });
+}
+
+/**
+ * Finds a team by its identifier or name.
+ *
+ * @param accountId account whose team it is; undefined for any
+ * @throws Failure where no team matches, or several
+ */
+export async function requireTeam(store: Store, text: string, accountId?: string): Promise<Team> {
+  const teams = (await store.listTeams(accountId)).filter(({ removedAt }) => removedAt === null);
+  const found = teams.filter(({ id, name }) => id === text || name === text);
+  if (found.length === 1) return found[0]!;
+  if (found.length === 0) throw notFound('team', text);
+  const names = found.map(({ id }) => id).join(', ');
+  throw new Failure(
+    'invalid_request',
+    `that may be any of ${names}; name one of them, or the account`,
+    { code: 'team_ambiguous' },
+  );
 }

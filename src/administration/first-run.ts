@@ -5,7 +5,8 @@ import { toCredits } from '../store/credits.ts';
 import { checkChosenKey, hashOf, hintOf, newKey } from '../store/key.ts';
 import type { Store } from '../store/store.ts';
 
-const OWNER = 'owner';
+/** Name of the account of the first start. */
+export const OWNER = 'owner';
 
 /** Reason in the audit log of acts of the first start, which no command requested. */
 const REASON = 'first run';

@@ -1,25 +1,54 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema/fields.ts';
 import { matchesPattern } from '../schema/pattern.ts';
-import { toCredits } from '../store/credits.ts';
+import type { ApiKey } from '../store/account.ts';
+import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import {
+  budgetDetails,
+  removedBy,
+  requireChange,
+  windowOptions,
+  windowsFrom,
+} from './budget-options.ts';
+import {
   accountReference,
+  budget,
   credits,
   expiry,
+  expiryOrNever,
   features,
+  featuresOrNone,
   keyReference,
   models,
+  modelsOrAll,
   newName,
+  rpmOrPlan,
+  teamOrNone,
+  teamReference,
 } from './fields.ts';
-import { requireAccount, requireKey } from './find.ts';
-import { type KeyRecord, keyRecord } from './records.ts';
+import { requireAccount, requireKey, requireTeam } from './find.ts';
+import { type KeyRecord, keyRecords } from './records.ts';
 import { keyTable } from './tables.ts';
 
 const describe = ({ id, name, account }: KeyRecord) => `key ${id} (${name}) of account ${account}`;
 
 /** A key's identifier, or its beginning. Bootstrap keys are longer. */
 const KEY_ID = /^key_[A-Za-z0-9]{0,20}$/;
+
+const recordOf = async (store: Store, key: ApiKey) => (await keyRecords(store, [key]))[0]!;
+
+/** A time in the audit log. */
+const timeText = (time: number | null | undefined) =>
+  typeof time === 'number' ? new Date(time).toISOString() : removedBy(time, 'never');
+
+const unknownModels = (named: readonly string[], models: readonly string[]) =>
+  named
+    .filter((name) => !models.some((one) => matchesPattern(one, name) || matchesPattern(name, one)))
+    .map((name) => `the configuration has no model ${JSON.stringify(name)}`);
+
+/** A reference to a key for the audit log. It may be the key itself, which must not get into the log. */
+const referenceText = (id: string) => (KEY_ID.test(id) ? id : `${id.slice(0, 4)}…${id.slice(-4)}`);
 
 const createKey = defineAdminCommand({
   group: 'keys',
@@ -38,12 +67,17 @@ const createKey = defineAdminCommand({
     allow: v.optional(features('what its requests may ask of providers beyond metered text')),
     rpm: v.optional(field(integer(1, 1_000_000), "requests in a minute, instead of its plan's")),
     budget: v.optional(credits('what it may spend in all', '0.000001')),
+    ...windowOptions,
+    team: v.optional(teamReference('the team of the account whose budgets count as well')),
   }),
   examples: ['keys create --account ci --name builds --expires 90d --rpm 60 --budget 50'],
   run: async (store, options) => {
     // Imported here, because every start of the command line loads this file.
     const { hashOf, hintOf, newKey } = await import('../store/key.ts');
     const account = await requireAccount(store, options.account);
+    const windows = windowsFrom(options);
+    const team =
+      options.team === undefined ? undefined : await requireTeam(store, options.team, account.id);
     const key = newKey();
     const created = await store.createKey({
       accountId: account.id,
@@ -55,26 +89,25 @@ const createKey = defineAdminCommand({
       ...(options.allow && { allow: options.allow }),
       rpm: options.rpm ?? null,
       budget: options.budget ?? null,
+      ...(windows && { windows }),
+      ...(team && { teamId: team.id }),
     });
-    return { ...keyRecord(created, account), key };
+    return { ...(await recordOf(store, created)), key };
   },
-  audit: ({ account, name, expires, models: named, rpm, budget }, created) => ({
+  audit: ({ account, name, expires, models: named, rpm, team, ...rest }, created) => ({
     object: created?.id ?? name,
     details: {
       account: created?.account ?? account,
       name,
-      expires: expires === undefined ? undefined : new Date(expires).toISOString(),
+      expires: timeText(expires),
       models: named,
+      allow: rest.allow,
       rpm,
-      budget: budget === undefined ? undefined : toCredits(budget),
+      team,
+      ...budgetDetails(rest),
     },
   }),
-  warn: ({ models: named = [] }, models) =>
-    named
-      .filter(
-        (name) => !models.some((one) => matchesPattern(one, name) || matchesPattern(name, one)),
-      )
-      .map((name) => `the configuration has no model ${JSON.stringify(name)}`),
+  warn: ({ models: named = [] }, models) => unknownModels(named, models),
   show: ({ key, ...record }) => ({
     value: key,
     messages: [`${describe(record)}; it is shown this once`],
@@ -92,11 +125,67 @@ const listKeys = defineAdminCommand({
   examples: ['keys list --account ci'],
   run: async (store, { account }) => {
     const only = account === undefined ? undefined : await requireAccount(store, account);
-    const accounts = new Map((await store.listAccounts()).map((one) => [one.id, one]));
-    const keys = await store.listKeys(only?.id);
-    return { keys: keys.map((key) => keyRecord(key, accounts.get(key.accountId))) };
+    return { keys: await keyRecords(store, await store.listKeys(only?.id)) };
   },
   show: ({ keys }) => ({ tables: [keyTable(keys)] }),
+});
+
+const setKey = defineAdminCommand({
+  group: 'keys',
+  name: 'set',
+  summary: 'Change an API key: its budgets, models, team, name or expiry; from its next request on',
+  positionals: ['id'],
+  options: v.strictObject({
+    id: keyReference('its id or the beginning of it, its hint, or the key itself'),
+    name: v.optional(newName('what it is called')),
+    expires: v.optional(expiryOrNever('when it ends')),
+    models: v.optional(
+      modelsOrAll(
+        'the only models that it may name, as their aliases or patterns such as claude-* do too',
+      ),
+    ),
+    allow: v.optional(featuresOrNone('what its requests may ask of providers beyond metered text')),
+    rpm: v.optional(rpmOrPlan("requests in a minute, instead of its plan's")),
+    budget: v.optional(budget('what it may spend in all')),
+    ...windowOptions,
+    team: v.optional(teamOrNone('the team of its account whose budgets count as well')),
+  }),
+  examples: [],
+  run: async (store, options) => {
+    requireChange(options, ['id']);
+    const { hashOf } = await import('../store/key.ts');
+    const key = await requireKey(store, options.id, hashOf(options.id));
+    const { name, expires, models: named, allow, rpm, budget: total, team } = options;
+    const windows = windowsFrom(options, key.windows);
+    const teamId =
+      typeof team === 'string' ? (await requireTeam(store, team, key.accountId)).id : team;
+    const changed = await store.updateKey(key.id, {
+      ...(name !== undefined && { name }),
+      ...(expires !== undefined && { expiresAt: expires }),
+      ...(named !== undefined && { models: named }),
+      ...(allow !== undefined && { allow }),
+      ...(rpm !== undefined && { rpm }),
+      ...(total !== undefined && { budget: total }),
+      ...(windows !== undefined && { windows }),
+      ...(teamId !== undefined && { teamId }),
+    });
+    return recordOf(store, changed);
+  },
+  audit: ({ id, name, expires, models: named, allow, rpm, team, ...budgets }, key) => ({
+    object: key?.id ?? referenceText(id),
+    details: {
+      account: key?.account,
+      name,
+      expires: timeText(expires),
+      models: removedBy(named, 'all'),
+      allow: removedBy(allow, 'none'),
+      rpm: removedBy(rpm, 'plan'),
+      team: removedBy(team, 'none'),
+      ...budgetDetails(budgets),
+    },
+  }),
+  warn: ({ models: named }, models) => unknownModels(named ?? [], models),
+  show: (key) => ({ messages: [`${describe(key)} is changed`] }),
 });
 
 const revokeKey = defineAdminCommand({
@@ -111,15 +200,13 @@ const revokeKey = defineAdminCommand({
   run: async (store, { id }) => {
     const { hashOf } = await import('../store/key.ts');
     const key = await requireKey(store, id, hashOf(id));
-    const account = await store.findAccount(key.accountId);
-    return keyRecord(await store.revokeKey(key.id), account);
+    return recordOf(store, await store.revokeKey(key.id));
   },
   audit: ({ id }, key) => ({
-    // The argument may be the key itself, which must not get into the log.
-    object: key?.id ?? (KEY_ID.test(id) ? id : `${id.slice(0, 4)}…${id.slice(-4)}`),
+    object: key?.id ?? referenceText(id),
     details: { account: key?.account, name: key?.name },
   }),
   show: (key) => ({ messages: [`${describe(key)} is revoked`] }),
 });
 
-export const KEY_COMMANDS = [createKey, listKeys, revokeKey];
+export const KEY_COMMANDS = [createKey, listKeys, setKey, revokeKey];

@@ -1,9 +1,13 @@
 import { ACCOUNT_COMMANDS } from './accounts.ts';
 import type { AdminCommand } from './admin-command.ts';
 import { KEY_COMMANDS } from './keys.ts';
+import { TEAM_COMMANDS } from './teams.ts';
+import { USAGE_COMMANDS } from './usage.ts';
 
 /** All administration commands. The command line and the local admin API derive from this list. */
 export const ADMIN_COMMANDS = [
   ...ACCOUNT_COMMANDS,
+  ...TEAM_COMMANDS,
   ...KEY_COMMANDS,
+  ...USAGE_COMMANDS,
 ] as unknown as readonly AdminCommand[];

@@ -17,11 +17,12 @@ import { preparePromptRules } from '../media/prompt-screening.ts';
 import { startSharedPool } from '../operations/shared-pool.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import type { AuditLog } from '../store/audit/log.ts';
+import { TokenCounter } from '../text/counting/token-counter.ts';
 import { UpstreamClient } from '../upstream/client.ts';
-import { attemptObserver } from './attempt-observer.ts';
 import { Closers } from './closers.ts';
 import { listen } from './listen.ts';
 import { createMedia, type DaemonMedia } from './media.ts';
+import { routingObserver } from './routing-observer.ts';
 import { DaemonState } from './state.ts';
 import { type OpenedStore, openDaemonStore } from './store.ts';
 import { createTextGateway } from './text.ts';
@@ -127,10 +128,13 @@ async function startServices(start: Start): Promise<Services> {
   );
   const upstream = new UpstreamClient();
   closers.add(() => upstream.close());
-  const onAttempt = attemptObserver(state, log, metrics);
-  const parts = { state, store, span, upstream, pool, onAttempt, log, metrics };
+  const observer = routingObserver(state, log, metrics);
+  const parts = { state, store, span, upstream, pool, routingObserver: observer, log, metrics };
   const text = createTextGateway(parts);
+  const tokenCounter = new TokenCounter({ config: () => state.config, upstream, pool, observer });
   const daemonMedia = await createMedia(parts, closers);
+  const routings = [text.routing, daemonMedia.media.routing];
+  metrics.watchRouting(routings);
   const draining = new AbortController();
   const context: AppContext = {
     get config() {
@@ -140,7 +144,9 @@ async function startServices(start: Start): Promise<Services> {
     store,
     audit,
     text,
+    tokenCounter,
     media: daemonMedia.media,
+    routings,
     assets: daemonMedia.files,
     pool,
     spool,

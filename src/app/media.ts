@@ -6,7 +6,7 @@ import { RetentionSweeper } from '../media/files/retention-sweeper.ts';
 import { MediaGateway } from '../media/gateway.ts';
 import { taskRecord } from '../media/record.ts';
 import type { SharedPool } from '../operations/pool.ts';
-import type { OnAttempt } from '../routing/routing.ts';
+import type { RoutingObserver } from '../routing/observer.ts';
 import { AssetFiles } from '../store/asset-files.ts';
 import type { Store, TimeRange } from '../store/store.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
@@ -20,7 +20,7 @@ interface MediaParts {
   readonly span: TimeRange | null;
   readonly upstream: UpstreamClient;
   readonly pool: SharedPool;
-  readonly onAttempt: OnAttempt;
+  readonly routingObserver: RoutingObserver;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -34,7 +34,7 @@ export interface DaemonMedia {
 
 /** The media gateway with its files, callbacks and retention; none of them has started. */
 export async function createMedia(parts: MediaParts, closers: Closers): Promise<DaemonMedia> {
-  const { state, store, span, upstream, pool, onAttempt, log, metrics } = parts;
+  const { state, store, span, upstream, pool, routingObserver, log, metrics } = parts;
   const config = () => state.config;
   const files = await AssetFiles.open(join(state.config.dataDir, 'assets'), {
     onDamage: (id) => log.error({ asset: id }, 'a file differs from what was written'),
@@ -64,7 +64,7 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
     upstream,
     pool,
     observer: {
-      onAttempt,
+      ...routingObserver,
       ended: (task) => {
         metrics.observeTask(task);
         callbacks.added(task);

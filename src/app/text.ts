@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Metrics } from '../http/metrics.ts';
 import { screenPrompt } from '../media/prompt-screening.ts';
 import { MAX_WAITING, type SharedPool } from '../operations/pool.ts';
-import type { OnAttempt } from '../routing/routing.ts';
+import type { RoutingObserver } from '../routing/observer.ts';
 import type { Store } from '../store/store.ts';
 import { TextGateway } from '../text/gateway.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
@@ -13,20 +13,20 @@ interface TextParts {
   readonly store: Store;
   readonly upstream: UpstreamClient;
   readonly pool: SharedPool;
-  readonly onAttempt: OnAttempt;
+  readonly routingObserver: RoutingObserver;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
 
 /** The text gateway, with its usage counted and its excesses logged. */
 export function createTextGateway(parts: TextParts): TextGateway {
-  const { state, store, upstream, pool, onAttempt, log, metrics } = parts;
+  const { state, store, upstream, pool, routingObserver, log, metrics } = parts;
   return new TextGateway({
     config: () => state.config,
     store,
     upstream,
     observer: {
-      onAttempt,
+      ...routingObserver,
       used: (model, usage) => metrics.observeTokens(model, usage),
       exceeded: (excess) =>
         log.warn(

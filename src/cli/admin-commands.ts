@@ -5,14 +5,16 @@ import type { CommandDefinition } from './command.ts';
 import { adminFlags } from './daemon-flags.ts';
 import { helpOf } from './flags.ts';
 
-/** The commands that manage accounts and keys. */
+const NOTES = ['Whether the daemon runs or not: where it does, it is asked to do it.'];
+
+/** The commands that manage accounts, teams and keys, and report their usage. */
 export const adminCommands: readonly CommandDefinition[] = Object.entries(GROUPS).map(
-  ([name, summary]) => ({
-    name,
-    summary,
-    notes: ['Whether the daemon runs or not: where it does, it is asked to do it.'],
-    subcommands: ADMIN_COMMANDS.filter(({ group }) => group === name).map(definitionOf),
-  }),
+  ([name, summary]) => {
+    const commands = ADMIN_COMMANDS.filter(({ group }) => group === name);
+    const [first] = commands;
+    if (first?.isTopLevel) return { ...definitionOf(first), name, summary, notes: NOTES };
+    return { name, summary, notes: NOTES, subcommands: commands.map(definitionOf) };
+  },
 );
 
 function definitionOf(command: AdminCommand): CommandDefinition {

@@ -1,4 +1,4 @@
-import type { AdminCommand } from '../administration/admin-command.ts';
+import type { AdminCommand, AdminOutput } from '../administration/admin-command.ts';
 import { loadStoreSettings } from '../config/load.ts';
 import { Failure } from '../failure.ts';
 import { printable } from '../operations/filename.ts';
@@ -44,7 +44,7 @@ export async function runAdmin(
   );
   for (const warning of warnings) printStderr(`oriel: warning: ${warning}`);
   if (json) await print(`${jsonText(result)}\n`);
-  else await show(command, result);
+  else await show(command.show(result, options));
   return 0;
 }
 
@@ -63,8 +63,7 @@ function withoutParam(error: unknown): never {
   throw new Failure(type, message, { status, originalCode: code, cause: error });
 }
 
-async function show(command: AdminCommand, result: object): Promise<void> {
-  const { tables = [], value, messages = [] } = command.show(result);
+async function show({ tables = [], value, messages = [] }: AdminOutput): Promise<void> {
   for (const [index, rows] of tables.entries()) {
     if (index > 0) await print('\n');
     const table = new Table();

@@ -46,7 +46,7 @@ export interface CommandDefinition {
   readonly examples?: readonly string[];
   readonly subcommands?: readonly CommandDefinition[];
   /**
-   * Loads the command's code and runs it. A command with subcommands has none.
+   * Loads the command's code and runs it. A command with subcommands runs where none of them is named.
    *
    * @returns the exit code
    */

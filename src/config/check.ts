@@ -128,9 +128,17 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
   }
 
   for (const [name, provider] of providers) {
-    if (!used.has(name) || valueAt(provider, ['apiKey']) !== '') continue;
-    const message = 'empty; leave it out if the provider requires none';
-    faults.push({ path: ['providers', name, 'apiKey'], message });
+    if (valueAt(provider, ['kind']) === 'azure' && valueAt(provider, ['query', 'api-version'])) {
+      const path = ['providers', name, 'query', 'api-version'];
+      faults.push({ path, message: 'set apiVersion instead' });
+    }
+    if (!used.has(name)) continue;
+    const indexes = [...listOf(valueAt(provider, ['apiKeys'])).keys()];
+    for (const path of [['apiKey'], ...indexes.map((index) => ['apiKeys', index])]) {
+      if (valueAt(provider, path) !== '') continue;
+      const message = 'empty; leave it out if the provider requires none';
+      faults.push({ path: ['providers', name, ...path], message });
+    }
   }
   return faults;
 }
@@ -148,6 +156,14 @@ export function warningsOf({ providers, models, server, billing }: Config): read
     if (!isRemote(provider) || !kindOf(provider).versionedBaseUrl) continue;
     if (VERSION.test(new URL(provider.baseUrl).pathname)) continue;
     warnings.push(`providers.${name}.baseUrl: its path names no version, as /v1 does`);
+  }
+  for (const [name, provider] of Object.entries(providers)) {
+    if (!isRemote(provider)) continue;
+    const { apiKey, apiKeys = [] } = provider;
+    const keys = apiKey === undefined ? apiKeys : [apiKey, ...apiKeys];
+    if (new Set(keys).size < keys.length) {
+      warnings.push(`providers.${name}.apiKeys: the same key is there twice`);
+    }
   }
   for (const [id, model] of Object.entries(models)) {
     if (model.type !== 'text' || !isPriced(model) || maxOutputTokensOf(model) !== null) continue;

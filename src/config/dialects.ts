@@ -1,6 +1,7 @@
 /** Properties of a text dialect for the configuration and the catalog. */
 interface DeclaredDialect {
   readonly name: string;
+  readonly upstreamDialect?: string;
   readonly endpoints: readonly { readonly path: string }[];
   readonly fields: { readonly entries: ReadonlyMap<string, unknown> };
   readonly settings: Readonly<Record<string, readonly string[]>>;
@@ -24,9 +25,15 @@ export function isFieldName(name: string): boolean {
  * Declares a dialect. `text/dialects/registry.ts` calls this for each dialect that it registers: a
  * process that loads a configuration imports `text/dialects/built-in.ts` before.
  */
-export function declareDialect({ name, endpoints, fields, settings }: DeclaredDialect): void {
-  DIALECT_NAMES.push(name);
-  TEXT_ENDPOINTS.push(...endpoints.map(({ path }) => path));
+export function declareDialect(dialect: DeclaredDialect): void {
+  const { name, upstreamDialect, endpoints, fields, settings } = dialect;
+  if (upstreamDialect === undefined) DIALECT_NAMES.push(name);
+  TEXT_ENDPOINTS.push(...endpoints.map(({ path }) => readablePath(path)));
   const paths = [...fields.entries.keys(), ...Object.values(settings).flat()];
   for (const path of paths) FIELD_NAMES.add(path).add(path.replace(/^.*\./, ''));
+}
+
+/** A path in Fastify's notation without expressions and escapes: `/models/:model:stream`. */
+function readablePath(path: string): string {
+  return path.replace(/\([^)]*\)/g, '').replaceAll('::', ':');
 }

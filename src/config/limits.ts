@@ -107,4 +107,12 @@ export const limits = v.strictObject({
     ),
     30_000,
   ),
+  usage: v.optional(
+    field(
+      duration('31d', '3650d'),
+      'How long usage by day, key and model is kept for reports. It is in memory, where a thousand rows take ' +
+        'a third of a megabyte.',
+    ),
+    '400d',
+  ),
 });

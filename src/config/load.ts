@@ -226,6 +226,33 @@ export function loadSettings(
   return { config, file, warnings: [...settings.warnings, ...warningsOf(config)], settings };
 }
 
+/** A configuration file that is to be changed. */
+export interface EditedFile {
+  /** Absolute path. */
+  readonly file: string;
+  readonly source: string;
+}
+
+/**
+ * Finds, reads and validates a configuration file that is to be changed. Environment variables may be
+ * unset.
+ *
+ * @throws Failure as loadConfig, also if there is no file
+ */
+export function readForEdit(options: ConfigOptions): EditedFile {
+  const file = findConfig(options);
+  if (file === null) {
+    throw invalidConfig('there is no oriel.yaml here; name the configuration by --config');
+  }
+  checkFile(file, options.env);
+  return { file, source: readSource(file) };
+}
+
+/** @throws Failure as loadConfig; environment variables may be unset */
+export function checkFile(file: string, env: Environment): void {
+  readChecked({ file, env, cwd: '/' }, () => false);
+}
+
 /** The settings that store commands use. */
 export interface StoreSettings {
   readonly dataDir: string;

@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import { stringify } from 'yaml';
 import { describeField, metadataOf } from '../schema/fields.ts';
+import { redactUrl } from '../schema/redact-url.ts';
 import { childrenOf, type Path } from '../schema/walk.ts';
 import type { Document } from './document.ts';
 import { type ConfigOptions, loadSettings } from './load.ts';
@@ -21,7 +22,8 @@ function effective(
   if (inside === null) {
     const { secret } = metadataOf(schema);
     const isSecret = secret === 'always' || (secret && document.variables(path).length > 0);
-    return isSecret ? REDACTED : value;
+    if (isSecret) return REDACTED;
+    return secret === 'url' ? redactUrl(String(value)) : value;
   }
   if (Array.isArray(value) && 'each' in inside) {
     return value.map((item, index) => effective(inside.each, item, [...path, index], document));

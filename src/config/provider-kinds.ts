@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { DeepReadonly } from '../schema/deep-readonly.ts';
 import { field } from '../schema/fields.ts';
 import { azure } from './azure.ts';
 import type { ProviderKind, RequestPath } from './provider-kind.ts';
@@ -39,6 +40,23 @@ const anthropic = {
   mediaApi: null,
 } as const satisfies ProviderKind;
 
+/** Google's Gemini API. */
+const gemini = {
+  name: 'gemini',
+  settings: v.strictObject({
+    kind: field(v.literal('gemini'), "Google's generateContent."),
+    ...remote,
+    baseUrl: v.optional(remote.baseUrl, 'https://generativelanguage.googleapis.com/v1beta'),
+  }),
+  modelTypes: ['text'],
+  dialects: ['gemini'],
+  defaultDialect: 'gemini',
+  credentials: (apiKey: string) => ({ 'x-goog-api-key': apiKey }),
+  versionedBaseUrl: true,
+  isRetried: true,
+  mediaApi: null,
+} as const satisfies ProviderKind;
+
 /** Another gateway with the interface of Oriel. */
 const oriel = {
   name: 'oriel',
@@ -72,7 +90,7 @@ const sandbox = {
 } as const satisfies ProviderKind;
 
 /** Every kind of provider. Settings, checks, routing and the headers of requests derive from this list. */
-const PROVIDER_KINDS = [openai, anthropic, azure, oriel, sandbox] as const;
+const PROVIDER_KINDS = [openai, anthropic, gemini, azure, oriel, sandbox] as const;
 
 type SettingsOf<Kinds extends readonly { readonly settings: unknown }[]> = {
   [Index in keyof Kinds]: Kinds[Index]['settings'];
@@ -84,7 +102,7 @@ export const providerSchema = v.variant(
   PROVIDER_KINDS.map(({ settings }) => settings) as unknown as SettingsOf<typeof PROVIDER_KINDS>,
 );
 
-export type Provider = Readonly<v.InferOutput<typeof providerSchema>>;
+export type Provider = DeepReadonly<v.InferOutput<typeof providerSchema>>;
 export type RemoteProvider = Extract<Provider, { readonly baseUrl: string }>;
 export type MediaApi = NonNullable<(typeof PROVIDER_KINDS)[number]['mediaApi']>;
 
@@ -104,7 +122,17 @@ export function isRemote(provider: Provider): provider is RemoteProvider {
 /** URL of a request to a provider. */
 export function urlOf(provider: RemoteProvider, request: RequestPath): string {
   const { url } = kindOf(provider);
-  return url === undefined ? provider.baseUrl + request.path : url(provider, request);
+  const address = url === undefined ? provider.baseUrl + request.path : url(provider, request);
+  if (provider.query === undefined) return address;
+  const query = new URLSearchParams(provider.query).toString();
+  return query === '' ? address : `${address}${address.includes('?') ? '&' : '?'}${query}`;
+}
+
+/** Headers of every request to a provider: its key, and those that its settings add. */
+export function headersOf(provider: RemoteProvider): Readonly<Record<string, string>> {
+  const { apiKey, headers } = provider;
+  const credentials = apiKey === undefined ? {} : kindOf(provider).credentials(apiKey);
+  return headers === undefined ? credentials : { ...credentials, ...headers };
 }
 
 /** The dialect of requests to a route: the route's, else that of the provider's kind, else the client's. */

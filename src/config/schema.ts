@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { DEFAULT_LIMITS } from '../images/limits.ts';
+import type { DeepReadonly } from '../schema/deep-readonly.ts';
 import { field, integer } from '../schema/fields.ts';
 import { cors } from './cors.ts';
 import { limits } from './limits.ts';
@@ -389,10 +390,6 @@ export const configSchema = v.strictObject({
     {},
   ),
 });
-
-type DeepReadonly<Value> = Value extends object
-  ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
-  : Value;
 
 /** The loaded settings: durations in milliseconds, sizes in bytes, credits in whole micro-credits. */
 export type Config = DeepReadonly<v.InferOutput<typeof configSchema>>;

@@ -2,9 +2,11 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { MediaGateway } from '../media/gateway.ts';
 import type { SharedPool } from '../operations/pool.ts';
+import type { Routing } from '../routing/routing.ts';
 import type { AssetFiles } from '../store/asset-files.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
+import type { TokenCounter } from '../text/counting/token-counter.ts';
 import type { TextGateway } from '../text/gateway.ts';
 import type { Metrics } from './metrics.ts';
 import type { Spool } from './uploads/spool.ts';
@@ -21,7 +23,10 @@ export interface AppContext {
   readonly store: Store;
   readonly audit: AuditTrail;
   readonly text: TextGateway;
+  readonly tokenCounter: TokenCounter;
   readonly media: Media;
+  /** Those of text and of media. */
+  readonly routings: readonly Routing[];
   readonly assets: AssetFiles;
   readonly pool: SharedPool;
   readonly spool: Spool;

@@ -83,7 +83,7 @@ export function sendFailure(error: unknown, request: FastifyRequest, reply: Fast
   reply
     .code(failure.status)
     .type('application/json; charset=utf-8')
-    .send(jsonLine(dialect?.errorBody?.(body, request.id) ?? body));
+    .send(jsonLine(dialect?.errorBody?.(body, request.id, failure.status) ?? body));
 }
 
 /** @param limit bytes that a request may have */

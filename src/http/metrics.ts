@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { SharedPool } from '../operations/pool.ts';
+import type { Routing } from '../routing/routing.ts';
 import { toCredits } from '../store/credits.ts';
 import type { Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
@@ -99,7 +100,7 @@ export class Metrics {
     this.#callbacks.inc({ outcome });
   }
 
-  /** One attempt at a route of a model. @param outcome `ok`, or the type of the failure */
+  /** One attempt at a route of a model. @param outcome `ok`, or the type or code of the failure */
   observeAttempt(provider: string, outcome: string): void {
     this.#attempts.inc({ provider, outcome });
   }
@@ -145,6 +146,40 @@ export class Metrics {
         this.set({ kind: 'reserved' }, toCredits(reserved));
         this.set({ kind: 'spent' }, toCredits(spent));
         this.set({ kind: 'available' }, toCredits(granted - reserved - spent));
+      },
+    });
+  }
+
+  /** Adds metrics of routes and keys that rest, which are read at each scrape. */
+  watchRouting(routings: readonly Routing[]): void {
+    const registers = [this.#registry];
+    const labelNames = ['provider'] as const;
+    new Gauge({
+      name: 'oriel_routes_resting',
+      help: 'Routes that are skipped now, by provider',
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const routing of routings) {
+          for (const { provider } of routing.restingRoutes()) this.inc({ provider });
+        }
+      },
+    });
+    new Gauge({
+      name: 'oriel_provider_keys_resting',
+      help: 'Keys that are not used now, or after others, on one route at least, by provider',
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        const keys = new Map<string, string>();
+        for (const routing of routings) {
+          for (const { provider, fingerprint } of routing.restingKeys()) {
+            keys.set(`${fingerprint} ${provider}`, provider);
+          }
+        }
+        for (const provider of keys.values()) this.inc({ provider });
       },
     });
   }

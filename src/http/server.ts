@@ -9,6 +9,7 @@ import { serverLog } from './log.ts';
 import { collectRoutes } from './openapi.ts';
 import { accountRoutes } from './routes/account.ts';
 import { assetRoutes } from './routes/assets.ts';
+import { tokenCountRoutes } from './routes/count-tokens.ts';
 import { documentRoutes, type MemoryFile } from './routes/docs-page.ts';
 import { healthRoutes } from './routes/health.ts';
 import { mediaRoutes } from './routes/media.ts';
@@ -20,6 +21,7 @@ import { rootRoute } from './routes/root.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { textRoutes } from './routes/text.ts';
 import { answerUnknownRoutes } from './routes/unknown.ts';
+import { usageRoutes } from './routes/usage.ts';
 import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
 import { BodyBudget, bodyBytes } from './transport/body-budget.ts';
 import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
@@ -62,7 +64,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   });
   const shares = new MemoryShares(shedLoad(server, overload));
   parseJsonBodies(server, shares);
-  server.register(healthRoutes(context));
+  server.register(healthRoutes(context, true));
   server.register(async (assets) => {
     assets.addHook('onRequest', (request, { raw }, next) => {
       shares.reserve(networkOf(request.ip), BYTES_PER_DOWNLOAD, raw);
@@ -74,8 +76,10 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     api.addHook('onRequest', authenticator(context));
     limitBodies(api, context, shares);
     api.register(accountRoutes(context));
+    api.register(usageRoutes(context));
     api.register(modelRoutes(context));
     api.register(textRoutes(context));
+    api.register(tokenCountRoutes(context));
     api.register(mediaRoutes(context));
     api.register(mediaFormRoutes(context));
     api.register(taskRoutes(context));
@@ -87,7 +91,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     return { server, operations: undefined };
   }
   const operations = newServer(context, OPERATIONS_CONNECTIONS);
-  operations.register(healthRoutes(context));
+  operations.register(healthRoutes(context, false));
   operations.register(metricsRoute(context, false));
   documentation(operations, document);
   return { server, operations };

@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
-import { type OnAttempt, Routing } from '../routing/routing.ts';
+import type { RoutingObserver } from '../routing/observer.ts';
+import { Routing } from '../routing/routing.ts';
 import type { AssetFiles } from '../store/asset-files.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
@@ -14,9 +15,7 @@ import { type TaskObserver, TaskRunner } from './queue/task-runner.ts';
 import type { MediaCall, SentFile } from './requests/call.ts';
 import { submitTask } from './requests/submission.ts';
 
-export interface MediaObserver extends TaskObserver {
-  readonly onAttempt: OnAttempt;
-}
+export interface MediaObserver extends TaskObserver, RoutingObserver {}
 
 export interface MediaGatewayOptions {
   /** The configuration in force. */
@@ -32,12 +31,14 @@ export interface MediaGatewayOptions {
 export class MediaGateway {
   readonly #options: MediaGatewayOptions;
   readonly #moderator: Moderator;
+  readonly routing: Routing;
   readonly runner: TaskRunner;
 
   constructor(options: MediaGatewayOptions) {
     this.#options = options;
     const { config, observer } = options;
-    const routing = new Routing(config, observer.onAttempt);
+    const routing = new Routing(config, observer);
+    this.routing = routing;
     this.#moderator = new Moderator({ ...options, routing });
     const executor = new MediaTaskExecutor({ ...options, routing });
     this.runner = new TaskRunner({ ...options, routing, executor });

@@ -1,7 +1,9 @@
 import { findModel } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
-import { type Routing, routeCandidates } from '../routing/routing.ts';
+import { routeCandidates } from '../routing/route-candidates.ts';
+import type { Routing } from '../routing/routing.ts';
+import { longestTotal, timeoutsOf } from '../routing/timeouts.ts';
 import { newId } from '../store/identifier.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
@@ -51,16 +53,17 @@ export class Moderator {
     const context = { client: account.id, maxWaiting: MAX_WAITING };
     const pool = clientPool(this.#options.pool, context);
     const reservation = await store.reserve(account.id, key.id, model.price.perRequest);
-    const deadline = performance.now() + config.routing.timeouts.total;
+    const deadline = performance.now() + longestTotal(config, model.routes);
     try {
       const answer = await routing.run({
         model: id,
         logContext: { requestId },
         candidates: routeCandidates(model),
+        providers: config.providers,
         signal: clientSignal,
         deadline,
-        attempt: ({ route }) => {
-          const settings = config.providers[route.provider]!;
+        attempt: ({ route }, settings) => {
+          const timeouts = timeoutsOf(config, settings);
           return providerOf(settings.kind).moderate(input, {
             settings,
             model: route.model,
@@ -68,9 +71,9 @@ export class Moderator {
             upstream: this.#options.upstream,
             pool,
             timeouts: {
-              ...config.routing.timeouts,
+              ...timeouts,
               firstByte: 0,
-              total: Math.max(1, deadline - performance.now()),
+              total: Math.max(1, Math.min(deadline - performance.now(), timeouts.total)),
             },
             signal: clientSignal,
             savedState: null,

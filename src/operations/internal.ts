@@ -1,4 +1,5 @@
 import { classifyTexts } from './classify.ts';
+import { countTokens } from './count-tokens.ts';
 import type { ThreadOperation } from './operation.ts';
 import { preview } from './preview.ts';
 import { render } from './render.ts';
@@ -10,4 +11,5 @@ export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   render,
   preview,
   classifyTexts,
+  countTokens,
 ];

@@ -157,7 +157,7 @@ export async function startSharedPool({
 
 /** Whether a job runs native code over an image. */
 function isNative({ operation, options }: Job): boolean {
-  if (operation === 'judge') return false;
+  if (operation === 'judge' || operation === 'count-tokens') return false;
   return operation !== 'hash' || (options as { perceptual: string }).perceptual !== 'none';
 }
 

@@ -1,8 +1,7 @@
 import type { Config } from '../config/schema.ts';
-import type { RouteCandidate } from './routing.ts';
 
 type Settings = Config['routing']['affinity'];
-type Candidate = RouteCandidate<{ readonly provider: string }>;
+type Candidate = { readonly name: string };
 
 /** A conversation whose routes are chosen. */
 export interface Conversation {

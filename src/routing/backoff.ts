@@ -3,7 +3,7 @@ import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 
 /** Delay before the first retry of a route, and the longest, in milliseconds. */
 const FIRST_DELAY_MS = 250;
-const MAX_DELAY_MS = 10_000;
+export const MAX_DELAY_MS = 10_000;
 
 /**
  * Waits before a route is retried: exponential backoff with up to half of it random, so that clients

@@ -148,9 +148,10 @@ function withTexts(failure: Failure, { message, param, code, detail }: Texts): F
     code === failure.code &&
     detail === failure.detail;
   if (isSame) return failure;
-  const { type, status, retryAfter, cause } = failure;
+  const { type, status, retryAfter, upstreamStatus, cause } = failure;
   return new Failure(type, message, {
     status,
+    upstreamStatus,
     cause,
     ...(param !== null && { param }),
     originalCode: code,

@@ -1,44 +1,18 @@
-import { routesOf } from '../config/catalog.ts';
-import { kindOf } from '../config/provider-kinds.ts';
-import type { Config, Model } from '../config/schema.ts';
+import { kindOf, type Provider } from '../config/provider-kinds.ts';
+import { secretsOf } from '../config/provider-secrets.ts';
+import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
+import { WILDCARD } from '../schema/pattern.ts';
 import type { AbortSignalLike } from '../upstream/abort-signal.ts';
-import { waitBeforeRetry } from './backoff.ts';
+import { MAX_DELAY_MS, sleep, waitBeforeRetry } from './backoff.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
-import { redactForClient } from './redaction.ts';
+import { type KeyRest, keyRestOf } from './key-rest.ts';
+import type { LogContext, RoutingObserver } from './observer.ts';
+import { type KeyedProvider, ProviderKeys, type RestingKey } from './provider-keys.ts';
+import { redactFailure, redactForClient } from './redaction.ts';
+import { type RestingRoute, RestingRoutes, RoutesResting } from './resting-routes.ts';
 import { canFailOver, isRetriable } from './retry-policy.ts';
-
-/** A provider of the catalog that serves a model. */
-interface Route {
-  readonly provider: string;
-}
-
-/** A route with the name of its circuit breaker. */
-export interface RouteCandidate<RouteType extends Route> {
-  readonly route: RouteType;
-  readonly name: string;
-}
-
-const candidatesOfModels = new WeakMap<Model, readonly RouteCandidate<Model['routes'][number]>[]>();
-
-/** A model's routes in the order in which they are tried, sorted once for each loaded configuration. */
-export function routeCandidates<ModelType extends Model>(
-  model: ModelType,
-): readonly RouteCandidate<ModelType['routes'][number]>[] {
-  let candidates = candidatesOfModels.get(model);
-  if (!candidates) {
-    candidates = routesOf<Model>(model).map((route) => ({ route, name: nameOf(route) }));
-    candidatesOfModels.set(model, candidates);
-  }
-  return candidates;
-}
-
-/** Tasks store the name in their records, so it must not change across restarts. */
-function nameOf(route: Model['routes'][number]): string {
-  const { provider, model } = route;
-  const dialect = 'dialect' in route && route.dialect ? [route.dialect] : [];
-  return JSON.stringify([provider, model, ...dialect]);
-}
+import type { Route, RouteCandidate } from './route-candidates.ts';
 
 /** A request that one of several routes is to answer. */
 export interface RoutedRequest<RouteType extends Route, Outcome> {
@@ -47,119 +21,251 @@ export interface RoutedRequest<RouteType extends Route, Outcome> {
   readonly logContext: LogContext;
   /** Routes in the order in which they are tried. */
   readonly candidates: readonly RouteCandidate<RouteType>[];
+  /** The providers of the configuration that the request began with, for those that a reload removed. */
+  readonly providers: Config['providers'];
   readonly signal: AbortSignalLike;
   /** Time of `performance.now()` by which an answer is needed. */
   readonly deadline: number;
-  /** Sends the request to a route once. @throws Failure only before the response to the client has started */
-  attempt(candidate: RouteCandidate<RouteType>): Promise<Outcome>;
+  /**
+   * Sends the request to a route once.
+   *
+   * @param provider its settings, `apiKey` being the key to use
+   * @throws Failure only before the response to the client has started
+   */
+  attempt(candidate: RouteCandidate<RouteType>, provider: Provider): Promise<Outcome>;
   /** The failure of an outcome after which the response has started; null on success. */
   failureOf?(outcome: Outcome): Failure | null;
   /** Called after a failed attempt that another one may follow. */
   onAttemptFailed?(): void;
 }
 
-/** Identifier of the request or task that an attempt was made for, for the log. */
-export interface LogContext {
-  readonly requestId?: string;
-  readonly task?: string;
-}
-
-/** Called after each attempt at a route. @param failure null where the attempt succeeded */
-export type OnAttempt = (provider: string, failure: Failure | null, logContext: LogContext) => void;
-
 /** A cooldown that never begins. */
 const NO_COOLDOWN = { after: 0, for: 0 };
 
-/** The circuits of all routes of a model are open. `retryAfter` is when the first one may be tried. */
-export class CircuitOpen extends Failure {
-  /** @param cooldown milliseconds */
-  constructor(model: string, cooldown: number) {
-    super('service_error', `all upstreams of the model ${model} are failing`, {
-      code: 'upstreams_resting',
-      retryAfter: cooldown / 1000,
-    });
-  }
-}
-
-/** Tries the routes of models in order, with retries, and skips routes whose circuit is open. */
+/** Tries the routes of models in order, with retries and several keys, and skips routes that rest. */
 export class Routing {
   readonly #config: () => Config;
-  readonly #onAttempt: OnAttempt;
+  readonly #observer: RoutingObserver;
   readonly #circuits = new CircuitBreakers();
+  readonly #keys = new ProviderKeys();
+  readonly #resting = new RestingRoutes();
 
-  constructor(config: () => Config, onAttempt: OnAttempt) {
+  constructor(config: () => Config, observer: RoutingObserver) {
     this.#config = config;
-    this.#onAttempt = onAttempt;
+    this.#observer = observer;
   }
 
   /** Milliseconds until a route may be tried; 0 for now. */
-  remainingCooldown({ name }: RouteCandidate<Route>): number {
-    return this.#circuits.remainingCooldown(name);
+  remainingCooldown({ name, route }: RouteCandidate<Route>): number {
+    const provider = this.#config().providers[route.provider];
+    const circuit = this.#circuits.remainingCooldown(name);
+    return provider === undefined
+      ? circuit
+      : Math.max(circuit, this.#keys.remaining(name, provider));
   }
 
-  /** @throws Failure of the route that failed last; CircuitOpen where none could be tried */
+  /** The routes that rest now. */
+  restingRoutes(): Iterable<RestingRoute> {
+    return this.#resting.now();
+  }
+
+  restingKeys(): Iterable<RestingKey> {
+    return this.#keys.resting();
+  }
+
+  /** @throws Failure of the route that failed last; RoutesResting where none could be tried */
   async run<RouteType extends Route, Outcome>(
     request: RoutedRequest<RouteType, Outcome>,
   ): Promise<Outcome> {
-    let last: Failure | null = null;
-    let shortestCooldown = Infinity;
-    for (const candidate of request.candidates) {
-      const cooldown = this.#circuits.remainingCooldown(candidate.name);
-      if (cooldown > 0) {
-        shortestCooldown = Math.min(shortestCooldown, cooldown);
-        continue;
+    for (let waits = 0; ; waits += 1) {
+      let last: Failure | null = null;
+      let shortest = Infinity;
+      let soonest: string | null = null;
+      for (const candidate of request.candidates) {
+        const cooldown = this.remainingCooldown(candidate);
+        if (cooldown > 0) {
+          if (cooldown < shortest) soonest = candidate.name;
+          shortest = Math.min(shortest, cooldown);
+          continue;
+        }
+        const outcome = await this.#attemptWithRetries(request, candidate);
+        if (!(outcome instanceof Failure)) return outcome;
+        // A route that cannot represent the request says less than one that failed.
+        if (last === null || !wasNotSent(outcome)) last = outcome;
       }
-      const outcome = await this.#attemptWithRetries(request, candidate);
-      if (!(outcome instanceof Failure)) return outcome;
-      // A route that cannot represent the request says less than one that failed.
-      if (last === null || !wasNotSent(outcome)) last = outcome;
+      if (last) throw last;
+      const reason = soonest === null ? undefined : this.#resting.get(soonest)?.failure;
+      const resting = new RoutesResting(request.model, reason, shortest);
+      if (waits >= this.#config().routing.retries) throw resting;
+      if (!(await waitForRateLimit(resting, shortest, request))) throw resting;
     }
-    if (last) throw last;
-    throw new CircuitOpen(request.model, shortestCooldown);
   }
 
-  /** Tries one route. Returns a failure where the next route may be tried, throws one where not. */
+  /**
+   * Tries one route, with each of its provider's keys where the provider refuses or limits one. Returns a
+   * failure where the next route may be tried, throws one where not.
+   */
   async #attemptWithRetries<RouteType extends Route, Outcome>(
     request: RoutedRequest<RouteType, Outcome>,
     candidate: RouteCandidate<RouteType>,
   ): Promise<Outcome | Failure> {
-    const { routing, providers } = this.#config();
-    const { provider } = candidate.route;
+    const { name, route } = candidate;
     const { signal, logContext } = request;
-    const settings = providers[provider];
-    const isRetried = settings === undefined || kindOf(settings).isRetried;
-    const cooldown = isRetried ? routing.cooldown : NO_COOLDOWN;
-    const retries = isRetried ? routing.retries : 0;
-    for (let attempts = 1; ; attempts += 1) {
-      const report = this.#circuits.begin(candidate.name, cooldown);
+    let tried: Set<string> | null = null;
+    let last: Failure | null = null;
+    for (let attempts = 1; ; ) {
+      const { routing } = this.#config();
+      const provider = this.#providerOf(route.provider, request.providers);
+      if (provider === undefined) return providerRemoved();
+      const { isRetried } = kindOf(provider);
+      const cooldown = isRetried ? routing.cooldown : NO_COOLDOWN;
+      const keyed = this.#keys.take(name, provider, tried);
+      // A reload may have removed the keys that were left.
+      if (keyed === null) return last ?? this.#restingFailure(request.model, candidate);
+      const report = this.#circuits.begin(name, cooldown);
+      const startedAt = performance.now();
       let failure: Failure;
       try {
-        const outcome = await request.attempt(candidate);
+        const outcome = await request.attempt(candidate, keyed.settings);
         const lateFailure = request.failureOf?.(outcome) ?? null;
-        report(successOf(lateFailure, signal));
-        this.#onAttempt(provider, lateFailure, logContext);
+        report(successOf(lateFailure, candidate, request));
+        if (lateFailure === null) this.#succeeded(candidate, keyed, startedAt);
+        else this.#noteRest(candidate, lateFailure);
+        this.#observer.onAttempt(route.provider, lateFailure, logContext, keyed.label);
         return outcome;
       } catch (thrown) {
         const error = signal.aborted ? signal.reason : thrown;
-        report(error instanceof Failure ? successOf(error, signal) : null);
-        if (!(error instanceof Failure) || signal.aborted) throw error;
-        failure = redactForClient(error, { ...providers[provider], name: provider });
+        if (!(error instanceof Failure) || signal.aborted) {
+          report(null);
+          throw error;
+        }
+        failure = redactProvider(error, route.provider, provider, keyed.settings);
       }
-      if (wasNotSent(failure)) return failure;
-      this.#onAttempt(provider, failure, logContext);
-      if (!canFailOver(failure)) throw failure;
+      if (wasNotSent(failure)) {
+        report(null);
+        return failure;
+      }
+      last = failure;
+      const rest = keyRestOf(failure, cooldown);
+      if (rest !== null) {
+        this.#keys.rest(name, route.provider, keyed, rest, failure);
+        tried = (tried ?? new Set()).add(keyed.fingerprint);
+      }
+      const hasKey = rest !== null && this.#keys.hasOther(name, provider, tried);
+      // One bad key says nothing of a route that has others, and a key that is skipped needs no circuit.
+      report(hasKey || (rest?.skipped ?? 0) > 0 ? null : successOf(failure, candidate, request));
+      if (rest !== null) this.#noteKeyRest(candidate, keyed, failure, rest);
+      this.#noteRest(candidate, failure);
+      this.#observer.onAttempt(route.provider, failure, logContext, keyed.label);
+      if (!mayFailOver(failure, request)) throw failure;
       request.onAttemptFailed?.();
+      if (hasKey) continue;
+      const retries = isRetried ? routing.retries : 0;
       if (!isRetriable(failure) || attempts > retries) return failure;
-      if (this.#circuits.remainingCooldown(candidate.name) > 0) return failure;
+      if (this.#circuits.remainingCooldown(name) > 0) return failure;
+      const isLast = candidate === request.candidates.at(-1);
+      if (!isLast && this.remainingCooldown(candidate) > 0) return failure;
       if (!(await waitBeforeRetry(attempts, failure, request))) return failure;
+      attempts += 1;
+      tried = null;
     }
+  }
+
+  /** The settings in force; those that the request began with where a reload removed or replaced them. */
+  #providerOf(name: string, providers: Config['providers']): Provider | undefined {
+    const before = providers[name];
+    const now = this.#config().providers[name];
+    return now === undefined || (before !== undefined && before.kind !== now.kind) ? before : now;
+  }
+
+  #succeeded(candidate: RouteCandidate<Route>, keyed: KeyedProvider, startedAt: number): void {
+    this.#keys.wake(candidate.name, keyed, startedAt);
+    if (this.#resting.get(candidate.name) === undefined) return;
+    if (this.remainingCooldown(candidate) > 0) return;
+    this.#observer.onRecovery?.(this.#resting.end(candidate.name)!);
+  }
+
+  /** Registers that a route rests, if it does after a failure. */
+  #noteRest(candidate: RouteCandidate<Route>, failure: Failure): void {
+    const remaining = this.remainingCooldown(candidate);
+    if (remaining === 0) return;
+    const { provider, model } = candidate.route;
+    const route = { provider, model, failure, until: performance.now() + remaining };
+    if (this.#resting.begin(candidate.name, route)) this.#observer.onRest?.(route);
+  }
+
+  #noteKeyRest(
+    { route: { provider, model } }: RouteCandidate<Route>,
+    { label }: KeyedProvider,
+    failure: Failure,
+    { avoided }: KeyRest,
+  ): void {
+    if (label === null) return;
+    const route = { provider, model, failure, until: performance.now() + avoided };
+    this.#observer.onKeyRest?.(route, label, avoided);
+  }
+
+  #restingFailure(model: string, candidate: RouteCandidate<Route>): Failure {
+    const failure = this.#resting.get(candidate.name)?.failure;
+    return new RoutesResting(model, failure, Math.max(1, this.remainingCooldown(candidate)));
   }
 }
 
+function providerRemoved(): Failure {
+  return new Failure('service_error', 'The provider is no longer configured', {
+    code: 'upstream_not_found',
+  });
+}
+
+/** Removes the secrets of a provider's settings from a failure, and for clients its name and addresses. */
+function redactProvider(
+  error: Failure,
+  name: string,
+  provider: Provider,
+  keyed: Provider,
+): Failure {
+  let failure = error;
+  for (const secret of secretsOf(provider)) failure = redactFailure(failure, secret);
+  return redactForClient(failure, { ...keyed, name });
+}
+
+/** Waits for the end of a rate limit's rest. @returns false where it is another rest, or too long */
+async function waitForRateLimit(
+  { type }: Failure,
+  milliseconds: number,
+  { signal, deadline }: Pick<RoutedRequest<Route, unknown>, 'signal' | 'deadline'>,
+): Promise<boolean> {
+  // Requests that wait for the same moment are spread over a quarter of a second.
+  const delay = milliseconds + Math.random() * 250;
+  if (type !== 'rate_limit' || delay > MAX_DELAY_MS) return false;
+  if (performance.now() + delay >= deadline) return false;
+  await sleep(delay, signal);
+  return true;
+}
+
+/** Milliseconds before the deadline at which a timeout still counts as that of the deadline. */
+const DEADLINE_SLACK_MS = 100;
+
+type Limits = Pick<RoutedRequest<Route, unknown>, 'signal' | 'deadline'>;
+
+/** Whether another route may succeed, in the time that is left. */
+function mayFailOver(failure: Failure, { deadline }: Limits): boolean {
+  // A provider may have a shorter `total` than the request.
+  const isOwnTimeout =
+    failure.code === 'total_timeout' && performance.now() < deadline - DEADLINE_SLACK_MS;
+  return isOwnTimeout || canFailOver(failure);
+}
+
 /** What an attempt says of its route: success, failure, or null for nothing. */
-function successOf(failure: Failure | null, signal: AbortSignalLike): boolean | null {
+function successOf(
+  failure: Failure | null,
+  { route }: RouteCandidate<Route>,
+  request: Limits,
+): boolean | null {
   if (failure === null) return true;
-  return canFailOver(failure) && !signal.aborted ? false : null;
+  // Clients choose a part of the model's name.
+  if (failure.code === 'upstream_not_found' && route.model.includes(WILDCARD)) return null;
+  return mayFailOver(failure, request) && !request.signal.aborted ? false : null;
 }
 
 /** Whether the request was not sent, because the route cannot represent it or may not get it. */

@@ -212,6 +212,7 @@ export function upstreamFailure(
     originalCode: error.code === null ? null : redact(error.code),
     ...(param && { param: redact(error.param!) }),
     ...(retryAfter !== null && { retryAfter }),
+    upstreamStatus: status,
     detail: truncate(detail.join(': ')),
   });
 }

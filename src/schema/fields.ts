@@ -28,8 +28,11 @@ interface FieldMetadata {
   readonly expects?: string;
   readonly short?: string;
   readonly path?: boolean;
-  /** Redacted in output; with `interpolated` only if the value came from the environment. */
-  readonly secret?: 'always' | 'interpolated';
+  /**
+   * Redacted in output; with `interpolated` only if the value came from the environment, with `url` else
+   * its credentials.
+   */
+  readonly secret?: 'always' | 'interpolated' | 'url';
   /** Whether the daemon reads it only at start, not on SIGHUP. */
   readonly restart?: boolean;
   /** Value shown in config/default.yaml for a setting without a default. */

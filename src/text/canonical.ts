@@ -34,12 +34,26 @@ interface WithPath {
   readonly path: string;
 }
 
-export interface TextPart extends WithPath {
+/** The end of a beginning of the prompt that the provider is to cache. */
+export interface CacheMark {
+  /** The path of the mark itself. */
+  readonly path: string;
+  /** How long the cache is to keep it; null for the provider's default. */
+  readonly ttl: '5m' | '1h' | null;
+  /** Whether it is OpenAI's `prompt_cache_breakpoint`, not `cache_control`. */
+  readonly isBreakpoint: boolean;
+}
+
+interface Cacheable extends WithPath {
+  readonly cacheMark?: CacheMark;
+}
+
+export interface TextPart extends Cacheable {
   readonly type: 'text';
   readonly text: string;
 }
 
-export interface MediaPart extends WithPath {
+export interface MediaPart extends Cacheable {
   readonly type: 'media';
   readonly media: 'image' | 'document' | 'audio' | 'video';
   readonly source: MediaSource;
@@ -54,7 +68,7 @@ export interface ReasoningPart extends WithPath {
   readonly signature: ReasoningSignature | null;
 }
 
-export interface ToolCallPart extends WithPath {
+export interface ToolCallPart extends Cacheable {
   readonly type: 'tool-call';
   readonly id: string;
   readonly name: string;
@@ -68,7 +82,7 @@ export interface ToolCallPart extends WithPath {
   readonly namespace?: string;
 }
 
-export interface ToolResultPart extends WithPath {
+export interface ToolResultPart extends Cacheable {
   readonly type: 'tool-result';
   readonly callId: string;
   readonly content: readonly (TextPart | MediaPart | NativePart)[];
@@ -120,7 +134,7 @@ export interface Namespace {
 }
 
 /** A function that the model may call. */
-export interface Tool extends WithPath {
+export interface Tool extends Cacheable {
   readonly type: 'tool';
   readonly name: string;
   readonly description: string | null;
@@ -215,7 +229,11 @@ export interface TextRequest extends RequestSettings {
   readonly stream: boolean;
   /** Whether a stream ends with its usage. In chat the client must request it. */
   readonly includeUsage: boolean;
+  /** Whether the client knows only one `function_call` for each answer, in place of tool calls. */
+  readonly hasFunctions?: boolean;
   readonly turns: readonly Turn[];
+  /** Parts of `turns` that are conversations of their own, each of which gets the same number of the `n` answers. */
+  readonly conversations?: readonly (readonly Turn[])[];
   readonly tools: readonly (Tool | NativePart)[];
   /** Properties that other dialects cannot express and that change the answer. */
   readonly native: readonly NativePart[];

@@ -4,7 +4,10 @@ import { dialectFor, isRemote } from '../config/provider-kinds.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import { RouteAffinity } from '../routing/affinity.ts';
-import { type OnAttempt, Routing, routeCandidates } from '../routing/routing.ts';
+import type { RoutingObserver } from '../routing/observer.ts';
+import { routeCandidates } from '../routing/route-candidates.ts';
+import { Routing } from '../routing/routing.ts';
+import { longestTotal } from '../routing/timeouts.ts';
 import type { Store } from '../store/store.ts';
 import type { LightAbortSignal } from '../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
@@ -15,7 +18,7 @@ import type { TextCall } from './call.ts';
 import type { TextRequest, Usage } from './canonical.ts';
 import './dialects/built-in.ts';
 import { Inspection } from './dialects/inspection.ts';
-import { dialectNamed } from './dialects/registry.ts';
+import { dialectNamed, upstreamDialectOf } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
 import {
   type DroppedFields,
@@ -35,8 +38,7 @@ import { removeUnknown } from './policy/unknown-fields.ts';
 const closeTimeoutMs = 1000;
 
 /** Events of a gateway, for metrics and the log. */
-export interface TextObserver {
-  readonly onAttempt: OnAttempt;
+export interface TextObserver extends RoutingObserver {
   /** A request was charged. */
   used(model: string, usage: Usage): void;
   /** A provider reported more usage than the request allowed; the excess was not charged. */
@@ -70,7 +72,7 @@ export interface TextGatewayOptions {
 /** Answers requests for text by the routes of their models. */
 export class TextGateway {
   readonly #options: TextGatewayOptions;
-  readonly #routing: Routing;
+  readonly routing: Routing;
   readonly #affinity: RouteAffinity;
   readonly #open = new Set<LightAbortSignal>();
   readonly #stored = new StoredIds();
@@ -79,7 +81,7 @@ export class TextGateway {
   constructor(options: TextGatewayOptions) {
     this.#options = options;
     const { config, observer } = options;
-    this.#routing = new Routing(config, observer.onAttempt);
+    this.routing = new Routing(config, observer);
     this.#affinity = new RouteAffinity(() => config().routing.affinity);
   }
 
@@ -159,20 +161,21 @@ export class TextGateway {
       signal: clientDisconnect,
       upstream: this.#options.upstream,
     };
-    const deadline = performance.now() + config.routing.timeouts.total;
+    const deadline = performance.now() + longestTotal(config, model.routes);
     const candidates = routeCandidates(model);
     const conversation = candidates.length > 1 ? conversationOf(decoded, id, holder) : null;
     let answering = candidates[0]!;
     try {
-      const outcome = await this.#routing.run({
+      const outcome = await this.routing.run({
         model: id,
         logContext: { requestId: call.requestId },
         candidates: conversation ? this.#affinity.order(candidates, conversation) : candidates,
+        providers: config.providers,
         signal: clientDisconnect,
         deadline,
-        attempt: (candidate) => {
+        attempt: (candidate, provider) => {
           answering = candidate;
-          return runRoute(execution, candidate.route, deadline - performance.now());
+          return runRoute(execution, candidate.route, provider, deadline - performance.now());
         },
         failureOf: ({ failure }: Outcome) => failure,
         onAttemptFailed: () => tracker.reset(),
@@ -241,14 +244,16 @@ function isShared({ routes }: TextModel, { providers }: Config): boolean {
 
 /** Requests to a provider that answer one: for a route of another dialect, one for each of the `n` answers. */
 function upstreamRequestsFor(
-  { n, dialect }: TextRequest,
+  { n, dialect, hasFunctions }: TextRequest,
   model: TextModel,
   { providers }: Config,
 ): number {
   if (n === null || n === 1) return 1;
   const isPassed = model.routes.every((route) => {
     const provider = providers[route.provider]!;
-    return isRemote(provider) && dialectFor(route, provider, dialect) === dialect;
+    return (
+      isRemote(provider) && dialectFor(route, provider, upstreamDialectOf(dialect)) === dialect
+    );
   });
-  return isPassed ? 1 : n;
+  return isPassed && !hasFunctions ? 1 : n;
 }

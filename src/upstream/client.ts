@@ -9,6 +9,7 @@ import {
   resolveBySystem,
 } from './guarded-connector.ts';
 import type { NetworkPolicy } from './network-policy.ts';
+import { proxyDispatcher } from './proxy-dispatcher.ts';
 import type { UpstreamRequest } from './request.ts';
 import type { UpstreamResponse } from './response.ts';
 import { ResponseHandler } from './response-handler.ts';
@@ -21,6 +22,9 @@ const KEEP_ALIVE_TIMEOUT_MS = 30_000;
 
 /** Entries of the cache of parsed URLs. */
 const MAX_PARSED_URLS = 256;
+
+/** Dispatchers of proxies: reloads may change the proxies of providers any number of times. */
+const MAX_PROXIES = 64;
 
 interface ParsedUrl {
   readonly origin: string;
@@ -40,6 +44,8 @@ export class UpstreamClient {
   /** Dispatchers of requests with a network policy. No two policies share connections. */
   readonly #guarded = new Map<number, { policy: NetworkPolicy; dispatcher: Dispatcher }>();
   readonly #resolve: Resolve | undefined;
+  /** Dispatchers by proxy and connect timeout. */
+  readonly #proxied = new Map<string, Dispatcher>();
   /** Parsed URLs by text: parsing a URL takes as long as reading a small response. */
   readonly #urls = new Map<string, ParsedUrl>();
   #closed = false;
@@ -81,7 +87,7 @@ export class UpstreamClient {
   async close(): Promise<void> {
     this.#closed = true;
     const guarded = [...this.#guarded.values()].map(({ dispatcher }) => dispatcher);
-    const all = [...this.#dispatchers.values(), ...guarded];
+    const all = [...this.#dispatchers.values(), ...this.#proxied.values(), ...guarded];
     await Promise.all(all.map((each) => each.destroy()));
   }
 
@@ -96,12 +102,30 @@ export class UpstreamClient {
     return parsed;
   }
 
-  #dispatcher({ networkPolicy, timeouts: { connect } }: UpstreamRequest): Dispatcher {
+  #dispatcher({ networkPolicy, proxy, timeouts: { connect } }: UpstreamRequest): Dispatcher {
+    // A proxy would resolve the name again, past the policy.
     if (networkPolicy !== undefined) return this.#guardedDispatcher(networkPolicy, connect);
+    if (proxy !== undefined) return this.#proxiedDispatcher(proxy, connect);
     let dispatcher = this.#dispatchers.get(connect);
     if (dispatcher === undefined) {
       dispatcher = newDispatcher({ timeout: connect });
       this.#dispatchers.set(connect, dispatcher);
+    }
+    return dispatcher;
+  }
+
+  #proxiedDispatcher(proxy: string, connect: number): Dispatcher {
+    const name = `${connect} ${proxy}`;
+    let dispatcher = this.#proxied.get(name);
+    if (dispatcher === undefined) {
+      dispatcher = proxyDispatcher(proxy, connect, AGENT_OPTIONS);
+      this.#proxied.set(name, dispatcher);
+      const [oldest] = this.#proxied;
+      if (this.#proxied.size > MAX_PROXIES) {
+        // Requests under way may end.
+        this.#proxied.delete(oldest![0]);
+        oldest![1].close().catch(() => {});
+      }
     }
     return dispatcher;
   }

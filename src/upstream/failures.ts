@@ -41,6 +41,8 @@ export function networkFailure(error: unknown, server: string, phase: RequestPha
   if (error instanceof Failure) return error;
   const code = (error as NodeJS.ErrnoException | null)?.code;
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return timeoutFailure('connect', server, error);
+  // The proxy did not answer to CONNECT: responses themselves have no timeout of undici's.
+  if (code === 'UND_ERR_HEADERS_TIMEOUT') return timeoutFailure('connect', server, error);
   if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
     return abortedFailure(server, error);
   if (code === 'UND_ERR_INVALID_ARG') {
@@ -95,6 +97,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
   ESERVFAIL: 'its name server failed',
   ETIMEDOUT: 'connection timed out',
+  UND_ERR_ABORTED: 'a proxy refused the connection',
   UND_ERR_SOCKET: 'connection closed',
 };
 

@@ -21,9 +21,12 @@ export interface UpstreamRequest {
   /** A form is encoded as multipart/form-data; undici adds its content type. */
   readonly body?: string | Buffer | Form;
   readonly timeouts: Timeouts;
+  /** URL of an HTTP proxy, which is asked for a tunnel (CONNECT); by default that of the environment. */
+  readonly proxy?: string | undefined;
   /**
-   * Policy for URLs that clients or providers chose. The connection goes straight, never through a
-   * proxy unless private addresses are allowed. Without a policy any address is reached.
+   * Policy for URLs that clients or providers chose. The connection goes straight, never through
+   * `proxy`, nor through that of the environment unless private addresses are allowed. Without a policy
+   * any address is reached.
    */
   readonly networkPolicy?: NetworkPolicy;
   /** Aborts the request in whatever state it is. */

@@ -1,17 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
-import pino from 'pino';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AccountRecord, KeyRecord } from '../../src/administration/records.ts';
 import { ADMIN_COMMANDS } from '../../src/administration/registry.ts';
-import { startAdmin } from '../../src/http/admin.ts';
 import { hashOf } from '../../src/store/key.ts';
-import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
-import { UNAUDITED } from '../administration/unaudited.ts';
-import { oriel, type Run, shell, temporaryFolder } from '../oriel.ts';
+import { oriel, shell, temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
+import { adminPlaces } from './admin-place.ts';
 import { filesBelow } from './folder.ts';
 
 const resident = residentCommand();
@@ -24,80 +19,11 @@ type Printed = AccountRecord &
     readonly accounts: readonly AccountRecord[];
   };
 
-interface Place {
-  readonly data: string;
-  run(...args: string[]): Promise<Run>;
-  /** The output of `--json`. */
-  json(...args: string[]): Promise<Printed>;
-  /** Reads the store directly. */
-  look<Seen>(look: (store: Store) => Promise<Seen>): Promise<Seen>;
-  /** The log of the daemon. */
-  log(): string;
-}
-
-function placeAt(data: string, rest: Pick<Place, 'look' | 'log'>): Place {
-  const run = (...args: string[]) => resident([...args, '--data', data]);
-  return {
-    data,
-    run,
-    async json(...args) {
-      const { status, out, stderr } = await run(...args, '--json');
-      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-      expect(out).toMatch(/^\{.*\}\n$/);
-      return JSON.parse(out) as Printed;
-    },
-    ...rest,
-  };
-}
-
-/** A data directory without a daemon. */
-async function alone(): Promise<Place> {
-  const data = join(temporaryFolder(), 'data');
-  return placeAt(data, {
-    log: () => '',
-    async look(look) {
-      const store = await openStore({ directory: join(data, 'store') });
-      return look(store).finally(() => store.close());
-    },
-  });
-}
-
-/** A data directory of a daemon that runs in this process. */
-async function served(): Promise<Place> {
-  const data = join(temporaryFolder(), 'data');
-  const store = await openStore({ directory: join(data, 'store') });
-  let text = '';
-  const log = pino(
-    { level: 'trace' },
-    new Writable({
-      write(chunk, _encoding, done) {
-        text += String(chunk);
-        done();
-      },
-    }),
-  );
-  const admin = await startAdmin({
-    ...UNAUDITED,
-    store,
-    directory: data,
-    log,
-    models: () => ['sandbox-chat'],
-  });
-  onTestFinished(async () => {
-    await admin.close();
-    await store.close();
-  });
-  return placeAt(data, { log: () => text, look: (look) => look(store) });
-}
-
 const NAMED = '1 to 64 of letters, digits, and ._-@ after the first; not like an id';
 const CREDITS = 'to 1000000000 with at most six decimals';
 const EXPIRES = 'a time to come, as 2027-01-31, 2027-01-31T12:00:00Z or 90d';
 
-describe.each([
-  ['without a daemon', alone],
-  ['through the daemon', served],
-])('%s', (_, begin) => {
+describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
   it('accounts are created, shown, granted credits and put on plans', async () => {
     const { json, run } = await begin();
     const made = await json('accounts', 'create', 'ci', '--plan', 'paid', '--credits', '12.5');
@@ -179,6 +105,7 @@ describe.each([
       id: expect.stringMatching(/^key_/),
       account: 'ci',
       name: 'builds@ci',
+      team: null,
       hint: expect.stringMatching(/^sk-oriel-.{4}….{4}$/),
       status: 'active',
       createdAt: expect.any(String),
@@ -187,6 +114,7 @@ describe.each([
       models: ['sandbox-chat', 'vendor/model:1'],
       rpm: 60,
       budget: { granted: 2.5, reserved: 0, spent: 0, available: 2.5 },
+      windows: [],
       key: expect.stringMatching(/^sk-oriel-/),
     });
     const days = 90 * 86_400_000;

@@ -1,27 +1,16 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { BatchResult, FileRecord } from '../../src/operations/batch-record.ts';
+import type { BatchResult } from '../../src/operations/batch-record.ts';
 import { SLOW_ENCODER, slowToEncode } from '../fixtures/images.ts';
 import { oriel, type Running, start, temporaryFolder } from '../oriel.ts';
 import { readArchive } from './archive.ts';
 import { documentOf, linesOf, outcomes } from './document.ts';
-import { contentBelow, filesBelow, temporariesBelow } from './folder.ts';
+import { filesBelow, temporariesBelow } from './folder.ts';
 import { photograph, writePhotographs } from './photographs.ts';
-
-/** Waits until a run with `--jsonl` has printed so many lines; false where it ended before. */
-async function printed({ child, ended }: Running, lines: number): Promise<boolean> {
-  const reached = new Promise<true>((resolve) => {
-    let count = 0;
-    child.stdout?.on('data', (chunk: Buffer) => {
-      count += chunk.filter((byte) => byte === 0x0a).length;
-      if (count >= lines) resolve(true);
-    });
-  });
-  return Promise.race([reached, ended.then(() => false)]);
-}
+import { printed } from './printed.ts';
 
 /** A folder of images that take an encoder a good while each. */
 async function slowFolder(count: number): Promise<string> {
@@ -157,40 +146,6 @@ describe.each([1, 3])('%i encoders that run for minutes', (files) => {
     const { results } = JSON.parse(String(manifest?.bytes)) as BatchResult;
     const codes = results.slice(1).map(({ error }) => error?.code);
     expect(codes).toEqual(Array(files).fill('timeout'));
-  });
-});
-
-describe('SIGKILL at any moment', () => {
-  it('leaves whole or temporary files, and the next run removes the latter and completes', async () => {
-    const cwd = temporaryFolder();
-    const names = Array.from({ length: 120 }, (_, index) => `in/${index}.jpg`);
-    await writePhotographs(cwd, names, { width: 160, height: 120 });
-    const convert = ['convert', '--format', 'png', '-r', 'in', '--jobs', '2', '--jsonl'];
-    await oriel([...convert, '--out', 'undisturbed'], { cwd });
-    const undisturbed = contentBelow(join(cwd, 'undisturbed'));
-    expect(undisturbed.size).toBe(120);
-
-    const round = [...convert, '--out', 'out', '--skip-existing'];
-    let killed = 0;
-    for (let lines = 1; lines <= 10; lines += 1) {
-      const before = existsSync(join(cwd, 'out')) ? filesBelow(join(cwd, 'out')) : [];
-      const skipped = before.filter((name) => name.endsWith('.png')).length;
-      const running = start(round, { cwd });
-      if (await printed(running, skipped + lines)) killed += 1;
-      running.child.kill('SIGKILL');
-      await running.ended;
-      for (const [name, content] of contentBelow(join(cwd, 'out'))) {
-        if (name.startsWith('.')) expect(name).toMatch(/^\.oriel-\d+-\d+\.tmp$/);
-        else expect([name, content === undisturbed.get(name)]).toEqual([name, true]);
-      }
-    }
-    expect(killed).toBe(10);
-
-    const last = await oriel(round, { cwd });
-    expect(last.status).toBe(0);
-    const statuses = new Set(linesOf(last).map(({ status }: FileRecord) => status));
-    expect([...statuses].sort()).toEqual(['skipped', 'succeeded']);
-    expect(contentBelow(join(cwd, 'out'))).toEqual(undisturbed);
   });
 });
 

@@ -53,7 +53,15 @@ describe('the catalog', () => {
           type: 'text',
           name: 'A Text Model',
           description: 'Writes.',
-          endpoints: ['/v1/chat/completions', '/v1/responses', '/v1/messages'],
+          endpoints: [
+            '/v1/chat/completions',
+            '/v1/responses',
+            '/v1/messages',
+            '/v1/messages/count_tokens',
+            '/v1/completions',
+            '/v1beta/models/:model:generateContent',
+            '/v1beta/models/:model:streamGenerateContent',
+          ],
           pricing: {
             input_per_million_tokens: 1.25,
             cached_input_per_million_tokens: 0.125,

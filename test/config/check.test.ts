@@ -138,8 +138,8 @@ describe('config check reports', () => {
       'providers: { x: { kind: bedrock }, y: {}, z: { kind: sandbox, apiKey: a } }',
       [
         '1: providers.z.apiKey: unknown; expected one of kind, concurrency',
-        '1: providers.x.kind: expected one of openai, anthropic, azure, oriel, sandbox, received "bedrock"',
-        '1: providers.y.kind: expected one of openai, anthropic, azure, oriel, sandbox, received nothing',
+        '1: providers.x.kind: expected one of openai, anthropic, gemini, azure, oriel, sandbox, received "bedrock"',
+        '1: providers.y.kind: expected one of openai, anthropic, gemini, azure, oriel, sandbox, received nothing',
       ],
     ],
     [
@@ -183,7 +183,7 @@ describe('config check reports', () => {
         'type: text, routes: [{ provider: openai, model: a, dialect: messages }, { provider: openai, model: a, dialect: klingon }]',
       ),
       [
-        '6: models.m.routes[1].dialect: expected one of chat, responses, messages, received "klingon"',
+        '6: models.m.routes[1].dialect: expected one of chat, responses, messages, gemini, received "klingon"',
         '6: models.m.routes[0].dialect: expected one of chat, responses for a provider of kind openai, received "messages"',
       ],
     ],

@@ -56,14 +56,19 @@ describe('default.yaml', () => {
     const env = {
       OPENAI_API_KEY: 'a',
       ANTHROPIC_API_KEY: 'b',
+      AZURE_OPENAI_API_KEY: 'e',
+      GEMINI_API_KEY: 'f',
       OTHER_KEY: 'c',
+      OPENAI_API_KEY_2: 'e',
       METRICS_TOKEN: 'd',
     };
     const { providers, models, pool, metrics } = portable(uncommented, env);
     expect(Object.values(providers).map(({ kind }) => kind)).toEqual([
       'openai',
       'anthropic',
+      'gemini',
       'oriel',
+      'azure',
       'sandbox',
     ]);
     expect(pool.threads).toBe(4);
@@ -182,7 +187,7 @@ describe('oriel.schema.json', () => {
       { server: { port: 65_536 } },
       { server: { grace: 30 } },
       { batch: { memory: '64mb' } },
-      { providers: { p: { kind: 'azure' } } },
+      { providers: { p: { kind: 'bedrock' } } },
       { providers: { 'a b': { kind: 'sandbox' } } },
       { models: { m: { type: 'text', routes: [] } } },
       { models: { m: { type: 'video', routes: [{ provider: 'p' }] } } },
@@ -220,6 +225,8 @@ describe('oriel.schema.json', () => {
       'enum',
       'format',
       'items',
+      'maxItems',
+      'maxLength',
       'maximum',
       'minItems',
       'minLength',

@@ -70,12 +70,14 @@ it('the daemon serves requests while standard output is on a full disk', async (
   const { port } = free.address() as AddressInfo;
   free.close();
   const data = temporaryFolder();
+  // Not 503 on a machine under load.
+  const config = configFile('overload: { eventLoopDelay: 1h }');
   const daemon = startProgram('sh', [
     '-c',
     'exec "$@" > /dev/full',
     'sh',
     ...[process.execPath, join(ROOT, 'dist/bin/oriel.cjs'), 'serve', '--port', String(port)],
-    ...['--data', data, '--log-format', 'json'],
+    ...['--data', data, '--config', config, '--log-format', 'json'],
   ]);
   onTestFinished(() => {
     daemon.child.kill('SIGKILL');

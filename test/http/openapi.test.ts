@@ -54,7 +54,10 @@ async function endpoints(): Promise<(readonly [method: string, path: string, End
 }
 
 /** What fills the parameters of a path so that something is found there. */
-const PARAMETERS: Readonly<Record<string, string>> = { '{id}': 'sandbox-chat' };
+const PARAMETERS: Readonly<Record<string, string>> = {
+  '{id}': 'sandbox-chat',
+  '{model}': 'sandbox-chat',
+};
 /** Paths for which nothing can be found on a new daemon. */
 const NOT_FOUND = ['/v1/tasks/{task_id}', '/v1/tasks/{task_id}/callbacks', '/assets/{name}'];
 /** Where work is only begun. */
@@ -135,6 +138,8 @@ describe('the OpenAPI document', () => {
         '/v1/chat/completions',
         '/v1/responses',
         '/v1/messages',
+        '/v1/messages/count_tokens',
+        '/v1/completions',
         '/v1/account',
         '/v1/account/credits',
         '/v1/account/usage',

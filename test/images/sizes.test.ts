@@ -11,6 +11,7 @@ import {
   type SizeFields,
   targetOf,
 } from '../../src/images/sizes.ts';
+import { runs } from '../runs.ts';
 
 const show = (size: Size | 'auto') => (size === 'auto' ? size : `${size.width}x${size.height}`);
 const mapped = (target: Size | 'auto') => show(target === 'auto' ? target : outputSize(target));
@@ -172,7 +173,7 @@ describe('parseTarget', () => {
         expect(target.height).toBeGreaterThanOrEqual(1);
         expect(OUTPUT_SIZES).toContain(outputSize(target));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -319,7 +320,7 @@ describe('outputSize', () => {
           expect(distance(target, output)).toBeLessThanOrEqual(distance(target, size) + 1e-9);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -329,7 +330,7 @@ describe('outputSize', () => {
         const scaled = { width: target.width * factor, height: target.height * factor };
         expect(area(outputSize(scaled))).toBeGreaterThanOrEqual(area(outputSize(target)));
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 
@@ -358,7 +359,7 @@ describe('outputSize', () => {
         }
       }),
       {
-        numRuns: 2000,
+        numRuns: runs(2000),
         examples: [[{ width: 1920, height: 1080 }], [{ width: 1280, height: 720 }]],
       },
     );

@@ -12,6 +12,7 @@ import { greyProfile } from '../fixtures/profile.ts';
 import { tiffFile } from '../fixtures/tiff.ts';
 import { type Order, Writer } from '../images/exif/exif-block.ts';
 import { expectColour } from '../pixels.ts';
+import { runs } from '../runs.ts';
 
 const SIZE = { width: 16, height: 8 };
 
@@ -308,6 +309,6 @@ test('any bytes are read without an exception', async () => {
       findRawSamples('avif', bytes, false);
       findRawSamples('tiff', bytes, false);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

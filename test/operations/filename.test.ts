@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, test, vi } from 'vitest';
 import { EntryNames, printable, safeBaseName } from '../../src/operations/filename.ts';
+import { runs } from '../runs.ts';
 
 const ZWJ = '\u200d';
 const FAMILY = `👨${ZWJ}👩${ZWJ}👧${ZWJ}👦`;
@@ -346,7 +347,7 @@ describe('EntryNames', () => {
           twins.add(twin(name));
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -375,7 +376,7 @@ describe('EntryNames', () => {
         for (const name of names) expect(faultsOf(name, 'webp')).toEqual([]);
         expect(new Set(names.map(twin)).size).toBe(names.length);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -385,7 +386,7 @@ describe('EntryNames', () => {
         const name = claimOnce(input);
         expect(claimOnce(name)).toBe(name);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -484,7 +485,7 @@ describe('printable', () => {
           expect(character).not.toMatch(/^[\ud800-\udfff]$/);
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -499,7 +500,7 @@ describe('printable', () => {
         const name = anything.replaceAll('\\', '');
         expect(read(printable(name))).toBe(name);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -509,7 +510,7 @@ describe('printable', () => {
         expect(printable(printable(name))).toBe(printable(name));
         expect(printable(safeBaseName(name))).toBe(safeBaseName(name));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FAILURE_TYPES, Failure } from '../../src/failure.ts';
 import { canFailOver, isRetriable } from '../../src/routing/retry-policy.ts';
 import { upstreamFailure } from '../../src/routing/upstream-failure.ts';
+import { runs } from '../runs.ts';
 
 const SECRET = 'sk-proj-Abcdefghijklmnopqrstuvwxyz0123456789wxyz';
 
@@ -304,7 +305,7 @@ describe('a hostile body', () => {
         expect(failure.status).toBeGreaterThanOrEqual(400);
         expect([true, false]).toContain(isRetriable(failure));
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 

@@ -5,6 +5,7 @@ import { checkPrompt } from '../../src/safety/check-prompt.ts';
 import { classify } from '../../src/safety/classify.ts';
 import { normalise } from '../../src/safety/normalise.ts';
 import { wordsOf } from '../../src/safety/words.ts';
+import { runs } from '../runs.ts';
 import { BENIGN } from './benign.ts';
 import { LANGUAGES } from './languages.ts';
 import { termsOf } from './refusals.ts';
@@ -45,7 +46,7 @@ test('checkPrompt throws only its refusal, for any text', () => {
         expect(error).toBeInstanceOf(Failure);
       }
     }),
-    { numRuns: 1500 },
+    { numRuns: runs(1500) },
   );
 });
 
@@ -55,7 +56,7 @@ test('normalise is idempotent', () => {
       const once = normalise(prompt);
       expect(normalise(once)).toBe(once);
     }),
-    { numRuns: 20_000 },
+    { numRuns: runs(20_000) },
   );
 });
 
@@ -73,7 +74,7 @@ test('checkPrompt and classify agree', () => {
       if (isRefused) expect(flagged).toBe(true);
       for (const score of Object.values(scores)) expect(score >= 0 && score <= 1).toBe(true);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -26,7 +26,7 @@ export const FOREIGN = PAIRS.filter(([client, upstream]) => client !== upstream)
 /** Credits per million tokens, so that one token of output costs 0.01. */
 const PRICE = { input: 1000, cachedInput: 100, output: 10_000 } as const;
 
-const REASONING = {
+export const REASONING = {
   supported_efforts: ['none', 'low', 'medium', 'high', 'xhigh'],
   default_effort: 'medium',
   can_disable: true,

@@ -6,6 +6,8 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+import { geminiFault } from './gemini/gemini-rules.ts';
+import { GEMINI_ERROR, geminiAnswer, geminiFrames } from './gemini/render-gemini.ts';
 import { CHAT_ERROR, chatAnswer, chatFrames } from './render-chat.ts';
 import { MESSAGES_ERROR, messagesAnswer, messagesFrames } from './render-messages.ts';
 import { responsesAnswer, responsesErrorFrames, responsesFrames } from './render-responses.ts';
@@ -13,11 +15,18 @@ import type { Fault, Frame, Framing, Script } from './script.ts';
 
 export type DialectName = 'chat' | 'responses' | 'messages';
 
-const PATHS: Readonly<Record<string, DialectName>> = {
+/** The wire formats of the mock: those of all clients, and gemini. */
+export type FormatName = DialectName | 'gemini';
+
+const PATHS: Readonly<Record<string, FormatName>> = {
   '/v1/chat/completions': 'chat',
   '/v1/responses': 'responses',
   '/v1/messages': 'messages',
+  '/v1/messages/count_tokens': 'messages',
 };
+
+/** A method of Google's, whose path names the model and chooses whether to stream. */
+const GEMINI = /^\/v1beta\/(?:models|tunedModels)\/([^/:]+):(generate|streamGenerate)Content$/;
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -26,7 +35,7 @@ export interface Received {
   readonly path: string;
   /** With its `?`; empty if there is none. */
   readonly query: string;
-  readonly dialect: DialectName | null;
+  readonly dialect: FormatName | null;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of many shapes
@@ -37,6 +46,9 @@ export interface Received {
   readonly written: () => number;
 }
 
+/** A script, or one that depends on the request. */
+export type Play = Script | ((format: FormatName, body: Body) => Script);
+
 /** An upstream on its own port that answers by script, in the format of the request path. */
 export interface MockUpstream {
   /** Base URL, including /v1. */
@@ -46,7 +58,7 @@ export interface MockUpstream {
   /** The only request; throws if there are none or several. */
   only(): Received;
   /** Sets the answers of the next requests, one each; the last one also answers all later requests. */
-  play(...scripts: Script[]): void;
+  play(...scripts: Play[]): void;
   /** Resolves with the request of a number from 0. */
   received(index?: number): Promise<Received>;
   close(): Promise<void>;
@@ -55,12 +67,15 @@ export interface MockUpstream {
 /** Decides by a request's line and headers how it is answered: in a format, or refused. */
 export type Admit = (
   request: Pick<IncomingMessage, 'url' | 'headers'>,
-) => DialectName | NonNullable<Script['refuse']> | null;
+) => FormatName | NonNullable<Script['refuse']> | null;
 
-const byPath: Admit = ({ url = '' }) => PATHS[url.split('?', 1)[0]!] ?? null;
+const byPath: Admit = ({ url = '' }) => {
+  const [path = ''] = url.split('?', 1);
+  return GEMINI.test(path) ? 'gemini' : (PATHS[path] ?? null);
+};
 
 export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpstream> {
-  let scripts: Script[] = [];
+  let scripts: Play[] = [];
   let requests: Received[] = [];
   let watchers: (() => void)[] = [];
 
@@ -77,6 +92,7 @@ export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpst
     const body = parse(text);
     const [path = '', query] = (request.url ?? '').split('?', 2);
     const admitted = admit(request);
+    const method = admitted === 'gemini' ? GEMINI.exec(path) : null;
     const dialect = typeof admitted === 'string' ? admitted : null;
     let written = 0;
     const closed = new Promise<'whole' | 'cut'>((resolve) => {
@@ -102,7 +118,17 @@ export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpst
       response.writeHead(script === undefined ? 599 : 404).end();
       return;
     }
-    await play(script, dialect, body, response, (bytes) => {
+    const fault = method && geminiFault(body, method[1]!);
+    if (fault) {
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(fault));
+      return;
+    }
+    // Where the path has what bodies of other formats have.
+    const asked = method
+      ? { ...body, model: method[1], stream: method[2] === 'streamGenerate' }
+      : body;
+    const played = typeof script === 'function' ? script(dialect, body) : script;
+    await play(played, dialect, asked, response, (bytes) => {
       written += bytes;
     });
   };
@@ -154,7 +180,7 @@ function parse(text: string): Body {
 
 async function play(
   script: Script,
-  dialect: DialectName,
+  dialect: FormatName,
   request: Body,
   response: ServerResponse,
   count: (bytes: number) => void,
@@ -202,7 +228,7 @@ async function play(
 /** @returns whether the answer ends normally */
 async function whole(
   script: Script,
-  dialect: DialectName,
+  dialect: FormatName,
   request: Body,
   response: ServerResponse,
   send: (text: string) => Promise<void>,
@@ -221,7 +247,7 @@ async function whole(
 
 async function stream(
   script: Script,
-  dialect: DialectName,
+  dialect: FormatName,
   request: Body,
   response: ServerResponse,
   send: (text: string) => Promise<void>,
@@ -283,12 +309,23 @@ async function fail(
   }
 }
 
-const ANSWERS = { chat: chatAnswer, responses: responsesAnswer, messages: messagesAnswer };
-const FRAMES = { chat: chatFrames, responses: responsesFrames, messages: messagesFrames };
+const ANSWERS = {
+  chat: chatAnswer,
+  responses: responsesAnswer,
+  messages: messagesAnswer,
+  gemini: (script: Script, { model }: Body) => geminiAnswer(script, String(model)),
+};
+const FRAMES = {
+  chat: chatFrames,
+  responses: responsesFrames,
+  messages: messagesFrames,
+  gemini: (script: Script, { model }: Body) => geminiFrames(script, String(model)),
+};
 
-function errorFrames(dialect: DialectName, script: Script, request: Body, next: number): Frame[] {
+function errorFrames(dialect: FormatName, script: Script, request: Body, next: number): Frame[] {
   if (dialect === 'responses') return responsesErrorFrames(script, request, next);
   if (dialect === 'messages') return [{ event: 'error', data: MESSAGES_ERROR }];
+  if (dialect === 'gemini') return [{ data: GEMINI_ERROR }];
   return [{ data: CHAT_ERROR }];
 }
 

@@ -88,6 +88,13 @@ function choiceFrames(
         frames.push(delta({ tool_calls: [{ index: calls, function: { arguments: piece } }] }));
       }
       calls += 1;
+    } else if ('custom' in step) {
+      const call = { index: calls, id: step.id, type: 'custom' };
+      frames.push(delta({ tool_calls: [{ ...call, custom: { name: step.custom, input: '' } }] }));
+      for (const piece of piecesOf(step.input, undefined)) {
+        frames.push(delta({ tool_calls: [{ index: calls, custom: { input: piece } }] }));
+      }
+      calls += 1;
     } else if ('frames' in step) {
       frames.push(...step.frames.map((data) => ({ data })));
     } else if (!('redacted' in step)) {
@@ -123,7 +130,14 @@ function choiceOf(steps: readonly Step[], index: number, script: Script): object
     );
     return found.length === 0 ? null : found.join('');
   };
-  const calls = steps.flatMap((step) => ('call' in step ? [step] : []));
+  const calls = steps.flatMap((step): object[] => {
+    if ('call' in step) {
+      const call = { name: step.call, arguments: step.arguments };
+      return [{ id: step.id, type: 'function', function: call }];
+    }
+    if (!('custom' in step)) return [];
+    return [{ id: step.id, type: 'custom', custom: { name: step.custom, input: step.input } }];
+  });
   const logprobs = steps.flatMap((step) => ('text' in step ? (step.logprobs ?? []) : []));
   const reasoning = all('reasoning');
   return {
@@ -134,13 +148,7 @@ function choiceOf(steps: readonly Step[], index: number, script: Script): object
       ...(reasoning !== null && { reasoning_content: reasoning }),
       refusal: all('refusal'),
       annotations: [],
-      ...(calls.length > 0 && {
-        tool_calls: calls.map((call) => ({
-          id: call.id,
-          type: 'function',
-          function: { name: call.call, arguments: call.arguments },
-        })),
-      }),
+      ...(calls.length > 0 && { tool_calls: calls }),
     },
     logprobs: logprobs.length > 0 ? { content: logprobs, refusal: null } : null,
     finish_reason: REASONS[stopOf({ ...script, steps })],

@@ -86,6 +86,8 @@ export function messagesFrames(
       block({ type: 'tool_use', id: step.id, name: step.call, input: {} }, deltas);
     } else if ('frames' in step) {
       frames.push(...step.frames.map((data) => ({ data })));
+    } else if ('custom' in step) {
+      throw new Error('messages have no custom tools');
     } else {
       frames.push(step);
     }

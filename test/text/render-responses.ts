@@ -93,6 +93,16 @@ function itemOf(step: Step, index: number, status = 'completed'): Record<string,
       arguments: step.arguments || '{}',
     };
   }
+  if ('custom' in step) {
+    return {
+      id: `ctc_upstream${index}`,
+      type: 'custom_tool_call',
+      status,
+      call_id: step.id,
+      name: step.custom,
+      input: step.input,
+    };
+  }
   return 'frames' in step && step.block !== undefined
     ? (step.block as Record<string, unknown>)
     : null;
@@ -150,6 +160,13 @@ export function responsesFrames(script: Script, request: Request): Frame[] {
         }
       }
       events.push({ type: 'response.function_call_arguments.done', ...inside, ...done });
+    } else if ('custom' in step) {
+      const { input } = step;
+      events.push({ ...added, item: { ...item, status: 'in_progress', input: '' } });
+      for (const delta of piecesOf(input, undefined)) {
+        events.push({ type: 'response.custom_tool_call_input.delta', ...inside, delta });
+      }
+      events.push({ type: 'response.custom_tool_call_input.done', ...inside, input });
     }
     events.push({ type: 'response.output_item.done', ...place, item });
     output.push(item);

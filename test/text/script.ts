@@ -31,6 +31,8 @@ export type Step =
       /** Whether the arguments are in the done event only (responses only). */
       readonly late?: boolean;
     } & Pieces)
+  /** A call of a custom tool, whose input is text. */
+  | { readonly custom: string; readonly id: string; readonly input: string }
   | ({ readonly refusal: string } & Pieces)
   /** Raw frames of a stream, and the block for an answer that is not streamed. */
   | { readonly frames: readonly unknown[]; readonly block?: unknown }
@@ -130,7 +132,7 @@ export function piecesOf(text: string, pieces: readonly string[] | undefined): r
 
 /** The stop reason of a script, independent of its format. */
 export function stopOf({ stop, steps = [] }: Pick<Script, 'stop' | 'steps'>): Stop {
-  return stop ?? (steps.some((step) => 'call' in step) ? 'tool-calls' : 'stop');
+  return stop ?? (steps.some((step) => 'call' in step || 'custom' in step) ? 'tool-calls' : 'stop');
 }
 
 export function chatUsage({ input, output, cached = 0, reasoning = 0 }: ScriptUsage): object {

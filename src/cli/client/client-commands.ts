@@ -1,4 +1,5 @@
 import type { CommandDefinition, FlagGroup } from '../command.ts';
+import { importFlags } from '../import-flags.ts';
 import {
   chatFlags,
   clientFlags,
@@ -44,9 +45,36 @@ const chat: CommandDefinition = {
   },
 };
 
+const importModels: CommandDefinition = {
+  name: 'import',
+  summary: 'Add models with prices and limits from a price map to the configuration',
+  positionals: [
+    {
+      name: 'file',
+      description: "LiteLLM's model_prices_and_context_window.json, or - for standard input",
+      required: true,
+      path: true,
+    },
+  ],
+  flags: [{ heading: 'Options:', schema: importFlags }],
+  notes: [
+    `Models that the configuration has stay as they are without --update, which changes prices and limits
+alone. Comments stay. A running daemon reads the file at SIGHUP.`,
+  ],
+  examples: [
+    'oriel models import prices.json --provider anthropic --dry-run',
+    'oriel models import prices.json --provider openai --models "gpt-5*" --credits-per-unit 100',
+  ],
+  async run({ positionals: [file], flags }) {
+    const { runImport } = await import('../import-run.ts');
+    return runImport(file as string, flags);
+  },
+};
+
 const models: CommandDefinition = {
   name: 'models',
-  summary: 'List the models of a daemon',
+  summary: 'List the models of a daemon, or import models into its configuration',
+  subcommands: [importModels],
   flags: [{ heading: 'Options:', schema: modelsFlags }, DAEMON],
   notes: [ENVIRONMENT],
   async run({ flags }) {

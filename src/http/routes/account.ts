@@ -1,9 +1,18 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
-import { day, field, integer } from '../../schema/fields.ts';
-import { type Account, PLANS, previousSecretEnd } from '../../store/account.ts';
-import { creditsOf, toCredits } from '../../store/credits.ts';
-import { dayOf, ENTRY_TYPES, type LedgerEntry, type UsageRow } from '../../store/ledger.ts';
+import { field, integer } from '../../schema/fields.ts';
+import {
+  type Account,
+  type ApiKey,
+  PLANS,
+  previousSecretEnd,
+  type Team,
+} from '../../store/account.ts';
+import { type BudgetWindow, windowBalances } from '../../store/budgets.ts';
+import { PERIODS } from '../../store/calendar.ts';
+import { type Balance, creditsOf, toCredits } from '../../store/credits.ts';
+import { ENTRY_TYPES, type LedgerEntry } from '../../store/ledger.ts';
+import type { KeyHolder, Store } from '../../store/store.ts';
 import type { AppContext } from '../app-context.ts';
 import { pageLimit, pageOf, seconds } from './query.ts';
 import { SecretRotationLimit } from './secret-rotation-limit.ts';
@@ -14,6 +23,20 @@ const creditsShape = v.object({
   spent: v.number(),
   available: v.number(),
 });
+
+const spendingShape = {
+  budget: v.nullable(v.object({ granted: v.number(), reserved: v.number(), spent: v.number() })),
+  windows: v.array(
+    v.object({
+      period: v.picklist(PERIODS),
+      time_zone: v.string(),
+      resets: v.number(),
+      granted: v.number(),
+      reserved: v.number(),
+      spent: v.number(),
+    }),
+  ),
+};
 
 const accountShape = v.object({
   object: v.literal('account'),
@@ -28,9 +51,48 @@ const accountShape = v.object({
     name: v.string(),
     expires: v.nullable(v.number()),
     models: v.nullable(v.array(v.string())),
-    budget: v.nullable(v.object({ granted: v.number(), reserved: v.number(), spent: v.number() })),
+    ...spendingShape,
+    team: v.nullable(v.object({ id: v.string(), name: v.string(), ...spendingShape })),
   }),
 });
+
+type Spending = v.InferOutput<typeof accountShape>['key'];
+
+/** Budgets of a key or a team. */
+function spendingOf(
+  holder: ApiKey | Team,
+  rows: readonly BudgetWindow[],
+): Pick<Spending, 'budget' | 'windows'> {
+  const inCredits = (balance: Balance) => ({
+    granted: toCredits(balance.granted),
+    reserved: toCredits(balance.reserved),
+    spent: toCredits(balance.spent),
+  });
+  const { budget, reserved, spent } = holder;
+  return {
+    budget: budget === null ? null : inCredits({ granted: budget, reserved, spent }),
+    windows: windowBalances(holder, rows, Date.now()).map(
+      ({ period, timeZone, end, ...balance }) => ({
+        period,
+        time_zone: timeZone,
+        resets: seconds(end),
+        ...inCredits(balance),
+      }),
+    ),
+  };
+}
+
+/** The budgets of a key and its team. Most keys have neither windows nor a team, and need no lists. */
+async function budgetsOf(store: Store, { key, account }: KeyHolder) {
+  const { teamId } = key;
+  const teams = teamId === undefined ? [] : await store.listTeams(account.id);
+  const team = teams.find(({ id }) => id === teamId);
+  const rows = key.windows || team?.windows ? await store.listBudgetWindows(account.id) : [];
+  return {
+    ...spendingOf(key, rows),
+    team: team ? { id: team.id, name: team.name, ...spendingOf(team, rows) } : null,
+  };
+}
 
 const entryShape = v.object({
   id: v.number(),
@@ -60,26 +122,6 @@ function entryOf(entry: LedgerEntry): v.InferOutput<typeof entryShape> {
   };
 }
 
-const counts = {
-  requests: v.number(),
-  input_tokens: v.number(),
-  cached_input_tokens: v.number(),
-  output_tokens: v.number(),
-  outputs: v.number(),
-  credits: v.number(),
-};
-const usageShape = v.object({
-  object: v.literal('list'),
-  data: v.array(
-    v.object({ day: v.optional(v.string()), model: v.optional(v.string()), ...counts }),
-  ),
-});
-const usageQuery = v.strictObject({
-  from: v.optional(field(day(), 'the first day, UTC; 29 days before the last')),
-  to: v.optional(field(day(), 'the last day, UTC; today')),
-  by: v.optional(field(v.picklist(['day', 'model']), 'what a row stands for'), 'day'),
-});
-
 const ledgerQuery = v.strictObject({
   limit: pageLimit,
   after: v.optional(field(integer(0), 'the id of the last element of the page before')),
@@ -101,41 +143,10 @@ const rotationQuery = v.strictObject({
 /** The fields of an actor that a client of the API does not have. */
 const NO_LOCAL_USER = { user: null, uid: null, sudoUser: null };
 
-/** Days of usage where the query has no `from`. */
-const DEFAULT_USAGE_DAYS = 30;
-
-const COUNTERS = [
-  'requests',
-  'inputTokens',
-  'cachedInputTokens',
-  'outputTokens',
-  'outputs',
-  'spent',
-] as const;
-
-/** Sums the rows of the same day or model, in the order of the rows. */
-function sumUsage(rows: readonly UsageRow[], by: 'day' | 'model') {
-  const sums = new Map<string, Record<(typeof COUNTERS)[number], number>>();
-  for (const row of rows) {
-    const sum = sums.get(row[by]);
-    if (sum === undefined) sums.set(row[by], { ...row });
-    else for (const counter of COUNTERS) sum[counter] += row[counter];
-  }
-  return [...sums].map(([name, sum]) => ({
-    [by]: name,
-    requests: sum.requests,
-    input_tokens: sum.inputTokens,
-    cached_input_tokens: sum.cachedInputTokens,
-    output_tokens: sum.outputTokens,
-    outputs: sum.outputs,
-    credits: toCredits(sum.spent),
-  }));
-}
-
 /** Reading the account does not count against the rate limit: clients read it to see the limit. */
 const config = { uncounted: true };
 
-/** The account of the API key: plan, credits, ledger, usage and callback secret. */
+/** The account of the API key: plan, credits, ledger and callback secret. */
 export function accountRoutes(context: AppContext): FastifyPluginAsync {
   const rotations = new SecretRotationLimit();
   const secretOf = (account: Account): v.InferOutput<typeof secretShape> => {
@@ -167,14 +178,7 @@ export function accountRoutes(context: AppContext): FastifyPluginAsync {
             name: key.name,
             expires: key.expiresAt === null ? null : seconds(key.expiresAt),
             models: key.models === null ? null : [...key.models],
-            budget:
-              key.budget === null
-                ? null
-                : {
-                    granted: toCredits(key.budget),
-                    reserved: toCredits(key.reserved),
-                    spent: toCredits(key.spent),
-                  },
+            ...(await budgetsOf(context.store, holder)),
           },
         };
       },
@@ -238,23 +242,6 @@ export function accountRoutes(context: AppContext): FastifyPluginAsync {
         const { limit, after } = query;
         const page = { limit: limit + 1, ...(after !== undefined && { after }) };
         return pageOf(await context.store.listLedger(holder.account.id, page), limit, entryOf);
-      },
-    });
-
-    server.get<{ Querystring: v.InferOutput<typeof usageQuery> }>('/v1/account/usage', {
-      config,
-      schema: {
-        summary:
-          'Requests, tokens, outputs and credits, by day or by model; days are UTC, inclusive',
-        tags: ['Account'],
-        querystring: usageQuery,
-        response: { 200: usageShape },
-      },
-      handler: async ({ holder, query }) => {
-        const to = query.to ?? dayOf(Date.now());
-        const from = query.from ?? dayOf(Date.parse(to) - (DEFAULT_USAGE_DAYS - 1) * 86_400_000);
-        const rows = await context.store.listUsage(holder.account.id, { from, to });
-        return { object: 'list', data: sumUsage(rows, query.by) };
       },
     });
   };

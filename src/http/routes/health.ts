@@ -1,8 +1,12 @@
 import { access } from 'node:fs/promises';
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
+import { OWNER } from '../../administration/first-run.ts';
 import { Failure } from '../../failure.ts';
+import { statusOf } from '../../store/account.ts';
+import { hashOf } from '../../store/key.ts';
 import type { AppContext } from '../app-context.ts';
+import { hasBearerToken } from '../auth.ts';
 import { draining } from '../errors.ts';
 
 declare module 'fastify' {
@@ -18,10 +22,30 @@ const readiness = v.object({
   status: v.literal('ok'),
   /** Present only if the store works but needs attention. */
   store: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
+  /** Present only for the operator. */
+  upstreams: v.optional(
+    v.object({
+      routes: v.array(
+        v.object({
+          provider: v.string(),
+          model: v.string(),
+          reason: v.string(),
+          until: v.string(),
+        }),
+      ),
+      keys: v.array(
+        v.object({ provider: v.string(), key: v.string(), reason: v.string(), until: v.string() }),
+      ),
+    }),
+  ),
 });
 
-/** Health checks for supervisors and load balancers. */
-export function healthRoutes(context: AppContext): FastifyPluginAsync {
+/**
+ * Health checks for supervisors and load balancers.
+ *
+ * @param isPublic whether clients reach the listener, who may not learn the names of providers
+ */
+export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPluginAsync {
   const probe = sharedProbe(context);
   return async (server) => {
     server.get('/healthz', {
@@ -44,7 +68,7 @@ export function healthRoutes(context: AppContext): FastifyPluginAsync {
         security: [],
         response: { 200: readiness },
       },
-      handler: async () => {
+      handler: async (request) => {
         if (context.draining.aborted) throw draining();
         const { fault, checkpointFault: reason } = context.store.health();
         if (fault !== null) {
@@ -52,9 +76,46 @@ export function healthRoutes(context: AppContext): FastifyPluginAsync {
         }
         const stuck = await probe();
         if (stuck !== null) throw stuck;
-        return { status: 'ok', ...(reason !== null && { store: { status: 'degraded', reason } }) };
+        const isOperator = !isPublic || (await hasOperatorKey(context, request));
+        return {
+          status: 'ok',
+          ...(reason !== null && { store: { status: 'degraded', reason } }),
+          ...(isOperator && { upstreams: restingUpstreams(context) }),
+        };
       },
     });
+  };
+}
+
+/** Whether a request has `metrics.token` or an active key of the account of the first start. */
+async function hasOperatorKey(
+  { config, store }: AppContext,
+  request: FastifyRequest,
+): Promise<boolean> {
+  const { authorization } = request.headers;
+  if (authorization === undefined) return false;
+  const { token } = config.metrics;
+  if (token !== undefined && hasBearerToken(request, token)) return true;
+  const found = await store.findKey(hashOf(authorization.replace(/^Bearer +/i, '')));
+  if (found === undefined || found.account.name !== OWNER) return false;
+  return statusOf(found.key, Date.now()) === 'active';
+}
+
+/** The routes and keys that rest now, and why. */
+function restingUpstreams({ routings }: AppContext) {
+  const reasonOf = ({ code, type }: Failure) => code ?? type;
+  const timeOf = (until: number) => new Date(Date.now() + until - performance.now()).toISOString();
+  return {
+    routes: routings.flatMap((routing) =>
+      Array.from(routing.restingRoutes(), ({ provider, model, failure, until }) => {
+        return { provider, model, reason: reasonOf(failure), until: timeOf(until) };
+      }),
+    ),
+    keys: routings.flatMap((routing) =>
+      Array.from(routing.restingKeys(), ({ provider, fingerprint: key, failure, avoidedUntil }) => {
+        return { provider, key, reason: reasonOf(failure), until: timeOf(avoidedUntil) };
+      }),
+    ),
   };
 }
 

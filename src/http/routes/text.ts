@@ -7,6 +7,12 @@ import type { AppContext } from '../app-context.ts';
 import { onClientDisconnect } from '../transport/client-disconnect.ts';
 import { SseResponse } from '../transport/sse-response.ts';
 
+/** The document's entry for answers that are always streamed. */
+const EVENT_STREAM = {
+  description: 'Success',
+  content: { 'text/event-stream': { schema: { type: 'string' } } },
+};
+
 /** The endpoints of all text dialects (interface parts 4.1 to 4.3). */
 export function textRoutes({ text }: AppContext): FastifyPluginAsync {
   return async (server) => {
@@ -14,7 +20,12 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
       for (const { path, stream, summary, request: shape, example, response } of endpoints) {
         const body = v.pipe(shape, v.examples([example]));
         server.post<{ Params: { model?: string } }>(path, {
-          schema: { summary, tags: ['Text'], body, response: { 200: response } },
+          schema: {
+            summary,
+            tags: ['Text'],
+            body,
+            response: { 200: stream === true ? EVENT_STREAM : response },
+          },
           handler: async (request, reply) => {
             if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
             const clientDisconnect = new LightAbortSignal();

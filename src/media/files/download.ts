@@ -9,6 +9,8 @@ export interface DownloadOptions {
   readonly upstream: UpstreamClient;
   /** The provider's own origin, which the operator configured; null where the provider has none. */
   readonly providerOrigin: string | null;
+  /** URL of the provider's proxy, for its own origin. */
+  readonly proxy?: string | undefined;
   /** Policy for files at other origins. */
   readonly networkPolicy: NetworkPolicy;
   readonly timeouts: Timeouts;
@@ -34,7 +36,7 @@ const TRANSIENT_STATUSES = [404, 408, 425, 429];
 export async function openDownload(
   text: string,
   headers: Readonly<Record<string, string>>,
-  { upstream, providerOrigin, networkPolicy, timeouts, signal }: DownloadOptions,
+  { upstream, providerOrigin, proxy, networkPolicy, timeouts, signal }: DownloadOptions,
 ): Promise<UpstreamResponse> {
   let address = text;
   let isForeign = false;
@@ -53,7 +55,7 @@ export async function openDownload(
       headers: isForeign ? {} : headers,
       timeouts,
       signal,
-      ...(isForeign && { networkPolicy }),
+      ...(isForeign ? { networkPolicy } : { proxy }),
     });
     const response = await opening.catch((error: unknown) => {
       throw error instanceof Failure ? withoutAddress(error) : error;

@@ -143,7 +143,9 @@ async function storeFile(
   for (let attempts = 1; ; attempts += 1) {
     try {
       const providerOrigin = originOf(options.settings);
-      const download = { ...options, providerOrigin };
+      const { settings } = options;
+      const proxy = isRemote(settings) ? settings.proxy : undefined;
+      const download = { ...options, providerOrigin, proxy };
       const response = await openDownload(file.url, file.headers ?? {}, download);
       return await storeChunks(chunksOf(response), request, options);
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import type { AssetFiles, SweepResult } from '../../store/asset-files.ts';
+import { dayOf } from '../../store/ledger.ts';
 import type { DeletedRecords, Store, TimeRange } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 
@@ -118,7 +119,7 @@ export class RetentionSweeper {
 
   async #deleteExpired(): Promise<void> {
     const { config, store, files } = this.#options;
-    const { retention, ledger, ledgerLines } = config().limits;
+    const { retention, ledger, ledgerLines, usage } = config().limits;
     const now = Date.now();
     await this.#deleteInputs();
     await this.#delete(() => store.deleteTasks(now - retention));
@@ -128,6 +129,8 @@ export class RetentionSweeper {
       await this.#trim(id);
       await store.compactLedger(id, { before: now - ledger, lines: ledgerLines });
     }
+    const firstDay = dayOf(now - usage);
+    while (!this.#closed && (await store.deleteUsage(firstDay)) > 0);
     await files.emptyQuarantine(now);
   }
 }

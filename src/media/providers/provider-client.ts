@@ -1,4 +1,4 @@
-import { isRemote, kindOf, type RemoteProvider, urlOf } from '../../config/provider-kinds.ts';
+import { headersOf, isRemote, type RemoteProvider, urlOf } from '../../config/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
 import { redactFailure } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
@@ -58,9 +58,9 @@ export class ProviderClient {
     this.#context = context;
   }
 
-  get authenticationHeaders(): Readonly<Record<string, string>> {
-    const { apiKey } = this.settings;
-    return apiKey === undefined ? {} : kindOf(this.settings).credentials(apiKey);
+  /** Headers of every request to the provider, its key among them. */
+  get providerHeaders(): Readonly<Record<string, string>> {
+    return headersOf(this.settings);
   }
 
   /** @param path below the base URL: `/images/generations` */
@@ -120,13 +120,14 @@ export class ProviderClient {
         name: 'The provider',
         method: body === undefined ? 'GET' : 'POST',
         headers: {
-          ...this.authenticationHeaders,
+          ...this.providerHeaders,
           // Undici adds the content type of a form, with its boundary.
           ...(body !== undefined && 'json' in body && { 'content-type': 'application/json' }),
           ...headers,
         },
         ...(body !== undefined && { body: 'json' in body ? JSON.stringify(body.json) : body.form }),
         timeouts: timeouts ?? defaultTimeouts,
+        proxy: this.settings.proxy,
         signal,
       });
     } catch (error) {

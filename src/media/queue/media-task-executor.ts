@@ -1,9 +1,11 @@
-import type { Config } from '../../config/schema.ts';
+import type { Config, Provider } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import { clientPool, type ImagePool } from '../../operations/pool.ts';
 import { sleep } from '../../routing/backoff.ts';
-import { CircuitOpen, type Routing } from '../../routing/routing.ts';
+import { RoutesResting } from '../../routing/resting-routes.ts';
+import type { Routing } from '../../routing/routing.ts';
+import { timeoutsOf } from '../../routing/timeouts.ts';
 import type { AssetFiles } from '../../store/asset-files.ts';
 import type { Completion, Store } from '../../store/store.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
@@ -85,7 +87,7 @@ export class MediaTaskExecutor implements TaskExecutor {
   }
 
   /**
-   * Tries the routes. Waits while all circuits are open, or no connection can be opened here, until
+   * Tries the routes. Waits while all of them rest, or no connection can be opened here, until
    * the task's deadline.
    */
   async #route(job: MediaJob, execution: TaskExecution): Promise<RoutedOutput> {
@@ -96,13 +98,14 @@ export class MediaTaskExecutor implements TaskExecutor {
           model: task.model,
           logContext: { task: task.id },
           candidates,
+          providers: this.#options.config().providers,
           signal,
           deadline,
-          attempt: async (candidate: MediaRouteCandidate) => {
+          attempt: async (candidate: MediaRouteCandidate, provider) => {
             await slot.moveTo(candidate.route.provider);
             const releaseSpace = await this.#reserveSpace(job, execution);
             try {
-              const context = this.#contextFor(candidate, execution);
+              const context = this.#contextFor(candidate, provider, execution);
               const output = await runOrResume(job, candidate, context, execution);
               return { output, context, releaseSpace };
             } catch (error) {
@@ -112,7 +115,7 @@ export class MediaTaskExecutor implements TaskExecutor {
           },
         });
       } catch (error) {
-        if (!(error instanceof CircuitOpen) && !isOutOfDescriptors(error)) throw error;
+        if (!(error instanceof RoutesResting) && !isOutOfDescriptors(error)) throw error;
         // Tasks of other models may use the slot meanwhile.
         slot.release();
         await sleep((error.retryAfter ?? 1) * 1000, signal);
@@ -179,14 +182,15 @@ export class MediaTaskExecutor implements TaskExecutor {
     return { request, inputs, mask };
   }
 
-  #contextFor(candidate: MediaRouteCandidate, execution: TaskExecution): ProviderContext {
+  #contextFor(
+    candidate: MediaRouteCandidate,
+    settings: Provider,
+    execution: TaskExecution,
+  ): ProviderContext {
     const { config, upstream } = this.#options;
-    const { providers, routing } = config();
-    const { provider, model } = candidate.route;
+    const { model } = candidate.route;
     const { task, signal, checkpoint } = execution;
     const route = candidate.name;
-    const settings = providers[provider];
-    if (settings === undefined) throw providerRemoved();
     return {
       settings,
       model,
@@ -195,7 +199,7 @@ export class MediaTaskExecutor implements TaskExecutor {
       pool: this.#poolFor(task),
       // Only the task's deadline, which aborts the signal, bounds the time that a model takes: a
       // second timer for the same moment would sometimes fire first.
-      timeouts: { ...routing.timeouts, firstByte: 0, total: 0 },
+      timeouts: { ...timeoutsOf(config(), settings), firstByte: 0, total: 0 },
       signal,
       savedState: checkpoint?.route === route ? checkpoint.jobState : null,
       saveState: (jobState) => execution.saveCheckpoint({ route, jobState }),
@@ -203,13 +207,6 @@ export class MediaTaskExecutor implements TaskExecutor {
         execution.saveCheckpoint({ route, jobState: null, billableCall: 'asked' }),
     };
   }
-}
-
-/** The configuration was reloaded meanwhile. Another route may still exist. */
-function providerRemoved(): Failure {
-  return new Failure('service_error', 'The provider is no longer configured', {
-    code: 'upstream_not_found',
-  });
 }
 
 function inputsTooLarge(param: string): Failure {

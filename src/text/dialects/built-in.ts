@@ -1,4 +1,6 @@
 import { chat } from './chat/chat.ts';
+import { completions } from './completions/completions.ts';
+import { gemini } from './gemini/gemini.ts';
 import { messages } from './messages/messages.ts';
 import { registerDialect } from './registry.ts';
 import { responses } from './responses/responses.ts';
@@ -7,3 +9,5 @@ import { responses } from './responses/responses.ts';
 registerDialect(chat);
 registerDialect(responses);
 registerDialect(messages);
+registerDialect(completions);
+registerDialect(gemini);

@@ -1,6 +1,13 @@
 import type * as v from 'valibot';
 import type { Failure } from '../../failure.ts';
-import type { Json, RequestSetting, TextEvent, TextRequest, Usage } from '../canonical.ts';
+import type {
+  CacheMark,
+  Json,
+  RequestSetting,
+  TextEvent,
+  TextRequest,
+  Usage,
+} from '../canonical.ts';
 import type { FieldTable } from './fields.ts';
 
 /** Where a request is sent. */
@@ -93,7 +100,10 @@ export interface ForwardedHeaders {
 
 /** An HTTP route on which clients speak a dialect. */
 export interface Endpoint {
-  /** A path in Fastify's notation; its parameter `:model` names the model where the body does not. */
+  /**
+   * A path in Fastify's notation, where `::` is a colon; its parameter `:model` names the model where the
+   * body does not.
+   */
   readonly path: string;
   /** Whether its answers are streamed; absent where the body sets `stream`. */
   readonly stream?: boolean;
@@ -103,6 +113,23 @@ export interface Endpoint {
   readonly example: object;
   /** The whole response with status 200. */
   readonly response: v.GenericSchema;
+}
+
+/** How clients ask for the number of tokens of a request, without an answer to it. */
+export interface TokenCounting {
+  readonly endpoint: Endpoint;
+  /** The path of an upstream's endpoint below its base URL. */
+  readonly path: string;
+  /** @throws Failure invalid_request, `param` naming the field by its path */
+  decodeRequest(body: unknown): TextRequest;
+  /** A body for an upstream of the dialect, and the client's fields that are not in it. */
+  encodeRequest(
+    request: TextRequest,
+    target: Target,
+  ): { readonly body: Json; readonly ignored: readonly string[] };
+  /** The tokens that an upstream counted; null where its answer has none. */
+  tokensOf(answer: Json): number | null;
+  answer(tokens: number): Json;
 }
 
 /** Settings in the URL of a client's request. */
@@ -148,8 +175,12 @@ export interface Dialect {
   readonly name: string;
   /** Its name in error messages. */
   readonly label: string;
+  /** The dialect of requests to upstreams that speak all; absent where it is this one. No route names a dialect that has it. */
+  readonly upstreamDialect?: string;
 
   readonly endpoints: readonly Endpoint[];
+  /** The endpoint that counts tokens; absent where the dialect has none. */
+  readonly counting?: TokenCounting;
   /** The field of a request that holds the conversation. */
   readonly promptField: string;
   readonly settings: SettingNames;
@@ -167,7 +198,7 @@ export interface Dialect {
   /** The header that repeats the request's identifier in every response to a client, if any. */
   readonly requestIdHeader?: string;
   /** The body of an error response, where it holds more than `error`. @param body that of interface part 2.1 */
-  errorBody?(body: Json, requestId: string): Json;
+  errorBody?(body: Json, requestId: string, status: number): Json;
   /** Protocol headers of a client for an upstream of the same dialect. @param allowsAll whether every beta is allowed */
   forwardHeaders?(headers: Headers, allowsAll: boolean): ForwardedHeaders;
 
@@ -177,6 +208,8 @@ export interface Dialect {
   readonly headers: Readonly<Record<string, string>>;
   /** Whether requests have a field for the detail at which an image is read. */
   readonly takesImageDetail: boolean;
+  /** The cache marks of a request of another dialect that an upstream of this one gets; absent for none. */
+  cacheMarks?(request: TextRequest): readonly CacheMark[];
 
   /**
    * Decodes a client's request. An address is given with a request that has one.

@@ -4,6 +4,7 @@ import type { Json, ResponseFormat, Tool } from '../canonical.ts';
 
 export const SHARED_LABELS = [
   'prompt_cache_key',
+  'prompt_cache_options',
   'prompt_cache_retention',
   'safety_identifier',
   'service_tier',

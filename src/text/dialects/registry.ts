@@ -10,8 +10,10 @@ const PATTERNS: (readonly [RegExp, Dialect])[] = [];
 export function registerDialect(dialect: Dialect): void {
   if (DIALECTS.has(dialect.name)) throw new Error(`The dialect ${dialect.name} exists already`);
   DIALECTS.set(dialect.name, dialect);
-  declareDialect(dialect);
-  for (const { path } of dialect.endpoints) PATTERNS.push([patternOf(path), dialect]);
+  const { counting } = dialect;
+  const endpoints = counting ? [...dialect.endpoints, counting.endpoint] : dialect.endpoints;
+  declareDialect({ ...dialect, endpoints });
+  for (const { path } of endpoints) PATTERNS.push([patternOf(path), dialect]);
 }
 
 /** All wire formats, in the order in which they were registered. */
@@ -29,13 +31,21 @@ export function dialectNamed(name: string): Dialect {
   return dialect;
 }
 
+/** The dialect of a client's requests to upstreams that speak all dialects. */
+export function upstreamDialectOf(client: string): string {
+  return dialectNamed(client).upstreamDialect ?? client;
+}
+
 /** The dialect of the endpoint with a path; undefined for paths of other endpoints. */
 export function dialectAt(path: string): Dialect | undefined {
   return PATTERNS.find(([pattern]) => pattern.test(path))?.[1];
 }
 
-/** A path in Fastify's notation as an expression: `/models/:model/stream`. */
+/** A path in Fastify's notation as an expression: `/models/:model/stream`, `/models/:model(^[^/]+)::stream`. */
 function patternOf(path: string): RegExp {
-  const escaped = path.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${escaped.replace(/:\w+/g, '[^/]+')}$`);
+  const parts = path.split(/(::|:\w+(?:\([^)]*\))?)/).map((part) => {
+    if (part === '::') return ':';
+    return part.startsWith(':') ? '[^/]+' : part.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
+  });
+  return new RegExp(`^${parts.join('')}$`);
 }

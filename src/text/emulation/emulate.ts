@@ -3,6 +3,7 @@ import type { Ability, Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { emulateAllowedTools } from './allowed-tools.ts';
 import type { Emulated, EmulatedAnswer, Emulation, TakeEvent } from './emulation.ts';
+import { emulateJsonObject } from './json-object.ts';
 import { emulateNamespaces } from './namespaces.ts';
 import { emulateStop } from './stop.ts';
 import { emulateTextInput } from './text-input.ts';
@@ -14,6 +15,7 @@ const EMULATIONS: readonly (readonly [Ability, Emulation])[] = [
   ['namespaces', emulateNamespaces],
   ['tool-search', emulateToolSearch],
   ['text-input', emulateTextInput],
+  ['json-object', emulateJsonObject],
   ['stop', emulateStop],
 ];
 

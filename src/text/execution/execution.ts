@@ -73,10 +73,10 @@ export function forwardedHeaders(
 }
 
 /** The header that names fields which only advise, or which this version does not know, and which were not sent. */
-const IGNORED = 'x-oriel-ignored';
+export const IGNORED_HEADER = 'x-oriel-ignored';
 
 /** The header that names fields with a meaning which the upstream's format cannot express and which were not sent. */
-const DROPPED = 'x-oriel-dropped';
+const DROPPED_HEADER = 'x-oriel-dropped';
 
 /** Paths of fields that a route does not send. */
 export interface OmittedFields {
@@ -92,17 +92,19 @@ export function announceOmitted(
   { provider }: Target,
   { advice = [], dropped = [] }: OmittedFields = {},
 ): void {
-  setPaths(call, IGNORED, [...ignored, ...advice, ...forwarded.ignored]);
-  setPaths(call, DROPPED, dropped);
+  const { response, requestId } = call;
+  const paths = [...ignored, ...advice, ...forwarded.ignored];
+  response.setHeader(IGNORED_HEADER, paths.length > 0 ? pathsHeader(paths) : null);
+  response.setHeader(DROPPED_HEADER, dropped.length > 0 ? pathsHeader(dropped) : null);
   if (dropped.length === 0) return;
-  const fields = dropped.slice(0, MAX_PATHS);
-  onDropped({ requestId: call.requestId, model: request.model, provider, fields });
+  onDropped({ requestId, model: request.model, provider, fields: dropped.slice(0, MAX_PATHS) });
 }
 
 /** Paths in one header. */
 const MAX_PATHS = 20;
 
-function setPaths({ response }: TextCall, header: string, paths: readonly string[]): void {
+/** The value of a header that names fields by their paths. */
+export function pathsHeader(paths: readonly string[]): string {
   const shown = paths.slice(0, MAX_PATHS).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
-  response.setHeader(header, paths.length === 0 ? null : shown.join(', ').slice(0, 1000));
+  return shown.join(', ').slice(0, 1000);
 }

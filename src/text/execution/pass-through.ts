@@ -18,7 +18,8 @@ import { openUpstream, type RemoteRoute } from './upstream-request.ts';
 
 /** Whether the upstream can be sent the very body that the client sent. */
 export function canPass(request: TextRequest, target: Target): boolean {
-  if (request.dialect !== target.dialect || hasLongNames(request)) return false;
+  if (request.dialect !== target.dialect || request.hasFunctions) return false;
+  if (hasLongNames(request)) return false;
   return !request.turns.some(({ parts }) => parts.some((part) => isForeign(part, target)));
 }
 

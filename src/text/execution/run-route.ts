@@ -1,7 +1,9 @@
 import { maxOutputTokensOf, reasoningOf, type TextRoute } from '../../config/catalog.ts';
 import { upstreamModelOf } from '../../config/model-names.ts';
-import { dialectFor, isRemote } from '../../config/provider-kinds.ts';
+import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds.ts';
+import { timeoutsOf } from '../../routing/timeouts.ts';
 import type { Target } from '../dialects/dialect.ts';
+import { upstreamDialectOf } from '../dialects/registry.ts';
 import type { Outcome, TextExecution } from './execution.ts';
 import { canPass, passThrough } from './pass-through.ts';
 import { answerBySandbox } from './sandbox-answer.ts';
@@ -11,18 +13,19 @@ import type { RemoteRoute } from './upstream-request.ts';
 /**
  * Answers a request by one route of its model.
  *
+ * @param provider its settings, with the key to use
  * @param remaining milliseconds until the request's deadline
  * @throws Failure where the client was sent nothing yet
  */
 export async function runRoute(
   execution: TextExecution,
   route: TextRoute,
+  provider: Provider,
   remaining: number,
 ): Promise<Outcome> {
   const { config, model, wildcardPart, request } = execution;
-  const provider = config.providers[route.provider]!;
   const target: Target = {
-    dialect: dialectFor(route, provider, request.dialect),
+    dialect: dialectFor(route, provider, upstreamDialectOf(request.dialect)),
     provider: route.provider,
     model: upstreamModelOf(route, wildcardPart),
     rules: model.rules ?? null,
@@ -30,7 +33,7 @@ export async function runRoute(
     maxOutputTokens: maxOutputTokensOf(model),
   };
   if (!isRemote(provider)) return answerBySandbox(execution, target, remaining);
-  const { timeouts } = config.routing;
+  const timeouts = timeoutsOf(config, provider);
   const { apiKey, baseUrl } = provider;
   const remote: RemoteRoute = {
     route,
@@ -41,7 +44,7 @@ export async function runRoute(
     timeouts: {
       ...timeouts,
       firstByte: request.stream ? timeouts.firstByte : 0,
-      total: Math.max(1, remaining),
+      total: Math.max(1, Math.min(remaining, timeouts.total)),
     },
   };
   return canPass(request, target) ? passThrough(execution, remote) : translate(execution, remote);

@@ -6,6 +6,7 @@ import { emulateForSandbox } from '../emulation/emulate.ts';
 import { passOn } from '../relay/client-events.ts';
 import { answerFromSandbox } from '../sandbox/sandbox.ts';
 import { collectAnswers } from './collect-answers.ts';
+import { conversationOf, conversationsOf } from './conversations.ts';
 import { announceOmitted, type Outcome, type TextExecution } from './execution.ts';
 
 /** Answers by the embedded sandbox. @param remaining milliseconds until the request's deadline */
@@ -24,12 +25,14 @@ export async function answerBySandbox(
   const timer = setTimeout(() => cancellation.abort(deadlineFailure()), remaining);
   try {
     const origin = { name: target.provider };
+    const conversations = conversationsOf(emulated.request);
     const options = { dialect: target.dialect, target, model: publicModel, origin };
     return await collectAnswers(execution, request.n ?? 1, origin, async (sink, choice) => {
       const push = (event: TextEvent) => sink.push(event, choice);
       const emit = (event: TextEvent) => passOn(event, options, push);
       const take = emulated.filter({ emit, isWhole: false, inputTokens });
-      await answerFromSandbox(emulated.request, target, {
+      const one = conversations[conversationOf(request, choice)]!;
+      await answerFromSandbox(one, target, {
         signal: controller.signal,
         emit: (event) => {
           take(event);

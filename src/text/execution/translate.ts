@@ -2,8 +2,9 @@ import type { Json, TextRequest } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { emulate } from '../emulation/emulate.ts';
-import { encodeFor } from '../policy/unsupported.ts';
+import { type EncodedRequest, encodeFor } from '../policy/unsupported.ts';
 import { collectAnswers, readAnswer } from './collect-answers.ts';
+import { conversationOf, conversationsOf } from './conversations.ts';
 import { announceOmitted, type Outcome, type TextExecution } from './execution.ts';
 import { openUpstream, type RemoteRoute } from './upstream-request.ts';
 
@@ -15,28 +16,27 @@ export async function translate(execution: TextExecution, route: RemoteRoute): P
   const { stream } = emulated.request;
   // Only a route of the client's own dialect is asked for several answers in one request.
   const sent = { ...emulated.request, n: null };
-  const { body, dropped } = encodeFor(sent, target, {
-    route: route.route,
-    model,
-    id: request.model,
-  });
+  const options = { route: route.route, model, id: request.model };
+  const bodies = conversationsOf(sent).map((one) => encodeFor(one, target, options));
   allowance.check(inspection, provider.shared !== false);
-  const advice = [...ignoredAdvice(request, body, target), ...emulated.ignored];
+  const [{ body: first, dropped }] = bodies as [EncodedRequest];
+  const advice = [...ignoredAdvice(request, first, target), ...emulated.ignored];
   announceOmitted(execution, target, { advice, dropped });
   return collectAnswers(execution, request.n ?? 1, origin, async (sink, choice, signal) => {
+    const { body } = bodies[conversationOf(request, choice)]!;
     const exchange = await openUpstream(execution, route, { body, stream, signal });
     await readAnswer(execution, exchange, { target, origin, sink, choice, emulated });
   });
 }
 
 /** Paths of advice that the translated request does not hold. */
-function ignoredAdvice(
-  { advice }: TextRequest,
-  body: Json,
-  { dialect }: Target,
-): readonly string[] {
-  const { takesImageDetail } = dialectNamed(dialect);
+function ignoredAdvice(request: TextRequest, body: Json, { dialect }: Target): readonly string[] {
+  const { advice } = request;
+  if (advice.length === 0) return advice;
+  const { takesImageDetail, cacheMarks } = dialectNamed(dialect);
+  const marks = new Set(cacheMarks?.(request).map(({ path }) => path));
   return advice.filter((path) => {
-    return body[path] === undefined && !(takesImageDetail && path.endsWith('.detail'));
+    if (body[path] !== undefined || marks.has(path)) return false;
+    return !(takesImageDetail && path.endsWith('.detail'));
   });
 }

@@ -1,5 +1,5 @@
 import type { TextRoute } from '../../config/catalog.ts';
-import { kindOf, type RemoteProvider, urlOf } from '../../config/provider-kinds.ts';
+import { headersOf, type RemoteProvider, urlOf } from '../../config/provider-kinds.ts';
 import type { ProviderOrigin } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
@@ -72,13 +72,10 @@ export async function openProvider(
   const { apiKey } = provider;
   const exchange = await upstream.open(urlOf(provider, { path, model }), {
     name: 'The provider',
-    headers: {
-      'content-type': 'application/json',
-      ...(apiKey !== undefined && kindOf(provider).credentials(apiKey)),
-      ...headers,
-    },
+    headers: requestHeaders(provider, headers),
     body: JSON.stringify(body),
     timeouts,
+    proxy: provider.proxy,
     signal,
   });
   if (exchange.status >= 200 && exchange.status < 300) return exchange;
@@ -88,4 +85,18 @@ export async function openProvider(
     retryAfterMs: exchange.headers['retry-after-ms'],
     apiKey,
   });
+}
+
+function requestHeaders(
+  provider: RemoteProvider,
+  headers: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const all: Record<string, string> = { 'content-type': 'application/json', ...headers };
+  const own = headersOf(provider);
+  // Betas of the client and of the provider's settings are one list.
+  for (const name in own) {
+    const isList = name === 'anthropic-beta' && all[name] !== undefined;
+    all[name] = isList ? `${own[name]},${all[name]}` : own[name]!;
+  }
+  return all;
 }

@@ -11,7 +11,7 @@ export interface UnknownFields {
   readonly isIgnored: boolean;
 }
 
-const NONE: UnknownFields = { removed: [], isIgnored: false };
+export const NO_UNKNOWN: UnknownFields = { removed: [], isIgnored: false };
 
 /**
  * Removes unknown fields from a body. By default one at the top of the body is refused, since it may
@@ -27,7 +27,7 @@ export function removeUnknown(
   id: string,
   { unknownFields = 'refuse' }: TextModel,
 ): UnknownFields {
-  if (unknown.length === 0) return NONE;
+  if (unknown.length === 0) return NO_UNKNOWN;
   const isIgnored = unknownFields === 'ignore';
   const top = isIgnored ? undefined : unknown.find(({ object }) => object === body);
   if (top !== undefined) throw unknownField(top, id);

@@ -3,6 +3,7 @@ import { isObject } from '../../schema/untrusted.ts';
 import type { TextRequest, Tool } from '../canonical.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
+import { nextListedCall } from './listed-calls.ts';
 import { type Prompt, toolsOf } from './prompt.ts';
 import { PromptValues } from './prompt-values.ts';
 import { StepBudget } from './schema/step-budget.ts';
@@ -31,25 +32,33 @@ interface ArgumentContext {
 const SEARCHED = 20_000;
 
 /**
- * The tool calls of an answer: the tools that `tool_choice` forces, or else those that the prompt
- * names or asks for. Tool results are answered with text.
+ * The tool calls of an answer: the next call that the prompt lists, or else the tools that `tool_choice` forces,
+ * or else those that the prompt names or asks for. Tool results are answered with text.
  *
  * @throws Failure invalid_request if a forced tool is missing or its schema is not supported
  */
 export function callsFor(request: TextRequest, prompt: Prompt): ToolCall[] {
   const tools = toolsOf(request);
+  const listed = nextListedCall(request, tools);
+  if (listed === null) return [];
+  if (listed !== undefined && request.toolChoice?.type !== 'none') {
+    return [callWith(request, 0, listed.tool, listed.arguments)];
+  }
   // One budget for all tools: many small schemas are as much work as a large one.
   const context = {
     promptValues: new PromptValues(tools.length > 0 ? prompt.text : ''),
     budget: new StepBudget(),
   };
   const calls = calledTools(request, { prompt, tools, context }).map((tool, index) => {
-    const json = JSON.stringify(argumentsFor(tool, context));
-    const identity = JSON.stringify([request.turns.length, index, tool.name, json]);
-    const digest = createHash('sha256').update(identity).digest('hex');
-    return { id: `call_${digest.slice(0, 24)}`, name: tool.name, arguments: json };
+    return callWith(request, index, tool, JSON.stringify(argumentsFor(tool, context)));
   });
   return request.parallelToolCalls === false ? calls.slice(0, 1) : calls;
+}
+
+function callWith({ turns }: TextRequest, index: number, { name }: Tool, json: string): ToolCall {
+  const identity = JSON.stringify([turns.length, index, name, json]);
+  const digest = createHash('sha256').update(identity).digest('hex');
+  return { id: `call_${digest.slice(0, 24)}`, name, arguments: json };
 }
 
 function calledTools(

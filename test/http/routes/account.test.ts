@@ -37,6 +37,8 @@ describe('GET /v1/account', () => {
         expires: null,
         models: null,
         budget: null,
+        windows: [],
+        team: null,
       },
     });
   });

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
 import { quadrants } from '../../fixtures/images.ts';
+import { runs } from '../../runs.ts';
 
 // What waits for the rest of a request that never comes is ended soon.
 const daemon = sharedDaemon({
@@ -89,7 +90,7 @@ describe('random bytes', () => {
         const answers = await statuses(request(mutate(whole, some)));
         for (const status of answers) expect([200, 400, 413, 415]).toContain(status);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -122,7 +123,7 @@ describe('random bytes', () => {
           expect([200, 400, 404]).toContain(status);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

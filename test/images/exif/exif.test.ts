@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { basicExif, gpsPosition, readExif } from '../../../src/images/exif/exif.ts';
+import { runs } from '../../runs.ts';
 import { type Directory, type Order, Writer } from './exif-block.ts';
 
 const ORDERS: readonly Order[] = ['little', 'big'];
@@ -668,7 +669,7 @@ describe('hostile Exif bytes', () => {
       fc.property(header, fc.uint8Array({ maxLength: 600 }), (start, rest) => {
         expectHarmless(Uint8Array.from([...start, ...rest]));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -697,7 +698,7 @@ describe('hostile Exif bytes', () => {
           expectHarmless(block.subarray(0, end));
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     );
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deltaE, type Oklab, oklabFromSrgb } from '../../../src/images/palette/oklab.ts';
 import { quantise, type Swatch } from '../../../src/images/palette/quantise.ts';
+import { runs } from '../../runs.ts';
 
 type Pixel = readonly [red: number, green: number, blue: number, alpha?: number];
 
@@ -273,7 +274,7 @@ describe('quantise of arbitrary pixels', () => {
         }
         expect(new Set(swatches.map((swatch) => swatch.hex)).size).toBe(swatches.length);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -293,7 +294,7 @@ describe('quantise of arbitrary pixels', () => {
           }
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -310,7 +311,7 @@ describe('quantise of arbitrary pixels', () => {
         expect(quantise(pixelsOf(some), most)).toEqual(swatches);
         expect(quantise(pixelsOf(others), most)).toEqual(swatches);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

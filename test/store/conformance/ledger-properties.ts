@@ -6,6 +6,7 @@ import type { Delivery } from '../../../src/store/delivery.ts';
 import type { Reservation, Store } from '../../../src/store/store.ts';
 import { isTerminal, type Task } from '../../../src/store/task.ts';
 import { temporaryFolder } from '../../oriel.ts';
+import { runs } from '../../runs.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 import { keyFor, newAsset, taskFor } from '../records.ts';
 import type { DriverFactory } from './driver-factory.ts';
@@ -392,7 +393,7 @@ export function describeLedgerProperties(driver: DriverFactory): void {
           await use.end();
         }
       }),
-      { numRuns: Number(process.env['ORIEL_RUNS'] ?? 40), endOnFailure: true },
+      { numRuns: runs(40), endOnFailure: true },
     );
   });
 }

@@ -9,6 +9,7 @@ import {
   type TaskType,
 } from '../../../src/store/task.ts';
 import { temporaryFolder } from '../../oriel.ts';
+import { runs } from '../../runs.ts';
 import { findInconsistencies } from '../consistency.ts';
 import { BROKEN, completionOf, keyFor, taskFor } from '../records.ts';
 import type { DriverFactory } from './driver-factory.ts';
@@ -96,7 +97,7 @@ export function describeListingProperties(driver: DriverFactory): void {
           await store.close();
         }
       }),
-      { numRuns: Number(process.env['ORIEL_RUNS'] ?? 15), endOnFailure: true },
+      { numRuns: runs(15), endOnFailure: true },
     );
   });
 }

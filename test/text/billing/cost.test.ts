@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { TextModel } from '../../../src/config/catalog.ts';
 import { MAX_CREDITS } from '../../../src/store/credits.ts';
 import { costOf, largestCost } from '../../../src/text/billing/cost.ts';
+import { runs } from '../../runs.ts';
 
 const credits = fc.oneof(fc.nat(100_000_000), fc.nat(1e15));
 const price = fc.record(
@@ -45,6 +46,6 @@ it('costs are exact and within the largest cost, for any prices and usage', () =
       const exact = Number((sum + 999_999n) / 1_000_000n);
       expect(cost).toBe(Math.min(exact, MAX_CREDITS));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

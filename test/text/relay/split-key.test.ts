@@ -5,6 +5,7 @@ import { messages } from '../../../src/text/dialects/messages/messages.ts';
 import { responses } from '../../../src/text/dialects/responses/responses.ts';
 import { SplitKeyFilter } from '../../../src/text/relay/split-key.ts';
 import { dataOf } from '../../../src/text/relay/sse.ts';
+import { runs } from '../../runs.ts';
 
 const KEY = 'sk-sk-provider-"/\\5ecre7';
 
@@ -72,7 +73,7 @@ describe('SplitKeyFilter', () => {
           expect(kept.length).toBeLessThan(4);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dataOf, EventStream, FrameStream } from '../../../src/text/relay/sse.ts';
+import { runs } from '../../runs.ts';
 
 interface SentEvent {
   readonly data: string;
@@ -158,7 +159,7 @@ describe('EventStream', () => {
         const text = `${bytes.toString()}\n\n`;
         expect(eventsIn([Buffer.from(text)])).toEqual(referenceEvents(text));
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -169,7 +170,7 @@ describe('EventStream', () => {
         expect(eventsIn(cutAt(bytes, cuts))).toEqual(whole);
         expect(eventsIn(bytewise(bytes))).toEqual(whole);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 
@@ -238,7 +239,7 @@ describe('FrameStream', () => {
           if (!bytes.includes('\ufeff')) expect(events).toEqual(referenceEvents(bytes.toString()));
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { PromptValues } from '../../../src/text/sandbox/prompt-values.ts';
 import { UnsupportedSchema } from '../../../src/text/sandbox/schema/unsupported-schema.ts';
 import { generateValue } from '../../../src/text/sandbox/schema/value-generator.ts';
+import { runs } from '../../runs.ts';
 
 const EMPTY_PROMPT = new PromptValues('');
 
@@ -300,7 +301,7 @@ describe('generateValue', () => {
           expect(error).toBeInstanceOf(UnsupportedSchema);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -207,11 +207,11 @@ describe('an upstream of the toy format', () => {
   });
 
   it('refuses settings that its format has not, by the path in the client’s format', async () => {
-    const more = { top_p: 0.5 };
+    const more = { seed: 1 };
     const asked = start('chat', { model: 'to-toy', more }).user('Hello').ask();
     await expect(asked).rejects.toMatchObject({
       status: 400,
-      param: 'top_p',
+      param: 'seed',
       message: expect.stringContaining("the toy format of this model's upstream has no"),
     });
   });
@@ -236,6 +236,6 @@ describe('a client of the toy format', () => {
 
 it('a configuration names registered dialects only', () => {
   expect(() => load('klingon')).toThrow(
-    'expected one of chat, responses, messages, toy, received "klingon"',
+    'expected one of chat, responses, messages, gemini, toy, received "klingon"',
   );
 });

@@ -152,7 +152,7 @@ function saidOf({ role, parts }: Turn): Json {
 }
 
 function encodeRequest(request: TextRequest): Json {
-  refuseSettings(request, 'toy', ['topP', 'topK', 'stop', 'seed', 'format']);
+  refuseSettings(request, 'toy', ['topP', 'topK', 'seed', 'format']);
   const { turns, tools, maxOutputTokens, temperature } = request;
   return {
     said: turns.map(saidOf),

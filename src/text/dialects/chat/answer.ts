@@ -19,8 +19,9 @@ const REASONS: Readonly<Record<FinishReason, string>> = {
   other: 'stop',
 };
 
-export function finishReasonOf(reason: FinishReason): string {
-  return REASONS[reason];
+/** @param hasFunctions whether the answer has a `function_call` in place of tool calls */
+export function finishReasonOf(reason: FinishReason, hasFunctions = false): string {
+  return hasFunctions && reason === 'tool-calls' ? 'function_call' : REASONS[reason];
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Json, TextRequest } from '../../canonical.ts';
+import { breakpointsOf } from '../cache-marks.ts';
 import type { Dialect } from '../dialect.ts';
 import { ChatDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
@@ -40,6 +41,7 @@ export const chat: Dialect = {
   path: () => '/chat/completions',
   headers: {},
   takesImageDetail: true,
+  cacheMarks: breakpointsOf,
   decodeRequest,
   fields,
   encodeRequest,

@@ -7,12 +7,13 @@ import type {
   TextRequest,
   ToolChoice,
 } from '../../canonical.ts';
-import { collectRest, type Findings, nativePart } from '../native-parts.ts';
+import { collectRest, type Findings } from '../native-parts.ts';
 import { decodeJsonSchema } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
 import { decodeToolChoice } from './custom-tools.ts';
 import { decodeTools, decodeTurns } from './decode-turns.ts';
 import { fields } from './fields.ts';
+import { usesFunctions, withTools } from './legacy-functions.ts';
 import { type ChatRequest, chatRequest } from './request.ts';
 
 /** The table of the fields within `stream_options`. */
@@ -69,7 +70,9 @@ function stopOf(stop: string | readonly string[] | null | undefined): readonly s
 }
 
 export function decodeRequest(input: unknown): TextRequest {
-  const body: ChatRequest = checkedBody(chatRequest, input);
+  const given: ChatRequest = checkedBody(chatRequest, input);
+  const body = usesFunctions(given) ? withTools(given) : given;
+  const hasFunctions = (given.functions?.length ?? 0) > 0;
   const findings: Findings = { native: [], advice: [] };
   collectRest('chat', fields, body, '', findings);
   if (body.stream_options) {
@@ -82,8 +85,9 @@ export function decodeRequest(input: unknown): TextRequest {
     model: body.model,
     stream: body.stream === true,
     includeUsage: body.stream === true && body.stream_options?.include_usage === true,
+    ...(hasFunctions && { hasFunctions }),
     turns: decodeTurns(body.messages, findings),
-    tools: decodeTools(tools, 'tools', findings),
+    tools: decodeTools(tools, hasFunctions ? 'functions' : 'tools', findings),
     toolChoice: toolChoiceOf(body.tool_choice),
     parallelToolCalls: body.parallel_tool_calls ?? null,
     maxOutputTokens: maxOutputTokensOf(body),

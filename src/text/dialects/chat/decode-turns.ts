@@ -10,6 +10,7 @@ import type {
   ToolResultPart,
   Turn,
 } from '../../canonical.ts';
+import { cacheMarkOf, withMark } from '../cache-marks.ts';
 import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import type { FieldTable } from '../fields.ts';
@@ -48,7 +49,9 @@ type Content = TextPart | MediaPart | RefusalPart | NativePart;
 function decodePart(part: Json, path: string, findings: Findings): Content {
   if (part['type'] === 'text') {
     collect(isEcho(part) ? fields.echoedPart : fields.textPart, part, path, findings);
-    return { type: 'text', path, text: part['text'] as string };
+    const decoded = { type: 'text', path, text: part['text'] as string } as const;
+    // Upstreams get no empty text.
+    return decoded.text === '' ? decoded : withMark(decoded, part, path);
   }
   if (part['type'] === 'refusal') {
     collect(fields.refusalPart, part, path, findings);
@@ -60,7 +63,7 @@ function decodePart(part: Json, path: string, findings: Findings): Content {
   if (media.detail !== null && media.detail !== 'auto') {
     findings.advice.push(`${path}.image_url.detail`);
   }
-  return media;
+  return withMark(media, part, path);
 }
 
 function collectMedia(part: Json, path: string, findings: Findings): void {
@@ -135,12 +138,30 @@ export function decodeTools(
     collect(fields.functionTool, tool, toolPath, findings);
     const own = tool['function'] as Json;
     collect(fields.functionFields, own, `${toolPath}.function`, findings);
-    return decodeFunction(toolPath, own);
+    return withMark(
+      withMark(decodeFunction(toolPath, own), own, `${toolPath}.function`),
+      tool,
+      toolPath,
+    );
   });
+}
+
+/** The parts of a message, the last with the mark of the message. */
+function withMessageMark(parts: readonly Part[], message: Json, path: string): readonly Part[] {
+  const last = parts.at(-1);
+  if (last === undefined || !isCacheable(last)) return parts;
+  const marked = withMark(last, message, path);
+  return marked === last ? parts : [...parts.slice(0, -1), marked];
+}
+
+function isCacheable({ type }: Part): boolean {
+  return type === 'text' || type === 'media' || type === 'tool-call';
 }
 
 function decodeResult(message: Json, path: string, findings: Findings): ToolResultPart {
   const content = decodeContent(message['content'], `${path}.content`, findings);
+  const marks = content.flatMap((part) => ('cacheMark' in part ? (part.cacheMark ?? []) : []));
+  const cacheMark = cacheMarkOf(message, path) ?? marks.at(-1);
   return {
     type: 'tool-result',
     path,
@@ -149,6 +170,7 @@ function decodeResult(message: Json, path: string, findings: Findings): ToolResu
       part.type === 'refusal' ? { type: 'text', path: part.path, text: part.text } : part,
     ),
     isError: false,
+    ...(cacheMark && { cacheMark }),
   };
 }
 
@@ -171,10 +193,11 @@ export function decodeTurns(messages: readonly Json[], findings: Findings): read
       continue;
     }
     results = null;
-    const parts =
+    const decoded =
       role === 'assistant'
         ? decodeAssistant(message, path, findings)
         : decodePrompt(message, path, findings);
+    const parts = withMessageMark(decoded, message, path);
     const tools = role === 'assistant' || role === 'user' ? null : message['tools'];
     turns.push({
       role,

@@ -1,11 +1,13 @@
 import type { Json, TextEvent, Usage } from '../../canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { openaiUsage, sumOf } from '../openai-usage.ts';
 import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
 import { failFrames } from './fail-frames.ts';
-import { sumOf, usageBody } from './usage.ts';
 
 const DONE = 'data: [DONE]\n\n';
+
+type CallEvent = Extract<TextEvent, { readonly type: 'tool-start' | 'tool-delta' | 'tool-end' }>;
 
 /** One of the `n` choices. */
 interface Choice {
@@ -30,10 +32,12 @@ export class ChatEncoder implements EventEncoder {
   /** Beginning and end of each frame, around its choice: the same in the whole stream. */
   #frameStart: string | null = null;
   readonly #frameEnd: string;
+  readonly #hasFunctions: boolean;
   #ended = false;
 
   constructor(context: EncodeContext) {
     this.#context = context;
+    this.#hasFunctions = context.request.hasFunctions === true;
     // With include_usage, `usage` is null in all chunks but the last.
     this.#frameEnd = context.request.includeUsage ? '],"usage":null}\n\n' : ']}\n\n';
   }
@@ -89,26 +93,10 @@ export class ChatEncoder implements EventEncoder {
         return this.#delta(choice, `"reasoning_content":${JSON.stringify(event.text)}`);
       case 'refusal-delta':
         return this.#delta(choice, `"refusal":${JSON.stringify(event.text)}`);
-      case 'tool-start': {
-        const id = `"index":${layout.calls},"id":${JSON.stringify(event.id)}`;
-        const name = JSON.stringify(event.name);
-        choice.hasArguments = false;
-        choice.hasTextInput = event.hasTextInput === true;
-        const call = choice.hasTextInput
-          ? `${id},"type":"custom","custom":{"name":${name},"input":""}`
-          : `${id},"type":"function","function":{"name":${name},"arguments":""}`;
-        return this.#delta(choice, `"tool_calls":[{${call}}]`);
-      }
+      case 'tool-start':
       case 'tool-delta':
-        choice.hasArguments ||= event.json !== '';
-        return this.#arguments(choice, event.json);
-      case 'tool-end': {
-        // Clients parse the arguments, and an empty text is not JSON.
-        const isWhole = choice.hasArguments || choice.hasTextInput;
-        const frames = isWhole ? '' : this.#arguments(choice, '{}');
-        layout.calls += 1;
-        return frames;
-      }
+      case 'tool-end':
+        return this.#hasFunctions ? this.#functionCall(event, choice) : this.#call(event, choice);
       case 'text-start':
         layout.startText();
         return '';
@@ -131,6 +119,49 @@ export class ChatEncoder implements EventEncoder {
       case 'refusal-start':
       case 'refusal-end':
         return '';
+    }
+  }
+
+  #call(event: CallEvent, choice: Choice): string {
+    const { layout } = choice;
+    switch (event.type) {
+      case 'tool-start': {
+        const id = `"index":${layout.calls},"id":${JSON.stringify(event.id)}`;
+        const name = JSON.stringify(event.name);
+        choice.hasArguments = false;
+        choice.hasTextInput = event.hasTextInput === true;
+        const call = choice.hasTextInput
+          ? `${id},"type":"custom","custom":{"name":${name},"input":""}`
+          : `${id},"type":"function","function":{"name":${name},"arguments":""}`;
+        return this.#delta(choice, `"tool_calls":[{${call}}]`);
+      }
+      case 'tool-delta':
+        choice.hasArguments ||= event.json !== '';
+        return this.#arguments(choice, event.json);
+      case 'tool-end': {
+        // Clients parse the arguments, and an empty text is not JSON.
+        const isWhole = choice.hasArguments || choice.hasTextInput;
+        const frames = isWhole ? '' : this.#arguments(choice, '{}');
+        layout.calls += 1;
+        return frames;
+      }
+    }
+  }
+
+  /** The first call of an answer in the former format, which has no others. */
+  #functionCall(event: CallEvent, choice: Choice): string {
+    if (choice.layout.calls > 0) return '';
+    const part = (own: object) => this.#delta(choice, `"function_call":${JSON.stringify(own)}`);
+    switch (event.type) {
+      case 'tool-start':
+        choice.hasArguments = false;
+        return part({ name: event.name, arguments: '' });
+      case 'tool-delta':
+        choice.hasArguments ||= event.json !== '';
+        return part({ arguments: event.json });
+      case 'tool-end':
+        choice.layout.calls += 1;
+        return choice.hasArguments ? '' : part({ arguments: '{}' });
     }
   }
 
@@ -168,7 +199,7 @@ export class ChatEncoder implements EventEncoder {
     const { details } = choice.layout;
     const reasoning =
       details === null ? '' : this.#delta(choice, `"reasoning_details":${JSON.stringify(details)}`);
-    const finish = `"finish_reason":"${finishReasonOf(reason)}"`;
+    const finish = `"finish_reason":"${finishReasonOf(reason, this.#hasFunctions)}"`;
     const frames = `${reasoning}${choice.head}},"logprobs":null,${finish}}${this.#frameEnd}`;
     const choices = [...this.#choices.values()];
     const hasAll = choices.length >= (this.#context.request.n ?? 1);
@@ -180,7 +211,7 @@ export class ChatEncoder implements EventEncoder {
   #usage(choices: readonly Choice[]): string {
     const usage = sumOf(choices.map((choice) => choice.usage));
     if (usage === null || !this.#context.request.includeUsage) return '';
-    return `${this.#frameStart}],"usage":${JSON.stringify(usageBody(usage))}}\n\n`;
+    return `${this.#frameStart}],"usage":${JSON.stringify(openaiUsage(usage))}}\n\n`;
   }
 
   /** Sends no finish_reason and no `[DONE]`, so that a failed stream does not look complete. */

@@ -9,6 +9,7 @@ import type {
   ToolResultPart,
   Turn,
 } from '../../canonical.ts';
+import { markedPart } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
 import { nativeValue } from '../native-parts.ts';
 import { dialectNamed } from '../registry.ts';
@@ -37,11 +38,11 @@ export function encodeTool(tool: Tool | NativePart): unknown {
 function encodePart(part: Part, from: DialectName): unknown {
   switch (part.type) {
     case 'text':
-      return { type: 'text', text: part.text };
+      return markedPart({ type: 'text', text: part.text }, part);
     case 'refusal':
       return { type: 'refusal', refusal: part.text };
     case 'media':
-      return encodeMedia(part, from);
+      return markedPart(encodeMedia(part, from), part);
     case 'native':
       return nativeValue(part, 'chat');
     case 'reasoning':
@@ -55,7 +56,8 @@ function encodePart(part: Part, from: DialectName): unknown {
 function encodeContent(parts: readonly Part[], from: DialectName): unknown {
   const [only] = parts;
   if (parts.length === 0) return '';
-  if (parts.length === 1 && only?.type === 'text') return only.text;
+  if (parts.length === 1 && only?.type === 'text' && !only.cacheMark?.isBreakpoint)
+    return only.text;
   return parts.map((part) => encodePart(part, from));
 }
 

@@ -29,8 +29,6 @@ const textOnly = {
 
 const searches = (about: string) => untranslated(about, { feature: 'web_search' });
 
-const former = (about: string) => untranslated(about, { neutral: empty });
-
 /** The fields of a chat request. */
 export const fields = new FieldTable({
   ...SAMPLING,
@@ -73,10 +71,8 @@ export const fields = new FieldTable({
   parallel_tool_calls: meaning('Whether several tools may be called at once.', {
     neutral: values(true),
   }),
-  functions: former('The former name of tools.'),
-  function_call: untranslated('The former name of tool_choice.', {
-    neutral: values('auto', 'none'),
-  }),
+  functions: meaning('The former name of tools.'),
+  function_call: meaning('The former name of tool_choice.'),
   prediction: advice('Text that the answer probably repeats, which makes it faster.'),
   moderation: native('Moderation of input and output by the provider.'),
   cache_control: advice('Mark of a prompt cache.'),

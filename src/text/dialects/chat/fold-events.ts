@@ -1,8 +1,8 @@
 import type { Json, TextEvent, Usage } from '../../canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
+import { openaiUsage, sumOf } from '../openai-usage.ts';
 import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
-import { sumOf, usageBody } from './usage.ts';
 
 interface OpenCall {
   readonly id: string;
@@ -21,6 +21,7 @@ function callBody({ id, name, hasTextInput, text }: OpenCall): Json {
 /** One choice of a completion, folded from its events. */
 class FoldedChoice {
   usage: Usage | null = null;
+  readonly #hasFunctions: boolean;
   readonly #layout = new MessageLayout();
   /** Properties of the message that only chat has. */
   readonly #natives: Record<string, unknown> = {};
@@ -32,6 +33,10 @@ class FoldedChoice {
   #reasoning = '';
   #refusal = '';
   #reason = 'stop';
+
+  constructor(hasFunctions: boolean) {
+    this.#hasFunctions = hasFunctions;
+  }
 
   /** @throws Failure if the answer failed, or has a block of another format */
   add(event: TextEvent): void {
@@ -81,7 +86,7 @@ class FoldedChoice {
         return;
       }
       case 'finish':
-        this.#reason = finishReasonOf(event.reason);
+        this.#reason = finishReasonOf(event.reason, this.#hasFunctions);
         this.usage = event.usage;
         return;
       case 'error':
@@ -129,7 +134,10 @@ class FoldedChoice {
         ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
         ...(details !== null && { reasoning_details: details }),
         ...(this.#annotations.length > 0 && { annotations: this.#annotations }),
-        ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
+        ...(this.#calls.length > 0 &&
+          (this.#hasFunctions
+            ? { function_call: (this.#calls[0] as Json)['function'] }
+            : { tool_calls: this.#calls })),
       },
       logprobs: this.#logprobs.length > 0 ? { content: this.#logprobs, refusal: null } : null,
       finish_reason: this.#reason,
@@ -143,7 +151,7 @@ export function foldEvents(
   choices: readonly (readonly TextEvent[])[],
 ): Json {
   const folded = choices.map((events) => {
-    const choice = new FoldedChoice();
+    const choice = new FoldedChoice(request.hasFunctions === true);
     for (const event of events) choice.add(event);
     return choice;
   });
@@ -155,6 +163,6 @@ export function foldEvents(
     created,
     model: start?.model ?? request.model,
     choices: folded.map((choice, index) => choice.body(index)),
-    ...(usage !== null && { usage: usageBody(usage) }),
+    ...(usage !== null && { usage: openaiUsage(usage) }),
   };
 }

@@ -54,7 +54,7 @@ const ANSWER: Fields = {
   ...FOREIGN,
   ...read('reasoning', 'reasoning_content', 'reasoning_details', 'refusal'),
   tool_calls: meaning('Tool calls of the answer.', { check: calls }),
-  function_call: untranslated('The former name of tool_calls.'),
+  function_call: meaning('The former name of tool_calls.'),
   prefix: untranslated('Whether the answer continues this message.', { neutral: values(false) }),
 };
 

@@ -53,14 +53,14 @@ const part = openChoiceBy(
 );
 const content = textOrList('a text or a list of parts', v.array(part));
 
+const functionEntries = {
+  name: v.pipe(text, v.nonEmpty(), v.metadata({ expects: "the function's name" })),
+  description: v.nullish(text),
+  parameters: v.nullish(openObject({})),
+};
 const functionTool = openObject({
   type: v.literal('function'),
-  function: openObject({
-    name: v.pipe(text, v.nonEmpty(), v.metadata({ expects: "the function's name" })),
-    description: v.nullish(text),
-    parameters: v.nullish(openObject({})),
-    strict: v.nullish(v.boolean()),
-  }),
+  function: openObject({ ...functionEntries, strict: v.nullish(v.boolean()) }),
 });
 const tools = v.array(openChoiceBy('type', { function: functionTool }, other));
 
@@ -97,6 +97,12 @@ const assistantMessage = openObject({
   reasoning_content: v.nullish(text),
   reasoning_details: v.nullish(v.array(openObject({ type: v.nullish(text) }))),
   partial: v.nullish(v.boolean()),
+  function_call: v.nullish(openObject({ name: text, arguments: v.nullish(text) })),
+});
+const functionMessage = openObject({
+  role: v.literal('function'),
+  name: text,
+  content: v.nullish(content),
 });
 const toolMessage = openObject({ role: v.literal('tool'), content, tool_call_id: text });
 const message = choiceBy('role', {
@@ -105,6 +111,7 @@ const message = choiceBy('role', {
   user: userMessage,
   assistant: assistantMessage,
   tool: toolMessage,
+  function: functionMessage,
 });
 
 const functionChoice = openObject({
@@ -176,6 +183,12 @@ export const chatRequest = openObject({
   response_format: v.nullish(format),
   tools: v.nullish(tools),
   tool_choice: v.nullish(toolChoice),
+  functions: v.nullish(
+    field(v.array(openObject(functionEntries)), 'The former name of tools.', {
+      expects: 'a list of functions',
+    }),
+  ),
+  function_call: v.nullish(wordOrObject(['auto', 'none'], openObject({ name: text }))),
   parallel_tool_calls: v.nullish(
     field(v.boolean(), 'Whether the model may call several tools in parallel.'),
   ),

@@ -1,6 +1,6 @@
 import { countOf, objectOf } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical.ts';
-import { cacheLifetimes, hourlyWritesOf, integersOf } from '../usage.ts';
+import type { Usage } from '../../canonical.ts';
+import { hourlyWritesOf } from '../usage.ts';
 
 /**
  * The usage that a chat provider reports; null if it reports none.
@@ -39,38 +39,4 @@ export function usageOf(value: unknown, before: Usage | null = null): Usage | nu
     ...(writtenForAnHour > 0 && { cacheWrite1h: writtenForAnHour }),
     reasoning: countOf(completion['reasoning_tokens']) ?? before?.reasoning ?? null,
   };
-}
-
-/** The usage of a chat answer: the six integers of interface part 2.2 and the details. */
-export function usageBody(usage: Usage): Json {
-  const { cachedInput, cacheWrite, reasoning } = usage;
-  return {
-    ...integersOf(usage),
-    prompt_tokens_details: {
-      cached_tokens: cachedInput,
-      ...(cacheWrite > 0 && { cache_write_tokens: cacheWrite }),
-      ...cacheLifetimes(usage),
-    },
-    ...(reasoning !== null && { completion_tokens_details: { reasoning_tokens: reasoning } }),
-  };
-}
-
-/** The sum of the usage of several choices; counts that a choice lacks are 0. */
-export function sumOf(usages: readonly (Usage | null)[]): Usage | null {
-  const [first, ...others] = usages.filter((usage) => usage !== null);
-  if (first === undefined) return null;
-  return others.reduce(
-    (sum, usage) => ({
-      input: sum.input + usage.input,
-      output: sum.output + usage.output,
-      cachedInput: sum.cachedInput + usage.cachedInput,
-      cacheWrite: sum.cacheWrite + usage.cacheWrite,
-      cacheWrite1h: (sum.cacheWrite1h ?? 0) + (usage.cacheWrite1h ?? 0),
-      reasoning:
-        sum.reasoning === null && usage.reasoning === null
-          ? null
-          : (sum.reasoning ?? 0) + (usage.reasoning ?? 0),
-    }),
-    first,
-  );
 }

@@ -1,4 +1,5 @@
 import type { Json, TextRequest } from '../../canonical.ts';
+import { hasAutomaticMark, withAcceptedMarks } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNativeFields } from '../request-errors.ts';
 import { settingsOnWire, toolsOnWire } from './encode-settings.ts';
@@ -6,18 +7,20 @@ import { encodeTurns } from './encode-turns.ts';
 import { replayRequest } from './replay-request.ts';
 
 /** @throws Failure invalid_request for a field that messages does not have; `param` names it */
-export function encodeRequest(request: TextRequest, target: Target): Json {
-  if (request.dialect === 'messages') return replayRequest(request, target);
+export function encodeRequest(given: TextRequest, target: Target): Json {
+  if (given.dialect === 'messages') return replayRequest(given, target);
+  const request = withAcceptedMarks(given);
   refuseNativeFields(request, 'messages');
   const { system, messages } = encodeTurns(request, target);
   const tools = toolsOnWire(request);
-  const { user } = request.body;
+  const { user, cache_control: automaticMark } = request.body;
   return {
     model: target.model,
     ...settingsOnWire(request, target),
     ...(system !== null && { system }),
     messages,
     ...(tools.length > 0 && { tools }),
+    ...(hasAutomaticMark(request.body) && { cache_control: automaticMark }),
     ...(typeof user === 'string' && user !== '' && { metadata: { user_id: user } }),
     ...(request.stream && { stream: true }),
   };

@@ -1,13 +1,8 @@
 import type { Json, Part, RequestSetting, TextRequest, Tool } from '../../canonical.ts';
 import { budgetOf, LEAST_BUDGET } from '../budgets.ts';
+import { markedBlock } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
-import {
-  refuseNative,
-  refuseSettings,
-  unsupportedSetting,
-  untranslatable,
-} from '../request-errors.ts';
-import { pathOf } from '../request-settings.ts';
+import { refuseNative, refuseSettings, unsupportedSetting } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 
 /** Output tokens if neither the client nor the model's configuration has a limit. */
@@ -122,11 +117,12 @@ function schemaOf(request: TextRequest): Json | null {
   const { format } = request;
   if (format === null || format.type === 'text') return null;
   if (format.type === 'json-schema') return format.schema;
-  return refuse(request, 'format', 'this upstream writes JSON by a schema only: use json_schema');
+  return refuse(request, 'format');
 }
 
-function toolOnWire({ name, description, parameters, strict }: Tool): Json {
-  return {
+function toolOnWire(tool: Tool): Json {
+  const { name, description, parameters, strict } = tool;
+  const own = {
     name: nameOnWire(name),
     ...(description && { description }),
     input_schema:
@@ -137,6 +133,7 @@ function toolOnWire({ name, description, parameters, strict }: Tool): Json {
           : { type: 'object', ...parameters },
     ...(strict && { strict }),
   };
+  return markedBlock(own, tool);
 }
 
 /** The tools of a request in the messages format. */

@@ -10,24 +10,13 @@ import type {
   ToolResultPart,
   Turn,
 } from '../../canonical.ts';
+import { type AlternatingTurn as Message, matchResults, merged } from '../alternating-turns.ts';
+import { markedBlock } from '../cache-marks.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNames, refuseNative, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { replayedReasoning } from './reasoning.ts';
-
-interface Result {
-  readonly id: string;
-  readonly block: Json;
-}
-
-interface Message {
-  readonly role: 'user' | 'assistant';
-  readonly blocks: Json[];
-  /** Ids of its tool calls, in order. */
-  readonly calls: string[];
-  readonly results: Result[];
-}
 
 /** A conversation for messages upstreams: instructions, then messages with alternating roles. */
 export interface Conversation {
@@ -55,10 +44,9 @@ export function encodeTurns(request: TextRequest, target: Target): Conversation 
   const leading = first === -1 ? turns.length - 1 : first;
   const system = turns.slice(0, leading).flatMap(instructionsOf);
   const messages = merged(turns.slice(leading).map((turn) => messageOf(turn, target)));
-  matchResults(messages);
   return {
-    system: system.length === 0 ? null : system.length === 1 ? system[0]!.text : system,
-    messages: merged(messages).map(({ role, blocks, results }) => ({
+    system: system.length === 0 ? null : contentOf(system),
+    messages: matchResults(messages).map(({ role, blocks, results }) => ({
       role,
       content: contentOf([...results.map(({ block }) => block), ...blocks]),
     })),
@@ -69,27 +57,31 @@ function isInstruction(role: Turn['role']): boolean {
   return role === 'system' || role === 'developer';
 }
 
-function instructionsOf({ parts }: Turn): { readonly type: 'text'; readonly text: string }[] {
+function instructionsOf({ parts }: Turn): Json[] {
   return parts.flatMap((part) => {
     if (part.type === 'native') return refuseNative(part, 'messages');
     if (part.type !== 'text') throw untranslatable(part.path, 'messages');
-    return part.text === '' ? [] : [{ type: 'text' as const, text: part.text }];
+    return part.text === '' ? [] : [markedBlock(textBlock(part.text), part)];
   });
 }
 
 function contentOf(blocks: readonly Json[]): string | readonly Json[] {
   const [only] = blocks;
-  const isText = blocks.length === 1 && only!['type'] === 'text';
-  return isText ? (only!['text'] as string) : blocks;
+  const isPlain =
+    blocks.length === 1 && only!['type'] === 'text' && only!['cache_control'] === undefined;
+  return isPlain ? (only!['text'] as string) : blocks;
 }
 
 function messageOf(turn: Turn, target: Target): Message {
   const role = turn.role === 'assistant' ? 'assistant' : 'user';
   const message: Message = { role, blocks: [], calls: [], results: [] };
   if (isInstruction(turn.role)) {
-    const text = instructionsOf(turn).map((one) => one.text);
-    if (text.length > 0)
-      message.blocks.push(textBlock(`<system>\n${text.join('\n\n')}\n</system>`));
+    const texts = instructionsOf(turn).map(({ text }) => text);
+    if (texts.length > 0) {
+      const block = textBlock(`<system>\n${texts.join('\n\n')}\n</system>`);
+      const marked = turn.parts.findLast((part) => 'cacheMark' in part) as TextPart | undefined;
+      message.blocks.push(marked ? markedBlock(block, marked) : block);
+    }
     return message;
   }
   for (const part of turn.parts) add(message, part, target);
@@ -103,12 +95,14 @@ function textBlock(text: string): Json {
 function add({ role, blocks, calls, results }: Message, part: Part, target: Target): void {
   switch (part.type) {
     case 'text':
+      if (part.text !== '') blocks.push(markedBlock(textBlock(part.text), part));
+      break;
     case 'refusal':
       if (part.text !== '') blocks.push(textBlock(part.text));
       break;
     case 'media':
       if (role === 'assistant') throw untranslatable(part.path, 'messages');
-      blocks.push(mediaBlock(part));
+      blocks.push(markedBlock(mediaBlock(part), part));
       break;
     case 'reasoning': {
       const block = replayedReasoning(part, target);
@@ -117,10 +111,10 @@ function add({ role, blocks, calls, results }: Message, part: Part, target: Targ
     }
     case 'tool-call':
       calls.push(part.id);
-      blocks.push(callBlock(part));
+      blocks.push(markedBlock(callBlock(part), part));
       break;
     case 'tool-result':
-      results.push({ id: part.callId, block: resultBlock(part) });
+      results.push({ id: part.callId, block: markedBlock(resultBlock(part), part) });
       break;
     case 'native':
       refuseNative(part, 'messages');
@@ -178,49 +172,4 @@ function mediaBlock(part: MediaPart): Json {
   }
   const text = Buffer.from(data, 'base64').toString();
   return { type: media, source: { type: 'text', media_type: 'text/plain', data: text }, ...title };
-}
-
-/** Merges adjacent messages of one role and drops empty ones. */
-function merged(messages: readonly Message[]): Message[] {
-  const mergedMessages: Message[] = [];
-  for (const { role, blocks, calls, results } of messages) {
-    if (blocks.length === 0 && results.length === 0) continue;
-    const last = mergedMessages.at(-1);
-    if (last?.role !== role) {
-      mergedMessages.push({ role, blocks: [...blocks], calls: [...calls], results: [...results] });
-      continue;
-    }
-    for (const block of blocks) last.blocks.push(block);
-    for (const call of calls) last.calls.push(call);
-    for (const result of results) last.results.push(result);
-  }
-  return mergedMessages;
-}
-
-/**
- * Moves results where Anthropic requires them: all results of a message's calls into the next message, in
- * the order of the calls. Some providers reuse ids in every turn, so that each result is matched once,
- * with the first call before it.
- */
-function matchResults(messages: readonly Message[]): void {
-  const unmatched = new Map<string, { readonly from: number; readonly result: Result }[]>();
-  for (const [from, { results }] of messages.entries()) {
-    for (const result of results.splice(0)) {
-      const queue = unmatched.get(result.id);
-      if (queue) queue.push({ from, result });
-      else unmatched.set(result.id, [{ from, result }]);
-    }
-  }
-  for (const [index, { calls }] of messages.entries()) {
-    for (const id of calls) {
-      const queue = unmatched.get(id) ?? [];
-      const position = queue.findIndex(({ from }) => from > index);
-      if (position === -1) continue;
-      messages[index + 1]!.results.push(queue[position]!.result);
-      queue.splice(position, 1);
-    }
-  }
-  // Results without a call stay in place, so that the provider refuses them.
-  for (const { from, result } of [...unmatched.values()].flat())
-    messages[from]!.results.push(result);
 }

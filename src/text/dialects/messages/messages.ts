@@ -1,4 +1,6 @@
+import { acceptedMarks } from '../cache-marks.ts';
 import type { Dialect } from '../dialect.ts';
+import { counting } from './count-tokens.ts';
 import { MessagesDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
 import { MessagesEncoder } from './encode-events.ts';
@@ -17,6 +19,7 @@ export const messages: Dialect = {
   name: 'messages',
   label: 'messages',
   endpoints: [endpoint],
+  counting,
   promptField: 'messages',
   settings,
   stops: { takesBlank: false },
@@ -34,6 +37,7 @@ export const messages: Dialect = {
   path: () => '/messages',
   headers: VERSION,
   takesImageDetail: false,
+  cacheMarks: acceptedMarks,
   decodeRequest,
   fields,
   encodeRequest,

@@ -1,14 +1,7 @@
 import type { Effort } from '../../../config/models.ts';
 import { checkedBody } from '../../../schema/body.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import type {
-  Json,
-  NativePart,
-  ReasoningRequest,
-  ResponseFormat,
-  TextRequest,
-  Tool,
-} from '../../canonical.ts';
+import type { Json, ReasoningRequest, ResponseFormat, TextRequest, Tool } from '../../canonical.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeFunction, decodeJsonSchema } from '../openai-fields.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';

@@ -9,6 +9,7 @@ import type {
   ToolCallPart,
   Turn,
 } from '../../canonical.ts';
+import { withMark } from '../cache-marks.ts';
 import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import { sourceOf } from '../media-source.ts';
@@ -66,6 +67,10 @@ function decodeFile(part: Json, path: string): MediaPart {
 function decodePart(part: Json, path: string, findings: Findings) {
   const table = partTables.get(part['type']);
   if (table !== undefined) collectRest('responses', table, part, path, findings);
+  return withMark(decodeUnmarked(part, path), part, path);
+}
+
+function decodeUnmarked(part: Json, path: string) {
   switch (part['type']) {
     case 'input_text':
     case 'output_text':

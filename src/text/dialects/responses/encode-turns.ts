@@ -10,6 +10,7 @@ import type {
   ToolResultPart,
   Turn,
 } from '../../canonical.ts';
+import { markedPart } from '../cache-marks.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
 import { dataUrl } from '../media-source.ts';
@@ -54,10 +55,10 @@ function encodeFile({ source, filename }: MediaPart): Json {
 }
 
 function encodePart(part: InputPart): unknown {
-  if (part.type === 'text') return { type: 'input_text', text: part.text };
+  if (part.type === 'text') return markedPart({ type: 'input_text', text: part.text }, part);
   if (part.type === 'native') return nativeValue(part, OWN);
-  if (part.media === 'image') return encodeImage(part);
-  if (part.media === 'document') return encodeFile(part);
+  if (part.media === 'image') return markedPart(encodeImage(part), part);
+  if (part.media === 'document') return markedPart(encodeFile(part), part);
   throw untranslatable(part.path, OWN);
 }
 
@@ -65,7 +66,8 @@ function encodePart(part: InputPart): unknown {
 function encodeContent(parts: readonly InputPart[]): unknown {
   const [first] = parts;
   if (!first) return '';
-  return parts.length === 1 && first.type === 'text' ? first.text : parts.map(encodePart);
+  const isPlain = parts.length === 1 && first.type === 'text' && !first.cacheMark?.isBreakpoint;
+  return isPlain ? first.text : parts.map(encodePart);
 }
 
 /** A tool result. Responses has no error flag: the text of a failed result begins with "Error". */

@@ -1,5 +1,6 @@
 import { objectsOf } from '../../../schema/untrusted.ts';
 import type { Json, TextRequest } from '../../canonical.ts';
+import { breakpointsOf } from '../cache-marks.ts';
 import type { Dialect } from '../dialect.ts';
 import { ResponsesDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
@@ -33,6 +34,7 @@ export const responses: Dialect = {
   path: () => '/responses',
   headers: {},
   takesImageDetail: true,
+  cacheMarks: breakpointsOf,
   decodeRequest,
   fields,
   encodeRequest,

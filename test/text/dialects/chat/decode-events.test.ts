@@ -2,6 +2,7 @@ import '../../../../src/text/dialects/built-in.ts';
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import type { Json } from '../../../../src/text/canonical.ts';
+import { runs } from '../../../runs.ts';
 import {
   blocksOf,
   chunk,
@@ -787,6 +788,6 @@ test('arbitrary chunks decode to ordered events with one end', () => {
         expect(['finish', 'error']).toContain(last(events).type);
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../../../src/text/canonical.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
+import { runs } from '../../../runs.ts';
 import { blocksOf, decode, decodeWhole, failureOf, finishOf } from './events.ts';
 
 const usage = {
@@ -523,7 +524,7 @@ describe('a responses stream', () => {
         expect(out.filter(({ type }) => type === 'finish' || type === 'error')).toHaveLength(1);
         expect(['finish', 'error']).toContain(out.at(-1)!.type);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

@@ -1,0 +1,84 @@
+import * as v from 'valibot';
+import { Failure } from '../failure.ts';
+import type { WindowLimits } from '../store/budgets.ts';
+import { PERIODS } from '../store/calendar.ts';
+import { toCredits } from '../store/credits.ts';
+import { budget, timeZone } from './fields.ts';
+
+/** Options for the budgets by day, week and month of a key or a team. */
+export const windowOptions = {
+  budgetDay: v.optional(budget('what may be spent in a day')),
+  budgetWeek: v.optional(budget('what may be spent in a week, from Monday')),
+  budgetMonth: v.optional(budget('what may be spent in a month')),
+  timeZone: v.optional(timeZone('where these days, weeks and months begin; UTC where never set')),
+};
+
+interface WindowOptions {
+  readonly budgetDay?: number | null | undefined;
+  readonly budgetWeek?: number | null | undefined;
+  readonly budgetMonth?: number | null | undefined;
+  readonly timeZone?: string | undefined;
+}
+
+/**
+ * The window budgets that the options make of the present ones.
+ *
+ * @returns undefined where no option is given, null where no budget remains
+ * @throws Failure for a time zone without a budget
+ */
+export function windowsFrom(
+  options: WindowOptions,
+  present?: WindowLimits,
+): WindowLimits | null | undefined {
+  const { budgetDay, budgetWeek, budgetMonth, timeZone: zone } = options;
+  const given = { day: budgetDay, week: budgetWeek, month: budgetMonth };
+  if (zone === undefined && PERIODS.every((period) => given[period] === undefined))
+    return undefined;
+  const limits = PERIODS.flatMap((period) => {
+    const limit = given[period] === undefined ? present?.[period] : given[period];
+    return limit == null ? [] : [[period, limit] as const];
+  });
+  if (limits.length > 0) {
+    return { timeZone: zone ?? present?.timeZone ?? 'UTC', ...Object.fromEntries(limits) };
+  }
+  if (zone === undefined) return null;
+  const message =
+    '--time-zone has no meaning without --budget-day, --budget-week or --budget-month';
+  throw new Failure('invalid_request', message, { param: 'timeZone' });
+}
+
+/** A budget in the audit log, which leaves out what is null. */
+const budgetDetail = (micro: number | null | undefined) =>
+  typeof micro === 'number' ? toCredits(micro) : removedBy(micro, 'none');
+
+/** The word that removes a value, for the audit log, in place of null. */
+export function removedBy<Value>(
+  value: Value,
+  word: string,
+): NonNullable<Value> | string | undefined {
+  return value === null ? word : (value ?? undefined);
+}
+
+/** The options as they are in the audit log: credits as decimals. */
+export function budgetDetails({
+  budget: total,
+  ...windows
+}: WindowOptions & { readonly budget?: number | null | undefined }) {
+  return {
+    budget: budgetDetail(total),
+    budgetDay: budgetDetail(windows.budgetDay),
+    budgetWeek: budgetDetail(windows.budgetWeek),
+    budgetMonth: budgetDetail(windows.budgetMonth),
+    timeZone: windows.timeZone,
+  };
+}
+
+/** @throws Failure where no option but the positional ones is given */
+export function requireChange(
+  options: Readonly<Record<string, unknown>>,
+  except: readonly string[],
+): void {
+  const given = Object.keys(options).filter((name) => options[name] !== undefined);
+  if (given.some((name) => !except.includes(name))) return;
+  throw new Failure('invalid_request', 'nothing to change is given; see --help for the options');
+}

@@ -1,0 +1,119 @@
+import * as v from 'valibot';
+import { defineAdminCommand } from './admin-command.ts';
+import { budgetDetails, requireChange, windowOptions, windowsFrom } from './budget-options.ts';
+import { accountReference, budget, newTeamName, teamReference } from './fields.ts';
+import { requireAccount, requireTeam } from './find.ts';
+import { type TeamRecord, teamRecords } from './records.ts';
+import { teamTable } from './tables.ts';
+
+const account = accountReference('the account of its keys');
+const total = v.optional(budget('what its keys may spend in all'));
+const team = teamReference('the team');
+
+const describe = ({ id, name, account: of }: TeamRecord) => `team ${id} (${name}) of account ${of}`;
+
+const createTeam = defineAdminCommand({
+  group: 'teams',
+  name: 'create',
+  summary: 'Make a team: keys of an account that share budgets',
+  positionals: ['name'],
+  options: v.strictObject({
+    name: newTeamName('what it is called; unique in the account'),
+    account,
+    budget: total,
+    ...windowOptions,
+  }),
+  examples: ['teams create crew --account ci --budget-month 500 --time-zone Europe/Berlin'],
+  run: async (store, options) => {
+    const { id: accountId } = await requireAccount(store, options.account);
+    const windows = windowsFrom(options);
+    const created = await store.createTeam({
+      accountId,
+      name: options.name,
+      budget: options.budget ?? null,
+      ...(windows && { windows }),
+    });
+    return (await teamRecords(store, [created]))[0]!;
+  },
+  audit: ({ name, account: of, ...budgets }, created) => ({
+    object: created?.id ?? name,
+    details: { account: created?.account ?? of, name, ...budgetDetails(budgets) },
+  }),
+  show: (created) => ({ value: created.id, messages: [`${describe(created)} made`] }),
+});
+
+const listTeams = defineAdminCommand({
+  group: 'teams',
+  name: 'list',
+  summary: 'List teams with their budgets, of one account or of all',
+  positionals: [],
+  options: v.strictObject({
+    account: v.optional(accountReference('only the teams of this account')),
+  }),
+  examples: ['teams list --account ci'],
+  run: async (store, { account: of }) => {
+    const only = of === undefined ? undefined : await requireAccount(store, of);
+    const teams = await store.listTeams(only?.id);
+    return {
+      teams: await teamRecords(
+        store,
+        teams.filter(({ removedAt }) => removedAt === null),
+      ),
+    };
+  },
+  show: ({ teams }) => ({ tables: [teamTable(teams)] }),
+});
+
+const setTeam = defineAdminCommand({
+  group: 'teams',
+  name: 'set',
+  summary: 'Change the name and the budgets of a team; its keys follow at once',
+  positionals: ['team'],
+  options: v.strictObject({
+    team,
+    account: v.optional(account),
+    name: v.optional(newTeamName('what it is called from now on')),
+    budget: total,
+    ...windowOptions,
+  }),
+  examples: ['teams set crew --budget-day 40 --budget-month none'],
+  run: async (store, options) => {
+    requireChange(options, ['team', 'account']);
+    const of =
+      options.account === undefined ? undefined : await requireAccount(store, options.account);
+    const found = await requireTeam(store, options.team, of?.id);
+    const windows = windowsFrom(options, found.windows);
+    const changed = await store.updateTeam(found.id, {
+      ...(options.name !== undefined && { name: options.name }),
+      ...(options.budget !== undefined && { budget: options.budget }),
+      ...(windows !== undefined && { windows }),
+    });
+    return (await teamRecords(store, [changed]))[0]!;
+  },
+  audit: ({ team: named, account: of, name, ...budgets }, changed) => ({
+    object: changed?.id ?? named,
+    details: { account: changed?.account ?? of, name, ...budgetDetails(budgets) },
+  }),
+  show: (changed) => ({ messages: [`${describe(changed)} is changed`] }),
+});
+
+const removeTeam = defineAdminCommand({
+  group: 'teams',
+  name: 'remove',
+  summary: 'Remove a team without keys; reports of usage still name it',
+  positionals: ['team'],
+  options: v.strictObject({ team, account: v.optional(account) }),
+  examples: [],
+  run: async (store, { team: named, account: of }) => {
+    const within = of === undefined ? undefined : await requireAccount(store, of);
+    const { id } = await requireTeam(store, named, within?.id);
+    return (await teamRecords(store, [await store.removeTeam(id)]))[0]!;
+  },
+  audit: ({ team: named, account: of }, removed) => ({
+    object: removed?.id ?? named,
+    details: { account: removed?.account ?? of, name: removed?.name },
+  }),
+  show: (removed) => ({ messages: [`${describe(removed)} is removed`] }),
+});
+
+export const TEAM_COMMANDS = [createTeam, listTeams, setTeam, removeTeam];

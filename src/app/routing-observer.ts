@@ -1,0 +1,64 @@
+import type { Logger } from 'pino';
+import { secretsOf } from '../config/provider-secrets.ts';
+import type { Config } from '../config/schema.ts';
+import type { Failure } from '../failure.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { OnAttempt, RoutingObserver } from '../routing/observer.ts';
+import { redactKey } from '../routing/redaction.ts';
+import type { RestingRoute } from '../routing/resting-routes.ts';
+import { needsOperator } from '../routing/retry-policy.ts';
+import type { DaemonState } from './state.ts';
+
+/**
+ * Counts every attempt at a provider, and logs those that failed and the rests of routes and keys,
+ * without any provider's secrets.
+ */
+export function routingObserver(
+  state: DaemonState,
+  log: Logger,
+  metrics: Metrics,
+): Required<RoutingObserver> {
+  const describe = ({ type, code, status, detail }: Failure) => {
+    const { providers } = state.config;
+    const redact = (text: string | null) => redactSecrets(text, providers);
+    return { type, code: redact(code), status, detail: redact(detail) };
+  };
+  const describeRoute = ({ provider, model, failure, until }: RestingRoute) => ({
+    provider,
+    model,
+    ...describe(failure),
+    until: new Date(Date.now() + until - performance.now()).toISOString(),
+  });
+  const onAttempt: OnAttempt = (provider, failure, logContext, key) => {
+    metrics.observeAttempt(provider, outcomeOf(failure));
+    // Without a detail the gateway refused the request itself, before it reached the provider.
+    const isLocal = failure?.type === 'invalid_request' && failure.detail === null;
+    if (failure === null || isLocal) return;
+    // Errors for clients name neither the provider nor its message: the log has both.
+    const line = { ...logContext, provider, ...(key !== null && { key }), ...describe(failure) };
+    if (needsOperator(failure)) {
+      log.warn(line, 'a provider refused the key or the account of the gateway');
+    } else log.info(line, 'an attempt at a provider failed');
+  };
+  return {
+    onAttempt,
+    onKeyRest: (route, key) => log.info({ ...describeRoute(route), key }, 'a key rests'),
+    onRest: (route) => log.warn(describeRoute(route), 'a route rests'),
+    onRecovery: ({ provider, model }) => log.info({ provider, model }, 'a route is well again'),
+  };
+}
+
+/** `ok`, the code of a failure that the operator has to mend, or the type of any other. */
+function outcomeOf(failure: Failure | null): string {
+  if (failure === null) return 'ok';
+  return needsOperator(failure) ? failure.code! : failure.type;
+}
+
+/** A provider that relays to another may quote the other's key. */
+function redactSecrets(text: string | null, providers: Config['providers']): string | null {
+  let clean = text;
+  for (const provider of Object.values(providers)) {
+    for (const secret of secretsOf(provider)) if (clean !== null) clean = redactKey(clean, secret);
+  }
+  return clean;
+}

@@ -1,0 +1,35 @@
+import type { FastifyPluginAsync } from 'fastify';
+import * as v from 'valibot';
+import { ESTIMATE_HEADER } from '../../text/counting/token-counter.ts';
+import { allDialects } from '../../text/dialects/registry.ts';
+import { IGNORED_HEADER, pathsHeader } from '../../text/execution/execution.ts';
+import type { AppContext } from '../app-context.ts';
+import { disconnectSignal } from '../transport/client-disconnect.ts';
+
+/** The endpoints of text dialects that count tokens. They are free, and counted by the rate limit. */
+export function tokenCountRoutes({ tokenCounter }: AppContext): FastifyPluginAsync {
+  return async (server) => {
+    for (const { name, requestIdHeader, counting } of allDialects()) {
+      if (counting === undefined) continue;
+      const { path, summary, request: shape, example, response } = counting.endpoint;
+      const body = v.pipe(shape, v.examples([example]));
+      server.post(path, {
+        schema: { summary, tags: ['Text'], body, response: { 200: response } },
+        handler: async (request, reply) => {
+          if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
+          const { tokens, isEstimate, ignored } = await tokenCounter.count({
+            requestId: request.id,
+            dialect: name,
+            body: request.body,
+            headers: request.headers,
+            holder: request.holder,
+            signal: disconnectSignal(reply),
+          });
+          if (isEstimate) reply.header(ESTIMATE_HEADER, 'true');
+          if (ignored.length > 0) reply.header(IGNORED_HEADER, pathsHeader(ignored));
+          return counting.answer(tokens);
+        },
+      });
+    }
+  };
+}

@@ -1,0 +1,32 @@
+import type { Failure } from '../failure.ts';
+import type { RestingRoute } from './resting-routes.ts';
+
+/** Identifier of the request or task that an attempt was made for, for the log. */
+export interface LogContext {
+  readonly requestId?: string;
+  readonly task?: string;
+}
+
+/**
+ * Called after each attempt at a route.
+ *
+ * @param failure null where the attempt succeeded
+ * @param key names one of several keys of the provider; null for an only key
+ */
+export type OnAttempt = (
+  provider: string,
+  failure: Failure | null,
+  logContext: LogContext,
+  key: string | null,
+) => void;
+
+/** Events of routes, for the log and metrics. */
+export interface RoutingObserver {
+  readonly onAttempt: OnAttempt;
+  /** One of several keys of a provider rests. @param milliseconds in which other keys are used before it */
+  onKeyRest?(route: RestingRoute, key: string, milliseconds: number): void;
+  /** A route begins to rest. */
+  onRest?(route: RestingRoute): void;
+  /** A route that rested has succeeded. */
+  onRecovery?(route: RestingRoute): void;
+}

@@ -1,0 +1,187 @@
+import { createHash } from 'node:crypto';
+import type { Provider } from '../config/provider-kinds.ts';
+import { keysOf } from '../config/provider-secrets.ts';
+import type { Failure } from '../failure.ts';
+import type { KeyRest } from './key-rest.ts';
+
+/** A provider's settings with one of its keys as `apiKey`. */
+export interface KeyedProvider {
+  readonly settings: Provider;
+  /** Names the key in the log: its position from 1 and a part of its SHA-256. Null for an only key, or none. */
+  readonly label: string | null;
+  /** Part of the SHA-256 of the key, which stays the same when a reload moves it; empty without a key. */
+  readonly fingerprint: string;
+}
+
+/** The rest of a key on a route. Times are those of `performance.now()`. */
+export interface RestingKey {
+  /** The provider's name in the configuration. */
+  readonly provider: string;
+  readonly fingerprint: string;
+  readonly failure: Failure;
+  readonly since: number;
+  readonly skippedUntil: number;
+  readonly avoidedUntil: number;
+}
+
+/** Resting keys that are remembered: of keys and routes that reloads removed, expired ones are dropped. */
+const MAX_RESTS = 10_000;
+
+/** Milliseconds by which a timer may fire before the end of a rest. */
+const TIMER_SLACK_MS = 10;
+
+const FINGERPRINT_LENGTH = 8;
+
+const KEYED = new WeakMap<Provider, readonly KeyedProvider[]>();
+
+/** The settings of a provider with each of its keys; made once for each loaded configuration. */
+function keyedProviders(provider: Provider): readonly KeyedProvider[] {
+  let keyed = KEYED.get(provider);
+  if (keyed === undefined) {
+    const keys = keysOf(provider);
+    keyed =
+      keys.length === 0
+        ? [{ settings: provider, label: null, fingerprint: '' }]
+        : keys.map((apiKey, index) => {
+            const fingerprint = fingerprintOf(apiKey);
+            const label = keys.length === 1 ? null : `${index + 1}/${fingerprint}`;
+            return { settings: { ...provider, apiKey } as Provider, label, fingerprint };
+          });
+    KEYED.set(provider, keyed);
+  }
+  return keyed;
+}
+
+function fingerprintOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, FINGERPRINT_LENGTH);
+}
+
+/**
+ * Chooses the keys of providers in turn, and lets those rest that a provider refuses or limits. A rest is
+ * that of a key on one route: limits and permissions differ by model.
+ */
+export class ProviderKeys {
+  readonly #rests = new Map<string, RestingKey>();
+  /** Position of the key that is used next. */
+  readonly #turns = new WeakMap<Provider, number>();
+  readonly #now: () => number;
+
+  /** @param now milliseconds of a monotonic clock */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /**
+   * The next key for a request: one that does not rest, else the one that has been avoided longest.
+   *
+   * @param tried fingerprints of keys that the request was sent with
+   * @returns null where none is left
+   */
+  take(route: string, provider: Provider, tried: ReadonlySet<string> | null): KeyedProvider | null {
+    const all = keyedProviders(provider);
+    if (this.#rests.size === 0 && all.length === 1 && tried === null) return all[0]!;
+    const keyed = this.#find(route, provider, tried);
+    if (keyed !== null && all.length > 1) this.#turns.set(provider, all.indexOf(keyed) + 1);
+    return keyed;
+  }
+
+  /** Whether `take` would return a key. */
+  hasOther(route: string, provider: Provider, tried: ReadonlySet<string> | null): boolean {
+    return this.#find(route, provider, tried) !== null;
+  }
+
+  #find(
+    route: string,
+    provider: Provider,
+    tried: ReadonlySet<string> | null,
+  ): KeyedProvider | null {
+    const all = keyedProviders(provider);
+    const turn = this.#turns.get(provider) ?? 0;
+    let avoided: KeyedProvider | null = null;
+    let avoidedSince = Infinity;
+    for (let offset = 0; offset < all.length; offset += 1) {
+      const keyed = all[(turn + offset) % all.length]!;
+      if (tried?.has(keyed.fingerprint)) continue;
+      const rest = this.#restOf(route, keyed);
+      if (rest === null) return keyed;
+      if (this.#skipped(rest) > 0 || rest.since >= avoidedSince) continue;
+      avoided = keyed;
+      avoidedSince = rest.since;
+    }
+    return avoided;
+  }
+
+  /** Milliseconds until a key of a provider may be used on a route; 0 for now. */
+  remaining(route: string, provider: Provider): number {
+    if (this.#rests.size === 0) return 0;
+    let shortest = Infinity;
+    for (const keyed of keyedProviders(provider)) {
+      const rest = this.#restOf(route, keyed);
+      const remaining = rest === null ? 0 : this.#skipped(rest);
+      if (remaining === 0) return 0;
+      shortest = Math.min(shortest, remaining);
+    }
+    return shortest;
+  }
+
+  /** Begins the rest of a key. */
+  rest(
+    route: string,
+    provider: string,
+    { fingerprint }: KeyedProvider,
+    { skipped, avoided }: KeyRest,
+    failure: Failure,
+  ): void {
+    const since = this.#now();
+    if (this.#rests.size >= MAX_RESTS) this.#dropExpired();
+    this.#rests.set(nameOf(route, fingerprint), {
+      provider,
+      fingerprint,
+      failure,
+      since,
+      skippedUntil: since + skipped,
+      avoidedUntil: since + avoided,
+    });
+  }
+
+  /** Ends the rest of a key after a request that succeeded. @param startedAt time at which it was sent */
+  wake(route: string, { fingerprint }: KeyedProvider, startedAt: number): void {
+    if (this.#rests.size === 0) return;
+    const name = nameOf(route, fingerprint);
+    const rest = this.#rests.get(name);
+    // A response to a request from before the rest says nothing of the key now.
+    if (rest !== undefined && rest.since < startedAt) this.#rests.delete(name);
+  }
+
+  /** The keys that rest now, on each of their routes. */
+  resting(): Iterable<RestingKey> {
+    this.#dropExpired();
+    return this.#rests.values();
+  }
+
+  #restOf(route: string, { fingerprint }: KeyedProvider): RestingKey | null {
+    if (this.#rests.size === 0) return null;
+    const name = nameOf(route, fingerprint);
+    const rest = this.#rests.get(name);
+    if (rest === undefined) return null;
+    if (rest.avoidedUntil > this.#now() || this.#skipped(rest) > 0) return rest;
+    this.#rests.delete(name);
+    return null;
+  }
+
+  #skipped({ skippedUntil }: RestingKey): number {
+    const remaining = skippedUntil - this.#now();
+    return remaining > TIMER_SLACK_MS ? remaining : 0;
+  }
+
+  #dropExpired(): void {
+    const now = this.#now();
+    for (const [name, { avoidedUntil }] of this.#rests) {
+      if (avoidedUntil <= now) this.#rests.delete(name);
+    }
+  }
+}
+
+function nameOf(route: string, fingerprint: string): string {
+  return `${fingerprint} ${route}`;
+}

@@ -1,0 +1,67 @@
+import { Failure } from '../failure.ts';
+import { needsOperator } from './retry-policy.ts';
+
+/** A route that is not used for a while. */
+export interface RestingRoute {
+  readonly provider: string;
+  /** The provider's name of the model. */
+  readonly model: string;
+  /** The failure after which it began to rest. */
+  readonly failure: Failure;
+  /** Time of `performance.now()` until which it rests. */
+  readonly until: number;
+}
+
+/** Routes that reloads removed are forgotten beyond this number, the oldest first. */
+const MAX_ROUTES = 10_000;
+
+/** The routes that began to rest and have not succeeded since. */
+export class RestingRoutes {
+  readonly #routes = new Map<string, RestingRoute>();
+
+  get(name: string): RestingRoute | undefined {
+    return this.#routes.get(name);
+  }
+
+  /** Registers a rest, or its extension. @returns whether it is a new one */
+  begin(name: string, route: RestingRoute): boolean {
+    const isNew = !this.#routes.has(name);
+    this.#routes.set(name, route);
+    if (this.#routes.size > MAX_ROUTES) this.#routes.delete(this.#routes.keys().next().value!);
+    return isNew;
+  }
+
+  /** Ends the rest of a route that has succeeded. @returns the route; null where it did not rest */
+  end(name: string): RestingRoute | null {
+    if (this.#routes.size === 0) return null;
+    const route = this.#routes.get(name);
+    this.#routes.delete(name);
+    return route ?? null;
+  }
+
+  /** The routes that are not used now. */
+  *now(): Generator<RestingRoute, void> {
+    const now = performance.now();
+    for (const route of this.#routes.values()) if (route.until > now) yield route;
+  }
+}
+
+/** Every route of a model rests. `retryAfter` is when the first one may be tried. */
+export class RoutesResting extends Failure {
+  /**
+   * @param failure after which that route began to rest
+   * @param cooldown milliseconds
+   */
+  constructor(model: string, failure: Failure | undefined, cooldown: number) {
+    const retryAfter = cooldown / 1000;
+    if (failure?.type === 'rate_limit' || (failure !== undefined && needsOperator(failure))) {
+      const { type, message, code, status } = failure;
+      super(type, message, { status, originalCode: code, retryAfter });
+      return;
+    }
+    super('service_error', `all upstreams of the model ${model} are failing`, {
+      code: 'upstreams_resting',
+      retryAfter,
+    });
+  }
+}

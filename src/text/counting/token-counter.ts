@@ -1,0 +1,180 @@
+import { findModel, maxOutputTokensOf, reasoningOf, type TextModel } from '../../config/catalog.ts';
+import { upstreamModelOf } from '../../config/model-names.ts';
+import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds.ts';
+import type { Config } from '../../config/schema.ts';
+import { Failure } from '../../failure.ts';
+import type { ImagePool } from '../../operations/pool.ts';
+import type { RoutingObserver } from '../../routing/observer.ts';
+import { routeCandidates } from '../../routing/route-candidates.ts';
+import { Routing } from '../../routing/routing.ts';
+import { longestTotal, timeoutsOf } from '../../routing/timeouts.ts';
+import type { KeyHolder } from '../../store/store.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
+import { networkPolicyOf } from '../../upstream/network-policy.ts';
+import type { TextRequest } from '../canonical.ts';
+import { invalidAnswer } from '../dialects/answer-errors.ts';
+import type { Dialect, Headers, Target, TokenCounting } from '../dialects/dialect.ts';
+import { Inspection } from '../dialects/inspection.ts';
+import { dialectNamed } from '../dialects/registry.ts';
+import { invalid } from '../dialects/request-errors.ts';
+import { openProvider } from '../execution/upstream-request.ts';
+import { Allowance, checkAddresses } from '../policy/allowance.ts';
+import { applyRules } from '../policy/rules.ts';
+import { StoredIds } from '../policy/stored-ids.ts';
+import { NO_UNKNOWN, removeUnknown } from '../policy/unknown-fields.ts';
+import { readJson } from '../relay/upstream-response.ts';
+import { estimateTokens } from './estimate.ts';
+
+export interface TokenCounterOptions {
+  /** Returns the configuration in force. */
+  readonly config: () => Config;
+  readonly upstream: UpstreamClient;
+  readonly pool: ImagePool;
+  readonly observer: RoutingObserver;
+}
+
+/** A request whose tokens a client wants to know. */
+export interface CountCall {
+  readonly requestId: string;
+  /** The name of a dialect that counts tokens. */
+  readonly dialect: string;
+  readonly body: unknown;
+  readonly headers: Headers;
+  readonly holder: KeyHolder;
+  /** Aborts when the client disconnects; the reason is a Failure. */
+  readonly signal: AbortSignal;
+}
+
+export interface Count {
+  readonly tokens: number;
+  /** Whether they were counted by a tokenizer of this server, which may not be the model's. */
+  readonly isEstimate: boolean;
+  /** Paths of fields and betas that were not sent to the upstream. */
+  readonly ignored: readonly string[];
+}
+
+/** A checked request, for all its routes. */
+interface Counting {
+  readonly call: CountCall;
+  readonly config: Config;
+  readonly dialect: Dialect & { readonly counting: TokenCounting };
+  readonly request: TextRequest;
+  readonly model: TextModel;
+  readonly wildcardPart: string | null;
+  readonly inspection: Inspection;
+  readonly allowance: Allowance;
+  readonly dropped: readonly string[];
+  readonly deadline: number;
+}
+
+/**
+ * Counts the tokens of requests: by upstreams of the client's own dialect, else by a tokenizer. Its
+ * circuits are its own: counting has limits of its own at providers, and must not rest their models.
+ */
+export class TokenCounter {
+  readonly #options: TokenCounterOptions;
+  readonly #routing: Routing;
+  /** Stored objects are not given here, so that none may be named. */
+  readonly #stored = new StoredIds();
+
+  constructor(options: TokenCounterOptions) {
+    this.#options = options;
+    this.#routing = new Routing(options.config, options.observer);
+  }
+
+  /** @throws Failure of the request, or of the last upstream that was asked */
+  async count(call: CountCall): Promise<Count> {
+    const counting = this.#check(call);
+    const { model, deadline } = counting;
+    return this.#routing.run({
+      model: counting.request.model,
+      logContext: { requestId: call.requestId },
+      candidates: routeCandidates(model),
+      providers: counting.config.providers,
+      signal: call.signal,
+      deadline,
+      attempt: ({ route }, provider) => this.#countBy(counting, route, provider),
+    });
+  }
+
+  /** @throws Failure invalid_request, auth_error */
+  #check(call: CountCall): Counting {
+    const config = this.#options.config();
+    const dialect = dialectNamed(call.dialect) as Counting['dialect'];
+    const decoded = dialect.counting.decodeRequest(call.body);
+    const { key, account } = call.holder;
+    const { id, part, model } = findModel(config, decoded.model, key.models);
+    if (model.type !== 'text') {
+      const message = `${decoded.model} is a model of type ${model.type}, not of text`;
+      throw invalid('model', message, 'wrong_model_type');
+    }
+    const allowed = [model.allow ?? [], key.allow ?? []];
+    const allowance = new Allowance(id, account.id, this.#stored, ...allowed);
+    const inspection = new Inspection();
+    dialect.fields.check(decoded.body, inspection, decoded.body);
+    checkAddresses(inspection, networkPolicyOf(config.network));
+    const unknown = allowance.allows('unknown')
+      ? NO_UNKNOWN
+      : removeUnknown(inspection, decoded.body, id, model);
+    const { request } = applyRules(decoded, id, model, config.billing.maxOutputTokens);
+    const deadline = performance.now() + longestTotal(config, model.routes);
+    return {
+      ...{ call, config, dialect, request, model, wildcardPart: part },
+      ...{ inspection, allowance, dropped: unknown.removed, deadline },
+    };
+  }
+
+  async #countBy(
+    counting: Counting,
+    route: TextModel['routes'][number],
+    provider: Provider,
+  ): Promise<Count> {
+    const { call, config, dialect, request, model, wildcardPart, dropped } = counting;
+    const { upstream, pool } = this.#options;
+    const target: Target = {
+      dialect: dialectFor(route, provider, request.dialect),
+      provider: route.provider,
+      model: upstreamModelOf(route, wildcardPart),
+      rules: model.rules ?? null,
+      reasons: reasoningOf(model).supported_efforts.length > 0,
+      maxOutputTokens: maxOutputTokensOf(model),
+    };
+    const estimate = async (): Promise<Count> => {
+      const context = { client: call.holder.account.id, signal: call.signal };
+      const tokens = await estimateTokens(pool, request, context);
+      return { tokens, isEstimate: true, ignored: dropped };
+    };
+    if (!isRemote(provider)) return estimate();
+    counting.allowance.check(counting.inspection, provider.shared !== false);
+    if (target.dialect !== request.dialect) return estimate();
+    const { counting: own } = dialect;
+    const { body, ignored } = own.encodeRequest(request, target);
+    const forwarded = dialect.forwardHeaders?.(call.headers, counting.allowance.allows('betas'));
+    const timeouts = timeoutsOf(config, provider);
+    const remaining = Math.min(timeouts.total, counting.deadline - performance.now());
+    try {
+      const exchange = await openProvider(upstream, provider, {
+        path: own.path,
+        model: target.model,
+        headers: { ...dialect.headers, ...forwarded?.sent },
+        body,
+        timeouts: { ...timeouts, firstByte: 0, total: Math.max(1, remaining) },
+        signal: call.signal,
+      });
+      const tokens = own.tokensOf(await readJson(exchange));
+      if (tokens === null) throw invalidAnswer('a count without a number of tokens');
+      return {
+        tokens,
+        isEstimate: exchange.headers[ESTIMATE_HEADER] === 'true',
+        ignored: [...dropped, ...ignored, ...(forwarded?.ignored ?? [])],
+      };
+    } catch (error) {
+      // Many servers have the format's messages and nothing else of it.
+      if (error instanceof Failure && error.code === 'upstream_not_found') return estimate();
+      throw error;
+    }
+  }
+}
+
+/** The header that marks a count as an estimate. */
+export const ESTIMATE_HEADER = 'x-oriel-estimate';

@@ -1,0 +1,48 @@
+import type { Dialect } from './dialect.ts';
+
+/** Members of a dialect that describe its upstreams. */
+type UpstreamMember =
+  | 'path'
+  | 'headers'
+  | 'takesImageDetail'
+  | 'encodeRequest'
+  | 'forwardBody'
+  | 'decodeEvents'
+  | 'endMarker'
+  | 'markers'
+  | 'modelMember'
+  | 'modelPaths'
+  | 'countOutput'
+  | 'observe'
+  | 'observeAnswer';
+
+/**
+ * The members of a dialect that clients speak and upstreams do not.
+ *
+ * @param upstreamDialect the dialect of requests to upstreams that speak all
+ */
+export function clientOnly(
+  name: string,
+  upstreamDialect: string,
+): Pick<Dialect, UpstreamMember | 'name' | 'upstreamDialect'> {
+  const refuse = (): never => {
+    throw new Error(`No upstream speaks the dialect ${name}`);
+  };
+  return {
+    name,
+    upstreamDialect,
+    path: refuse,
+    headers: {},
+    takesImageDetail: false,
+    encodeRequest: refuse,
+    forwardBody: refuse,
+    decodeEvents: refuse,
+    endMarker: null,
+    markers: [],
+    modelMember: null,
+    modelPaths: [],
+    countOutput: refuse,
+    observe: refuse,
+    observeAnswer: refuse,
+  };
+}

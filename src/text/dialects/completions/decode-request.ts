@@ -1,0 +1,87 @@
+import { checkedBody } from '../../../schema/body.ts';
+import type { TextRequest, Turn } from '../../canonical.ts';
+import { collectRest, type Findings } from '../native-parts.ts';
+import { invalid } from '../request-errors.ts';
+import { fields } from './fields.ts';
+import { type CompletionsRequest, completionsRequest } from './request.ts';
+
+/** Choices of one request, those of all prompts together. */
+const MAX_CHOICES = 128;
+
+/** The prompts of a valid request. */
+export function promptsOf({ prompt }: Pick<CompletionsRequest, 'prompt'>): readonly string[] {
+  return typeof prompt === 'string' ? [prompt] : prompt;
+}
+
+/** Refuses what chat models cannot do. */
+function refuseCompletionOnly({ n, best_of, logprobs, suffix }: CompletionsRequest): void {
+  const refuse = (param: string, why: string) => {
+    throw invalid(param, why, 'unsupported_parameter');
+  };
+  if (suffix != null && suffix !== '') {
+    refuse('suffix', 'the models behind this endpoint are chat models, which cannot insert text');
+  }
+  if (logprobs != null) {
+    refuse('logprobs', 'this endpoint reports no log probabilities; leave it out');
+  }
+  if (best_of != null && best_of !== (n ?? 1)) {
+    const choices = `expected the same as n, ${n ?? 1}, or none, received ${best_of}`;
+    refuse('best_of', `${choices}: answers are not ranked here`);
+  }
+}
+
+/** A message of a user for each prompt. @throws Failure for an empty one */
+function conversationsOf(body: CompletionsRequest): readonly (readonly Turn[])[] {
+  return promptsOf(body).map((text, index) => {
+    const path = typeof body.prompt === 'string' ? 'prompt' : `prompt[${index}]`;
+    if (text === '') throw invalid(path, 'expected a text that is not empty, received ""');
+    const parts = [{ type: 'text', path, text } as const];
+    return [{ role: 'user', path, parts, name: null, partial: false, tools: null }];
+  });
+}
+
+function stopOf({ stop }: CompletionsRequest): readonly string[] | null {
+  if (typeof stop === 'string') return [stop];
+  return stop && stop.length > 0 ? stop : null;
+}
+
+export function decodeRequest(input: unknown): TextRequest {
+  const body: CompletionsRequest = checkedBody(completionsRequest, input);
+  refuseCompletionOnly(body);
+  const findings: Findings = { native: [], advice: [] };
+  collectRest('completions', fields, body, '', findings);
+  const conversations = conversationsOf(body);
+  const choices = (body.n ?? 1) * conversations.length;
+  if (choices > MAX_CHOICES) {
+    const received = `${body.n} for each of ${conversations.length} prompts`;
+    throw invalid('n', `expected at most ${MAX_CHOICES} choices in all, received ${received}`);
+  }
+  return {
+    dialect: 'completions',
+    body,
+    model: body.model,
+    stream: body.stream === true,
+    includeUsage: body.stream === true && body.stream_options?.include_usage === true,
+    turns: conversations.flat(),
+    conversations,
+    tools: [],
+    toolChoice: null,
+    parallelToolCalls: null,
+    maxOutputTokens: body.max_tokens ?? null,
+    temperature: body.temperature ?? null,
+    topP: body.top_p ?? null,
+    topK: null,
+    stop: stopOf(body),
+    n: choices === 1 ? null : choices,
+    frequencyPenalty: body.frequency_penalty ?? null,
+    presencePenalty: body.presence_penalty ?? null,
+    seed: body.seed ?? null,
+    logprobs: null,
+    topLogprobs: null,
+    logitBias: body.logit_bias ?? null,
+    format: null,
+    verbosity: null,
+    reasoning: null,
+    ...findings,
+  };
+}

@@ -1,0 +1,77 @@
+import { Failure } from '../../../failure.ts';
+import type { TextEvent, Usage } from '../../canonical.ts';
+import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { openaiUsage, sumOf } from '../openai-usage.ts';
+import { echoOf, finishReasonOf, newCompletionId, textOf } from './answer.ts';
+import { failFrames } from './fail-frames.ts';
+
+const DONE = 'data: [DONE]\n\n';
+
+/** Encodes an answer as chunks of text, each of one choice. */
+export class CompletionsEncoder implements EventEncoder {
+  readonly #context: EncodeContext;
+  readonly #id = newCompletionId();
+  /** By number of the choice: its usage once it has ended, else undefined. */
+  readonly #choices = new Map<number, Usage | null | undefined>();
+  #model: string | null = null;
+  #ended = false;
+
+  constructor(context: EncodeContext) {
+    this.#context = context;
+  }
+
+  push(event: TextEvent, choice = 0): string {
+    if (this.#ended) return '';
+    if (event.type === 'error') return this.#fail(event.failure);
+    if (event.type === 'start') this.#model ??= event.model;
+    const isFirst = !this.#choices.has(choice);
+    if (isFirst) this.#choices.set(choice, undefined);
+    const echo = isFirst ? echoOf(this.#context, choice) : '';
+    if (event.type === 'finish') {
+      this.#choices.set(choice, event.usage);
+      return this.#chunk(choice, echo, finishReasonOf(event.reason)) + this.#end();
+    }
+    try {
+      const text = echo + textOf(event);
+      return text === '' ? '' : this.#chunk(choice, text, null);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      return this.#fail(error);
+    }
+  }
+
+  #chunk(index: number, text: string, reason: string | null): string {
+    const choice = { index, text, logprobs: null, finish_reason: reason };
+    return this.#frame({ choices: [choice] }, null);
+  }
+
+  #frame(own: object, usage: Usage | null): string {
+    const { request, created } = this.#context;
+    const frame = {
+      id: this.#id,
+      object: 'text_completion',
+      created,
+      model: this.#model ?? request.model,
+      ...own,
+      // With include_usage, `usage` is null in all chunks but the last.
+      ...(request.includeUsage && { usage: usage && openaiUsage(usage) }),
+    };
+    return `data: ${JSON.stringify(frame)}\n\n`;
+  }
+
+  /** The frames that end the stream; empty while a choice is open. */
+  #end(): string {
+    const usages = [...this.#choices.values()].filter((usage) => usage !== undefined);
+    const { n, includeUsage } = this.#context.request;
+    if (usages.length < (n ?? 1)) return '';
+    this.#ended = true;
+    const usage = sumOf(usages);
+    return (includeUsage && usage ? this.#frame({ choices: [] }, usage) : '') + DONE;
+  }
+
+  /** Sends no finish_reason and no `[DONE]`, so that a failed stream does not look complete. */
+  #fail(failure: Failure): string {
+    this.#ended = true;
+    return failFrames(failure);
+  }
+}

@@ -1,0 +1,207 @@
+import type {
+  Json,
+  MediaPart,
+  NativePart,
+  Part,
+  ReasoningSignature,
+  TextPart,
+  ToolResultPart,
+  Turn,
+} from '../../canonical.ts';
+import { callIdFromWire } from '../call-ids.ts';
+import { nativePart } from '../native-parts.ts';
+import type { SignedPart } from './reasoning.ts';
+import type { Content, GeminiRequest, WirePart } from './request.ts';
+import { signatureFromWire } from './wire-signature.ts';
+
+/** Fields of a part by the one that holds its data; any other makes the part native. */
+const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
+  text: new Set(['text', 'thought', 'thoughtSignature']),
+  inlineData: new Set(['inlineData', 'thoughtSignature']),
+  fileData: new Set(['fileData', 'thoughtSignature']),
+  functionCall: new Set(['functionCall', 'thoughtSignature']),
+  functionResponse: new Set(['functionResponse', 'thoughtSignature']),
+};
+
+/** Fields that are not sent on: Google ignores them. */
+const ECHOED = new Set(['partMetadata']);
+
+/** A function call without a response so far. */
+interface OpenCall {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** The turns of a conversation. Adjacent contents of the model are one turn, as streams are kept by the SDK. */
+export function decodeTurns({ systemInstruction, contents }: GeminiRequest): readonly Turn[] {
+  const turns: Turn[] = [];
+  if (systemInstruction) {
+    const path = 'systemInstruction';
+    turns.push(turn('system', path, new TurnDecoder([]).parts(systemInstruction as Content, path)));
+  }
+  const decoder = new TurnDecoder([]);
+  let model: Part[] | null = null;
+  for (const [index, content] of contents.entries()) {
+    const path = `contents[${index}]`;
+    const parts = decoder.parts(content, path);
+    if (content.role !== 'model') {
+      model = null;
+      turns.push(turn('user', path, parts));
+    } else if (model !== null) {
+      for (const part of parts) appendAnswer(model, part);
+    } else {
+      model = parts;
+      turns.push(turn('assistant', path, parts));
+    }
+  }
+  return turns;
+}
+
+function turn(role: Turn['role'], path: string, parts: readonly Part[]): Turn {
+  return { role, path, parts, name: null, partial: false, tools: null };
+}
+
+/**
+ * Appends a part of an answer, which may be a piece of a stream: texts are joined, and thoughts without a
+ * signature are the beginning of the reasoning that follows them.
+ */
+function appendAnswer(parts: Part[], part: Part): void {
+  const last = parts.at(-1);
+  const continues =
+    (part.type === 'text' && last?.type === 'text') ||
+    (part.type === 'reasoning' && last?.type === 'reasoning' && last.signature === null);
+  if (continues)
+    parts[parts.length - 1] = { ...part, path: last.path, text: last.text + part.text };
+  else parts.push(part);
+}
+
+/** Decodes parts of contents in order: calls and responses without identifiers are matched by name. */
+class TurnDecoder {
+  readonly #open: OpenCall[];
+  #calls = 0;
+
+  constructor(open: OpenCall[]) {
+    this.#open = open;
+  }
+
+  parts({ parts: wire, role }: Content, path: string): Part[] {
+    const parts: Part[] = [];
+    for (const [index, part] of wire.entries()) {
+      for (const one of this.#part(part, `${path}.parts[${index}]`)) {
+        if (role === 'model') appendAnswer(parts, one);
+        else parts.push(one);
+      }
+    }
+    return parts;
+  }
+
+  #part(part: WirePart, path: string): readonly Part[] {
+    const kind = Object.keys(FIELDS).find(
+      (name) => part[name] !== undefined && part[name] !== null,
+    );
+    const foreign = Object.keys(part).find((name) => {
+      const isUnset = part[name] === undefined || part[name] === null;
+      return !isUnset && !ECHOED.has(name) && !(kind && FIELDS[kind]!.has(name));
+    });
+    if (foreign !== undefined) return [nativePart('gemini', `${path}.${foreign}`, part)];
+    const signatureAs = (place: SignedPart): ReasoningSignature | null =>
+      part.thoughtSignature ? signatureFromWire(part.thoughtSignature, place) : null;
+    switch (kind) {
+      case 'text': {
+        const text = part.text!;
+        if (part.thought) {
+          return [{ type: 'reasoning', path, text, signature: signatureAs('thought') }];
+        }
+        const own: Part[] = text === '' ? [] : [{ type: 'text', path, text }];
+        return [...own, ...signing(signatureAs('text'), path)];
+      }
+      case 'inlineData':
+      case 'fileData':
+        return [mediaOf(part, path)];
+      case 'functionCall': {
+        const { id, name, args } = part.functionCall!;
+        const call = { id: callIdFromWire(id || this.#newId()), name };
+        this.#open.push(call);
+        const json = JSON.stringify(args ?? {});
+        return [
+          ...signing(signatureAs('call'), path),
+          { type: 'tool-call', path, ...call, arguments: json },
+        ];
+      }
+      case 'functionResponse':
+        return [this.#result(part.functionResponse!, path)];
+      default:
+        return [];
+    }
+  }
+
+  /** The same for the same conversation, so that a provider's cache recognizes it. */
+  #newId(): string {
+    this.#calls += 1;
+    return `call_gemini_${this.#calls}`;
+  }
+
+  #result(
+    { id, name, response, parts }: NonNullable<WirePart['functionResponse']>,
+    path: string,
+  ): ToolResultPart {
+    const wireId = id ? callIdFromWire(id) : null;
+    let index = this.#open.findIndex((call) => call.id === wireId);
+    if (index === -1) {
+      index = this.#open.findIndex((call) => call.name === name);
+    }
+    const [call] = index === -1 ? [] : this.#open.splice(index, 1);
+    const { output, error } = response;
+    const isError = error !== undefined && output === undefined;
+    const names = Object.keys(response);
+    const only =
+      names.length === 1 && (names[0] === 'output' || isError) ? (output ?? error) : null;
+    const text = typeof only === 'string' ? only : JSON.stringify(response);
+    const at = `${path}.functionResponse`;
+    const content: (TextPart | MediaPart | NativePart)[] =
+      text === '' ? [] : [{ type: 'text', path: `${at}.response`, text }];
+    for (const [number, one] of (parts ?? []).entries()) {
+      content.push(mediaOf(one as WirePart, `${at}.parts[${number}]`));
+    }
+    const callId = call?.id ?? wireId ?? 'call_gemini_unknown';
+    return { type: 'tool-result', path, callId, content, isError };
+  }
+}
+
+/** The reasoning that stands for the signature of the part beside it. */
+function signing(signature: ReasoningSignature | null, path: string): readonly Part[] {
+  return signature === null ? [] : [{ type: 'reasoning', path, text: '', signature }];
+}
+
+const FILES = /^(?:gs:|files\/|https:\/\/generativelanguage\.googleapis\.com\/)/i;
+
+/** Whether an address is that of a file in an account at Google. */
+export function isStoredFile(uri: string): boolean {
+  return FILES.test(uri) || !/^https?:/i.test(uri);
+}
+
+function mediaOf({ inlineData, fileData }: WirePart, path: string): MediaPart | NativePart {
+  const mimeType = (inlineData?.mimeType ?? fileData?.mimeType ?? '').toLowerCase();
+  const about = { type: 'media', path, media: kindOf(mimeType), detail: null } as const;
+  if (inlineData) {
+    const { data } = inlineData;
+    const filename = nameIn(inlineData);
+    return { ...about, source: { kind: 'data', mediaType: mimeType, data }, filename };
+  }
+  if (!fileData) return nativePart('gemini', path, null);
+  const { fileUri } = fileData;
+  const source = isStoredFile(fileUri)
+    ? ({ kind: 'file', id: fileUri } as const)
+    : ({ kind: 'url', url: fileUri } as const);
+  return { ...about, source, filename: nameIn(fileData) };
+}
+
+function nameIn({ displayName }: Json): string | null {
+  return typeof displayName === 'string' ? displayName : null;
+}
+
+function kindOf(mimeType: string): MediaPart['media'] {
+  const [kind] = mimeType.split('/');
+  if (kind === 'image' || kind === 'audio' || kind === 'video') return kind;
+  return mimeType === '' ? 'video' : 'document';
+}

@@ -1,0 +1,170 @@
+import type { Effort } from '../../../config/models.ts';
+import type {
+  Json,
+  ReasoningRequest,
+  RequestSetting,
+  ResponseFormat,
+  TextRequest,
+  Tool,
+} from '../../canonical.ts';
+import { budgetOf } from '../budgets.ts';
+import type { Target } from '../dialect.ts';
+import { dialectNamed } from '../registry.ts';
+import { refuseNative, refuseSettings, unsupportedSetting } from '../request-errors.ts';
+import { pathOf } from '../request-settings.ts';
+import { functionNameOnWire } from './function-names.ts';
+import { isGemini3 } from './model-generation.ts';
+import { schemaOnWire } from './schema.ts';
+
+/** Settings that gemini does not have. */
+const UNSUPPORTED = ['logitBias', 'verbosity'] as const satisfies readonly RequestSetting[];
+/** The largest seed: Google's are signed integers of 32 bits. */
+const MAX_SEED = 2 ** 31;
+
+/** RequestSettings that are one value of `generationConfig` with one name. */
+const PLAIN = {
+  maxOutputTokens: 'maxOutputTokens',
+  temperature: 'temperature',
+  topP: 'topP',
+  topK: 'topK',
+  n: 'candidateCount',
+  presencePenalty: 'presencePenalty',
+  frequencyPenalty: 'frequencyPenalty',
+  seed: 'seed',
+  logprobs: 'responseLogprobs',
+} as const satisfies Partial<Record<RequestSetting, string>>;
+
+function refuse(request: TextRequest, setting: RequestSetting, why?: string): never {
+  throw unsupportedSetting(request, setting, 'gemini', why);
+}
+
+/**
+ * The settings of a request as `generationConfig`.
+ *
+ * @throws Failure invalid_request for a setting that gemini does not have; `param` names its field
+ */
+export function generationConfig(request: TextRequest, target: Target): Json {
+  refuseSettings(request, 'gemini', UNSUPPORTED);
+  const { stop, seed, topLogprobs, logprobs } = request;
+  if (seed !== null && (seed < -MAX_SEED || seed >= MAX_SEED)) {
+    refuse(request, 'seed', `this upstream takes an integer of 32 bits, received ${seed}`);
+  }
+  const config: Record<string, unknown> = {};
+  for (const [setting, name] of Object.entries(PLAIN)) {
+    const value = request[setting as keyof typeof PLAIN];
+    if (value !== null && value !== false) config[name] = value;
+  }
+  if (topLogprobs !== null && logprobs === true) config['logprobs'] = topLogprobs;
+  if (stop !== null && stop.length > 0) config['stopSequences'] = stop;
+  const thinking = thinkingConfig(request, target);
+  if (thinking !== null) config['thinkingConfig'] = thinking;
+  return { ...config, ...formatFields(request) };
+}
+
+function formatFields(request: TextRequest): Json {
+  const { format } = request;
+  const responseMimeType = 'application/json';
+  if (format?.type === 'json-object') return { responseMimeType };
+  if (format?.type !== 'json-schema') return {};
+  const responseJsonSchema = schemaOnWire(describedSchema(format), {
+    param: pathOf(request, 'format'),
+    // A dialect whose schemas have no name has no strictness either: it enforces every schema.
+    isEnforced: format.strict ?? format.name === null,
+  });
+  return { responseMimeType, responseJsonSchema };
+}
+
+function describedSchema({
+  schema,
+  description,
+}: Extract<ResponseFormat, { readonly type: 'json-schema' }>): Json {
+  return description === null || 'description' in schema ? schema : { description, ...schema };
+}
+
+/** How much the model reasons, and whether it shows its thoughts; null where the client does not ask for either. */
+function thinkingConfig(request: TextRequest, target: Target): Json | null {
+  const { reasoning, dialect } = request;
+  if (reasoning === null) return null;
+  const { field, isShown } = dialectNamed(dialect).reasoning;
+  const isOff = reasoning.effort === 'none' && reasoning.budget === null;
+  const isRead = !isOff && (reasoning.summary !== null || field !== null || isShown);
+  const depth = depthOf(request, reasoning, target);
+  if (Object.keys(depth).length === 0 && !isRead) return null;
+  return { ...depth, ...(isRead && { includeThoughts: true }) };
+}
+
+/** Gemini 3 reasons by levels, earlier models by budgets; both accept budgets of clients. */
+function depthOf(request: TextRequest, { effort, budget }: ReasoningRequest, target: Target): Json {
+  if (budget !== null) return { thinkingBudget: budget };
+  if (effort === null) return {};
+  if (effort === 'none' || !isGemini3(target.model)) return { thinkingBudget: budgetOf(effort) };
+  const level = LEVELS[effort];
+  if (level !== undefined) return { thinkingLevel: level };
+  return refuse(
+    request,
+    'reasoning',
+    `the highest level of this upstream is high, received ${effort}`,
+  );
+}
+
+const LEVELS: Readonly<Partial<Record<Effort, string>>> = {
+  minimal: 'MINIMAL',
+  low: 'LOW',
+  medium: 'MEDIUM',
+  high: 'HIGH',
+};
+
+/** The functions of a request as one entry of `tools`. */
+export function toolsOnWire({ tools }: TextRequest): readonly Json[] {
+  if (tools.length === 0) return [];
+  const functionDeclarations = tools.map((tool) =>
+    tool.type === 'native' ? refuseNative(tool, 'gemini') : declarationOf(tool),
+  );
+  return [{ functionDeclarations }];
+}
+
+function declarationOf({ name, description, parameters, strict, path }: Tool): Json {
+  const isEmpty = parameters === null || Object.keys(parameters).length === 0;
+  return {
+    name: functionNameOnWire(name),
+    ...(description !== null && description !== '' && { description }),
+    ...(!isEmpty && {
+      parametersJsonSchema: schemaOnWire(
+        'type' in parameters ? parameters : { type: 'object', ...parameters },
+        {
+          param: path,
+          isEnforced: strict === true,
+        },
+      ),
+    }),
+  };
+}
+
+/** @throws Failure invalid_request for calls one at a time, which gemini cannot be limited to */
+export function toolConfig(request: TextRequest): Json | null {
+  const { toolChoice, parallelToolCalls, tools } = request;
+  if (toolChoice?.type === 'native') return refuse(request, 'toolChoice');
+  if (parallelToolCalls === false && tools.length > 0 && toolChoice?.type !== 'none') {
+    refuse(request, 'parallelToolCalls', 'this upstream may call several tools at once');
+  }
+  const functionCallingConfig = callingConfig(request);
+  return functionCallingConfig === null ? null : { functionCallingConfig };
+}
+
+function callingConfig({ toolChoice, tools }: TextRequest): Json | null {
+  const isStrict = tools.some((tool) => tool.type === 'tool' && tool.strict === true);
+  switch (toolChoice?.type) {
+    case 'tool': {
+      const { name } = toolChoice as { readonly name: string };
+      return { mode: 'ANY', allowedFunctionNames: [functionNameOnWire(name)] };
+    }
+    case 'required':
+      return { mode: 'ANY' };
+    case 'none':
+      return tools.length > 0 ? { mode: 'NONE' } : null;
+    default:
+      // In this mode and in ANY the arguments follow the schema.
+      if (isStrict) return { mode: 'VALIDATED' };
+      return toolChoice !== null && tools.length > 0 ? { mode: 'AUTO' } : null;
+  }
+}

@@ -1,0 +1,40 @@
+import * as v from 'valibot';
+import type { Endpoint } from '../dialect.ts';
+import { geminiRequest } from './request.ts';
+
+const shared = {
+  request: geminiRequest,
+  example: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
+  response: v.looseObject({
+    candidates: v.array(
+      v.looseObject({
+        content: v.optional(v.looseObject({ role: v.string(), parts: v.array(v.looseObject({})) })),
+        finishReason: v.string(),
+        index: v.number(),
+      }),
+    ),
+    usageMetadata: v.looseObject({
+      promptTokenCount: v.number(),
+      candidatesTokenCount: v.number(),
+      totalTokenCount: v.number(),
+    }),
+    modelVersion: v.string(),
+    responseId: v.string(),
+  }),
+} as const;
+
+/** The endpoints of Google's generateContent; the method after the colon chooses whether to stream. */
+export const endpoints: readonly Endpoint[] = [
+  {
+    ...shared,
+    path: '/v1beta/models/:model(^[^/]+)::generateContent',
+    stream: false,
+    summary: 'Text in the format of gemini',
+  },
+  {
+    ...shared,
+    path: '/v1beta/models/:model(^[^/]+)::streamGenerateContent',
+    stream: true,
+    summary: 'Text in the format of gemini, as server-sent events',
+  },
+];

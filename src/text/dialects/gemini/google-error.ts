@@ -1,0 +1,30 @@
+import type { Failure } from '../../../failure.ts';
+import type { Json } from '../../canonical.ts';
+
+/** Google's words for errors by HTTP status. */
+const WORDS = new Map([
+  [400, 'INVALID_ARGUMENT'],
+  [401, 'UNAUTHENTICATED'],
+  [403, 'PERMISSION_DENIED'],
+  [404, 'NOT_FOUND'],
+  [413, 'INVALID_ARGUMENT'],
+  [429, 'RESOURCE_EXHAUSTED'],
+  [502, 'UNAVAILABLE'],
+  [503, 'UNAVAILABLE'],
+  [504, 'DEADLINE_EXCEEDED'],
+]);
+
+function wordOf(status: number): string {
+  return WORDS.get(status) ?? (status < 500 ? 'FAILED_PRECONDITION' : 'INTERNAL');
+}
+
+/** The body of an error response with Google's word. Its `code` is that of interface part 2.1, a text or null. */
+export function errorBody({ error }: Json, _requestId: string, status: number): Json {
+  return { error: { ...(error as Json), status: wordOf(status) } };
+}
+
+/** The last frame of a stream that failed. Google's SDK throws only for an error whose `code` is a number. */
+export function failFrames({ type, message, param, code, status }: Failure): string {
+  const error = { code: status, message, status: wordOf(status), type, param, reason: code };
+  return `data: ${JSON.stringify({ error })}\n\n`;
+}

@@ -1,0 +1,41 @@
+import { nonEmptyTextOf } from '../../../schema/untrusted.ts';
+import type { ReasoningSignature } from '../../canonical.ts';
+import type { Target } from '../dialect.ts';
+
+/** The kind of the part that held a signature, which must have it again. */
+export type SignedPart = 'call' | 'text' | 'thought';
+
+/**
+ * Google's value in place of a signature that a call does not have, since another provider or the client
+ * wrote it: Gemini 3 refuses the first call of a step without one.
+ */
+export const NO_SIGNATURE = 'skip_thought_signature_validator';
+
+/** The signature of a part, as the reasoning that other dialects carry. */
+export function signatureOf(
+  thoughtSignature: string,
+  part: SignedPart,
+  provider: string | null,
+): ReasoningSignature {
+  return { dialect: 'gemini', provider, value: { thoughtSignature, part } };
+}
+
+/** Whether the target wrote reasoning, or a client that speaks its dialect sends it unwrapped. */
+export function isOwn(
+  signature: ReasoningSignature | null,
+  { provider }: Target,
+): signature is ReasoningSignature {
+  if (signature?.dialect !== 'gemini') return false;
+  return signature.provider === null || signature.provider === provider;
+}
+
+/** The signature and the part that it belongs to; null for reasoning without one. Clients may have changed it. */
+export function signedPartOf({ value }: ReasoningSignature): {
+  readonly thoughtSignature: string;
+  readonly part: SignedPart;
+} | null {
+  const thoughtSignature = nonEmptyTextOf(value['thoughtSignature']);
+  const { part } = value;
+  if (thoughtSignature === null) return null;
+  return { thoughtSignature, part: part === 'call' || part === 'text' ? part : 'thought' };
+}

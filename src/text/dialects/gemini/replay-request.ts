@@ -1,0 +1,87 @@
+import { isObject, objectsOf } from '../../../schema/untrusted.ts';
+import type { Json, TextRequest } from '../../canonical.ts';
+import type { Target } from '../dialect.ts';
+import { settingsOf } from './decode-settings.ts';
+import { generationConfig } from './encode-settings.ts';
+import { functionNameOnWire } from './function-names.ts';
+import { isOwn, signedPartOf } from './reasoning.ts';
+import type { GeminiRequest } from './request.ts';
+import { signatureFromWire } from './wire-signature.ts';
+
+/** Fields of `generationConfig` whose settings the rules of a model may change. */
+const CHANGED = {
+  maxOutputTokens: ['maxOutputTokens'],
+  temperature: ['temperature'],
+  topP: ['topP'],
+  frequencyPenalty: ['frequencyPenalty'],
+  presencePenalty: ['presencePenalty'],
+  reasoning: ['thinkingConfig'],
+} as const;
+
+/** A copy of a client's own body for gemini, whose URL names the model: with the limit that the rules set. */
+export function forwardBody({ body, maxOutputTokens }: TextRequest): Record<string, unknown> {
+  // The path names the model.
+  const { model: _, ...forwarded } = body;
+  if (maxOutputTokens === null) return forwarded;
+  const config = body['generationConfig'] as Json | null | undefined;
+  return { ...forwarded, generationConfig: { ...config, maxOutputTokens } };
+}
+
+/**
+ * The body of a gemini client for a gemini upstream: unchanged but for names that Google refuses, reasoning
+ * of other providers, and settings that the model's rules changed.
+ */
+export function replayRequest(request: TextRequest, target: Target): Json {
+  const body = forwardBody(request);
+  const replayed: Record<string, unknown> = {
+    ...body,
+    contents: objectsOf(body['contents']).flatMap((content) => replayContent(content, target)),
+  };
+  if (Array.isArray(body['tools'])) replayed['tools'] = body['tools'].map(replayTool);
+  const config = body['generationConfig'] as Json | undefined;
+  const sent = settingsOf(request.body as GeminiRequest);
+  const encoded = generationConfig(request, target);
+  const changes: Record<string, unknown> = {};
+  for (const [setting, names] of Object.entries(CHANGED)) {
+    const key = setting as keyof typeof CHANGED;
+    if (JSON.stringify(sent[key]) === JSON.stringify(request[key])) continue;
+    // The gateway may have derived the effort from the client's budget.
+    if (key === 'reasoning' && sent.reasoning?.budget === request.reasoning?.budget) continue;
+    for (const name of names) changes[name] = encoded[name];
+  }
+  if (Object.keys(changes).length > 0) replayed['generationConfig'] = { ...config, ...changes };
+  return replayed;
+}
+
+function replayContent(content: Json, target: Target): readonly Json[] {
+  const parts = objectsOf(content['parts']).flatMap((part) => replayPart(part, target));
+  return parts.length === 0 ? [] : [{ ...content, parts }];
+}
+
+function replayPart(part: Json, target: Target): readonly Json[] {
+  const named = { ...part };
+  for (const kind of ['functionCall', 'functionResponse']) {
+    const own = part[kind];
+    if (isObject(own)) named[kind] = { ...own, name: functionNameOnWire(own['name'] as string) };
+  }
+  const { thoughtSignature, ...unsigned } = named;
+  if (typeof thoughtSignature !== 'string') return [named];
+  const signature = signatureFromWire(thoughtSignature, 'thought');
+  if (signature?.provider === null && signature.dialect === 'gemini') return [named];
+  if (!isOwn(signature, target)) return unsigned['thought'] === true ? [] : [unsigned];
+  const own = signedPartOf(signature);
+  if (own !== null) return [{ ...unsigned, thoughtSignature: own.thoughtSignature }];
+  return unsigned['text'] === '' ? [] : [unsigned];
+}
+
+function replayTool(tool: unknown): unknown {
+  if (!isObject(tool) || !Array.isArray(tool['functionDeclarations'])) return tool;
+  const declared = objectsOf(tool['functionDeclarations']);
+  return {
+    ...tool,
+    functionDeclarations: declared.map((own) => ({
+      ...own,
+      name: functionNameOnWire(own['name'] as string),
+    })),
+  };
+}

@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ObjectReader } from '../../../src/text/emulation/object-reader.ts';
+import { MODES } from '../conversation.ts';
+import { gatewayDaemon, modelTo } from '../gateway-daemon.ts';
+import { send } from '../raw.ts';
+import { everyByte, type Script, USAGE } from '../script.ts';
+import { talk } from '../talk.ts';
+
+const gateway = gatewayDaemon();
+
+function readAll(pieces: readonly string[]) {
+  const reader = new ObjectReader();
+  const text = pieces.map((piece) => reader.push(piece)).join('');
+  return { text, fault: reader.fault, isComplete: reader.isComplete };
+}
+
+it('reads any object, fenced or not, whatever the chunks', () => {
+  const object = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 });
+  const wrapping = fc.constantFrom(
+    ['', ''],
+    [' \n', '\n '],
+    ['```json\n', '\n```'],
+    ['\n```\n', '```\n'],
+    ['``` JSON\r\n', ''],
+  );
+  fc.assert(
+    fc.property(object, wrapping, fc.integer({ min: 1, max: 9 }), (value, [start, end], size) => {
+      const json = JSON.stringify(value, null, size % 3);
+      const pieces = `${start}${json}${end}`.match(new RegExp(`.{1,${size}}`, 'gs'))!;
+      expect(readAll(pieces)).toEqual({ text: json, fault: null, isComplete: true });
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it.each([
+  ['Here it is: {}', 'start'],
+  ['[1]', 'start'],
+  ['```yaml\n{}', 'start'],
+  ['{"a":1} That is it.', 'more text after the object'],
+  ['```\n{}\n``` Done.', 'more text after the object'],
+  ['{}```', 'more text after the object'],
+  ["{'a':1}", 'invalid JSON'],
+  ['{"a":[1}', null],
+  ['{"a"', null],
+])('finds the fault of %j', (text, fault) => {
+  for (const pieces of [[text], text.split('')]) {
+    const read = readAll(pieces);
+    expect(read.fault).toBe(fault);
+    if (fault !== 'more text after the object') expect(read.isComplete).toBe(false);
+  }
+});
+
+const TOOL = { name: 'find', parameters: { type: 'object', properties: {} } };
+
+describe.each(['chat', 'responses'] as const)('json_object of %s, upstream messages', (client) => {
+  const field =
+    client === 'chat'
+      ? { response_format: { type: 'json_object' } }
+      : { text: { format: { type: 'json_object' } } };
+  const start = () =>
+    talk(client, gateway().daemon, {
+      model: modelTo('messages'),
+      system: 'You know cities.',
+      tools: [TOOL],
+      more: field,
+    }).user('Name a city as JSON');
+  const answering = (text: string, more: Partial<Script> = {}): Script => ({
+    steps: [{ text }],
+    usage: USAGE,
+    cut: everyByte,
+    ...more,
+  });
+
+  it.each(MODES)('is an instruction, and the object comes without its fence: %s', async (mode) => {
+    const { upstream: mock } = gateway();
+    mock.play(answering('```json\n{"city":"Oslo"}\n```\n'));
+    expect((await start().ask(mode)).text).toBe('{"city":"Oslo"}');
+    const { system, output_config } = mock.only().body;
+    expect(output_config).toBeUndefined();
+    expect(system).toEqual([
+      { type: 'text', text: 'You know cities.' },
+      { type: 'text', text: expect.stringContaining('one valid JSON object') },
+    ]);
+  });
+
+  it.each(MODES)('passes words before a call, a refusal and a cut object: %s', async (mode) => {
+    const { upstream: mock } = gateway();
+    mock.play({
+      steps: [{ text: 'I look.' }, { call: 'find', id: 'call_a', arguments: '{}' }],
+      usage: USAGE,
+    });
+    const called = await start().ask(mode);
+    expect([called.text, called.calls[0]!.name]).toEqual(['I look.', 'find']);
+    mock.play(answering('I cannot do that.', { stop: 'refusal' }));
+    expect((await start().ask(mode)).text).toBe('I cannot do that.');
+    mock.play(answering('{"city":', { stop: 'length' }));
+    expect((await start().ask(mode)).text).toBe('{"city":');
+  });
+
+  it.each(['Oslo', '{"city":"Oslo"} is one.', '{"city":', '', '{city:1}'])(
+    'fails where the answer is %j',
+    async (text) => {
+      const { upstream: mock, daemon } = gateway();
+      mock.play(answering(text));
+      await expect(start().ask('whole')).rejects.toMatchObject({ status: 502 });
+      await expect(start().ask('helper')).rejects.toThrow(/asks for a JSON object/);
+      const body = { model: modelTo('messages'), ...field };
+      const response = await send(daemon, client, {
+        ...body,
+        ...(client === 'chat' ? { messages: [{ role: 'user', content: 'Hi' }] } : { input: 'Hi' }),
+      });
+      const { error } = (await response.json()) as { error: object };
+      expect(error).toMatchObject({ type: 'billable_error', code: 'invalid_json_output' });
+    },
+  );
+});

@@ -1,0 +1,33 @@
+import { type GatewayDaemon, gatewayConfig, gatewayDaemon } from '../gateway-daemon.ts';
+
+/** The daemon's key for the upstream, which only that may see. */
+export const GEMINI_KEY = 'AIza-upstream-gemini-5ecre7';
+
+/** A gateway with two models of gemini beside those of the other formats. */
+export function geminiDaemon(): () => GatewayDaemon {
+  return gatewayDaemon((url) => {
+    // biome-ignore lint/suspicious/noExplicitAny: sections of a configuration
+    const { providers, models } = gatewayConfig(url) as any;
+    const baseUrl = url.replace(/\/v1$/, '/v1beta');
+    const { routes: _, ...about } = models['to-chat'];
+    const to = (model: string, provider = 'gemini') => ({
+      ...about,
+      routes: [{ provider, model }],
+    });
+    return {
+      providers: {
+        ...providers,
+        gemini: { kind: 'gemini', baseUrl, apiKey: GEMINI_KEY },
+        sandbox: { kind: 'sandbox' },
+        rival: { kind: 'gemini', baseUrl, apiKey: 'AIza-rival-gemini-5ecre7' },
+      },
+      models: {
+        ...models,
+        'to-gemini': to('gemini-3-pro'),
+        'to-gemini-2': to('gemini-2.5-pro'),
+        'to-rival': to('gemini-3-pro', 'rival'),
+        'sandbox-chat': { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] },
+      },
+    };
+  });
+}

@@ -1,0 +1,241 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sharedDaemon, type TestDaemon } from '../daemon.ts';
+import { gatewayConfig, newKey } from './gateway-daemon.ts';
+import { type Admit, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
+import { plainBody, send } from './raw.ts';
+import { type Script, USAGE } from './script.ts';
+
+const GOOD: Script = { steps: [{ text: 'Hello' }], usage: USAGE };
+
+const keyNamed = (name: string) => `sk-${name}-5ecre7-0123456789abcdef`;
+
+type Refusal = NonNullable<Script['refuse']>;
+
+const UNKNOWN: Refusal = {
+  status: 401,
+  body: { error: { message: 'Incorrect API key provided' } },
+};
+const FORBIDDEN: Refusal = { status: 403, body: { error: { message: 'flagged' } } };
+const limited = (seconds: number): Refusal => ({
+  status: 429,
+  headers: { 'retry-after': String(seconds) },
+  body: { error: { message: 'slow down' } },
+});
+
+/** How the upstream refuses keys, by their names; all others are served. */
+let refusals: Readonly<Record<string, Refusal>> = {};
+/** Names of the keys of all requests, in order. */
+let asked: string[] = [];
+
+const admit: Admit = ({ headers }) => {
+  const name = /^Bearer sk-(\w+)-/.exec(headers.authorization ?? '')?.[1] ?? 'none';
+  asked.push(name);
+  return refusals[name] ?? 'chat';
+};
+
+let upstream: MockUpstream;
+beforeAll(async () => {
+  upstream = await startMockUpstream(admit);
+});
+afterAll(() => upstream.close());
+beforeEach(() => {
+  refusals = {};
+  asked = [];
+  upstream.play(GOOD);
+});
+
+const provider = (...names: string[]) => ({
+  kind: 'openai',
+  baseUrl: upstream.url,
+  apiKeys: names.map(keyNamed),
+});
+
+/** A provider for each test: rests of keys outlast it. */
+function config(): object {
+  const providers = {
+    turns: provider('t1', 't2', 't3'),
+    limited: provider('l1', 'l2'),
+    brief: provider('b1'),
+    mixed: { ...provider('m2'), apiKey: keyNamed('m1') },
+    wrong: provider('w1', 'w2'),
+    forbidden: provider('f1'),
+    spare: provider('spare'),
+    rotated: provider('r1'),
+  };
+  const names = Object.keys(providers);
+  const route = (name: string) => ({ provider: name, model: `of-${name}` });
+  return gatewayConfig(upstream.url, {
+    routing: { retries: 1, cooldown: { after: 3, for: '1h' } },
+    providers,
+    models: {
+      ...Object.fromEntries(names.map((name) => [name, { type: 'text', routes: [route(name)] }])),
+      'wrong-or-spare': { type: 'text', routes: [route('wrong'), route('spare')] },
+      'wrong-other': { type: 'text', routes: [{ provider: 'wrong', model: 'other' }] },
+    },
+  });
+}
+
+const shared = sharedDaemon({
+  get config() {
+    return config();
+  },
+});
+
+const ask = async (model: string, more: object = {}, daemon: TestDaemon = shared()) => {
+  const response = await send(daemon, 'chat', plainBody('chat', model, more));
+  const text = await response.text();
+  const { error } = text.startsWith('{') ? JSON.parse(text) : {};
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), error, text };
+};
+
+const gauge = async (name: string) => {
+  const lines = (await shared().metrics())
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`));
+  return Object.fromEntries(
+    lines.map((line) => [/provider="(\w+)"/.exec(line)![1], Number(line.split(' ').at(-1))]),
+  );
+};
+
+interface Upstreams {
+  readonly upstreams?: { readonly routes: object[]; readonly keys: object[] };
+}
+
+const readiness = async (authorization?: string) => {
+  const headers = authorization === undefined ? {} : { authorization };
+  const response = await fetch(`${shared().url}/readyz`, { headers });
+  return (await response.json()) as Upstreams;
+};
+
+describe('several keys of a provider', () => {
+  it('are used in turn', async () => {
+    for (let count = 0; count < 4; count += 1) expect((await ask('turns')).status).toBe(200);
+    expect(asked).toEqual(['t1', 't2', 't3', 't1']);
+  });
+
+  it.each([false, true])('rest on 429 for Retry-After; stream %s', async (stream) => {
+    refusals = { l1: limited(stream ? 301 : 300) };
+    expect((await ask('limited', { stream })).status).toBe(200);
+    expect((await ask('limited', { stream })).status).toBe(200);
+    // The first request of the other case found the key resting.
+    expect(asked).toEqual(stream ? ['l2', 'l2'] : ['l1', 'l2', 'l2']);
+    expect(await gauge('oriel_provider_keys_resting')).toMatchObject({ limited: 1 });
+    expect(await gauge('oriel_routes_resting')).not.toHaveProperty('limited');
+  });
+
+  it('let the route rest once all of them do', async () => {
+    refusals = { l1: limited(300), l2: limited(200) };
+    const first = await ask('limited');
+    expect([first.status, first.retryAfter]).toEqual([429, '200']);
+    asked = [];
+    const second = await ask('limited');
+    expect([second.status, second.error.type]).toEqual([429, 'rate_limit']);
+    expect(Number(second.retryAfter)).toBeGreaterThan(190);
+    expect(asked).toEqual([]);
+    expect(await gauge('oriel_routes_resting')).toMatchObject({ limited: 1 });
+    expect(await shared().logged('a route rests')).toMatchObject({
+      level: 'warn',
+      provider: 'limited',
+      model: 'of-limited',
+      type: 'rate_limit',
+      until: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    });
+  });
+
+  it('a short rest of the only key is waited for', async () => {
+    refusals = { b1: limited(1) };
+    const waiting = ask('brief');
+    await upstream.received();
+    const another = ask('brief');
+    refusals = {};
+    expect([(await waiting).status, (await another).status]).toEqual([200, 200]);
+    expect(await shared().logged('a route is well again')).toMatchObject({ provider: 'brief' });
+  });
+});
+
+describe('a key that the provider does not know', () => {
+  it('is followed by the next key, and named in the log by position and hash', async () => {
+    refusals = { m1: UNKNOWN };
+    for (let count = 0; count < 2; count += 1) expect((await ask('mixed')).status).toBe(200);
+    expect(asked).toEqual(['m1', 'm2', 'm2']);
+    const line = await shared().logged('a provider refused the key or the account of the gateway');
+    expect(line).toMatchObject({
+      provider: 'mixed',
+      key: expect.stringMatching(/^1\/[0-9a-f]{8}$/),
+    });
+    expect(await shared().metrics()).toContain(
+      'oriel_upstream_requests_total{provider="mixed",outcome="upstream_auth"} 1',
+    );
+  });
+
+  it('is 502 upstream_auth, never upstreams_resting, and other routes go on', async () => {
+    refusals = { w1: UNKNOWN, w2: UNKNOWN };
+    for (let count = 0; count < 8; count += 1) {
+      const { status, error } = await ask('wrong');
+      expect([status, error.code]).toEqual([502, 'upstream_auth']);
+      expect(error.message).not.toContain('wrong');
+    }
+    expect(asked).toEqual(['w1', 'w2']);
+    expect((await ask('wrong-or-spare')).status).toBe(200);
+    expect(asked.splice(0)).toEqual(['w1', 'w2', 'spare']);
+    // Another model of the provider is asked once more: the provider may refuse one model alone.
+    await ask('wrong-other');
+    expect(asked).toEqual(['w1', 'w2']);
+  });
+
+  it('is in the health report for the operator alone', async () => {
+    const expected = expect.objectContaining({ provider: 'wrong', reason: 'upstream_auth' });
+    const { upstreams } = await readiness(`Bearer ${'oriel_test_metrics_token'}`);
+    expect(upstreams?.routes).toContainEqual(expected);
+    expect(upstreams?.keys).toContainEqual(expected);
+    const owner = await shared().request('/readyz');
+    expect(((await owner.json()) as Upstreams).upstreams?.routes).toContainEqual(expected);
+    const tenant = await newKey(shared(), 'tenant');
+    for (const authorization of [undefined, 'Bearer wrong', `Bearer ${tenant}`]) {
+      expect(await readiness(authorization)).toEqual({ status: 'ok' });
+    }
+  });
+
+  it('403 stops no request of others: providers answer it to prompts that they flag', async () => {
+    refusals = { f1: FORBIDDEN };
+    for (let count = 0; count < 2; count += 1) {
+      const { status, error } = await ask('forbidden');
+      expect([status, error.code]).toEqual([502, 'upstream_auth']);
+    }
+    refusals = {};
+    expect((await ask('forbidden')).status).toBe(200);
+    expect(asked).toEqual(['f1', 'f1', 'f1']);
+  });
+});
+
+it('a reload rotates keys while requests are in flight', async () => {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  upstream.play({ ...GOOD, before: held }, GOOD);
+  const inFlight = ask('rotated', { stream: true });
+  await upstream.received();
+  const changed = config() as { providers: Record<string, object> };
+  changed.providers['rotated'] = provider('r2');
+  const text = {
+    ...changed,
+    metrics: { token: 'oriel_test_metrics_token' },
+    overload: { eventLoopDelay: '1h' },
+  };
+  writeFileSync(join(shared().data, 'oriel.yaml'), JSON.stringify(text));
+  shared().child.kill('SIGHUP');
+  await shared().logged('the configuration was read again');
+  refusals = { r1: UNKNOWN };
+  expect((await ask('rotated')).status).toBe(200);
+  release();
+  const { status, text: streamed } = await inFlight;
+  expect([status, streamed.includes('[DONE]')]).toEqual([200, true]);
+  expect(asked).toEqual(['r1', 'r2']);
+});
+
+it('no key is in the log', () => {
+  expect(JSON.stringify(shared().log)).not.toContain('5ecre7');
+});
