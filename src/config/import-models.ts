@@ -120,7 +120,11 @@ function entriesFrom(
 
 /** The provider's name of a model, without the prefix that LiteLLM gives it. */
 function upstreamOf({ name, provider }: MapEntry): string {
-  return name.startsWith(`${provider}/`) ? name.slice(provider.length + 1) : name;
+  const at = name.indexOf('/');
+  const prefix = name.slice(0, Math.max(0, at));
+  // Entries of the provider vertex_ai-language-models begin with vertex_ai/.
+  const isOwn = prefix !== '' && (prefix === provider || provider.startsWith(`${prefix}-`));
+  return isOwn ? name.slice(at + 1) : name;
 }
 
 /** The value in a file at a path; undefined if there is none. An alias or a variable is returned as null. */

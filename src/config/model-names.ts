@@ -54,7 +54,7 @@ function indexOf(models: Models): NameIndex {
 
 /**
  * Finds the entry for a requested name: one with that identifier or alias, or else the one with the
- * longest wildcard. Takes the same time for any name.
+ * longest wildcard.
  */
 export function entryNamed(models: Models, name: string): NamedEntry | null {
   const { exact, wildcards } = indexOf(models);

@@ -108,6 +108,18 @@ const textModel = v.strictObject({
         'unset: refuse',
     ),
   ),
+  tools: v.optional(
+    v.strictObject({
+      hosted: v.optional(
+        field(
+          v.picklist(['refuse', 'drop']),
+          'Tools that the provider would run (web search and so on) where they are not allowed or the format of ' +
+            'the upstream has none: refuse, or drop and name them in x-oriel-ignored. Those that the model cannot ' +
+            'call, by tool_choice, are left out in any case. unset: refuse',
+        ),
+      ),
+    }),
+  ),
   rules: v.optional(
     field(
       v.picklist(['fixed-reasoning']),

@@ -105,6 +105,7 @@ const KIND_BY_ERROR_CODE = new Map<string, KindName>(
     tooLarge: ['request_too_large'],
     content: [
       'content_filter',
+      'contentfilter',
       'content_policy',
       'content_policy_violation',
       'responsibleaipolicyviolation',

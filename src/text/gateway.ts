@@ -29,6 +29,7 @@ import {
 import { runRoute } from './execution/run-route.ts';
 import { Allowance, checkAddresses } from './policy/allowance.ts';
 import { conversationOf } from './policy/conversation.ts';
+import { HostedTools } from './policy/hosted-tools.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
 import { applyRules } from './policy/rules.ts';
 import { StoredIds } from './policy/stored-ids.ts';
@@ -126,6 +127,12 @@ export class TextGateway {
         ignored = removed;
       }
     }
+    const hosted = HostedTools.of(decoded, inspection, model.tools?.hosted ?? 'refuse');
+    if (hosted !== null) {
+      const left = hosted.withoutForbidden(decoded, inspection, allowance);
+      decoded = left.request;
+      ignored = [...ignored, ...left.leftOut];
+    }
     const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
     const { request, changedSettings } = applyRules(decoded, id, model, defaultLimit);
     const meter = await Meter.open(this.#options.store, holder, {
@@ -149,6 +156,7 @@ export class TextGateway {
       allowance,
       ignored,
       onDropped: this.#options.observer.dropped,
+      hosted,
       forwarded: forwardedHeaders(call, allowance),
       onStored: (ids) => this.#stored.add(holder.account.id, ids),
       model,
@@ -186,7 +194,8 @@ export class TextGateway {
       await this.#settle(meter, tracker, call.requestId, id);
       if (outcome.end !== '') call.response.write(outcome.end);
       return outcome.body;
-    } catch (error) {
+    } catch (thrown) {
+      const error = part === null ? thrown : unknownToProvider(thrown, id, name);
       // The provider has worked for a client that left, and may charge for an answer that cannot be sent.
       const isCharged =
         clientDisconnect.aborted || (error instanceof Failure && error.type === 'billable_error');
@@ -227,6 +236,13 @@ export class TextGateway {
     observer.used(model, used);
     if (excess) observer.exceeded({ requestId, model, reported: excess, charged: used });
   }
+}
+
+/** The error for a name that matches a wildcard and that no provider knows: the client chose it. */
+function unknownToProvider(error: unknown, id: string, name: string): unknown {
+  if (!(error instanceof Failure) || error.code !== 'upstream_not_found') return error;
+  const message = `no provider of ${id} has a model ${JSON.stringify(name)}`;
+  return new Failure('invalid_request', message, { param: 'model', code: 'model_not_found' });
 }
 
 /** Whether a request may leave this server. */

@@ -24,6 +24,7 @@ export const CATALOG = {
     { id: 'pictures', type: 'image', pricing: { per_image: 0.04 } },
     {
       id: 'first-text',
+      aliases: ['first'],
       type: 'text',
       pricing: { input_per_million_tokens: 1, output_per_million_tokens: 4 },
       capability_metadata: { reasoning: { supported_efforts: ['low', 'high'] } },

@@ -291,9 +291,9 @@ describe('oriel models', () => {
     const run = await resident(['models', '--url', server.url]);
     expect(run).toMatchObject({ status: 0, stderr: '' });
     expect(run.out.split('\n')).toEqual([
-      'MODEL       TYPE   EFFORTS   PRICE',
-      'pictures    image  -         0.04 per image',
-      'first-text  text   low,high  1 input per million tokens, 4 output per million tokens',
+      'MODEL       ALIASES  TYPE   EFFORTS   PRICE',
+      'pictures    -        image  -         0.04 per image',
+      'first-text  first    text   low,high  1 input per million tokens, 4 output per million tokens',
       '',
     ]);
   });

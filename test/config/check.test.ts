@@ -16,6 +16,8 @@ const DURATION = 'a duration with its unit (ms, s, m, h, d)';
 const PORT_EXPECTED = 'expected a port or a range of ports such as 1024-65535';
 const DESTINATION_EXPECTED =
   'expected an IP address, a CIDR range such as 10.0.0.0/8, or a host name such as example.com for it and all names below it';
+const HEADER_EXPECTED =
+  'expected a header other than authorization, proxy-authorization, x-api-key, api-key, x-goog-api-key, accept-encoding, content-length, content-type, expect, host, connection, keep-alive, proxy-authenticate, proxy-connection, te, trailer, transfer-encoding, upgrade';
 const SIZE = 'a size with its unit (B, KB, MB, GB, TB)';
 
 /** One model on line 5 and below, after the providers. */
@@ -140,6 +142,41 @@ describe('config check reports', () => {
         '1: providers.z.apiKey: unknown; expected one of kind, concurrency',
         '1: providers.x.kind: expected one of openai, anthropic, gemini, azure, oriel, sandbox, received "bedrock"',
         '1: providers.y.kind: expected one of openai, anthropic, gemini, azure, oriel, sandbox, received nothing',
+      ],
+    ],
+    [
+      'headers, query, proxy, keys and timeouts of a provider that cannot be',
+      `providers:
+  x:
+    kind: openai
+    baseUrl: https://x.example/v1
+    apiKeys: []
+    headers:
+      Authorization: Bearer a
+      Transfer-Encoding: chunked
+      X-A: "line\\nbreak"
+    query: { "a b": c }
+    proxy: socks5://proxy.example:1080
+    timeouts: { connect: 5, never: 1s }
+  y:
+    kind: azure
+    baseUrl: https://y.example
+    apiVersion: "2024"
+    headers: { x-a: b, X-A: c }
+    query: { api-version: "2024-10-21" }
+`,
+      [
+        '5: providers.x.apiKeys: expected a list of 1 to 100 keys, received a list',
+        `7: providers.x.headers.Authorization: ${HEADER_EXPECTED} as its name`,
+        `8: providers.x.headers.Transfer-Encoding: ${HEADER_EXPECTED} as its name`,
+        '9: providers.x.headers.X-A: expected printable ASCII characters, 4096 at most, without spaces around them, received "line\\nbreak"',
+        '10: providers.x.query["a b"]: expected printable ASCII characters, 128 at most, as its name',
+        '11: providers.x.proxy: expected an http or https URL without path, query and fragment, received "socks5://proxy.example:1080"',
+        '12: providers.x.timeouts.never: unknown; expected one of connect, firstByte, idle, total',
+        `12: providers.x.timeouts.connect: expected ${DURATION} from 1ms to 24d, received 5`,
+        '16: providers.y.apiVersion: expected preview, or a date such as 2024-10-21 or 2025-04-01-preview, received "2024"',
+        '17: providers.y.headers: X-A: set twice; names of headers differ in more than their case',
+        '18: providers.y.query.api-version: set apiVersion instead',
       ],
     ],
     [

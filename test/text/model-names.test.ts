@@ -9,6 +9,7 @@ import { USAGE } from './script.ts';
 const price = { input: 1000, output: 10_000 };
 
 const gateway = gatewayDaemon(() => ({
+  routing: { retries: 0, cooldown: { after: 2 } },
   models: {
     opus: {
       type: 'text',
@@ -63,6 +64,20 @@ it('a wildcard itself, a part of a path and too long a name are no models', asyn
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ error: { code: 'model_not_found' } });
   }
+});
+
+it('a name that no provider of a wildcard knows is no model, and rests no route', async () => {
+  const { daemon, upstream } = gateway();
+  const body = { error: { type: 'not_found_error', message: 'model: claude-typo' } };
+  for (let tries = 0; tries < 3; tries += 1) {
+    upstream.play({ refuse: { status: 404, body } });
+    const response = await send(daemon, 'messages', plainBody('messages', 'claude-typo'));
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({
+      error: { code: 'model_not_found', param: 'model' },
+    });
+  }
+  expect((await modelsOf('messages', 'claude-sonnet-4', false)).status).toBe(200);
 });
 
 it("a key's list of models holds for aliases and wildcards", async () => {

@@ -3,6 +3,8 @@ import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { postJson } from '../../src/upstream/post-json.ts';
+import { startConnectProxy, withCredentials } from './connect-proxy.ts';
+import { networkPolicy as policyWith } from './policies.ts';
 import { listening, open, saying, textOf, turns, upstream } from './servers.ts';
 
 describe('an exchange', () => {
@@ -233,6 +235,54 @@ describe('a proxy of the environment (HTTPS_PROXY)', () => {
     await expect(open('https://oriel.invalid/path')).rejects.toMatchObject({ code: 'unreachable' });
     expect(await textOf(await open(url))).toBe('straight');
     expect(asked).toEqual([]);
+  });
+});
+
+describe('a proxy of a request', () => {
+  async function proxied() {
+    const proxy = await startConnectProxy();
+    onTestFinished(() => proxy.close());
+    return { ...proxy, proxy: withCredentials(proxy) };
+  }
+
+  it('tunnels plain HTTP too', async () => {
+    const { proxy, targets, others } = await proxied();
+    const { url } = await listening((request, response) => {
+      response.end(JSON.stringify([request.url, Object.keys(request.headers)]));
+    });
+    const by = upstream();
+    for (const path of ['/a', '/b']) {
+      const [target, names] = JSON.parse(await textOf(await open(url + path, { proxy }, by)));
+      expect(target).toBe(path);
+      expect(names).not.toContain('proxy-authorization');
+    }
+    expect([new Set(targets), others]).toEqual([new Set([new URL(url).host]), []]);
+  });
+
+  it('is not used for a URL that a client chose', async () => {
+    const { proxy, targets } = await proxied();
+    const { url } = await listening((_, response) => response.end('here'));
+    const networkPolicy = policyWith();
+    await expect(open(url, { proxy, networkPolicy })).rejects.toMatchObject({
+      code: 'private_address',
+    });
+    expect(targets).toEqual([]);
+  });
+
+  it('that refuses its credentials gives unreachable, without them', async () => {
+    const { url: bare } = await proxied();
+    const proxy = withCredentials({ url: bare }, 'wrong-5ecre7');
+    const failed: unknown = await open('http://oriel.invalid/', { proxy }).catch((error) => error);
+    expect(failed).toMatchObject({ code: 'unreachable', message: /proxy refused/ });
+    expect(JSON.stringify(failed) + (failed as Failure).detail).not.toContain('5ecre7');
+  });
+
+  it('that does not answer gives connect_timeout', async () => {
+    const proxy = await saying(() => {});
+    const timeouts = { connect: 100 };
+    await expect(open('https://oriel.invalid/', { proxy, timeouts })).rejects.toMatchObject({
+      code: 'connect_timeout',
+    });
   });
 });
 

@@ -6,6 +6,7 @@ export interface CatalogEntry {
   readonly id: string;
   /** Empty where the daemon does not state it. */
   readonly type: string;
+  readonly aliases: readonly string[];
   readonly efforts: readonly string[];
   readonly pricing: readonly (readonly [unit: string, credits: number])[];
 }
@@ -32,7 +33,7 @@ export async function readCatalog(
 }
 
 function entryOf(value: unknown): CatalogEntry[] {
-  const { id, type, capability_metadata, pricing } = objectAt(value);
+  const { id, type, aliases, capability_metadata, pricing } = objectAt(value);
   if (typeof id !== 'string') return [];
   const { supported_efforts } = objectAt(objectAt(capability_metadata)['reasoning']);
   const efforts = Array.isArray(supported_efforts) ? (supported_efforts as unknown[]) : [];
@@ -40,6 +41,7 @@ function entryOf(value: unknown): CatalogEntry[] {
     {
       id,
       type: typeof type === 'string' ? type : '',
+      aliases: Array.isArray(aliases) ? aliases.map(String) : [],
       efforts: efforts.map(String),
       pricing: Object.entries(objectAt(pricing)).filter(
         (entry): entry is [string, number] => typeof entry[1] === 'number',

@@ -22,7 +22,7 @@ export async function runModels(flags: Readonly<Record<string, unknown>>): Promi
       return 0;
     }
     const table = new Table();
-    await table.add(['MODEL', 'TYPE', 'EFFORTS', 'PRICE'].map((text) => ({ text })));
+    await table.add(['MODEL', 'ALIASES', 'TYPE', 'EFFORTS', 'PRICE'].map((text) => ({ text })));
     for (const model of models) {
       await table.add(rowOf(model).map((cell) => ({ text: printable(cell) })));
     }
@@ -33,10 +33,10 @@ export async function runModels(flags: Readonly<Record<string, unknown>>): Promi
   }
 }
 
-function rowOf({ id, type, efforts, pricing }: CatalogEntry): string[] {
+function rowOf({ id, aliases, type, efforts, pricing }: CatalogEntry): string[] {
   const price = pricing
     .filter(([, credits]) => credits > 0)
     .map(([unit, credits]) => `${credits} ${unit.replaceAll('_', ' ')}`)
     .join(', ');
-  return [id, type || '-', efforts.join(',') || '-', price || '-'];
+  return [id, aliases.join(',') || '-', type || '-', efforts.join(',') || '-', price || '-'];
 }

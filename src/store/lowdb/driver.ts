@@ -254,11 +254,15 @@ export class LowdbStore extends StoreReader implements Store {
     if (isReserved && !reservations.end(source.id)) return 0;
     this.records.checkOpen();
     const scope = isReserved ? source.scope : this.records.scopeOf(holder);
-    const funds = this.records.funds(holder, scope, bookedState);
     // What was reserved is charged in full, also where a budget was lowered since.
-    const reserved = isReserved ? Math.min(source.amount, accountFunds(funds, reservations.of)) : 0;
-    const most = Math.max(reserved, spendable(funds, reservations.of));
-    const amount = Math.min(metered.charge, most);
+    const reserved = isReserved
+      ? Math.min(source.amount, accountFunds(holder, reservations.of))
+      : 0;
+    let amount = metered.charge;
+    if (amount > reserved) {
+      const funds = this.records.funds(holder, scope, bookedState);
+      amount = Math.min(amount, Math.max(reserved, spendable(funds, reservations.of)));
+    }
     await charges.add({ payer: source, scope, metered, amount, at: now() });
     return amount;
   }

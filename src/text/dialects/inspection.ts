@@ -37,6 +37,12 @@ export class Inspection {
     this.uses.push({ path: this.#path(), feature, id });
   }
 
+  /** Forgets what was found at paths that are left out of the request. */
+  forget(isLeftOut: (path: string) => boolean): void {
+    const left = this.uses.filter(({ path }) => !isLeftOut(path));
+    this.uses.splice(0, this.uses.length, ...left);
+  }
+
   address(url: string): void {
     this.addresses.push({ path: this.#path(), url });
   }

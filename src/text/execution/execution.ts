@@ -10,6 +10,7 @@ import type { EncodeContext, ForwardedHeaders, Target } from '../dialects/dialec
 import type { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { Allowance } from '../policy/allowance.ts';
+import type { HostedTools } from '../policy/hosted-tools.ts';
 
 /** How a route answered after the client was sent a part of the answer, or all of it. */
 export interface Outcome {
@@ -39,10 +40,12 @@ export interface TextExecution {
   /** Features and addresses that the request uses. */
   readonly inspection: Inspection;
   readonly allowance: Allowance;
-  /** Paths of unknown properties that were removed from the body. */
+  /** Paths of properties that were removed from the body. */
   readonly ignored: readonly string[];
   /** Called when a route drops fields that its format cannot express. */
   readonly onDropped: (dropped: DroppedFields) => void;
+  /** The request's tools that only its own format has; null for none. */
+  readonly hosted: HostedTools | null;
   /** Protocol headers that the client sent for an upstream of its own dialect. */
   readonly forwarded: ForwardedHeaders;
   /** Called with identifiers of objects that the provider stored for the client. */

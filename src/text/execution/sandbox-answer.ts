@@ -16,8 +16,9 @@ export async function answerBySandbox(
   remaining: number,
 ): Promise<Outcome> {
   const { call, request, publicModel, inputTokens } = execution;
-  const emulated = emulateForSandbox(request, target);
-  announceOmitted(execution, target);
+  const left = execution.hosted?.withoutNative(request);
+  const emulated = emulateForSandbox(left?.request ?? request, target);
+  announceOmitted(execution, target, { advice: left?.leftOut ?? [] });
   const { signal: cancellation, release } = linkedSignal(execution.signal);
   const controller = new AbortController();
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));

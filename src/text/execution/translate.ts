@@ -12,7 +12,9 @@ import { openUpstream, type RemoteRoute } from './upstream-request.ts';
 export async function translate(execution: TextExecution, route: RemoteRoute): Promise<Outcome> {
   const { request, allowance, inspection, model } = execution;
   const { provider, target, origin } = route;
-  const emulated = emulate(request, target);
+  const isForeign = request.dialect !== target.dialect;
+  const left = isForeign ? execution.hosted?.withoutNative(request) : undefined;
+  const emulated = emulate(left?.request ?? request, target);
   const { stream } = emulated.request;
   // Only a route of the client's own dialect is asked for several answers in one request.
   const sent = { ...emulated.request, n: null };
@@ -20,7 +22,11 @@ export async function translate(execution: TextExecution, route: RemoteRoute): P
   const bodies = conversationsOf(sent).map((one) => encodeFor(one, target, options));
   allowance.check(inspection, provider.shared !== false);
   const [{ body: first, dropped }] = bodies as [EncodedRequest];
-  const advice = [...ignoredAdvice(request, first, target), ...emulated.ignored];
+  const advice = [
+    ...ignoredAdvice(request, first, target),
+    ...emulated.ignored,
+    ...(left?.leftOut ?? []),
+  ];
   announceOmitted(execution, target, { advice, dropped });
   return collectAnswers(execution, request.n ?? 1, origin, async (sink, choice, signal) => {
     const { body } = bodies[conversationOf(request, choice)]!;

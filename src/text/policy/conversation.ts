@@ -83,8 +83,9 @@ export function conversationOf(
     key: () => {
       if (computed !== null) return computed;
       const hash = createHash('sha256').update(`${key.id}\n${modelId}\n${label !== null}\n`);
-      if (label !== null) hash.update(label);
-      else addPrefix(new PrefixHash(hash), request);
+      const prefix = new PrefixHash(hash);
+      if (label !== null) prefix.add(label);
+      else addPrefix(prefix, request);
       computed = hash.digest('base64');
       return computed;
     },

@@ -25,6 +25,8 @@ interface Changes {
   readonly timeouts?: Partial<Timeouts>;
   readonly savedState?: unknown;
   readonly baseUrl?: string;
+  /** Further settings of the provider. */
+  readonly settings?: object;
 }
 
 export interface TestContext extends ProviderContext {
@@ -55,12 +57,12 @@ export function mockedProvider(kind: Interface): {
   };
   return {
     mock: () => mock!,
-    newContext({ timeouts, savedState = null, baseUrl = mock!.url } = {}) {
+    newContext({ timeouts, savedState = null, baseUrl = mock!.url, settings } = {}) {
       const savedStates: unknown[] = [];
       let billableRequests = 0;
       const cancellation = new AbortController();
       return {
-        settings: { kind, baseUrl, apiKey: KEY, concurrency: 8 },
+        settings: { kind, baseUrl, apiKey: KEY, concurrency: 8, ...settings },
         model: 'upstream-model',
         idempotencyKey: 'key of the task for mödel',
         upstream,

@@ -331,6 +331,54 @@ export function describeBudgets(driver: DriverFactory): void {
     });
   });
 
+  it('has all acknowledged charges in their windows after a crash', async () => {
+    const { store, place } = await fresh({ now: () => NOON });
+    const { account } = await owner(store, 10_000);
+    const windows = { ...BERLIN, day: 5000, month: 5000 };
+    const team = await teamIn(store, account.id, { budget: 5000, windows });
+    const key = await store.createKey(keyFor(account, { teamId: team.id, windows }));
+    const copies: { copy: string; known: number }[] = [];
+    let known = 0;
+    await Promise.all(
+      Array.from({ length: 60 }, async (_, at) => {
+        if (at % 10 === 0) await store.createTask(taskFor(key, { reservation: 1 }));
+        const hold = await store.reserve(account.id, key.id, 2);
+        const charged = await store.settle(hold, { ...costing(1), model: `m${at % 3}` });
+        known += charged;
+        if (at % 20 === 0) copies.push({ copy: driver.copyAsCrashed(place), known });
+      }),
+    );
+    expect(copies).toHaveLength(3);
+    for (const { copy, known: least } of copies) {
+      const crashed = await driver.open(copy, { now: () => NOON });
+      const { spent, reserved } = (await crashed.listKeys()).find(({ id }) => id === key.id)!;
+      expect(spent).toBeGreaterThanOrEqual(least);
+      expect(await crashed.listTeams()).toMatchObject([{ spent, reserved }]);
+      for (const holder of [key, team]) {
+        expect(await windowsOf(crashed, holder, NOON)).toEqual([
+          ['day', reserved, spent],
+          ['month', reserved, spent],
+        ]);
+      }
+      expect(await findInconsistencies(crashed)).toEqual([]);
+      await crashed.close();
+    }
+  });
+
+  it('counts models of an account beyond 10,000 rows of a day together', async () => {
+    const { store } = await fresh({ now: () => NOON });
+    const { account, key } = await owner(store, 100_000);
+    const payer = { accountId: account.id, keyId: key.id };
+    const settle = (model: string) => store.settle(payer, { ...costing(1), model });
+    await Promise.all(Array.from({ length: 10_000 }, (_, at) => settle(`m${at}`)));
+    await store.listAccounts();
+    for (const model of ['new', 'm7', 'newer']) await settle(model);
+    const usage = await store.listUsage(account.id, { from: '2026-10-24', to: '2026-10-24' });
+    expect(usage).toHaveLength(10_001);
+    const byModel = new Map(usage.map(({ model, spent }) => [model, spent]));
+    expect([byModel.get('(other models)'), byModel.get('m7')]).toEqual([2, 2]);
+  });
+
   it('deletes usage before a day', async () => {
     let now = NOON;
     const { store, reopened } = await fresh({ now: () => now });

@@ -59,6 +59,12 @@ describe('kill -9', () => {
       expect(spent).toBeGreaterThanOrEqual((known.get('settled') ?? []).length);
       expect(granted).toBeGreaterThanOrEqual(1_000_000 + 3 * (known.get('granted') ?? []).length);
       expect(await findInconsistencies(store)).toEqual([]);
+      for (const key of await store.listKeys()) {
+        const rows = (await store.listBudgetWindows()).filter(
+          ({ holderId }) => holderId === key.id,
+        );
+        expect(rows.reduce((sum, row) => sum + row.spent, 0)).toBe(key.spent);
+      }
       // Processing tasks are requeued, as a daemon does when it starts.
       for (const { id, status } of await store.listOpenTasks()) {
         if (status === 'processing') await store.requeueTask(id);

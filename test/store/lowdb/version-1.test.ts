@@ -62,8 +62,32 @@ function entry(id: number, change: object) {
   return { id, accountId: ACCOUNT.id, ...none, ...change };
 }
 
+/** Usage as it was written before it was by key. */
+const USAGE = {
+  accountId: ACCOUNT.id,
+  day: '2026-11-20',
+  model: 'm',
+  requests: 2,
+  inputTokens: 7,
+  cachedInputTokens: 0,
+  outputTokens: 3,
+  outputs: 0,
+  spent: 0,
+};
+
+/** A charge that was written before charges had a team and windows. */
+const CHARGE = {
+  accountId: ACCOUNT.id,
+  keyId: KEY.id,
+  model: 'm',
+  paid: 1,
+  amount: 4,
+  counts: { requests: 1, inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, outputs: 0 },
+  at: Date.UTC(2026, 10, 20, 12),
+};
+
 /** A store of version 1: rows in shards, and a journal with more. */
-function former(): string {
+function former(more: Readonly<Record<string, object[]>> = {}): string {
   const directory = temporaryFolder();
   for (const folder of ['journal', 'shards']) mkdirSync(join(directory, folder));
   const collections = {
@@ -75,6 +99,7 @@ function former(): string {
       entry(2, { type: 'reserve', amount: 5, available: 95, taskId: 'task_shard' }),
       entry(3, { type: 'reserve', amount: 5, available: 90, taskId: 'task_journal' }),
     ],
+    ...more,
   };
   const shards = Object.entries(collections).map(([collection, all]) => {
     const rows = all.map((row, at) => [at + 1, row]);
@@ -139,5 +164,37 @@ it('opens a store of version 1 with a journal whose folder was not synced', asyn
   expect(readFileSync(recoveries[0]!.keptIn, 'utf8')).toBe('torn');
   const again = await openLowdbStore({ directory });
   expect(await again.listOpenTasks()).toHaveLength(2);
+  await again.close();
+});
+
+it('continues usage, charges and keys from before windows, teams and usage by key', async () => {
+  const directory = former({ usage: [USAGE], charges: [CHARGE] });
+  const store = await openLowdbStore({ directory, now: () => CHARGE.at });
+  const days = { from: '2026-01-01', to: '2026-12-31' };
+  expect(await store.findAccount(ACCOUNT.id)).toMatchObject({ spent: 4 });
+  expect(await store.listTeams()).toEqual([]);
+  expect(await store.listBudgetWindows()).toEqual([]);
+  const usage = [USAGE, { ...USAGE, ...CHARGE.counts, keyId: KEY.id, spent: 4 }];
+  expect(await store.listUsage(ACCOUNT.id, days)).toEqual(usage);
+  const team = await store.createTeam({ accountId: ACCOUNT.id, name: 'crew', budget: 50 });
+  const windows = { timeZone: 'Europe/Berlin', day: 20 };
+  await store.updateKey(KEY.id, { teamId: team.id, windows });
+  await store.completeTask('task_shard', completionOf({ charge: 2 }));
+  const hold = await store.reserve(ACCOUNT.id, KEY.id, 20);
+  await store.settle(hold, { model: 'm', counts: {}, charge: 6 });
+  await store.close();
+  const again = await openLowdbStore({ directory, now: () => CHARGE.at });
+  // The task reserved its credits before the key had windows and a team.
+  expect(await again.listTeams()).toMatchObject([{ reserved: 0, spent: 6 }]);
+  expect(await again.listBudgetWindows()).toMatchObject([
+    { holderId: KEY.id, period: 'day', from: '2026-11-20', reserved: 0, spent: 6 },
+  ]);
+  const rows = await again.listUsage(ACCOUNT.id, days);
+  expect(rows.map(({ keyId, teamId, spent }) => [keyId, teamId, spent])).toEqual([
+    [undefined, undefined, 0],
+    [KEY.id, undefined, 6],
+    [KEY.id, team.id, 6],
+  ]);
+  expect(await findInconsistencies(again)).toEqual([]);
   await again.close();
 });

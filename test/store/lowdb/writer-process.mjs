@@ -21,6 +21,8 @@ const key = await store.createKey({
   models: null,
   rpm: null,
   budget: null,
+  // It counts all charges of the key, because it is there from the start.
+  windows: { timeZone: 'UTC', month: 1_000_000 },
 });
 say(`key ${hash}`);
 

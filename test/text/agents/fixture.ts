@@ -77,10 +77,13 @@ export function mainConversation({ conversations }: Fixture): RecordedConversati
 
 /** A prompt for a sandbox that lists the calls which a model made in a fixture. */
 export function listedTask(fixture: Fixture, folder = '/work'): string {
-  const rounds = mainConversation(fixture).turns.slice(1);
-  const calls = rounds.flatMap(({ add }) => {
+  let length = 0;
+  const calls = mainConversation(fixture).turns.flatMap(({ keep, add }) => {
+    // Earlier items may come again, with other cache marks.
+    const added = add.slice(Math.max(0, length - keep));
+    length = keep + add.length;
     // The sandbox makes one call in each answer.
-    const [call] = callsIn(fixture.dialect, add);
+    const [call] = callsIn(fixture.dialect, added);
     if (!call) return [];
     return [`sandbox:call ${call.name} ${call.input.replaceAll('/work', folder)}`];
   });

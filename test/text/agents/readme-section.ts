@@ -11,10 +11,20 @@ interface Block {
 
 const README = join(import.meta.dirname, '../../../src/text/README.md');
 
+/** The section of an agent in src/text/README.md. */
+function sectionOf(agent: string): string {
+  const [, section = ''] = readFileSync(README, 'utf8').split(`\n### ${agent}\n`);
+  return section.split(/\n##/)[0]!;
+}
+
+/** The version with which a section was tried. */
+export function versionOf(agent: string): string {
+  return /[Vv]ersion (\d+\.\d+\.\d+)/.exec(sectionOf(agent))?.[1] ?? '';
+}
+
 /** The blocks of the section of an agent in src/text/README.md. */
 export function blocksOf(agent: string): Block[] {
-  const [, section = ''] = readFileSync(README, 'utf8').split(`\n### ${agent}\n`);
-  const [body = ''] = section.split(/\n##/);
+  const body = sectionOf(agent);
   const blocks = [...body.matchAll(/```(\w+)\n([\s\S]*?)```/g)];
   if (blocks.length === 0) throw new Error(`src/text/README.md has no section ${agent}`);
   return blocks.map(({ 1: language = '', 2: code = '', index }) => ({

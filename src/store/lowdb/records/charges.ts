@@ -45,8 +45,8 @@ export class PendingCharges {
   readonly #reservations: Reservations;
   /** Charges whose booking is not on disk yet: the rows on disk have them neither as reserved nor as spent. */
   readonly booking = new Reservations();
-  /** Charges of one day, by the identifier of the key, then by model and scope. */
-  #byKey = new Map<string, Map<string, Charge>>();
+  /** Charges of one day, by the scope, or else by the identifier of the key, then by model. */
+  #byPayer = new Map<string | BudgetScope, Map<string, Charge>>();
   #day = '';
   /** Charges to book, which no longer grow. */
   #complete: Charge[] = [];
@@ -84,9 +84,9 @@ export class PendingCharges {
     const day = dayOf(at);
     if (day !== this.#day) this.#complete = this.#take();
     this.#day = day;
-    const name = scope ? `${model}\0${scope.teamId}\0${scope.windows.join()}` : model;
-    const charge =
-      this.#byKey.get(payer.keyId)?.get(name) ?? this.#create(payer, model, scope, name);
+    // A scope is an object of one key.
+    const charges = this.#byPayer.get(scope ?? payer.keyId);
+    const charge = charges?.get(model) ?? this.#create(payer, model, scope);
     if (amount > 0) charge.paid += counts.requests ?? 1;
     charge.amount += amount;
     charge.at = at;
@@ -106,7 +106,7 @@ export class PendingCharges {
 
   /** Books all charges. While the disk fails they wait, unless `isLast` is set. */
   bookAll(isLast = false): void {
-    if (this.#byKey.size === 0 && this.#complete.length === 0) return;
+    if (this.#byPayer.size === 0 && this.#complete.length === 0) return;
     if (this.#commits.failure && !isLast) return;
     const all = this.#take();
     this.#complete = [];
@@ -123,13 +123,13 @@ export class PendingCharges {
   /** Returns all charges. They no longer grow. */
   #take(): Charge[] {
     const all = [...this.#all()];
-    this.#byKey = new Map();
+    this.#byPayer = new Map();
     return all;
   }
 
   *#all(): Generator<Charge> {
     yield* this.#complete;
-    for (const models of this.#byKey.values()) yield* models.values();
+    for (const models of this.#byPayer.values()) yield* models.values();
   }
 
   #schedule(): void {
@@ -188,17 +188,12 @@ export class PendingCharges {
     );
   }
 
-  #create(
-    { accountId, keyId }: Payer,
-    model: string,
-    scope: BudgetScope | undefined,
-    name: string,
-  ): Charge {
+  #create({ accountId, keyId }: Payer, model: string, scope: BudgetScope | undefined): Charge {
     const order = this.#state.charges.newOrder();
     const sums = { paid: 0, amount: 0, counts: NO_USAGE, at: 0 };
     const charge: Charge = { order, accountId, keyId, model, scope, ...sums };
-    const charges = this.#byKey.get(keyId) ?? new Map<string, Charge>();
-    this.#byKey.set(keyId, charges.set(name, charge));
+    const charges = this.#byPayer.get(scope ?? keyId) ?? new Map<string, Charge>();
+    this.#byPayer.set(scope ?? keyId, charges.set(model, charge));
     return charge;
   }
 }

@@ -1,6 +1,6 @@
 import { Failure } from '../../../failure.ts';
 import type { Account } from '../../account.ts';
-import { type BudgetScope, scopeOf } from '../../budgets.ts';
+import { type BudgetScope, BudgetScopes } from '../../budgets.ts';
 import { notFound } from '../../errors.ts';
 import type { Funds } from '../../funds.ts';
 import type { KeyHolder, Payer } from '../../store.ts';
@@ -28,6 +28,7 @@ export class Records {
   readonly reservations = new Reservations();
   readonly charges: PendingCharges;
   readonly now: () => number;
+  readonly #scopes = new BudgetScopes();
   #isClosed = false;
 
   constructor({ state, commits, archive, archiver, now }: RecordsOptions) {
@@ -88,7 +89,7 @@ export class Records {
   /** Team and windows in which credits that are reserved now will count. */
   scopeOf({ key }: KeyHolder): BudgetScope | undefined {
     const team = key.teamId === undefined ? undefined : this.bookedState.teamById.get(key.teamId);
-    return scopeOf(key, team, this.now());
+    return this.#scopes.of(key, team, this.now());
   }
 
   /** @param state with or without the charges that are not booked yet */

@@ -1,0 +1,76 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openaiProvider } from '../../../src/media/providers/openai/openai.ts';
+import { startConnectProxy, withCredentials } from '../../upstream/connect-proxy.ts';
+import { listening } from '../../upstream/servers.ts';
+import {
+  audioJob,
+  failureOf,
+  imageJob,
+  KEY,
+  mockedProvider,
+  videoJob,
+} from './provider-context.ts';
+
+const { mock, newContext } = mockedProvider('openai');
+const provider = openaiProvider(() => 1);
+
+describe('settings of a media provider', () => {
+  it('headers are in every request, and in the request of a finished video', async () => {
+    const settings = { headers: { 'x-team': 'blue' } };
+    const context = newContext({ settings });
+    await provider.makeImages(imageJob(), context);
+    const { files } = await provider.makeVideo(videoJob(), context);
+    for (const { headers } of mock().requests) expect(headers).toMatchObject({ 'x-team': 'blue' });
+    expect(files[0]).toMatchObject({
+      headers: { 'x-team': 'blue', authorization: `Bearer ${KEY}` },
+    });
+  });
+
+  it('the proxy tunnels every request', async () => {
+    const proxy = await startConnectProxy();
+    onTestFinished(() => proxy.close());
+    await provider.makeImages(
+      imageJob(),
+      newContext({ settings: { proxy: withCredentials(proxy) } }),
+    );
+    expect(mock().requests).toHaveLength(1);
+    expect(proxy.targets).toEqual([new URL(mock().url).host]);
+  });
+});
+
+describe('media of a provider of kind azure', () => {
+  async function resource() {
+    const asked: string[] = [];
+    const { url } = await listening((request, response) => {
+      asked.push(`${request.method} ${request.url} ${request.headers['api-key']}`);
+      request.resume();
+      const body = { error: { code: 'contentFilter', message: 'Your task failed.' } };
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    });
+    return { url, asked };
+  }
+
+  it.each([
+    ['2025-04-01-preview', 'deployments/upstream-model', '?api-version=2025-04-01-preview'],
+    [undefined, 'v1', ''],
+  ])('has the paths of version %s', async (apiVersion, folder, query) => {
+    const { url, asked } = await resource();
+    const context = newContext({
+      baseUrl: url,
+      settings: { kind: 'azure', ...(apiVersion !== undefined && { apiVersion }) },
+    });
+    const failures = await Promise.all([
+      failureOf(provider.makeImages(imageJob(), context)),
+      failureOf(provider.makeAudio(audioJob(), context)),
+      failureOf(provider.makeVideo(videoJob(), context)),
+    ]);
+    expect(failures.map(({ type }) => type)).toEqual(Array(3).fill('content_policy'));
+    expect(asked.sort()).toEqual(
+      [
+        `POST /openai/${folder}/audio/speech${query} ${KEY}`,
+        `POST /openai/${folder}/images/generations${query} ${KEY}`,
+        `POST /openai/v1/videos ${KEY}`,
+      ].sort(),
+    );
+  });
+});
