@@ -67,6 +67,7 @@ function pathOf({ url }: FastifyRequest): string {
 /** Fastify's error handler: sends any thrown value as an error body. */
 export function sendFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const failure = failureOf(error, request);
+  request.failure = failure;
   // A Failure of type unknown comes from a stored task or a provider: it is not a defect of this request.
   const isDefect = failure.type === 'unknown' && failure !== error;
   if (isDefect)

@@ -4,6 +4,7 @@ import type { Routing } from '../routing/routing.ts';
 import { toCredits } from '../store/credits.ts';
 import type { Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
+import type { TextReport } from '../text/report.ts';
 
 /** One commit of the store. */
 export interface Commit {
@@ -22,6 +23,9 @@ export interface Tokens {
 
 const LATENCIES = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
+/** Shortest stream, after its first event, whose tokens per second are observed. */
+const MIN_RATED_SECONDS = 0.1;
+
 const MISNAMED = ['handles', 'requests', 'resources'].map((of) => `nodejs_active_${of}_total`);
 
 /** The metrics of one daemon, with the units and suffixes of Prometheus: seconds, bytes, `_total`. */
@@ -35,6 +39,8 @@ export class Metrics {
   readonly #callbacks: Counter<'outcome'>;
   readonly #attempts: Counter<'provider' | 'outcome'>;
   readonly #tokens: Counter<'model' | 'kind'>;
+  readonly #firstFrames: Histogram<'model'>;
+  readonly #rates: Histogram<'model'>;
 
   constructor() {
     const registers = [this.#registry];
@@ -90,6 +96,20 @@ export class Metrics {
       labelNames: ['model', 'kind'],
       registers,
     });
+    this.#firstFrames = new Histogram({
+      name: 'oriel_time_to_first_token_seconds',
+      help: 'Time from the arrival of a streamed text request to the first event of its answer',
+      labelNames: ['model'],
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60],
+      registers,
+    });
+    this.#rates = new Histogram({
+      name: 'oriel_output_tokens_per_second',
+      help: 'Output tokens of a streamed answer per second after its first event',
+      labelNames: ['model'],
+      buckets: [5, 10, 20, 40, 60, 80, 120, 160, 240, 320, 640],
+      registers,
+    });
   }
 
   observeTask({ type, status, createdAt, updatedAt }: Task): void {
@@ -110,6 +130,26 @@ export class Metrics {
     this.#tokens.inc({ model, kind: 'cached_input' }, cachedInput);
     if (cacheWrite > 0) this.#tokens.inc({ model, kind: 'cache_write' }, cacheWrite);
     this.#tokens.inc({ model, kind: 'output' }, output);
+  }
+
+  /**
+   * One text request that was answered.
+   *
+   * @param firstFrameMs milliseconds to the first frame of a stream; null for a whole answer
+   * @param elapsed milliseconds to the end of the answer
+   */
+  observeText(
+    { model, usage, failure }: TextReport,
+    firstFrameMs: number | null,
+    elapsed: number,
+  ): void {
+    if (model === null || firstFrameMs === null || failure !== null) return;
+    this.#firstFrames.observe({ model }, firstFrameMs / 1000);
+    const seconds = (elapsed - firstFrameMs) / 1000;
+    // The rate of an answer that came in one piece says nothing of the model.
+    if (usage !== null && seconds >= MIN_RATED_SECONDS) {
+      this.#rates.observe({ model }, usage.output / seconds);
+    }
   }
 
   /** Adds metrics of the pool and the store, which are read at each scrape. */

@@ -158,6 +158,9 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
 function observeRequests(server: FastifyInstance, { log, metrics, draining }: AppContext): void {
   const logRequest = requestLogger(log);
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
+  server.decorateRequest('textReport', null);
+  server.decorateRequest('firstFrameMs', null);
+  server.decorateRequest('failure', null);
   server.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id);
     next();
@@ -180,7 +183,9 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ap
     const path = query === -1 ? url : url.slice(0, query);
     const key = request.holder?.key.id;
     const milliseconds = Math.round(elapsed);
-    logRequest({ requestId: request.id, method, path, status, milliseconds, ip, key });
+    const line = { requestId: request.id, method, path, status, milliseconds, ip, key };
+    logRequest(line, request);
+    if (request.textReport) metrics.observeText(request.textReport, request.firstFrameMs, elapsed);
     next();
   });
 }

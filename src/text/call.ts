@@ -3,6 +3,7 @@ import type { LightAbortSignal } from '../upstream/abort-signal.ts';
 import type { DialectName } from './canonical.ts';
 import type { Headers, RequestAddress } from './dialects/dialect.ts';
 import type { ResponseStream } from './relay/response-stream.ts';
+import type { TextReport } from './report.ts';
 
 /** One request of one client. */
 export interface TextCall {
@@ -19,4 +20,6 @@ export interface TextCall {
   readonly clientDisconnect: LightAbortSignal;
   /** The stream to the client; it also takes headers of a whole answer. */
   readonly response: ResponseStream;
+  /** Filled while the request is answered. */
+  readonly report: TextReport;
 }

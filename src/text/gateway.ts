@@ -95,11 +95,12 @@ export class TextGateway {
    */
   async answer(call: TextCall): Promise<string | null> {
     const config = this.#options.config();
-    const { holder, clientDisconnect } = call;
+    const { holder, clientDisconnect, report } = call;
     const dialect = dialectNamed(call.dialect);
     let decoded = dialect.decodeRequest(call.body, call.address);
     const name = decoded.model;
     const { id, part, model } = findModel(config, name, holder.key.models);
+    report.model = id;
     if (model.type !== 'text') {
       throw invalid(
         'model',
@@ -183,6 +184,9 @@ export class TextGateway {
         deadline,
         attempt: (candidate, provider) => {
           answering = candidate;
+          report.attempts += 1;
+          report.provider = candidate.route.provider;
+          report.upstreamModel = upstreamModelOf(candidate.route, part);
           return runRoute(execution, candidate.route, provider, deadline - performance.now());
         },
         failureOf: ({ failure }: Outcome) => failure,
@@ -191,7 +195,8 @@ export class TextGateway {
       if (conversation && outcome.failure === null) {
         this.#affinity.answered(answering, candidates, conversation);
       }
-      await this.#settle(meter, tracker, call.requestId, id);
+      report.failure = outcome.failure;
+      await this.#settle(meter, tracker, call);
       if (outcome.end !== '') call.response.write(outcome.end);
       return outcome.body;
     } catch (thrown) {
@@ -199,9 +204,10 @@ export class TextGateway {
       // The provider has worked for a client that left, and may charge for an answer that cannot be sent.
       const isCharged =
         clientDisconnect.aborted || (error instanceof Failure && error.type === 'billable_error');
-      if (isCharged) await this.#settle(meter, tracker, call.requestId, id);
+      if (isCharged) await this.#settle(meter, tracker, call);
       else await meter.release();
       if (!call.response.started || !(error instanceof Failure)) throw error;
+      report.failure = error;
       // Keep-alive comments have started the stream, so that the failure is sent inside it.
       const encoder = dialect.encodeEvents(execution.context);
       call.response.write(encoder.push({ type: 'error', failure: error }));
@@ -228,11 +234,13 @@ export class TextGateway {
   async #settle(
     meter: Meter,
     tracker: UsageTracker,
-    requestId: string,
-    model: string,
+    { report, requestId }: TextCall,
   ): Promise<void> {
     const { observer } = this.#options;
-    const { used, excess } = await meter.settle(tracker.total(), tracker.observed());
+    const { used, charge, excess } = await meter.settle(tracker.total(), tracker.observed());
+    report.usage = used;
+    report.charge = charge;
+    const model = report.model!;
     observer.used(model, used);
     if (excess) observer.exceeded({ requestId, model, reported: excess, charged: used });
   }

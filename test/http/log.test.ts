@@ -31,8 +31,59 @@ it('the log has one line for each request, without secrets', async () => {
     ip: '127.0.0.1',
     key: expect.stringMatching(/^key_/),
   });
-  expect(lines[1]).toMatchObject({ status: 401 });
+  expect(lines[1]).toMatchObject({
+    status: 401,
+    errorType: 'auth_error',
+    reason: expect.any(String),
+  });
   expect(lines[1]).not.toHaveProperty('key');
+  expect(lines[2]).toMatchObject({ status: 404, code: 'task_not_found' });
+});
+
+it('the log line of a text request has model, provider, attempts, tokens, credits and first frame', async () => {
+  const daemon = await startDaemon();
+  const ask = async (body: object) => {
+    const response = await daemon.request('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'sandbox-chat', ...body }),
+    });
+    await response.text();
+  };
+  const messages = (content: string) => ({ messages: [{ role: 'user', content }] });
+  await ask({ ...messages('Hello'), stream: true });
+  await ask(messages('Hello'));
+  await ask(messages('sandbox:fail=rate_limit'));
+  await ask({ ...messages('sandbox:fail=midstream'), stream: true });
+  const metrics = await daemon.metrics();
+  await daemon.stop();
+  const [streamed, whole, refused, broken] = daemon.log.filter(({ msg }) => msg === 'request');
+  const route = { model: 'sandbox-chat', provider: 'sandbox', upstreamModel: 'chat' };
+  const tokens = { inputTokens: expect.any(Number), outputTokens: expect.any(Number) };
+  expect(streamed).toMatchObject({
+    status: 200,
+    attempts: 1,
+    credits: expect.any(Number),
+    ...route,
+    ...tokens,
+  });
+  expect(streamed).toHaveProperty('firstFrameMilliseconds', expect.any(Number));
+  expect(streamed).not.toHaveProperty('errorType');
+  expect(whole).toMatchObject({
+    status: 200,
+    attempts: 1,
+    cachedInputTokens: 0,
+    ...route,
+    ...tokens,
+  });
+  expect(whole).not.toHaveProperty('firstFrameMilliseconds');
+  expect(refused).toMatchObject({ status: 429, errorType: 'rate_limit', attempts: 1, ...route });
+  expect(broken).toMatchObject({
+    status: 200,
+    errorType: 'service_error',
+    reason: expect.any(String),
+  });
+  expect(metrics).toContain('oriel_time_to_first_token_seconds_count{model="sandbox-chat"} 1');
 });
 
 it('a log line is valid JSON with hostile headers and paths', async () => {
@@ -62,6 +113,34 @@ it('log.format pretty writes text for people', async () => {
   expect(code).toBe(0);
   expect(out).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: ready/m);
   expect(out).not.toContain('{"level"');
+});
+
+it('log.format pretty begins the line of a request with status, method, path and time', async () => {
+  const daemon = start([
+    'serve',
+    '--port',
+    '0',
+    '--data',
+    temporaryFolder(),
+    '--log-format',
+    'pretty',
+  ]);
+  const line = async (pattern: RegExp): Promise<RegExpExecArray> => {
+    let text = '';
+    for await (const chunk of daemon.child.stdout!.iterator({ destroyOnReturn: false })) {
+      text += chunk;
+      const found = pattern.exec(text);
+      if (found) return found;
+    }
+    throw new Error(text);
+  };
+  const [, url] = await line(/"url":"([^"]+)"/);
+  await fetch(`${url}/nowhere`);
+  expect(await line(/INFO: (.*nowhere.*)\n/)).toMatchObject({
+    1: expect.stringMatching(/^404 GET \/nowhere \d+ ms \{.*"code":"unknown_endpoint"/),
+  });
+  daemon.child.kill('SIGTERM');
+  await daemon.ended;
 });
 
 it('the daemon serves requests while standard output is on a full disk', async () => {

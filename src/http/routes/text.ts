@@ -2,6 +2,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { RequestAddress } from '../../text/dialects/dialect.ts';
 import { allDialects } from '../../text/dialects/registry.ts';
+import { TextReport } from '../../text/report.ts';
 import { LightAbortSignal } from '../../upstream/abort-signal.ts';
 import type { AppContext } from '../app-context.ts';
 import { onClientDisconnect } from '../transport/client-disconnect.ts';
@@ -34,6 +35,8 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
               model: request.params.model ?? null,
               stream: stream ?? null,
             };
+            const report = new TextReport();
+            request.textReport = report;
             const sse = new SseResponse(reply);
             if (address.stream ?? isStreaming(request)) sse.keepAlive();
             try {
@@ -47,10 +50,12 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
                 holder: request.holder,
                 clientDisconnect,
                 response: sse,
+                report,
               });
               if (whole === null) return reply;
               return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
             } finally {
+              request.firstFrameMs = sse.firstFrameMs;
               sse.end();
             }
           },

@@ -1,5 +1,19 @@
 import type { Logger } from 'pino';
+import type { Failure } from '../../failure.ts';
+import { toCredits } from '../../store/credits.ts';
+import type { TextReport } from '../../text/report.ts';
 import { outputOf } from '../log.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** How a text request was answered; null for other requests. */
+    textReport: TextReport | null;
+    /** Milliseconds until the first frame of a stream; null without one. */
+    firstFrameMs: number | null;
+    /** The failure with which the request was answered; null for a success. */
+    failure: Failure | null;
+  }
+}
 
 /** The log line of a request. */
 export interface RequestLine {
@@ -14,23 +28,73 @@ export interface RequestLine {
   readonly key: string | undefined;
 }
 
-/**
- * Writes the log lines of requests. None of the fields is a secret, so the line is built here in 1 µs;
- * pino takes 6 µs for the object, since it looks for secrets to redact.
- */
-export function requestLogger(log: Logger): (line: RequestLine) => void {
-  if (!log.isLevelEnabled('info')) return () => {};
-  const output = outputOf(log);
-  if (output) return (line) => output.write(jsonOf(line));
-  return (line) => log.info(line, 'request');
+/** What the line of a request says beyond the transport: its failure, and how a text request was answered. */
+export interface RequestOutcome {
+  readonly failure: Failure | null;
+  readonly textReport: TextReport | null;
+  readonly firstFrameMs: number | null;
 }
 
-function jsonOf({ requestId, method, path, status, milliseconds, ip, key }: RequestLine): string {
+/** Characters of a failure's message in a line: it may quote the request. */
+const MAX_REASON = 300;
+
+/**
+ * Writes the log lines of requests. The line of a request is built here in 1 µs, because pino, which looks for
+ * secrets to redact, takes 6 µs for the object. Keys are named by identifiers; the messages of failures are those
+ * that clients get, which name no secrets.
+ */
+export function requestLogger(log: Logger): (line: RequestLine, outcome: RequestOutcome) => void {
+  if (!log.isLevelEnabled('info')) return () => {};
+  const output = outputOf(log);
+  if (output) return (line, outcome) => output.write(jsonOf(line, fieldsOf(outcome)));
+  return ({ status, method, path, milliseconds, ...line }, outcome) => {
+    log.info({ ...line, ...fieldsOf(outcome) }, `${status} ${method} ${path} ${milliseconds} ms`);
+  };
+}
+
+function jsonOf(
+  { requestId, method, path, status, milliseconds, ip, key }: RequestLine,
+  fields: Readonly<Record<string, unknown>> | null,
+): string {
   const address = ip === undefined ? '' : `,"ip":${JSON.stringify(ip)}`;
   const holder = key === undefined ? '' : `,"key":"${key}"`;
+  const outcome = fields === null ? '' : `,${JSON.stringify(fields).slice(1, -1)}`;
   return (
     `{"level":"info","time":"${new Date().toISOString()}","requestId":"${requestId}","method":"${method}",` +
     `"path":${JSON.stringify(path)},"status":${status},"milliseconds":${milliseconds}` +
-    `${address}${holder},"msg":"request"}\n`
+    `${address}${holder}${outcome},"msg":"request"}\n`
   );
+}
+
+/** Null where there is nothing to say. */
+function fieldsOf({
+  failure: refusal,
+  textReport: report,
+  firstFrameMs,
+}: RequestOutcome): Readonly<Record<string, unknown>> | null {
+  const failure = refusal ?? report?.failure ?? null;
+  if (failure === null && report === null) return null;
+  return {
+    ...(failure !== null && {
+      errorType: failure.type,
+      ...(failure.code !== null && { code: failure.code }),
+      reason: failure.message.slice(0, MAX_REASON),
+    }),
+    ...(report !== null && textFields(report)),
+    ...(firstFrameMs !== null && { firstFrameMilliseconds: Math.round(firstFrameMs) }),
+  };
+}
+
+function textFields({ model, provider, upstreamModel, attempts, usage, charge }: TextReport) {
+  return {
+    ...(model !== null && { model }),
+    ...(provider !== null && { provider, upstreamModel }),
+    attempts,
+    ...(usage !== null && {
+      inputTokens: usage.input,
+      cachedInputTokens: usage.cachedInput,
+      outputTokens: usage.output,
+      credits: toCredits(charge),
+    }),
+  };
 }

@@ -21,12 +21,18 @@ export class SseResponse implements ResponseStream {
   #idleTimer: NodeJS.Timeout | undefined;
   #drained: Promise<void> | undefined;
   #started = false;
+  #firstFrameMs: number | null = null;
   #waiting: (string | Buffer)[] = [];
   /** Length of the waiting frames, approximately: of texts in characters. */
   #waitingLength = 0;
 
   constructor(reply: FastifyReply) {
     this.#reply = reply;
+  }
+
+  /** Milliseconds from the arrival of the request to the first frame that is no comment; null before that. */
+  get firstFrameMs(): number | null {
+    return this.#firstFrameMs;
   }
 
   get started(): boolean {
@@ -47,6 +53,9 @@ export class SseResponse implements ResponseStream {
   write(frames: string | Buffer): boolean {
     const { raw } = this.#reply;
     if (!this.#started) this.#start();
+    if (this.#firstFrameMs === null && frames !== COMMENT) {
+      this.#firstFrameMs = this.#reply.elapsedTime;
+    }
     if (this.#waiting.length === 0) atEndOfTick(this.#flush);
     this.#waiting.push(frames);
     this.#waitingLength += frames.length;

@@ -110,6 +110,8 @@ export interface MeterOptions {
 /** The charge for one request. */
 export interface Metered {
   readonly used: Usage;
+  /** Micro-credits that were charged. */
+  readonly charge: number;
   /** The usage that the upstream reported; null where all of it was charged. */
   readonly excess: Usage | null;
 }
@@ -173,22 +175,24 @@ export class Meter {
     };
     const used = this.#bounds === null ? reported : within(reported, this.#bounds);
     const isExceeded = used.input < reported.input || used.output < reported.output;
-    const metered = { used, excess: isExceeded ? reported : null };
-    if (this.#ended) return metered;
+    const excess = isExceeded ? reported : null;
+    if (this.#ended) return { used, charge: 0, excess };
     this.#ended = true;
     const { key, account } = this.#holder;
-    const charge = costOf(this.#model, used);
-    await this.#store.settle(this.#reservation ?? { accountId: account.id, keyId: key.id }, {
-      model: this.#id,
-      counts: {
-        requests: 1,
-        inputTokens: used.input,
-        cachedInputTokens: Math.min(used.cachedInput, used.input),
-        outputTokens: used.output,
+    const charge = await this.#store.settle(
+      this.#reservation ?? { accountId: account.id, keyId: key.id },
+      {
+        model: this.#id,
+        counts: {
+          requests: 1,
+          inputTokens: used.input,
+          cachedInputTokens: Math.min(used.cachedInput, used.input),
+          outputTokens: used.output,
+        },
+        charge: costOf(this.#model, used),
       },
-      charge,
-    });
-    return metered;
+    );
+    return { used, charge, excess };
   }
 
   /** Releases the reservation without a charge. */

@@ -162,6 +162,8 @@ export type Ability =
   | 'json-object'
   /** Tools in groups. */
   | 'namespaces'
+  /** At most one call in an answer. Dialects that have the setting need not say so. */
+  | 'single-call'
   /** Any stop sequences; `stops` says which where they are some. */
   | 'stop'
   /** Tools whose input is free text. */

@@ -5,6 +5,7 @@ import { emulateAllowedTools } from './allowed-tools.ts';
 import type { Emulated, EmulatedAnswer, Emulation, TakeEvent } from './emulation.ts';
 import { emulateJsonObject } from './json-object.ts';
 import { emulateNamespaces } from './namespaces.ts';
+import { emulateSingleCall } from './single-call.ts';
 import { emulateStop } from './stop.ts';
 import { emulateTextInput } from './text-input.ts';
 import { emulateToolSearch } from './tool-search.ts';
@@ -16,6 +17,7 @@ const EMULATIONS: readonly (readonly [Ability, Emulation])[] = [
   ['tool-search', emulateToolSearch],
   ['text-input', emulateTextInput],
   ['json-object', emulateJsonObject],
+  ['single-call', emulateSingleCall],
   ['stop', emulateStop],
 ];
 

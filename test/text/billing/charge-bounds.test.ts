@@ -4,6 +4,7 @@ import type { Config } from '../../../src/config/schema.ts';
 import { Failure } from '../../../src/failure.ts';
 import type { KeyHolder, Store } from '../../../src/store/store.ts';
 import { TextGateway } from '../../../src/text/gateway.ts';
+import { TextReport } from '../../../src/text/report.ts';
 import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../../src/upstream/client.ts';
 import type { UpstreamResponse } from '../../../src/upstream/response.ts';
@@ -178,6 +179,7 @@ async function ask(
       holder: HOLDER,
       clientDisconnect: new LightAbortSignal(),
       response: { started: false, setHeader() {}, write: () => true, drained: async () => {} },
+      report: new TextReport(),
     });
   } catch (error) {
     if (!(error instanceof Failure)) throw error;

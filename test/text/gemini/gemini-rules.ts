@@ -86,6 +86,16 @@ function refuse(message: string): never {
   throw new Fault(message);
 }
 
+/** Why Google would refuse a schema; null for a valid one. */
+export function schemaFault(schema: Loose): string | null {
+  try {
+    checkSchema(schema);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 /** The body of the 400 that Google would answer a request with; null for a valid one. */
 export function geminiFault(body: Loose, model: string): object | null {
   try {

@@ -225,6 +225,23 @@ describe.each(DIALECTS)('a client of %s, an upstream of gemini', (client) => {
     expect(toolConfig).toEqual({ functionCallingConfig: calling ?? { mode: 'AUTO' } });
   });
 
+  it('calls one at a time are the first call of each answer', async () => {
+    const { upstream } = gateway();
+    const one =
+      client === 'messages'
+        ? { tool_choice: { type: 'auto', disable_parallel_tool_use: true } }
+        : { parallel_tool_calls: false };
+    for (const mode of MODES) {
+      upstream.play(CALL, DONE);
+      const conversation = start({ tools: [WEATHER], more: one }).user('Weather?');
+      const { calls, stop } = await conversation.ask(mode);
+      expect([calls.map(({ id }) => id), stop]).toEqual([['fc_a1'], STOPS['tool-calls'][client]]);
+      await conversation.results({ id: 'fc_a1', content: 'rain' }).ask(mode);
+      const sent = partsOf(upstream.requests[1]!.body).filter((part) => part.functionCall);
+      expect(sent).toHaveLength(1);
+    }
+  });
+
   it('images come as data, and by address with the type of their extension', async () => {
     const { upstream } = gateway();
     upstream.play(DONE);

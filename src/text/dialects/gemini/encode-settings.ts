@@ -140,13 +140,9 @@ function declarationOf({ name, description, parameters, strict, path }: Tool): J
   };
 }
 
-/** @throws Failure invalid_request for calls one at a time, which gemini cannot be limited to */
+/** Whether the model calls functions, and which of them. */
 export function toolConfig(request: TextRequest): Json | null {
-  const { toolChoice, parallelToolCalls, tools } = request;
-  if (toolChoice?.type === 'native') return refuse(request, 'toolChoice');
-  if (parallelToolCalls === false && tools.length > 0 && toolChoice?.type !== 'none') {
-    refuse(request, 'parallelToolCalls', 'this upstream may call several tools at once');
-  }
+  if (request.toolChoice?.type === 'native') return refuse(request, 'toolChoice');
   const functionCallingConfig = callingConfig(request);
   return functionCallingConfig === null ? null : { functionCallingConfig };
 }

@@ -26,7 +26,7 @@ export function inCamelCase(value: unknown): unknown {
     const camel = SNAKE.test(name)
       ? name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
       : name;
-    if (name === '__proto__' || (camel !== name && camel in value)) continue;
+    if (name === '__proto__' || (camel !== name && Object.hasOwn(value, camel))) continue;
     renamed[camel] = OPAQUE.has(camel) ? value[name] : inCamelCase(value[name]);
   }
   return renamed;

@@ -62,10 +62,11 @@ interface Options {
 export function schemaOnWire(schema: Json, options: Options, place = ''): Json {
   const wire: Record<string, unknown> = {};
   const notes: string[] = [];
-  for (const [keyword, value] of Object.entries(restated(schema))) {
+  const given = restated(schema);
+  for (const [keyword, value] of Object.entries(given)) {
     const at = place === '' ? keyword : `${place}.${keyword}`;
     if (ANNOTATIONS.has(keyword) || value === undefined) continue;
-    if (!SUPPORTED.has(keyword)) {
+    if (!isRead(keyword, value, given)) {
       // A default and examples restrict nothing, but the model may use them.
       if (options.isEnforced && keyword !== 'default' && !keyword.startsWith('example')) {
         const why = `this upstream does not enforce ${at} of the schema: leave it out, or set strict to false`;
@@ -80,15 +81,36 @@ export function schemaOnWire(schema: Json, options: Options, place = ''): Json {
       wire[keyword] = valueOnWire(keyword, value, options, at);
     }
   }
-  if (notes.length === 0) return wire;
+  return apartFromReference(notes.length === 0 ? wire : withNotes(wire, notes));
+}
+
+function withNotes(schema: Json, notes: readonly string[]): Json {
+  const { description } = schema;
   const note = `(${notes.join(', ')})`;
-  // Beside a reference Gemini accepts no other keyword.
-  if ('$ref' in wire) return { anyOf: [wire], description: note };
-  const { description } = wire;
   return {
-    ...wire,
+    ...schema,
     description: typeof description === 'string' ? `${description} ${note}` : note,
   };
+}
+
+/** Gemini accepts no other keyword beside a reference. */
+function apartFromReference(schema: Json): Json {
+  const { $ref, ...rest } = schema;
+  const isAlone = Object.keys(rest).every((keyword) => keyword.startsWith('$'));
+  return $ref === undefined || isAlone ? schema : { anyOf: [{ $ref }], ...rest };
+}
+
+function isRead(keyword: string, value: unknown, schema: Json): boolean {
+  if (keyword === 'enum') return isEnum(value);
+  // An anyOf is how a reference gets keywords beside it.
+  if (keyword === 'anyOf') return !('$ref' in schema);
+  return SUPPORTED.has(keyword);
+}
+
+/** Gemini takes enums of texts and numbers. */
+function isEnum(value: unknown): boolean {
+  if (!Array.isArray(value)) return false;
+  return value.every((one) => ['string', 'number'].includes(typeof one) || one === null);
 }
 
 function valueOnWire(keyword: string, value: unknown, options: Options, place: string): unknown {
@@ -107,36 +129,35 @@ function valueOnWire(keyword: string, value: unknown, options: Options, place: s
 
 /** The same schema, with keywords that Gemini has in place of equal ones that it has not. */
 function restated(schema: Json): Json {
-  const { const: constant, definitions, exclusiveMinimum, exclusiveMaximum, ...rest } = schema;
-  const own: Record<string, unknown> = rest;
-  const [single, ...others] = Array.isArray(own['allOf']) ? own['allOf'] : [];
-  // Several generators wrap a reference in an allOf of one, to describe it.
-  if (isObject(single) && others.length === 0) {
-    const { allOf: _, ...outer } = own;
-    const isDisjoint = Object.keys(single).every((keyword) => !(keyword in outer));
-    if (isDisjoint && !('$ref' in single))
-      return restated({ ...schema, ...single, allOf: undefined });
-    if ('$ref' in single) own['anyOf'] ??= own['allOf'];
-    if (own['anyOf'] === own['allOf']) delete own['allOf'];
+  const own: Record<string, unknown> = { ...unwrapped(schema) };
+  const { const: constant, definitions } = own;
+  if (own['enum'] === undefined && isEnum([constant])) {
+    own['enum'] = [constant];
+    delete own['const'];
   }
-  if (typeof constant === 'string' || typeof constant === 'number') {
-    if (own['enum'] === undefined) own['enum'] = [constant];
-  } else if (constant !== undefined) {
-    own['const'] = constant;
+  if (isObject(definitions)) {
+    own['$defs'] = { ...definitions, ...(own['$defs'] as Json | undefined) };
+    delete own['definitions'];
   }
-  if (isObject(definitions)) own['$defs'] = { ...definitions, ...(own['$defs'] as Json) };
-  const isInteger = own['type'] === 'integer';
-  for (const [keyword, bound, step] of [
-    ['minimum', exclusiveMinimum, 1],
-    ['maximum', exclusiveMaximum, -1],
-  ] as const) {
-    const exclusive = keyword === 'minimum' ? 'exclusiveMinimum' : 'exclusiveMaximum';
-    if (bound === undefined) continue;
-    if (isInteger && Number.isSafeInteger(bound) && own[keyword] === undefined) {
-      own[keyword] = (bound as number) + step;
-    } else {
-      own[exclusive] = bound;
-    }
+  if (own['type'] !== 'integer') return own;
+  for (const [exclusive, inclusive, step] of BOUNDS) {
+    const bound = own[exclusive];
+    if (own[inclusive] !== undefined || !Number.isSafeInteger(bound)) continue;
+    own[inclusive] = (bound as number) + step;
+    delete own[exclusive];
   }
   return own;
+}
+
+const BOUNDS = [
+  ['exclusiveMinimum', 'minimum', 1],
+  ['exclusiveMaximum', 'maximum', -1],
+] as const;
+
+/** A schema without an `allOf` of one, in which generators wrap a reference to describe it. */
+function unwrapped(schema: Json): Json {
+  const { allOf, ...outer } = schema;
+  if (!Array.isArray(allOf) || allOf.length !== 1 || !isObject(allOf[0])) return schema;
+  const isDisjoint = Object.keys(allOf[0]).every((keyword) => !(keyword in outer));
+  return isDisjoint ? unwrapped({ ...outer, ...allOf[0] }) : schema;
 }

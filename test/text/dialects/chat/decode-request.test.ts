@@ -107,10 +107,13 @@ describe('a chat request with every field', () => {
         strict: true,
       },
       {
-        type: 'native',
+        type: 'tool',
         path: 'tools[1]',
-        dialect: 'chat',
-        value: { type: 'custom', custom: { name: 'sing' } },
+        name: 'sing',
+        description: null,
+        parameters: null,
+        strict: null,
+        textInput: { grammar: null },
       },
     ]);
   });
@@ -168,7 +171,7 @@ describe('settings of a chat request', () => {
   });
 
   it('that only one provider has are kept as native', () => {
-    const choice = { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [] } };
+    const choice = { type: 'allowed_tools', allowed_tools: { mode: 'other', tools: [] } };
     expect(request({ tool_choice: choice }).toolChoice).toEqual({
       type: 'native',
       path: 'tool_choice',
@@ -178,10 +181,9 @@ describe('settings of a chat request', () => {
     const { native, advice } = request({
       modalities: ['text', 'audio'],
       audio: { voice: 'alloy', format: 'wav' },
-      functions: [{ name: 'old' }],
       service_tier: 'flex',
     });
-    expect(native.map(({ path }) => path)).toEqual(['modalities', 'audio', 'functions']);
+    expect(native.map(({ path }) => path)).toEqual(['modalities', 'audio']);
     expect(advice).toEqual(['service_tier']);
   });
 });
@@ -198,9 +200,9 @@ describe('a malformed chat request is refused naming the field and the expected 
     [{ messages: [HELLO, null] }, 'messages[1]', /expected an object.*received null/],
     [{ messages: [HELLO, []] }, 'messages[1]', /expected an object.*received a list/],
     [
-      { messages: [{ role: 'function', name: 'f', content: 'x' }] },
+      { messages: [{ role: 'robot', name: 'f', content: 'x' }] },
       'messages[0].role',
-      /expected one of system, developer, user, assistant, tool, received "function"/,
+      /expected one of system, developer, user, assistant, tool, function, received "robot"/,
     ],
     [{ messages: [{ content: 'x' }] }, 'messages[0].role', /received nothing/],
     [{ messages: [{ role: '__proto__', content: 'x' }] }, 'messages[0].role', /expected one of/],

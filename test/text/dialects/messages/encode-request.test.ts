@@ -365,8 +365,6 @@ describe('settings encoded for a messages upstream', () => {
     ['logit_bias', { logitBias: { '5': 1 } }],
     ['verbosity', { verbosity: 'low' }],
     ['response_format', { format: { type: 'json-object' } }],
-    ['stop', { stop: ['\n'], body: { stop: '\n' } }],
-    ['stop[1]', { stop: ['a', ' '], body: { stop: ['a', ' '] } }],
     ['tool_choice', { ...reasons, toolChoice: { type: 'required' } }],
     ['temperature', { ...reasons, temperature: 0 }],
     ['top_p', { ...reasons, topP: 0.5 }],

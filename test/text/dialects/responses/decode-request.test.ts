@@ -237,7 +237,7 @@ describe('a responses request', () => {
     [[{ type: 'item_reference', id: 'msg_1' }]],
     [[{ id: 'msg_1' }]],
     [[{ type: 'web_search_call', id: 'ws_1' }]],
-    [[{ type: 'function_call', namespace: 'crm', call_id: 'c', name: 'f', arguments: '{}' }]],
+    [[{ ...call, caller: { type: 'program', caller_id: 'p' } }]],
   ])('has the native item %j', (input) => {
     expect(decode({ input }).turns[0]!.parts).toEqual([
       { type: 'native', dialect: 'responses', path: 'input[0]', value: input[0] },
@@ -256,7 +256,7 @@ describe('a responses request', () => {
     ['required', { type: 'required' }],
     [
       { type: 'allowed_tools', mode: 'auto', tools: [] },
-      { type: 'native', path: 'tool_choice' },
+      { type: 'allowed', mode: 'auto', tools: [] },
     ],
   ])('has the tool choice %j decoded', (tool_choice, expected) => {
     expect(decode({ tool_choice }).toolChoice).toMatchObject(expected);

@@ -42,11 +42,13 @@ function expected(response: Json): [string, string][] {
       }
       case 'function_call': {
         const caller = item['caller'] as Json | undefined;
-        if (item['namespace'] || (caller && caller['type'] !== 'direct')) {
+        if (caller && caller['type'] !== 'direct') {
           return [['native', 'function_call']];
         }
         return [[`tool ${item['call_id']} ${item['name']}`, String(item['arguments'])]];
       }
+      case 'custom_tool_call':
+        return [[`tool ${item['call_id']} ${item['name']}`, String(item['input'])]];
       default:
         return [['native', String(item['type'])]];
     }

@@ -1,0 +1,19 @@
+import type { Failure } from '../failure.ts';
+import type { Usage } from './canonical.ts';
+
+/** How one text request was answered, for its log line and the metrics. Filled while it is answered. */
+export class TextReport {
+  /** Identifier in the configuration: names that clients choose for wildcards are unbounded. */
+  model: string | null = null;
+  /** Provider and upstream's model of the route that was tried last. */
+  provider: string | null = null;
+  upstreamModel: string | null = null;
+  /** Requests to providers. */
+  attempts = 0;
+  /** What was metered; null where nothing was. */
+  usage: Usage | null = null;
+  /** Micro-credits. */
+  charge = 0;
+  /** The failure inside a stream that had begun: its status was 200. */
+  failure: Failure | null = null;
+}
