@@ -18,6 +18,7 @@ import { startSharedPool } from '../operations/shared-pool.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import type { AuditLog } from '../store/audit/log.ts';
 import { TokenCounter } from '../text/counting/token-counter.ts';
+import { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import { UpstreamClient } from '../upstream/client.ts';
 import { Closers } from './closers.ts';
 import { listen } from './listen.ts';
@@ -25,7 +26,7 @@ import { createMedia, type DaemonMedia } from './media.ts';
 import { routingObserver } from './routing-observer.ts';
 import { DaemonState } from './state.ts';
 import { type OpenedStore, openDaemonStore } from './store.ts';
-import { createTextGateway } from './text.ts';
+import { createTextGateway, createTextObserver } from './text.ts';
 
 /** A daemon that serves requests. */
 export interface Daemon {
@@ -130,10 +131,17 @@ async function startServices(start: Start): Promise<Services> {
   closers.add(() => upstream.close());
   const observer = routingObserver(state, log, metrics);
   const parts = { state, store, span, upstream, pool, routingObserver: observer, log, metrics };
-  const text = createTextGateway(parts);
+  const textObserver = createTextObserver(parts);
+  const text = createTextGateway(parts, textObserver);
+  const embeddings = new EmbeddingsGateway({
+    config: () => state.config,
+    store,
+    upstream,
+    observer: textObserver,
+  });
   const tokenCounter = new TokenCounter({ config: () => state.config, upstream, pool, observer });
   const daemonMedia = await createMedia(parts, closers);
-  const routings = [text.routing, daemonMedia.media.routing];
+  const routings = [text.routing, embeddings.routing, daemonMedia.media.routing];
   metrics.watchRouting(routings);
   const draining = new AbortController();
   const context: AppContext = {
@@ -145,6 +153,7 @@ async function startServices(start: Start): Promise<Services> {
     audit,
     text,
     tokenCounter,
+    embeddings,
     media: daemonMedia.media,
     routings,
     assets: daemonMedia.files,

@@ -4,7 +4,7 @@ import { screenPrompt } from '../media/prompt-screening.ts';
 import { MAX_WAITING, type SharedPool } from '../operations/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
 import type { Store } from '../store/store.ts';
-import { TextGateway } from '../text/gateway.ts';
+import { TextGateway, type TextObserver } from '../text/gateway.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type { DaemonState } from './state.ts';
 
@@ -18,24 +18,26 @@ interface TextParts {
   readonly metrics: Metrics;
 }
 
-/** The text gateway, with its usage counted and its excesses logged. */
-export function createTextGateway(parts: TextParts): TextGateway {
-  const { state, store, upstream, pool, routingObserver, log, metrics } = parts;
+/** Counts the usage of requests for text and embeddings, and logs its excesses. */
+export function createTextObserver({ routingObserver, log, metrics }: TextParts): TextObserver {
+  return {
+    ...routingObserver,
+    used: (model, usage) => metrics.observeTokens(model, usage),
+    exceeded: (excess) =>
+      log.warn(
+        excess,
+        'a provider reported more usage than the request allowed; the excess is not charged (billing.trustUpstream)',
+      ),
+  };
+}
+
+export function createTextGateway(parts: TextParts, observer: TextObserver): TextGateway {
+  const { state, store, upstream, pool } = parts;
   return new TextGateway({
     config: () => state.config,
     store,
     upstream,
-    observer: {
-      ...routingObserver,
-      used: (model, usage) => metrics.observeTokens(model, usage),
-      exceeded: (excess) =>
-        log.warn(
-          excess,
-          'a provider reported more usage than the request allowed; the excess is not charged (billing.trustUpstream)',
-        ),
-      dropped: (fields) =>
-        log.info(fields, 'fields were left out that the format of the upstream cannot express'),
-    },
+    observer,
     admitPrompt: (prompt, param, client) =>
       screenPrompt(pool, prompt, param, { client, maxWaiting: MAX_WAITING }),
   });

@@ -54,7 +54,7 @@ export const azure = {
       ),
     ),
   }),
-  modelTypes: ['text', 'image', 'video', 'audio'],
+  modelTypes: ['text', 'embedding', 'image', 'video', 'audio'],
   dialects: ['chat', 'responses'],
   defaultDialect: 'chat',
   credentials: (apiKey: string) => ({ 'api-key': apiKey }),

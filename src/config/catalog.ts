@@ -8,6 +8,7 @@ import type { Config, Model } from './schema.ts';
 
 type Catalog = Pick<Config, 'models'>;
 export type TextModel = Extract<Model, { readonly type: 'text' }>;
+export type EmbeddingModel = Extract<Model, { readonly type: 'embedding' }>;
 export type TextRoute = TextModel['routes'][number];
 
 /** Models that a key may use, by identifiers, aliases and patterns; null for all. */
@@ -43,6 +44,7 @@ interface Reasoning {
 
 const ENDPOINTS: Readonly<Record<Model['type'], readonly string[]>> = {
   text: TEXT_ENDPOINTS,
+  embedding: ['/v1/embeddings'],
   image: ['/v1/images/generations', '/v1/images/generations/sync', '/v1/images/edits'],
   video: ['/v1/videos/generations'],
   audio: ['/v1/audio/generations'],
@@ -102,6 +104,8 @@ function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
         }),
         output_per_million_tokens: toCredits(price.output),
       };
+    case 'embedding':
+      return { input_per_million_tokens: toCredits(price.input) };
     case 'image':
       return { per_image: toCredits(price.perImage) };
     case 'video':
@@ -115,6 +119,9 @@ function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
 function limitsOf(model: Model): Readonly<Record<string, number | null>> {
   if (model.type === 'image') {
     return { max_images: model.rules === 'native-size' ? MAX_IMAGES.native : MAX_IMAGES.other };
+  }
+  if (model.type === 'embedding') {
+    return { context_window: model.contextWindow ?? null, dimensions: model.dimensions ?? null };
   }
   if (model.type !== 'text') return {};
   return {

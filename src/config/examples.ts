@@ -52,6 +52,13 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       contextWindow: 400_000,
       price: { input: 1.25, cachedInput: 0.125, cacheWrite: 1.5, cacheWrite1h: 2.5, output: 10 },
     },
+    'some-embedding-model': {
+      type: 'embedding',
+      routes: [{ provider: 'openai', model: 'upstream-name' }],
+      dimensions: 3072,
+      contextWindow: 8192,
+      price: { input: 0.13 },
+    },
     'some-family-*': {
       type: 'text',
       routes: [{ provider: 'anthropic', model: 'upstream-family-*' }],

@@ -166,6 +166,20 @@ const textModel = v.strictObject({
   ),
 });
 
+const embeddingModel = v.strictObject({
+  type: v.literal('embedding'),
+  ...about,
+  routes: routes(v.strictObject(route)),
+  dimensions: v.optional(field(integer(1, 65_536), 'Numbers of its largest vectors.')),
+  contextWindow: v.optional(
+    field(integer(1), 'Tokens of one item that it can read. Holds are no larger.'),
+  ),
+  price: v.nullish(
+    field(v.strictObject({ input: price('per million tokens of input') }), 'Credits.'),
+    {},
+  ),
+});
+
 const imageModel = v.strictObject({
   type: v.literal('image'),
   ...about,
@@ -221,5 +235,12 @@ const moderationModel = v.strictObject({
 /** Models by their public identifiers. */
 export const models = v.record(
   modelIdentifier(),
-  v.variant('type', [textModel, imageModel, videoModel, audioModel, moderationModel]),
+  v.variant('type', [
+    textModel,
+    embeddingModel,
+    imageModel,
+    videoModel,
+    audioModel,
+    moderationModel,
+  ]),
 );

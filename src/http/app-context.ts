@@ -7,6 +7,7 @@ import type { AssetFiles } from '../store/asset-files.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
 import type { TokenCounter } from '../text/counting/token-counter.ts';
+import type { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import type { TextGateway } from '../text/gateway.ts';
 import type { Metrics } from './metrics.ts';
 import type { Spool } from './uploads/spool.ts';
@@ -24,6 +25,7 @@ export interface AppContext {
   readonly audit: AuditTrail;
   readonly text: TextGateway;
   readonly tokenCounter: TokenCounter;
+  readonly embeddings: EmbeddingsGateway;
   readonly media: Media;
   /** Those of text and of media. */
   readonly routings: readonly Routing[];

@@ -11,6 +11,7 @@ import { accountRoutes } from './routes/account.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { tokenCountRoutes } from './routes/count-tokens.ts';
 import { documentRoutes, type MemoryFile } from './routes/docs-page.ts';
+import { embeddingRoutes } from './routes/embeddings.ts';
 import { healthRoutes } from './routes/health.ts';
 import { mediaRoutes } from './routes/media.ts';
 import { mediaFormRoutes } from './routes/media-forms.ts';
@@ -80,6 +81,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     api.register(modelRoutes(context));
     api.register(textRoutes(context));
     api.register(tokenCountRoutes(context));
+    api.register(embeddingRoutes(context));
     api.register(mediaRoutes(context));
     api.register(mediaFormRoutes(context));
     api.register(taskRoutes(context));

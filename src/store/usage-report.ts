@@ -1,4 +1,4 @@
-import { addCounts, type UsageCounts, type UsageRow } from './ledger.ts';
+import { NO_USAGE, type UsageCounts, type UsageRow } from './ledger.ts';
 
 /** What rows of usage can be summed by, in the order of the columns of a report. */
 export const USAGE_DIMENSIONS = ['account', 'team', 'key', 'model', 'day'] as const;
@@ -11,6 +11,17 @@ export interface UsageSum extends UsageCounts {
   /** Micro-credits. */
   readonly spent: number;
 }
+
+type Mutable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
+
+const COUNTERS = [
+  'requests',
+  'inputTokens',
+  'cachedInputTokens',
+  'outputTokens',
+  'outputs',
+  'spent',
+] as const;
 
 /** Conditions on rows; one that is undefined is met by all. */
 export interface UsageFilter {
@@ -54,21 +65,18 @@ export function sumUsage(
   by: readonly UsageDimension[],
   filter: UsageFilter = {},
 ): UsageSum[] {
-  const sums = new Map<string, UsageSum>();
+  const sums = new Map<string, Mutable<UsageSum>>();
   for (const row of rows) {
     if (!meets(row, filter)) continue;
-    const values = by.map((dimension) => nameIn(row, dimension));
-    const name = values.join('\0');
-    const sum = sums.get(name);
-    if (sum) {
-      const { names, spent } = sum;
-      sums.set(name, { names, ...addCounts(sum, row), spent: spent + row.spent });
-    } else {
-      const { requests, inputTokens, cachedInputTokens, outputTokens, outputs, spent } = row;
-      const names = Object.fromEntries(by.map((dimension, at) => [dimension, values[at]!]));
-      const counts = { requests, inputTokens, cachedInputTokens, outputTokens, outputs };
-      sums.set(name, { names, ...counts, spent });
+    let name = '';
+    for (const dimension of by) name += `\0${nameIn(row, dimension)}`;
+    let sum = sums.get(name);
+    if (!sum) {
+      const names = Object.fromEntries(by.map((dimension) => [dimension, nameIn(row, dimension)]));
+      sum = { names, ...NO_USAGE, spent: 0 };
+      sums.set(name, sum);
     }
+    for (const counter of COUNTERS) sum[counter] += row[counter];
   }
   return [...sums.values()];
 }

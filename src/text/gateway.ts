@@ -20,12 +20,7 @@ import './dialects/built-in.ts';
 import { Inspection } from './dialects/inspection.ts';
 import { dialectNamed, upstreamDialectOf } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
-import {
-  type DroppedFields,
-  forwardedHeaders,
-  type Outcome,
-  type TextExecution,
-} from './execution/execution.ts';
+import { forwardedHeaders, type Outcome, type TextExecution } from './execution/execution.ts';
 import { runRoute } from './execution/run-route.ts';
 import { Allowance, checkAddresses } from './policy/allowance.ts';
 import { conversationOf } from './policy/conversation.ts';
@@ -44,8 +39,6 @@ export interface TextObserver extends RoutingObserver {
   used(model: string, usage: Usage): void;
   /** A provider reported more usage than the request allowed; the excess was not charged. */
   exceeded(excess: ExceededUsage): void;
-  /** A route was sent a request without fields that its format cannot express. */
-  readonly dropped: (fields: DroppedFields) => void;
 }
 
 export interface ExceededUsage {
@@ -156,7 +149,6 @@ export class TextGateway {
       inspection,
       allowance,
       ignored,
-      onDropped: this.#options.observer.dropped,
       hosted,
       forwarded: forwardedHeaders(call, allowance),
       onStored: (ids) => this.#stored.add(holder.account.id, ids),

@@ -136,6 +136,7 @@ describe('sandbox.yaml', () => {
     expect(Object.keys(models)).toEqual([
       'sandbox-chat',
       'sandbox-reasoner',
+      'sandbox-embedding',
       'sandbox-image',
       'sandbox-image-any',
       'sandbox-video',

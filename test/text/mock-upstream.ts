@@ -23,6 +23,7 @@ const PATHS: Readonly<Record<string, FormatName>> = {
   '/v1/responses': 'responses',
   '/v1/messages': 'messages',
   '/v1/messages/count_tokens': 'messages',
+  '/v1/embeddings': 'chat',
 };
 
 /** A method of Google's, whose path names the model and chooses whether to stream. */

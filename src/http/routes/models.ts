@@ -11,7 +11,7 @@ const modelShape = v.object({
   aliases: v.array(v.string()),
   created: v.number(),
   owned_by: v.string(),
-  type: v.picklist(['text', 'image', 'video', 'audio', 'moderation']),
+  type: v.picklist(['text', 'embedding', 'image', 'video', 'audio', 'moderation']),
   name: v.string(),
   description: v.nullable(v.string()),
   endpoints: v.array(v.string()),

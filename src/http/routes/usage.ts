@@ -63,11 +63,10 @@ const DEFAULT_DAYS = 30;
 /** Maximum rows of a response, some 3 MB. */
 const MAX_ROWS = 10_000;
 
-/** Usage of the account of the API key. */
+/** Usage of the account of the API key. Requests count against the rate limit: a report may read many rows. */
 export function usageRoutes({ store }: AppContext): FastifyPluginAsync {
   return async (server) => {
     server.get<{ Querystring: v.InferOutput<typeof usageQuery> }>('/v1/account/usage', {
-      config: { uncounted: true },
       schema: {
         summary:
           'Requests, tokens, outputs and credits of the account, by day, model, key and team; days are UTC, inclusive',

@@ -26,7 +26,7 @@ function sumOf(items: readonly Item[]): number {
 }
 
 /** Micro-credits of a usage: input from caches and input written to caches at their own prices. */
-export function costOf({ price }: TextModel, usage: Usage): number {
+export function costOf({ price }: Pick<TextModel, 'price'>, usage: Usage): number {
   const { input, output, cacheWrite1h = 0 } = usage;
   const cached = Math.min(usage.cachedInput, input);
   const written = Math.min(usage.cacheWrite, input - cached);
@@ -48,7 +48,10 @@ export interface Bounds {
 }
 
 /** Micro-credits of the largest charge within bounds: all of the input at its highest price. */
-export function largestCost({ price }: TextModel, { input, output }: Bounds): number {
+export function largestCost(
+  { price }: Pick<TextModel, 'price'>,
+  { input, output }: Bounds,
+): number {
   const { cachedInput = 0, cacheWrite = 0, cacheWrite1h = 0 } = price;
   const highest = Math.max(price.input, cachedInput, cacheWrite, cacheWrite1h);
   return sumOf([

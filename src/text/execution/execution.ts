@@ -6,7 +6,7 @@ import type { UpstreamClient } from '../../upstream/client.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { TextCall } from '../call.ts';
 import type { RequestSetting, TextRequest } from '../canonical.ts';
-import type { EncodeContext, ForwardedHeaders, Target } from '../dialects/dialect.ts';
+import type { EncodeContext, ForwardedHeaders } from '../dialects/dialect.ts';
 import type { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { Allowance } from '../policy/allowance.ts';
@@ -22,15 +22,6 @@ export interface Outcome {
   readonly failure: Failure | null;
 }
 
-/** Fields with a meaning that a route did not send to its upstream, for the log. */
-export interface DroppedFields {
-  readonly requestId: string;
-  readonly model: string;
-  readonly provider: string;
-  /** Their paths, 20 at most. */
-  readonly fields: readonly string[];
-}
-
 /** One client's request, with what all its routes share. */
 export interface TextExecution {
   readonly call: TextCall;
@@ -42,8 +33,6 @@ export interface TextExecution {
   readonly allowance: Allowance;
   /** Paths of properties that were removed from the body. */
   readonly ignored: readonly string[];
-  /** Called when a route drops fields that its format cannot express. */
-  readonly onDropped: (dropped: DroppedFields) => void;
   /** The request's tools that only its own format has; null for none. */
   readonly hosted: HostedTools | null;
   /** Protocol headers that the client sent for an upstream of its own dialect. */
@@ -91,16 +80,14 @@ export interface OmittedFields {
 
 /** Names the fields that a route does not send, in place of those of an earlier route. */
 export function announceOmitted(
-  { call, request, ignored, forwarded, onDropped }: TextExecution,
-  { provider }: Target,
+  { call, ignored, forwarded }: TextExecution,
   { advice = [], dropped = [] }: OmittedFields = {},
 ): void {
-  const { response, requestId } = call;
+  const { response, report } = call;
   const paths = [...ignored, ...advice, ...forwarded.ignored];
   response.setHeader(IGNORED_HEADER, paths.length > 0 ? pathsHeader(paths) : null);
   response.setHeader(DROPPED_HEADER, dropped.length > 0 ? pathsHeader(dropped) : null);
-  if (dropped.length === 0) return;
-  onDropped({ requestId, model: request.model, provider, fields: dropped.slice(0, MAX_PATHS) });
+  report.dropped = dropped.slice(0, MAX_PATHS);
 }
 
 /** Paths in one header. */

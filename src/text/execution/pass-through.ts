@@ -64,7 +64,7 @@ export async function passThrough(execution: TextExecution, route: RemoteRoute):
   const { provider, target, origin } = route;
   allowance.check(inspection, provider.shared !== false);
   const body = passBody(request, target, changedSettings);
-  announceOmitted(execution, target);
+  announceOmitted(execution);
   tracker.begin(1);
   const exchange = await openUpstream(execution, route, {
     body,

@@ -18,7 +18,7 @@ export async function answerBySandbox(
   const { call, request, publicModel, inputTokens } = execution;
   const left = execution.hosted?.withoutNative(request);
   const emulated = emulateForSandbox(left?.request ?? request, target);
-  announceOmitted(execution, target, { advice: left?.leftOut ?? [] });
+  announceOmitted(execution, { advice: left?.leftOut ?? [] });
   const { signal: cancellation, release } = linkedSignal(execution.signal);
   const controller = new AbortController();
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));

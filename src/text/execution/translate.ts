@@ -27,7 +27,7 @@ export async function translate(execution: TextExecution, route: RemoteRoute): P
     ...emulated.ignored,
     ...(left?.leftOut ?? []),
   ];
-  announceOmitted(execution, target, { advice, dropped });
+  announceOmitted(execution, { advice, dropped });
   return collectAnswers(execution, request.n ?? 1, origin, async (sink, choice, signal) => {
     const { body } = bodies[conversationOf(request, choice)]!;
     const exchange = await openUpstream(execution, route, { body, stream, signal });

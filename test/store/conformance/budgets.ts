@@ -365,20 +365,6 @@ export function describeBudgets(driver: DriverFactory): void {
     }
   });
 
-  it('counts models of an account beyond 10,000 rows of a day together', async () => {
-    const { store } = await fresh({ now: () => NOON });
-    const { account, key } = await owner(store, 100_000);
-    const payer = { accountId: account.id, keyId: key.id };
-    const settle = (model: string) => store.settle(payer, { ...costing(1), model });
-    await Promise.all(Array.from({ length: 10_000 }, (_, at) => settle(`m${at}`)));
-    await store.listAccounts();
-    for (const model of ['new', 'm7', 'newer']) await settle(model);
-    const usage = await store.listUsage(account.id, { from: '2026-10-24', to: '2026-10-24' });
-    expect(usage).toHaveLength(10_001);
-    const byModel = new Map(usage.map(({ model, spent }) => [model, spent]));
-    expect([byModel.get('(other models)'), byModel.get('m7')]).toEqual([2, 2]);
-  });
-
   it('deletes usage before a day', async () => {
     let now = NOON;
     const { store, reopened } = await fresh({ now: () => now });

@@ -165,7 +165,7 @@ async function ask(
     config: () => config,
     store,
     upstream: { open } as unknown as UpstreamClient,
-    observer: { onAttempt() {}, used() {}, exceeded() {}, dropped() {} },
+    observer: { onAttempt() {}, used() {}, exceeded() {} },
     admitPrompt: async () => {},
   });
   try {

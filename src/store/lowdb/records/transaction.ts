@@ -15,12 +15,6 @@ import { type Change, compositeKey, type State } from '../state/state.ts';
 type Entry = Pick<LedgerEntry, 'type' | 'amount'> &
   Partial<Pick<LedgerEntry, 'keyId' | 'taskId' | 'model' | 'note'>>;
 
-/** Rows of usage of one account and day from which on further models are counted together. */
-const MAX_USAGE_ROWS = 10_000;
-
-/** Name of these models together. */
-const OTHER_MODELS = '(other models)';
-
 /** Changes of one method, built from the current records. */
 export class Transaction {
   readonly changes: Change[] = [];
@@ -150,18 +144,13 @@ export class Transaction {
   /** Adds to the usage of a key by a model on a day. */
   usage(
     { accountId, keyId, scope }: Payer & { readonly scope?: BudgetScope | undefined },
-    name: string,
+    model: string,
     counts: Partial<UsageCounts>,
     spent: number,
   ): void {
     const day = dayOf(this.#now);
     const teamId = scope?.teamId ?? null;
-    const find = (of: string) =>
-      this.#state.usageByDay.order(compositeKey(accountId, keyId, teamId, day, of));
-    // Clients choose names that a wildcard of the configuration matches.
-    const isFull = this.#state.usageRowCounts.of(compositeKey(accountId, day)) >= MAX_USAGE_ROWS;
-    const model = isFull && find(name) === undefined ? OTHER_MODELS : name;
-    const order = find(model);
+    const order = this.#state.usageByDay.order(compositeKey(accountId, keyId, teamId, day, model));
     const row = (order !== undefined && this.#state.usage.rows.get(order)) || {
       accountId,
       keyId,

@@ -239,11 +239,6 @@ export class State {
     (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
   );
 
-  /** Number of rows by account and day. */
-  readonly usageRowCounts = this.usage.index(
-    () => new SumIndex<UsageRow>(({ accountId, day }) => [compositeKey(accountId, day), 1]),
-  );
-
   readonly charges = new Table<ChargeRow>();
 
   readonly forgotten = new Table<Tombstone>();

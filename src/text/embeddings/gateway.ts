@@ -1,0 +1,150 @@
+import { type EmbeddingModel, findModel } from '../../config/catalog.ts';
+import { upstreamModelOf } from '../../config/model-names.ts';
+import { isRemote, type Provider } from '../../config/provider-kinds.ts';
+import type { Config } from '../../config/schema.ts';
+import { Failure } from '../../failure.ts';
+import { redactKeyInBody } from '../../routing/redaction.ts';
+import { routeCandidates } from '../../routing/route-candidates.ts';
+import { Routing } from '../../routing/routing.ts';
+import { longestTotal, timeoutsOf } from '../../routing/timeouts.ts';
+import type { KeyHolder, Store } from '../../store/store.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
+import { invalid } from '../dialects/request-errors.ts';
+import { openProvider } from '../execution/upstream-request.ts';
+import type { TextObserver } from '../gateway.ts';
+import { readJson } from '../relay/upstream-response.ts';
+import { type Embeddings, embeddingsBody, readEmbeddings } from './answer.ts';
+import { EmbeddingsMeter } from './meter.ts';
+import { decodeEmbeddings, type EmbeddingsRequest, inputTokensOf } from './request.ts';
+import { embedBySandbox } from './sandbox.ts';
+
+export interface EmbeddingsGatewayOptions {
+  /** Returns the configuration in force. */
+  readonly config: () => Config;
+  readonly store: Store;
+  readonly upstream: UpstreamClient;
+  readonly observer: TextObserver;
+}
+
+/** One request of one client. */
+export interface EmbeddingsCall {
+  readonly requestId: string;
+  readonly body: unknown;
+  readonly holder: KeyHolder;
+  /** Aborts when the client disconnects; the reason is a Failure. */
+  readonly signal: AbortSignal;
+}
+
+/** Answers requests for embeddings by the routes of their models. */
+export class EmbeddingsGateway {
+  readonly #options: EmbeddingsGatewayOptions;
+  readonly routing: Routing;
+
+  constructor(options: EmbeddingsGatewayOptions) {
+    this.#options = options;
+    this.routing = new Routing(options.config, options.observer);
+  }
+
+  /** @returns the response as JSON */
+  async answer({ requestId, body, holder, signal }: EmbeddingsCall): Promise<string> {
+    const { store, observer } = this.#options;
+    const config = this.#options.config();
+    const request = decodeEmbeddings(body);
+    const { id, part, model } = findModel(config, request.model, holder.key.models);
+    if (model.type !== 'embedding') {
+      const message = `${request.model} is a model of type ${model.type}, not of embedding`;
+      throw invalid('model', message, 'wrong_model_type');
+    }
+    checkTokens(request, model);
+    const meter = await EmbeddingsMeter.open(store, holder, {
+      id,
+      model,
+      tokens: inputTokensOf(request, model.contextWindow ?? Infinity),
+      trustUpstream: config.billing.trustUpstream,
+    });
+    const settle = async (tokens: number | null) => {
+      const { used, excess } = await meter.settle(tokens);
+      observer.used(id, used);
+      if (excess) observer.exceeded({ requestId, model: id, reported: excess, charged: used });
+      return used.input;
+    };
+    const deadline = performance.now() + longestTotal(config, model.routes);
+    let secret: string | undefined;
+    let embeddings: Embeddings;
+    try {
+      embeddings = await this.routing.run({
+        model: id,
+        logContext: { requestId },
+        candidates: routeCandidates(model),
+        providers: config.providers,
+        signal,
+        deadline,
+        attempt: ({ route }, provider) => {
+          secret = isRemote(provider) ? provider.apiKey : undefined;
+          const target = { provider, model: upstreamModelOf(route, part), deadline, signal };
+          return this.#embed(config, request, target);
+        },
+      });
+    } catch (error) {
+      // The provider has worked for a client that left, and charges for it.
+      const isCharged =
+        signal.aborted || (error instanceof Failure && error.type === 'billable_error');
+      if (isCharged) await settle(null);
+      else await meter.release();
+      throw error;
+    }
+    const tokens = await settle(embeddings.tokens);
+    const isPublic = config.answers.model === 'public' || embeddings.model === null;
+    const name = isPublic ? request.model : embeddings.model!;
+    return redactKeyInBody(JSON.stringify(embeddingsBody(embeddings, name, tokens)), secret);
+  }
+
+  async #embed(
+    config: Config,
+    request: EmbeddingsRequest,
+    { provider, model, deadline, signal }: EmbeddingsTarget,
+  ): Promise<Embeddings> {
+    if (!isRemote(provider)) return embedBySandbox(request, model, signal);
+    const timeouts = timeoutsOf(config, provider);
+    const remaining = Math.min(timeouts.total, deadline - performance.now());
+    const { input, dimensions, encoding, user } = request;
+    const exchange = await openProvider(this.#options.upstream, provider, {
+      path: '/embeddings',
+      model,
+      headers: {},
+      body: {
+        model,
+        input,
+        ...(dimensions !== null && { dimensions }),
+        encoding_format: encoding,
+        ...(user !== null && { user }),
+      },
+      timeouts: { ...timeouts, firstByte: 0, total: Math.max(1, remaining) },
+      signal,
+    });
+    return readEmbeddings(request, await readJson(exchange));
+  }
+}
+
+/** Where a request is sent. */
+interface EmbeddingsTarget {
+  readonly provider: Provider;
+  /** The provider's name of the model. */
+  readonly model: string;
+  /** Time of `performance.now()` by which an answer is needed. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+}
+
+/** @throws Failure for lists of more tokens, or vectors of more numbers, than the model has */
+function checkTokens({ items, input, dimensions }: EmbeddingsRequest, model: EmbeddingModel): void {
+  const { contextWindow: window, dimensions: most } = model;
+  if (most !== undefined && dimensions !== null && dimensions > most) {
+    throw invalid('dimensions', `expected at most ${most}, received ${dimensions}`);
+  }
+  if (window === undefined) return;
+  const long = items.findIndex((item) => typeof item !== 'string' && item.length > window);
+  if (long === -1) return;
+  const path = items[long] === input ? 'input' : `input[${long}]`;
+  throw invalid(path, `expected at most ${window} tokens, received ${items[long]!.length}`);
+}

@@ -1,0 +1,132 @@
+import * as v from 'valibot';
+import { checkedBody } from '../../schema/body.ts';
+import { choice, openObject } from '../../schema/choice.ts';
+import { field, integer, quoteValue } from '../../schema/fields.ts';
+import { invalid } from '../dialects/request-errors.ts';
+
+/** Items of one request, as at OpenAI. */
+const MAX_ITEMS = 2048;
+
+/** Bytes of one text; the models of today read 32,000 tokens at most. */
+const MAX_TEXT_BYTES = 1024 * 1024;
+
+/** Tokens of one item where the model's context window is not configured. */
+const MAX_TOKENS = 131_072;
+
+const INPUT = `a text, a list of tokens, or a list of up to ${MAX_ITEMS} of either; no text or list may be empty`;
+
+const tokens = v.array(v.number());
+const texts = v.array(v.string());
+
+/** OpenAI's request of embeddings. `decodeEmbeddings` checks the items of `input` by itself, for speed. */
+export const embeddingsRequest = openObject({
+  model: field(v.pipe(v.string(), v.nonEmpty()), 'A model of type embedding.', {
+    expects: "a model's name",
+  }),
+  input: field(
+    choice(INPUT, [v.string(), texts, tokens, v.array(tokens)], () => v.unknown() as never),
+    'What to embed.',
+    { expects: INPUT },
+  ),
+  dimensions: v.nullish(
+    field(integer(1, 65_536), 'Numbers of each vector, where the model can choose.'),
+  ),
+  encoding_format: v.nullish(
+    field(
+      v.picklist(['float', 'base64']),
+      'Numbers as JSON, the default, or as base64 of 32-bit floats, little-endian.',
+    ),
+  ),
+  user: v.nullish(field(v.string(), 'Identifier of the end user, for abuse detection.')),
+});
+
+type Item = string | readonly number[];
+
+/** A checked request. */
+export interface EmbeddingsRequest {
+  readonly model: string;
+  /** The input as the client wrote it. */
+  readonly input: unknown;
+  readonly items: readonly Item[];
+  readonly dimensions: number | null;
+  readonly encoding: 'float' | 'base64';
+  readonly user: string | null;
+}
+
+/** @throws Failure invalid_request, `param` naming the field by its path */
+export function decodeEmbeddings(value: unknown): EmbeddingsRequest {
+  const body = checkedBody(embeddingsRequest, value);
+  const known = Object.keys(embeddingsRequest.entries);
+  for (const [name, given] of Object.entries(body)) {
+    if (given === null || known.includes(name)) continue;
+    throw invalid(name, `unknown; expected one of ${known.join(', ')}`, 'unsupported_parameter');
+  }
+  return {
+    model: body.model,
+    input: body.input,
+    items: itemsOf(body.input),
+    dimensions: body.dimensions ?? null,
+    encoding: body.encoding_format ?? 'float',
+    user: body.user ?? null,
+  };
+}
+
+function itemsOf(input: unknown): readonly Item[] {
+  if (typeof input === 'string') return [itemOf(input, 'input')];
+  if (!Array.isArray(input) || input.length === 0) throw unexpected(input, 'input', INPUT);
+  if (typeof input[0] === 'number') return [itemOf(input, 'input')];
+  if (input.length > MAX_ITEMS) {
+    throw invalid('input', `expected at most ${MAX_ITEMS} items, received ${input.length}`);
+  }
+  return input.map((item: unknown, index) => itemOf(item, `input[${index}]`));
+}
+
+function itemOf(item: unknown, path: string): Item {
+  if (typeof item === 'string' && item !== '') {
+    const bytes = Buffer.byteLength(item);
+    if (bytes <= MAX_TEXT_BYTES) return item;
+    throw invalid(path, `expected at most ${MAX_TEXT_BYTES} bytes of text, received ${bytes}`);
+  }
+  if (!Array.isArray(item) || item.length === 0) {
+    throw unexpected(item, path, 'a text or a list of tokens, which is not empty');
+  }
+  if (item.length > MAX_TOKENS) {
+    throw invalid(path, `expected at most ${MAX_TOKENS} tokens, received ${item.length}`);
+  }
+  const wrong = item.findIndex((token) => !Number.isSafeInteger(token) || token < 0);
+  if (wrong !== -1)
+    throw unexpected(item[wrong], `${path}[${wrong}]`, 'a token: an integer from 0');
+  return item as number[];
+}
+
+function unexpected(value: unknown, path: string, expected: string) {
+  return invalid(path, `expected ${expected}, received ${quoteValue(value)}`);
+}
+
+/** Estimates of the tokens of a request. */
+export interface InputTokens {
+  /** Charged where the provider reports no usage. */
+  readonly likely: number;
+  /** Upper bound: a token has at least one byte. */
+  readonly most: number;
+}
+
+/** Tokens that providers add to an item, such as its begin and its end. */
+const ADDED_TOKENS = 8;
+
+const BYTES_PER_TOKEN = 4;
+
+/** @param window tokens of one item that the model reads */
+export function inputTokensOf({ items }: EmbeddingsRequest, window: number): InputTokens {
+  let likely = 0;
+  let most = 0;
+  for (const item of items) {
+    const bytes = typeof item === 'string' ? Buffer.byteLength(item) : item.length;
+    likely += Math.min(
+      typeof item === 'string' ? Math.ceil(bytes / BYTES_PER_TOKEN) : bytes,
+      window,
+    );
+    most += Math.min(bytes + ADDED_TOKENS, window);
+  }
+  return { likely, most };
+}

@@ -1,0 +1,30 @@
+import { invalidAnswer } from '../dialects/answer-errors.ts';
+
+/** Base64 of numbers as 32-bit floats, little-endian: OpenAI's `encoding_format: base64`. */
+export function encodeVector(numbers: readonly number[]): string {
+  const bytes = Buffer.allocUnsafe(numbers.length * 4);
+  for (const [index, number] of numbers.entries()) bytes.writeFloatLE(number, index * 4);
+  return bytes.toString('base64');
+}
+
+function decodeVector(text: string): readonly number[] {
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.length === 0 || bytes.length % 4 !== 0)
+    throw invalidAnswer('a vector that is no base64');
+  return Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
+}
+
+/**
+ * A provider's vector in the encoding that the client asked for: many servers have one of them only.
+ *
+ * @throws Failure service_error for a value that is no vector
+ */
+export function vectorIn(encoding: 'float' | 'base64', vector: unknown): unknown {
+  if (typeof vector === 'string') {
+    return encoding === 'base64' && vector !== '' ? vector : decodeVector(vector);
+  }
+  if (!Array.isArray(vector) || vector.length === 0 || !vector.every(Number.isFinite)) {
+    throw invalidAnswer('an embedding without a vector of numbers');
+  }
+  return encoding === 'float' ? vector : encodeVector(vector as number[]);
+}

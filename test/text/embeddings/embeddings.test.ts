@@ -1,0 +1,223 @@
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { OWNER_KEY } from '../../daemon.ts';
+import { account, settled } from '../account.ts';
+import { gatewayDaemon, newKey, UPSTREAM_KEYS } from '../gateway-daemon.ts';
+
+const embedding = (provider: string, more: object = {}) => ({
+  type: 'embedding',
+  routes: [{ provider, model: `at-${provider}` }],
+  price: { input: 1000 },
+  ...more,
+});
+
+const gateway = gatewayDaemon((url) => ({
+  routing: { retries: 1, cooldown: { after: 0 } },
+  providers: {
+    openai: { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai },
+    second: { kind: 'oriel', baseUrl: url },
+    sandbox: { kind: 'sandbox' },
+  },
+  models: {
+    remote: {
+      ...embedding('openai', { contextWindow: 100, dimensions: 8 }),
+      routes: [
+        { provider: 'openai', model: 'at-openai' },
+        { provider: 'second', model: 'at-second' },
+      ],
+    },
+    sandbox: embedding('sandbox'),
+    chat: { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] },
+  },
+}));
+
+const client = (apiKey = OWNER_KEY) =>
+  new OpenAI({ apiKey, baseURL: `${gateway().daemon.url}/v1`, maxRetries: 0 });
+
+const create = (body: object, key?: string) =>
+  client(key).embeddings.create(body as OpenAI.EmbeddingCreateParams);
+
+const base64 = (...numbers: number[]) =>
+  Buffer.from(new Float32Array(numbers).buffer).toString('base64');
+
+const played = (data: unknown, usage: unknown = { prompt_tokens: 5, total_tokens: 5 }) => ({
+  raw: {
+    type: 'application/json',
+    body: JSON.stringify({ object: 'list', data, model: 'other', usage }),
+  },
+});
+
+const refuse = (status: number) => ({ refuse: { status, body: { error: { message: 'No.' } } } });
+
+const spent = async (key: string, least?: number) => {
+  const { daemon } = gateway();
+  const { credits } =
+    least === undefined ? await account(daemon, key) : await settled(daemon, key, least);
+  expect(credits.reserved).toBe(0);
+  return credits.spent;
+};
+
+describe('embeddings by a provider', () => {
+  it('are forwarded in the encoding of the official client, charged by prompt_tokens', async () => {
+    const { upstream, daemon } = gateway();
+    const key = await newKey(daemon, 'payer');
+    upstream.play(
+      played([
+        { index: 1, embedding: base64(0, 1) },
+        { index: 0, embedding: base64(0.5, -0.5) },
+      ]),
+    );
+    const input = ['Hello', 'World'];
+    const answer = await create({ model: 'remote', input, dimensions: 2, user: 'u' }, key);
+    expect(answer).toEqual({
+      object: 'list',
+      data: [
+        { object: 'embedding', index: 0, embedding: [0.5, -0.5] },
+        { object: 'embedding', index: 1, embedding: [0, 1] },
+      ],
+      model: 'remote',
+      usage: { prompt_tokens: 5, total_tokens: 5 },
+    });
+    const { path, headers, body } = upstream.only();
+    expect(path).toBe('/v1/embeddings');
+    expect(headers.authorization).toBe(`Bearer ${UPSTREAM_KEYS.openai}`);
+    expect(body).toEqual({
+      ...{ model: 'at-openai', input, dimensions: 2, encoding_format: 'base64', user: 'u' },
+    });
+    expect(await spent(key, 0.005)).toBe(0.005);
+  });
+
+  it('come in the encoding that was asked for, whatever the provider has', async () => {
+    const { upstream } = gateway();
+    upstream.play(played([{ embedding: [0.5, 1] }]));
+    expect((await create({ model: 'remote', input: [1, 2, 3] })).data[0]!.embedding).toEqual([
+      0.5, 1,
+    ]);
+    expect(upstream.only().body.input).toEqual([1, 2, 3]);
+    upstream.play(played([{ embedding: base64(0.5, 1) }]));
+    const asked = { model: 'remote', input: 'a', encoding_format: 'float' };
+    expect((await create(asked)).data[0]!.embedding).toEqual([0.5, 1]);
+  });
+
+  it('are retried, come from the next route, and are charged once and never above the bound', async () => {
+    const { upstream, daemon } = gateway();
+    const key = await newKey(daemon, 'bounded');
+    upstream.play(refuse(500), refuse(500), played([{ embedding: [1] }], { prompt_tokens: 9000 }));
+    const { usage } = await create({ model: 'remote', input: 'Hello' }, key);
+    expect(upstream.requests.map(({ body }) => body.model)).toEqual([
+      ...['at-openai', 'at-openai', 'at-second'],
+    ]);
+    expect(usage.prompt_tokens).toBe(13);
+    expect(await spent(key, 0.013)).toBe(0.013);
+    upstream.play(played([{ embedding: [1] }], null));
+    expect((await create({ model: 'remote', input: 'Hello' }, key)).usage.prompt_tokens).toBe(2);
+  });
+
+  it.each([
+    ['too few', []],
+    ['no list', {}],
+    [
+      'two of one number',
+      [
+        { index: 0, embedding: [1] },
+        { index: 0, embedding: [1] },
+      ],
+    ],
+    ['no vector', [{ embedding: [] }, { embedding: [1] }]],
+    ['a vector of texts', [{ embedding: ['1'] }, { embedding: [1] }]],
+    ['a vector that is no base64', [{ embedding: '***' }, { embedding: [1] }]],
+  ])('that are %s answer 502 and cost nothing', async (name, data) => {
+    const { upstream, daemon } = gateway();
+    const key = await newKey(daemon, name.replaceAll(' ', '-'));
+    upstream.play(played(data));
+    const asked = { model: 'remote', input: ['a', 'b'], encoding_format: 'float' };
+    await expect(create(asked, key)).rejects.toMatchObject({
+      status: 502,
+      code: 'invalid_upstream_answer',
+    });
+    expect(await spent(key)).toBe(0);
+  });
+
+  it('cost more than an account without credits has', async () => {
+    const key = await newKey(gateway().daemon, 'poor', { credits: '0.001' });
+    await expect(create({ model: 'remote', input: 'Hello' }, key)).rejects.toMatchObject({
+      status: 402,
+    });
+  });
+});
+
+describe('embeddings of the sandbox', () => {
+  const vectorOf = async (input: unknown, more: object = {}) =>
+    (await create({ model: 'sandbox', input, ...more })).data[0]!.embedding;
+  const product = (one: readonly number[], other: readonly number[]) =>
+    one.reduce((sum, number, index) => sum + number * other[index]!, 0);
+
+  it('are unit vectors, equal for equal texts and similar for similar ones', async () => {
+    const [cats, again, close, far] = await Promise.all(
+      ['Cats sleep all day', 'Cats sleep all day', 'Cats sleep all night', 'Quarterly revenue'].map(
+        (text) => vectorOf(text),
+      ),
+    );
+    expect(cats).toHaveLength(256);
+    expect(product(cats!, cats!)).toBeCloseTo(1, 5);
+    expect(again).toEqual(cats);
+    expect(product(cats!, close!)).toBeGreaterThan(product(cats!, far!) + 0.3);
+    expect(await vectorOf('Hi', { dimensions: 3, encoding_format: 'float' })).toHaveLength(3);
+    expect(await vectorOf([5, 6])).toEqual(await vectorOf([[5, 6]]));
+    for (const text of ['!', '中', '\ud800']) {
+      const vector = await vectorOf(text);
+      expect(product(vector, vector)).toBeCloseTo(1, 5);
+    }
+  });
+
+  it('of 2048 items come in their order', async () => {
+    const input = Array.from({ length: 2048 }, (_, index) => `item ${index}`);
+    const { data } = await create({ model: 'sandbox', input, dimensions: 16 });
+    expect(data.map(({ index }) => index)).toEqual(input.map((_, index) => index));
+    expect(data[7]!.embedding).toEqual(await vectorOf('item 7', { dimensions: 16 }));
+  });
+
+  it('fail on request', async () => {
+    await expect(vectorOf('sandbox:fail=rate_limit')).rejects.toMatchObject({ status: 429 });
+  });
+
+  it.each([
+    ['input', { input: undefined }],
+    ['input', { input: '' }],
+    ['input', { input: [] }],
+    ['input', { input: {} }],
+    ['input', { input: Array(2049).fill('a') }],
+    ['input[1]', { input: ['a', ''] }],
+    ['input[1]', { input: ['a', null] }],
+    ['input[0]', { input: [[]] }],
+    ['input[1]', { input: [1, 'a'] }],
+    ['input[0][1]', { input: [[1, -1]] }],
+    ['input[0][0]', { input: [[1.5]] }],
+    ['input', { input: 'a'.repeat(1024 * 1024 + 1) }],
+    ['dimensions', { dimensions: 0 }],
+    ['dimensions', { dimensions: 1000, input: Array(2048).fill('a') }],
+    ['dimensions', { model: 'remote', dimensions: 9 }],
+    ['input[1]', { model: 'remote', input: [[1], Array(101).fill(1)] }],
+    ['encoding_format', { encoding_format: 'int8' }],
+    ['input_type', { input_type: 'query' }],
+    ['model', { model: 'chat' }],
+  ])('refuse %s of %o', async (param, more) => {
+    await expect(create({ model: 'sandbox', input: 'a', ...more })).rejects.toMatchObject({
+      status: 400,
+      param,
+    });
+  });
+
+  it('are a type of the catalog', async () => {
+    expect(await client().models.retrieve('remote')).toMatchObject({
+      type: 'embedding',
+      endpoints: ['/v1/embeddings'],
+      pricing: { input_per_million_tokens: 1000 },
+      limits: { context_window: 100, dimensions: 8 },
+    });
+    const messages = [{ role: 'user' as const, content: 'Hi' }];
+    await expect(
+      client().chat.completions.create({ model: 'sandbox', messages }),
+    ).rejects.toMatchObject({ status: 400, code: 'wrong_model_type' });
+  });
+});
