@@ -37,11 +37,5 @@ function otherSecrets({ headers, query, proxy }: RemoteProvider): readonly strin
   const values = Object.entries({ ...headers, ...query }).flatMap(([name, value]) =>
     PUBLIC_NAMES.has(name) ? [] : [value],
   );
-  return proxy === undefined ? values : [...values, proxyCredentials(proxy).password];
-}
-
-/** Name and password in a proxy's URL; empty where it has none. */
-export function proxyCredentials(proxy: string): { username: string; password: string } {
-  const { username, password } = new URL(proxy);
-  return { username: decodeURIComponent(username), password: decodeURIComponent(password) };
+  return proxy === undefined ? values : [...values, decodeURIComponent(new URL(proxy).password)];
 }

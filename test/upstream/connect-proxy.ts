@@ -12,7 +12,7 @@ export interface ConnectProxy {
   close(): Promise<void>;
 }
 
-export const PROXY_USER = 'gateway';
+const PROXY_USER = 'gateway';
 /** With characters that a URL escapes. */
 export const PROXY_PASSWORD = 'p@ss/5ecre7:word';
 

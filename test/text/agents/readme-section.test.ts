@@ -19,7 +19,7 @@ it.each(AGENTS)(
     expect([versionOf(section), agent.version]).toEqual([fixture.version, fixture.version]);
     expect(fixture.path.split('?', 1)[0]).toBe(PATHS[fixture.dialect]);
     const text = [...blocks.map(({ code }) => code), ...commandsOf(blocks)].join('\n');
-    expect(text).toContain('http://127.0.0.1:8787/v1');
+    expect(text).toContain('http://127.0.0.1:8787');
     expect(text).toContain('sandbox-chat');
     if (replace) expect(text).toContain(replace[0]);
     const wire = /wire_api = "(\w+)"/.exec(text)?.[1];

@@ -10,7 +10,7 @@ export interface Answer {
   /** Of calls in the order of the answer. */
   readonly callIds: readonly string[];
   readonly text: string;
-  /** Items of reasoning of the responses format, which agents send back. */
+  /** Items or blocks of reasoning, which agents send back. */
   readonly reasoning: readonly Item[];
   /** Whether the stream has the last event of its format. */
   readonly isComplete: boolean;
@@ -32,14 +32,11 @@ export async function replay(
   const answers: Answer[] = [];
   let history: Item[] = [];
   for (const { keep, add } of turns) {
-    const thoughts = [...(answers.at(-1)?.reasoning ?? [])];
-    const added = add.flatMap((item) => {
-      if (item.type !== 'reasoning') return [change(item)];
-      // Reasoning is sent back as this answer has it, not as the recorded one had it.
-      const thought = thoughts.shift();
-      return thought === undefined ? [] : [thought];
-    });
-    history = [...history.slice(0, keep), ...added];
+    const kept = history.slice(0, keep);
+    // Items that come again, with other cache marks, get the reasoning that they had.
+    const thoughts = answers.flatMap(({ reasoning }) => reasoning).slice(thoughtsIn(kept));
+    const added = add.flatMap((item) => withThoughts(change(item), thoughts));
+    history = [...kept, ...added];
     const response = await daemon.request(path, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
@@ -54,6 +51,24 @@ export async function replay(
     if (!response.ok) break;
   }
   return answers;
+}
+
+function isThought({ type }: Item): boolean {
+  return type === 'reasoning' || type === 'thinking';
+}
+
+function thoughtsIn(history: readonly Item[]): number {
+  const blocks = history.flatMap((item) =>
+    Array.isArray(item.content) ? [item, ...item.content] : [item],
+  );
+  return blocks.filter(isThought).length;
+}
+
+/** Sends reasoning back as this answer has it, not as the recorded one had it. */
+function withThoughts(item: Item, thoughts: Item[]): Item[] {
+  const replaced = (one: Item) => (isThought(one) ? thoughts.splice(0, 1) : [one]);
+  if (!Array.isArray(item.content) || item.role !== 'assistant') return replaced(item);
+  return [{ ...item, content: item.content.flatMap(replaced) }];
 }
 
 type Content = Pick<Answer, 'callIds' | 'text' | 'reasoning' | 'isComplete'>;
@@ -92,12 +107,18 @@ function readResponses(events: readonly Item[]): Content {
 }
 
 function readMessages(events: readonly Item[]): Content {
+  const blocks: Item[] = [];
+  for (const { type, index, content_block, delta } of events) {
+    if (type === 'content_block_start') blocks[index] = structuredClone(content_block);
+    const { text, thinking, signature } = delta ?? {};
+    if (text !== undefined) blocks[index].text += text;
+    if (thinking !== undefined) blocks[index].thinking += thinking;
+    if (signature !== undefined) blocks[index].signature = signature;
+  }
   return {
-    callIds: events.flatMap(({ content_block }) =>
-      content_block?.type === 'tool_use' ? [content_block.id] : [],
-    ),
-    text: events.map(({ delta }) => delta?.text ?? '').join(''),
-    reasoning: [],
+    callIds: blocks.flatMap(({ type, id }) => (type === 'tool_use' ? [id] : [])),
+    text: blocks.map(({ text = '' }) => text).join(''),
+    reasoning: blocks.filter(({ type }) => type === 'thinking'),
     isComplete: events.some(({ type }) => type === 'message_stop'),
   };
 }

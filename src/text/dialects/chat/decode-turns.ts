@@ -204,7 +204,8 @@ export function decodeTurns(messages: readonly Json[], findings: Findings): read
       path,
       parts,
       name: (message['name'] as string | null | undefined) ?? null,
-      partial: role === 'assistant' && message['partial'] === true,
+      // DeepSeek and Mistral call it a prefix.
+      partial: role === 'assistant' && (message['partial'] ?? message['prefix']) === true,
       tools:
         tools === null || tools === undefined
           ? null

@@ -55,7 +55,6 @@ const ANSWER: Fields = {
   ...read('reasoning', 'reasoning_content', 'reasoning_details', 'refusal'),
   tool_calls: meaning('Tool calls of the answer.', { check: calls }),
   function_call: meaning('The former name of tool_calls.'),
-  prefix: untranslated('Whether the answer continues this message.', { neutral: values(false) }),
 };
 
 const content = (type: string, check: Check) =>
@@ -175,7 +174,7 @@ export const toolChoice: Check = byType({
 const EVERY: Fields = {
   ...CACHE_MARKS,
   ...ECHOED,
-  ...read('role', 'tool_call_id', 'partial'),
+  ...read('role', 'tool_call_id', 'partial', 'prefix'),
   content: meaning('Text or parts.', { check: parts }),
   name: meaning("The participant's name."),
   tools: meaning('Tools that the message adds.', { check: tools }),

@@ -19,6 +19,7 @@ const OPENCODE = {
   version: '1.18.33',
   bin: 'opencode',
 } as const;
+const QWEN = { package: '@qwen-code/qwen-code', version: '0.24.4', bin: 'qwen' } as const;
 const CONTINUE = {
   section: 'Continue CLI',
   package: '@continuedev/cli',
@@ -47,13 +48,8 @@ export const AGENTS: readonly Agent[] = [
     ...OPENCODE,
     replace: ['@ai-sdk/openai-compatible', '@ai-sdk/anthropic'],
   },
-  {
-    name: 'qwen-chat',
-    section: 'Qwen Code',
-    package: '@qwen-code/qwen-code',
-    version: '0.24.4',
-    bin: 'qwen',
-  },
+  { name: 'qwen-chat', section: 'Qwen Code', ...QWEN },
+  { name: 'qwen-messages', section: 'Qwen Code, messages', ...QWEN },
   { name: 'cline-chat', section: 'Cline CLI', package: 'cline', version: '3.0.65', bin: 'cline' },
   { name: 'continue-chat', ...CONTINUE },
   {
