@@ -117,7 +117,7 @@ export class TextGateway {
       checkAddresses(inspection, networkPolicyOf(config.network));
       if (!allowance.allows('unknown')) {
         const { removed, isIgnored } = removeUnknown(inspection, decoded.body, id, model);
-        if (isIgnored) decoded = dialect.decodeRequest(call.body, call.address);
+        if (isIgnored) decoded = dialect.decodeRequest(decoded.body, call.address);
         ignored = removed;
       }
     }
