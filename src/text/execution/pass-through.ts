@@ -66,6 +66,7 @@ export async function passThrough(execution: TextExecution, route: RemoteRoute):
   const body = passBody(request, target, changedSettings);
   announceIgnored(execution, []);
   tracker.begin(1);
+  tracker.addRequest();
   const exchange = await openUpstream(execution, route, {
     body,
     stream: request.stream,

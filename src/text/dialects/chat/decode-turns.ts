@@ -32,7 +32,7 @@ const ADVISING = new Set(['cache_control', 'prompt_cache_breakpoint']);
 /** Properties of answers that clients send back and providers ignore. */
 const ECHOED = new Set(['annotations', 'parsed', 'id', 'object', 'status', 'index']);
 
-const NAMES = new Set(['role', 'content', 'name', 'tools', 'tool_call_id', 'partial']);
+const NAMES = new Set(['role', 'content', 'name', 'tools', 'tool_call_id', 'partial', 'prefix']);
 const ASSISTANT_NAMES = new Set([
   ...NAMES,
   'refusal',
@@ -235,7 +235,8 @@ export function decodeTurns(messages: readonly Json[], findings: Findings): read
       path,
       parts,
       name: (message['name'] as string | null | undefined) ?? null,
-      partial: role === 'assistant' && message['partial'] === true,
+      // DeepSeek and Mistral call it a prefix.
+      partial: role === 'assistant' && (message['partial'] ?? message['prefix']) === true,
       tools:
         tools === null || tools === undefined
           ? null

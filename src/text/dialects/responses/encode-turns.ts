@@ -196,7 +196,10 @@ function promptItems({ role, parts }: Turn, customCalls: ReadonlySet<string>): u
 export function encodeTurns(request: TextRequest, target: Target): unknown[] {
   const last = request.turns.at(-1);
   const isPrefilled = last?.role === 'assistant' && dialectNamed(request.dialect).prefillsAnswer;
-  if (isPrefilled) throw untranslatable(last.path, OWN);
+  if (isPrefilled) {
+    const why = 'the upstream of this model cannot continue an answer that the client began';
+    throw untranslatable(last.path, OWN, why);
+  }
   const customCalls = new Set<string>();
   for (const { parts } of request.turns) {
     for (const part of parts) {
