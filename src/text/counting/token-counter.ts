@@ -79,7 +79,7 @@ export class TokenCounter {
 
   constructor(options: TokenCounterOptions) {
     this.#options = options;
-    this.#routing = new Routing(options.config, options.observer);
+    this.#routing = new Routing(options.config, { onAttempt: options.observer.onAttempt });
   }
 
   /** @throws Failure of the request, or of the last upstream that was asked */
