@@ -158,7 +158,7 @@ export class TextGateway {
       config,
       context: { request, created: Math.floor(Date.now() / 1000) },
       tracker,
-      inputTokens: meter.inputTokens,
+      inputTokens: Math.ceil(meter.inputTokens / (request.conversations?.length ?? 1)),
       signal: clientDisconnect,
       upstream: this.#options.upstream,
     };

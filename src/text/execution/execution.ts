@@ -47,7 +47,7 @@ export interface TextExecution {
   readonly config: Config;
   readonly context: EncodeContext;
   readonly tracker: UsageTracker;
-  /** Estimated input in tokens. */
+  /** Estimated input of one conversation in tokens. */
   readonly inputTokens: number;
   readonly signal: AbortSignalLike;
   readonly upstream: UpstreamClient;
