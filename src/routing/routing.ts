@@ -155,7 +155,8 @@ export class Routing {
       last = failure;
       const rest = keyRestOf(failure, cooldown);
       if (rest !== null) {
-        this.#keys.rest(name, route.provider, keyed, rest, failure);
+        const isNew = this.#keys.rest(name, route.provider, keyed, rest, failure);
+        if (isNew) this.#noteKeyRest(candidate, keyed, failure, rest);
         tried = (tried ?? new Set()).add(keyed.fingerprint);
       }
       const hasKey =
@@ -165,7 +166,6 @@ export class Routing {
         this.#keys.hasOther(name, provider, tried);
       // One bad key says nothing of a route that has others, and a key that is skipped needs no circuit.
       report(hasKey || (rest?.skipped ?? 0) > 0 ? null : successOf(failure, candidate, request));
-      if (rest !== null) this.#noteKeyRest(candidate, keyed, failure, rest);
       this.#noteRest(candidate, failure);
       this.#observer.onAttempt(route.provider, failure, logContext, keyed.label);
       if (!mayFailOver(failure, request)) throw failure;
