@@ -96,14 +96,8 @@ export const empty: NeutralValues = {
   test: (value) => typeof value === 'object' && value !== null && Object.keys(value).length === 0,
 };
 
-/** What a check inspects, for documentation. */
-type Shape = FieldTable | ReadonlyMap<string, Check | null>;
-
-const shapes = new WeakMap<Check, Shape>();
-
-export function shapeOf(check: Check): Shape | undefined {
-  return shapes.get(check);
-}
+/** The table of the objects that a check inspects. */
+const tables = new WeakMap<Check, FieldTable>();
 
 const NONE: readonly string[] = [];
 
@@ -127,7 +121,7 @@ export class FieldTable {
         else found.within(name, check, inner, value);
       }
     });
-    shapes.set(this.check, this);
+    tables.set(this.check, this);
   }
 
   /**
@@ -153,8 +147,7 @@ export class FieldTable {
   /** The table of the values of a field; undefined where they have no fields of one kind. */
   within(name: string): FieldTable | undefined {
     const check = this.entries.get(name)?.check;
-    const shape = check ? shapes.get(check) : undefined;
-    return shape instanceof FieldTable ? shape : undefined;
+    return check ? tables.get(check) : undefined;
   }
 
   /** The entry at a path of names: `text`, `verbosity`. */
@@ -179,7 +172,7 @@ const VERSION = /_(\d{8}|\d{4}_\d{2}_\d{2})$/;
  */
 export function byType(checks: Readonly<Record<string, Check | null>>, usual?: string): Check {
   const known = new Map(Object.entries(checks));
-  const check = each((value, found) => {
+  return each((value, found) => {
     if (!isObject(value)) return;
     const type = String(value['type'] ?? usual);
     let own = known.get(type);
@@ -187,6 +180,4 @@ export function byType(checks: Readonly<Record<string, Check | null>>, usual?: s
     if (own === undefined) found.use('unknown');
     else if (own !== null) own(value, found, value);
   });
-  shapes.set(check, known);
-  return check;
 }
