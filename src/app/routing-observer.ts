@@ -1,12 +1,10 @@
 import type { Logger } from 'pino';
-import { secretsOf } from '../config/provider-secrets.ts';
-import type { Config } from '../config/schema.ts';
 import type { Failure } from '../failure.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { OnAttempt, RoutingObserver } from '../routing/observer.ts';
-import { redactKey } from '../routing/redaction.ts';
 import type { RestingRoute } from '../routing/resting-routes.ts';
 import { needsOperator } from '../routing/retry-policy.ts';
+import { secretsRedactor } from '../routing/secrets-redactor.ts';
 import type { DaemonState } from './state.ts';
 
 /**
@@ -19,9 +17,9 @@ export function routingObserver(
   metrics: Metrics,
 ): Required<RoutingObserver> {
   const describe = ({ type, code, status, detail }: Failure) => {
-    const { providers } = state.config;
-    const redact = (text: string | null) => redactSecrets(text, providers);
-    return { type, code: redact(code), status, detail: redact(detail) };
+    const redact = secretsRedactor(state.config.providers);
+    const redactOptional = (text: string | null) => (text === null ? null : redact(text));
+    return { type, code: redactOptional(code), status, detail: redactOptional(detail) };
   };
   const describeRoute = ({ provider, model, failure, until }: RestingRoute) => ({
     provider,
@@ -52,13 +50,4 @@ export function routingObserver(
 function outcomeOf(failure: Failure | null): string {
   if (failure === null) return 'ok';
   return needsOperator(failure) ? failure.code! : failure.type;
-}
-
-/** A provider that relays to another may quote the other's key. */
-function redactSecrets(text: string | null, providers: Config['providers']): string | null {
-  let clean = text;
-  for (const provider of Object.values(providers)) {
-    for (const secret of secretsOf(provider)) if (clean !== null) clean = redactKey(clean, secret);
-  }
-  return clean;
 }

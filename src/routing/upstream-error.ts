@@ -10,12 +10,21 @@ export interface UpstreamError {
   readonly param: string | null;
   /** HTTP status that the body names; streams have no other. */
   readonly status: number | null;
+  /** Seconds until a retry, which Google names in the body alone. */
+  readonly retryAfter: number | null;
 }
 
 /** Characters of a message that are read. */
 const MAX_MESSAGE_LENGTH = 4000;
 
-const EMPTY: UpstreamError = { message: '', type: null, code: null, param: null, status: null };
+const EMPTY: UpstreamError = {
+  message: '',
+  type: null,
+  code: null,
+  param: null,
+  status: null,
+  retryAfter: null,
+};
 
 /** Bodies nest an error in an error at most a few times. */
 const MAX_DEPTH = 4;
@@ -38,13 +47,31 @@ export function readUpstreamError(body: unknown, depth = MAX_DEPTH): UpstreamErr
   const messages = [fields['message'], fields['msg'], fields['error_description'], error];
   const message = messages.find(isFilled) ?? errors ?? response;
   const nested = typeof message === 'string' ? null : readUpstreamError(message, depth - 1);
+  const { reason, retryAfter } = googleDetails(fields['details']);
   return {
     message: nested?.message ?? oneLine(message as string),
     type: codeOf(fields['type']) ?? codeOf(fields['status']) ?? nested?.type ?? null,
-    code: codeOf(fields['code']) ?? nested?.code ?? null,
+    code: codeOf(fields['code']) ?? reason ?? nested?.code ?? null,
     param: paramOf(fields['param']) ?? nested?.param ?? null,
     status: statusOf(fields['code']) ?? statusOf(fields['status']) ?? nested?.status ?? null,
+    retryAfter: retryAfter ?? nested?.retryAfter ?? null,
   };
+}
+
+/** The reason of Google's ErrorInfo, such as API_KEY_INVALID, and the delay of its RetryInfo, such as 34.07s. */
+function googleDetails(details: unknown): Pick<UpstreamError, 'retryAfter'> & {
+  readonly reason: string | null;
+} {
+  let reason: string | null = null;
+  let retryAfter: number | null = null;
+  for (const detail of Array.isArray(details) ? details.slice(0, 20) : []) {
+    if (typeof detail !== 'object' || detail === null) continue;
+    const fields = detail as Readonly<Record<string, unknown>>;
+    reason ??= codeOf(fields['reason']);
+    const delay = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(String(fields['retryDelay']))?.[1];
+    if (delay !== undefined) retryAfter ??= Number(delay);
+  }
+  return { reason, retryAfter };
 }
 
 function isFilled(value: unknown): boolean {

@@ -120,6 +120,7 @@ const KIND_BY_ERROR_CODE = new Map<string, KindName>(
       'resource_exhausted',
     ],
     auth: [
+      'api_key_invalid',
       'auth_error',
       'authentication_error',
       'invalid_api_key',
@@ -158,6 +159,7 @@ const KIND_BY_ERROR_CODE = new Map<string, KindName>(
       'network_error',
       'unknown',
     ],
+    refused: ['failed_precondition'],
     billable: ['billable_error'],
   } satisfies Partial<Record<KindName, readonly string[]>>).flatMap(([kind, codes]) =>
     codes.map((code) => [code, kind as KindName] as const),
@@ -206,7 +208,7 @@ export function upstreamFailure(
   const statusText = actualStatus === null ? '' : `status ${actualStatus}`;
   const detail = [statusText, upstreamMessage].filter((part) => part !== '');
   const param = kind.type === 'invalid_request' && error.param !== null;
-  const retryAfter = retryAfterOf(options);
+  const retryAfter = retryAfterOf(options) ?? limited(error.retryAfter);
   return new Failure(kind.type, truncate(message), {
     ...(kind.status !== undefined && { status: kind.status }),
     ...(kind.code !== undefined && { code: kind.code }),
@@ -220,7 +222,7 @@ export function upstreamFailure(
 
 function kindOf(
   status: number | null,
-  { type, code, param, message }: Omit<UpstreamError, 'status'>,
+  { type, code, param, message }: Omit<UpstreamError, 'status' | 'retryAfter'>,
 ): KindName {
   const kinds = [code, type].flatMap(
     (word) => KIND_BY_ERROR_CODE.get(word?.toLowerCase() ?? '') ?? [],
@@ -230,6 +232,8 @@ function kindOf(
   const certain = kinds.find((kind) => (KINDS[kind] as Kind).outweighsStatus);
   if (certain !== undefined) return certain;
   if (message.startsWith(NO_CREDIT_MESSAGE)) return 'quota';
+  // Google refuses a wrong key, and an account or a place that it does not serve, with 400.
+  if (status === 400 && (kinds[0] === 'auth' || kinds[0] === 'refused')) return kinds[0];
   return (status === null ? undefined : byStatus(status)) ?? kinds[0] ?? 'failed';
 }
 
@@ -248,7 +252,11 @@ function retryAfterOf({ retryAfter, retryAfterMs }: UpstreamFailureOptions): num
     : isNumber(retryAfter)
       ? Number(retryAfter)
       : (Date.parse(retryAfter ?? '') - Date.now()) / 1000;
-  return Number.isNaN(seconds) ? null : Math.min(Math.max(Math.ceil(seconds), 0), MAX_RETRY_AFTER);
+  return Number.isNaN(seconds) ? null : limited(seconds);
+}
+
+function limited<Seconds extends number | null>(seconds: Seconds): Seconds | number {
+  return seconds === null ? seconds : Math.min(Math.max(Math.ceil(seconds), 0), MAX_RETRY_AFTER);
 }
 
 function isNumber(text: string | undefined): boolean {

@@ -27,8 +27,8 @@ const MAX_ADDED_INPUT = 1_000_000;
 
 /** Output of a request whose provider has reported no usage. */
 export interface ObservedOutput {
-  /** Whether the request was sent to an upstream. */
-  readonly begun: boolean;
+  /** Requests to upstreams, each with the whole input. */
+  readonly requests: number;
   readonly outputTokens: number;
 }
 
@@ -170,7 +170,7 @@ export class Meter {
   async settle(usage: Usage | null, observed: ObservedOutput): Promise<Metered> {
     const reported = usage ?? {
       ...NO_USAGE,
-      input: observed.begun ? this.inputTokens : 0,
+      input: observed.requests * this.inputTokens,
       output: observed.outputTokens,
     };
     const used = this.#bounds === null ? reported : within(reported, this.#bounds);

@@ -16,19 +16,24 @@ export class UsageTracker {
   #choices = 1;
   /** Answers that ended. */
   #finished = 0;
-  #begun = false;
+  /** Requests to upstreams. */
+  #requests = 0;
   #characters = 0;
   #frames = 0;
 
-  /** Records that the request is sent to an upstream. */
+  /** Records how many answers upstreams are asked for. */
   begin(choices: number): void {
-    this.#begun = true;
     this.#choices = choices;
+  }
+
+  /** Records a request to an upstream. */
+  addRequest(): void {
+    this.#requests += 1;
   }
 
   /** Discards the counts of a route that failed without a charge. */
   reset(): void {
-    this.#begun = false;
+    this.#requests = 0;
     this.#finished = 0;
     this.#characters = 0;
     this.#frames = 0;
@@ -92,7 +97,7 @@ export class UsageTracker {
 
   observed(): ObservedOutput {
     return {
-      begun: this.#begun,
+      requests: this.#requests,
       outputTokens: outputEstimate(this.#characters) + this.#frames,
     };
   }

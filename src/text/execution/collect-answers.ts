@@ -13,6 +13,9 @@ import { GuardedStream } from '../relay/guarded-stream.ts';
 import { isEventStream, readEvents } from '../relay/upstream-response.ts';
 import type { Outcome, TextExecution } from './execution.ts';
 
+/** Requests for the `n` answers of one client that are under way at once. */
+const MAX_PARALLEL = 8;
+
 /** Where one of the `n` answers comes from, and where its events go. */
 export interface AnswerSource {
   readonly target: Target;
@@ -28,7 +31,7 @@ export interface AnswerSource {
 type RequestAnswer = (sink: EventSink, choice: number, signal: AbortSignalLike) => Promise<void>;
 
 /**
- * Requests all `n` answers at once, and makes one response of them in the client's dialect.
+ * Requests all `n` answers, several at once, and makes one response of them in the client's dialect.
  *
  * @throws Failure where the client was sent nothing yet
  */
@@ -47,6 +50,7 @@ export async function collectAnswers(
   tracker.begin(choices);
   const { signal: siblings, release } = linkedSignal(execution.signal);
   const requestOne = async (choice: number) => {
+    tracker.addRequest();
     try {
       await requestAnswer(sink, choice, siblings);
     } catch (error) {
@@ -57,10 +61,17 @@ export async function collectAnswers(
     // One answer that fails is the failure of all: the others need not be paid for.
     if (sink.failure) siblings.abort(sink.failure);
   };
+  let next = 0;
+  const requestAll = async () => {
+    while (next < choices && sink.failure === null) {
+      next += 1;
+      await requestOne(next - 1);
+    }
+  };
   try {
     await (choices === 1
       ? requestOne(0)
-      : Promise.all(Array.from({ length: choices }, (_, choice) => requestOne(choice))));
+      : Promise.all(Array.from({ length: Math.min(choices, MAX_PARALLEL) }, requestAll)));
   } finally {
     release();
   }

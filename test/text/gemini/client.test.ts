@@ -257,11 +257,13 @@ describe('a client of gemini', () => {
     expect((await send('to-chat', HELLO, 'otherMethod')).status).toBe(404);
   });
 
-  it('gets as many candidates as it asks for', async () => {
-    const { json } = await send('sandbox-chat', {
-      ...HELLO,
-      generationConfig: { candidateCount: 2 },
+  it('gets as many candidates as it asks for, where it does not stream', async () => {
+    const several = { ...HELLO, generationConfig: { candidateCount: 2 } };
+    expect(await send('to-gemini', several, 'streamGenerateContent')).toMatchObject({
+      status: 400,
+      json: { error: { param: 'generationConfig.candidateCount' } },
     });
+    const { json } = await send('sandbox-chat', several);
     expect(json.candidates.map(({ index }: { index: number }) => index)).toEqual([0, 1]);
   });
 });

@@ -365,6 +365,23 @@ describe.each(DIALECTS)('a client of %s, an upstream of gemini', (client) => {
   });
 
   it.each([
+    ['API_KEY_INVALID', 'INVALID_ARGUMENT', 502, 'upstream_auth'],
+    ['UNSUPPORTED_USER_LOCATION', 'FAILED_PRECONDITION', 502, 'upstream_refused'],
+    ['RATE_LIMIT_EXCEEDED', 'RESOURCE_EXHAUSTED', 429, 'RATE_LIMIT_EXCEEDED'],
+  ])('the reason %s of a 400 of the upstream decides', async (reason, word, status, code) => {
+    const { daemon, upstream } = gateway();
+    const details = [
+      { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason },
+      { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '33.4s' },
+    ];
+    const error = { code: 400, message: 'Sorry', status: word, details };
+    upstream.play({ refuse: { status: 400, body: { error } } });
+    const response = await send(daemon, client, plainBody(client, 'to-gemini'));
+    expect([response.status, await response.json()]).toMatchObject([status, { error: { code } }]);
+    expect(response.headers.get('retry-after')).toBe('34');
+  });
+
+  it.each([
     ['garbage', 'text/event-stream', 'data: {"candidates":\n\n'],
     ['a list', 'application/json', '[{"candidates":[]}]'],
     ['parts that are no objects', 'application/json', '{"candidates":[{"content":{"parts":[7]}}]}'],

@@ -1,7 +1,8 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
-import { DIALECTS, gatewayDaemon, modelTo } from '../gateway-daemon.ts';
+import { settled } from '../account.ts';
+import { DIALECTS, gatewayDaemon, modelTo, newKey } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
 
 const gateway = gatewayDaemon();
@@ -103,4 +104,45 @@ describe.each(DIALECTS)('a chat request with n: 2, upstream %s', (upstream) => {
     };
     await expect(read()).rejects.toThrow(OpenAI.APIError);
   });
+});
+
+it('asks for eight of many choices at once, and aborts all of them when the client disconnects', async () => {
+  const { daemon, upstream: mock } = gateway();
+  const key = await newKey(daemon, 'choices');
+  mock.play({ steps: [{ text: 'Oslo' }, { wait: new Promise(() => {}) }] });
+  const client = new OpenAI({ apiKey: key, baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+  const disconnect = new AbortController();
+  const asked = client.chat.completions.create(
+    {
+      model: modelTo('messages'),
+      messages: [{ role: 'user', content: 'Name one' }],
+      n: 20,
+      stream: true,
+      max_completion_tokens: 100,
+    },
+    { signal: disconnect.signal },
+  );
+  await mock.received(7);
+  for await (const { choices } of await asked) if (choices[0]?.index === 7) break;
+  disconnect.abort();
+  const ends = await Promise.all(mock.requests.map(({ closed }) => closed));
+  expect(ends).toEqual(Array.from({ length: 8 }, () => 'cut'));
+  // Eight inputs of ten tokens and more, at 0.001 each.
+  expect((await settled(daemon, key)).credits.spent).toBeGreaterThan(0.08);
+});
+
+it('gets many choices in one answer', async () => {
+  const { daemon, upstream: mock } = gateway();
+  mock.play({ steps: [{ text: 'Oslo' }], usage: USAGE });
+  const client = new OpenAI({ apiKey: OWNER_KEY, baseURL: `${daemon.url}/v1`, maxRetries: 0 });
+  const { choices, usage } = await client.chat.completions.create({
+    model: modelTo('responses'),
+    messages: [{ role: 'user', content: 'Name one' }],
+    n: 20,
+  });
+  expect(choices.map(({ index, message }) => [index, message.content])).toEqual(
+    Array.from({ length: 20 }, (_, index) => [index, 'Oslo']),
+  );
+  expect(mock.requests).toHaveLength(20);
+  expect(usage!.completion_tokens).toBe(20 * USAGE.output);
 });
