@@ -5,7 +5,7 @@ import { failureOf, imageResult } from '../../media/record.ts';
 import type { StoredResult } from '../../media/result.ts';
 import type { TaskRequest } from '../../media/task-request.ts';
 import { isTerminal, type Task } from '../../store/task.ts';
-import { IGNORED_HEADER, ignoredHeader } from '../../text/execution/execution.ts';
+import { IGNORED_HEADER, pathsHeader } from '../../text/execution/execution.ts';
 import type { AppContext } from '../app-context.ts';
 import { sendBase64Images } from './base64-response.ts';
 import type { ResponseFormat } from './response-format.ts';
@@ -38,7 +38,7 @@ export function announceIgnored(
   const ignored = new Set(
     routes.flatMap((route) => ignoredAdvice(request as TaskRequest, route, providers)),
   );
-  if (ignored.size > 0) reply.header(IGNORED_HEADER, ignoredHeader([...ignored]));
+  if (ignored.size > 0) reply.header(IGNORED_HEADER, pathsHeader([...ignored]));
 }
 
 /** A task whose images a client waits for. */
