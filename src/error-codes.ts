@@ -83,6 +83,7 @@ export const HTTP_CODES = {
       'The request uses a thread, a conversation that the provider stores; send the whole conversation.',
     conflicting_parameters: 'Two parameters contradict each other.',
     reasoning_missing: 'An earlier answer of the assistant comes without its reasoning.',
+    unknown_parameter: 'This version does not know the parameter.',
     unsupported_parameter: 'The model does not take this parameter.',
     unsupported_value: 'The model does not take this value.',
     unsupported_reasoning_effort: 'The model does not have this reasoning effort.',

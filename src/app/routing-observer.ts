@@ -4,7 +4,7 @@ import type { Config } from '../config/schema.ts';
 import type { Failure } from '../failure.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { OnAttempt, RoutingObserver } from '../routing/observer.ts';
-import { redactKey } from '../routing/redaction.ts';
+import { keysRedactor } from '../routing/redaction.ts';
 import type { RestingRoute } from '../routing/resting-routes.ts';
 import { needsOperator } from '../routing/retry-policy.ts';
 import type { DaemonState } from './state.ts';
@@ -54,11 +54,15 @@ function outcomeOf(failure: Failure | null): string {
   return needsOperator(failure) ? failure.code! : failure.type;
 }
 
+const REDACTORS = new WeakMap<Config['providers'], (text: string) => string>();
+
 /** A provider that relays to another may quote the other's key. */
 function redactSecrets(text: string | null, providers: Config['providers']): string | null {
-  let clean = text;
-  for (const provider of Object.values(providers)) {
-    for (const secret of secretsOf(provider)) if (clean !== null) clean = redactKey(clean, secret);
+  if (text === null) return null;
+  let redact = REDACTORS.get(providers);
+  if (redact === undefined) {
+    redact = keysRedactor(Object.values(providers).flatMap(secretsOf));
+    REDACTORS.set(providers, redact);
   }
-  return clean;
+  return redact(text);
 }

@@ -132,6 +132,12 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
       const path = ['providers', name, 'query', 'api-version'];
       faults.push({ path, message: 'set apiVersion instead' });
     }
+    const baseUrl = valueAt(provider, ['baseUrl']);
+    if (valueAt(provider, ['kind']) === 'azure' && /\/deployments\b/.test(String(baseUrl))) {
+      const message =
+        'expected the URL of the resource, without /openai/deployments and what follows';
+      faults.push({ path: ['providers', name, 'baseUrl'], message });
+    }
     if (!used.has(name)) continue;
     const indexes = [...listOf(valueAt(provider, ['apiKeys'])).keys()];
     for (const path of [['apiKey'], ...indexes.map((index) => ['apiKeys', index])]) {

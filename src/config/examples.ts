@@ -41,6 +41,8 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
         { provider: 'anthropic', model: 'other-name' },
       ],
       allow: ['web_search'],
+      onUnsupported: ['temperature', 'seed', 'name'],
+      unknownFields: 'refuse',
       reasoning: {
         supported_efforts: ['none', 'low', 'medium', 'high', 'xhigh'],
         default_effort: 'medium',

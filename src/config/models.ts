@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { day, field, integer, number } from '../schema/fields.ts';
 import { FEATURES, REFERENCES } from '../store/features.ts';
-import { DIALECT_NAMES } from './dialects.ts';
+import { DIALECT_NAMES, isFieldName } from './dialects.ts';
 import { identifier, modelIdentifier, text } from './text.ts';
 import { credits } from './units.ts';
 
@@ -68,6 +68,23 @@ const reasoning = v.strictObject({
   can_disable: field(v.boolean(), 'Whether requests may switch reasoning off.'),
 });
 
+const fieldNames = v.array(
+  v.pipe(
+    v.string(),
+    v.check(isFieldName),
+    v.metadata({ expects: 'the name of a field, such as seed or text.verbosity' }),
+  ),
+);
+
+const onUnsupported = v.optional(
+  field(
+    v.union([v.picklist(['refuse', 'drop']), fieldNames]),
+    "Fields that an upstream's format cannot express: refuse, drop, or the names of those to drop, such as " +
+      'temperature, seed or name. Header and log name what is dropped. A route overrides its model. unset: refuse',
+    { expects: 'refuse, drop or a list of names of fields' },
+  ),
+);
+
 const UNSTORED = FEATURES.filter((feature) => !REFERENCES.some((one) => one === feature));
 
 const textModel = v.strictObject({
@@ -81,6 +98,14 @@ const textModel = v.strictObject({
         "otherwise leaves out), and, of what is stored in the provider's account, " +
         `${REFERENCES.join(', ')}. A key can have more (oriel keys create --allow).`,
       { expects: `a list of ${FEATURES.join(', ')}` },
+    ),
+  ),
+  onUnsupported,
+  unknownFields: v.optional(
+    field(
+      v.picklist(['refuse', 'ignore']),
+      'Fields of requests that this version does not know: refuse, or ignore and name them in x-oriel-ignored. ' +
+        'unset: refuse',
     ),
   ),
   tools: v.optional(
@@ -105,6 +130,7 @@ const textModel = v.strictObject({
     v.strictObject({
       ...route,
       dialect: v.optional(field(v.picklist(DIALECT_NAMES), 'Wire format of requests to it.')),
+      onUnsupported,
     }),
   ),
   reasoning: v.optional(field(reasoning, 'Its reasoning.')),

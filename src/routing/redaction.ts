@@ -7,6 +7,9 @@ export const REDACTED_KEY = '[key]';
 /** Shorter keys protect nothing, and may be words: `none`, `ollama`. */
 export const MIN_KEY_LENGTH = 8;
 
+/** What stands for the hidden part of a masked key. */
+const MASK = /[*…]|\.\.\./;
+
 /** Characters in a row that count as a part of a key. */
 const KEY_PART_LENGTH = 13;
 
@@ -103,7 +106,7 @@ function redactKeyParts(text: string, key: string): string {
 
 /** Masked keys such as `sk-ab***wxyz` contain the beginning or the end. */
 function redactMaskedKey(text: string, key: string): string {
-  if (!/[*…]|\.\.\./.test(text)) return text;
+  if (!MASK.test(text)) return text;
   const head = key.slice(0, 3);
   const tail = key.slice(-3);
   return text
@@ -115,14 +118,47 @@ function redactMaskedKey(text: string, key: string): string {
     .join('');
 }
 
+/**
+ * Removes many keys from texts. A text without a part of any key, and without a masked word, takes one
+ * pass: one key after another would take 0.1 ms each for a text of 1,000 characters.
+ */
+export function keysRedactor(keys: readonly string[]): (text: string) => string {
+  const long = keys.filter((key) => key.length >= MIN_KEY_LENGTH);
+  const parts = new Set<string>();
+  const lengths = new Set(long.map((key) => Math.min(KEY_PART_LENGTH, key.length)));
+  for (const key of long) {
+    const length = Math.min(KEY_PART_LENGTH, key.length);
+    for (let start = 0; start + length <= key.length; start += 1) {
+      parts.add(key.slice(start, start + length));
+    }
+  }
+  const hasPart = (text: string) => {
+    for (const length of lengths) {
+      for (let start = 0; start + length <= text.length; start += 1) {
+        if (parts.has(text.slice(start, start + length))) return true;
+      }
+    }
+    return false;
+  };
+  return (text) => {
+    if (!MASK.test(text) && !hasPart(text)) return text;
+    return long.reduce((clean, key) => redactKey(clean, key), text);
+  };
+}
+
 /** Removes a provider's key from a failure. */
 export function redactFailure(failure: Failure, key: string | undefined): Failure {
-  const redact = (text: string | null) => (text === null ? null : redactKey(text, key));
+  return redactTexts(failure, (text) => redactKey(text, key));
+}
+
+/** A failure with texts that are redacted by a function. */
+export function redactTexts(failure: Failure, redact: (text: string) => string): Failure {
+  const redactOptional = (text: string | null) => (text === null ? null : redact(text));
   return withTexts(failure, {
-    message: redactKey(failure.message, key),
-    param: redact(failure.param),
-    code: redact(failure.code),
-    detail: redact(failure.detail),
+    message: redact(failure.message),
+    param: redactOptional(failure.param),
+    code: redactOptional(failure.code),
+    detail: redactOptional(failure.detail),
   });
 }
 

@@ -9,7 +9,7 @@ import { CircuitBreakers } from './circuit-breaker.ts';
 import { type KeyRest, keyRestOf } from './key-rest.ts';
 import type { LogContext, RoutingObserver } from './observer.ts';
 import { type KeyedProvider, ProviderKeys, type RestingKey } from './provider-keys.ts';
-import { redactFailure, redactForClient } from './redaction.ts';
+import { keysRedactor, redactForClient, redactTexts } from './redaction.ts';
 import { type RestingRoute, RestingRoutes, RoutesResting } from './resting-routes.ts';
 import { canFailOver, isRetriable } from './retry-policy.ts';
 import type { Route, RouteCandidate } from './route-candidates.ts';
@@ -38,6 +38,9 @@ export interface RoutedRequest<RouteType extends Route, Outcome> {
   /** Called after a failed attempt that another one may follow. */
   onAttemptFailed?(): void;
 }
+
+/** Keys that one request tries at most: some providers refuse each of them for the prompt alone. */
+const MAX_KEYS_TRIED = 10;
 
 /** A cooldown that never begins. */
 const NO_COOLDOWN = { after: 0, for: 0 };
@@ -151,7 +154,11 @@ export class Routing {
         this.#keys.rest(name, route.provider, keyed, rest, failure);
         tried = (tried ?? new Set()).add(keyed.fingerprint);
       }
-      const hasKey = rest !== null && this.#keys.hasOther(name, provider, tried);
+      const hasKey =
+        tried !== null &&
+        rest !== null &&
+        tried.size < MAX_KEYS_TRIED &&
+        this.#keys.hasOther(name, provider, tried);
       // One bad key says nothing of a route that has others, and a key that is skipped needs no circuit.
       report(hasKey || (rest?.skipped ?? 0) > 0 ? null : successOf(failure, candidate, request));
       if (rest !== null) this.#noteKeyRest(candidate, keyed, failure, rest);
@@ -217,6 +224,8 @@ function providerRemoved(): Failure {
   });
 }
 
+const REDACTORS = new WeakMap<Provider, (text: string) => string>();
+
 /** Removes the secrets of a provider's settings from a failure, and for clients its name and addresses. */
 function redactProvider(
   error: Failure,
@@ -224,9 +233,12 @@ function redactProvider(
   provider: Provider,
   keyed: Provider,
 ): Failure {
-  let failure = error;
-  for (const secret of secretsOf(provider)) failure = redactFailure(failure, secret);
-  return redactForClient(failure, { ...keyed, name });
+  let redact = REDACTORS.get(provider);
+  if (redact === undefined) {
+    redact = keysRedactor(secretsOf(provider));
+    REDACTORS.set(provider, redact);
+  }
+  return redactForClient(redactTexts(error, redact), { ...keyed, name });
 }
 
 /** Waits for the end of a rate limit's rest. @returns false where it is another rest, or too long */

@@ -22,12 +22,13 @@ import { dialectNamed, upstreamDialectOf } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
 import { forwardedHeaders, type Outcome, type TextExecution } from './execution/execution.ts';
 import { runRoute } from './execution/run-route.ts';
-import { Allowance, checkAddresses, dropUnknown } from './policy/allowance.ts';
+import { Allowance, checkAddresses } from './policy/allowance.ts';
 import { conversationOf } from './policy/conversation.ts';
 import { HostedTools } from './policy/hosted-tools.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
 import { applyRules } from './policy/rules.ts';
 import { StoredIds } from './policy/stored-ids.ts';
+import { removeUnknown } from './policy/unknown-fields.ts';
 
 /** Milliseconds for aborted answers to be charged. */
 const closeTimeoutMs = 1000;
@@ -110,17 +111,21 @@ export class TextGateway {
     const inspection = new Inspection();
     const allowed = [model.allow ?? [], holder.key.allow ?? []];
     const allowance = new Allowance(id, holder.account.id, this.#stored, ...allowed);
-    let dropped: readonly string[] = [];
+    let ignored: readonly string[] = [];
     if (mayLeaveServer(model, config)) {
-      dialect.inspect(decoded.body, inspection);
+      dialect.fields.check(decoded.body, inspection, decoded.body);
       checkAddresses(inspection, networkPolicyOf(config.network));
-      if (!allowance.allows('unknown')) dropped = dropUnknown(inspection);
+      if (!allowance.allows('unknown')) {
+        const { removed, isIgnored } = removeUnknown(inspection, decoded.body, id, model);
+        if (isIgnored) decoded = dialect.decodeRequest(decoded.body, call.address);
+        ignored = removed;
+      }
     }
     const hosted = HostedTools.of(decoded, inspection, model.tools?.hosted ?? 'refuse');
     if (hosted !== null) {
       const left = hosted.withoutForbidden(decoded, inspection, allowance);
       decoded = left.request;
-      dropped = [...dropped, ...left.leftOut];
+      ignored = [...ignored, ...left.leftOut];
     }
     const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
     const { request, changedSettings } = applyRules(decoded, id, model, defaultLimit);
@@ -143,7 +148,7 @@ export class TextGateway {
       changedSettings,
       inspection,
       allowance,
-      dropped,
+      ignored,
       hosted,
       forwarded: forwardedHeaders(call, allowance),
       onStored: (ids) => this.#stored.add(holder.account.id, ids),
@@ -153,7 +158,7 @@ export class TextGateway {
       config,
       context: { request, created: Math.floor(Date.now() / 1000) },
       tracker,
-      inputTokens: meter.inputTokens,
+      inputTokens: Math.ceil(meter.inputTokens / (request.conversations?.length ?? 1)),
       signal: clientDisconnect,
       upstream: this.#options.upstream,
     };

@@ -14,6 +14,8 @@ export class TextReport {
   usage: Usage | null = null;
   /** Micro-credits. */
   charge = 0;
+  /** Paths of fields that the upstream's format cannot express and that were not sent, 20 at most. */
+  dropped: readonly string[] = [];
   /** The failure inside a stream that had begun: its status was 200. */
   failure: Failure | null = null;
 }

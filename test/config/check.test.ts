@@ -160,7 +160,7 @@ describe('config check reports', () => {
     timeouts: { connect: 5, never: 1s }
   y:
     kind: azure
-    baseUrl: https://y.example
+    baseUrl: https://y.example/openai/deployments/gpt
     apiVersion: "2024"
     headers: { x-a: b, X-A: c }
     query: { api-version: "2024-10-21" }
@@ -174,6 +174,7 @@ describe('config check reports', () => {
         '11: providers.x.proxy: expected an http or https URL without path, query and fragment, received "socks5://proxy.example:1080"',
         '12: providers.x.timeouts.never: unknown; expected one of connect, firstByte, idle, total',
         `12: providers.x.timeouts.connect: expected ${DURATION} from 1ms to 24d, received 5`,
+        '15: providers.y.baseUrl: expected the URL of the resource, without /openai/deployments and what follows',
         '16: providers.y.apiVersion: expected preview, or a date such as 2024-10-21 or 2025-04-01-preview, received "2024"',
         '17: providers.y.headers: X-A: set twice; names of headers differ in more than their case',
         '18: providers.y.query.api-version: set apiVersion instead',

@@ -1,7 +1,14 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { DATA_URL } from './conversation.ts';
-import { DIALECTS, gatewayConfig, gatewayDaemon, modelTo, newKey } from './gateway-daemon.ts';
+import {
+  DIALECTS,
+  gatewayConfig,
+  gatewayDaemon,
+  modelTo,
+  newKey,
+  PAIRS,
+} from './gateway-daemon.ts';
 import type { DialectName } from './mock-upstream.ts';
 import { plainBody, send } from './raw.ts';
 import { type Script, USAGE } from './script.ts';
@@ -21,6 +28,12 @@ const gateway = gatewayDaemon((url) => {
     },
     models: {
       ...models,
+      ...Object.fromEntries(
+        DIALECTS.map((dialect) => [
+          `ignores-${dialect}`,
+          { ...(models as Record<string, object>)[modelTo(dialect)], unknownFields: 'ignore' },
+        ]),
+      ),
       'own-chat': own('chat', 'mine'),
       'own-responses': own('responses', 'mine'),
       'own-messages': own('messages', 'mine-messages'),
@@ -395,50 +408,73 @@ describe('URLs of media', () => {
 });
 
 describe('an unknown field', () => {
-  const NEW: Readonly<Record<DialectName, object>> = {
+  const WITHIN: Readonly<Record<DialectName, object>> = {
     chat: {
-      of_tomorrow: 1,
-      best_of: 9,
-      priority: -1,
       messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', new: { a: 1 } }], x: 2 }],
       tools: [{ type: 'function', function: { name: 'f', new: 1 } }],
     },
     responses: {
-      of_tomorrow: 1,
       input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hi', new: 1 }], x: 2 }],
       tools: [{ type: 'function', name: 'f', parameters: {}, strict: false, new: 1 }],
     },
     messages: {
-      of_tomorrow: 1,
       messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi', new: [1] }], x: 2 }],
       tools: [{ name: 'f', input_schema: { type: 'object' }, new: 1 }],
     },
   };
+  const TOP = { of_tomorrow: 1, best_of: 9 };
 
   it.each(DIALECTS)(
-    '%s: is left out and named in x-oriel-ignored, or passed if allowed',
+    '%s: within the body is left out and named in x-oriel-ignored',
     async (dialect) => {
       const { daemon, upstream: mock } = gateway();
       mock.play(DONE);
-      const response = await send(
-        daemon,
-        dialect,
-        plainBody(dialect, modelTo(dialect), NEW[dialect]),
-      );
+      const body = plainBody(dialect, modelTo(dialect), WITHIN[dialect]);
+      const response = await send(daemon, dialect, body);
       expect(response.status).toBe(200);
       const { text } = mock.only();
-      expect(text).not.toMatch(/of_tomorrow|best_of|priority|"new"|"x"/);
+      expect(text).not.toMatch(/"new"|"x"/);
       expect(text).toContain('Hi');
       const ignored = response.headers.get('x-oriel-ignored');
-      for (const name of ['of_tomorrow', '[0].x', '[0].content[0].new', 'tools[0].']) {
+      for (const name of ['[0].x', '[0].content[0].new', 'tools[0].']) {
         expect(ignored).toContain(name);
       }
-      mock.play(DONE);
-      const allowed = plainBody(dialect, `allows-${dialect}`, NEW[dialect]);
-      expect((await send(daemon, dialect, allowed)).status).toBe(200);
-      expect(mock.only().body).toMatchObject(NEW[dialect]);
     },
   );
+
+  it.each(PAIRS)('%s to %s: at the top of the body is refused', async (client, upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const response = await send(daemon, client, plainBody(client, modelTo(upstream), TOP));
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as Refusal;
+    expect(error).toMatchObject({ code: 'unknown_parameter', param: 'of_tomorrow' });
+    expect(error.message).toContain(`models.${modelTo(upstream)}.unknownFields`);
+    expect(mock.requests).toHaveLength(0);
+  });
+
+  it.each(PAIRS)('%s to %s: is left out with unknownFields: ignore', async (client, upstream) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const body = { ...WITHIN[client], ...TOP };
+    const response = await send(daemon, client, plainBody(client, `ignores-${upstream}`, body));
+    expect(response.status).toBe(200);
+    expect(mock.only().text).not.toMatch(/of_tomorrow|best_of|"new"|"x"/);
+    expect(mock.only().text).toContain('Hi');
+    const ignored = response.headers.get('x-oriel-ignored');
+    for (const name of ['of_tomorrow', 'best_of', '[0].x', '[0].content[0].new', 'tools[0].']) {
+      expect(ignored).toContain(name);
+    }
+  });
+
+  it.each(DIALECTS)('%s: is passed with allow: [unknown]', async (dialect) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const body = { ...WITHIN[dialect], ...TOP };
+    const response = await send(daemon, dialect, plainBody(dialect, `allows-${dialect}`, body));
+    expect(response.status).toBe(200);
+    expect(mock.only().body).toMatchObject(body);
+  });
 });
 
 /** Requests of coding agents and official clients. */

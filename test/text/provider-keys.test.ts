@@ -52,6 +52,8 @@ const provider = (...names: string[]) => ({
   apiKeys: names.map(keyNamed),
 });
 
+const MANY = Array.from({ length: 12 }, (_, index) => `many${index}`);
+
 /** A provider for each test: rests of keys outlast it. */
 function config(): object {
   const providers = {
@@ -61,6 +63,7 @@ function config(): object {
     mixed: { ...provider('m2'), apiKey: keyNamed('m1') },
     wrong: provider('w1', 'w2'),
     forbidden: provider('f1'),
+    many: provider(...MANY),
     spare: provider('spare'),
     rotated: provider('r1'),
   };
@@ -208,6 +211,12 @@ describe('a key that the provider does not know', () => {
     expect((await ask('forbidden')).status).toBe(200);
     expect(asked).toEqual(['f1', 'f1', 'f1']);
   });
+});
+
+it('one request tries ten keys at most', async () => {
+  refusals = Object.fromEntries(MANY.map((name) => [name, FORBIDDEN]));
+  expect((await ask('many')).status).toBe(502);
+  expect(asked).toEqual(MANY.slice(0, 10));
 });
 
 it('a reload rotates keys while requests are in flight', async () => {

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { ESTIMATE_HEADER } from '../../text/counting/token-counter.ts';
 import { allDialects } from '../../text/dialects/registry.ts';
-import { IGNORED_HEADER, ignoredHeader } from '../../text/execution/execution.ts';
+import { IGNORED_HEADER, pathsHeader } from '../../text/execution/execution.ts';
 import type { AppContext } from '../app-context.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 
@@ -26,7 +26,7 @@ export function tokenCountRoutes({ tokenCounter }: AppContext): FastifyPluginAsy
             signal: disconnectSignal(reply),
           });
           if (isEstimate) reply.header(ESTIMATE_HEADER, 'true');
-          if (ignored.length > 0) reply.header(IGNORED_HEADER, ignoredHeader(ignored));
+          if (ignored.length > 0) reply.header(IGNORED_HEADER, pathsHeader(ignored));
           return counting.answer(tokens);
         },
       });

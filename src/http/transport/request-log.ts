@@ -85,11 +85,13 @@ function fieldsOf({
   };
 }
 
-function textFields({ model, provider, upstreamModel, attempts, usage, charge }: TextReport) {
+function textFields(report: TextReport) {
+  const { model, provider, upstreamModel, attempts, usage, charge, dropped } = report;
   return {
     ...(model !== null && { model }),
     ...(provider !== null && { provider, upstreamModel }),
     attempts,
+    ...(dropped.length > 0 && { dropped }),
     ...(usage !== null && {
       inputTokens: usage.input,
       cachedInputTokens: usage.cachedInput,

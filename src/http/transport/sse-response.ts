@@ -44,8 +44,10 @@ export class SseResponse implements ResponseStream {
     this.#idleTimer = setTimeout(() => this.write(COMMENT), KEEP_ALIVE_MS);
   }
 
-  setHeader(name: string, value: string): void {
-    if (!this.#started) this.#reply.header(name, value);
+  setHeader(name: string, value: string | null): void {
+    if (this.#started) return;
+    if (value !== null) this.#reply.header(name, value);
+    else if (this.#reply.hasHeader(name)) this.#reply.removeHeader(name);
   }
 
   write(frames: string | Buffer): boolean {

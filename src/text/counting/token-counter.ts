@@ -18,9 +18,10 @@ import { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { openProvider } from '../execution/upstream-request.ts';
-import { Allowance, checkAddresses, dropUnknown } from '../policy/allowance.ts';
+import { Allowance, checkAddresses } from '../policy/allowance.ts';
 import { applyRules } from '../policy/rules.ts';
 import { StoredIds } from '../policy/stored-ids.ts';
+import { NO_UNKNOWN, removeUnknown } from '../policy/unknown-fields.ts';
 import { readJson } from '../relay/upstream-response.ts';
 import { estimateTokens } from './estimate.ts';
 
@@ -78,7 +79,7 @@ export class TokenCounter {
 
   constructor(options: TokenCounterOptions) {
     this.#options = options;
-    this.#routing = new Routing(options.config, options.observer);
+    this.#routing = new Routing(options.config, { onAttempt: options.observer.onAttempt });
   }
 
   /** @throws Failure of the request, or of the last upstream that was asked */
@@ -110,14 +111,16 @@ export class TokenCounter {
     const allowed = [model.allow ?? [], key.allow ?? []];
     const allowance = new Allowance(id, account.id, this.#stored, ...allowed);
     const inspection = new Inspection();
-    dialect.inspect(decoded.body, inspection);
+    dialect.fields.check(decoded.body, inspection, decoded.body);
     checkAddresses(inspection, networkPolicyOf(config.network));
-    const dropped = allowance.allows('unknown') ? [] : dropUnknown(inspection);
+    const unknown = allowance.allows('unknown')
+      ? NO_UNKNOWN
+      : removeUnknown(inspection, decoded.body, id, model);
     const { request } = applyRules(decoded, id, model, config.billing.maxOutputTokens);
     const deadline = performance.now() + longestTotal(config, model.routes);
     return {
       ...{ call, config, dialect, request, model, wildcardPart: part },
-      ...{ inspection, allowance, dropped, deadline },
+      ...{ inspection, allowance, dropped: unknown.removed, deadline },
     };
   }
 

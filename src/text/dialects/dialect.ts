@@ -8,7 +8,7 @@ import type {
   TextRequest,
   Usage,
 } from '../canonical.ts';
-import type { Check } from './inspection.ts';
+import type { FieldTable } from './fields.ts';
 
 /** Where a request is sent. */
 export interface Target {
@@ -221,8 +221,8 @@ export interface Dialect {
   decodeRequest(body: unknown, address?: RequestAddress): TextRequest;
   /** Kinds of output that a request names, where its field is none of those that `image-prompt.ts` reads. */
   outputModalities?(body: Json): readonly unknown[];
-  /** Finds properties of a body that are not on the dialect's allow-list, and features that must be allowed by name. */
-  readonly inspect: Check;
+  /** Every field of a request. Inspection, refusals and documentation derive from it. */
+  readonly fields: FieldTable;
   /**
    * Encodes a request of any dialect for an upstream of this one.
    *

@@ -1,4 +1,5 @@
-import type { DialectName, NativePart } from '../canonical.ts';
+import type { DialectName, Json, NativePart } from '../canonical.ts';
+import type { FieldTable } from './fields.ts';
 import { refuseNative } from './request-errors.ts';
 
 /** A part of a request that only one dialect has. */
@@ -13,4 +14,23 @@ export function nativePart(dialect: DialectName, path: string, value: unknown): 
  */
 export function nativeValue(part: NativePart, target: DialectName): unknown {
   return part.dialect === target ? part.value : refuseNative(part, target);
+}
+
+/** Properties of a request that the canonical request does not hold. */
+export interface Findings {
+  readonly native: NativePart[];
+  readonly advice: string[];
+}
+
+/** Collects the native properties and the advice of an object. @param path empty for the request itself */
+export function collectRest(
+  dialect: DialectName,
+  table: FieldTable,
+  object: Json,
+  path: string,
+  { native, advice }: Findings,
+): void {
+  for (const name of table.nativeNames(object, path, advice)) {
+    native.push(nativePart(dialect, path === '' ? name : `${path}.${name}`, object[name]));
+  }
 }

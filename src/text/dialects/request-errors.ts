@@ -1,7 +1,9 @@
 import { type CodeOf, Failure } from '../../failure.ts';
+import { isObject, nonEmptyTextOf } from '../../schema/untrusted.ts';
 import type { DialectName, NativePart, RequestSetting, TextRequest } from '../canonical.ts';
 import { dialectNamed } from './registry.ts';
-import { pathOf } from './request-settings.ts';
+import { pathOf, valueAt } from './request-settings.ts';
+import { UnsupportedField } from './unsupported-field.ts';
 
 /** The failure of a request with an invalid field. */
 export function invalid(param: string, message: string, code?: CodeOf<'invalid_request'>): Failure {
@@ -11,44 +13,110 @@ export function invalid(param: string, message: string, code?: CodeOf<'invalid_r
   });
 }
 
-/** The failure of a request with a field that the upstream's dialect cannot express. */
+/** The failure of a request with a part that the upstream's dialect cannot express. */
 export function untranslatable(param: string, target: DialectName, why?: string): Failure {
-  const reason =
-    why ?? `the upstream of this model speaks ${dialectNamed(target).label}, which cannot say this`;
-  return invalid(param, reason, 'not_supported_by_model');
+  return new UnsupportedField(param, why ?? lacks(target, nameAt(param)));
+}
+
+/** The failure of a request with a setting that the upstream's dialect cannot express. */
+export function unsupportedSetting(
+  request: TextRequest,
+  setting: RequestSetting,
+  target: DialectName,
+  why?: string,
+): Failure {
+  const param = pathOf(request, setting);
+  return new UnsupportedField(param, why ?? lacks(target, param), {
+    paths: [param],
+    remove: (sent) => ({ ...sent, [setting]: null }),
+  });
 }
 
 /** Refuses a part that belongs to another dialect. */
-export function refuseNative({ path }: NativePart, target: DialectName): never {
-  throw untranslatable(path, target);
+export function refuseNative(part: NativePart, target: DialectName): never {
+  throw new UnsupportedField(part.path, reasonOf(part, target));
 }
 
-/** Refuses settings that the target's dialect has not. */
+/** Refuses properties that belong to another dialect. */
+export function refuseNativeFields({ native }: TextRequest, target: DialectName): void {
+  const part = native.find(({ dialect }) => dialect !== target);
+  if (part === undefined) return;
+  // Every message may have the same field.
+  const pattern = patternOf(part);
+  const same = native.filter((one) => one.dialect !== target && patternOf(one) === pattern);
+  throw new UnsupportedField(part.path, reasonOf(part, target), {
+    paths: same.map(({ path }) => path),
+    remove: (sent) => ({ ...sent, native: sent.native.filter((one) => !same.includes(one)) }),
+  });
+}
+
+function patternOf({ path }: NativePart): string {
+  return path.replace(/\[\d+\]/g, '[]');
+}
+
+/** Refuses settings that the target's dialect has not, unless their values ask for what happens anyway. */
 export function refuseSettings(
   request: TextRequest,
   target: DialectName,
   settings: readonly RequestSetting[],
 ): void {
-  const refused = settings.find((setting) => request[setting] !== null);
-  if (refused !== undefined) throw untranslatable(pathOf(request, refused), target);
+  const refused = settings.find(
+    (setting) => request[setting] !== null && !isNeutral(request, setting),
+  );
+  if (refused !== undefined) throw unsupportedSetting(request, refused, target);
 }
 
-/** Refuses settings that the target has not, unless their value equals their absence. */
-export function refuseUnlessDefault(
-  request: TextRequest,
+/** Refuses names of participants. @param isNamed whether a turn's name has a meaning */
+export function refuseNames(
+  { turns }: TextRequest,
   target: DialectName,
-  settings: readonly RequestSetting[],
+  isNamed: (turn: TextRequest['turns'][number]) => boolean = () => true,
 ): void {
-  refuseSettings(
-    request,
-    target,
-    settings.filter((setting) => !isDefault(setting, request[setting])),
+  const paths = turns
+    .filter((turn) => turn.name !== null && isNamed(turn))
+    .map(({ path }) => `${path}.name`);
+  const [first] = paths;
+  if (first === undefined) return;
+  throw new UnsupportedField(first, lacks(target, 'names of participants'), {
+    paths,
+    remove: (sent) => ({ ...sent, turns: sent.turns.map((turn) => ({ ...turn, name: null })) }),
+  });
+}
+
+function isNeutral(request: TextRequest, setting: RequestSetting): boolean {
+  const path = pathOf(request, setting).split('.');
+  const { fields } = dialectNamed(request.dialect);
+  const value = valueAt(request.body, path) ?? request[setting];
+  return fields.at(path)?.neutral?.test(value, request.body) ?? false;
+}
+
+function lacks(target: DialectName, what: string): string {
+  return `the ${dialectNamed(target).label} format of this model's upstream has no ${what}`;
+}
+
+/** The name of the field that a path leads to: `citations` for `messages[0].content[1].citations`. */
+function nameAt(path: string): string {
+  return path.replace(/\[\d+\]/g, '').replace(/^.*\./, '');
+}
+
+function reasonOf({ path, dialect, value }: NativePart, target: DialectName): string {
+  const { label, fields } = dialectNamed(dialect);
+  const what = describe(path, value);
+  const field = fields.at(path.split('.'));
+  if (field && !field.hasEquivalents) return lacks(target, what);
+  const known =
+    field === undefined && !/[[\]]/.test(path) ? ', a field that it does not know,' : '';
+  return (
+    `Oriel does not translate ${what}${known} of the ${label} format ` +
+    `to the ${dialectNamed(target).label} format of this model's upstream yet`
   );
 }
 
-function isDefault(setting: RequestSetting, value: unknown): boolean {
-  if (setting === 'n') return value === 1;
-  if (setting === 'verbosity') return value === 'medium';
-  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
-  return value === 0 || value === false;
+/** A part by its type and name, a property by its name. */
+function describe(path: string, value: unknown): string {
+  if (!path.endsWith(']') || !isObject(value)) return nameAt(path);
+  const type = nonEmptyTextOf(value['type']);
+  const name = nonEmptyTextOf(value['name']);
+  const typed = type === null ? nameAt(path) : `type ${type.slice(0, 64)}`;
+  return name === null ? typed : `${JSON.stringify(name.slice(0, 64))} of ${typed}`;
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../../schema/untrusted.ts';
 import type { Json, RequestSetting, TextRequest } from '../canonical.ts';
 import type { SettingNames } from './dialect.ts';
 import { dialectNamed } from './registry.ts';
@@ -19,4 +20,11 @@ function isGiven(body: Json, [key = '', ...rest]: readonly string[]): boolean {
     return value !== undefined && value !== null;
   }
   return isGiven(value as Json, rest);
+}
+
+/** The value at a path of property names; undefined for none. */
+export function valueAt(body: Json, [key = '', ...rest]: readonly string[]): unknown {
+  const value = body[key];
+  if (rest.length === 0) return value;
+  return isObject(value) ? valueAt(value, rest) : undefined;
 }

@@ -104,7 +104,7 @@ export class EmbeddingsGateway {
     request: EmbeddingsRequest,
     { provider, model, deadline, signal }: EmbeddingsTarget,
   ): Promise<Embeddings> {
-    if (!isRemote(provider)) return embedBySandbox(request, model, signal);
+    if (!isRemote(provider)) return embedBySandbox(request, { model, deadline, signal });
     const timeouts = timeoutsOf(config, provider);
     const remaining = Math.min(timeouts.total, deadline - performance.now());
     const { input, dimensions, encoding, user } = request;

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { FAILURE_TYPES, Failure } from '../../failure.ts';
-import { choice, delay, readDirectives } from '../../routing/directives.ts';
+import { choice, delay, failureOf, readDirectives } from '../../routing/directives.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { countTokens } from '../sandbox/tokens.ts';
 import type { Embeddings } from './answer.ts';
@@ -18,13 +18,19 @@ const MAX_WORDS = 8192;
 /** Dimensions that one word changes, so that texts with words in common have similar vectors. */
 const DIMENSIONS_PER_WORD = 8;
 
+interface SandboxTarget {
+  readonly model: string;
+  /** Time of `performance.now()` by which an answer is needed. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+}
+
 const KNOWN = { fail: choice(FAILURE_TYPES), delay };
 
 /** Makes unit vectors of hashes of words: equal for equal items, similar for items with the same words. */
 export async function embedBySandbox(
   { items, dimensions, encoding }: EmbeddingsRequest,
-  model: string,
-  signal: AbortSignal,
+  { model, deadline, signal }: SandboxTarget,
 ): Promise<Embeddings> {
   const size = dimensions ?? DEFAULT_DIMENSIONS;
   if (items.length * size > MAX_NUMBERS) {
@@ -34,7 +40,7 @@ export async function embedBySandbox(
       `expected at most ${most} for ${items.length} items, received ${size}`,
     );
   }
-  await obeyDirectives(items, signal);
+  await obeyDirectives(items, deadline, signal);
   let tokens = 0;
   const vectors = items.map((item) => {
     tokens += typeof item === 'string' ? countTokens(item) : item.length;
@@ -46,15 +52,21 @@ export async function embedBySandbox(
 
 async function obeyDirectives(
   items: EmbeddingsRequest['items'],
+  deadline: number,
   signal: AbortSignal,
 ): Promise<void> {
   const texts = items.flatMap((text, index) =>
     typeof text === 'string' ? [{ text, path: `input[${index}]` }] : [],
   );
-  const { fail, delay: milliseconds } = readDirectives(texts, KNOWN);
-  if (milliseconds) await setTimeout(milliseconds, undefined, { signal }).catch(() => {});
+  const { fail, delay: milliseconds = 0 } = readDirectives(texts, KNOWN);
+  const remaining = Math.max(0, deadline - performance.now());
+  const pause = Math.min(milliseconds, remaining);
+  if (pause > 0) await setTimeout(pause, undefined, { signal }).catch(() => {});
   if (signal.aborted) throw signal.reason;
-  if (fail) throw new Failure(fail, `the prompt asked the sandbox to fail with ${fail}`);
+  if (pause < milliseconds) {
+    throw new Failure('timeout', 'the sandbox did not answer in time', { code: 'total_timeout' });
+  }
+  if (fail) throw failureOf(fail);
 }
 
 function wordsOf(item: string | readonly number[]): readonly string[] {

@@ -32,7 +32,7 @@ export interface TextExecution {
   readonly inspection: Inspection;
   readonly allowance: Allowance;
   /** Paths of properties that were removed from the body. */
-  readonly dropped: readonly string[];
+  readonly ignored: readonly string[];
   /** The request's tools that only its own format has; null for none. */
   readonly hosted: HostedTools | null;
   /** Protocol headers that the client sent for an upstream of its own dialect. */
@@ -47,7 +47,7 @@ export interface TextExecution {
   readonly config: Config;
   readonly context: EncodeContext;
   readonly tracker: UsageTracker;
-  /** Estimated input in tokens. */
+  /** Estimated input of one conversation in tokens. */
   readonly inputTokens: number;
   readonly signal: AbortSignalLike;
   readonly upstream: UpstreamClient;
@@ -64,21 +64,37 @@ export function forwardedHeaders(
   return forwardHeaders?.(headers, allowance.allows('betas')) ?? NONE_FORWARDED;
 }
 
-/** The header that names the fields of the request that were not sent to the upstream. */
+/** The header that names fields which only advise, or which this version does not know, and which were not sent. */
 export const IGNORED_HEADER = 'x-oriel-ignored';
 
-/** The header's value. @param ignored paths */
-export function ignoredHeader(ignored: readonly string[]): string {
-  const shown = ignored.slice(0, 20).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
-  return shown.join(', ').slice(0, 1000);
+/** The header that names fields with a meaning which the upstream's format cannot express and which were not sent. */
+const DROPPED_HEADER = 'x-oriel-dropped';
+
+/** Paths of fields that a route does not send. */
+export interface OmittedFields {
+  /** Advice that the upstream's dialect cannot express. */
+  readonly advice?: readonly string[];
+  /** Fields with a meaning that the upstream's dialect cannot express. */
+  readonly dropped?: readonly string[];
 }
 
-/** @param advice paths of advice that the upstream's dialect cannot express */
-export function announceIgnored(
-  { call, dropped, forwarded }: TextExecution,
-  advice: readonly string[],
+/** Names the fields that a route does not send, in place of those of an earlier route. */
+export function announceOmitted(
+  { call, ignored, forwarded }: TextExecution,
+  { advice = [], dropped = [] }: OmittedFields = {},
 ): void {
-  const ignored = [...dropped, ...advice, ...forwarded.ignored];
-  if (ignored.length === 0) return;
-  call.response.setHeader(IGNORED_HEADER, ignoredHeader(ignored));
+  const { response, report } = call;
+  const paths = [...ignored, ...advice, ...forwarded.ignored];
+  response.setHeader(IGNORED_HEADER, paths.length > 0 ? pathsHeader(paths) : null);
+  response.setHeader(DROPPED_HEADER, dropped.length > 0 ? pathsHeader(dropped) : null);
+  report.dropped = dropped.slice(0, MAX_PATHS);
+}
+
+/** Paths in one header. */
+const MAX_PATHS = 20;
+
+/** The value of a header that names fields by their paths. */
+export function pathsHeader(paths: readonly string[]): string {
+  const shown = paths.slice(0, MAX_PATHS).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
+  return shown.join(', ').slice(0, 1000);
 }

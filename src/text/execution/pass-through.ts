@@ -13,7 +13,7 @@ import { renameModel } from '../relay/model-name.ts';
 import { Relay } from '../relay/relay.ts';
 import { isEventStream, observeWhole, readJson } from '../relay/upstream-response.ts';
 import { collectAnswers, readAnswer } from './collect-answers.ts';
-import { announceIgnored, type Outcome, type TextExecution } from './execution.ts';
+import { announceOmitted, type Outcome, type TextExecution } from './execution.ts';
 import { openUpstream, type RemoteRoute } from './upstream-request.ts';
 
 /** Whether the upstream can be sent the very body that the client sent. */
@@ -64,7 +64,7 @@ export async function passThrough(execution: TextExecution, route: RemoteRoute):
   const { provider, target, origin } = route;
   allowance.check(inspection, provider.shared !== false);
   const body = passBody(request, target, changedSettings);
-  announceIgnored(execution, []);
+  announceOmitted(execution);
   tracker.begin(1);
   tracker.addRequest();
   const exchange = await openUpstream(execution, route, {

@@ -36,6 +36,7 @@ export async function runRoute(
   const timeouts = timeoutsOf(config, provider);
   const { apiKey, baseUrl } = provider;
   const remote: RemoteRoute = {
+    route,
     provider,
     target,
     origin: { name: target.provider, apiKey, baseUrl },

@@ -7,7 +7,7 @@ import { passOn } from '../relay/client-events.ts';
 import { answerFromSandbox } from '../sandbox/sandbox.ts';
 import { collectAnswers } from './collect-answers.ts';
 import { conversationOf, conversationsOf } from './conversations.ts';
-import { announceIgnored, type Outcome, type TextExecution } from './execution.ts';
+import { announceOmitted, type Outcome, type TextExecution } from './execution.ts';
 
 /** Answers by the embedded sandbox. @param remaining milliseconds until the request's deadline */
 export async function answerBySandbox(
@@ -18,7 +18,7 @@ export async function answerBySandbox(
   const { call, request, publicModel, inputTokens } = execution;
   const left = execution.hosted?.withoutNative(request);
   const emulated = emulateForSandbox(left?.request ?? request, target);
-  announceIgnored(execution, left?.leftOut ?? []);
+  announceOmitted(execution, { advice: left?.leftOut ?? [] });
   const { signal: cancellation, release } = linkedSignal(execution.signal);
   const controller = new AbortController();
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));

@@ -1,3 +1,4 @@
+import type { TextRoute } from '../../config/catalog.ts';
 import { headersOf, type RemoteProvider, urlOf } from '../../config/provider-kinds.ts';
 import type { ProviderOrigin } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
@@ -16,6 +17,7 @@ const MAX_FAILURE_BYTES = 1024 * 1024;
 
 /** A route to a provider that is asked over the network. */
 export interface RemoteRoute {
+  readonly route: TextRoute;
   readonly provider: RemoteProvider;
   readonly target: Target;
   /** The provider's name, key and address, which no failure may show to clients. */

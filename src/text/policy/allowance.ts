@@ -100,9 +100,3 @@ export function checkAddresses({ addresses }: Inspection, network: NetworkPolicy
     throw invalid(path, `${hostname} is a name of a private network`, 'private_address');
   }
 }
-
-/** Removes properties that no allow-list names from a body. @returns their paths */
-export function dropUnknown({ unknown }: Inspection): readonly string[] {
-  for (const { object, name } of unknown) delete (object as Record<string, unknown>)[name];
-  return unknown.map(({ path }) => path);
-}

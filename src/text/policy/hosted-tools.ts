@@ -48,7 +48,7 @@ export class HostedTools {
     if (policy === 'drop' && uses.length === 0) {
       // Requests that stay on this server are not inspected.
       const inspection = new Inspection();
-      dialectNamed(request.dialect).inspect(request.body, inspection);
+      dialectNamed(request.dialect).fields.check(request.body, inspection, request.body);
       all = inspection.uses;
     }
     for (const { path, feature } of all) if (HOSTED.has(feature)) hosted.add(path);

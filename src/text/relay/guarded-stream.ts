@@ -24,7 +24,7 @@ export class GuardedStream implements ResponseStream {
     return this.#response.started;
   }
 
-  setHeader(name: string, value: string): void {
+  setHeader(name: string, value: string | null): void {
     this.#response.setHeader(name, value);
   }
 

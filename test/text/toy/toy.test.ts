@@ -212,7 +212,7 @@ describe('an upstream of the toy format', () => {
     await expect(asked).rejects.toMatchObject({
       status: 400,
       param: 'seed',
-      message: expect.stringContaining('speaks the toy format, which cannot say this'),
+      message: expect.stringContaining("the toy format of this model's upstream has no"),
     });
   });
 });

@@ -23,7 +23,7 @@ import type {
   EventEncoder,
   RequestAddress,
 } from '../../../src/text/dialects/dialect.ts';
-import { any, object } from '../../../src/text/dialects/inspection.ts';
+import { FieldTable, meaning, named } from '../../../src/text/dialects/fields.ts';
 import { refuseSettings, untranslatable } from '../../../src/text/dialects/request-errors.ts';
 import { wholeCall } from '../../../src/text/dialects/whole-call.ts';
 
@@ -351,7 +351,7 @@ const endpoint = {
 
 export const toy: Dialect = {
   name: 'toy',
-  label: 'the toy format',
+  label: 'toy',
   endpoints: [
     { ...endpoint, path: '/toy/:model/whole', stream: false },
     { ...endpoint, path: '/toy/:model/stream', stream: true },
@@ -368,9 +368,7 @@ export const toy: Dialect = {
   headers: { 'toy-version': '7' },
   takesImageDetail: false,
   decodeRequest,
-  inspect: object({
-    ...any('said', 'limit', 'warmth', 'tools'),
-  }),
+  fields: new FieldTable(named(meaning('Content.'), 'said', 'limit', 'warmth', 'tools')),
   encodeRequest,
   forwardBody: ({ body }) => ({ ...body }),
   decodeEvents: (context, emit) => new ToyDecoder(context, emit),

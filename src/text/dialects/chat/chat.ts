@@ -7,8 +7,8 @@ import { ChatEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { endpoint } from './endpoint.ts';
 import { failFrames } from './fail-frames.ts';
+import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
-import { inspect } from './inspect.ts';
 import { countOutput, markers, observe, observeAnswer } from './observe.ts';
 import { settings } from './settings.ts';
 
@@ -43,7 +43,7 @@ export const chat: Dialect = {
   takesImageDetail: true,
   cacheMarks: breakpointsOf,
   decodeRequest,
-  inspect,
+  fields,
   encodeRequest,
   forwardBody: (request, { model }) => ({ ...request.body, model, ...usageOptions(request) }),
   decodeEvents: (context, emit) => new ChatDecoder(context, emit),

@@ -7,55 +7,17 @@ import type {
   TextRequest,
   ToolChoice,
 } from '../../canonical.ts';
-import { nativePart } from '../native-parts.ts';
+import { collectRest, type Findings } from '../native-parts.ts';
 import { decodeJsonSchema } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
 import { decodeToolChoice } from './custom-tools.ts';
-import { decodeTools, decodeTurns, type Findings } from './decode-turns.ts';
+import { decodeTools, decodeTurns } from './decode-turns.ts';
+import { fields } from './fields.ts';
 import { usesFunctions, withTools } from './legacy-functions.ts';
 import { type ChatRequest, chatRequest } from './request.ts';
 
-/** Properties that TextRequest has. */
-const KNOWN = new Set([...Object.keys(chatRequest.entries)]);
-
-/** Properties that only advise: providers of other dialects may ignore them. */
-const ADVISING = new Set([
-  'user',
-  'cache_control',
-  'metadata',
-  'store',
-  'prompt_cache_key',
-  'prompt_cache_retention',
-  'prompt_cache_options',
-  'safety_identifier',
-]);
-
-/** Values of `service_tier` that equal its absence. */
-const DEFAULT_TIERS = ['auto', 'default'];
-
-function collectRest(body: Json, { native, advice }: Findings): void {
-  for (const name in body) {
-    const value = body[name];
-    if (value === null || value === undefined) continue;
-    if (
-      ADVISING.has(name) ||
-      (name === 'service_tier' && DEFAULT_TIERS.includes(value as string))
-    ) {
-      advice.push(name);
-    } else if (name === 'stream_options') {
-      for (const option of Object.keys(value as Json)) {
-        if (option !== 'include_usage') advice.push(`stream_options.${option}`);
-      }
-    } else if (!KNOWN.has(name) && !isTextOnly(name, value)) {
-      native.push(nativePart('chat', name, value));
-    }
-  }
-}
-
-/** `modalities: ['text']` equals its absence. */
-function isTextOnly(name: string, value: unknown): boolean {
-  return name === 'modalities' && Array.isArray(value) && value.length === 1 && value[0] === 'text';
-}
+/** The table of the fields within `stream_options`. */
+const streamOptions = fields.within('stream_options')!;
 
 function maxOutputTokensOf(body: ChatRequest): number | null {
   const { max_tokens: former, max_completion_tokens: limit } = body;
@@ -97,6 +59,11 @@ function formatOf(format: unknown): ResponseFormat | null {
   return decodeJsonSchema(own);
 }
 
+/** Some compatible servers take -1 and 0 for all tokens. */
+function topKOf({ top_k: topK }: ChatRequest): number | null {
+  return topK != null && topK > 0 ? topK : null;
+}
+
 function stopOf(stop: string | readonly string[] | null | undefined): readonly string[] | null {
   if (typeof stop === 'string') return [stop];
   return stop && stop.length > 0 ? stop : null;
@@ -107,7 +74,10 @@ export function decodeRequest(input: unknown): TextRequest {
   const body = usesFunctions(given) ? withTools(given) : given;
   const hasFunctions = (given.functions?.length ?? 0) > 0;
   const findings: Findings = { native: [], advice: [] };
-  collectRest(body, findings);
+  collectRest('chat', fields, body, '', findings);
+  if (body.stream_options) {
+    collectRest('chat', streamOptions, body.stream_options, 'stream_options', findings);
+  }
   const tools = (body.tools ?? []) as readonly Json[];
   return {
     dialect: 'chat',
@@ -123,7 +93,7 @@ export function decodeRequest(input: unknown): TextRequest {
     maxOutputTokens: maxOutputTokensOf(body),
     temperature: body.temperature ?? null,
     topP: body.top_p ?? null,
-    topK: null,
+    topK: topKOf(body),
     stop: stopOf(body.stop),
     n: body.n ?? null,
     frequencyPenalty: body.frequency_penalty ?? null,

@@ -13,56 +13,19 @@ import type {
 import { cacheMarkOf, withMark } from '../cache-marks.ts';
 import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
-import { nativePart } from '../native-parts.ts';
+import type { FieldTable } from '../fields.ts';
+import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeFunction } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
 import { decodeCustomCall, decodeCustomTool } from './custom-tools.ts';
 import { decodeMedia } from './media.ts';
+import * as fields from './message-fields.ts';
 import { decodeReasoning } from './reasoning.ts';
 
-/** Properties of a request that TextRequest does not have. */
-export interface Findings {
-  readonly native: NativePart[];
-  readonly advice: string[];
+/** Collects the properties of an object that the canonical request does not hold. */
+function collect(table: FieldTable, object: Json, path: string, findings: Findings): void {
+  collectRest('chat', table, object, path, findings);
 }
-
-/** Properties of any object that only advise. */
-const ADVISING = new Set(['cache_control', 'prompt_cache_breakpoint']);
-
-/** Properties of answers that clients send back and providers ignore. */
-const ECHOED = new Set(['annotations', 'parsed', 'id', 'object', 'status', 'index']);
-
-const NAMES = new Set(['role', 'content', 'name', 'tools', 'tool_call_id', 'partial', 'prefix']);
-const ASSISTANT_NAMES = new Set([
-  ...NAMES,
-  'refusal',
-  'tool_calls',
-  'reasoning_content',
-  'reasoning',
-  'reasoning_details',
-]);
-
-/** Collects the properties of an object that are not known. */
-function collectUnknown(
-  object: Json,
-  path: string,
-  known: ReadonlySet<string>,
-  { native, advice }: Findings,
-): void {
-  for (const name in object) {
-    if (known.has(name)) continue;
-    const value = object[name];
-    if (value === null || value === undefined) continue;
-    const propertyPath = `${path}.${name}`;
-    if (ADVISING.has(name) || ECHOED.has(name)) advice.push(propertyPath);
-    else native.push(nativePart('chat', propertyPath, value));
-  }
-}
-
-const TEXT_NAMES = new Set(['type', 'text']);
-const ECHOING_NAMES = new Set([...TEXT_NAMES, ...ASSISTANT_NAMES]);
-const REFUSAL_NAMES = new Set(['type', 'refusal']);
-const MEDIA_NAMES = new Set(['type', 'image_url', 'video_url', 'input_audio', 'file']);
 
 /**
  * Whether a text part repeats the whole answer, as OpenAI's Agents SDK sends it: with the role of the
@@ -85,22 +48,29 @@ type Content = TextPart | MediaPart | RefusalPart | NativePart;
 
 function decodePart(part: Json, path: string, findings: Findings): Content {
   if (part['type'] === 'text') {
-    collectUnknown(part, path, isEcho(part) ? ECHOING_NAMES : TEXT_NAMES, findings);
+    collect(isEcho(part) ? fields.echoedPart : fields.textPart, part, path, findings);
     const decoded = { type: 'text', path, text: part['text'] as string } as const;
     // Upstreams get no empty text.
     return decoded.text === '' ? decoded : withMark(decoded, part, path);
   }
   if (part['type'] === 'refusal') {
-    collectUnknown(part, path, REFUSAL_NAMES, findings);
+    collect(fields.refusalPart, part, path, findings);
     return { type: 'refusal', path, text: part['refusal'] as string };
   }
   const media = decodeMedia(part, path);
   if (media === null) return nativePart('chat', path, part);
-  collectUnknown(part, path, MEDIA_NAMES, findings);
+  collectMedia(part, path, findings);
   if (media.detail !== null && media.detail !== 'auto') {
     findings.advice.push(`${path}.image_url.detail`);
   }
   return withMark(media, part, path);
+}
+
+function collectMedia(part: Json, path: string, findings: Findings): void {
+  const type = part['type'] as string;
+  const table = fields.mediaParts[type]!;
+  collect(table, part, path, findings);
+  collect(table.within(type)!, part[type] as Json, `${path}.${type}`, findings);
 }
 
 function decodeContent(content: unknown, path: string, findings: Findings): readonly Content[] {
@@ -115,9 +85,11 @@ interface Call extends Json {
   readonly function: { readonly name: string; readonly arguments?: string | null };
 }
 
-function decodeCall(call: Call, path: string): Part {
+function decodeCall(call: Call, path: string, findings: Findings): Part {
   if ((call.type ?? 'function') !== 'function')
     return decodeCustomCall(call, path) ?? nativePart('chat', path, { tool_calls: [call] });
+  collect(fields.call, call, path, findings);
+  collect(fields.functionCall, call.function, `${path}.function`, findings);
   return {
     type: 'tool-call',
     path,
@@ -128,7 +100,7 @@ function decodeCall(call: Call, path: string): Part {
 }
 
 function decodeAssistant(message: Json, path: string, findings: Findings): readonly Part[] {
-  collectUnknown(message, path, ASSISTANT_NAMES, findings);
+  collect(fields.message, message, path, findings);
   const reasoning = decodeReasoning(reasoningOf(message), `${path}.reasoning_content`);
   let parts: Part[] = [];
   const addReasoning = (calls: number, isLast: boolean) => {
@@ -146,7 +118,7 @@ function decodeAssistant(message: Json, path: string, findings: Findings): reado
   }
   const calls = (message['tool_calls'] ?? []) as readonly Call[];
   for (const [index, call] of calls.entries()) {
-    parts.push(decodeCall(call, `${path}.tool_calls[${index}]`));
+    parts.push(decodeCall(call, `${path}.tool_calls[${index}]`, findings));
     addReasoning(index + 1, index === calls.length - 1);
   }
   if (calls.length === 0 && reasoning.some(({ after }) => after > 0)) {
@@ -154,9 +126,6 @@ function decodeAssistant(message: Json, path: string, findings: Findings): reado
   }
   return parts;
 }
-
-const TOOL_NAMES = new Set(['type', 'function']);
-const FUNCTION_NAMES = new Set(['name', 'description', 'parameters', 'strict']);
 
 export function decodeTools(
   tools: readonly Json[],
@@ -166,9 +135,9 @@ export function decodeTools(
   return tools.map((tool, index) => {
     const toolPath = `${path}[${index}]`;
     if (tool['type'] !== 'function') return decodeCustomTool(tool, toolPath);
-    collectUnknown(tool, toolPath, TOOL_NAMES, findings);
+    collect(fields.functionTool, tool, toolPath, findings);
     const own = tool['function'] as Json;
-    collectUnknown(own, `${toolPath}.function`, FUNCTION_NAMES, findings);
+    collect(fields.functionFields, own, `${toolPath}.function`, findings);
     return withMark(
       withMark(decodeFunction(toolPath, own), own, `${toolPath}.function`),
       tool,
@@ -214,7 +183,7 @@ export function decodeTurns(messages: readonly Json[], findings: Findings): read
     const path = `messages[${index}]`;
     const role = message['role'] as Turn['role'] | 'tool';
     if (role === 'tool') {
-      collectUnknown(message, path, NAMES, findings);
+      collect(fields.prompt, message, path, findings);
       const result = decodeResult(message, path, findings);
       if (results === null) {
         results = [];
@@ -247,7 +216,7 @@ export function decodeTurns(messages: readonly Json[], findings: Findings): read
 }
 
 function decodePrompt(message: Json, path: string, findings: Findings): readonly Part[] {
-  collectUnknown(message, path, NAMES, findings);
+  collect(fields.prompt, message, path, findings);
   const { content, tools } = message;
   if ((content === null || content === undefined) && !Array.isArray(tools)) {
     throw invalid(

@@ -2,7 +2,7 @@ import type { Json, RequestSetting, ResponseFormat, TextRequest } from '../../ca
 import type { Target } from '../dialect.ts';
 import { encodeJsonSchema, SHARED_LABELS } from '../openai-fields.ts';
 import { dialectNamed } from '../registry.ts';
-import { refuseNative, refuseSettings } from '../request-errors.ts';
+import { refuseNativeFields, refuseSettings, unsupportedSetting } from '../request-errors.ts';
 import { propertiesOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTool, encodeTurns, reencodeMessages, reencodeNamed } from './encode-turns.ts';
@@ -46,13 +46,14 @@ function encodeFormat(format: ResponseFormat): Json {
   return { type: 'json_schema', json_schema: encodeJsonSchema(format, 'response') };
 }
 
-function encodeToolChoice({ toolChoice, dialect, body }: TextRequest): unknown {
+function encodeToolChoice(request: TextRequest): unknown {
+  const { toolChoice, dialect, body } = request;
   if (toolChoice === null) return undefined;
   if (dialect === 'chat') {
     const own = body['tool_choice'];
     return typeof own === 'object' ? reencodeNamed(own as Json) : own;
   }
-  if (toolChoice.type === 'native') refuseNative(toolChoice, 'chat');
+  if (toolChoice.type === 'native') throw unsupportedSetting(request, 'toolChoice', 'chat');
   if (toolChoice.type !== 'tool') return toolChoice.type;
   return { type: 'function', function: { name: nameOnWire(toolChoice.name) } };
 }
@@ -107,7 +108,7 @@ function reencode(request: TextRequest, target: Target): Json {
 /** A request for a chat upstream. */
 export function encodeRequest(request: TextRequest, target: Target): Json {
   if (request.dialect === 'chat') return reencode(request, target);
-  for (const part of request.native) if (part.dialect !== 'chat') refuseNative(part, 'chat');
+  refuseNativeFields(request, 'chat');
   refuseSettings(request, 'chat', ['topK']);
   return {
     model: target.model,

@@ -158,6 +158,7 @@ export const chatRequest = openObject({
   top_p: v.nullish(
     field(number(0, 1), 'Nucleus sampling: the share of probability to choose from.'),
   ),
+  top_k: v.nullish(field(integer(-1), 'Number of most likely tokens to choose from.')),
   max_tokens: v.nullish(field(integer(1), 'The former name of max_completion_tokens.')),
   max_completion_tokens: v.nullish(
     field(integer(1, 1_048_576), 'Maximum output tokens, including reasoning.'),

@@ -6,6 +6,7 @@ export const settings: SettingNames = {
   maxOutputTokens: ['max_completion_tokens', 'max_tokens'],
   temperature: ['temperature'],
   topP: ['top_p'],
+  topK: ['top_k'],
   stop: ['stop'],
   n: ['n'],
   frequencyPenalty: ['frequency_penalty'],

@@ -4,8 +4,8 @@ import { decodeRequest } from './decode-request.ts';
 import { CompletionsEncoder } from './encode-events.ts';
 import { endpoint } from './endpoint.ts';
 import { failFrames } from './fail-frames.ts';
+import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
-import { inspect } from './inspect.ts';
 
 /** OpenAI's legacy completions, for clients; upstreams are asked in formats of chat models. */
 export const completions: Dialect = {
@@ -28,7 +28,7 @@ export const completions: Dialect = {
   usesOpenaiFields: true,
   reasoning: { field: null, isUnsigned: false, isShown: false, hasBudget: false },
   decodeRequest,
-  inspect,
+  fields,
   encodeEvents: (context) => new CompletionsEncoder(context),
   foldEvents,
   failFrames,

@@ -1,11 +1,9 @@
 import { checkedBody } from '../../../schema/body.ts';
-import type { NativePart, TextRequest, Turn } from '../../canonical.ts';
-import { nativePart } from '../native-parts.ts';
+import type { TextRequest, Turn } from '../../canonical.ts';
+import { collectRest, type Findings } from '../native-parts.ts';
 import { invalid } from '../request-errors.ts';
+import { fields } from './fields.ts';
 import { type CompletionsRequest, completionsRequest } from './request.ts';
-
-/** Properties that TextRequest has. */
-const KNOWN = new Set(Object.keys(completionsRequest.entries));
 
 /** Choices of one request, those of all prompts together. */
 const MAX_CHOICES = 128;
@@ -47,14 +45,11 @@ function stopOf({ stop }: CompletionsRequest): readonly string[] | null {
   return stop && stop.length > 0 ? stop : null;
 }
 
-function nativeOf(body: CompletionsRequest): readonly NativePart[] {
-  const unknown = Object.entries(body).filter(([name, value]) => !KNOWN.has(name) && value != null);
-  return unknown.map(([name, value]) => nativePart('completions', name, value));
-}
-
 export function decodeRequest(input: unknown): TextRequest {
   const body: CompletionsRequest = checkedBody(completionsRequest, input);
   refuseCompletionOnly(body);
+  const findings: Findings = { native: [], advice: [] };
+  collectRest('completions', fields, body, '', findings);
   const conversations = conversationsOf(body);
   const choices = (body.n ?? 1) * conversations.length;
   if (choices > MAX_CHOICES) {
@@ -87,7 +82,6 @@ export function decodeRequest(input: unknown): TextRequest {
     format: null,
     verbosity: null,
     reasoning: null,
-    native: nativeOf(body),
-    advice: body.user == null ? [] : ['user'],
+    ...findings,
   };
 }

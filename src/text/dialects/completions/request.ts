@@ -3,7 +3,7 @@ import { choice, openObject, textOrList } from '../../../schema/choice.ts';
 import { field, integer, number } from '../../../schema/fields.ts';
 
 /** Prompts of one request, each of which is a request to the upstream. */
-export const MAX_PROMPTS = 20;
+const MAX_PROMPTS = 20;
 
 const text = v.string();
 const prompts = v.pipe(v.array(text), v.nonEmpty(), v.maxLength(MAX_PROMPTS));

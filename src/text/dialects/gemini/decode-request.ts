@@ -1,8 +1,9 @@
 import { checkedBody } from '../../../schema/body.ts';
 import type { Json, TextRequest } from '../../canonical.ts';
 import type { RequestAddress } from '../dialect.ts';
+import type { Findings } from '../native-parts.ts';
 import { invalid } from '../request-errors.ts';
-import { remainderOf, settingsOf, toolsOf } from './decode-settings.ts';
+import { collectAll, settingsOf, toolsOf } from './decode-settings.ts';
 import { decodeTurns } from './decode-turns.ts';
 import { inCamelCase } from './field-names.ts';
 import { type GeminiRequest, geminiRequest } from './request.ts';
@@ -17,7 +18,8 @@ export function decodeRequest(value: unknown, address?: RequestAddress): TextReq
       'streams have one candidate: use generateContent for several',
     );
   }
-  const { native, advice } = remainderOf(body);
+  const findings: Findings = { native: [], advice: [] };
+  collectAll(body, findings);
   return Object.assign(settingsOf(body), {
     dialect: 'gemini' as const,
     body: body as Json,
@@ -26,7 +28,6 @@ export function decodeRequest(value: unknown, address?: RequestAddress): TextReq
     includeUsage: true,
     turns: decodeTurns(body),
     tools: toolsOf(body),
-    native,
-    advice,
+    ...findings,
   });
 }

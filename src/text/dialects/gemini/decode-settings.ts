@@ -9,7 +9,8 @@ import type {
   Tool,
   ToolChoice,
 } from '../../canonical.ts';
-import { nativePart } from '../native-parts.ts';
+import { collectRest, type Findings, nativePart } from '../native-parts.ts';
+import { configFields, fields, toolConfigFields } from './fields.ts';
 import { fromOpenApi } from './openapi-schema.ts';
 import type { GeminiRequest } from './request.ts';
 
@@ -110,47 +111,10 @@ export function toolsOf({ tools, toolConfig }: GeminiRequest): readonly (Tool | 
   });
 }
 
-const KNOWN = new Set(['contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig']);
-
-/** Fields that only advise, and the filters of Google, which other providers do not have. */
-const ADVICE = new Set(['labels', 'model', 'safetySettings', 'serviceTier', 'store']);
-
-const CONFIG_KNOWN = new Set([
-  ...['temperature', 'topP', 'topK', 'maxOutputTokens', 'stopSequences', 'candidateCount', 'seed'],
-  ...['presencePenalty', 'frequencyPenalty', 'responseLogprobs', 'logprobs', 'thinkingConfig'],
-  ...['responseSchema', 'responseJsonSchema'],
-]);
-
-/** Whether a field of `generationConfig` asks for what every answer has. */
-function isNeutral(name: string, value: unknown): boolean {
-  if (value === undefined || value === null || value === false) return true;
-  if (name === 'responseMimeType') return value === 'text/plain' || value === 'application/json';
-  if (name === 'responseModalities') {
-    return Array.isArray(value) && value.every((one) => one === 'TEXT');
-  }
-  return CONFIG_KNOWN.has(name);
-}
-
-/** The advice and the native properties of a request. */
-export function remainderOf(body: GeminiRequest): {
-  readonly native: readonly NativePart[];
-  readonly advice: readonly string[];
-} {
-  const native: NativePart[] = [];
-  const advice: string[] = [];
-  for (const name of Object.keys(body)) {
-    const value = body[name];
-    if (KNOWN.has(name) || value === undefined || value === null) continue;
-    if (ADVICE.has(name)) advice.push(name);
-    else native.push(nativePart('gemini', name, value));
-  }
-  for (const [name, value] of Object.entries(body.generationConfig ?? {})) {
-    if (isNeutral(name, value)) continue;
-    native.push(nativePart('gemini', `generationConfig.${name}`, value));
-  }
-  for (const [name, value] of Object.entries(body.toolConfig ?? {})) {
-    if (name === 'functionCallingConfig' || value === null || value === false) continue;
-    native.push(nativePart('gemini', `toolConfig.${name}`, value));
-  }
-  return { native, advice };
+/** Collects the fields of a request that the canonical request does not hold. */
+export function collectAll(body: GeminiRequest, findings: Findings): void {
+  const { generationConfig: config, toolConfig } = body;
+  collectRest('gemini', fields, body, '', findings);
+  if (config) collectRest('gemini', configFields, config, 'generationConfig', findings);
+  if (toolConfig) collectRest('gemini', toolConfigFields, toolConfig, 'toolConfig', findings);
 }

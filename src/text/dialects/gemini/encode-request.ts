@@ -1,6 +1,6 @@
 import type { Json, TextRequest } from '../../canonical.ts';
 import type { Target } from '../dialect.ts';
-import { refuseNative } from '../request-errors.ts';
+import { refuseNativeFields } from '../request-errors.ts';
 import { generationConfig, toolConfig, toolsOnWire } from './encode-settings.ts';
 import { encodeTurns } from './encode-turns.ts';
 import { replayRequest } from './replay-request.ts';
@@ -8,8 +8,7 @@ import { replayRequest } from './replay-request.ts';
 /** @throws Failure invalid_request for a field that gemini does not have; `param` names it */
 export function encodeRequest(request: TextRequest, target: Target): Json {
   if (request.dialect === 'gemini') return replayRequest(request, target);
-  const [native] = request.native;
-  if (native !== undefined) refuseNative(native, 'gemini');
+  refuseNativeFields(request, 'gemini');
   const { systemInstruction, contents } = encodeTurns(request, target);
   const tools = toolsOnWire(request);
   const calling = toolConfig(request);

@@ -10,7 +10,7 @@ import type {
 import { budgetOf } from '../budgets.ts';
 import type { Target } from '../dialect.ts';
 import { dialectNamed } from '../registry.ts';
-import { refuseNative, refuseUnlessDefault, untranslatable } from '../request-errors.ts';
+import { refuseNative, refuseSettings, unsupportedSetting } from '../request-errors.ts';
 import { pathOf } from '../request-settings.ts';
 import { functionNameOnWire } from './function-names.ts';
 import { isGemini3 } from './model-generation.ts';
@@ -34,8 +34,8 @@ const PLAIN = {
   logprobs: 'responseLogprobs',
 } as const satisfies Partial<Record<RequestSetting, string>>;
 
-function refuse(request: TextRequest, setting: RequestSetting, why: string): never {
-  throw untranslatable(pathOf(request, setting), 'gemini', why);
+function refuse(request: TextRequest, setting: RequestSetting, why?: string): never {
+  throw unsupportedSetting(request, setting, 'gemini', why);
 }
 
 /**
@@ -44,7 +44,7 @@ function refuse(request: TextRequest, setting: RequestSetting, why: string): nev
  * @throws Failure invalid_request for a setting that gemini does not have; `param` names its field
  */
 export function generationConfig(request: TextRequest, target: Target): Json {
-  refuseUnlessDefault(request, 'gemini', UNSUPPORTED);
+  refuseSettings(request, 'gemini', UNSUPPORTED);
   const { stop, seed, topLogprobs, logprobs } = request;
   if (seed !== null && (seed < -MAX_SEED || seed >= MAX_SEED)) {
     refuse(request, 'seed', `this upstream takes an integer of 32 bits, received ${seed}`);
@@ -142,7 +142,7 @@ function declarationOf({ name, description, parameters, strict, path }: Tool): J
 
 /** Whether the model calls functions, and which of them. */
 export function toolConfig(request: TextRequest): Json | null {
-  if (request.toolChoice?.type === 'native') return refuseNative(request.toolChoice, 'gemini');
+  if (request.toolChoice?.type === 'native') return refuse(request, 'toolChoice');
   const functionCallingConfig = callingConfig(request);
   return functionCallingConfig === null ? null : { functionCallingConfig };
 }

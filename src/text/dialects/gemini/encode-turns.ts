@@ -12,7 +12,7 @@ import type {
 import { type AlternatingTurn, matchResults, merged } from '../alternating-turns.ts';
 import type { Target } from '../dialect.ts';
 import { dialectNamed } from '../registry.ts';
-import { invalid, refuseNative, untranslatable } from '../request-errors.ts';
+import { invalid, refuseNames, refuseNative, untranslatable } from '../request-errors.ts';
 import { functionNameOnWire } from './function-names.ts';
 import { encodeMedia } from './media.ts';
 import { isGemini3 } from './model-generation.ts';
@@ -31,8 +31,14 @@ interface Conversation {
  * `<system>` tags: at the front they would be out of order, and contents have no other role.
  */
 export function encodeTurns(request: TextRequest, target: Target): Conversation {
-  const { turns, advice } = request;
-  for (const turn of turns) refuseTurn(turn, advice);
+  const { turns } = request;
+  for (const { tools, path } of turns) {
+    if (tools !== null) throw untranslatable(`${path}.tools`, 'gemini');
+  }
+  // The name of a tool message is redundant: results have the id of their call.
+  refuseNames(request, 'gemini', ({ parts }) => {
+    return !parts.every(({ type }) => type === 'tool-result');
+  });
   refusePrefill(request);
   const first = turns.findIndex(({ role }) => !isInstruction(role));
   // A conversation of instructions only needs a content of the user.
@@ -52,14 +58,6 @@ export function encodeTurns(request: TextRequest, target: Target): Conversation 
 
 function isInstruction(role: Turn['role']): boolean {
   return role === 'system' || role === 'developer';
-}
-
-function refuseTurn({ path, name, tools, parts }: Turn, advice: readonly string[]): void {
-  if (tools !== null) throw untranslatable(`${path}.tools`, 'gemini');
-  if (name === null || advice.includes(`${path}.name`)) return;
-  // The name of a tool message is redundant: results have the id of their call.
-  if (parts.every(({ type }) => type === 'tool-result')) return;
-  throw untranslatable(`${path}.name`, 'gemini');
 }
 
 function refusePrefill({ turns, dialect }: TextRequest): void {

@@ -6,9 +6,9 @@ import { decodeRequest } from './decode-request.ts';
 import { GeminiEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { endpoints } from './endpoint.ts';
+import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { errorBody, failFrames } from './google-error.ts';
-import { inspect } from './inspect.ts';
 import { countOutput, markers, observe, observeAnswer } from './observe.ts';
 import { forwardBody } from './replay-request.ts';
 import { settings } from './settings.ts';
@@ -43,7 +43,7 @@ export const gemini: Dialect = {
   takesImageDetail: false,
   decodeRequest,
   outputModalities,
-  inspect,
+  fields,
   encodeRequest,
   forwardBody,
   decodeEvents: (context, emit) => new GeminiDecoder(context, emit),

@@ -1,6 +1,7 @@
 import { checkedBody } from '../../../schema/body.ts';
 import type { Json, TextRequest } from '../../canonical.ts';
-import { remainderOf, settingsOf } from './decode-settings.ts';
+import type { Findings } from '../native-parts.ts';
+import { collectTop, settingsOf } from './decode-settings.ts';
 import { decodeTurns, toolOf } from './decode-turns.ts';
 import { type MessagesRequest, messagesRequest } from './request.ts';
 import { refuseThread } from './thread.ts';
@@ -9,9 +10,10 @@ import { refuseThread } from './thread.ts';
 export function decodeRequest(value: unknown): TextRequest {
   const body: MessagesRequest = checkedBody(messagesRequest, value);
   refuseThread(body);
-  const { native, advice: topAdvice } = remainderOf(body);
-  const advice = [...topAdvice];
-  const { turns, native: turnNative } = decodeTurns(body, advice);
+  const findings: Findings = { native: [], advice: [] };
+  collectTop(body, findings);
+  const turns = decodeTurns(body, findings);
+  const { native, advice } = findings;
   // Spreading this many properties takes ten times as long.
   return Object.assign(settingsOf(body), {
     dialect: 'messages' as const,
@@ -21,7 +23,7 @@ export function decodeRequest(value: unknown): TextRequest {
     includeUsage: true,
     turns,
     tools: (body.tools ?? []).map((tool, index) => toolOf(tool as Json, `tools[${index}]`, advice)),
-    native: turnNative.length > 0 ? [...native, ...turnNative] : native,
+    native,
     advice,
   });
 }

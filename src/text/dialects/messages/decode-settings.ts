@@ -1,13 +1,15 @@
 import type {
   Json,
-  NativePart,
   ReasoningRequest,
   RequestSettings,
   ResponseFormat,
   ToolChoice,
 } from '../../canonical.ts';
-import { nativePart } from '../native-parts.ts';
+import { collectRest, type Findings, nativePart } from '../native-parts.ts';
+import { fields } from './fields.ts';
 import type { MessagesRequest } from './request.ts';
+
+const OWN = 'messages';
 
 type Choice = NonNullable<MessagesRequest['tool_choice']>;
 
@@ -53,8 +55,11 @@ function parallelOf(choice: Choice): boolean | null {
   return disabled === undefined || disabled === null ? null : !disabled;
 }
 
-function formatOf({ output_config }: MessagesRequest): ResponseFormat | null {
-  const format = output_config?.format;
+function formatOf({
+  output_config,
+  output_format: former,
+}: MessagesRequest): ResponseFormat | null {
+  const format = output_config?.format ?? former;
   if (!format) return null;
   return {
     type: 'json-schema',
@@ -79,60 +84,19 @@ function reasoningOf({ thinking, output_config }: MessagesRequest): ReasoningReq
   }
 }
 
-/** Top-level properties that TextRequest has. */
-const KNOWN: ReadonlySet<string> = new Set([
-  'model',
-  'messages',
-  'max_tokens',
-  'system',
-  'temperature',
-  'top_p',
-  'top_k',
-  'stop_sequences',
-  'stream',
-  'tools',
-  'tool_choice',
-  'thinking',
-  'output_config',
-]);
+const thinkingFields = fields.within('thinking')!;
+const outputFields = fields.within('output_config')!;
 
-/** Top-level properties that only advise: they do not change the content of an answer. */
-const ADVICE: ReadonlySet<string> = new Set([
-  'cache_control',
-  'diagnostics',
-  'metadata',
-  'service_tier',
-  'speed',
-]);
-
-/** The advice and the native properties at the top of a request. */
-export function remainderOf(body: MessagesRequest): {
-  readonly native: readonly NativePart[];
-  readonly advice: readonly string[];
-} {
-  const native: NativePart[] = [];
-  const advice: string[] = [];
-  const addNative = (path: string, value: unknown) => {
-    native.push(nativePart('messages', path, value));
-  };
-  for (const key in body) {
-    if (KNOWN.has(key)) continue;
-    const value = body[key];
-    if (value === undefined || value === null) continue;
-    if (ADVICE.has(key)) advice.push(key);
-    else addNative(key, value);
-  }
+/** Collects the properties at the top of a request that the canonical request does not hold. */
+export function collectTop(body: MessagesRequest, findings: Findings): void {
+  collectRest(OWN, fields, body, '', findings);
   const { thinking, output_config: output } = body;
-  if (thinking?.type === 'between_tools') addNative('thinking', thinking);
-  for (const key in thinking) {
-    if (key === 'type' || key === 'budget_tokens') continue;
-    if (key === 'display') advice.push('thinking.display');
-    else if (thinking[key] !== null) addNative(`thinking.${key}`, thinking[key]);
+  if (thinking) collectRest(OWN, thinkingFields, thinking, 'thinking', findings);
+  if (thinking?.type === 'between_tools') {
+    findings.native.push(nativePart(OWN, 'thinking', thinking));
   }
-  if (thinking?.type === 'disabled' && output?.effort) advice.push('output_config.effort');
-  for (const key in output) {
-    if (key === 'effort' || key === 'format' || output[key] === null) continue;
-    addNative(`output_config.${key}`, output[key]);
+  if (output) collectRest(OWN, outputFields, output, 'output_config', findings);
+  if (thinking?.type === 'disabled' && output?.effort) {
+    findings.advice.push('output_config.effort');
   }
-  return { native, advice };
 }

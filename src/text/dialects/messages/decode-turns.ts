@@ -1,4 +1,3 @@
-import { isObject } from '../../../schema/untrusted.ts';
 import type {
   Json,
   MediaPart,
@@ -10,69 +9,19 @@ import type {
   Turn,
 } from '../../canonical.ts';
 import { callIdFromWire } from '../call-ids.ts';
-import { nativePart } from '../native-parts.ts';
+import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
+import { blockTables, clientTool, messageFields } from './block-fields.ts';
 import type {
   Block,
   CustomTool,
   DocumentBlock,
   ImageBlock,
-  Message,
   MessagesRequest,
   ThinkingBlock,
   ToolResultBlock,
 } from './request.ts';
-
-/** Properties of an object that other dialects have, and properties that only advise. */
-interface Properties {
-  readonly known: ReadonlySet<string>;
-  readonly advice: ReadonlySet<string>;
-}
-
-const properties = (known: readonly string[], advice: readonly string[] = []): Properties => ({
-  known: new Set(known),
-  advice: new Set(['cache_control', ...advice]),
-});
-
-/** Properties of blocks by type. A block with any other property is native. */
-const BLOCK_PROPERTIES = new Map<unknown, Properties>([
-  // Citations of an earlier answer are only for display.
-  ['text', properties(['type', 'text'], ['citations'])],
-  ['image', properties(['type', 'source'], ['transformations'])],
-  ['document', properties(['type', 'source', 'title'])],
-  ['thinking', properties(['type', 'thinking', 'signature'])],
-  ['redacted_thinking', properties(['type', 'data'])],
-  ['tool_use', properties(['type', 'id', 'name', 'input'])],
-  ['tool_result', properties(['type', 'tool_use_id', 'content', 'is_error'])],
-]);
-
-const TOOL_PROPERTIES = properties(
-  ['type', 'name', 'description', 'input_schema', 'strict'],
-  ['eager_input_streaming'],
-);
-
-/** Whether a value equals its absence: null, false, an empty list, citations off, the direct caller. */
-function isDefault(value: unknown): boolean {
-  if (value === undefined || value === null || value === false) return true;
-  if (Array.isArray(value)) return value.every((one) => one === 'direct');
-  return isObject(value) && (value['enabled'] === false || value['type'] === 'direct');
-}
-
-/** The first native property of an object, or null. @param advicePaths gets the paths of advice */
-function nativeProperty(
-  object: Json,
-  { known, advice }: Properties,
-  path: string,
-  advicePaths: string[],
-): string | null {
-  for (const key in object) {
-    if (known.has(key) || isDefault(object[key])) continue;
-    if (!advice.has(key)) return key;
-    advicePaths.push(`${path}.${key}`);
-  }
-  return null;
-}
 
 /**
  * One block of a message.
@@ -81,10 +30,10 @@ function nativeProperty(
  * @returns null for an empty text
  */
 function partOf(block: Json, path: string, advice: string[]): Part | null {
-  const known = BLOCK_PROPERTIES.get(block['type']);
-  if (known === undefined) return nativePart('messages', path, block);
-  const nativeName = nativeProperty(block, known, path, advice);
-  if (nativeName !== null) return nativePart('messages', `${path}.${nativeName}`, block);
+  const table = blockTables.get(block['type']);
+  if (table === undefined) return nativePart('messages', path, block);
+  const [nativeName] = table.nativeNames(block, path, advice);
+  if (nativeName !== undefined) return nativePart('messages', `${path}.${nativeName}`, block);
   return decodeBlock(block as unknown as Block, path, advice);
 }
 
@@ -191,17 +140,14 @@ function resultContent(
   return parts;
 }
 
-/** The turns of a conversation, and the native properties of its messages. */
-export function decodeTurns(
-  body: MessagesRequest,
-  advice: string[],
-): { readonly turns: readonly Turn[]; readonly native: readonly NativePart[] } {
+/** The turns of a conversation. */
+export function decodeTurns(body: MessagesRequest, findings: Findings): readonly Turn[] {
+  const { advice } = findings;
   const turns: Turn[] = [];
   if (body.system) {
     const parts = partsOf(body.system, 'system', advice);
     if (parts.length > 0) turns.push(turn('system', 'system', parts, false));
   }
-  const nativeParts: NativePart[] = [];
   const last = body.messages.length - 1;
   for (const [index, message] of body.messages.entries()) {
     const path = `messages[${index}]`;
@@ -210,9 +156,9 @@ export function decodeTurns(
     // A last message of the assistant is a prefill, which the answer continues.
     const partial = role === 'assistant' && index === last && parts.at(-1)?.type === 'text';
     turns.push(turn(role, path, parts, partial));
-    for (const part of unknownOf(message, path)) nativeParts.push(part);
+    collectRest('messages', messageFields, message, path, findings);
   }
-  return { turns, native: nativeParts };
+  return turns;
 }
 
 function turn(role: Turn['role'], path: string, parts: readonly Part[], partial: boolean): Turn {
@@ -230,22 +176,13 @@ function partsOf(content: string | readonly Json[], path: string, advice: string
   return parts;
 }
 
-function unknownOf(message: Message, path: string): NativePart[] {
-  const found: NativePart[] = [];
-  for (const key in message) {
-    if (key === 'role' || key === 'content' || message[key] === null) continue;
-    found.push(nativePart('messages', `${path}.${key}`, message[key]));
-  }
-  return found;
-}
-
 /** One entry of `tools`. */
 export function toolOf(tool: Json, path: string, advice: string[]): Tool | NativePart {
   const { type } = tool;
   if (type !== undefined && type !== null && type !== 'custom')
     return nativePart('messages', path, tool);
-  const nativeName = nativeProperty(tool, TOOL_PROPERTIES, path, advice);
-  if (nativeName !== null) return nativePart('messages', `${path}.${nativeName}`, tool);
+  const [nativeName] = clientTool.nativeNames(tool, path, advice);
+  if (nativeName !== undefined) return nativePart('messages', `${path}.${nativeName}`, tool);
   const { name, description, input_schema, strict } = tool as unknown as CustomTool;
   return {
     type: 'tool',

@@ -1,7 +1,7 @@
 import type { Json, TextRequest } from '../../canonical.ts';
 import { hasAutomaticMark, withAcceptedMarks } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
-import { refuseNative } from '../request-errors.ts';
+import { refuseNativeFields } from '../request-errors.ts';
 import { settingsOnWire, toolsOnWire } from './encode-settings.ts';
 import { encodeTurns } from './encode-turns.ts';
 import { replayRequest } from './replay-request.ts';
@@ -10,8 +10,7 @@ import { replayRequest } from './replay-request.ts';
 export function encodeRequest(given: TextRequest, target: Target): Json {
   if (given.dialect === 'messages') return replayRequest(given, target);
   const request = withAcceptedMarks(given);
-  const [native] = request.native;
-  if (native !== undefined) refuseNative(native, 'messages');
+  refuseNativeFields(request, 'messages');
   const { system, messages } = encodeTurns(request, target);
   const tools = toolsOnWire(request);
   const { user, cache_control: automaticMark } = request.body;

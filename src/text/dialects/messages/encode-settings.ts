@@ -2,8 +2,7 @@ import type { Json, Part, RequestSetting, TextRequest, Tool } from '../../canoni
 import { budgetOf, LEAST_BUDGET } from '../budgets.ts';
 import { markedBlock } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
-import { refuseNative, refuseUnlessDefault, untranslatable } from '../request-errors.ts';
-import { pathOf } from '../request-settings.ts';
+import { refuseNative, refuseSettings, unsupportedSetting } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 
 /** Output tokens if neither the client nor the model's configuration has a limit. */
@@ -30,7 +29,7 @@ const MIN_TOP_P = 0.95;
  * @throws Failure invalid_request for a setting that messages does not have; `param` names its field
  */
 export function settingsOnWire(request: TextRequest, target: Target): Json {
-  refuseUnlessDefault(request, 'messages', UNSUPPORTED);
+  refuseSettings(request, 'messages', UNSUPPORTED);
   const limit = limitOf(request, target);
   const thinking = thinkingOf(request, limit);
   if (thinking?.['type'] === 'enabled') refuseWhileReasoning(request);
@@ -53,7 +52,7 @@ export function settingsOnWire(request: TextRequest, target: Target): Json {
 }
 
 function refuse(request: TextRequest, setting: RequestSetting, why?: string): never {
-  throw untranslatable(pathOf(request, setting), 'messages', why);
+  throw unsupportedSetting(request, setting, 'messages', why);
 }
 
 function refuseWhileReasoning(request: TextRequest): void {
@@ -98,7 +97,7 @@ function thinkingOf(request: TextRequest, limit: number): Json | null {
 
 function toolChoiceOf(request: TextRequest): Json | null {
   const { toolChoice, parallelToolCalls, tools } = request;
-  if (toolChoice?.type === 'native') return refuseNative(toolChoice, 'messages');
+  if (toolChoice?.type === 'native') return refuse(request, 'toolChoice');
   const one = parallelToolCalls === false ? { disable_parallel_tool_use: true } : {};
   switch (toolChoice?.type) {
     case 'tool':

@@ -14,7 +14,7 @@ import { type AlternatingTurn as Message, matchResults, merged } from '../altern
 import { markedBlock } from '../cache-marks.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
-import { refuseNative, untranslatable } from '../request-errors.ts';
+import { refuseNames, refuseNative, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { replayedReasoning } from './reasoning.ts';
 
@@ -30,8 +30,15 @@ export interface Conversation {
  * The first system turns become `system`. Later ones keep their position as text of a user message in
  * `<system>` tags: at the front they would be out of order, and most models accept no other role.
  */
-export function encodeTurns({ turns, advice }: TextRequest, target: Target): Conversation {
-  for (const turn of turns) refuseTurn(turn, advice);
+export function encodeTurns(request: TextRequest, target: Target): Conversation {
+  const { turns } = request;
+  for (const { tools, path } of turns) {
+    if (tools !== null) throw untranslatable(`${path}.tools`, 'messages');
+  }
+  // The name of a tool message is redundant: results have the id of their call.
+  refuseNames(request, 'messages', ({ parts }) => {
+    return !parts.every(({ type }) => type === 'tool-result');
+  });
   const first = turns.findIndex(({ role }) => !isInstruction(role));
   // A conversation of instructions only needs a user message.
   const leading = first === -1 ? turns.length - 1 : first;
@@ -48,14 +55,6 @@ export function encodeTurns({ turns, advice }: TextRequest, target: Target): Con
 
 function isInstruction(role: Turn['role']): boolean {
   return role === 'system' || role === 'developer';
-}
-
-function refuseTurn({ path, name, tools, parts }: Turn, advice: readonly string[]): void {
-  if (tools !== null) throw untranslatable(`${path}.tools`, 'messages');
-  if (name === null || advice.includes(`${path}.name`)) return;
-  // The name of a tool message is redundant: results have the id of their call.
-  if (parts.every(({ type }) => type === 'tool-result')) return;
-  throw untranslatable(`${path}.name`, 'messages');
 }
 
 function instructionsOf({ parts }: Turn): Json[] {

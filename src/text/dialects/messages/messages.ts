@@ -7,9 +7,9 @@ import { MessagesEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { endpoint } from './endpoint.ts';
 import { failFrames } from './fail-frames.ts';
+import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { forwardHeaders, VERSION } from './headers.ts';
-import { inspect } from './inspect.ts';
 import { countOutput, markers, observe, observeAnswer } from './observe.ts';
 import { settings } from './settings.ts';
 import { withThreadDetails } from './thread.ts';
@@ -39,7 +39,7 @@ export const messages: Dialect = {
   takesImageDetail: false,
   cacheMarks: acceptedMarks,
   decodeRequest,
-  inspect,
+  fields,
   encodeRequest,
   forwardBody: ({ body }, { model }) => ({ ...body, model }),
   decodeEvents: (context, emit) => new MessagesDecoder(context, emit),

@@ -162,13 +162,13 @@ const thinking = choiceBy('type', {
 /** Without `none`: messages switches reasoning off by `thinking`. */
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
 
+const outputFormat = choiceBy('type', {
+  json_schema: openObject({ type: v.literal('json_schema'), schema: openObject({}) }),
+});
+
 const outputConfig = openObject({
   effort: v.nullish(field(v.picklist(EFFORTS), 'Reasoning effort.')),
-  format: v.nullish(
-    choiceBy('type', {
-      json_schema: openObject({ type: v.literal('json_schema'), schema: openObject({}) }),
-    }),
-  ),
+  format: v.nullish(outputFormat),
 });
 
 /** A request in the format of Anthropic's messages (interface part 4.3). */
@@ -205,6 +205,7 @@ export const messagesRequest = openObject({
   tool_choice: v.nullish(toolChoice),
   thinking: v.nullish(thinking),
   output_config: v.nullish(outputConfig),
+  output_format: v.nullish(outputFormat),
   metadata: v.nullish(openObject({ user_id: v.nullish(v.string()) })),
   service_tier: v.nullish(field(v.string(), 'Advice to the provider.')),
 });

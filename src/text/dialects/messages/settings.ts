@@ -8,6 +8,6 @@ export const settings: SettingNames = {
   topP: ['top_p'],
   topK: ['top_k'],
   stop: ['stop_sequences'],
-  format: ['output_config.format'],
+  format: ['output_config.format', 'output_format'],
   reasoning: ['thinking', 'output_config.effort'],
 };

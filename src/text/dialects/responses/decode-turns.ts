@@ -13,9 +13,10 @@ import { withMark } from '../cache-marks.ts';
 import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import { sourceOf } from '../media-source.ts';
-import { nativePart } from '../native-parts.ts';
+import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
+import { itemTables, partTables } from './item-fields.ts';
 import { isReference } from './items.ts';
 import { reasoningText } from './reasoning.ts';
 import { decodeToolItem } from './tool-search.ts';
@@ -63,10 +64,9 @@ function decodeFile(part: Json, path: string): MediaPart {
   };
 }
 
-function decodePart(part: Json, path: string, advice: string[]) {
-  if ((part['prompt_cache_breakpoint'] ?? null) !== null) {
-    advice.push(`${path}.prompt_cache_breakpoint`);
-  }
+function decodePart(part: Json, path: string, findings: Findings) {
+  const table = partTables.get(part['type']);
+  if (table !== undefined) collectRest('responses', table, part, path, findings);
   return withMark(decodeUnmarked(part, path), part, path);
 }
 
@@ -87,10 +87,10 @@ function decodeUnmarked(part: Json, path: string) {
   }
 }
 
-function decodeContent(content: unknown, path: string, advice: string[]) {
+function decodeContent(content: unknown, path: string, findings: Findings) {
   if (typeof content === 'string') return [{ type: 'text', path, text: content } as const];
   return (content as readonly Json[]).map((part, index) =>
-    decodePart(part, `${path}[${index}]`, advice),
+    decodePart(part, `${path}[${index}]`, findings),
   );
 }
 
@@ -143,33 +143,42 @@ function decodeReasoning(item: Json, path: string): ReasoningPart {
   };
 }
 
+function collect(
+  type: keyof typeof itemTables,
+  item: Json,
+  path: string,
+  findings: Findings,
+): void {
+  collectRest('responses', itemTables[type], item, path, findings);
+}
+
 /** The role and the parts of an item. */
-function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly Part[]] {
+function decodeItem(item: Json, path: string, findings: Findings): [Role, readonly Part[]] {
   const type = item['type'] ?? null;
   if (isReference(item)) return ['assistant', [nativePart('responses', path, item)]];
   switch (type) {
     case null:
     case 'message': {
-      if ((item['phase'] ?? null) !== null) advice.push(`${path}.phase`);
+      collect('message', item, path, findings);
       const role = item['role'] as Role;
-      return [role, decodeContent(item['content'], `${path}.content`, advice)];
+      return [role, decodeContent(item['content'], `${path}.content`, findings)];
     }
     case 'reasoning':
+      collect('reasoning', item, path, findings);
       return ['assistant', [decodeReasoning(item, path)]];
     case 'function_call':
-      return [
-        'assistant',
-        [isNativeCall(item) ? nativePart('responses', path, item) : decodeCall(item, path)],
-      ];
+      if (isNativeCall(item)) return ['assistant', [nativePart('responses', path, item)]];
+      collect('function_call', item, path, findings);
+      return ['assistant', [decodeCall(item, path)]];
     case 'custom_tool_call':
-      return [
-        'assistant',
-        [isNativeCall(item) ? nativePart('responses', path, item) : decodeCustomCall(item, path)],
-      ];
+      if (isNativeCall(item)) return ['assistant', [nativePart('responses', path, item)]];
+      collect('function_call', item, path, findings);
+      return ['assistant', [decodeCustomCall(item, path)]];
     case 'custom_tool_call_output':
     case 'function_call_output': {
       if (isNativeCall(item)) return ['user', [nativePart('responses', path, item)]];
-      const content = decodeContent(item['output'], `${path}.output`, advice).map((part) =>
+      collect('function_call_output', item, path, findings);
+      const content = decodeContent(item['output'], `${path}.output`, findings).map((part) =>
         part.type === 'refusal' ? ({ ...part, type: 'text' } satisfies TextPart) : part,
       );
       const callId = callIdFromWire(item['call_id'] as string);
@@ -190,7 +199,7 @@ function decodeItem(item: Json, path: string, advice: string[]): [Role, readonly
 }
 
 /** The turns of a conversation. Adjacent items of the assistant are one turn. */
-export function decodeTurns(instructions: unknown, input: unknown, advice: string[]): Turn[] {
+export function decodeTurns(instructions: unknown, input: unknown, findings: Findings): Turn[] {
   const turns: {
     role: Role;
     path: string;
@@ -220,7 +229,7 @@ export function decodeTurns(instructions: unknown, input: unknown, advice: strin
   }
   (input as readonly Json[]).forEach((item, index) => {
     const path = `input[${index}]`;
-    const [role, parts] = decodeItem(item, path, advice);
+    const [role, parts] = decodeItem(item, path, findings);
     if (item['type'] !== 'additional_tools') add(role, path, parts);
   });
   return turns;

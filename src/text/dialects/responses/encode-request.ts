@@ -16,15 +16,17 @@ import { nativeValue } from '../native-parts.ts';
 import { encodeJsonSchema, SHARED_LABELS } from '../openai-fields.ts';
 import { isWrapped } from '../reasoning-signature.ts';
 import { dialectNamed } from '../registry.ts';
-import { refuseNative, refuseSettings, refuseUnlessDefault } from '../request-errors.ts';
+import { refuseNativeFields, refuseSettings, unsupportedSetting } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTurns, reasoningItem } from './encode-turns.ts';
 import { OWN_REASONING } from './reasoning.ts';
 
 const OWN = 'responses';
 
-/** Settings that responses does not have, beside those that are always refused. */
+/** Settings that responses does not have. */
 const UNSUPPORTED = [
+  'seed',
+  'topK',
   'n',
   'stop',
   'frequencyPenalty',
@@ -56,15 +58,16 @@ function encodeCustomTool({ name, description }: Tool, grammar: Grammar | null):
   };
 }
 
-function encodeToolChoice(choice: ToolChoice, tools: TextRequest['tools']): unknown {
+function encodeToolChoice(request: TextRequest, choice: ToolChoice): unknown {
   const named = (name: string) => {
-    const tool = tools.find((one) => one.type === 'tool' && one.name === name);
+    const tool = request.tools.find((one) => one.type === 'tool' && one.name === name);
     const isCustom = tool?.type === 'tool' && tool.textInput !== undefined;
     return { type: isCustom ? 'custom' : 'function', name: nameOnWire(name) };
   };
   switch (choice.type) {
     case 'native':
-      return nativeValue(choice, OWN);
+      if (choice.dialect === OWN) return choice.value;
+      throw unsupportedSetting(request, 'toolChoice', OWN);
     case 'tool':
       return named(choice.name);
     case 'allowed': {
@@ -85,10 +88,8 @@ function encodeFormat(format: ResponseFormat): Json {
 
 /** Refuses settings that responses does not have, unless they have the default value. */
 function refuseUnsupported(request: TextRequest): void {
-  refuseSettings(request, OWN, ['seed', 'topK']);
-  refuseUnlessDefault(request, OWN, UNSUPPORTED);
-  const native = request.native.find((part) => part.dialect !== OWN);
-  if (native) refuseNative(native, OWN);
+  refuseSettings(request, OWN, UNSUPPORTED);
+  refuseNativeFields(request, OWN);
 }
 
 /** The body for a request of another dialect. */
@@ -111,7 +112,7 @@ function translate(request: TextRequest, target: Target): Json {
     input: encodeTurns(request, target),
     ...(request.tools.length > 0 && { tools: request.tools.map(encodeTool) }),
     ...(request.toolChoice !== null && {
-      tool_choice: encodeToolChoice(request.toolChoice, request.tools),
+      tool_choice: encodeToolChoice(request, request.toolChoice),
     }),
     ...(request.parallelToolCalls !== null && {
       parallel_tool_calls: request.parallelToolCalls,

@@ -17,7 +17,7 @@ import { dataUrl } from '../media-source.ts';
 import { nativeValue } from '../native-parts.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { dialectNamed } from '../registry.ts';
-import { untranslatable } from '../request-errors.ts';
+import { refuseNames, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { isSelfContained } from './reasoning.ts';
 
@@ -200,6 +200,7 @@ export function encodeTurns(request: TextRequest, target: Target): unknown[] {
     const why = 'the upstream of this model cannot continue an answer that the client began';
     throw untranslatable(last.path, OWN, why);
   }
+  refuseNames(request, OWN);
   const customCalls = new Set<string>();
   for (const { parts } of request.turns) {
     for (const part of parts) {
@@ -207,7 +208,6 @@ export function encodeTurns(request: TextRequest, target: Target): unknown[] {
     }
   }
   return request.turns.flatMap((turn) => {
-    if (turn.name !== null) throw untranslatable(`${turn.path}.name`, OWN);
     if (turn.partial) throw untranslatable(`${turn.path}.partial`, OWN);
     if (turn.tools !== null) throw untranslatable(`${turn.path}.tools`, OWN);
     return turn.role === 'assistant'

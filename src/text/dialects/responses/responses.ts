@@ -8,8 +8,8 @@ import { ResponsesEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { endpoint } from './endpoint.ts';
 import { failFrames } from './fail-frames.ts';
+import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
-import { inspect } from './inspect.ts';
 import { countOutput, markers, observe, observeAnswer } from './observe.ts';
 import { settings } from './settings.ts';
 
@@ -36,7 +36,7 @@ export const responses: Dialect = {
   takesImageDetail: true,
   cacheMarks: breakpointsOf,
   decodeRequest,
-  inspect,
+  fields,
   encodeRequest,
   forwardBody: ({ body }, { model }) => ({ ...body, model }),
   decodeEvents: (context, emit) => new ResponsesDecoder(context, emit),

@@ -30,7 +30,7 @@ function isClientSide({ execution, call_id: id }: Json): boolean {
 }
 
 /** A search of the model that the client ran; null for one that the provider ran. */
-export function decodeSearchCall(item: Json, path: string): ToolCallPart | null {
+function decodeSearchCall(item: Json, path: string): ToolCallPart | null {
   if (!isClientSide(item)) return null;
   return {
     type: 'tool-call',
@@ -43,7 +43,7 @@ export function decodeSearchCall(item: Json, path: string): ToolCallPart | null 
 }
 
 /** What a client found; the tools themselves are tools of the request. */
-export function decodeSearchResult(item: Json, path: string): ToolResultPart | null {
+function decodeSearchResult(item: Json, path: string): ToolResultPart | null {
   if (!isClientSide(item)) return null;
   const names = objectsOf(item['tools']).flatMap(({ type, name, tools }) =>
     type === 'namespace'

@@ -212,7 +212,7 @@ describe('a conversation encoded for a chat upstream', () => {
           TARGET,
         ),
       ).param,
-    ).toBe('container');
+    ).toBe('tool_choice');
   });
 });
 

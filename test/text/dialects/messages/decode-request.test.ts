@@ -428,7 +428,6 @@ describe('a messages request is decoded', () => {
     expect(advice).toEqual([
       'cache_control',
       'metadata',
-      'service_tier',
       'thinking.display',
       'system[0].cache_control',
       'messages[0].content[0].cache_control',

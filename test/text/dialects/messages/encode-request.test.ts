@@ -273,10 +273,9 @@ describe('a conversation encoded for a messages upstream', () => {
     );
   });
 
-  it('is refused for speaker names unless they only advise', () => {
+  it('is refused for speaker names', () => {
     const turns = [turn('user', [says('Hello')], { name: 'Ann' })];
     expect(refused({ turns }).param).toBe('messages[0].name');
-    expect(sent({ turns, advice: ['messages[0].name'] })['messages']).toHaveLength(1);
   });
 });
 
@@ -291,7 +290,6 @@ describe('settings encoded for a messages upstream', () => {
     [
       {
         n: 1,
-        seed: 0,
         frequencyPenalty: 0,
         presencePenalty: 0,
         logprobs: false,

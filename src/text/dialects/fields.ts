@@ -1,0 +1,192 @@
+import { isObject } from '../../schema/untrusted.ts';
+import type { Feature } from '../../store/features.ts';
+import type { Json } from '../canonical.ts';
+import { all, type Check, each, feature } from './inspection.ts';
+
+/** Values of a field that ask for what happens anyway. */
+export interface NeutralValues {
+  /** For the table of fields: `1`, `auto, default`. */
+  readonly words: string;
+  /** @param owner the object that has the field */
+  test(value: unknown, owner: Json): boolean;
+}
+
+/**
+ * One field of a request. A field with a meaning reaches the model or is refused; one that only advises
+ * is left out where the upstream's format has no word for it.
+ */
+export interface Field {
+  readonly class: 'meaning' | 'advice';
+  /** What it is, in a few words. */
+  readonly about: string;
+  /** Whether the canonical request holds it; otherwise only upstreams of the same format get it. */
+  readonly isTranslated: boolean;
+  /** Whether other formats have a word for it, although Oriel does not translate it. */
+  readonly hasEquivalents: boolean;
+  readonly neutral: NeutralValues | null;
+  /** Inspects its value; null where nothing within needs it. */
+  readonly check: Check | null;
+}
+
+export type Fields = Readonly<Record<string, Field>>;
+
+interface FieldOptions {
+  readonly neutral?: NeutralValues;
+  readonly check?: Check;
+  /** The feature that its values need, unless they are neutral. */
+  readonly feature?: Feature;
+}
+
+function field(
+  base: Pick<Field, 'class' | 'about' | 'isTranslated' | 'hasEquivalents'>,
+  { neutral, check, feature: name }: FieldOptions,
+): Field {
+  const own = { ...base, neutral: neutral ?? null };
+  if (name === undefined) return { ...own, check: check ?? null };
+  const gate = unlessNeutral(neutral ?? null, feature(name));
+  return { ...own, check: check ? all(gate, check) : gate };
+}
+
+function unlessNeutral(neutral: NeutralValues | null, check: Check): Check {
+  return (value, found, owner) => {
+    if (!neutral?.test(value, owner)) check(value, found, owner);
+  };
+}
+
+/** A field with a meaning that the canonical request holds. */
+export function meaning(about: string, options: FieldOptions = {}): Field {
+  return field({ class: 'meaning', about, isTranslated: true, hasEquivalents: false }, options);
+}
+
+/** A field with a meaning that only upstreams of the same format get: no other format has a word for it. */
+export function native(about: string, options: FieldOptions = {}): Field {
+  return field({ class: 'meaning', about, isTranslated: false, hasEquivalents: false }, options);
+}
+
+/** A field with a meaning that only upstreams of the same format get, although others have it too. */
+export function untranslated(about: string, options: FieldOptions = {}): Field {
+  return field({ class: 'meaning', about, isTranslated: false, hasEquivalents: true }, options);
+}
+
+/** A field that changes nothing of an answer: a label, an identifier, telemetry, a hint about caches. */
+export function advice(about: string, options: FieldOptions = {}): Field {
+  return field({ class: 'advice', about, isTranslated: false, hasEquivalents: false }, options);
+}
+
+const ANY: NeutralValues = { words: 'any', test: () => true };
+
+/** A property of an answer that clients send back: it asks for nothing. */
+export function echo(about = 'Part of an earlier answer, sent back.'): Field {
+  return native(about, { neutral: ANY });
+}
+
+/** Several fields with one entry. */
+export function named(entry: Field, ...names: readonly string[]): Fields {
+  return Object.fromEntries(names.map((name) => [name, entry]));
+}
+
+/** Neutral values, listed. Null is neutral everywhere. */
+export function values(...neutral: readonly (string | number | boolean)[]): NeutralValues {
+  return { words: neutral.join(', '), test: (value) => neutral.includes(value as string) };
+}
+
+/** Lists and objects without content. */
+export const empty: NeutralValues = {
+  words: 'empty',
+  test: (value) => typeof value === 'object' && value !== null && Object.keys(value).length === 0,
+};
+
+/** What a check inspects, for documentation. */
+type Shape = FieldTable | ReadonlyMap<string, Check | null>;
+
+const shapes = new WeakMap<Check, Shape>();
+
+export function shapeOf(check: Check): Shape | undefined {
+  return shapes.get(check);
+}
+
+const NONE: readonly string[] = [];
+
+/** The fields of one kind of object. */
+export class FieldTable {
+  readonly entries: ReadonlyMap<string, Field>;
+  /** Inspects an object, or a list of them: every property is in the table. */
+  readonly check: Check;
+
+  constructor(fields: Fields) {
+    const entries = new Map(Object.entries(fields));
+    this.entries = entries;
+    this.check = each((value, found) => {
+      if (!isObject(value)) return;
+      for (const name in value) {
+        const check = entries.get(name)?.check;
+        if (check === null) continue;
+        const inner = value[name];
+        if (inner === null || inner === undefined) continue;
+        if (check === undefined) found.unnamed(value, name);
+        else found.within(name, check, inner, value);
+      }
+    });
+    shapes.set(this.check, this);
+  }
+
+  /**
+   * Names of an object's properties that only upstreams of the same format get. Null and neutral values
+   * are none of them.
+   *
+   * @param advice gets the paths of properties that only advise
+   */
+  nativeNames(value: Json, path: string, advice: string[]): readonly string[] {
+    let found: string[] | undefined;
+    for (const name in value) {
+      const entry = this.entries.get(name);
+      if (entry?.isTranslated) continue;
+      const inner = value[name];
+      if (inner === null || inner === undefined || entry?.neutral?.test(inner, value)) continue;
+      if (entry?.class === 'advice') advice.push(path === '' ? name : `${path}.${name}`);
+      else if (found === undefined) found = [name];
+      else found.push(name);
+    }
+    return found ?? NONE;
+  }
+
+  /** The table of the values of a field; undefined where they have no fields of one kind. */
+  within(name: string): FieldTable | undefined {
+    const check = this.entries.get(name)?.check;
+    const shape = check ? shapes.get(check) : undefined;
+    return shape instanceof FieldTable ? shape : undefined;
+  }
+
+  /** The entry at a path of names: `text`, `verbosity`. */
+  at([name = '', ...rest]: readonly string[]): Field | undefined {
+    return rest.length > 0 ? this.within(name)?.at(rest) : this.entries.get(name);
+  }
+}
+
+/** A check of objects with the given fields. */
+export function object(fields: Fields): Check {
+  return new FieldTable(fields).check;
+}
+
+/** The date of a tool's version, at the end of its type. */
+const VERSION = /_(\d{8}|\d{4}_\d{2}_\d{2})$/;
+
+/**
+ * An object, or a list of them, with a check for each value of its `type`, null for none. A type that
+ * is not on the list is allowed with the feature `unknown`.
+ *
+ * @param usual the type of an object that names none
+ */
+export function byType(checks: Readonly<Record<string, Check | null>>, usual?: string): Check {
+  const known = new Map(Object.entries(checks));
+  const check = each((value, found) => {
+    if (!isObject(value)) return;
+    const type = String(value['type'] ?? usual);
+    let own = known.get(type);
+    if (own === undefined) own = known.get(type.replace(VERSION, ''));
+    if (own === undefined) found.use('unknown');
+    else if (own !== null) own(value, found, value);
+  });
+  shapes.set(check, known);
+  return check;
+}

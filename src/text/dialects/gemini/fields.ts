@@ -1,0 +1,167 @@
+import {
+  advice,
+  FieldTable,
+  meaning,
+  named,
+  native,
+  object,
+  untranslated,
+  values,
+} from '../fields.ts';
+import { all, type Check, feature, reference } from '../inspection.ts';
+import { isStoredFile } from './decode-turns.ts';
+
+const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
+
+/** A file of an account at Google, or an address that Google reads. */
+const fileUri: Check = (value, found) => {
+  if (typeof value !== 'string') return;
+  if (isStoredFile(value)) found.use('file_id', value);
+  else found.address(value);
+};
+
+const media = {
+  inlineData: meaning('Base64.', { check: object(read('mimeType', 'data', 'displayName')) }),
+  fileData: meaning('A file by its address.', {
+    check: object({
+      ...read('mimeType', 'displayName'),
+      fileUri: meaning('Address or stored file.', { check: fileUri }),
+    }),
+  }),
+  ...named(
+    native('How the media are read.'),
+    'mediaProcessing',
+    'mediaResolution',
+    'videoMetadata',
+  ),
+};
+
+const parts = object({
+  ...media,
+  ...read('text', 'thought', 'thoughtSignature', 'partMetadata'),
+  functionCall: meaning('A tool call.', { check: object(read('id', 'name', 'args')) }),
+  functionResponse: meaning('The result of a tool call.', {
+    check: object({
+      ...read('id', 'name', 'response'),
+      ...named(native('Further results of the call.'), 'scheduling', 'willContinue'),
+      parts: meaning('Media of the result.', { check: object(media) }),
+    }),
+  }),
+  ...named(
+    native('What Google ran for an earlier answer.'),
+    'executableCode',
+    'codeExecutionResult',
+    'toolCall',
+    'toolResponse',
+  ),
+});
+
+const content = object({
+  role: meaning('Author of the message.'),
+  parts: meaning('Parts.', { check: parts }),
+});
+
+const modalities: Check = (value, found) => {
+  for (const one of Array.isArray(value) ? value : []) {
+    if (one === 'IMAGE') found.use('image_generation');
+    else if (one !== 'TEXT') found.use('audio');
+  }
+};
+
+const textOnly = {
+  words: '["TEXT"]',
+  test: (value: unknown) => Array.isArray(value) && value.every((one) => one === 'TEXT'),
+};
+
+export const configFields = new FieldTable({
+  temperature: meaning('Sampling temperature.'),
+  topP: meaning('Nucleus sampling.', { neutral: values(1) }),
+  topK: meaning('Number of most likely tokens to choose from.'),
+  maxOutputTokens: meaning('Maximum output tokens.'),
+  stopSequences: meaning('Stop sequences.'),
+  candidateCount: meaning('Number of answers.', { neutral: values(1) }),
+  seed: meaning('Seed of the sampling.'),
+  ...named(
+    meaning('Penalty for repeated tokens.', { neutral: values(0) }),
+    'frequencyPenalty',
+    'presencePenalty',
+  ),
+  responseLogprobs: meaning('Whether to return log probabilities.', { neutral: values(false) }),
+  logprobs: meaning('Number of alternatives with log probabilities.', { neutral: values(0) }),
+  ...named(meaning('JSON Schema of the output.'), 'responseSchema', 'responseJsonSchema'),
+  responseMimeType: native('Format of the output.', {
+    neutral: values('text/plain', 'application/json'),
+  }),
+  responseFormat: untranslated('Format of the output.'),
+  thinkingConfig: meaning('How much the model reasons.', {
+    check: object(read('includeThoughts', 'thinkingBudget', 'thinkingLevel')),
+  }),
+  mediaResolution: untranslated('Resolution at which media are read.'),
+  enableEnhancedCivicAnswers: native('Answers about civic matters.', { neutral: values(false) }),
+  responseModalities: untranslated('Kinds of output.', { check: modalities, neutral: textOnly }),
+  imageConfig: untranslated('Images of the output.', { feature: 'image_generation' }),
+  speechConfig: untranslated('Voice of the output.', { feature: 'audio' }),
+});
+
+export const toolConfigFields = new FieldTable({
+  functionCallingConfig: meaning('Which tools the model must call.'),
+  includeServerSideToolInvocations: native('Whether the answer shows calls of hosted tools.', {
+    neutral: values(false),
+  }),
+  retrievalConfig: native('Where the client is.'),
+});
+
+const declarations = object(
+  read(
+    'name',
+    'description',
+    'parameters',
+    'parametersJsonSchema',
+    'response',
+    'responseJsonSchema',
+  ),
+);
+
+const hosted = (check: Check) => untranslated('A tool that Google runs.', { check });
+
+/** The fields of a gemini request. */
+export const fields = new FieldTable({
+  contents: meaning('The conversation so far.', { check: content }),
+  systemInstruction: meaning('Instructions.', { check: content }),
+  tools: meaning('Tools that the model may call.', {
+    check: object({
+      functionDeclarations: meaning('Functions.', { check: declarations }),
+      googleSearch: hosted(feature('web_search')),
+      googleSearchRetrieval: hosted(feature('web_search')),
+      googleMaps: hosted(feature('web_search')),
+      urlContext: hosted(feature('web_fetch')),
+      codeExecution: hosted(feature('code_interpreter')),
+      computerUse: hosted(feature('computer_use')),
+      fileSearch: hosted(
+        all(
+          feature('file_search'),
+          object({
+            fileSearchStoreNames: native('Stored files.', {
+              check: reference('vector_store_ids'),
+            }),
+          }),
+        ),
+      ),
+      mcpServers: hosted(feature('mcp')),
+    }),
+  }),
+  toolConfig: meaning('Which tools the model must call.', { check: toolConfigFields.check }),
+  generationConfig: meaning('Settings of the answer.', { check: configFields.check }),
+  labels: advice('Labels of the request.'),
+  model: advice('The model, which the address names.'),
+  safetySettings: advice('Thresholds of the filters of Google.'),
+  cachedContent: native('A prompt that Google stores.', { check: reference('file_id') }),
+  serviceTier: advice('Priority and price of the request.', {
+    feature: 'service_tier',
+    neutral: values('standard'),
+  }),
+  store: advice('Whether Google may store the answer.', {
+    feature: 'conversation',
+    neutral: values(false),
+  }),
+});

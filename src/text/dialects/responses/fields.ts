@@ -1,0 +1,94 @@
+import {
+  advice,
+  empty,
+  FieldTable,
+  meaning,
+  named,
+  native,
+  object,
+  untranslated,
+  values,
+} from '../fields.ts';
+import { reference } from '../inspection.ts';
+import { LABELS, ROUTING, SAMPLING } from '../shared-fields.ts';
+import { input } from './item-fields.ts';
+import { hasHostedTools, toolChoice, tools } from './tool-fields.ts';
+
+const unlessHosted = {
+  words: 'any without hosted tools',
+  test: (_: unknown, body: Readonly<Record<string, unknown>>) => !hasHostedTools(body['tools']),
+};
+
+/** The fields of a responses request. */
+export const fields = new FieldTable({
+  ...SAMPLING,
+  ...LABELS,
+  ...ROUTING,
+  model: meaning('The model that answers.'),
+  input: meaning('The conversation so far.', { check: input }),
+  instructions: meaning('System message before the input.'),
+  stream: meaning('Whether to stream the answer.'),
+  stream_options: meaning('Options of the stream.', {
+    check: object({
+      include_obfuscation: advice('Padding in a stream.', { neutral: values(false) }),
+    }),
+  }),
+  max_output_tokens: meaning('Maximum output tokens.'),
+  temperature: meaning('Sampling temperature.'),
+  top_p: meaning('Nucleus sampling.', { neutral: values(1) }),
+  top_k: untranslated('Number of most likely tokens to choose from.', { neutral: values(0, -1) }),
+  ...named(
+    untranslated('Penalty for repeated tokens.', { neutral: values(0) }),
+    'frequency_penalty',
+    'presence_penalty',
+  ),
+  top_logprobs: meaning('Number of alternatives with log probabilities.', { neutral: values(0) }),
+  reasoning: meaning('How much the model reasons.', {
+    check: object({
+      effort: meaning('Effort.'),
+      ...named(meaning('Kind of summary.'), 'summary', 'generate_summary'),
+      context: native('Which earlier reasoning the model reads.', { neutral: values('auto') }),
+      // `pro` runs several models for one answer.
+      mode: native('How many models work on one answer.', {
+        feature: 'service_tier',
+        neutral: values('standard'),
+      }),
+    }),
+  }),
+  text: meaning('The output as text.', {
+    check: object({
+      format: meaning('Format of the output.'),
+      verbosity: meaning('Length of the answer.', { neutral: values('medium') }),
+    }),
+  }),
+  tools: meaning('Tools that the model may call.', { check: tools }),
+  tool_choice: meaning('Which tools the model must call.', { check: toolChoice }),
+  parallel_tool_calls: meaning('Whether several tools may be called at once.', {
+    neutral: values(true),
+  }),
+  max_tool_calls: native('Limit of calls of hosted tools.', { neutral: unlessHosted }),
+  include: meaning('Further output.', { neutral: empty }),
+  truncation: advice('Whether an input that is too long is shortened; otherwise it is refused.', {
+    neutral: values('disabled'),
+  }),
+  background: native('Whether to run the request in the background.', {
+    feature: 'background',
+    neutral: values(false),
+  }),
+  service_tier: advice('Priority and price of the request.', {
+    feature: 'service_tier',
+    neutral: values('auto', 'default'),
+  }),
+  moderation: native('Moderation of input and output by the provider.'),
+  context_management: untranslated('Compaction of the conversation by the provider.', {
+    feature: 'compaction',
+    neutral: empty,
+  }),
+  conversation: native('A conversation that the provider stores.', {
+    check: reference('conversation'),
+  }),
+  previous_response_id: native('An answer that the provider stores.', {
+    check: reference('previous_response_id'),
+  }),
+  prompt: native('A prompt that the provider stores.', { check: reference('prompt') }),
+});

@@ -1,0 +1,118 @@
+import { advice, empty, type Fields, named, native, untranslated, values } from './fields.ts';
+
+// Fields that requests of several formats have.
+
+/** Properties of routers and proxies that choose the provider, its address or its key. */
+export const ROUTING: Fields = named(
+  native('Choice of a provider, its address or its key by a router.', {
+    feature: 'routing',
+    neutral: empty,
+  }),
+  'api_base',
+  'api_key',
+  'api_type',
+  'api_version',
+  'base_url',
+  'billing_policy',
+  'custom_llm_provider',
+  'deployment_id',
+  'extra_body',
+  'extra_headers',
+  'fallback_credit_token',
+  'fallbacks',
+  'headers',
+  'models',
+  'organization',
+  'plugins',
+  'preset',
+  'project',
+  'provider',
+  'providers',
+  'route',
+  'user_profile_id',
+  'workspace_id',
+);
+
+/** Labels, and hints for caches. */
+export const LABELS: Fields = {
+  client_metadata: advice('Telemetry of the client.'),
+  metadata: advice('Labels of the answer.'),
+  prompt_cache_key: advice('Key that groups requests for the prompt cache.'),
+  prompt_cache_options: advice('Options of the prompt cache.'),
+  prompt_cache_retention: advice('How long the prompt cache keeps the input.'),
+  safety_identifier: advice('Identifier of the end user, for abuse detection.'),
+  store: advice('Whether the provider may store the answer.', { neutral: values(false) }),
+  user: advice('Identifier of the end user, for abuse detection.'),
+};
+
+/** Marks of a prompt cache on parts of a request. */
+export const CACHE_MARKS: Fields = named(
+  advice('Mark of a prompt cache.'),
+  'cache_control',
+  'prompt_cache_breakpoint',
+);
+
+const sampler = native('Sampling of compatible servers.');
+
+/** A setting of a sampler that is off at some values. */
+const off = (...neutral: readonly (number | boolean)[]) =>
+  native('Sampling of compatible servers.', { neutral: values(...neutral) });
+
+/** Sampling and formats of compatible servers, which cost what their tokens cost. */
+export const SAMPLING: Fields = {
+  ...named(
+    sampler,
+    'dry_allowed_length',
+    'dry_base',
+    'dry_penalty_last_n',
+    'dry_sequence_breakers',
+    'dynatemp_exponent',
+    'mirostat_eta',
+    'mirostat_tau',
+    'random_seed',
+    'repeat_last_n',
+  ),
+  ...named(off(0), 'dry_multiplier', 'dynatemp_range', 'min_p', 'min_tokens', 'mirostat'),
+  ...named(off(0), 'top_a', 'xtc_probability', 'xtc_threshold'),
+  ...named(off(1), 'repeat_penalty', 'repetition_penalty', 'typical_p'),
+  ...named(off(false), 'ignore_eos', 'include_stop_str_in_output', 'safe_prompt'),
+  ...named(off(true), 'skip_special_tokens', 'spaces_between_special_tokens'),
+  ...named(
+    native('Words and tokens that a compatible server bars or stops at.', { neutral: empty }),
+    'bad_words',
+    'stop_token_ids',
+  ),
+  ...named(
+    native('Template of the prompt at a compatible server.'),
+    'chat_template_kwargs',
+    'prompt_mode',
+  ),
+  add_generation_prompt: native('Whether the template asks for an answer.', {
+    neutral: values(true),
+  }),
+  continue_final_message: untranslated('Whether the answer continues the last message.', {
+    neutral: values(false),
+  }),
+  cache_prompt: advice('Whether the server caches the prompt.'),
+  ...named(
+    untranslated('Grammar of the output at a compatible server.'),
+    'grammar',
+    'guided_choice',
+    'guided_grammar',
+    'guided_json',
+    'guided_regex',
+    'json_schema',
+    'structured_outputs',
+  ),
+  ...named(
+    untranslated('Reasoning at a compatible server.'),
+    'enable_thinking',
+    'reasoning_format',
+    'reasoning_split',
+    'thinking_budget',
+  ),
+  include_reasoning: untranslated('Whether the answer has its reasoning.', {
+    neutral: values(true),
+  }),
+  transforms: native('How a router shortens an input that is too long.', { neutral: empty }),
+};

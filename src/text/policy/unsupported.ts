@@ -1,0 +1,66 @@
+import type { TextModel, TextRoute } from '../../config/catalog.ts';
+import type { Json, TextRequest } from '../canonical.ts';
+import type { Target } from '../dialects/dialect.ts';
+import { dialectNamed } from '../dialects/registry.ts';
+import { invalid } from '../dialects/request-errors.ts';
+import { UnsupportedField } from '../dialects/unsupported-field.ts';
+
+type Policy = NonNullable<TextModel['onUnsupported']>;
+
+/** Times that a request is encoded again without a further field: more than formats differ by. */
+const MAX_REMOVALS = 64;
+
+/** A request in the format of an upstream. */
+export interface EncodedRequest {
+  readonly body: Json;
+  /** Paths of fields that the format cannot express and that were left out. */
+  readonly dropped: readonly string[];
+}
+
+/**
+ * Encodes a request for a route, without the unsupported fields that the route, or else its model, drops.
+ *
+ * @param id the model's public identifier
+ * @throws Failure invalid_request for a field that the format of the upstream cannot express
+ */
+export function encodeFor(
+  request: TextRequest,
+  target: Target,
+  {
+    route,
+    model,
+    id,
+  }: { readonly route: TextRoute; readonly model: TextModel; readonly id: string },
+): EncodedRequest {
+  const { encodeRequest } = dialectNamed(target.dialect);
+  const policy = route.onUnsupported ?? model.onUnsupported ?? 'refuse';
+  const dropped: string[] = [];
+  let sent = request;
+  for (let removals = 0; ; removals += 1) {
+    try {
+      return { body: encodeRequest(sent, target), dropped };
+    } catch (error) {
+      if (!(error instanceof UnsupportedField) || error.removal === null) throw error;
+      const { paths, remove } = error.removal;
+      const kept = paths.find((path) => !drops(policy, path));
+      if (kept !== undefined) throw withRemedy(error, kept, id);
+      if (removals >= MAX_REMOVALS) throw error;
+      sent = remove(sent);
+      for (const path of paths) dropped.push(path);
+    }
+  }
+}
+
+/** Whether a policy drops a field, which its list names by its path without indexes or by its last name. */
+function drops(policy: Policy, path: string): boolean {
+  if (typeof policy === 'string') return policy === 'drop';
+  const pattern = path.replace(/\[\d+\]/g, '[]');
+  return policy.some((name) => name === pattern || name === pattern.replace(/^.*\./, ''));
+}
+
+function withRemedy({ message, param }: UnsupportedField, path: string, id: string): Error {
+  const name = path.replace(/\[\d+\]/g, '[]');
+  const remedy = `the operator of this server can have it left out (models.${id}.onUnsupported: [${name}])`;
+  const reason = message.slice(`${param}: `.length);
+  return invalid(path, `${reason}; ${remedy}`, 'not_supported_by_model');
+}
