@@ -88,7 +88,7 @@ it('any request is encoded for every upstream, or refused as invalid', () => {
       const json = JSON.parse(JSON.stringify(given)) as Json;
       const request = attempt(() => gemini.decodeRequest(json, { model: 'm', stream }));
       if (request instanceof Failure) return;
-      gemini.inspect(request.body, new Inspection());
+      gemini.fields.check(request.body, new Inspection(), request.body);
       for (const { name: dialect } of upstreams) {
         const encoded = attempt(() => {
           const to = upstreams.find((one) => one.name === dialect)!;
