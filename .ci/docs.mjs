@@ -67,8 +67,7 @@ async function openApi() {
   }
 }
 
-async function endpointsTable() {
-  const { paths } = await openApi();
+function endpointsTable({ paths }) {
   const endpoints = Object.entries(paths).flatMap(([route, methods]) =>
     Object.entries(methods).map(([method, { summary, parameters = [] }]) => {
       const query = parameters.filter((parameter) => parameter.in === 'query');
@@ -77,6 +76,39 @@ async function endpointsTable() {
     }),
   );
   return table([['Endpoint', 'What it does'], ...endpoints]);
+}
+
+/** The fields of requests for text, with one table for the endpoints of each format. */
+function fieldsFile({ paths }) {
+  const tables = new Map();
+  for (const [route, { post }] of Object.entries(paths)) {
+    const fields = post?.['x-oriel-fields'];
+    if (fields === undefined) continue;
+    const rows = fields.map((field) => [
+      `\`${field.path}\``,
+      field.class,
+      field.upstreams,
+      field.neutral === null ? '' : `\`${field.neutral}\``,
+      field.about,
+    ]);
+    const written = table([['Field', 'Class', 'Upstreams', 'Neutral', 'What it is'], ...rows]);
+    tables.set(written, [...(tables.get(written) ?? []), `\`POST ${route}\``]);
+  }
+  const sections = [...tables].map(
+    ([written, routes]) => `## ${routes.join(', ')}\n\n${written}\n`,
+  );
+  return `# Fields of requests for text
+
+Written by \`npm run docs\` from the tables of the text dialects; \`/openapi.json\` has the same as \`x-oriel-fields\`.
+
+- **meaning**: reaches the model, or the request is refused with the field's path, unless \`onUnsupported\` drops it.
+  Fields for \`all\` upstreams are translated where the format of the upstream has a word for them; those for the
+  \`same format\` are sent only to upstreams of the client's format.
+- **advice**: changes nothing of an answer. Where the format of the upstream has no word for it, it is left out and
+  named in the header \`x-oriel-ignored\`.
+- **Neutral** values ask for what happens anyway, and so does null: they are accepted for every upstream.
+
+${sections.join('\n')}`;
 }
 
 async function configurationSchema() {
@@ -133,7 +165,9 @@ const readme = only ?? path('README.md');
 update(readme, withSection(readme, 'operations', await operationsTable()));
 if (only === undefined) {
   const api = path('src/http/README.md');
-  update(api, withSection(api, 'endpoints', await endpointsTable()));
+  const document = await openApi();
+  update(api, withSection(api, 'endpoints', endpointsTable(document)));
+  update(path('config/fields.md'), fieldsFile(document));
   update(path('config/oriel.schema.json'), await configurationSchema());
   update(path('config/error-codes.md'), await errorCodesFile());
   const { defaultFile } = await built('config/default-file.js');

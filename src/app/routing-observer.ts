@@ -1,12 +1,10 @@
 import type { Logger } from 'pino';
-import { secretsOf } from '../config/provider-secrets.ts';
-import type { Config } from '../config/schema.ts';
 import type { Failure } from '../failure.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { OnAttempt, RoutingObserver } from '../routing/observer.ts';
-import { keysRedactor } from '../routing/redaction.ts';
 import type { RestingRoute } from '../routing/resting-routes.ts';
 import { needsOperator } from '../routing/retry-policy.ts';
+import { secretsRedactor } from '../routing/secrets-redactor.ts';
 import type { DaemonState } from './state.ts';
 
 /**
@@ -19,9 +17,9 @@ export function routingObserver(
   metrics: Metrics,
 ): Required<RoutingObserver> {
   const describe = ({ type, code, status, detail }: Failure) => {
-    const { providers } = state.config;
-    const redact = (text: string | null) => redactSecrets(text, providers);
-    return { type, code: redact(code), status, detail: redact(detail) };
+    const redact = secretsRedactor(state.config.providers);
+    const redactOptional = (text: string | null) => (text === null ? null : redact(text));
+    return { type, code: redactOptional(code), status, detail: redactOptional(detail) };
   };
   const describeRoute = ({ provider, model, failure, until }: RestingRoute) => ({
     provider,
@@ -52,17 +50,4 @@ export function routingObserver(
 function outcomeOf(failure: Failure | null): string {
   if (failure === null) return 'ok';
   return needsOperator(failure) ? failure.code! : failure.type;
-}
-
-const REDACTORS = new WeakMap<Config['providers'], (text: string) => string>();
-
-/** A provider that relays to another may quote the other's key. */
-function redactSecrets(text: string | null, providers: Config['providers']): string | null {
-  if (text === null) return null;
-  let redact = REDACTORS.get(providers);
-  if (redact === undefined) {
-    redact = keysRedactor(Object.values(providers).flatMap(secretsOf));
-    REDACTORS.set(providers, redact);
-  }
-  return redact(text);
 }

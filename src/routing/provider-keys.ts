@@ -124,17 +124,19 @@ export class ProviderKeys {
     return shortest;
   }
 
-  /** Begins the rest of a key. */
+  /** Begins or extends the rest of a key. @returns whether it did not rest before */
   rest(
     route: string,
     provider: string,
     { fingerprint }: KeyedProvider,
     { skipped, avoided }: KeyRest,
     failure: Failure,
-  ): void {
+  ): boolean {
     const since = this.#now();
     if (this.#rests.size >= MAX_RESTS) this.#dropExpired();
-    this.#rests.set(nameOf(route, fingerprint), {
+    const name = nameOf(route, fingerprint);
+    const isNew = !this.#rests.has(name);
+    this.#rests.set(name, {
       provider,
       fingerprint,
       failure,
@@ -142,6 +144,7 @@ export class ProviderKeys {
       skippedUntil: since + skipped,
       avoidedUntil: since + avoided,
     });
+    return isNew;
   }
 
   /** Ends the rest of a key after a request that succeeded. @param startedAt time at which it was sent */

@@ -24,6 +24,8 @@ export interface ProviderOrigin {
   readonly name: string;
   readonly apiKey?: string | undefined;
   readonly baseUrl?: string | undefined;
+  /** Removes the secrets of all providers from a text. */
+  readonly redact?: (text: string) => string;
 }
 
 const REDACTED_ADDRESS = '[address]';
@@ -152,7 +154,7 @@ export function redactFailure(failure: Failure, key: string | undefined): Failur
 }
 
 /** A failure with texts that are redacted by a function. */
-export function redactTexts(failure: Failure, redact: (text: string) => string): Failure {
+function redactTexts(failure: Failure, redact: (text: string) => string): Failure {
   const redactOptional = (text: string | null) => (text === null ? null : redact(text));
   return withTexts(failure, {
     message: redact(failure.message),
@@ -163,11 +165,13 @@ export function redactTexts(failure: Failure, redact: (text: string) => string):
 }
 
 /**
- * Removes a provider's key, name and addresses from a failure. Its `detail`, which goes to the log
+ * Removes the secrets of providers, a provider's name and addresses from a failure. Its `detail`, which goes to the log
  * only, keeps name and addresses.
  */
 export function redactForClient(failure: Failure, origin: ProviderOrigin): Failure {
-  const redacted = redactFailure(failure, origin.apiKey);
+  const { redact, apiKey } = origin;
+  const withoutKey = redactFailure(failure, apiKey);
+  const redacted = redact === undefined ? withoutKey : redactTexts(withoutKey, redact);
   const { param, code, detail } = redacted;
   // Without a detail the message is Oriel's own and contains no provider's words.
   if (detail === null) return redacted;

@@ -1,5 +1,4 @@
 import { kindOf, type Provider } from '../config/provider-kinds.ts';
-import { secretsOf } from '../config/provider-secrets.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import { WILDCARD } from '../schema/pattern.ts';
@@ -9,10 +8,11 @@ import { CircuitBreakers } from './circuit-breaker.ts';
 import { type KeyRest, keyRestOf } from './key-rest.ts';
 import type { LogContext, RoutingObserver } from './observer.ts';
 import { type KeyedProvider, ProviderKeys, type RestingKey } from './provider-keys.ts';
-import { keysRedactor, redactForClient, redactTexts } from './redaction.ts';
+import { redactForClient } from './redaction.ts';
 import { type RestingRoute, RestingRoutes, RoutesResting } from './resting-routes.ts';
 import { canFailOver, isRetriable } from './retry-policy.ts';
 import type { Route, RouteCandidate } from './route-candidates.ts';
+import { secretsRedactor } from './secrets-redactor.ts';
 
 /** A request that one of several routes is to answer. */
 export interface RoutedRequest<RouteType extends Route, Outcome> {
@@ -117,7 +117,7 @@ export class Routing {
     let tried: Set<string> | null = null;
     let last: Failure | null = null;
     for (let attempts = 1; ; ) {
-      const { routing } = this.#config();
+      const { routing, providers } = this.#config();
       const provider = this.#providerOf(route.provider, request.providers);
       if (provider === undefined) return providerRemoved();
       const { isRetried } = kindOf(provider);
@@ -142,7 +142,11 @@ export class Routing {
           report(null);
           throw error;
         }
-        failure = redactProvider(error, route.provider, provider, keyed.settings);
+        failure = redactForClient(error, {
+          ...keyed.settings,
+          name: route.provider,
+          redact: secretsRedactor(providers),
+        });
       }
       if (wasNotSent(failure)) {
         report(null);
@@ -151,7 +155,8 @@ export class Routing {
       last = failure;
       const rest = keyRestOf(failure, cooldown);
       if (rest !== null) {
-        this.#keys.rest(name, route.provider, keyed, rest, failure);
+        const isNew = this.#keys.rest(name, route.provider, keyed, rest, failure);
+        if (isNew) this.#noteKeyRest(candidate, keyed, failure, rest);
         tried = (tried ?? new Set()).add(keyed.fingerprint);
       }
       const hasKey =
@@ -161,7 +166,6 @@ export class Routing {
         this.#keys.hasOther(name, provider, tried);
       // One bad key says nothing of a route that has others, and a key that is skipped needs no circuit.
       report(hasKey || (rest?.skipped ?? 0) > 0 ? null : successOf(failure, candidate, request));
-      if (rest !== null) this.#noteKeyRest(candidate, keyed, failure, rest);
       this.#noteRest(candidate, failure);
       this.#observer.onAttempt(route.provider, failure, logContext, keyed.label);
       if (!mayFailOver(failure, request)) throw failure;
@@ -222,23 +226,6 @@ function providerRemoved(): Failure {
   return new Failure('service_error', 'The provider is no longer configured', {
     code: 'upstream_not_found',
   });
-}
-
-const REDACTORS = new WeakMap<Provider, (text: string) => string>();
-
-/** Removes the secrets of a provider's settings from a failure, and for clients its name and addresses. */
-function redactProvider(
-  error: Failure,
-  name: string,
-  provider: Provider,
-  keyed: Provider,
-): Failure {
-  let redact = REDACTORS.get(provider);
-  if (redact === undefined) {
-    redact = keysRedactor(secretsOf(provider));
-    REDACTORS.set(provider, redact);
-  }
-  return redactForClient(redactTexts(error, redact), { ...keyed, name });
 }
 
 /** Waits for the end of a rate limit's rest. @returns false where it is another rest, or too long */

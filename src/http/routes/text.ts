@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { RequestAddress } from '../../text/dialects/dialect.ts';
+import { fieldRows } from '../../text/dialects/field-rows.ts';
 import { allDialects } from '../../text/dialects/registry.ts';
 import { TextReport } from '../../text/report.ts';
 import { LightAbortSignal } from '../../upstream/abort-signal.ts';
@@ -17,13 +18,15 @@ const EVENT_STREAM = {
 /** The endpoints of all text dialects (interface parts 4.1 to 4.3). */
 export function textRoutes({ text }: AppContext): FastifyPluginAsync {
   return async (server) => {
-    for (const { name, requestIdHeader, endpoints } of allDialects()) {
+    for (const { name, requestIdHeader, endpoints, fields } of allDialects()) {
+      const fieldsExtension = { 'x-oriel-fields': fieldRows(fields) };
       for (const { path, stream, summary, request: shape, example, response } of endpoints) {
         const body = v.pipe(shape, v.examples([example]));
         server.post<{ Params: { model?: string } }>(path, {
           schema: {
             summary,
             tags: ['Text'],
+            ...fieldsExtension,
             body,
             response: { 200: stream === true ? EVENT_STREAM : response },
           },

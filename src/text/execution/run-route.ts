@@ -1,6 +1,7 @@
 import { maxOutputTokensOf, reasoningOf, type TextRoute } from '../../config/catalog.ts';
 import { upstreamModelOf } from '../../config/model-names.ts';
 import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds.ts';
+import { secretsRedactor } from '../../routing/secrets-redactor.ts';
 import { timeoutsOf } from '../../routing/timeouts.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { upstreamDialectOf } from '../dialects/registry.ts';
@@ -39,7 +40,7 @@ export async function runRoute(
     route,
     provider,
     target,
-    origin: { name: target.provider, apiKey, baseUrl },
+    origin: { name: target.provider, apiKey, baseUrl, redact: secretsRedactor(config.providers) },
     // A whole answer begins when it is complete, so that only a stream has a limit for its first byte.
     timeouts: {
       ...timeouts,

@@ -30,10 +30,7 @@ const THOUGHTS: Readonly<Record<string, (body: Item) => unknown[]>> = {
 };
 
 describe.each(Object.entries(THINKING))('an agent of messages, thinking: %s', (name, thinking) => {
-  // Edits of the context reach upstreams of messages only.
-  const isNative = thinking.settings.context_management !== undefined;
-  const upstreams = isNative ? (['messages'] as const) : DIALECTS;
-  it.each(upstreams)('finishes a task of several turns on an upstream of %s', async (upstream) => {
+  it.each(DIALECTS)('finishes a task of several turns on an upstream of %s', async (upstream) => {
     const { daemon, upstream: mock } = gateway();
     mock.play(scriptedTurn);
     const files = newFiles();
@@ -58,7 +55,7 @@ describe.each(Object.entries(THINKING))('an agent of messages, thinking: %s', (n
     }
   });
 
-  it.skipIf(isNative)('finishes a task of several turns on the sandbox', async () => {
+  it('finishes a task of several turns on the sandbox', async () => {
     const files = newFiles();
     const task = [
       'Do this:',

@@ -59,7 +59,11 @@ export const THINKING: Readonly<Record<string, Thinking>> = {
     betas: ['effort-2025-11-24'],
   },
   'adaptive, all of it kept': {
-    settings: { thinking: { type: 'adaptive' }, context_management: KEEP },
+    settings: {
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'low' },
+      context_management: KEEP,
+    },
     betas: ['context-management-2025-06-27'],
   },
 };

@@ -5,7 +5,7 @@ import { replay } from './replay.ts';
 import { scriptedTurn } from './scripted-model.ts';
 
 const gateway = gatewayDaemon((url) => {
-  const { providers, models } = gatewayConfig(url) as Record<string, object>;
+  const { providers, models } = gatewayConfig(url) as Record<string, Record<string, object>>;
   const sandbox = {
     type: 'text',
     routes: [{ provider: 'sandbox', model: 'chat' }],
@@ -13,16 +13,14 @@ const gateway = gatewayDaemon((url) => {
   };
   return {
     providers: { ...providers, sandbox: { kind: 'sandbox' } },
-    models: { ...models, 'sandbox-chat': sandbox },
+    models: {
+      ...models,
+      // Codex sets it for models that it knows.
+      'to-messages': { ...models!['to-messages'], onUnsupported: ['text.verbosity'] },
+      'sandbox-chat': sandbox,
+    },
   };
 });
-
-/** Fixtures with fields that are not yet translated: only upstreams of their own format take them. */
-const SAME_FORMAT: readonly string[] = [
-  'codex-chat',
-  'codex-responses',
-  'codex-responses-known-model',
-];
 
 /** Ids of the calls whose results an agent adds in a turn. */
 function resultIdsOf(add: readonly Item[]): string[] {
@@ -36,11 +34,10 @@ function resultIdsOf(add: readonly Item[]): string[] {
   });
 }
 
-describe.each(readFixtures())('recorded requests of %s', (name, fixture) => {
+describe.each(readFixtures())('recorded requests of %s', (_name, fixture) => {
   const main = mainConversation(fixture);
 
-  const upstreams = SAME_FORMAT.includes(name) ? [fixture.dialect] : DIALECTS;
-  it.each(upstreams)('finish a task of several turns on an upstream of %s', async (upstream) => {
+  it.each(DIALECTS)('finish a task of several turns on an upstream of %s', async (upstream) => {
     const { daemon, upstream: mock } = gateway();
     mock.play(scriptedTurn);
     const answers = await replay(daemon, fixture, main, { model: modelTo(upstream) });
@@ -68,20 +65,38 @@ describe.each(readFixtures())('recorded requests of %s', (name, fixture) => {
     }
   });
 
-  it.skipIf(SAME_FORMAT.includes(name))(
-    'make the calls that the prompt lists on the sandbox',
-    async () => {
-      const task = listedTask(fixture);
-      const listed = (item: Item) => replaceTask(item, task);
-      const options = { model: 'sandbox-chat', change: listed };
-      const answers = await replay(gateway().daemon, fixture, main, options);
-      expect(answers.map(({ refusal }) => refusal)).toEqual(main.turns.map(() => ''));
-      expect(answers.every(({ isComplete }) => isComplete)).toBe(true);
-      const last = main.turns.length - 1;
-      expect(answers.map(({ callIds }) => callIds.length)).toEqual([...Array(last).fill(1), 0]);
-      expect(answers[last]!.text).toContain('This is the sandbox');
-    },
-  );
+  it('make the calls that the prompt lists on the sandbox', async () => {
+    const task = listedTask(fixture);
+    const listed = (item: Item) => replaceTask(item, task);
+    const options = { model: 'sandbox-chat', change: listed };
+    const answers = await replay(gateway().daemon, fixture, main, options);
+    expect(answers.map(({ refusal }) => refusal)).toEqual(main.turns.map(() => ''));
+    expect(answers.every(({ isComplete }) => isComplete)).toBe(true);
+    const last = main.turns.length - 1;
+    expect(answers.map(({ callIds }) => callIds.length)).toEqual([...Array(last).fill(1), 0]);
+    expect(answers[last]!.text).toContain('This is the sandbox');
+  });
+});
+
+it('a name beside the function of a tool is refused by other formats if it differs', async () => {
+  const { daemon, upstream: mock } = gateway();
+  mock.play({ steps: [{ text: 'Hello' }] });
+  const send = (name: string) =>
+    daemon.request('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: modelTo('messages'),
+        messages: [{ role: 'user', content: 'Hi' }],
+        tools: [{ type: 'function', name, function: { name: 'shell' } }],
+      }),
+    });
+  expect((await send('shell')).status).toBe(200);
+  const response = await send('other');
+  expect([response.status, await response.json()]).toMatchObject([
+    400,
+    { error: { param: 'tools[0].name' } },
+  ]);
 });
 
 /** An item with another text in place of the task. */

@@ -1,3 +1,4 @@
+import { isObject } from '../../../schema/untrusted.ts';
 import {
   advice,
   byType,
@@ -5,6 +6,7 @@ import {
   type Fields,
   FieldTable,
   meaning,
+  type NeutralValues,
   named,
   native,
   object,
@@ -135,10 +137,17 @@ const HOSTED = {
 
 export const functionFields = new FieldTable(read('name', 'description', 'parameters', 'strict'));
 
+const nameOfFunction: NeutralValues = {
+  words: 'the name of its function',
+  test: (value, owner) => isObject(owner['function']) && value === owner['function']['name'],
+};
+
 export const functionTool = new FieldTable({
   ...CACHE_MARKS,
   type: meaning('Kind of the tool.'),
   function: meaning('The function.', { check: functionFields.check }),
+  // Codex repeats it here.
+  name: native('Name of the function, again.', { neutral: nameOfFunction }),
   strict: native('Whether arguments follow the schema.', { neutral: values(false) }),
   allowed_callers: native('What may call the tool.'),
   defer_loading: native('Whether the tool is loaded by a search.', { neutral: values(false) }),

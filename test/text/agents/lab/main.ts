@@ -98,6 +98,7 @@ function textModel(provider: string, model: string, dialect?: DialectName): obje
     routes: [{ provider, model, ...(dialect && { dialect }) }],
     reasoning: { supported_efforts: efforts, default_effort: 'medium', can_disable: true },
     maxOutputTokens: 64_000,
+    onUnsupported: ['text.verbosity'],
   };
 }
 

@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { DIALECTS, FOREIGN, gatewayConfig, gatewayDaemon, modelTo } from './gateway-daemon.ts';
+import type { DialectName } from './mock-upstream.ts';
+import { plainBody, send } from './raw.ts';
+import { type Script, USAGE } from './script.ts';
+
+const gateway = gatewayDaemon((url) => {
+  const { models } = gatewayConfig(url) as { models: Record<string, object> };
+  const routeTo = (dialect: DialectName, more: object = {}) => ({
+    provider: dialect === 'messages' ? 'anthropic' : 'openai',
+    model: `upstream-${dialect}`,
+    dialect,
+    ...more,
+  });
+  return {
+    models: {
+      ...models,
+      drops: { ...models[modelTo('messages')], onUnsupported: 'drop' },
+      'drops-some': {
+        ...models[modelTo('messages')],
+        onUnsupported: ['seed', 'temperature', 'messages[].name'],
+      },
+      'route-refuses': {
+        ...models[modelTo('messages')],
+        onUnsupported: 'drop',
+        routes: [routeTo('messages', { onUnsupported: 'refuse' })],
+      },
+      'falls-back': {
+        ...models[modelTo('messages')],
+        onUnsupported: 'drop',
+        routes: [routeTo('messages'), routeTo('chat')],
+      },
+      'prefers-whole': {
+        ...models[modelTo('messages')],
+        onUnsupported: 'drop',
+        routes: [routeTo('messages', { onUnsupported: 'refuse' }), routeTo('chat')],
+      },
+    },
+  };
+});
+
+const DONE: Script = { steps: [{ text: 'Done.' }], usage: USAGE };
+const LOST = { seed: 7, temperature: 1.5, logit_bias: { 5: 1 }, verbosity: 'low' };
+
+interface Refusal {
+  readonly error: { readonly param: string; readonly code: string; readonly message: string };
+}
+
+describe('onUnsupported', () => {
+  it('drop: leaves out what the format lacks, and names it in x-oriel-dropped', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const messages = [
+      { role: 'user', name: 'ann', content: 'Hi' },
+      { role: 'user', name: 'bob', content: 'Ho' },
+    ];
+    const response = await send(daemon, 'chat', plainBody('chat', 'drops', { ...LOST, messages }));
+    expect(response.status).toBe(200);
+    const dropped = response.headers.get('x-oriel-dropped')!.split(', ').sort();
+    expect(dropped).toEqual([...Object.keys(LOST), 'messages[0].name', 'messages[1].name'].sort());
+    expect(mock.only().body).not.toHaveProperty('temperature');
+    expect(mock.only().text).not.toMatch(/seed|bias|verbosity|ann|bob/);
+  });
+
+  it('a list: drops the fields on it, and refuses others by path and remedy', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE, DONE);
+    const messages = [{ role: 'user', name: 'ann', content: 'Hi' }];
+    const { seed, temperature } = LOST;
+    const some = plainBody('chat', 'drops-some', { seed, temperature, messages });
+    const response = await send(daemon, 'chat', some);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-oriel-dropped')).toContain('messages[0].name');
+    const refused = await send(daemon, 'chat', plainBody('chat', 'drops-some', LOST));
+    expect(refused.status).toBe(400);
+    const { error } = (await refused.json()) as Refusal;
+    expect(error).toMatchObject({ code: 'not_supported_by_model' });
+    expect(error.message).toContain("the messages format of this model's upstream has no");
+    expect(error.message).toContain(`models.drops-some.onUnsupported: [${error.param}]`);
+    expect(mock.requests).toHaveLength(1);
+  });
+
+  it('a route overrides its model', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const response = await send(daemon, 'chat', plainBody('chat', 'route-refuses', LOST));
+    expect(response.status).toBe(400);
+    expect(mock.requests).toHaveLength(0);
+  });
+
+  it('a further route that can express the fields gets them, and no header names them', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ refuse: { status: 500 } }, DONE);
+    const body = plainBody('chat', 'falls-back', LOST);
+    const response = await send(daemon, 'chat', body);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-oriel-dropped')).toBeNull();
+    expect(mock.requests).toHaveLength(2);
+    expect(mock.requests[0]!.text).not.toContain('seed');
+    expect(mock.requests[1]!.body).toMatchObject(LOST);
+  });
+
+  it('a route that refuses lets the next one have the request whole', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const response = await send(daemon, 'chat', plainBody('chat', 'prefers-whole', LOST));
+    expect(response.status).toBe(200);
+    expect(mock.only().body).toMatchObject(LOST);
+  });
+});
+
+/** Fields that ask for what happens anyway. */
+const NEUTRAL: Readonly<Record<DialectName, object>> = {
+  chat: {
+    ...{ n: 1, top_p: 1, frequency_penalty: 0, presence_penalty: 0, logprobs: false, seed: null },
+    ...{ top_logprobs: 0, logit_bias: {}, verbosity: 'medium', modalities: ['text'], top_k: -1 },
+    ...{ parallel_tool_calls: true, service_tier: 'auto', store: false, repetition_penalty: 1 },
+    ...{ prediction: null, audio: null, web_search_options: null, min_p: 0, transforms: [] },
+  },
+  responses: {
+    ...{ truncation: 'disabled', background: false, service_tier: 'default', max_tool_calls: 5 },
+    ...{ text: { verbosity: 'medium' }, include: ['reasoning.encrypted_content'], store: false },
+    ...{ conversation: null, prompt: null, context_management: [], top_logprobs: 0 },
+    ...{ stream_options: { include_obfuscation: false }, reasoning: { context: 'auto' } },
+  },
+  messages: {
+    ...{ mcp_servers: [], container: null, inference_geo: 'global', speed: 'standard', betas: [] },
+    ...{ service_tier: 'auto', fallbacks: [], diagnostics: null, top_p: 1 },
+    context_management: {
+      edits: [
+        { type: 'clear_thinking_20251015', keep: 'all' },
+        { type: 'clear_tool_uses_20250919', trigger: { type: 'input_tokens', value: 9000 } },
+      ],
+    },
+  },
+};
+
+/** Advice of each format. */
+const ADVICE: Readonly<Record<DialectName, object>> = {
+  chat: { metadata: { a: 'b' }, prediction: { type: 'content', content: 'x' } },
+  responses: { truncation: 'auto', client_metadata: { session: 'x' } },
+  messages: { metadata: { user_id: 'u' }, diagnostics: {} },
+};
+
+describe.each(FOREIGN)('a client of %s, an upstream of %s', (client, upstream) => {
+  it('neutral values are accepted and not named', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const body = plainBody(client, modelTo(upstream), NEUTRAL[client]);
+    const response = await send(daemon, client, body);
+    expect(await response.json()).not.toHaveProperty('error.message');
+    expect(response.headers.get('x-oriel-dropped')).toBeNull();
+    expect(response.headers.get('x-oriel-ignored')).toBeNull();
+  });
+
+  it('advice without a word in the format is left out and named in x-oriel-ignored', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const body = plainBody(client, modelTo(upstream), ADVICE[client]);
+    const response = await send(daemon, client, body);
+    expect(response.status).toBe(200);
+    const named = (response.headers.get('x-oriel-ignored') ?? '').split(', ');
+    for (const name of Object.keys(ADVICE[client])) {
+      expect([...named, ...Object.keys(mock.only().body)]).toContain(name);
+    }
+  });
+});
+
+it.each(DIALECTS)('/openapi.json has the fields of %s by class', async (dialect) => {
+  const { daemon } = gateway();
+  const { paths } = (await (await fetch(`${daemon.url}/openapi.json`)).json()) as {
+    paths: Record<string, { post?: { 'x-oriel-fields'?: readonly { path: string }[] } }>;
+  };
+  const path = {
+    chat: '/v1/chat/completions',
+    responses: '/v1/responses',
+    messages: '/v1/messages',
+  };
+  const fields = paths[path[dialect]]?.post?.['x-oriel-fields'] ?? [];
+  const names = new Map(fields.map((field) => [field.path, field]));
+  for (const name of Object.keys({ ...NEUTRAL[dialect], ...ADVICE[dialect] })) {
+    expect(names.get(name), name).toMatchObject({ class: expect.stringMatching(/meaning|advice/) });
+  }
+});
