@@ -109,16 +109,19 @@ const textModel = v.strictObject({
     ),
   ),
   tools: v.optional(
-    v.strictObject({
-      hosted: v.optional(
-        field(
-          v.picklist(['refuse', 'drop']),
-          'Tools that the provider would run (web search and so on) where they are not allowed or the format of ' +
-            'the upstream has none: refuse, or drop and name them in x-oriel-ignored. Those that the model cannot ' +
-            'call, by tool_choice, are left out in any case. unset: refuse',
+    field(
+      v.strictObject({
+        hosted: v.optional(
+          field(
+            v.picklist(['refuse', 'drop']),
+            'Tools that the provider would run (web search and so on) where they are not allowed or the format of ' +
+              'the upstream has none: refuse, or drop and name them in x-oriel-ignored. Those that the model cannot ' +
+              'call, by tool_choice, are left out in any case. unset: refuse',
+          ),
         ),
-      ),
-    }),
+      }),
+      'What happens to tools that the upstream of the model cannot run.',
+    ),
   ),
   rules: v.optional(
     field(
