@@ -186,6 +186,7 @@ export const HTTP_CODES = {
     total_timeout: 'The answer was not complete in time.',
     upstream_timeout: 'The provider reported a timeout.',
     task_expired: 'The task did not end before its deadline.',
+    task_running: 'The task did not end while the request waited for it; it goes on.',
   }),
   ...group('network_error', 502, {
     unreachable: 'The other server cannot be reached.',

@@ -16,7 +16,12 @@ interface PromptFields {
 }
 
 export const QUALITIES = ['auto', 'low', 'medium', 'high'] as const;
-export type Quality = (typeof QUALITIES)[number];
+/** Those of OpenAI's models without native sizes. */
+export const DALL_E_QUALITIES = ['standard', 'hd'] as const;
+export type Quality = (typeof QUALITIES)[number] | (typeof DALL_E_QUALITIES)[number];
+
+/** Fields of OpenAI's image requests that not every upstream has, as they are sent to it. */
+export type ImageOptions = Readonly<Record<string, string | number>>;
 
 export interface ImageTaskRequest extends PromptFields {
   readonly type: 'image';
@@ -32,6 +37,8 @@ export interface ImageTaskRequest extends PromptFields {
   /** Whether the model has native sizes, so that a result of another size than `size` is invalid. */
   readonly native: boolean;
   readonly quality: Quality | null;
+  /** Missing where the client chose none, and in records of earlier versions. */
+  readonly options?: ImageOptions;
   /** At most 16 images. */
   readonly inputs: readonly InputReference[];
   /** Area of the first input to edit: a PNG of its size with alpha. */

@@ -19,7 +19,7 @@ import {
   readForm,
 } from '../uploads/form.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
-import { sendImages } from './media-response.ts';
+import { announceIgnored, sendImages, sendOpenAiImages } from './media-response.ts';
 import { createdShape, uploadShape } from './media-schema.ts';
 import { formatOf, responseFormatFields } from './response-format.ts';
 
@@ -100,7 +100,9 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
     server.post('/v1/images/edits', {
       schema: {
         summary: 'Change images by a prompt, and wait for the results',
-        description: 'Returns 202 and the task if it takes longer than the server waits.',
+        description:
+          'If it takes longer than the server waits, returns 202 and the task, or with response_format ' +
+          '504 `task_running`.',
         tags: ['Images'],
         consumes: ['multipart/form-data'],
         body: editBody(),
@@ -125,7 +127,11 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
           });
           // The task has its own copies: the spool gets its room back while the client waits.
           await uploads.discard();
-          return await sendImages(context, reply, task, format, signal);
+          announceIgnored(reply, task, context.config);
+          const awaited = { submitted: task, format: format ?? 'url', signal };
+          return format === null
+            ? await sendImages(context, reply, awaited)
+            : await sendOpenAiImages(context, reply, awaited, idempotencyKey !== null);
         } finally {
           await uploads.discard();
         }

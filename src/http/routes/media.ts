@@ -13,7 +13,7 @@ import type { AppContext } from '../app-context.ts';
 import { draining } from '../errors.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
-import { sendCreated, sendImages } from './media-response.ts';
+import { announceIgnored, sendCreated, sendImages, sendOpenAiImages } from './media-response.ts';
 import { createdShape, moderationShape } from './media-schema.ts';
 import { formatOf, responseFormatFields } from './response-format.ts';
 
@@ -31,16 +31,14 @@ interface Endpoint {
 
 const DRAWING = { model: 'sandbox-image', prompt: 'a lighthouse at dusk', size: '16:9' };
 
-/** Endpoints that create a task and return it at once: interface parts 4.4 and 4.11. */
+/** The body of a request for images that may choose their form in the response. */
+const imageBody = v.pipe(
+  v.strictObject({ ...imageRequest.entries, ...responseFormatFields }),
+  v.examples([DRAWING]),
+);
+
+/** Endpoints that create a task and return it at once: interface part 4.11. */
 const ENDPOINTS: readonly Endpoint[] = [
-  {
-    path: '/v1/images/generations',
-    kind: 'image',
-    summary: 'Create a task that generates images from a prompt',
-    tag: 'Images',
-    request: imageRequest,
-    example: DRAWING,
-  },
   {
     path: '/v1/videos/generations',
     kind: 'video',
@@ -84,22 +82,41 @@ export function mediaRoutes(context: AppContext): FastifyPluginAsync {
       });
     }
 
-    server.post('/v1/images/generations/sync', {
+    server.post('/v1/images/generations', {
       schema: {
-        summary: 'Generate images from a prompt, and wait for them',
-        description: 'Returns 202 and the task if it takes longer than the server waits.',
+        summary: 'Create a task that generates images from a prompt',
+        description:
+          'With response_format, the request waits for the images and returns them as OpenAI does; if that takes ' +
+          'longer than the server waits, 504 `task_running` names the task.',
         tags: ['Images'],
-        body: v.pipe(
-          v.strictObject({ ...imageRequest.entries, ...responseFormatFields }),
-          v.examples([DRAWING]),
-        ),
+        body: imageBody,
         response: { 200: imagesShape, 202: createdShape },
       },
       handler: async (request, reply) => {
         const [format, fields] = formatOf(fieldsOf(request));
         const signal = disconnectSignal(reply);
         const task = await submit('image', request, fields);
-        return sendImages(context, reply, task, format, signal);
+        announceIgnored(reply, task, context.config);
+        if (format === null) return sendCreated(reply, task);
+        const isRepeatable = idempotencyKeyOf(request) !== null;
+        return sendOpenAiImages(context, reply, { submitted: task, format, signal }, isRepeatable);
+      },
+    });
+
+    server.post('/v1/images/generations/sync', {
+      schema: {
+        summary: 'Generate images from a prompt, and wait for them',
+        description: 'Returns 202 and the task if it takes longer than the server waits.',
+        tags: ['Images'],
+        body: imageBody,
+        response: { 200: imagesShape, 202: createdShape },
+      },
+      handler: async (request, reply) => {
+        const [format, fields] = formatOf(fieldsOf(request));
+        const signal = disconnectSignal(reply);
+        const task = await submit('image', request, fields);
+        announceIgnored(reply, task, context.config);
+        return sendImages(context, reply, { submitted: task, format: format ?? 'url', signal });
       },
     });
 

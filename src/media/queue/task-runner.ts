@@ -8,6 +8,8 @@ import type { Routing } from '../../routing/routing.ts';
 import type { Completion, Store } from '../../store/store.ts';
 import type { Task, TaskError } from '../../store/task.ts';
 import { isStorageFailure, retryStorage } from '../files/retry-storage.ts';
+import { fieldWithoutRoute } from '../image-options.ts';
+import type { TaskRequest } from '../task-request.ts';
 import { TaskExpired, TaskInterrupted } from './abort-reasons.ts';
 import {
   type CallCheckpoint,
@@ -338,14 +340,23 @@ export class TaskRunner {
 
   /** The routes of a task's model; a route that can resume the task comes first. */
   #candidatesOf(task: Task): readonly MediaRouteCandidate[] {
-    const { models } = this.#options.config();
+    const { models, providers } = this.#options.config();
     const model = Object.hasOwn(models, task.model) ? models[task.model] : undefined;
     if (model?.type !== task.type) {
       throw new Failure('service_error', `the model ${task.model} is no longer offered`, {
         code: 'model_not_found',
       });
     }
-    const candidates = routeCandidates(model);
+    const candidates = routeCandidates(model).filter(
+      ({ route }) => fieldWithoutRoute(task.request as TaskRequest, route, providers) === null,
+    );
+    if (candidates.length === 0) {
+      throw new Failure(
+        'service_error',
+        `no upstream of the model ${task.model} has every field of the request any more`,
+        { code: 'model_not_found' },
+      );
+    }
     const resumable = candidates.findIndex(({ name }) => isResumableAt(task, name));
     return resumable > 0
       ? [candidates[resumable]!, ...candidates.toSpliced(resumable, 1)]

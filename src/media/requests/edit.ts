@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
+import { editOptionFields } from '../image-options.ts';
 import { callbackUrl, checkFields, type Fields, model, prompt, seed, user } from './fields.ts';
 import { count, imageRequestOf, quality, size } from './image.ts';
 import { expectType } from './model.ts';
@@ -15,6 +16,7 @@ export const editRequest = v.strictObject({
   callback_url: callbackUrl,
   seed,
   user,
+  ...editOptionFields,
 });
 
 /** @throws Failure invalid_request that names the field */

@@ -2,7 +2,13 @@ import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
 import { outputSize, RESOLUTIONS, type SizeFields, targetOf } from '../../images/sizes.ts';
 import { field, integer } from '../../schema/fields.ts';
-import { type ImageTaskRequest, QUALITIES } from '../task-request.ts';
+import { generationOptionFields, imageOptionsOf } from '../image-options.ts';
+import {
+  DALL_E_QUALITIES,
+  type ImageOptions,
+  type ImageTaskRequest,
+  QUALITIES,
+} from '../task-request.ts';
 import {
   callbackUrl,
   checkFields,
@@ -26,7 +32,10 @@ export const count = v.nullish(
   field(integer(1, 10), 'number of images; more than 1 for models with native sizes'),
 );
 export const quality = v.nullish(
-  field(v.picklist(QUALITIES), 'quality; other than auto for models with native sizes'),
+  field(
+    v.picklist([...QUALITIES, ...DALL_E_QUALITIES]),
+    'quality; low, medium and high for models with native sizes, standard and hd for others',
+  ),
 );
 
 /** The body of POST /v1/images/generations (interface part 4.4), of both its variants. */
@@ -45,6 +54,7 @@ export const imageRequest = v.strictObject({
     field(v.picklist(RESOLUTIONS), 'deprecated: length of the longer side of a ratio'),
   ),
   img_size: shortText('deprecated: as size'),
+  ...generationOptionFields,
 });
 
 /** @throws Failure invalid_request that names the field */
@@ -73,7 +83,9 @@ export function imageRequestOf(
   edit: boolean,
 ): ImageTaskRequest {
   const native = rules === 'native-size';
-  if (!native) refuseNativeFields(fields);
+  refuseFieldsOfOthers(fields, native);
+  const options = imageOptionsOf(fields);
+  checkOptions(options);
   return {
     type: 'image',
     ...promptFieldsOf(fields),
@@ -81,22 +93,56 @@ export function imageRequestOf(
     n: fields.n ?? 1,
     size: native ? nativeSize(fields) : clientSize(fields),
     native,
-    quality: native ? (fields.quality ?? 'auto') : null,
+    quality: native ? (fields.quality ?? 'auto') : dallEQuality(fields),
     inputs: [],
     mask: null,
+    ...(Object.keys(options).length > 0 && { options }),
   };
 }
 
-/** Refuses fields that only models with native sizes support. */
-function refuseNativeFields({ model, n, quality, resolution }: ImageFields): void {
+function dallEQuality({ quality }: ImageFields): (typeof DALL_E_QUALITIES)[number] | null {
+  return DALL_E_QUALITIES.find((one) => one === quality) ?? null;
+}
+
+/** Refuses options that contradict each other; an upstream would refuse them after the reservation. */
+function checkOptions(options: ImageOptions): void {
+  const { output_format: format = 'png', output_compression: compression, background } = options;
+  if (compression !== undefined && format === 'png') {
+    throw invalid(
+      'output_compression',
+      `expected output_format jpeg or webp with it, received ${options['output_format'] === undefined ? 'none' : 'png'}`,
+      'conflicting_parameters',
+    );
+  }
+  if (background === 'transparent' && format === 'jpeg') {
+    throw invalid(
+      'background',
+      'expected opaque or auto with output_format jpeg, received "transparent"',
+      'conflicting_parameters',
+    );
+  }
+}
+
+/** Refuses fields that only models with native sizes support, or only others. */
+function refuseFieldsOfOthers(
+  { model, n, quality, resolution }: ImageFields,
+  native: boolean,
+): void {
   const refuse = (param: string, expected: string, value: unknown) =>
     invalid(
       param,
       `expected ${expected} for the model ${model}, received ${JSON.stringify(value)}`,
       'not_supported_by_model',
     );
+  const isDallE = DALL_E_QUALITIES.some((one) => one === quality);
+  if (native) {
+    if (isDallE) throw refuse('quality', 'auto, low, medium or high', quality);
+    return;
+  }
   if (n != null && n !== 1) throw refuse('n', '1', n);
-  if (quality != null && quality !== 'auto') throw refuse('quality', 'auto', quality);
+  if (quality != null && quality !== 'auto' && !isDallE) {
+    throw refuse('quality', 'auto, standard or hd', quality);
+  }
   if (resolution != null) throw refuse('resolution', 'nothing', resolution);
 }
 

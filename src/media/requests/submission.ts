@@ -2,6 +2,7 @@ import { findModel } from '../../config/catalog.ts';
 import type { Config, Model } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../../operations/pool.ts';
+import { quoteValue } from '../../schema/fields.ts';
 import type { NewAsset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/asset-files.ts';
 import type { NewTask, Store } from '../../store/store.ts';
@@ -12,6 +13,7 @@ import { expectedDiskSpace } from '../files/disk-space.ts';
 import { acceptInput } from '../files/inputs.ts';
 import { MAX_IMAGE_BYTES, storeImage } from '../files/stored-image.ts';
 import { imageLimits } from '../files/verified-image.ts';
+import { fieldWithoutRoute } from '../image-options.ts';
 import { priceOf } from '../price.ts';
 import { screenPrompt } from '../prompt-screening.ts';
 import type { InputReference, TaskRequest } from '../task-request.ts';
@@ -58,6 +60,7 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const pool = clientPool(options.pool, context);
   const { id, model } = findModel(config, modelIdOf(fields), holder.key.models);
   const validated = READERS[call.kind](fields, model);
+  checkRoutes(validated.request, fields, model, config);
   await screenPrompt(pool, screenedText(validated.request), 'prompt');
   const networkPolicy = networkPolicyOf(config.network);
   const callbackUrl =
@@ -102,6 +105,23 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
 function screenedText(request: TaskRequest): string {
   const word = request.type === 'audio' ? request.voice : request.size;
   return word === null ? request.prompt : `${request.prompt}\n${word}`;
+}
+
+/** @throws Failure invalid_request where no route of the model has every field of the request */
+function checkRoutes(
+  request: TaskRequest,
+  fields: MediaCall['fields'],
+  { routes }: Model,
+  { providers }: Config,
+): void {
+  const missing = routes.map((route) => fieldWithoutRoute(request, route, providers));
+  const [name] = missing;
+  if (name == null || missing.includes(null)) return;
+  throw new Failure(
+    'invalid_request',
+    `${name}: no upstream of the model ${modelIdOf(fields)} has this field; received ${quoteValue(fields[name])}, leave it out`,
+    { param: name, code: 'not_supported_by_model' },
+  );
 }
 
 async function idempotencyOf({

@@ -188,7 +188,7 @@ describe('a media request is refused', () => {
     [IMAGES, { model: 'none', prompt }, 404, 'model'],
     [IMAGES, { model: 'video', prompt }, 400, 'model'],
     [IMAGES, { model: 'image' }, 400, 'prompt'],
-    [IMAGES, { model: 'image', prompt, response_format: 'url' }, 400, 'response_format'],
+    [IMAGES, { model: 'image', prompt, response_format: 'png' }, 400, 'response_format'],
     [IMAGES, [], 400, null],
     [IMAGES, null, 400, null],
     [IMAGES, 'a', 400, null],
@@ -271,6 +271,33 @@ describe('a request that waits for images', () => {
     };
     const { status, json } = await wait({ response_format: 'b64_json' });
     expect([status, json!['error']]).toMatchObject([404, { code: 'asset_not_found' }]);
+  });
+
+  it('in the form of OpenAI gets 504 that names the task if it still runs', async () => {
+    server().media.end = async (task) => (await server().store.claimTask(task.id))!;
+    const body = { model: 'image', prompt, response_format: 'b64_json' };
+    const answer = await server().post(IMAGES, body);
+    const id = answer.headers.get('x-oriel-task')!;
+    expect(await task(id)).toMatchObject({ status: 'processing' });
+    expect([answer.status, answer.json!['error']]).toEqual([
+      504,
+      {
+        type: 'timeout',
+        code: 'task_running',
+        param: null,
+        message: expect.stringContaining(`GET /v1/tasks/${id}`),
+      },
+    ]);
+    expect(answer.headers.get('x-should-retry')).toBe('false');
+
+    const key = { 'idempotency-key': 'images-of-openai' };
+    const before = await server().post(IMAGES, body, key);
+    expect([before.status, before.headers.get('x-should-retry')]).toEqual([504, null]);
+    const file = await server().file('png', 'image/png', 'x');
+    server().media.end = (running) => server().complete(running, [file]);
+    const { status, headers, json } = await server().post(IMAGES, body, key);
+    expect([status, json!['data']]).toMatchObject([200, [{ b64_json: 'eA==' }]]);
+    expect(headers.get('x-oriel-task')).toBe(before.headers.get('x-oriel-task'));
   });
 
   it('gets the task if it still runs', async () => {

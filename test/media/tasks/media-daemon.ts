@@ -33,6 +33,8 @@ export async function startProviders(): Promise<Providers & { close(): Promise<v
   };
 }
 
+const SANDBOX_IMAGES = { provider: 'local', model: 'image' };
+
 /** What `oriel.yaml` says of a daemon whose media models all lead to mocks. */
 export function mediaConfig(
   { first, second, far }: Providers,
@@ -68,12 +70,15 @@ export function mediaConfig(
       first: at('openai', first, PROVIDER_KEYS.first),
       second: at('openai', second, PROVIDER_KEYS.second),
       far: at('oriel', far, PROVIDER_KEYS.far),
+      local: { kind: 'sandbox' },
     },
     models: {
       native: image({ rules: 'native-size' }, 'first'),
       any: image({}, 'first'),
       either: image({}, 'first', 'second'),
       'far-native': image({ rules: 'native-size' }, 'far'),
+      drawn: image({ routes: [SANDBOX_IMAGES] }),
+      mixed: image({ routes: [SANDBOX_IMAGES, { provider: 'first', model: 'upstream-image' }] }),
       film: other('video', 'first', film),
       'far-film': other('video', 'far', film),
       speech: other('audio', 'first', { perRequest: 2 }),

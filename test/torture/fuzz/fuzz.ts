@@ -55,7 +55,7 @@ export interface FuzzOptions {
 
 /** Models by path, so that most inputs pass the first check. */
 const MODELS: readonly (readonly [RegExp, readonly string[]])[] = [
-  [/chat|responses|messages/, ['to-chat', 'to-responses', 'to-messages', 'sandbox-chat']],
+  [/chat|responses|messages|v1beta/, ['to-chat', 'to-responses', 'to-messages', 'sandbox-chat']],
   [/images/, ['image', 'native', 'free-image']],
   [/videos/, ['video']],
   [/audio/, ['audio']],
@@ -174,7 +174,8 @@ const json: Input = (random, document) => {
   const headers = {
     'content-type': random.chance(0.97) ? 'application/json' : strangeType(random),
   };
-  return { method: 'POST', path, headers, body: writtenJson(body, random) };
+  const place = path.replace('{model}', modelFor(path, random));
+  return { method: 'POST', path: place, headers, body: writtenJson(body, random) };
 };
 
 function strangeType(random: Random): string {

@@ -2,7 +2,7 @@ import { outputSize, type Size } from '../../../images/sizes.ts';
 import type { ImageTaskRequest } from '../../task-request.ts';
 import type { MediaJob, MediaOutput, OutputFile, ProviderContext } from '../provider.ts';
 import { applyDirectives, expectModel, GARBAGE, usageOf } from './directives.ts';
-import { coloursOf, fittedSize, renderImage, sizeFor, sizeOf } from './rendering.ts';
+import { coloursOf, convertImage, fittedSize, renderImage, sizeFor, sizeOf } from './rendering.ts';
 
 const DEFAULT_SIZE: Size = { width: 1024, height: 1024 };
 
@@ -29,11 +29,26 @@ export async function makeImages(
     const edit = source && { edit: { mask: mask?.bytes ?? null } };
     const bytes = directives.garbage
       ? GARBAGE
-      : await renderImage(context, { ...options, ...edit }, source);
+      : await encoded(
+          context,
+          await renderImage(context, { ...options, ...edit }, source),
+          request,
+        );
     files.push({ bytes });
   }
   const tokens = Math.ceil((width * height) / 1024) * files.length;
   return { files, usage: usageOf(prompt, inputs.length, tokens) };
+}
+
+/** A rendered PNG in the format that the client chose. */
+function encoded(
+  context: ProviderContext,
+  png: Uint8Array,
+  { options = {} }: ImageTaskRequest,
+): Promise<Uint8Array> | Uint8Array {
+  const { output_format: format = 'png', output_compression: compression = 100 } = options;
+  if (format === 'png') return png;
+  return convertImage(context, png, String(format), Number(compression));
 }
 
 /** An edit has the size of its source, as far as the model allows. */

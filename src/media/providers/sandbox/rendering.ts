@@ -1,6 +1,8 @@
+import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../images/limits.ts';
 import { parseTarget, type Size } from '../../../images/sizes.ts';
+import { convert } from '../../../operations/convert.ts';
 import type { Job, JobSuccess } from '../../../operations/job.ts';
 import type { RenderOptions } from '../../../operations/render.ts';
 import type { InputFile, ProviderContext } from '../provider.ts';
@@ -55,6 +57,18 @@ export async function renderImage(
   return (await runJob(context, 'render', options, source)).image!.bytes;
 }
 
+/** Encodes a PNG in another format. @param quality 0 to 100 */
+export async function convertImage(
+  context: ProviderContext,
+  png: Uint8Array,
+  format: string,
+  quality: number,
+): Promise<Uint8Array> {
+  // The encoders begin at 1.
+  const options = v.parse(convert.options, { format, quality: Math.max(1, quality) });
+  return (await runJob(context, 'convert', options, { bytes: png })).image!.bytes;
+}
+
 /** The main colours of images, as `#rrggbb`. */
 export async function coloursOf(
   context: ProviderContext,
@@ -77,7 +91,7 @@ async function runJob(
   { pool, signal }: ProviderContext,
   operation: string,
   options: Job['options'],
-  source?: InputFile,
+  source?: Pick<InputFile, 'bytes'>,
 ): Promise<JobSuccess> {
   if (signal.aborted) throw signal.reason;
   // The pool transfers bytes to a thread, so it gets a copy.

@@ -37,6 +37,10 @@ export function replayRequest(request: TextRequest, target: Target): Json {
     ...body,
     contents: objectsOf(body['contents']).flatMap((content) => replayContent(content, target)),
   };
+  const { systemInstruction } = body;
+  if (isObject(systemInstruction)) {
+    replayed['systemInstruction'] = replayContent(systemInstruction, target)[0];
+  }
   if (Array.isArray(body['tools'])) replayed['tools'] = body['tools'].map(replayTool);
   const config = body['generationConfig'] as Json | undefined;
   const sent = settingsOf(request.body as GeminiRequest);

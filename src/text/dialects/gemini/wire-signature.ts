@@ -9,6 +9,7 @@ export function signatureOnWire(signature: ReasoningSignature): string {
 
 /** The signature of a part that a client sends back; null for a wrapped one that was changed. */
 export function signatureFromWire(wire: string, part: SignedPart): ReasoningSignature | null {
+  if (isWrapped(wire)) return unwrapSignature(wire);
   const text = Buffer.from(wire.slice(0, 8), 'base64').toString();
   if (!isWrapped(text)) return signatureOf(wire, part, null);
   return unwrapSignature(Buffer.from(wire, 'base64').toString());

@@ -1,0 +1,259 @@
+import OpenAI, { APIUserAbortError, toFile } from 'openai';
+import { describe, expect, it } from 'vitest';
+import { sniffMedia } from '../../../src/media/files/media-type.ts';
+import { decode } from '../../pixels.ts';
+import { png } from '../media-files.ts';
+import { type Client, EDITS, GENERATIONS } from './client.ts';
+import { mediaDaemon } from './media-daemon.ts';
+
+const media = mediaDaemon();
+const POST = 'POST /images/generations';
+const prompt = 'a lighthouse';
+
+function sdk({ key }: Client, maxRetries = 0): OpenAI {
+  return new OpenAI({ apiKey: key, baseURL: `${media().daemon.url}/v1`, maxRetries });
+}
+
+async function bytesAt(url: string | undefined): Promise<Buffer> {
+  const response = await fetch(url!);
+  expect(response.status).toBe(200);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+describe("images.generate of OpenAI's SDK", () => {
+  it('resolves with base64 images, their time and usage', async () => {
+    const { first, client } = media();
+    const ann = await client();
+    const { data: images, response } = await sdk(ann)
+      .images.generate({ model: 'native', prompt, n: 2, response_format: 'b64_json' })
+      .withResponse();
+    expect(images).toEqual({
+      created: expect.any(Number),
+      data: [0, 1].map((shade) => ({
+        b64_json: png(64, 64, shade).toString('base64'),
+        revised_prompt: `${prompt}, revised`,
+      })),
+      usage: expect.objectContaining({ input_tokens: 50, output_tokens: 400, total_tokens: 450 }),
+    });
+    expect(first.only().json).toEqual({ model: 'upstream-image', prompt, n: 2 });
+    const id = response.headers.get('x-oriel-task')!;
+    expect(await ann.look(id)).toMatchObject({ status: 'completed' });
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 8 });
+  });
+
+  it('resolves with the URLs of images', async () => {
+    const { images } = sdk(await media().client());
+    const { data, created } = await images.generate({
+      model: 'any',
+      prompt,
+      response_format: 'url',
+    });
+    expect(created).toBeGreaterThan(1_600_000_000);
+    expect(data).toHaveLength(1);
+    expect(data![0]).not.toHaveProperty('b64_json');
+    expect(await bytesAt(data![0]!.url)).toEqual(png(64, 64));
+  });
+
+  it('resolves with a task where nothing asks for images in the response', async () => {
+    const { first, client } = media();
+    const { images } = sdk(await client());
+    for (const format of [{}, { response_format: null }]) {
+      const { response } = await images
+        .generate({ model: 'any', prompt, ...format })
+        .withResponse();
+      expect(response.status).toBe(202);
+    }
+    // Their requests must not come among those of the next test.
+    await first.received(POST, 1);
+  });
+
+  it('that is aborted loses neither the task nor its images', async () => {
+    const { first, client } = media();
+    const ann = await client();
+    let answer = () => {};
+    const wait = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    first.next(POST, { wait });
+    const controller = new AbortController();
+    const request = sdk(ann).images.generate(
+      { model: 'any', prompt, response_format: 'b64_json' },
+      { signal: controller.signal },
+    );
+    await first.received(POST);
+    controller.abort();
+    await expect(request).rejects.toThrow(APIUserAbortError);
+    answer();
+    const { data } = (await ann.ask('/v1/tasks')).body;
+    const task = await ann.ended(data[0].task_id);
+    expect(await bytesAt(task.result.data[0].url)).toEqual(png(64, 64));
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 4 });
+  });
+
+  it('is not repeated by the SDK where the upstream may have charged', async () => {
+    const { first, client } = media();
+    first.always(POST, { body: { data: [] } });
+    const request = sdk(await client(), 2).images.generate({
+      model: 'any',
+      prompt,
+      response_format: 'url',
+    });
+    await expect(request).rejects.toMatchObject({ status: 502, type: 'billable_error' });
+    expect(first.requests).toHaveLength(1);
+  });
+});
+
+describe("OpenAI's fields of images", () => {
+  it.each(['native', 'far-native'])('reach the upstream of %s', async (model) => {
+    const { first, far, client } = media();
+    const fields = {
+      background: 'transparent',
+      moderation: 'low',
+      output_format: 'webp',
+      output_compression: 0,
+      quality: 'high',
+      user: 'u-1',
+    } as const;
+    const { images } = sdk(await client());
+    await images.generate({ model, prompt, response_format: 'url', ...fields });
+    const sent = [...first.to(POST), ...far.to(POST)].map(({ json }) => json);
+    expect(sent).toEqual([{ model: 'upstream-image', prompt, ...fields }]);
+  });
+
+  it('of models without native sizes reach the upstream', async () => {
+    const { first, client } = media();
+    const fields = { style: 'vivid', quality: 'hd' } as const;
+    const { images } = sdk(await client());
+    await images.generate({ model: 'any', prompt, response_format: 'url', ...fields });
+    expect(first.only().json).toEqual({ model: 'upstream-image', prompt, ...fields });
+  });
+
+  it('with neutral values are accepted and not sent', async () => {
+    const { first, client } = media();
+    const neutral = {
+      background: 'auto',
+      moderation: 'auto',
+      quality: 'auto',
+      size: 'auto',
+      n: 1,
+      output_compression: 100,
+      partial_images: 0,
+      stream: false,
+      style: null,
+    } as const;
+    const { images } = sdk(await client());
+    await images.generate({ model: 'native', prompt, response_format: 'url', ...neutral });
+    expect(first.only().json).toEqual({ model: 'upstream-image', prompt });
+  });
+
+  it.each([
+    [{ stream: true }, 'stream', null],
+    [{ style: 'loud' }, 'style', null],
+    [{ partial_images: 4 }, 'partial_images', null],
+    [{ output_format: 'gif' }, 'output_format', null],
+    [{ output_compression: 50 }, 'output_compression', 'conflicting_parameters'],
+    [{ background: 'transparent', output_format: 'jpeg' }, 'background', 'conflicting_parameters'],
+    [{ quality: 'hd' }, 'quality', 'not_supported_by_model'],
+    [{ model: 'any', quality: 'low' }, 'quality', 'not_supported_by_model'],
+    [{ model: 'drawn', style: 'vivid' }, 'style', 'not_supported_by_model'],
+    [{ model: 'drawn', background: 'opaque' }, 'background', 'not_supported_by_model'],
+    [{ model: 'drawn', quality: 'hd' }, 'quality', 'not_supported_by_model'],
+    [{ input_fidelity: 'high' }, 'input_fidelity', null],
+  ])('%j are refused, and cost nothing', async (fields, param, code) => {
+    const { first, client } = media();
+    const ann = await client();
+    for (const format of [{}, { response_format: 'b64_json' }]) {
+      const body = { model: 'native', prompt, ...format, ...fields };
+      const answer = await ann.post(GENERATIONS, body);
+      const error = { type: 'invalid_request', param, code };
+      expect([answer.status, answer.body.error]).toMatchObject([400, error]);
+    }
+    expect(first.requests).toEqual([]);
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
+  });
+
+  it('that one of two upstreams lacks go to the other', async () => {
+    const { first, client } = media();
+    const { images } = sdk(await client());
+    const request = { model: 'mixed', prompt, size: '64x64', response_format: 'url' } as const;
+    await images.generate(request);
+    expect(first.requests).toEqual([]);
+    await images.generate({ ...request, style: 'natural' });
+    expect(first.only().json).toMatchObject({ style: 'natural' });
+  });
+
+  it('that are advice are named where an upstream lacks them', async () => {
+    const { first, client } = media();
+    const ann = await client();
+    const ignored = async (model: string, fields: object) => {
+      const body = { model, prompt, size: '64x64', response_format: 'url', ...fields };
+      const { status, headers } = await ann.post(GENERATIONS, body);
+      return [status, headers.get('x-oriel-ignored')];
+    };
+    const advice = { user: 'u', seed: 1 };
+    expect(await ignored('drawn', advice)).toEqual([200, 'user']);
+    expect(await ignored('any', advice)).toEqual([200, 'seed']);
+    expect(await ignored('any', {})).toEqual([200, null]);
+    expect(first.to(POST)).toHaveLength(2);
+  });
+
+  it.each(['jpeg', 'webp'] as const)("give the sandbox's images as %s", async (format) => {
+    const { images } = sdk(await media().client());
+    const made = async (compression: number) => {
+      const { data } = await images.generate({
+        model: 'drawn',
+        prompt,
+        size: '256x256',
+        response_format: 'b64_json',
+        output_format: format,
+        output_compression: compression,
+      });
+      return Buffer.from(data![0]!.b64_json!, 'base64');
+    };
+    const [small, large] = [await made(0), await made(100)];
+    expect(sniffMedia(large)).toMatchObject({ mediaType: `image/${format}` });
+    expect(await decode(large)).toMatchObject({ width: 256, height: 256 });
+    expect(small.length).toBeLessThan(large.length);
+  });
+});
+
+describe("images.edit of OpenAI's SDK", () => {
+  it('resolves with base64 images, and its fields reach the upstream', async () => {
+    const { first, client } = media();
+    const { images } = sdk(await client());
+    const image = await Promise.all([0, 1].map((shade) => toFile(png(64, 64, shade), 'a.png')));
+    const { data } = await images.edit({
+      model: 'native',
+      prompt,
+      image,
+      response_format: 'b64_json',
+      background: 'opaque',
+      input_fidelity: 'high',
+      stream: false,
+      user: 'u-1',
+    });
+    expect(data).toMatchObject([{ b64_json: png(64, 64).toString('base64') }]);
+    const parts = first.only().parts.map(({ name, value }) => [name, value]);
+    expect(Object.fromEntries(parts)).toEqual({
+      model: 'upstream-image',
+      prompt,
+      user: 'u-1',
+      background: 'opaque',
+      input_fidelity: 'high',
+      'image[]': null,
+    });
+  });
+
+  it('is refused with a field that no upstream has', async () => {
+    const ann = await media().client();
+    const form = [
+      ['model', 'drawn'],
+      ['prompt', prompt],
+      ['image', png(8, 8)],
+    ] as const;
+    const { status, body } = await ann.form(EDITS, [...form, ['input_fidelity', 'low']]);
+    expect([status, body.error.param]).toEqual([400, 'input_fidelity']);
+    const streamed = await ann.form(EDITS, [...form, ['stream', 'true']]);
+    expect([streamed.status, streamed.body.error.param]).toEqual([400, 'stream']);
+  });
+});
