@@ -24,7 +24,7 @@ const LONG = ['test/**/*.long.test.ts'];
  * the image decoders, of which the threads of a pool block all but a few.
  */
 function needsProcess(file: string): boolean {
-  return /vi\.mock\(|registerDialect\(|startPool|startSharedPool|test-server\.ts/.test(
+  return /vi\.mock\(|registerDialect\(|startPool|startSharedPool|(test|media)-server\.ts/.test(
     readFileSync(file, 'utf8'),
   );
 }

@@ -21,8 +21,11 @@ export interface RoutedRequest<RouteType extends Route, Outcome> {
   readonly logContext: LogContext;
   /** Routes in the order in which they are tried. */
   readonly candidates: readonly RouteCandidate<RouteType>[];
-  /** The providers of the configuration that the request began with, for those that a reload removed. */
-  readonly providers: Config['providers'];
+  /**
+   * The providers of the configuration that the request began with, for those that a reload removed; absent
+   * where a removed provider is not tried any more.
+   */
+  readonly providers?: Config['providers'];
   readonly signal: AbortSignalLike;
   /** Time of `performance.now()` by which an answer is needed. */
   readonly deadline: number;
@@ -183,7 +186,7 @@ export class Routing {
   }
 
   /** The settings in force; those that the request began with where a reload removed or replaced them. */
-  #providerOf(name: string, providers: Config['providers']): Provider | undefined {
+  #providerOf(name: string, providers: Config['providers'] = {}): Provider | undefined {
     const before = providers[name];
     const now = this.#config().providers[name];
     return now === undefined || (before !== undefined && before.kind !== now.kind) ? before : now;

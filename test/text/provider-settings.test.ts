@@ -50,7 +50,7 @@ const daemon = sharedDaemon({
       proxied: provider({ proxy: withCredentials(proxy) }),
       unwelcome: provider({ proxy: withCredentials(proxy, 'wrong-5ecre7-password') }),
       unreachable: provider({ proxy: 'http://127.0.0.1:1' }),
-      hasty: provider({ timeouts: { firstByte: '200ms', idle: '200ms', total: '500ms' } }),
+      hasty: provider({ timeouts: { firstByte: '200ms', idle: '200ms', total: '3s' } }),
       spare: provider({}),
     };
     const names = Object.keys(providers);

@@ -1,4 +1,4 @@
-import { isRemote } from '../../config/provider-kinds.ts';
+import { headersOf, isRemote } from '../../config/provider-kinds.ts';
 import type { Provider as ProviderSettings } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
@@ -146,7 +146,8 @@ async function storeFile(
       const { settings } = options;
       const proxy = isRemote(settings) ? settings.proxy : undefined;
       const download = { ...options, providerOrigin, proxy };
-      const response = await openDownload(file.url, file.headers ?? {}, download);
+      const headers = file.needsKey && isRemote(settings) ? headersOf(settings) : {};
+      const response = await openDownload(file.url, headers, download);
       return await storeChunks(chunksOf(response), request, options);
     } catch (error) {
       if (signal.aborted || !(error instanceof Failure) || !isTransientFailure(error)) throw error;

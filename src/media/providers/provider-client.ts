@@ -58,11 +58,6 @@ export class ProviderClient {
     this.#context = context;
   }
 
-  /** Headers of every request to the provider, its key among them. */
-  get providerHeaders(): Readonly<Record<string, string>> {
-    return headersOf(this.settings);
-  }
-
   /** @param path below the base URL: `/images/generations` */
   url(path: string): string {
     return urlOf(this.settings, { path, model: this.#context.model });
@@ -120,7 +115,7 @@ export class ProviderClient {
         name: 'The provider',
         method: body === undefined ? 'GET' : 'POST',
         headers: {
-          ...this.providerHeaders,
+          ...headersOf(this.settings),
           // Undici adds the content type of a form, with its boundary.
           ...(body !== undefined && 'json' in body && { 'content-type': 'application/json' }),
           ...headers,

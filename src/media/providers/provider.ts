@@ -31,8 +31,8 @@ export type OutputFile = (
   | { readonly bytes: Uint8Array }
   | {
       readonly url: string;
-      /** Sent only where the URL is of the provider's own origin. */
-      readonly headers?: Readonly<Record<string, string>>;
+      /** Whether the download needs the provider's key, which only its own origin gets. */
+      readonly needsKey?: true;
     }
 ) & {
   /** The prompt as the provider rewrote it, if it reports that. */

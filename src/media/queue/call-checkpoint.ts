@@ -1,6 +1,6 @@
 import { isObject } from '../../schema/untrusted.ts';
 import type { Task } from '../../store/task.ts';
-import type { MediaOutput } from '../providers/provider.ts';
+import type { MediaOutput, OutputFile } from '../providers/provider.ts';
 
 /** State of a task's last provider call, by which another process resumes the task after a crash. */
 export interface CallCheckpoint {
@@ -17,13 +17,16 @@ export interface CallCheckpoint {
   readonly output?: MediaOutput;
 }
 
+/** Versions before November 2026 stored the headers of the download, with the provider's key. */
+type StoredFile = OutputFile & { readonly headers?: unknown };
+
 /** The JSON in `Task.progress`. */
 interface StoredCheckpoint {
   readonly way: string;
   readonly progress: unknown;
   readonly call?: 'asked' | 'answered';
   readonly production?: {
-    readonly products: MediaOutput['files'];
+    readonly products: readonly StoredFile[];
     readonly usage: MediaOutput['usage'];
   };
 }
@@ -36,9 +39,13 @@ export function checkpointOf({ progress }: Pick<Task, 'progress'>): CallCheckpoi
     jobState,
     ...(call !== undefined && { billableCall: call }),
     ...(production !== undefined && {
-      output: { files: production.products, usage: production.usage },
+      output: { files: production.products.map(fileOf), usage: production.usage },
     }),
   };
+}
+
+function fileOf({ headers, ...file }: StoredFile): OutputFile {
+  return headers === undefined || !('url' in file) ? file : { ...file, needsKey: true };
 }
 
 export function storedCheckpoint({

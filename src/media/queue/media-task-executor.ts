@@ -98,7 +98,6 @@ export class MediaTaskExecutor implements TaskExecutor {
           model: task.model,
           logContext: { task: task.id },
           candidates,
-          providers: this.#options.config().providers,
           signal,
           deadline,
           attempt: async (candidate: MediaRouteCandidate, provider) => {

@@ -120,13 +120,15 @@ describe('the rate limit over HTTP', () => {
     };
     await read('/v1/account');
     await read('/v1/models');
-    for (const path of ['', '/usage', '/credits', '/callback-secret']) {
+    for (const path of ['', '/credits', '/callback-secret']) {
       await read(`/v1/account${path}`);
     }
     expect(states[0]).toEqual(['1', '0s']);
     for (const state of states.slice(1)) {
       expect(state).toEqual(['0', expect.stringMatching(/^[1-6]\ds$/)]);
     }
+    // A report reads as many rows as it sums.
+    expect((await daemon.request('/v1/account/usage')).status).toBe(429);
   });
 
   it('does not count requests without a key, nor health checks', async () => {

@@ -68,7 +68,7 @@ async function keeping(home: string, more: Partial<StoreOptions> = {}) {
   const files = more.files ?? (await AssetFiles.open(temporaryFolder()));
   const folder = dirname(dirname(files.pathOf(files.newId('png'))));
   const options: StoreOptions = {
-    settings: { kind: 'openai', baseUrl: `${home}/v1`, concurrency: 1 },
+    settings: { kind: 'openai', baseUrl: `${home}/v1`, apiKey: 'secret', concurrency: 1 },
     upstream: upstream(),
     pool: await inlinePool(2),
     files,
@@ -204,11 +204,11 @@ describe('a download', () => {
       },
     });
     const { keep } = await keeping(home.url);
-    const headers = { authorization: 'Bearer secret' };
     for (const url of [`${home.url}/a`, `${away.url}/b`, `${home.url}/to-b`]) {
-      expect((await keep([{ url, headers }])).assets).toHaveLength(1);
+      expect((await keep([{ url, needsKey: true }])).assets).toHaveLength(1);
     }
-    expect(seen).toEqual(['Bearer secret', undefined, undefined]);
+    expect((await keep([{ url: `${home.url}/a` }])).assets).toHaveLength(1);
+    expect(seen).toEqual(['Bearer secret', undefined, undefined, undefined]);
   });
 
   it('connects to private addresses other than the provider only where allowed', async () => {

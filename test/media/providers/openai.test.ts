@@ -330,7 +330,8 @@ describe('videos', () => {
     const order = videoJob({ size: '16:9', duration: 8 }, [input(1)]);
     const { files } = await provider.makeVideo(order, context);
     const url = `${mock().url}/videos/video_1/content`;
-    expect(files).toEqual([{ url, headers: { authorization: `Bearer ${KEY}` } }]);
+    // The key itself would be stored with the task.
+    expect(files).toEqual([{ url, needsKey: true }]);
     expect(context.savedStates).toEqual([{ id: 'video_1' }]);
     const { parts } = mock().to(CREATE)[0]!;
     expect(parts.map(({ name, value, bytes }) => [name, value ?? bytes])).toEqual([

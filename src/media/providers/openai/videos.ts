@@ -40,7 +40,7 @@ export function makeVideo(
       onFailed: () => context.saveState(null),
     });
     const url = client.url(`${path}/content`);
-    return { files: [{ url, headers: client.providerHeaders }], usage: null };
+    return { files: [{ url, needsKey: true }], usage: null };
   });
 }
 
