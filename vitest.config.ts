@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
 import { globSync } from 'tinyglobby';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -19,14 +20,24 @@ class LongestFirst extends BaseSequencer {
 const TESTS = ['test/**/*.test.ts'];
 const LONG = ['test/**/*.long.test.ts'];
 
-/**
- * Whether a file changes what others of the same process would see: mocked modules, the registry of dialects, and
- * the image decoders, of which the threads of a pool block all but a few.
- */
+/** Calls that change what other files of the same process would see. The threads of a pool block decoders. */
+const CHANGES = /vi\.mock\(|registerDialect\(|(inline|start|startShared)Pool\(/;
+
+const checked = new Map<string, boolean>();
+
+/** Whether a test file, or a file of tests that it imports, calls one of CHANGES. */
 function needsProcess(file: string): boolean {
-  return /vi\.mock\(|registerDialect\(|startPool|startSharedPool|(test|media)-server\.ts/.test(
-    readFileSync(file, 'utf8'),
+  const known = checked.get(file);
+  if (known !== undefined) return known;
+  checked.set(file, false);
+  const source = readFileSync(file, 'utf8');
+  const imports = [...source.matchAll(/^(?:import |\} )[^\n]*from '(\.[^'\n]+)';$/gm)].map(
+    ([, path]) => join(dirname(file), path!),
   );
+  const needs =
+    CHANGES.test(source) || imports.some((path) => path.startsWith('test/') && needsProcess(path));
+  checked.set(file, needs);
+  return needs;
 }
 
 const ISOLATED = globSync(TESTS, { ignore: LONG }).filter(needsProcess);

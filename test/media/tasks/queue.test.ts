@@ -95,7 +95,7 @@ it('applies reloaded concurrency, routes and models', async () => {
   // A model, and its provider, that are offered no longer.
   const { any: _, ...models } = config.models;
   const { first: __, ...others } = config.providers;
-  for (const model of ['native', 'film', 'speech', 'judge']) delete models[model];
+  for (const model of ['native', 'film', 'speech', 'judge', 'mixed']) delete models[model];
   models['either'] = {
     type: 'image',
     routes: [{ provider: 'second', model: 'upstream-image' }],
