@@ -76,7 +76,7 @@ export function mainConversation({ conversations }: Fixture): RecordedConversati
 }
 
 /** A prompt for a sandbox that lists the calls which a model made in a fixture. */
-export function listedTask(fixture: Fixture, folder = '/work'): string {
+export function listedTask(fixture: Fixture, folder = '/project'): string {
   let length = 0;
   const calls = mainConversation(fixture).turns.flatMap(({ keep, add }) => {
     // Earlier items may come again, with other cache marks.
@@ -85,7 +85,7 @@ export function listedTask(fixture: Fixture, folder = '/work'): string {
     // The sandbox makes one call in each answer.
     const [call] = callsIn(fixture.dialect, added);
     if (!call) return [];
-    return [`sandbox:call ${call.name} ${call.input.replaceAll('/work', folder)}`];
+    return [`sandbox:call ${call.name} ${call.input.replaceAll('/project', folder)}`];
   });
   return ['Do this:', ...calls, 'Then say what you found.'].join('\n');
 }

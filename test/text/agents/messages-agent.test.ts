@@ -13,7 +13,7 @@ const gateway = gatewayDaemon((url) => {
   };
 });
 
-const FILE = '/work/notes.txt';
+const FILE = '/project/notes.txt';
 const newFiles = () => new Map([[FILE, 'The sky is blue.\nThe grass is green.\n']]);
 const EDITED = 'The sky is grey.\nThe grass is green.\n';
 

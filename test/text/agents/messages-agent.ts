@@ -86,7 +86,7 @@ export function settingsOf(model: string, { settings, betas }: Thinking) {
     max_tokens: 32_000,
     system: [
       { type: 'text' as const, text: 'You are an agent.' },
-      { type: 'text' as const, text: 'You work in /work.', ...CACHED },
+      { type: 'text' as const, text: 'You work in /project.', ...CACHED },
     ],
     tools: TOOLS,
     metadata: { user_id: 'user_0_account__session_00000000-0000-4000-8000-000000000001' },

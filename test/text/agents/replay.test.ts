@@ -49,21 +49,25 @@ describe.each(readFixtures())('recorded requests of %s', (_name, fixture) => {
       expect(results[index]).toEqual(expect.arrayContaining([...callIds]));
       expect(callIds.length).toBeGreaterThan(0);
     });
-    expect(answers.at(-1)!.text).toContain('/work/notes.txt has 8 words.');
+    expect(answers.at(-1)!.text).toContain('/project/notes.txt has 8 words.');
     expect(mock.requests).toHaveLength(main.turns.length);
   });
 
   const others = fixture.conversations.filter((one) => one !== main);
-  it.runIf(others.length > 0)('are accepted beside the task, for titles and notes', async () => {
-    const { daemon, upstream: mock } = gateway();
-    for (const conversation of others) {
-      for (const upstream of DIALECTS) {
-        mock.play(scriptedTurn);
-        const answers = await replay(daemon, fixture, conversation, { model: modelTo(upstream) });
-        expect(answers.map(({ text }) => text)).toEqual(conversation.turns.map(() => 'Grey notes'));
+  // Some agents begin no other conversation.
+  if (others.length > 0) {
+    it('are accepted beside the task, for titles and notes', async () => {
+      const { daemon, upstream: mock } = gateway();
+      for (const conversation of others) {
+        for (const upstream of DIALECTS) {
+          mock.play(scriptedTurn);
+          const answers = await replay(daemon, fixture, conversation, { model: modelTo(upstream) });
+          const expected = conversation.turns.map(() => 'Grey notes');
+          expect(answers.map(({ text }) => text)).toEqual(expected);
+        }
       }
-    }
-  });
+    });
+  }
 
   it('make the calls that the prompt lists on the sandbox', async () => {
     const task = listedTask(fixture);
@@ -102,7 +106,7 @@ it('a name beside the function of a tool is refused by other formats if it diffe
 /** An item with another text in place of the task. */
 function replaceTask(item: Item, task: string): Item {
   const json = JSON.stringify(item, (_key, value) =>
-    typeof value === 'string' && value.startsWith('Read /work') ? task : value,
+    typeof value === 'string' && value.startsWith('Read /project') ? task : value,
   );
   return JSON.parse(json);
 }

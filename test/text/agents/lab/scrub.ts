@@ -89,7 +89,7 @@ export class Scrubber {
   /** A label, of which JSON is shortened: it names folders and times. */
   #metadata(text: string): string {
     if (text.startsWith('{')) return '{"request_kind":"turn"}';
-    return this.#id(text.replaceAll(this.#folder, '/work'));
+    return this.#id(text.replaceAll(this.#folder, '/project'));
   }
 
   #id(text: string): string {
@@ -105,7 +105,7 @@ export class Scrubber {
   }
 
   #ided(value: Item): Item {
-    return JSON.parse(this.#id(JSON.stringify(value).replaceAll(this.#folder, '/work')));
+    return JSON.parse(this.#id(JSON.stringify(value).replaceAll(this.#folder, '/project')));
   }
 
   #tool(tool: Item): Item {
@@ -141,8 +141,8 @@ export class Scrubber {
 
   /** Texts of the model and the task are ours; all else is the vendor's. */
   #text(text: string, role: string): string {
-    const own = text.replaceAll(this.#folder, '/work');
-    const task = /Read \/work.*how many words it has\./.exec(own);
+    const own = text.replaceAll(this.#folder, '/project');
+    const task = /Read \/project.*how many words it has\./.exec(own);
     if (role === 'assistant') return own;
     return task ? own.slice(task.index, task.index + task[0].length) : 'A text of the agent.';
   }
