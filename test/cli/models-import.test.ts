@@ -12,6 +12,7 @@ import { describe, expect, it } from 'vitest';
 import { convertEntry } from '../../src/config/price-map.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
+import { runs } from '../runs.ts';
 
 const oriel = residentCommand();
 
@@ -271,6 +272,6 @@ it('prices are the costs of a million tokens, rounded up to a millionth of a cre
       const micro = BigInt(Math.round(model.price['input']! * 1e6));
       expect(micro - exact).toBeOneOf([0n, 1n]);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { keysRedactor, redactKey } from '../../src/routing/redaction.ts';
+import { runs } from '../runs.ts';
 
 const KEYS = ['sk-first-5ecre7-0123456789abcdef', 'second-8', 'short', 'sk-third-Zyxwvu-98765'];
 
@@ -17,7 +18,7 @@ it('keysRedactor removes what redactKey removes key by key', () => {
       const text = words.join('');
       expect(redact(text)).toBe(KEYS.reduce((clean, key) => redactKey(clean, key), text));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   expect(redact(`of ${KEYS[0]} and ${KEYS[1]}`)).toBe('of [key] and [key]');
 });

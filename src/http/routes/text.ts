@@ -15,6 +15,11 @@ const EVENT_STREAM = {
   content: { 'text/event-stream': { schema: { type: 'string' } } },
 };
 
+/** Paths that name the model. The page `/docs` fills in the example. */
+const MODEL_PARAMS = v.object({
+  model: v.pipe(v.string(), v.description('the id of the model'), v.examples(['sandbox-chat'])),
+});
+
 /** The endpoints of all text dialects (interface parts 4.1 to 4.3). */
 export function textRoutes({ text }: AppContext): FastifyPluginAsync {
   return async (server) => {
@@ -28,6 +33,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
             tags: ['Text'],
             ...fieldsExtension,
             body,
+            ...(path.includes(':model') && { params: MODEL_PARAMS }),
             response: { 200: stream === true ? EVENT_STREAM : response },
           },
           handler: async (request, reply) => {

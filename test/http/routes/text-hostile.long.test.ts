@@ -408,7 +408,6 @@ describe('forged names and signatures', () => {
       const body = JSON.stringify({
         model: modelTo('chat'),
         ...thought('chat', signature as unknown as string),
-        reasoning_content: 'Hm',
       });
       for (const said of [
         body,
@@ -425,10 +424,7 @@ describe('forged names and signatures', () => {
     gateway().upstream.play(GOOD);
     const options = { 'a\r\nX-Evil: 1': 1, '\ud800': 2, 'ü\0': 3, ['x'.repeat(5000)]: 4 };
     const more = { stream: true, stream_options: options };
-    const response = await post(
-      'chat',
-      JSON.stringify(plainBody('chat', modelTo('messages'), more)),
-    );
+    const response = await post('chat', JSON.stringify(plainBody('chat', modelTo('chat'), more)));
     expect(response.status).toBe(200);
     expect(response.headers.get('x-evil')).toBeNull();
     expect(response.headers.get('x-oriel-ignored')).toMatch(/^[\x20-\x7e]{1,1000}$/);

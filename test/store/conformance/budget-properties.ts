@@ -4,6 +4,7 @@ import type { ApiKey, Team } from '../../../src/store/account.ts';
 import { PERIODS } from '../../../src/store/calendar.ts';
 import type { Reservation, Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../oriel.ts';
+import { runs } from '../../runs.ts';
 import { findInconsistencies } from '../consistency.ts';
 import { completionOf, keyFor, taskFor } from '../records.ts';
 import type { DriverFactory } from './driver-factory.ts';
@@ -141,7 +142,7 @@ export function describeBudgetProperties(driver: DriverFactory): void {
         expect(await findInconsistencies(store, open)).toEqual([]);
         await store.close();
       }),
-      { numRuns: Number(process.env['ORIEL_RUNS'] ?? 20), endOnFailure: true },
+      { numRuns: runs(20), endOnFailure: true },
     );
   });
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { FinishReason, TextEvent } from '../../../src/text/canonical.ts';
 import { emulateStop } from '../../../src/text/emulation/stop.ts';
+import { runs } from '../../runs.ts';
 import { target, textRequest } from '../request.ts';
 
 /** The text before the first of the sequences: the one that ends first, of those the longest. */
@@ -75,7 +76,7 @@ it('cuts as a search of the whole text does, whatever the chunks, and ends each 
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

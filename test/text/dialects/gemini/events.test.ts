@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Json, TextEvent } from '../../../../src/text/canonical.ts';
 import { gemini } from '../../../../src/text/dialects/gemini/gemini.ts';
 import '../../../../src/text/dialects/built-in.ts';
+import { runs } from '../../../runs.ts';
 import { textRequest } from '../../request.ts';
 
 const context = { provider: 'google', toolName: (name: string) => name };
@@ -141,7 +142,7 @@ describe('the decoder of gemini', () => {
         decoder.end();
         expect(ends).toHaveLength(1);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });
@@ -233,6 +234,6 @@ it('an answer that a client of gemini sends back is the answer, streamed or not'
         .map((frame) => JSON.parse(frame.slice('data: '.length)).candidates[0].content);
       expect(keptOf(contents)).toEqual(expected);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

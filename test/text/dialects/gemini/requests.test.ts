@@ -6,6 +6,7 @@ import { gemini } from '../../../../src/text/dialects/gemini/gemini.ts';
 import { Inspection } from '../../../../src/text/dialects/inspection.ts';
 import { allDialects } from '../../../../src/text/dialects/registry.ts';
 import '../../../../src/text/dialects/built-in.ts';
+import { runs } from '../../../runs.ts';
 import { target } from '../../request.ts';
 
 const odd = fc.oneof(fc.anything({ maxDepth: 2 }), fc.constantFrom(null, '', {}, []));
@@ -97,6 +98,6 @@ it('any request is encoded for every upstream, or refused as invalid', () => {
         if (!(encoded instanceof Failure)) expect(JSON.stringify(encoded)).not.toContain('oriel:');
       }
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });

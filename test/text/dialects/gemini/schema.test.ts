@@ -11,6 +11,7 @@ import { nameOnWire } from '../../../../src/text/dialects/tool-names.ts';
 import { schemaFault } from '../../gemini/gemini-rules.ts';
 // The errors name dialects.
 import '../../../../src/text/dialects/built-in.ts';
+import { runs } from '../../../runs.ts';
 
 const described = (schema: Json) => schemaOnWire(schema, { param: 'tools[0]', isEnforced: false });
 const enforced = (schema: Json) => schemaOnWire(schema, { param: 'format', isEnforced: true });
@@ -65,15 +66,16 @@ describe('a JSON Schema for gemini', () => {
   );
   const { schema } = fc.letrec<{ schema: Json }>((tie) => ({
     schema: fc.oneof(
-      { depthSize: 'small' },
+      // Without a limit a random schema has a million parts now and then.
+      { depthSize: 'small', maxDepth: 4 },
       fc.dictionary(keyword, fc.oneof(fc.string(), fc.integer(), fc.array(fc.string()))),
       fc.record(
         {
-          properties: fc.dictionary(fc.string(), tie('schema')),
+          properties: fc.dictionary(fc.string(), tie('schema'), { maxKeys: 3 }),
           items: tie('schema'),
-          anyOf: fc.array(tie('schema')),
+          anyOf: fc.array(tie('schema'), { maxLength: 3 }),
           allOf: fc.array(tie('schema'), { maxLength: 2 }),
-          definitions: fc.dictionary(fc.string(), tie('schema')),
+          definitions: fc.dictionary(fc.string(), tie('schema'), { maxKeys: 3 }),
           not: tie('schema'),
         },
         { requiredKeys: [] },
@@ -88,7 +90,7 @@ describe('a JSON Schema for gemini', () => {
         expect(schemaFault(wire)).toBeNull();
         expect(described(wire)).toEqual(wire);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });
@@ -116,6 +118,6 @@ it('every name of a tool becomes one that Google accepts, and is decoded from it
       expect(wire).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,64}$/);
       expect(functionNameFromWire(wire)).toBe(nameOnWire(given));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
