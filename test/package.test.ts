@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, symlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
@@ -26,7 +26,7 @@ test('the packed package has the files it needs and no others, and converts imag
   const binary = join(root, 'dist', 'bin', 'oriel.cjs');
   const args = ['convert', '--format', 'webp', '--jobs', '2', '1.png', '2.png', '3.png'];
   execFileSync(process.execPath, [binary, ...args], { cwd: folder, stdio: 'pipe' });
-  expect((await sharp(join(folder, '3.webp')).metadata()).width).toBe(64);
+  expect((await sharp(readFileSync(join(folder, '3.webp'))).metadata()).width).toBe(64);
 
   // The catalog of the sandbox is a file of the package.
   const checked = execFileSync(process.execPath, [binary, 'config', 'check'], { cwd: folder });
