@@ -157,8 +157,8 @@ const textModel = v.strictObject({
         cacheWrite1h: v.optional(
           field(
             credits(),
-            'Credits per million tokens of input written to a cache for an hour, where the provider tells ' +
-              'them apart; unset: as cacheWrite.',
+            'Credits per million tokens of input written to a cache for an hour, where the provider reports ' +
+              'them separately; unset: as cacheWrite.',
           ),
         ),
         output: price('per million tokens of output'),
