@@ -22,6 +22,8 @@ import { cutEnd, cutMiddle, textWidth } from './text-width.ts';
 
 /** Prints the records of a batch. */
 export interface Report {
+  /** Prints nothing before `finish`. */
+  readonly atEnd?: boolean;
   /** Called with each record as soon as its file has finished, in any order. */
   finished?(record: FileRecord): void;
   /** Called with each record in the order of the inputs. */
