@@ -14,6 +14,7 @@ import { OutputNames } from './naming.ts';
 import { startProgress } from './progress.ts';
 import {
   failuresReport,
+  type Head,
   jsonReport,
   linesReport,
   type Report,
@@ -26,8 +27,6 @@ import { SAMPLE_ROWS } from './table.ts';
 import { printStderr } from './terminal.ts';
 import { usageFailure } from './usage.ts';
 import { Writer } from './writer.ts';
-
-type Head = Pick<BatchResult, 'requestId' | 'operation'>;
 
 /**
  * Runs one operation over the files that the arguments name.

@@ -10,18 +10,32 @@ const CHUNK_BITS = 16;
 /** Largest threshold: the number of lookups grows steeply with it, and hashes of 64 bits differ by 32 on average. */
 export const MAX_THRESHOLD = 16;
 
+/** A picture for `groupSimilar`. */
+export interface HashedPicture {
+  /** 16 hexadecimal digits. */
+  readonly hash: string;
+  readonly width: number;
+  readonly height: number;
+}
+
 /**
- * Puts hashes into groups. A hash joins the nearest earlier leader of a group within the threshold, the first of
- * equally near ones, or else leads a group itself. So each member is close to its leader, and no chain of small
- * differences joins pictures that are far apart.
- *
- * @param hashes 16 hexadecimal digits each, the best candidates for leaders first
- * @param threshold different bits at most, up to MAX_THRESHOLD
- * @returns for each hash the index of its leader: its own where it leads a group
+ * Largest quotient of two aspect ratios of similar pictures. Hashes are of pictures stretched to a square, so that those
+ * of a wide flag and a round logo may be close.
  */
-export function groupSimilar(hashes: readonly string[], threshold: number): Int32Array {
-  const index = new LeaderIndex(hashes.length, threshold);
-  return Int32Array.from(hashes, (hash, own) => index.join(hash, own));
+export const MAX_STRETCH = 1.15;
+
+/**
+ * Puts pictures into groups. A picture joins the nearest earlier leader of a group within the threshold and
+ * MAX_STRETCH, the first of equally near ones, or else leads a group itself. So each member is close to its leader, and
+ * no chain of small differences joins pictures that are far apart.
+ *
+ * @param pictures the best candidates for leaders first
+ * @param threshold different bits at most, up to MAX_THRESHOLD
+ * @returns for each picture the index of its leader: its own where it leads a group
+ */
+export function groupSimilar(pictures: readonly HashedPicture[], threshold: number): Int32Array {
+  const index = new LeaderIndex(pictures.length, threshold);
+  return Int32Array.from(pictures, (picture, own) => index.join(picture, own));
 }
 
 /** Number of different bits of two hashes of 16 hexadecimal digits. */
@@ -60,6 +74,7 @@ class LeaderIndex {
   readonly #leaders: Int32Array;
   readonly #low: Int32Array;
   readonly #high: Int32Array;
+  readonly #ratios: Float64Array;
   #count = 0;
   /** By chunk and its value, the last leader with that value; by chunk and leader, the one before. -1 for none. */
   readonly #last: readonly Int32Array[];
@@ -73,6 +88,7 @@ class LeaderIndex {
     this.#leaders = new Int32Array(capacity);
     this.#low = new Int32Array(capacity);
     this.#high = new Int32Array(capacity);
+    this.#ratios = new Float64Array(capacity);
     const chunks = Array.from({ length: CHUNKS }, (_, chunk) => chunk);
     this.#last = chunks.map(() => new Int32Array(2 ** CHUNK_BITS).fill(-1));
     this.#previous = chunks.map(() => new Int32Array(capacity));
@@ -85,11 +101,13 @@ class LeaderIndex {
     this.#lookupCount = this.#lookups.reduce((sum, { length }) => sum + length, 0);
   }
 
-  /** Returns the leader that a hash joins; the hash becomes a leader where there is none. */
-  join(hash: string, own: number): number {
+  /** Returns the leader that a picture joins; the picture becomes a leader where there is none. */
+  join({ hash, width, height }: HashedPicture, own: number): number {
     const [low, high] = interleaved(hash);
-    const nearest = this.#nearest(low, high);
+    const ratio = width / height;
+    const nearest = this.#nearest(low, high, ratio);
     if (nearest >= 0) return this.#leaders[nearest]!;
+    this.#ratios[this.#count] = ratio;
     this.#add(low, high, own);
     return own;
   }
@@ -108,14 +126,17 @@ class LeaderIndex {
   }
 
   /** The nearest leader within the threshold, the first of equally near ones; -1 for none. */
-  #nearest(low: number, high: number): number {
+  #nearest(low: number, high: number, ratio: number): number {
     let nearest = -1;
     let least = this.#threshold;
     const lows = this.#low;
     const highs = this.#high;
+    const ratios = this.#ratios;
     const consider = (leader: number) => {
       const distance = countBits(low ^ lows[leader]!) + countBits(high ^ highs[leader]!);
       if (distance > least || (distance === least && nearest >= 0 && leader > nearest)) return;
+      const stretch = ratio / ratios[leader]!;
+      if (stretch > MAX_STRETCH || 1 / stretch > MAX_STRETCH) return;
       least = distance;
       nearest = leader;
     };
