@@ -25,7 +25,7 @@ export interface Planned extends BatchInput {
 export function plan(
   inputs: readonly Input[],
   names: OutputNames | null,
-  { options, outputs, run }: Choices,
+  { options, outputs, run }: Pick<Choices, 'options' | 'outputs' | 'run'>,
   writable: readonly string[],
 ): Planned[] {
   const format = options['format'] as OutputFormat | undefined;
