@@ -7,6 +7,8 @@ import { createRequire } from 'node:module';
 import type { FileErrorCode } from '../src/error-codes.ts';
 import { Failure } from '../src/failure.ts';
 import { diagnose } from '../src/images/diagnose.ts';
+import { basicExif, readExif } from '../src/images/exif/exif.ts';
+import { type Header, readHeader } from '../src/images/header.ts';
 import type { Estimate } from '../src/images/input.ts';
 import { checkFileSize } from '../src/images/limits.ts';
 import { completePng } from '../src/images/png.ts';
@@ -33,6 +35,16 @@ export class GrantExceededError extends Error {
     super('the job needs more than it was granted');
     this.estimate = estimate;
   }
+}
+
+function sha256Of(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** The date on which a picture was taken, without its offset from UTC. */
+function takenOf({ exif }: Header): string | null {
+  const tags = exif && readExif(exif);
+  return (tags && basicExif(tags).dateTime?.slice(0, 19)) ?? null;
 }
 
 /**
@@ -63,12 +75,18 @@ export async function runJob(
     input.file = source.read();
     input.bytes = completePng(input.file);
     const { image, data, warnings = [] } = await operation.run(input, job.options as never);
-    const sha256 = image && createHash('sha256').update(image.bytes).digest('hex');
     return {
       ok: true,
       originalSize: source.size,
       warnings,
-      ...(image && sha256 && { image: { ...image, sha256 } }),
+      ...(image && {
+        image: {
+          ...image,
+          sha256: sha256Of(image.bytes),
+          ...(job.taken && { taken: takenOf(await readHeader(input)) }),
+        },
+      }),
+      ...(job.digest && { inputSha256: sha256Of(input.file) }),
       ...(data && { data }),
     };
   } catch (error) {

@@ -24,9 +24,41 @@ export interface FileRecord {
   readonly sha256?: string;
   readonly data?: object;
   readonly error?: CodedMessage;
-  /** Why it was skipped: `output_exists`, `unsupported_format`, `not_started`, `interrupted`. */
+  /**
+   * Why it was skipped: `output_exists`, `unchanged`, `unsupported_format`, `not_started`, `interrupted`;
+   * or why it would change: `output_missing`, `output_differs`.
+   */
   readonly reason?: CodedMessage;
   readonly warnings?: readonly CodedMessage[];
+  /** Whether the result comes from a cache; only on the command line. */
+  readonly cached?: true;
+}
+
+type ImageFacts = Required<Pick<FileRecord, 'format' | 'width' | 'height' | 'size' | 'sha256'>> &
+  Pick<FileRecord, 'pages'>;
+
+/** The part of a record that describes the result of a job. */
+export function resultRecord({
+  image,
+  data,
+  warnings,
+}: {
+  readonly image: ImageFacts | undefined;
+  readonly data: object | undefined;
+  readonly warnings: readonly CodedMessage[];
+}): Partial<FileRecord> {
+  return {
+    ...(image && {
+      format: image.format,
+      width: image.width,
+      height: image.height,
+      ...(image.pages && { pages: image.pages }),
+      size: image.size,
+      sha256: image.sha256,
+    }),
+    ...(data && { data }),
+    ...(warnings.length > 0 && { warnings }),
+  };
 }
 
 /** The `summary` of interface part 2.8. */
@@ -57,6 +89,8 @@ export class BatchSummary {
   readonly reasons = new Map<string, number>();
   /** Skipped files whose input is newer than the output. */
   outdated = 0;
+  /** Files whose result comes from a cache. */
+  cached = 0;
   /** Bytes of all inputs, those of failed files included. */
   originalBytes = 0;
   /** Bytes of the inputs from which images were made. */
@@ -64,8 +98,9 @@ export class BatchSummary {
   /** Bytes of the images that were made. */
   outputBytes = 0;
 
-  add({ status, originalSize, size, reason, warnings = [] }: FileRecord): void {
+  add({ status, originalSize, size, reason, warnings = [], cached }: FileRecord): void {
     this.total += 1;
+    if (cached) this.cached += 1;
     this[status] += 1;
     if (reason) this.reasons.set(reason.code, (this.reasons.get(reason.code) ?? 0) + 1);
     if (warnings.some(({ code }) => code === OUTPUT_OUTDATED)) this.outdated += 1;

@@ -1,6 +1,6 @@
 import { Failure } from '../failure.ts';
 import type { Limits } from '../images/limits.ts';
-import { BatchSummary, type CodedMessage, type FileRecord } from './batch-record.ts';
+import { BatchSummary, type CodedMessage, type FileRecord, resultRecord } from './batch-record.ts';
 import type { JobSuccess, Source } from './job.ts';
 import type { Operation } from './operation.ts';
 import { type ImagePool, sizeOf } from './pool.ts';
@@ -26,6 +26,8 @@ export interface BatchEntry {
 
 interface FilesOptions {
   readonly operation: Operation;
+  /** Returns the date of a picture with its image. */
+  readonly taken?: boolean;
   /** Output of the operation's schema. */
   readonly options: unknown;
   readonly limits: Limits;
@@ -267,12 +269,12 @@ export async function* processFiles<Input extends BatchInput>(
 async function runOne<Input extends BatchInput>(
   input: Input,
   index: number,
-  { operation, options, limits, pool, client, signal, store }: ProcessFilesOptions<Input>,
+  { operation, options, limits, taken, pool, client, signal, store }: ProcessFilesOptions<Input>,
 ): Promise<BatchEntry> {
   const base = { index, inputFilename: input.filename };
   if (input.knownRecord) return { record: { ...base, ...input.knownRecord } };
   const { source } = input;
-  const job = { operation: operation.name, options, source, limits };
+  const job = { operation: operation.name, options, source, limits, ...(taken && { taken }) };
   const result = await pool.run(job, { client, signal });
   const { originalSize } = result;
   if (!result.ok) {
@@ -285,20 +287,13 @@ async function runOne<Input extends BatchInput>(
   }
 
   const { image, data, warnings } = result;
+  const size = image?.bytes.byteLength ?? 0;
   const done: FileRecord = {
     ...base,
     status: 'succeeded',
     originalSize,
-    ...(image && {
-      format: image.format,
-      width: image.width,
-      height: image.height,
-      ...(image.pages && { pages: image.pages }),
-      size: image.bytes.byteLength,
-      sha256: image.sha256,
-    }),
-    ...(data && { data }),
-    ...(warnings.length > 0 && { warnings }),
+    ...resultRecord({ image: image && { ...image, size }, data, warnings }),
+    ...(result.cached && { cached: true }),
   };
   if (!image || !store) return { record: done, ...(image && { image }) };
   try {

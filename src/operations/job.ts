@@ -12,6 +12,10 @@ export interface Job {
   readonly options: unknown;
   readonly source: Source;
   readonly limits: Limits;
+  /** Returns the SHA-256 of the input's bytes. */
+  readonly digest?: boolean;
+  /** Returns with the image the date on which the picture was taken. */
+  readonly taken?: boolean;
 }
 
 export interface FileError {
@@ -26,9 +30,16 @@ interface Outcome {
 
 export interface JobSuccess extends Outcome {
   readonly ok: true;
-  readonly image?: OutputImage & { readonly sha256: string };
+  readonly image?: OutputImage & {
+    readonly sha256: string;
+    /** `YYYY-MM-DDTHH:MM:SS` of EXIF; null where there is none. */
+    readonly taken?: string | null;
+  };
   readonly data?: object;
   readonly warnings: readonly Warning[];
+  readonly inputSha256?: string;
+  /** Whether it comes from a cache. */
+  readonly cached?: true;
 }
 
 export interface JobFailure extends Outcome {
