@@ -4,7 +4,6 @@ import { Batch } from '../operations/batch.ts';
 import type { BatchResult, CodedMessage, FileRecord } from '../operations/batch-record.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
-import { fieldsOf } from '../schema/fields.ts';
 import { noteNativeCode } from './exit.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
@@ -66,8 +65,7 @@ export async function runImageCommand(
   const writesFiles =
     operation.gives === 'image' && outputs.zip === undefined && outputs.out !== STANDARD_STREAM;
   const names = writesFiles ? new OutputNames(outputs, inputs) : null;
-  const formats = fieldsOf(operation.options).find(({ name }) => name === 'format')?.choices;
-  const planned = plan(inputs, names, choices, formats ?? [], incremental);
+  const planned = plan(inputs, names, choices, operation.keeps ?? [], incremental);
   const sink = await chooseSink(operation, names, choices, incremental);
   return runPlanned(operation, planned, sink, choices, incremental);
 }
@@ -120,7 +118,7 @@ async function runPlanned(
   const started = performance.now();
   // V8 would collect the memory of finished files late, because libvips does the work: ten thousand
   // files took 330 MB on Node 24, and take 125 with this flag.
-  setFlagsFromString('--optimize-for-size');
+  if (planned.some(({ knownRecord }) => !knownRecord)) setFlagsFromString('--optimize-for-size');
   const { options, limits, run } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name };
   const chosen = chooseReport(operation, choices, head);

@@ -1,4 +1,5 @@
 import type * as v from 'valibot';
+import type { OutputFormat } from '../images/formats.ts';
 import type { ImageInput } from '../images/input.ts';
 import type { OutputImage, Warning } from '../images/output.ts';
 import type { ObjectSchema } from '../schema/fields.ts';
@@ -22,6 +23,8 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
   /** Result of each file: an image, or the `data` of interface part 2.8. */
   readonly gives: 'image' | 'data';
   readonly options: Schema;
+  /** Input formats that an output has too where none is asked for; others become PNG. */
+  readonly keeps?: readonly OutputFormat[];
   /** The name of its HTTP endpoint below `/api/free/`. Without it, only the command line has it. */
   readonly endpoint?: string;
   /** CPU milliseconds for a megabyte of input, roughly: decides whether starting threads pays. */

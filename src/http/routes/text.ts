@@ -16,7 +16,7 @@ const EVENT_STREAM = {
 };
 
 /** Paths that name the model. The page `/docs` fills in the example. */
-const MODEL_PARAMS = v.object({
+export const MODEL_PARAMS = v.object({
   model: v.pipe(v.string(), v.description('the id of the model'), v.examples(['sandbox-chat'])),
 });
 

@@ -28,7 +28,8 @@ export function encoderVersions(): unknown {
   const { version, optionalDependencies } = require('../package.json') as SharpPackage;
   const codecs = Object.keys(optionalDependencies).flatMap((name) => {
     try {
-      return [[name, require(`${name}/versions`) as unknown]];
+      // Not by `require`: sharp adds properties to the object that this returns.
+      return [[name, readFileSync(require.resolve(`${name}/versions`), 'utf8')]];
     } catch {
       return [];
     }

@@ -74,7 +74,8 @@ export class ResultCache {
     if (known !== undefined) return known;
     // Time is left out: a file that exceeds it fails, and failures are not stored.
     const { deadline: _, svgSwitch: __, ...bounds } = limits;
-    const maker = hashOf([operation, options, bounds, taken, this.#versions]);
+    // Shortened, because it is in every line of the index.
+    const maker = hashOf([operation, options, bounds, taken, this.#versions]).slice(0, 32);
     this.#makers.set(options, maker);
     return maker;
   }
@@ -154,8 +155,9 @@ export class ResultCache {
     const identity = identityOf(before);
     if (identity !== identityAt(path)) return;
     const name = this.#nameOf(path);
-    const made = this.#index.files.get(name)?.made;
-    this.#index.add('file', name, { identity, sha256, made });
+    const known = this.#index.files.get(name);
+    if (known?.identity === identity && known.sha256 === sha256) return;
+    this.#index.add('file', name, { identity, sha256, made: known?.made });
   }
 
   /**
@@ -309,7 +311,7 @@ function withoutBytes({ bytes, ...image }: NonNullable<JobSuccess['image']>) {
 }
 
 function keyOf(maker: string, sha256: string): string {
-  return hashOf([maker, sha256]);
+  return createHash('sha256').update(maker).update(sha256).digest('hex').slice(0, 32);
 }
 
 /** Properties are sorted, and bytes are hashed. */
