@@ -3,6 +3,7 @@ import { extname } from 'node:path';
 import { formatOfExtension, type OutputFormat } from '../images/formats.ts';
 import type { BatchInput } from '../operations/batch.ts';
 import { type CodedMessage, type FileRecord, resultRecord } from '../operations/batch-record.ts';
+import { imagesOf, type StoredImage } from '../operations/cache/cache-index.ts';
 import { sizeOf } from '../operations/pool.ts';
 import type { Choices } from './image-choices.ts';
 import type { Incremental } from './incremental.ts';
@@ -33,6 +34,8 @@ export function plan(
   writable: readonly string[],
   incremental: Incremental | null,
 ): Planned[] {
+  const holds = (path: string | null, image: StoredImage) =>
+    path !== null && incremental?.holds(path, image);
   const format = options['format'] as OutputFormat | undefined;
   return inputs.map((input, index): Planned => {
     const { filename, source, problem, answer, optional = false } = input;
@@ -44,20 +47,25 @@ export function plan(
     });
     if (problem) return withRecord({ status: 'failed', error: problem });
     if (answer) return withRecord({ status: 'succeeded', data: answer });
-    const [image] = found?.images ?? [];
-    const result = found && resultRecord({ data: found.data, warnings: found.warnings, image });
-    if (found && !image) return withRecord({ ...result, status: 'succeeded', cached: true });
+    const images = found ? imagesOf(found) : [];
+    const result = found && resultRecord(found, ({ size }) => size);
+    if (found && images.length === 0) {
+      return withRecord({ ...result, status: 'succeeded', cached: true });
+    }
     const own = format ?? fallback(filename, writable);
-    const path = names?.predict(input, index, image ?? (own ? { format: own } : {})) ?? null;
-    if (incremental && path !== null) {
-      const unchanged = image && incremental.holds(path, image);
-      if (unchanged || incremental.isDone(input, path)) {
-        names!.claim(path, input);
-        return withRecord({
-          ...(unchanged && result),
-          ...{ status: 'skipped', outputFilename: path, reason: UNCHANGED },
-        });
-      }
+    const facts = images.length > 0 ? images : [own ? { format: own } : {}];
+    const paths = facts.map((fact) => names?.predict(input, index, fact) ?? null);
+    const path = paths[0]!;
+    const isDone = path !== null && incremental?.isDone(input, path);
+    const isUnchanged = images.length > 0 && images.every((image, at) => holds(paths[at]!, image));
+    if (isUnchanged || isDone) {
+      for (const one of paths) if (one !== null) names!.claim(one, input);
+      const outputs = result?.outputs?.map((one, at) => ({ ...one, outputFilename: paths[at]! }));
+      return withRecord({
+        ...(isUnchanged && result),
+        ...{ status: 'skipped', reason: UNCHANGED },
+        ...(outputs ? { outputs } : { outputFilename: path! }),
+      });
     }
     // With a cache, the content of the output decides.
     const decidesNow = !outputs.overwrite && !outputs.check && !incremental;
@@ -66,8 +74,8 @@ export function plan(
       const { message } = existsFailure(path);
       return withRecord({ status: 'failed', error: { code: 'output_exists', message } });
     }
-    // Claimed only here: an output that exists is not written.
-    if (path !== null) names!.claim(path, input);
+    // Claimed only here: an output that exists is not written. Of several outputs, each is claimed when written.
+    if (path !== null && !found?.images) names!.claim(path, input);
     if (!run.dryRun) return known;
     return withRecord({ status: 'planned', ...(path !== null && { outputFilename: path }) });
   });

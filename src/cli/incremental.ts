@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { Failure } from '../failure.ts';
-import type { StoredResult } from '../operations/cache/cache-index.ts';
+import type { StoredImage, StoredResult } from '../operations/cache/cache-index.ts';
 import { cachedPool } from '../operations/cache/cached-pool.ts';
 import { ResultCache, type WrittenFile } from '../operations/cache/result-cache.ts';
 import type { Job } from '../operations/job.ts';
@@ -18,8 +18,6 @@ const MEGABYTE = 1024 * 1024;
 export function cacheFolder({ run }: Pick<Choices, 'run'>): string | undefined {
   return run.cache ?? (run.incremental ? DEFAULT_FOLDER : undefined);
 }
-
-type Image = StoredResult['images'][number];
 
 /** The cache of one run: an operation with its options over many files. */
 export class Incremental {
@@ -73,7 +71,7 @@ export class Incremental {
   }
 
   /** Whether an output has the content of an image. */
-  holds(path: string, image: Image): boolean {
+  holds(path: string, image: Pick<StoredImage, 'sha256' | 'size'>): boolean {
     return this.#cache.holds(path, image);
   }
 

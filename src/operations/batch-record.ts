@@ -6,6 +6,20 @@ export interface CodedMessage {
   readonly message: string;
 }
 
+/** Properties of one output. */
+export interface OutputRecord {
+  readonly outputFilename?: string;
+  readonly format: string;
+  readonly width: number;
+  readonly height: number;
+  readonly pages?: number;
+  /** Bytes. */
+  readonly size: number;
+  readonly sha256: string;
+  /** Why it was not written, where the others were. */
+  readonly reason?: CodedMessage;
+}
+
 /** One element of `results` (interface part 2.8), with the properties of its output image. */
 export interface FileRecord {
   readonly index: number;
@@ -22,6 +36,8 @@ export interface FileRecord {
   /** Bytes of the output. */
   readonly size?: number;
   readonly sha256?: string;
+  /** The outputs of an operation that gives several for one input. */
+  readonly outputs?: readonly OutputRecord[];
   readonly data?: object;
   readonly error?: CodedMessage;
   /**
@@ -34,31 +50,32 @@ export interface FileRecord {
   readonly cached?: true;
 }
 
-type ImageFacts = Required<Pick<FileRecord, 'format' | 'width' | 'height' | 'size' | 'sha256'>> &
-  Pick<FileRecord, 'pages'>;
+interface Result<Image> {
+  readonly image?: Image;
+  readonly images?: readonly Image[];
+  readonly data?: object;
+  readonly warnings: readonly CodedMessage[];
+}
 
 /** The part of a record that describes the result of a job. */
-export function resultRecord({
-  image,
-  data,
-  warnings,
-}: {
-  readonly image: ImageFacts | undefined;
-  readonly data: object | undefined;
-  readonly warnings: readonly CodedMessage[];
-}): Partial<FileRecord> {
+export function resultRecord<Image extends Omit<OutputRecord, 'size'>>(
+  { image, images, data, warnings }: Result<Image>,
+  sizeOf: (image: Image) => number,
+): Partial<FileRecord> {
+  const outputRecord = (one: Image): OutputRecord => {
+    const { format, width, height, pages, sha256 } = one;
+    return { format, width, height, ...(pages && { pages }), size: sizeOf(one), sha256 };
+  };
   return {
-    ...(image && {
-      format: image.format,
-      width: image.width,
-      height: image.height,
-      ...(image.pages && { pages: image.pages }),
-      size: image.size,
-      sha256: image.sha256,
-    }),
+    ...(image && outputRecord(image)),
+    ...(images && { outputs: images.map(outputRecord) }),
     ...(data && { data }),
     ...(warnings.length > 0 && { warnings }),
   };
+}
+
+function bytesOf(outputs: readonly OutputRecord[]): number {
+  return outputs.reduce((sum, { size }) => sum + size, 0);
 }
 
 /** The `summary` of interface part 2.8. */
@@ -98,7 +115,8 @@ export class BatchSummary {
   /** Bytes of the images that were made. */
   outputBytes = 0;
 
-  add({ status, originalSize, size, reason, warnings = [], cached }: FileRecord): void {
+  add({ status, originalSize, reason, warnings = [], cached, ...record }: FileRecord): void {
+    const size = record.outputs ? bytesOf(record.outputs) : record.size;
     this.total += 1;
     if (cached) this.cached += 1;
     this[status] += 1;

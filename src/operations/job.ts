@@ -28,13 +28,18 @@ interface Outcome {
   readonly originalSize: number;
 }
 
+/** An output with the hash of its bytes. */
+export interface JobImage extends OutputImage {
+  readonly sha256: string;
+  /** `YYYY-MM-DDTHH:MM:SS` of the input's EXIF; null where there is none. */
+  readonly taken?: string | null;
+}
+
 export interface JobSuccess extends Outcome {
   readonly ok: true;
-  readonly image?: OutputImage & {
-    readonly sha256: string;
-    /** `YYYY-MM-DDTHH:MM:SS` of EXIF; null where there is none. */
-    readonly taken?: string | null;
-  };
+  readonly image?: JobImage;
+  /** In place of `image`, all outputs of an operation that gives several for one input. */
+  readonly images?: readonly JobImage[];
   readonly data?: object;
   readonly warnings: readonly Warning[];
   readonly inputSha256?: string;

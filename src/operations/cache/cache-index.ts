@@ -1,13 +1,19 @@
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { JobSuccess } from '../job.ts';
+import type { JobImage, JobSuccess } from '../job.ts';
 
-type StoredImage = Omit<NonNullable<JobSuccess['image']>, 'bytes'> & { readonly size: number };
+export type StoredImage = Omit<JobImage, 'bytes'> & { readonly size: number };
 
 /** The result of a job. The bytes of its images are objects, named by their SHA-256. */
 export interface StoredResult extends Pick<JobSuccess, 'originalSize' | 'data' | 'warnings'> {
-  readonly images: readonly StoredImage[];
+  readonly image?: StoredImage;
+  readonly images?: readonly StoredImage[];
+}
+
+/** All images of a result. */
+export function imagesOf({ image, images }: StoredResult): readonly StoredImage[] {
+  return images ?? (image ? [image] : []);
 }
 
 /** A file of the user: an input, an output, or both. */

@@ -1,8 +1,14 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import type { Job, JobSuccess } from '../job.ts';
-import { CacheIndex, type Made, type StoredResult } from './cache-index.ts';
+import type { Job, JobImage, JobSuccess } from '../job.ts';
+import {
+  CacheIndex,
+  imagesOf,
+  type Made,
+  type StoredImage,
+  type StoredResult,
+} from './cache-index.ts';
 import { encoderVersions } from './encoder-versions.ts';
 import { digestFile, identityOf, isSettled } from './file-identity.ts';
 import { CacheObjects } from './objects.ts';
@@ -116,27 +122,37 @@ export class ResultCache {
   }
 
   /** The result with the bytes of its images; undefined where some were removed. */
-  load({ images, ...result }: StoredResult): JobSuccess | undefined {
-    const [stored] = images;
-    if (!stored) return { ...result, ok: true, cached: true };
-    const bytes = this.#objects.read(stored.sha256);
-    if (!bytes) return undefined;
-    const { size: _, ...image } = stored;
-    return { ...result, ok: true, cached: true, image: { ...image, bytes } };
+  load({ image, images, ...result }: StoredResult): JobSuccess | undefined {
+    const read = ({ size: _, ...stored }: StoredImage): JobImage => {
+      const bytes = this.#objects.read(stored.sha256);
+      if (!bytes) throw new MissingObject();
+      return { ...stored, bytes };
+    };
+    try {
+      const base = { ...result, ok: true, cached: true } as const;
+      if (images) return { ...base, images: images.map(read) };
+      return image ? { ...base, image: read(image) } : base;
+    } catch (error) {
+      if (error instanceof MissingObject) return undefined;
+      throw error;
+    }
   }
 
   /** Stores the result of a job for an input with this hash. */
-  store(maker: string, sha256: string, { originalSize, data, warnings, image }: JobSuccess): void {
+  store(maker: string, sha256: string, { image, images, ...success }: JobSuccess): void {
     if (this.#options.readOnly) return;
-    if (image && image.bytes.byteLength > this.#options.maxBytes * KEPT_SHARE) return;
+    const all = images ?? (image ? [image] : []);
+    const bytes = all.reduce((sum, one) => sum + one.bytes.byteLength, 0);
+    if (bytes > this.#options.maxBytes * KEPT_SHARE) return;
+    const { originalSize, data, warnings } = success;
     const result: StoredResult = {
-      originalSize,
-      images: image ? [withoutBytes(image)] : [],
-      warnings,
+      ...{ originalSize, warnings },
       ...(data && { data }),
+      ...(image && { image: withoutBytes(image) }),
+      ...(images && { images: images.map(withoutBytes) }),
     };
     this.#orForget(() => {
-      if (image) this.#objects.write(image.sha256, image.bytes);
+      for (const one of all) this.#objects.write(one.sha256, one.bytes);
       this.#addSizes(result);
       const used = Math.floor(Date.now() / 60_000);
       this.#index.add('result', keyOf(maker, sha256), { result, used });
@@ -243,7 +259,7 @@ export class ResultCache {
     const share = index.bytes / Math.max(1, index.lines);
     const removed = new Set<string>();
     for (const [key, { result }] of [...index.results].reverse()) {
-      const fresh = result.images.filter(({ sha256 }) => !kept.has(sha256));
+      const fresh = imagesOf(result).filter(({ sha256 }) => !kept.has(sha256));
       bytes += share + fresh.reduce((sum, { size }) => sum + size, 0);
       if (bytes <= room) for (const { sha256, size } of fresh) kept.set(sha256, size);
       else {
@@ -264,8 +280,8 @@ export class ResultCache {
     for (const { result } of this.#index.results.values()) this.#addSizes(result);
   }
 
-  #addSizes({ images }: StoredResult): void {
-    for (const { sha256, size } of images) {
+  #addSizes(result: StoredResult): void {
+    for (const { sha256, size } of imagesOf(result)) {
       if (!this.#sizes.has(sha256)) this.#objectBytes += size;
       this.#sizes.set(sha256, size);
     }
@@ -306,7 +322,10 @@ function identityAt(path: string): string | null {
   return stat ? identityOf(stat) : null;
 }
 
-function withoutBytes({ bytes, ...image }: NonNullable<JobSuccess['image']>) {
+/** Thrown where an object was removed or is damaged. */
+class MissingObject extends Error {}
+
+function withoutBytes({ bytes, ...image }: JobImage): StoredImage {
   return { ...image, size: bytes.byteLength };
 }
 
