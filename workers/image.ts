@@ -9,8 +9,9 @@ import { Failure } from '../src/failure.ts';
 import { diagnose } from '../src/images/diagnose.ts';
 import type { Estimate } from '../src/images/input.ts';
 import { checkFileSize } from '../src/images/limits.ts';
+import type { OutputImage } from '../src/images/output.ts';
 import { completePng } from '../src/images/png.ts';
-import type { Job, JobResult } from '../src/operations/job.ts';
+import type { Job, JobImage, JobResult } from '../src/operations/job.ts';
 import type { ThreadOperation } from '../src/operations/operation.ts';
 import { findOperation } from '../src/operations/registry.ts';
 import { loadDecoder } from './decoder.ts';
@@ -33,6 +34,10 @@ export class GrantExceededError extends Error {
     super('the job needs more than it was granted');
     this.estimate = estimate;
   }
+}
+
+function withDigest(image: OutputImage): JobImage {
+  return { ...image, sha256: createHash('sha256').update(image.bytes).digest('hex') };
 }
 
 /**
@@ -62,13 +67,14 @@ export async function runJob(
     checkFileSize(source.size, limits);
     input.file = source.read();
     input.bytes = completePng(input.file);
-    const { image, data, warnings = [] } = await operation.run(input, job.options as never);
-    const sha256 = image && createHash('sha256').update(image.bytes).digest('hex');
+    const result = await operation.run(input, job.options as never);
+    const { image, images, data, warnings = [] } = result;
     return {
       ok: true,
       originalSize: source.size,
       warnings,
-      ...(image && sha256 && { image: { ...image, sha256 } }),
+      ...(image && { image: withDigest(image) }),
+      ...(images && { images: images.map(withDigest) }),
       ...(data && { data }),
     };
   } catch (error) {
@@ -84,11 +90,21 @@ export async function runJob(
 /** Called by a pool's thread: moves the output's bytes to the main thread. */
 export default async function run(job: Job): Promise<JobResult> {
   const result = await runJob(job);
-  if (!result.ok || !result.image) return result;
-  // sharp's memory cannot leave its thread; memory of our own can.
-  const bytes = new Uint8Array(result.image.bytes);
-  const moved: JobResult = { ...result, image: { ...result.image, bytes } };
+  if (!result.ok || !(result.image || result.images)) return result;
+  const buffers: ArrayBuffer[] = [];
+  const movable = (image: JobImage): JobImage => {
+    // sharp's memory cannot leave its thread; memory of our own can.
+    const bytes = new Uint8Array(image.bytes);
+    buffers.push(bytes.buffer);
+    return { ...image, bytes };
+  };
+  const { image, images, ...rest } = result;
+  const moved: JobResult = {
+    ...rest,
+    ...(image && { image: movable(image) }),
+    ...(images && { images: images.map(movable) }),
+  };
   // Imported here: on the main thread, which uses this file too, no bytes are moved.
   const { move, transferableSymbol, valueSymbol } = require('piscina') as typeof import('piscina');
-  return move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: moved } as never) as never;
+  return move({ [transferableSymbol]: buffers, [valueSymbol]: moved } as never) as never;
 }

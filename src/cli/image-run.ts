@@ -4,7 +4,6 @@ import { Batch } from '../operations/batch.ts';
 import type { BatchResult, CodedMessage, FileRecord } from '../operations/batch-record.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
-import { fieldsOf } from '../schema/fields.ts';
 import { noteNativeCode } from './exit.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
@@ -58,8 +57,7 @@ export async function runImageCommand(
   const writesFiles =
     operation.gives === 'image' && outputs.zip === undefined && outputs.out !== STANDARD_STREAM;
   const names = writesFiles ? new OutputNames(outputs, inputs) : null;
-  const formats = fieldsOf(operation.options).find(({ name }) => name === 'format')?.choices;
-  const planned = plan(inputs, names, choices, formats ?? []);
+  const planned = plan(inputs, names, choices, operation.keeps ?? []);
   return runPlanned(operation, planned, await chooseSink(operation, names, choices), choices);
 }
 

@@ -49,7 +49,7 @@ const ENDPOINTS: Readonly<Record<Model['type'], readonly string[]>> = {
   embedding: ['/v1/embeddings'],
   image: ['/v1/images/generations', '/v1/images/generations/sync', '/v1/images/edits'],
   video: ['/v1/videos/generations'],
-  audio: ['/v1/audio/generations'],
+  audio: ['/v1/audio/generations', '/v1/audio/speech'],
   moderation: ['/v1/moderations'],
 };
 

@@ -27,16 +27,18 @@ export type NewKey = Pick<
   | 'expiresAt'
   | 'models'
   | 'allow'
+  | 'images'
   | 'rpm'
   | 'budget'
   | 'windows'
   | 'teamId'
 >;
 
-/** Fields of a key that can change; null removes windows, the team, and the permission of features. */
+/** Fields of a key that can change; null removes windows, the team, features and the answer to image requests. */
 export interface KeyChange
   extends Partial<Pick<ApiKey, 'name' | 'expiresAt' | 'models' | 'rpm' | 'budget'>> {
   readonly allow?: readonly string[] | null;
+  readonly images?: ApiKey['images'] | null;
   readonly windows?: WindowLimits | null;
   readonly teamId?: string | null;
 }

@@ -61,6 +61,7 @@ describe('the catalog', () => {
             '/v1/completions',
             '/v1beta/models/:model:generateContent',
             '/v1beta/models/:model:streamGenerateContent',
+            '/v1beta/models/:model:countTokens',
           ],
           pricing: {
             input_per_million_tokens: 1.25,
