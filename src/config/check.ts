@@ -75,7 +75,8 @@ function tierFaults(path: Path, value: unknown, format: FormatValue): readonly F
       faults.push({ path: own, message });
     }
     if (typeof above === 'number' && entriesOf(tier).length === 1) {
-      const message = 'expected a price beside above: input, cachedInput, cacheWrite, cacheWrite1h or output';
+      const message =
+        'expected a price beside above: input, cachedInput, cacheWrite, cacheWrite1h or output';
       faults.push({ path: [...path, index], message });
     }
   }
