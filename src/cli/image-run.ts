@@ -7,13 +7,14 @@ import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
 import { noteNativeCode } from './exit.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
-import { cacheFolder, Incremental } from './incremental.ts';
+import { cacheFolder, type Incremental, openIncremental } from './incremental.ts';
 import { findInputs } from './inputs.ts';
 import { onInterrupt } from './interrupt.ts';
 import { OutputNames } from './naming.ts';
 import { startProgress } from './progress.ts';
 import {
   failuresReport,
+  type Head,
   jsonReport,
   linesReport,
   type Report,
@@ -26,8 +27,6 @@ import { SAMPLE_ROWS } from './table.ts';
 import { printStderr } from './terminal.ts';
 import { usageFailure } from './usage.ts';
 import { Writer } from './writer.ts';
-
-type Head = Pick<BatchResult, 'requestId' | 'operation'>;
 
 /**
  * Runs one operation over the files that the arguments name.
@@ -49,11 +48,7 @@ export async function runImageCommand(
     answer: (argument) => operation.answer?.(argument, choices.options),
   });
   const { options, limits } = choices;
-  const folder = cacheFolder(choices);
-  const incremental =
-    folder === undefined
-      ? null
-      : new Incremental(folder, { operation: operation.name, options, limits }, choices);
+  const incremental = openIncremental({ operation: operation.name, options, limits }, choices);
   const inputs = incremental ? incremental.withoutOutputs(given) : given;
   if (inputs.length === 0) {
     printStderr('oriel: no image was found');
@@ -67,7 +62,8 @@ export async function runImageCommand(
   const names = writesFiles ? new OutputNames(outputs, inputs) : null;
   const planned = plan(inputs, names, choices, operation.keeps ?? [], incremental);
   const sink = await chooseSink(operation, names, choices, incremental);
-  return runPlanned(operation, planned, sink, choices, incremental);
+  const reportFor = (head: Head) => chooseReport(operation, choices, head);
+  return runPlanned(operation, planned, sink, choices, reportFor, incremental);
 }
 
 async function chooseSink(
@@ -84,9 +80,9 @@ async function chooseSink(
 }
 
 async function choosePool(
-  { cost }: Operation,
+  { cost }: Pick<Operation, 'cost'>,
   planned: readonly Planned[],
-  { run }: Choices,
+  { run }: Pick<Choices, 'run'>,
   incremental: Incremental | null,
 ): Promise<BatchPool> {
   const files = planned.filter(({ knownRecord, cached }) => !knownRecord && !cached);
@@ -96,7 +92,7 @@ async function choosePool(
   return incremental ? incremental.poolOf(pool) : pool;
 }
 
-function chooseReport(
+export function chooseReport(
   { gives, columns, details }: Operation,
   { options, run, outputs }: Choices,
   head: Head,
@@ -108,11 +104,18 @@ function chooseReport(
   return silent ? failuresReport() : tableReport(gives, columns?.(options), details?.(options));
 }
 
-async function runPlanned(
-  operation: Operation,
+/**
+ * Runs an operation over planned files.
+ *
+ * @param reportFor makes the report
+ * @returns the exit code
+ */
+export async function runPlanned(
+  operation: Pick<Operation, 'name' | 'gives' | 'cost'>,
   planned: readonly Planned[],
   sink: OutputSink,
-  choices: Choices,
+  choices: Pick<Choices, 'options' | 'limits' | 'run'> & Partial<Pick<Choices, 'outputs'>>,
+  reportFor: (head: Head) => Report,
   incremental: Incremental | null,
 ): Promise<number> {
   const started = performance.now();
@@ -121,11 +124,11 @@ async function runPlanned(
   if (planned.some(({ knownRecord }) => !knownRecord)) setFlagsFromString('--optimize-for-size');
   const { options, limits, run } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name };
-  const chosen = chooseReport(operation, choices, head);
+  const chosen = reportFor(head);
   const report = sink.store || sink.append ? untilReaderCloses(chosen) : chosen;
   const pool = await choosePool(operation, planned, choices, incremental);
   // On one terminal, lines that are printed while the bar is shown would mix with it.
-  const streams = run.json || run.jsonl || planned.length >= SAMPLE_ROWS;
+  const streams = !chosen.atEnd && (run.json || run.jsonl || planned.length >= SAMPLE_ROWS);
   const wanted = !run.quiet && !(process.stdout.isTTY && streams);
   const progress = await startProgress(planned.length, wanted);
   const stop = new AbortController();
@@ -187,7 +190,7 @@ async function runPlanned(
     else await pool.close();
   }
   const { failed, planned: changes } = batch.summary;
-  return failed > 0 || (choices.outputs.check && changes > 0) ? 1 : 0;
+  return failed > 0 || (choices.outputs?.check && changes > 0) ? 1 : 0;
 }
 
 const INTERRUPTED: CodedMessage = {

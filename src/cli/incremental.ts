@@ -19,6 +19,20 @@ export function cacheFolder({ run }: Pick<Choices, 'run'>): string | undefined {
   return run.cache ?? (run.incremental ? DEFAULT_FOLDER : undefined);
 }
 
+/**
+ * Opens the cache of a run.
+ *
+ * @returns null for a run without one
+ * @throws Failure with code `usage` where its folder cannot be used
+ */
+export function openIncremental(
+  job: Omit<Job, 'source'>,
+  choices: Pick<Choices, 'run'> & Partial<Pick<Choices, 'outputs'>>,
+): Incremental | null {
+  const folder = cacheFolder(choices);
+  return folder === undefined ? null : new Incremental(folder, job, choices);
+}
+
 /** The cache of one run: an operation with its options over many files. */
 export class Incremental {
   readonly #cache: ResultCache;
@@ -27,14 +41,14 @@ export class Incremental {
   constructor(
     folder: string,
     job: Omit<Job, 'source'>,
-    { run, outputs, limits }: Pick<Choices, 'run' | 'outputs' | 'limits'>,
+    { run, outputs }: Pick<Choices, 'run'> & Partial<Pick<Choices, 'outputs'>>,
   ) {
     try {
       this.#cache = new ResultCache({
         folder,
         maxBytes: run.cacheSize * MEGABYTE,
-        maxFileBytes: limits.fileBytes,
-        readOnly: run.dryRun || outputs.check,
+        maxFileBytes: job.limits.fileBytes,
+        readOnly: run.dryRun || outputs?.check === true,
       });
     } catch (error) {
       if (error instanceof Failure) throw error;

@@ -14,6 +14,8 @@ export interface BatchInput {
   readonly knownRecord?: Omit<FileRecord, 'index' | 'inputFilename'>;
   /** Skipped instead of failed where its format is not read. */
   readonly optional?: boolean;
+  /** Options of this file, beside those of the batch. */
+  readonly options?: object;
 }
 
 /** A finished file; `images` are those of its outputs that were not stored yet. */
@@ -23,7 +25,7 @@ export interface BatchEntry {
 }
 
 interface FilesOptions {
-  readonly operation: Operation;
+  readonly operation: Pick<Operation, 'name'>;
   /** Returns the date of a picture with its image. */
   readonly taken?: boolean;
   /** Output of the operation's schema. */
@@ -275,7 +277,8 @@ async function runOne<Input extends BatchInput>(
   const base = { index, inputFilename: input.filename };
   if (input.knownRecord) return { record: { ...base, ...input.knownRecord }, images: [] };
   const { source } = input;
-  const job = { operation: operation.name, options, source, limits, ...(taken && { taken }) };
+  const own = input.options ? { ...(options as object), ...input.options } : options;
+  const job = { operation: operation.name, options: own, source, limits, ...(taken && { taken }) };
   const result = await pool.run(job, { client, signal });
   const { originalSize } = result;
   if (!result.ok) {

@@ -12,7 +12,7 @@ export interface Job {
   readonly options: unknown;
   readonly source: Source;
   readonly limits: Limits;
-  /** Returns the SHA-256 of the input's bytes. */
+  /** Returns the SHA-256 of the input's bytes, unless the result depends on further files. */
   readonly digest?: boolean;
   /** Returns with the image the date on which the picture was taken. */
   readonly taken?: boolean;

@@ -57,7 +57,7 @@ export class ResultCache {
   #index: CacheIndex;
   readonly #objects: CacheObjects;
   readonly #versions = encoderVersions();
-  readonly #makers = new Map<unknown, string>();
+  readonly #makers = new WeakMap<object, string>();
   /** Bytes of each object that a result in the index names. */
   readonly #sizes = new Map<string, number>();
   #objectBytes = 0;
@@ -76,13 +76,13 @@ export class ResultCache {
 
   /** Key of an operation with its options, for all inputs. */
   makerOf({ operation, options, limits, taken = false }: Omit<Job, 'source'>): string {
-    const known = this.#makers.get(options);
+    const known = this.#makers.get(options as object);
     if (known !== undefined) return known;
     // Time is left out: a file that exceeds it fails, and failures are not stored.
     const { deadline: _, svgSwitch: __, ...bounds } = limits;
     // Shortened, because it is in every line of the index.
     const maker = hashOf([operation, options, bounds, taken, this.#versions]).slice(0, 32);
-    this.#makers.set(options, maker);
+    this.#makers.set(options as object, maker);
     return maker;
   }
 
