@@ -9,7 +9,7 @@ import { endpoints } from './endpoint.ts';
 import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { errorBody, failFrames } from './google-error.ts';
-import { countOutput, markers, observe, observeAnswer } from './observe.ts';
+import { countOutput, finishReasons, markers, observe, observeAnswer } from './observe.ts';
 import { forwardBody } from './replay-request.ts';
 import { settings } from './settings.ts';
 
@@ -53,6 +53,8 @@ export const gemini: Dialect = {
   markers,
   modelMember: 'modelVersion',
   modelPaths: [['modelVersion']],
+  finishReasons,
+  operation: 'generate_content',
   textMembers: ['text'],
   countOutput,
   observe,
