@@ -57,11 +57,14 @@ export class EmbeddingsMeter {
     const input = isLimited ? Math.min(all, this.#tokens.most) : all;
     const used = usageOf(input);
     const { key, account } = this.#holder;
-    const charge = await this.#store.settle(this.#reservation ?? { accountId: account.id, keyId: key.id }, {
-      model: this.#id,
-      counts: { requests: 1, inputTokens: input, cachedInputTokens: 0, outputTokens: 0 },
-      charge: costOf({ price: this.#price }, [used]),
-    });
+    const charge = await this.#store.settle(
+      this.#reservation ?? { accountId: account.id, keyId: key.id },
+      {
+        model: this.#id,
+        counts: { requests: 1, inputTokens: input, cachedInputTokens: 0, outputTokens: 0 },
+        charge: costOf({ price: this.#price }, [used]),
+      },
+    );
     return { used, charge, excess: input < all ? usageOf(all) : null };
   }
 
