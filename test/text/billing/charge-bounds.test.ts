@@ -8,6 +8,7 @@ import { TextReport } from '../../../src/text/report.ts';
 import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../../src/upstream/client.ts';
 import type { UpstreamResponse } from '../../../src/upstream/response.ts';
+import { runs } from '../../runs.ts';
 import { networkSettings } from '../../upstream/policies.ts';
 import { PAIRS } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
@@ -193,8 +194,6 @@ const LIMITS = {
   messages: ['max_tokens'],
 } as const;
 
-const RUNS = Number(process.env['ORIEL_RUNS'] ?? 60);
-
 it.each(PAIRS)(
   'client %s, upstream %s: the charge never exceeds the hold',
   async (client, upstream) => {
@@ -254,7 +253,7 @@ it.each(PAIRS)(
           Math.ceil((input * dearest + output * one.price.output) / 1e6),
         );
       }),
-      { numRuns: RUNS },
+      { numRuns: runs(240) },
     );
   },
 );
