@@ -110,6 +110,18 @@ export function geminiFault(body: Loose, model: string): object | null {
   }
 }
 
+/** As `geminiFault`, for requests of countTokens. */
+export function countFault(body: Loose, model: string): object | null {
+  const { generateContentRequest: whole, ...own } = body;
+  if (whole === undefined) return geminiFault(own, model);
+  const { model: named, ...request } = whole;
+  if (Object.keys(own).length === 0 && named === `models/${model}`) {
+    return geminiFault(request, model);
+  }
+  const message = 'generateContentRequest: names another model, or other fields are set';
+  return { error: { code: 400, message, status: 'INVALID_ARGUMENT' } };
+}
+
 function checkShape(value: Loose, shape: Shape, path: string): void {
   if (Array.isArray(value)) {
     for (const [index, one] of value.entries()) checkShape(one, shape, `${path}[${index}]`);
