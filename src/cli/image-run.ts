@@ -4,7 +4,6 @@ import { Batch } from '../operations/batch.ts';
 import type { BatchResult, CodedMessage, FileRecord } from '../operations/batch-record.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
-import { fieldsOf } from '../schema/fields.ts';
 import { noteNativeCode } from './exit.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
@@ -14,6 +13,7 @@ import { OutputNames } from './naming.ts';
 import { startProgress } from './progress.ts';
 import {
   failuresReport,
+  type Head,
   jsonReport,
   linesReport,
   type Report,
@@ -26,8 +26,6 @@ import { SAMPLE_ROWS } from './table.ts';
 import { printStderr } from './terminal.ts';
 import { usageFailure } from './usage.ts';
 import { Writer } from './writer.ts';
-
-type Head = Pick<BatchResult, 'requestId' | 'operation'>;
 
 /**
  * Runs one operation over the files that the arguments name.
@@ -58,9 +56,11 @@ export async function runImageCommand(
   const writesFiles =
     operation.gives === 'image' && outputs.zip === undefined && outputs.out !== STANDARD_STREAM;
   const names = writesFiles ? new OutputNames(outputs, inputs) : null;
-  const formats = fieldsOf(operation.options).find(({ name }) => name === 'format')?.choices;
-  const planned = plan(inputs, names, choices, formats ?? []);
-  return runPlanned(operation, planned, await chooseSink(operation, names, choices), choices);
+  const planned = plan(inputs, names, choices, operation.keeps ?? []);
+  const sink = await chooseSink(operation, names, choices);
+  return runPlanned(operation, planned, sink, choices, (head) =>
+    chooseReport(operation, choices, head),
+  );
 }
 
 async function chooseSink(
@@ -75,16 +75,16 @@ async function chooseSink(
 }
 
 async function choosePool(
-  { cost }: Operation,
+  { cost }: Pick<Operation, 'cost'>,
   planned: readonly Planned[],
-  { run }: Choices,
+  { run }: Pick<Choices, 'run'>,
 ): Promise<BatchPool> {
   const files = planned.filter(({ knownRecord }) => knownRecord === undefined);
   const megabytes = files.reduce((sum, { source }) => sum + sizeOf(source), 0) / 1e6;
   return poolFor({ milliseconds: megabytes * cost, files: files.length }, run.jobs);
 }
 
-function chooseReport(
+export function chooseReport(
   { gives, columns, details }: Operation,
   { options, run, outputs }: Choices,
   head: Head,
@@ -96,11 +96,18 @@ function chooseReport(
   return silent ? failuresReport() : tableReport(gives, columns?.(options), details?.(options));
 }
 
-async function runPlanned(
-  operation: Operation,
+/**
+ * Runs an operation over planned files.
+ *
+ * @param reportFor makes the report
+ * @returns the exit code
+ */
+export async function runPlanned(
+  operation: Pick<Operation, 'name' | 'gives' | 'cost'>,
   planned: readonly Planned[],
   sink: OutputSink,
-  choices: Choices,
+  choices: Pick<Choices, 'options' | 'limits' | 'run'>,
+  reportFor: (head: Head) => Report,
 ): Promise<number> {
   const started = performance.now();
   // V8 would collect the memory of finished files late, because libvips does the work: ten thousand
@@ -108,11 +115,11 @@ async function runPlanned(
   setFlagsFromString('--optimize-for-size');
   const { options, limits, run } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name };
-  const chosen = chooseReport(operation, choices, head);
+  const chosen = reportFor(head);
   const report = sink.store || sink.append ? untilReaderCloses(chosen) : chosen;
   const pool = await choosePool(operation, planned, choices);
   // On one terminal, lines that are printed while the bar is shown would mix with it.
-  const streams = run.json || run.jsonl || planned.length >= SAMPLE_ROWS;
+  const streams = !chosen.atEnd && (run.json || run.jsonl || planned.length >= SAMPLE_ROWS);
   const wanted = !run.quiet && !(process.stdout.isTTY && streams);
   const progress = await startProgress(planned.length, wanted);
   const stop = new AbortController();

@@ -6,6 +6,20 @@ export interface CodedMessage {
   readonly message: string;
 }
 
+/** Properties of one output. */
+export interface OutputRecord {
+  readonly outputFilename?: string;
+  readonly format: string;
+  readonly width: number;
+  readonly height: number;
+  readonly pages?: number;
+  /** Bytes. */
+  readonly size: number;
+  readonly sha256: string;
+  /** Why it was not written, where the others were. */
+  readonly reason?: CodedMessage;
+}
+
 /** One element of `results` (interface part 2.8), with the properties of its output image. */
 export interface FileRecord {
   readonly index: number;
@@ -22,11 +36,17 @@ export interface FileRecord {
   /** Bytes of the output. */
   readonly size?: number;
   readonly sha256?: string;
+  /** The outputs of an operation that gives several for one input. */
+  readonly outputs?: readonly OutputRecord[];
   readonly data?: object;
   readonly error?: CodedMessage;
   /** Why it was skipped: `output_exists`, `unsupported_format`, `not_started`, `interrupted`. */
   readonly reason?: CodedMessage;
   readonly warnings?: readonly CodedMessage[];
+}
+
+function bytesOf(outputs: readonly OutputRecord[]): number {
+  return outputs.reduce((sum, { size }) => sum + size, 0);
 }
 
 /** The `summary` of interface part 2.8. */
@@ -64,7 +84,8 @@ export class BatchSummary {
   /** Bytes of the images that were made. */
   outputBytes = 0;
 
-  add({ status, originalSize, size, reason, warnings = [] }: FileRecord): void {
+  add({ status, originalSize, reason, warnings = [], ...record }: FileRecord): void {
+    const size = record.outputs ? bytesOf(record.outputs) : record.size;
     this.total += 1;
     this[status] += 1;
     if (reason) this.reasons.set(reason.code, (this.reasons.get(reason.code) ?? 0) + 1);

@@ -24,9 +24,16 @@ interface Outcome {
   readonly originalSize: number;
 }
 
+/** An output with the hash of its bytes. */
+export interface JobImage extends OutputImage {
+  readonly sha256: string;
+}
+
 export interface JobSuccess extends Outcome {
   readonly ok: true;
-  readonly image?: OutputImage & { readonly sha256: string };
+  readonly image?: JobImage;
+  /** In place of `image`, all outputs of an operation that gives several for one input. */
+  readonly images?: readonly JobImage[];
   readonly data?: object;
   readonly warnings: readonly Warning[];
 }

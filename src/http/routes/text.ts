@@ -6,14 +6,12 @@ import { allDialects } from '../../text/dialects/registry.ts';
 import { TextReport } from '../../text/report.ts';
 import { LightAbortSignal } from '../../upstream/abort-signal.ts';
 import type { AppContext } from '../app-context.ts';
+import { EVENT_STREAM } from '../openapi.ts';
 import { onClientDisconnect } from '../transport/client-disconnect.ts';
 import { SseResponse } from '../transport/sse-response.ts';
 
 /** The document's entry for answers that are always streamed. */
-const EVENT_STREAM = {
-  description: 'Success',
-  content: { 'text/event-stream': { schema: { type: 'string' } } },
-};
+const STREAMED = { description: 'Success', content: EVENT_STREAM };
 
 /** Paths that name the model. The page `/docs` fills in the example. */
 export const MODEL_PARAMS = v.object({
@@ -34,7 +32,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
             ...fieldsExtension,
             body,
             ...(path.includes(':model') && { params: MODEL_PARAMS }),
-            response: { 200: stream === true ? EVENT_STREAM : response },
+            response: { 200: stream === true ? STREAMED : response },
           },
           handler: async (request, reply) => {
             if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
