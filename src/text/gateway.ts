@@ -171,6 +171,7 @@ export class TextGateway {
       const outcome = await this.routing.run({
         model: id,
         logContext: { requestId: call.requestId },
+        trace: report.trace,
         candidates: conversation ? this.#affinity.order(candidates, conversation) : candidates,
         providers: config.providers,
         signal: clientDisconnect,

@@ -269,6 +269,10 @@ export interface Dialect {
   readonly modelMember: string | null;
   /** The paths of the model's name in whole answers and in events. */
   readonly modelPaths: readonly (readonly string[])[];
+  /** Why answers ended, in the provider's words, as an event or a whole answer says; empty where it does not. */
+  finishReasons(body: Json): readonly string[];
+  /** `gen_ai.operation.name` of its requests in OpenTelemetry; by default `chat`. */
+  readonly operation?: string;
   /** Members of events whose strings are pieces of the answer. */
   readonly textMembers: readonly string[];
   /** Counts the events in whole frames that hold output: not comments, pings or empty events. */

@@ -27,7 +27,8 @@ export async function answerBySandbox(
   try {
     const origin = { name: target.provider };
     const conversations = conversationsOf(emulated.request);
-    const options = { dialect: target.dialect, target, model: publicModel, origin };
+    const { trace } = call.report;
+    const options = { dialect: target.dialect, target, model: publicModel, origin, trace };
     return await collectAnswers(execution, request.n ?? 1, origin, async (sink, choice) => {
       const push = (event: TextEvent) => sink.push(event, choice);
       const emit = (event: TextEvent) => passOn(event, options, push);

@@ -73,7 +73,7 @@ const REQUEST: Shape = {
 
 const SCHEMA_KEYWORDS = new Set(
   (
-    '$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems ' +
+    '$schema $id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems ' +
     'minimum maximum anyOf oneOf properties additionalProperties required propertyOrdering'
   ).split(' '),
 );

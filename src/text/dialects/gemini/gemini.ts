@@ -11,7 +11,7 @@ import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { errorBody, failFrames } from './google-error.ts';
 import { modelListing } from './model-listing.ts';
-import { countOutput, markers, observe, observeAnswer } from './observe.ts';
+import { countOutput, finishReasons, markers, observe, observeAnswer } from './observe.ts';
 import { forwardBody } from './replay-request.ts';
 import { resourceOf } from './resource-name.ts';
 import { settings } from './settings.ts';
@@ -57,6 +57,8 @@ export const gemini: Dialect = {
   markers,
   modelMember: 'modelVersion',
   modelPaths: [['modelVersion']],
+  finishReasons,
+  operation: 'generate_content',
   textMembers: ['text'],
   countOutput,
   observe,
