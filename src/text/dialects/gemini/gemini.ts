@@ -31,6 +31,7 @@ export const gemini: Dialect = {
   endpoints,
   promptField: 'contents',
   settings,
+  choosesFunctionsOnly: true,
   abilities: ['json-object'],
   stops: { most: 5 },
   prefillsAnswer: false,
