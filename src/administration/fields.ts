@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { field } from '../schema/fields.ts';
+import { IMAGE_ANSWERS } from '../store/account.ts';
 import { timeZoneNamed } from '../store/calendar.ts';
 import { MAX_CREDITS, parseCredits } from '../store/credits.ts';
 import { FEATURES } from '../store/features.ts';
@@ -149,6 +150,13 @@ export const features = (description: string) =>
 /** Names of features, or `none`. */
 export const featuresOrNone = (description: string) =>
   removable(featuresIn, 'none', { description, expects: FEATURE_NAMES });
+
+/** An answer to image requests, or `default` for that of the configuration. */
+export const imageAnswerOrDefault = (description: string) =>
+  removable((text) => IMAGE_ANSWERS.find((answer) => answer === text.trim()), 'default', {
+    description,
+    expects: `one of ${IMAGE_ANSWERS.join(', ')}`,
+  });
 
 /** Requests in a minute, or `plan` for the limit of the account's plan. */
 export const rpmOrPlan = (description: string) =>

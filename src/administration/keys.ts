@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema/fields.ts';
 import { matchesPattern } from '../schema/pattern.ts';
-import type { ApiKey } from '../store/account.ts';
+import { type ApiKey, IMAGE_ANSWERS } from '../store/account.ts';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import {
@@ -19,6 +19,7 @@ import {
   expiryOrNever,
   features,
   featuresOrNone,
+  imageAnswerOrDefault,
   keyReference,
   models,
   modelsOrAll,
@@ -41,6 +42,9 @@ const recordOf = async (store: Store, key: ApiKey) => (await keyRecords(store, [
 /** A time in the audit log. */
 const timeText = (time: number | null | undefined) =>
   typeof time === 'number' ? new Date(time).toISOString() : removedBy(time, 'never');
+
+const IMAGES =
+  "what its image requests without response_format are answered with: the task, or images in OpenAI's shape";
 
 const unknownModels = (named: readonly string[], models: readonly string[]) =>
   named
@@ -65,6 +69,7 @@ const createKey = defineAdminCommand({
       ),
     ),
     allow: v.optional(features('what its requests may ask of providers beyond metered text')),
+    images: v.optional(field(v.picklist(IMAGE_ANSWERS), IMAGES)),
     rpm: v.optional(field(integer(1, 1_000_000), "requests in a minute, instead of its plan's")),
     budget: v.optional(credits('what it may spend in all', '0.000001')),
     ...windowOptions,
@@ -87,6 +92,7 @@ const createKey = defineAdminCommand({
       expiresAt: options.expires ?? null,
       models: options.models ?? null,
       ...(options.allow && { allow: options.allow }),
+      ...(options.images && { images: options.images }),
       rpm: options.rpm ?? null,
       budget: options.budget ?? null,
       ...(windows && { windows }),
@@ -102,6 +108,7 @@ const createKey = defineAdminCommand({
       expires: timeText(expires),
       models: named,
       allow: rest.allow,
+      images: rest.images,
       rpm,
       team,
       ...budgetDetails(rest),
@@ -145,6 +152,7 @@ const setKey = defineAdminCommand({
       ),
     ),
     allow: v.optional(featuresOrNone('what its requests may ask of providers beyond metered text')),
+    images: v.optional(imageAnswerOrDefault(IMAGES)),
     rpm: v.optional(rpmOrPlan("requests in a minute, instead of its plan's")),
     budget: v.optional(budget('what it may spend in all')),
     ...windowOptions,
@@ -155,7 +163,7 @@ const setKey = defineAdminCommand({
     requireChange(options, ['id']);
     const { hashOf } = await import('../store/key.ts');
     const key = await requireKey(store, options.id, hashOf(options.id));
-    const { name, expires, models: named, allow, rpm, budget: total, team } = options;
+    const { name, expires, models: named, allow, images, rpm, budget: total, team } = options;
     const windows = windowsFrom(options, key.windows);
     const teamId =
       typeof team === 'string' ? (await requireTeam(store, team, key.accountId)).id : team;
@@ -164,6 +172,7 @@ const setKey = defineAdminCommand({
       ...(expires !== undefined && { expiresAt: expires }),
       ...(named !== undefined && { models: named }),
       ...(allow !== undefined && { allow }),
+      ...(images !== undefined && { images }),
       ...(rpm !== undefined && { rpm }),
       ...(total !== undefined && { budget: total }),
       ...(windows !== undefined && { windows }),
@@ -171,7 +180,7 @@ const setKey = defineAdminCommand({
     });
     return recordOf(store, changed);
   },
-  audit: ({ id, name, expires, models: named, allow, rpm, team, ...budgets }, key) => ({
+  audit: ({ id, name, expires, models: named, allow, images, rpm, team, ...budgets }, key) => ({
     object: key?.id ?? referenceText(id),
     details: {
       account: key?.account,
@@ -179,6 +188,7 @@ const setKey = defineAdminCommand({
       expires: timeText(expires),
       models: removedBy(named, 'all'),
       allow: removedBy(allow, 'none'),
+      images: removedBy(images, 'default'),
       rpm: removedBy(rpm, 'plan'),
       team: removedBy(team, 'none'),
       ...budgetDetails(budgets),

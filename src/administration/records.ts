@@ -1,6 +1,7 @@
 import {
   type Account,
   type ApiKey,
+  type ImageAnswer,
   type KeyStatus,
   statusOf,
   type Team,
@@ -42,6 +43,8 @@ export interface KeyRecord {
   readonly models: readonly string[] | null;
   /** Features that its requests may use; absent where only its models allow some. */
   readonly allow?: readonly string[];
+  /** Answer to image requests that choose none; absent where the configuration has it. */
+  readonly images?: ImageAnswer;
   readonly rpm: number | null;
   /** Null where it may spend all credits of its account. */
   readonly budget: CreditsRecord | null;
@@ -109,6 +112,7 @@ export async function keyRecords(store: Store, keys: readonly ApiKey[]): Promise
     revokedAt: timeOrNull(key.revokedAt),
     models: key.models,
     ...(key.allow && { allow: key.allow }),
+    ...(key.images && { images: key.images }),
     rpm: key.rpm,
     budget: totalBudget(key),
     windows: windowRecords(key, windows.get(key.id) ?? []),

@@ -81,7 +81,7 @@ export const limits = v.strictObject({
     {},
   ),
   syncWait: v.optional(
-    field(duration('0s', '1h'), 'How long a synchronous image request waits for its result.'),
+    field(duration('0s', '1h'), 'How long a request for images or speech waits for its result.'),
     '60s',
   ),
   taskDeadline: v.optional(

@@ -2,11 +2,13 @@ import * as v from 'valibot';
 import { DEFAULT_LIMITS } from '../images/limits.ts';
 import type { DeepReadonly } from '../schema/deep-readonly.ts';
 import { field, integer } from '../schema/fields.ts';
+import { IMAGE_ANSWERS } from '../store/account.ts';
 import { cors } from './cors.ts';
 import { limits } from './limits.ts';
 import { models } from './models.ts';
 import { isRange, network } from './network.ts';
 import { providerSchema } from './provider-kinds.ts';
+import { telemetry } from './telemetry.ts';
 import { httpUrl, identifier, text } from './text.ts';
 import { credits, duration, size } from './units.ts';
 
@@ -187,6 +189,14 @@ const answers = v.strictObject({
     ),
     'public',
   ),
+  images: v.optional(
+    field(
+      v.picklist(IMAGE_ANSWERS),
+      'What image requests without response_format get: the task at once, as this interface has it, or the ' +
+        "images in OpenAI's shape, as url or b64_json. Keys can differ (oriel keys create --images).",
+    ),
+    'task',
+  ),
 });
 
 const billing = v.strictObject({
@@ -340,7 +350,7 @@ export const configSchema = v.strictObject({
     field(routing, 'How routes are tried if a model has several, or one that fails.'),
     {},
   ),
-  answers: v.nullish(field(answers, 'The origin of text responses.'), {}),
+  answers: v.nullish(field(answers, 'The form of responses.'), {}),
   billing: v.nullish(
     field(
       billing,
@@ -368,6 +378,7 @@ export const configSchema = v.strictObject({
   ),
   log: v.nullish(field(log, 'The log. Keys never appear in it.'), {}),
   metrics: v.nullish(field(metrics, 'Metrics for Prometheus, at /metrics.'), {}),
+  telemetry: v.nullish(field(telemetry, 'Traces and metrics for a collector.'), {}),
   owner: v.nullish(
     field(owner, 'The account that the first start on an empty data folder creates.'),
     {},

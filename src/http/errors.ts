@@ -64,14 +64,20 @@ function pathOf({ url }: FastifyRequest): string {
   return query === -1 ? url : url.slice(0, query);
 }
 
-/** Fastify's error handler: sends any thrown value as an error body. */
-export function sendFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+/** The Failure to send for anything that a handler throws, which the request's log line names. */
+export function reportFailure(error: unknown, request: FastifyRequest): Failure {
   const failure = failureOf(error, request);
   request.failure = failure;
   // A Failure of type unknown comes from a stored task or a provider: it is not a defect of this request.
   const isDefect = failure.type === 'unknown' && failure !== error;
   if (isDefect)
     request.log.error({ err: error, requestId: request.id }, 'a defect, please report it');
+  return failure;
+}
+
+/** Fastify's error handler: sends any thrown value as an error body. */
+export function sendFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const failure = reportFailure(error, request);
   // Hooks do not run for requests that the router refuses.
   reply.header('x-request-id', request.id);
   if (failure.status === 401) reply.header('www-authenticate', 'Bearer');

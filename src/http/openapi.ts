@@ -111,6 +111,20 @@ export async function collectRoutes(
   };
 }
 
+/** The entry of a response that comes as JSON or as server-sent events, as the request asks. */
+export function jsonOrEvents(schema: v.GenericSchema): object {
+  return {
+    description: 'Success',
+    content: {
+      'application/json': { schema: jsonSchemaOf(schema, 'output') },
+      ...EVENT_STREAM,
+    },
+  };
+}
+
+/** The content of server-sent events. */
+export const EVENT_STREAM = { 'text/event-stream': { schema: { type: 'string' } } } as const;
+
 function responseOf(declared: unknown): JsonSchema {
   const schema = jsonSchemaOf(declared, 'output');
   return { description: 'Success', ...schema };

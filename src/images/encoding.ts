@@ -1,15 +1,15 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema/fields.ts';
 import { colourField, isGrey, onWhite, parseColour } from './colour.ts';
-import { estimateEncoding } from './estimate.ts';
+import { type EncodingWork, estimateEncoding } from './estimate.ts';
 import { tiffWithExif } from './exif/copy.ts';
+import type { Facts, Size } from './facts.ts';
 import { fileFailure } from './file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
-import type { ImageInput, Sharp } from './input.ts';
+import type { Estimate, ImageInput, Sharp } from './input.ts';
 import { attachExif, keepMetadata, METADATA_POLICIES } from './metadata.ts';
 import type { Encoded, Warning } from './output.ts';
-import type { Picture } from './picture.ts';
 import { smallestPng } from './png-size.ts';
 
 /** A field for an output format by any of its usual names. */
@@ -108,7 +108,7 @@ interface Timing {
 }
 
 /** Loop count and delays of an animation, within the encoders' limits. */
-function timingOf({ header, frames }: Picture): { timing: Timing; warnings: Warning[] } {
+function timingOf(header: Header, frames: number): { timing: Timing; warnings: Warning[] } {
   if (frames === 1) return { timing: {}, warnings: [] };
   const { loop = 0, delay } = header.metadata;
   const warnings: Warning[] = [];
@@ -172,69 +172,84 @@ function writeAs(
 const MAX_EXIF_BYTES = 65_527;
 
 /** Refuses an output of too many pixels for viewers and for the memory of callers. */
-export function checkOutputSize(
-  { limits }: ImageInput,
-  { width, height }: { width: number; height: number },
-  frames = 1,
-): void {
-  if (Math.max(width, height) > limits.side) {
+export function checkOutputSize(input: ImageInput, size: Size & Pick<Facts, 'frames'>): void {
+  const { side } = input.limits;
+  if (Math.max(size.width, size.height) > side) {
     throw fileFailure(
       'output_too_large',
-      `the output would be ${width}x${height}, more than ${limits.side} pixels along a side`,
+      `the output would be ${size.width}x${size.height}, more than ${side} pixels along a side`,
     );
   }
-  if (width * height * frames > limits.pixels * 4) {
-    throw fileFailure(
-      'output_too_large',
-      `the output would be ${width}x${height} in ${frames} frames`,
-    );
-  }
+  checkPixelCount(input, size);
 }
 
-/** Parameters of an encoding that the operation sets, beyond the user's options. */
+/** Refuses the result of a step that has too many pixels. */
+export function checkPixelCount(
+  { limits }: ImageInput,
+  { width, height, frames }: Size & Pick<Facts, 'frames'>,
+): void {
+  if (width * height * frames <= limits.pixels * 4) return;
+  throw fileFailure(
+    'output_too_large',
+    `the output would be ${width}x${height} in ${frames} frames`,
+  );
+}
+
+/** Parameters of an encoding beyond the user's options. */
 export interface EncodingTarget {
   readonly to: OutputFormat;
-  /** Pixels of one frame of the output. */
-  readonly size: { readonly width: number; readonly height: number };
+  /** Properties of the pixels that are encoded. */
+  readonly facts: Facts;
   /** Whether the pipeline does not change the pixels. */
-  readonly unchanged?: boolean;
-  /** Bytes per pixel of the input that the pipeline buffers; 0 if it works row by row. */
-  readonly held?: number;
+  readonly unchanged: boolean;
 }
 
 /**
- * Encodes the result of an operation: colours become sRGB, transparency is flattened onto the background
+ * Estimates the decoding of an image and the encoding of an output of it.
+ *
+ * @param held bytes per pixel of the input that the steps between buffer
+ */
+export function estimateOutput(
+  input: ImageInput,
+  header: Header,
+  { to, facts, held }: Pick<EncodingTarget, 'to' | 'facts'> & Pick<EncodingWork, 'held'>,
+  options: EncodingOptions,
+): Estimate {
+  const { lossless, progressive } = options;
+  const effort = effortFor(to, options);
+  const fileBytes = input.file.byteLength;
+  return estimateEncoding(header, { to, effort, lossless, progressive, facts, held, fileBytes });
+}
+
+/**
+ * Encodes the pixels of a pipeline: colours become sRGB, transparency is flattened onto the background
  * if the format has none, sixteen bits and greyscale are kept if the format can hold them.
  *
- * @param image the operation's pipeline over `picture.image`
+ * @param header that of the input
  */
 export async function encode(
   input: ImageInput,
-  picture: Picture,
+  header: Header,
   image: Sharp,
-  { to, size, unchanged = false, held = 0 }: EncodingTarget,
+  { to, facts, unchanged }: EncodingTarget,
   options: EncodingOptions,
 ): Promise<Encoded> {
-  const { header, frames } = picture;
-  const effort = effortFor(to, options);
-  const { lossless, progressive } = options;
-  const fileBytes = input.file.byteLength;
-  input.admit(
-    estimateEncoding(header, { to, effort, lossless, progressive, size, frames, held, fileBytes }),
-  );
   const traits = FORMATS[to];
   const background = parseColour(options.background);
   let pipeline = traits.alpha ? image : image.flatten({ background: onWhite(background) });
   const deep = header.deep && traits.deep;
-  const grey = header.grey && isGrey(background);
+  const grey = facts.grey && isGrey(background);
   // sharp converts the background to the input's colours: to luminance in grey, and in sixteen bits
   // white becomes 255 x 256, which eight bits would round to less than white.
-  if (deep !== header.deep || grey !== header.grey) {
+  if (deep !== header.deep || (header.grey && !grey)) {
     // Grey stays grey, because its profile must fit.
-    pipeline = pipeline.pipelineColourspace(deep ? 'rgb16' : grey ? 'b-w' : 'srgb');
+    pipeline = pipeline.pipelineColourspace(deep ? 'rgb16' : header.grey && grey ? 'b-w' : 'srgb');
   }
   const policy = traits.metadata ? options.metadata : 'none';
-  pipeline = await keepMetadata(input, pipeline, header, policy, { grey: grey && traits.grey });
+  pipeline = await keepMetadata(input, pipeline, header, policy, {
+    grey: grey && traits.grey,
+    desaturated: facts.grey && !header.grey,
+  });
   const toOutputColours = (sharp: Sharp) => {
     if (grey && traits.grey) return sharp.toColourspace(deep ? 'grey16' : 'b-w');
     return deep ? sharp.toColourspace('rgb16') : sharp;
@@ -246,7 +261,7 @@ export async function encode(
   if (exif && header.format === 'tiff' && to !== 'tiff' && !tooLong) {
     pipeline = toOutputColours(await attachExif(input, pipeline, exif));
   }
-  const { timing, warnings } = timingOf(picture);
+  const { timing, warnings } = timingOf(header, facts.frames);
   if (tooLong) {
     const message = `EXIF of ${exif.length} bytes was left out: ${MAX_EXIF_BYTES} can be written`;
     warnings.push({ code: 'exif_lost', message });
@@ -262,8 +277,10 @@ export async function encode(
     resolveWithObject: true,
   });
   const bytes =
-    to === 'png' ? await smallestPng(data, picture, { level: effort, unchanged, input }) : data;
-  const pages = frames > 1 ? await countPages(input, data) : 1;
+    to === 'png'
+      ? await smallestPng(data, header, { level: effortFor(to, options), unchanged, input })
+      : data;
+  const pages = facts.frames > 1 ? await countPages(input, data) : 1;
   return {
     image: {
       bytes: exif && to === 'tiff' ? tiffWithExif(data, exif) : bytes,
@@ -272,12 +289,7 @@ export async function encode(
       height: info.pageHeight ?? info.height,
       ...(pages > 1 && { pages }),
     },
-    warnings: [
-      ...header.warnings,
-      ...picture.warnings,
-      ...warnings,
-      ...ignoredSettings(to, options),
-    ],
+    warnings: [...warnings, ...ignoredSettings(to, options)],
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Facts } from './facts.ts';
 import type { OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
 import type { Estimate } from './input.ts';
@@ -64,9 +65,8 @@ export interface EncodingWork {
   readonly effort: number;
   readonly lossless: boolean;
   readonly progressive: boolean;
-  /** Pixels of one frame of the output. */
-  readonly size: { readonly width: number; readonly height: number };
-  readonly frames: number;
+  /** Properties of the pixels that are encoded. */
+  readonly facts: Facts;
   /** Bytes per pixel of the input that rotation buffers. */
   readonly held: number;
   /** Bytes of the input file. */
@@ -75,8 +75,9 @@ export interface EncodingWork {
 
 /** Estimates the decoding of an image and the encoding of an output of it. */
 export function estimateEncoding(header: Header, work: EncodingWork): Estimate {
-  const { size, frames, held, fileBytes } = work;
-  const pixels = size.width * size.height * frames;
+  const { facts, held, fileBytes } = work;
+  const { frames } = facts;
+  const pixels = facts.width * facts.height * frames;
   const detail = Math.min(1, Math.max(MIN_DETAIL, fileBytes / pixels / PHOTOGRAPH_DENSITY));
   const decoding = estimateDecoding(header, frames);
   const turned = header.oriented ? Math.max(held, 8) : held;

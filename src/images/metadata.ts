@@ -1,3 +1,4 @@
+import type { OutputInfo } from 'sharp';
 import { readExif } from './exif/exif.ts';
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
@@ -8,6 +9,30 @@ export const METADATA_POLICIES = ['none', 'copyright', 'icc', 'all'] as const;
 
 export type MetadataPolicy = (typeof METADATA_POLICIES)[number];
 
+interface OutputColours {
+  readonly grey: boolean;
+  /** Whether the pixels became grey, so that the profile of a colour image does not fit. */
+  readonly desaturated: boolean;
+}
+
+/**
+ * Continues with the pixels of a pipeline in a new one, which keeps the metadata of the input. sharp copies
+ * metadata only from an encoded input: an uncompressed PNG.
+ */
+export async function withMetadata(
+  { sharp }: ImageInput,
+  image: Sharp,
+  header: Header,
+): Promise<{ readonly image: Sharp; readonly info: OutputInfo }> {
+  const { deep, grey } = header;
+  const space = grey ? (deep ? 'grey16' : 'b-w') : deep ? 'rgb16' : 'srgb';
+  const { data, info } = await keepProfile(image.keepMetadata(), header, { grey })
+    .toColourspace(space)
+    .png({ compressionLevel: 0 })
+    .toBuffer({ resolveWithObject: true });
+  return { image: sharp(data, { limitInputPixels: false }), info };
+}
+
 /**
  * Copies metadata from an input to its output. The default is none, because EXIF reveals where a photograph
  * was taken and with which camera. The profile is dropped too, since colours are converted to sRGB.
@@ -17,7 +42,7 @@ export async function keepMetadata(
   image: Sharp,
   header: Header,
   policy: MetadataPolicy,
-  output: { readonly grey: boolean },
+  output: OutputColours,
 ): Promise<Sharp> {
   switch (policy) {
     case 'none':
@@ -25,13 +50,14 @@ export async function keepMetadata(
     case 'copyright':
       return keepCopyright(input, image, header);
     case 'icc':
-      return keepProfile(image.keepIccProfile(), header, output);
+      return output.desaturated ? image : keepProfile(image.keepIccProfile(), header, output);
     case 'all':
+      if (output.desaturated) return image.keepExif().keepXmp();
       return keepProfile(image.keepMetadata(), header, output);
   }
 }
 
-function keepProfile(image: Sharp, header: Header, output: { readonly grey: boolean }): Sharp {
+function keepProfile(image: Sharp, header: Header, output: Pick<OutputColours, 'grey'>): Sharp {
   const { hasProfile, space } = header.metadata;
   // A profile of inks or of grey does not describe an RGB output.
   const foreign = space === 'cmyk' || (header.grey && !output.grey);

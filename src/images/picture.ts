@@ -9,12 +9,12 @@ import type { Warning } from './output.ts';
 import { mapFrames } from './pixels.ts';
 import { withTrueColours } from './true-colours.ts';
 
-/** An input opened for one output: oriented, with the frames that the output can hold. */
-export interface Picture {
-  readonly image: Sharp;
-  readonly header: Header;
+/** The part of an input that is decoded for an output. */
+export interface Selection {
   /** 1, or the number of frames (pages) of the input. */
   readonly frames: number;
+  /** Whether pixels keep the input's colours, because the output keeps its colour profile. */
+  readonly profiled: boolean;
   readonly warnings: readonly Warning[];
 }
 
@@ -35,28 +35,22 @@ async function pagesOfOneSize(input: ImageInput): Promise<boolean> {
 }
 
 /**
- * Opens an input for an output format.
+ * Chooses the frames that an output format can hold.
  *
  * @param options.animated `auto` keeps every frame if the format can and warns if it cannot, `all`
  *   refuses to lose any, `first` takes one
  * @throws Failure with a file error code
  */
-export async function openPicture(
-  file: ImageInput,
+export async function selectFrames(
+  input: ImageInput,
   header: Header,
   format: OutputFormat,
   { animated, metadata }: { readonly animated: Animated; readonly metadata: MetadataPolicy },
-): Promise<Picture> {
-  file.admit(estimateDecoding(header, 1));
-  const input = await withTrueColours(file, header);
-  const one = (warnings: readonly Warning[] = []): Picture => {
-    const image = load(input).autoOrient();
-    const keepsProfile = FORMATS[format].metadata && (metadata === 'icc' || metadata === 'all');
-    return { image: keepsProfile ? image : toSrgb(image, header), header, frames: 1, warnings };
-  };
-  if (animated === 'first') return one();
+): Promise<Selection> {
+  const keepsProfile = FORMATS[format].metadata && (metadata === 'icc' || metadata === 'all');
+  const one = { frames: 1, profiled: keepsProfile, warnings: [] };
   const total = header.storedPages;
-  if (total === 1) return one();
+  if (animated === 'first' || total === 1) return one;
 
   const unread = total > header.pages;
   const isAnimation = header.animated || unread;
@@ -66,21 +60,37 @@ export async function openPicture(
       format === 'tiff' &&
       header.raw === null &&
       (await pagesOfOneSize(input));
-  if (canHold) {
-    checkFrames(header, input.limits);
-    input.admit(estimateDecoding(header, header.pages));
-    if (header.format === 'gif' && isTruncatedGif(input.bytes)) {
-      throw fileFailure('corrupt_image', 'this GIF image is damaged: it breaks off');
-    }
-    const all = toSrgb(load(input, { pages: -1 }), header);
-    const image = header.oriented ? await mapFrames(input, all, header, upright(header)) : all;
-    return { image, header, frames: header.pages, warnings: [] };
-  }
+  if (canHold) return { frames: header.pages, profiled: false, warnings: [] };
   const noun = isAnimation ? 'frames' : 'pages';
   const place = unread ? 'read of an animated PNG' : `kept in ${format.toUpperCase()}`;
   const message = `only the first of ${total} ${noun} is ${place}`;
   if (animated === 'all') throw fileFailure('animation_unsupported', message);
-  return one([{ code: isAnimation ? 'animation_lost' : 'pages_lost', message }]);
+  return { ...one, warnings: [{ code: isAnimation ? 'animation_lost' : 'pages_lost', message }] };
+}
+
+/**
+ * Opens an input: oriented, in sRGB unless the selection keeps its profile.
+ *
+ * @throws Failure with a file error code
+ */
+export async function openPicture(
+  file: ImageInput,
+  header: Header,
+  { frames, profiled }: Pick<Selection, 'frames' | 'profiled'>,
+): Promise<Sharp> {
+  file.admit(estimateDecoding(header, 1));
+  const input = await withTrueColours(file, header);
+  if (frames === 1) {
+    const image = load(input).autoOrient();
+    return profiled ? image : toSrgb(image, header);
+  }
+  checkFrames(header, input.limits);
+  input.admit(estimateDecoding(header, frames));
+  if (header.format === 'gif' && isTruncatedGif(input.bytes)) {
+    throw fileFailure('corrupt_image', 'this GIF image is damaged: it breaks off');
+  }
+  const all = toSrgb(load(input, { pages: -1 }), header);
+  return header.oriented ? mapFrames(input, all, { ...header, frames }, upright(header)) : all;
 }
 
 /**

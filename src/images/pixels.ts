@@ -1,8 +1,8 @@
-import type { Header } from './header.ts';
+import type { Facts, Size } from './facts.ts';
 import type { ImageInput, Sharp } from './input.ts';
 
 /** Decoded interleaved samples of eight bits, or of sixteen if the image has more than eight. */
-interface Pixels {
+export interface Pixels {
   readonly data: Uint8Array | Uint16Array;
   readonly width: number;
   /** Height of all frames together, one below the other. */
@@ -13,7 +13,7 @@ interface Pixels {
 }
 
 /** Reads the pixels of a pipeline. */
-async function read(image: Sharp, { deep }: Header): Promise<Pixels> {
+export async function read(image: Sharp, { deep }: Pick<Facts, 'deep'>): Promise<Pixels> {
   const { data, info } = await image
     .toColourspace(deep ? 'rgb16' : 'srgb')
     .raw({ depth: deep ? 'ushort' : 'uchar' })
@@ -24,20 +24,20 @@ async function read(image: Sharp, { deep }: Header): Promise<Pixels> {
 }
 
 /** Begins a pipeline with pixels. */
-function start({ sharp }: ImageInput, { data, pageHeight, ...raw }: Pixels): Sharp {
+export function start({ sharp }: ImageInput, { data, pageHeight, ...raw }: Pixels): Sharp {
   return sharp(data, {
     limitInputPixels: false,
     raw: { ...raw, ...(pageHeight !== undefined && { pageHeight }) },
   });
 }
 
-/** Continues with the pixels of a pipeline in a new one, which has no metadata of the input. */
+/** A pipeline that begins with the pixels of another one, and has no metadata of the input. */
 export async function withoutMetadata(
   input: ImageInput,
   image: Sharp,
-  header: Header,
+  depth: Pick<Facts, 'deep'>,
 ): Promise<Sharp> {
-  return start(input, await read(image, header));
+  return start(input, await read(image, depth));
 }
 
 /**
@@ -48,21 +48,21 @@ export async function withoutMetadata(
 export async function mapFrames(
   input: ImageInput,
   image: Sharp,
-  header: Header,
+  { deep, frames: count }: Pick<Facts, 'deep' | 'frames'>,
   change: (frame: Sharp) => Sharp,
 ): Promise<Sharp> {
-  const { data, width, height: tall, channels } = await read(image, header);
-  const height = tall / header.pages;
+  const { data, width, height: tall, channels } = await read(image, { deep });
+  const height = tall / count;
   const length = width * height * channels;
   const frames: Pixels[] = [];
-  for (let page = 0; page < header.pages; page += 1) {
+  for (let page = 0; page < count; page += 1) {
     const frame = {
       data: data.subarray(page * length, (page + 1) * length),
       width,
       height,
       channels,
     };
-    frames.push(await read(change(start(input, frame)), header));
+    frames.push(await read(change(start(input, frame)), { deep }));
   }
   const first = frames[0]!;
   return start(input, {
@@ -89,10 +89,10 @@ function joined(frames: readonly Pixels[]): Uint8Array | Uint16Array {
  */
 export function addAlpha(
   image: Sharp,
-  header: Header,
-  { width, height }: { readonly width: number; readonly height: number },
+  { deep, hasAlpha }: Pick<Facts, 'deep' | 'hasAlpha'>,
+  { width, height }: Size,
 ): Sharp {
-  if (!header.deep || header.hasAlpha) return image;
+  if (!deep || hasAlpha) return image;
   const opacity = new Uint16Array(width * height).fill(0xffff);
   // sharp accepts any typed array here; its types declare bytes only.
   return image.joinChannel(opacity as unknown as Buffer, { raw: { width, height, channels: 1 } });

@@ -5,8 +5,8 @@
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { createInflate, deflate } from 'node:zlib';
+import type { Header } from './header.ts';
 import type { ImageInput } from './input.ts';
-import type { Picture } from './picture.ts';
 import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from './png-chunks.ts';
 
 /** The fields of IHDR (ISO 15948, 11.2.2). */
@@ -45,7 +45,7 @@ interface SmallestOptions {
  */
 export async function smallestPng(
   encoded: Uint8Array,
-  { header }: Pick<Picture, 'header'>,
+  header: Header,
   { input, level, unchanged }: SmallestOptions,
 ): Promise<Uint8Array> {
   const original = header.format === 'png' ? [...pngChunks(input.bytes)] : null;

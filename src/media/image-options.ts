@@ -2,7 +2,13 @@ import * as v from 'valibot';
 import { kindOf, type MediaApi } from '../config/provider-kinds.ts';
 import type { Config } from '../config/schema.ts';
 import { field, integer } from '../schema/fields.ts';
-import type { ImageOptions, ImageTaskRequest, TaskRequest } from './task-request.ts';
+import {
+  type AudioTaskRequest,
+  type ImageOptions,
+  type ImageTaskRequest,
+  SANDBOX_FORMATS,
+  type TaskRequest,
+} from './task-request.ts';
 
 const background = v.nullish(
   field(v.picklist(['auto', 'transparent', 'opaque']), 'background of the images'),
@@ -13,14 +19,6 @@ const outputFormat = v.nullish(
 const outputCompression = v.nullish(
   field(integer(0, 100), 'quality of JPEG and WebP files, 100 by default'),
 );
-const partialImages = v.nullish(
-  field(integer(0, 3), 'changes nothing, since images are not streamed'),
-);
-const stream = v.nullish(
-  field(v.pipe(v.boolean(), v.value(false)), 'false: images are not streamed', {
-    expects: 'false, since images are not streamed',
-  }),
-);
 
 /** The fields of an edit. */
 export const editOptionFields = {
@@ -30,8 +28,6 @@ export const editOptionFields = {
   input_fidelity: v.nullish(
     field(v.picklist(['low', 'high']), 'how closely the images are followed'),
   ),
-  partial_images: partialImages,
-  stream,
 };
 
 /** The fields of a generation. */
@@ -43,8 +39,6 @@ export const generationOptionFields = {
     field(v.picklist(['auto', 'low']), 'how strictly the upstream filters images'),
   ),
   style: v.nullish(field(v.picklist(['vivid', 'natural']), 'style of the images')),
-  partial_images: partialImages,
-  stream,
 };
 
 interface Option {
@@ -66,11 +60,14 @@ const OPTIONS: Readonly<Record<string, Option>> = {
   input_fidelity: { apis: REMOTE },
 };
 
-/** Advice of image requests, and the media interfaces that have it. */
-const ADVICE = {
-  seed: ['oriel', 'sandbox'],
-  user: REMOTE,
-} as const satisfies Readonly<Record<string, readonly MediaApi[]>>;
+/** Advice of requests by their type, and the media interfaces that have it. */
+const ADVICE: Readonly<
+  Record<TaskRequest['type'], Readonly<Record<'seed' | 'user', readonly MediaApi[]>>>
+> = {
+  image: { seed: ['oriel', 'sandbox'], user: REMOTE },
+  video: { seed: ['oriel', 'sandbox'], user: ['oriel'] },
+  audio: { seed: ['oriel', 'sandbox'], user: ['oriel'] },
+};
 
 /** The options among a body's fields, without neutral values. */
 export function imageOptionsOf(fields: Readonly<Record<string, unknown>>): ImageOptions {
@@ -84,6 +81,12 @@ export function imageOptionsOf(fields: Readonly<Record<string, unknown>>): Image
 
 type Providers = Config['providers'];
 type NamedRoute = { readonly provider: string };
+
+/** A field of a speech request that a media interface lacks. */
+function missingSpeechField({ format }: AudioTaskRequest, api: MediaApi): string | null {
+  if (api !== 'sandbox' || format === null) return null;
+  return SANDBOX_FORMATS.some((known) => known === format) ? null : 'format';
+}
 
 /** The first field of a request, by name, that a media interface lacks; null if it has them all. */
 function missingField({ options = {}, quality }: ImageTaskRequest, api: MediaApi): string | null {
@@ -102,9 +105,9 @@ export function fieldWithoutRoute(
   route: NamedRoute,
   providers: Providers,
 ): string | null {
-  if (request.type !== 'image') return null;
   const api = apiOf(route, providers);
-  return api === null ? null : missingField(request, api);
+  if (api === null || request.type === 'video') return null;
+  return request.type === 'image' ? missingField(request, api) : missingSpeechField(request, api);
 }
 
 /** The advice of a request that a route leaves out, by name. */
@@ -113,11 +116,9 @@ export function ignoredAdvice(
   route: NamedRoute,
   providers: Providers,
 ): readonly string[] {
-  if (request.type !== 'image') return [];
   const api = apiOf(route, providers);
-  return Object.entries(ADVICE).flatMap(([name, apis]: [string, readonly MediaApi[]]) =>
-    request[name as keyof typeof ADVICE] === null || api === null || apis.includes(api)
-      ? []
-      : [name],
+  const advice = ADVICE[request.type];
+  return (['seed', 'user'] as const).filter(
+    (name) => request[name] !== null && api !== null && !advice[name].includes(api),
   );
 }

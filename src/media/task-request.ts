@@ -56,9 +56,23 @@ export interface VideoTaskRequest extends PromptFields {
 
 export interface AudioTaskRequest extends PromptFields {
   readonly type: 'audio';
-  readonly voice: string | null;
+  readonly voice: Voice | null;
   /** `mp3`, `wav`, `opus`, `aac`, `flac`, `pcm`. */
   readonly format: string | null;
   /** Seconds. */
   readonly duration: number | null;
+  /** How to speak; missing where the client sent none. */
+  readonly instructions?: string;
+  /** Missing at the usual speed of 1. */
+  readonly speed?: number;
+}
+
+/** Formats of the sandbox's sound. */
+export const SANDBOX_FORMATS = ['wav', 'pcm'] as const;
+
+/** A voice by its name, or one of the provider's account by its identifier. */
+export type Voice = string | { readonly id: string };
+
+export function voiceName(voice: Voice): string {
+  return typeof voice === 'string' ? voice : voice.id;
 }

@@ -1,10 +1,9 @@
 import * as v from 'valibot';
-import { checkOutputSize, encode, encodingFields, formatField } from '../images/encoding.ts';
+import { encodingFields, formatField } from '../images/encoding.ts';
 import { FORMATS } from '../images/formats.ts';
-import { readHeader } from '../images/header.ts';
-import { openPicture } from '../images/picture.ts';
 import { rule } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
+import { runSteps } from './run-steps.ts';
 
 export const convert = defineOperation({
   name: 'convert',
@@ -26,11 +25,6 @@ export const convert = defineOperation({
     'convert --format jpeg --background "#ff8800" --overwrite *.png',
   ],
   sample: { format: 'webp', quality: 80 },
-  async run(input, options) {
-    const header = await readHeader(input);
-    checkOutputSize(input, header);
-    const picture = await openPicture(input, header, options.format, options);
-    const order = { to: options.format, size: header, unchanged: true };
-    return encode(input, picture, picture.image, order, options);
-  },
+  run: (input, options) =>
+    runSteps(input, { steps: [], format: () => options.format, encoding: options }),
 });

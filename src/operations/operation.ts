@@ -1,10 +1,13 @@
 import type * as v from 'valibot';
+import type { OutputFormat } from '../images/formats.ts';
 import type { ImageInput } from '../images/input.ts';
 import type { OutputImage, Warning } from '../images/output.ts';
 import type { ObjectSchema } from '../schema/fields.ts';
 
 export interface OperationResult {
   readonly image?: OutputImage;
+  /** In place of `image`, all outputs of an operation that gives several for one input. */
+  readonly images?: readonly OutputImage[];
   readonly data?: object;
   readonly warnings?: readonly Warning[];
 }
@@ -22,6 +25,8 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
   /** Result of each file: an image, or the `data` of interface part 2.8. */
   readonly gives: 'image' | 'data';
   readonly options: Schema;
+  /** Input formats that an output has too where none is asked for; others become PNG. */
+  readonly keeps?: readonly OutputFormat[];
   /** The name of its HTTP endpoint below `/api/free/`. Without it, only the command line has it. */
   readonly endpoint?: string;
   /** CPU milliseconds for a megabyte of input, roughly: decides whether starting threads pays. */

@@ -1,36 +1,15 @@
 import * as v from 'valibot';
-import { onWhite, parseColour } from '../images/colour.ts';
-import {
-  checkOutputSize,
-  encode,
-  encodingFields,
-  formatField,
-  sameFormat,
-} from '../images/encoding.ts';
+import { colourField, isGrey, onWhite, parseColour } from '../images/colour.ts';
+import { type Facts, isSameSize, type Size } from '../images/facts.ts';
 import { fileFailure } from '../images/file-error.ts';
-import { FORMATS } from '../images/formats.ts';
-import { type Header, readHeader } from '../images/header.ts';
 import type { Sharp } from '../images/input.ts';
-import { openPicture } from '../images/picture.ts';
-import { addAlpha, mapFrames } from '../images/pixels.ts';
-import { field, integer, number, rule } from '../schema/fields.ts';
-import { defineOperation } from './operation.ts';
+import { addAlpha } from '../images/pixels.ts';
+import { field, integer, number } from '../schema/fields.ts';
+import { GRAVITIES, isStrategy, offsetOf, STRATEGIES } from './placement.ts';
+import { type OptionsOf, PLACE } from './step.ts';
+import { stepOperation } from './step-operation.ts';
 
 const sideField = (description: string) => v.optional(field(integer(1), description));
-
-const POSITIONS = [
-  'center',
-  'north',
-  'northeast',
-  'east',
-  'southeast',
-  'south',
-  'southwest',
-  'west',
-  'northwest',
-  'attention',
-  'entropy',
-] as const;
 
 const KERNELS = [
   'lanczos3',
@@ -43,48 +22,33 @@ const KERNELS = [
   'mks2021',
 ] as const;
 
-const options = v.pipe(
-  v.strictObject({
-    width: sideField('pixels; alone, the height follows'),
-    height: sideField('pixels; alone, the width follows'),
-    percent: v.optional(field(number(1, 400), 'of both sides, instead of width and height')),
-    fit: v.optional(
-      field(
-        v.picklist(['inside', 'cover', 'contain', 'fill', 'outside']),
-        'how the image meets width and height',
-      ),
-      'inside',
+const fields = {
+  width: sideField('pixels; alone, the height follows'),
+  height: sideField('pixels; alone, the width follows'),
+  percent: v.optional(field(number(1, 400), 'of both sides, instead of width and height')),
+  fit: v.optional(
+    field(
+      v.picklist(['inside', 'cover', 'contain', 'fill', 'outside']),
+      'how the image meets width and height',
     ),
-    position: v.optional(
-      field(v.picklist(POSITIONS), 'what cover keeps and where contain puts the image'),
-      'center',
+    'inside',
+  ),
+  position: v.optional(
+    field(
+      v.picklist([...GRAVITIES, ...STRATEGIES]),
+      'what cover keeps and where contain puts the image',
     ),
-    enlarge: v.optional(field(v.boolean(), 'let small images grow'), false),
-    kernel: v.optional(field(v.picklist(KERNELS), 'resampling filter'), 'lanczos3'),
-    format: v.optional(formatField("output format; the input's where not given")),
-    ...encodingFields,
-  }),
-  rule(({ width, height, percent, fit, position }) => {
-    if (percent !== undefined && (width !== undefined || height !== undefined)) {
-      return ['percent', 'excludes width and height'];
-    }
-    if (percent === undefined && width === undefined && height === undefined) {
-      return ['width', 'one of width, height and percent is required'];
-    }
-    return (position === 'attention' || position === 'entropy') && fit !== 'cover'
-      ? ['position', `${position} goes with fit cover only`]
-      : null;
-  }),
-);
+    'center',
+  ),
+  enlarge: v.optional(field(v.boolean(), 'let small images grow'), false),
+  kernel: v.optional(field(v.picklist(KERNELS), 'resampling filter'), 'lanczos3'),
+  background: v.optional(
+    colourField('what contain adds, and what transparency is laid on where the format has none'),
+    'white',
+  ),
+};
 
-type ResizeOptions = v.InferOutput<typeof options>;
-
-interface Size {
-  readonly width: number;
-  readonly height: number;
-}
-
-const isSize = (one: Size, other: Size) => one.width === other.width && one.height === other.height;
+type ResizeOptions = OptionsOf<typeof fields>;
 
 const atLeastOne = (pixels: number) => Math.max(1, Math.round(pixels));
 
@@ -129,14 +93,7 @@ export function resizedSize(from: Size, to: ResizeOptions): { scaled: Size; fina
   return { scaled, final: scaled };
 }
 
-/** The share of the free space before the image: 0, 0.5 or 1 along each axis. */
-function anchor(position: ResizeOptions['position']): { x: number; y: number } {
-  const x = position.endsWith('west') ? 0 : position.endsWith('east') ? 1 : 0.5;
-  const y = position.startsWith('north') ? 0 : position.startsWith('south') ? 1 : 0.5;
-  return { x, y };
-}
-
-function place(image: Sharp, from: Header, to: ResizeOptions, alpha: boolean): Sharp {
+function place(image: Sharp, from: Facts, to: ResizeOptions, alpha: boolean): Sharp {
   const { scaled, final } = resizedSize(from, to);
   const { kernel, position } = to;
   if (to.fit === 'cover') {
@@ -150,9 +107,7 @@ function place(image: Sharp, from: Header, to: ResizeOptions, alpha: boolean): S
   }
   const resized = image.resize({ ...scaled, fit: 'fill', kernel });
   if (to.fit !== 'contain') return resized;
-  const { x, y } = anchor(position);
-  const left = Math.round((final.width - scaled.width) * x);
-  const top = Math.round((final.height - scaled.height) * y);
+  const { left, top } = offsetOf(position, final, scaled);
   const given = parseColour(to.background);
   const background = alpha ? given : onWhite(given);
   return (background.alpha < 1 ? addAlpha(resized, from, scaled) : resized).extend({
@@ -164,36 +119,51 @@ function place(image: Sharp, from: Header, to: ResizeOptions, alpha: boolean): S
   });
 }
 
-export const resize = defineOperation({
+export const resize = stepOperation({
   name: 'resize',
   summary: 'Resize images',
-  gives: 'image',
   endpoint: 'batch-resize-images',
   cost: 15,
-  options,
+  fields,
+  check({ width, height, percent, fit, position }) {
+    if (percent !== undefined && (width !== undefined || height !== undefined)) {
+      return ['percent', 'excludes width and height'];
+    }
+    if (percent === undefined && width === undefined && height === undefined) {
+      return ['width', 'one of width, height and percent is required'];
+    }
+    return isStrategy(position) && fit !== 'cover'
+      ? ['position', `${position} goes with fit cover only`]
+      : null;
+  },
   examples: [
     "resize --width 800 --name '{name}-{width}w.{ext}' *.jpg",
     'resize --width 400 --height 400 --fit cover --position attention --format webp *.jpg',
     'resize --percent 50 --recursive . --out half',
   ],
   sample: { width: 800 },
-  async run(input, given) {
-    const header = await readHeader(input);
-    const to = given.format ?? sameFormat(header);
-    const { scaled, final } = resizedSize(header, given);
-    const picture = await openPicture(input, header, to, given);
-    const { image, frames } = picture;
-    checkOutputSize(input, final, frames);
-    if (frames > 1 && (given.position === 'attention' || given.position === 'entropy')) {
+  plan(facts, options, { alpha }) {
+    const { scaled, final } = resizedSize(facts, options);
+    const { fit, position } = options;
+    if (facts.frames > 1 && isStrategy(position)) {
       throw fileFailure(
         'animation_unsupported',
-        `position ${given.position} would cut each of the ${frames} frames elsewhere; animated "first" takes one`,
+        `position ${position} would cut each of the ${facts.frames} frames elsewhere; animated "first" takes one`,
       );
     }
-    const resized = (frame: Sharp) => place(frame, header, given, FORMATS[to].alpha);
-    // Frame by frame: resampling all at once would mix the edges of neighbouring frames.
-    const result = frames > 1 ? await mapFrames(input, image, header, resized) : resized(image);
-    const unchanged = isSize(scaled, header) && isSize(final, header);
-    return encode(input, picture, result, { to, size: final, unchanged }, given);
+    const grows = fit === 'contain' && !isSameSize(scaled, final);
+    const background = parseColour(options.background);
+    return {
+      after: {
+        ...facts,
+        ...final,
+        hasAlpha: facts.hasAlpha || (grows && alpha && background.alpha < 1),
+        grey: facts.grey && (!grows || isGrey(background)),
+      },
+      from: PLACE.RESIZE,
+      to: fit === 'contain' ? PLACE.EXTEND : PLACE.CUT,
+      apply: (frame) => place(frame, facts, options, alpha),
+      unchanged: isSameSize(scaled, facts) && isSameSize(final, facts),
+    };
   },
 });

@@ -31,6 +31,10 @@ export function previousSecretEnd(
   return end > now ? end : null;
 }
 
+/** Answers to image requests that choose none: a task, or images as OpenAI has them, as URLs or as base64. */
+export const IMAGE_ANSWERS = ['task', 'url', 'b64_json'] as const;
+export type ImageAnswer = (typeof IMAGE_ANSWERS)[number];
+
 /** API key of an account. The key itself is shown once and not stored. */
 export interface ApiKey {
   readonly id: string;
@@ -47,6 +51,8 @@ export interface ApiKey {
   readonly models: readonly string[] | null;
   /** Features that the key allows beyond those of its models; absent in old records. */
   readonly allow?: readonly string[];
+  /** Answer to image requests that choose none; absent for that of the configuration. */
+  readonly images?: ImageAnswer;
   /** Requests per minute; null for the limit of the plan. */
   readonly rpm: number | null;
   /** Micro-credits that the key may spend in total; null for no limit but the account's. */

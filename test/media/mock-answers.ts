@@ -1,14 +1,8 @@
-import { mp4, png, speech, wav } from './media-files.ts';
-import type { Jobs, Received } from './mock-request.ts';
+import { mp4, png, wav } from './media-files.ts';
+import { spoken } from './mock-audio.ts';
+import type { Answer, Jobs, Received } from './mock-request.ts';
 
 export type Interface = 'openai' | 'oriel';
-
-export interface Answer {
-  readonly status?: number;
-  readonly type?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body: object | string | Buffer;
-}
 
 /** One job of a provider: how it is to go, and how often it has been looked at. */
 interface Job extends Jobs {
@@ -73,10 +67,8 @@ export function answerAs(shop: Shop, request: Received): Answer {
       return { body: imagesFor(shop, request) };
     case 'openai /videos':
       return { body: videoOf(newJob(shop, request, 'video', {}), false) };
-    case 'openai /audio/speech': {
-      const { type, bytes } = speech(String(fieldsOf(request)['response_format'] ?? 'mp3'));
-      return { type, body: bytes };
-    }
+    case 'openai /audio/speech':
+      return spoken(request);
     case 'openai /moderations':
     case 'oriel /moderations':
       return { body: moderationOf(request) };

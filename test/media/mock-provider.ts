@@ -1,8 +1,8 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Answer, answerAs, type Interface, newShop, type Shop } from './mock-answers.ts';
-import type { Jobs, Received, ReceivedPart } from './mock-request.ts';
+import { answerAs, type Interface, newShop, type Shop } from './mock-answers.ts';
+import type { Answer, Jobs, Received, ReceivedPart } from './mock-request.ts';
 
 /** How one request is answered. What is not said is as the interface has it. */
 export interface Behaviour {

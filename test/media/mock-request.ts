@@ -36,3 +36,10 @@ export interface Jobs {
   /** What a look at a job asks for, in seconds: 0 for at once. */
   readonly retryAfter?: number;
 }
+
+export interface Answer {
+  readonly status?: number;
+  readonly type?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: object | string | Buffer;
+}

@@ -102,7 +102,7 @@ export async function newKey(
   {
     credits = '1000',
     ...options
-  }: { credits?: string; budget?: string; models?: string; allow?: string } = {},
+  }: { credits?: string; budget?: string; models?: string; allow?: string; images?: string } = {},
 ): Promise<string> {
   const { url, token } = readAdminEndpoint(data)!;
   const run = async (verb: string, body: object) => {

@@ -6,7 +6,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
-import { geminiFault } from './gemini/gemini-rules.ts';
+import { countFault, geminiFault } from './gemini/gemini-rules.ts';
 import { GEMINI_ERROR, geminiAnswer, geminiFrames } from './gemini/render-gemini.ts';
 import { CHAT_ERROR, chatAnswer, chatFrames } from './render-chat.ts';
 import { MESSAGES_ERROR, messagesAnswer, messagesFrames } from './render-messages.ts';
@@ -27,7 +27,8 @@ const PATHS: Readonly<Record<string, FormatName>> = {
 };
 
 /** A method of Google's, whose path names the model and chooses whether to stream. */
-const GEMINI = /^\/v1beta\/(?:models|tunedModels)\/([^/:]+):(generate|streamGenerate)Content$/;
+const GEMINI =
+  /^\/v1beta\/(?:models|tunedModels)\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/;
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -119,15 +120,15 @@ export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpst
       response.writeHead(script === undefined ? 599 : 404).end();
       return;
     }
-    const fault = method && geminiFault(body, method[1]!);
+    const [, model = '', verb] = method ?? [];
+    const fault =
+      verb === 'countTokens' ? countFault(body, model) : method && geminiFault(body, model);
     if (fault) {
       response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(fault));
       return;
     }
     // Where the path has what bodies of other formats have.
-    const asked = method
-      ? { ...body, model: method[1], stream: method[2] === 'streamGenerate' }
-      : body;
+    const asked = method ? { ...body, model, stream: verb === 'streamGenerateContent' } : body;
     const played = typeof script === 'function' ? script(dialect, body) : script;
     await play(played, dialect, asked, response, (bytes) => {
       written += bytes;

@@ -86,7 +86,7 @@ async function answerFile(
 }
 
 /** A file's content, verified while it is sent. The first chunk is read before the headers are sent. */
-async function wholeOf(asset: Asset, assets: AssetFiles): Promise<Readable> {
+export async function wholeOf(asset: Asset, assets: AssetFiles): Promise<Readable> {
   const chunks = assets.chunks(asset);
   const first = await chunks.next();
   // A generator around this one would not close the file if it were never started.

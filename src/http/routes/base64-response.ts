@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { Failure } from '../../failure.ts';
 import type { StoredResult } from '../../media/result.ts';
 import type { Asset } from '../../store/asset.ts';
 import type { AssetFiles } from '../../store/asset-files.ts';
 import type { AppContext } from '../app-context.ts';
+import { resultFiles } from './media-response.ts';
 
 /**
  * Sends images as base64 in JSON (interface part 2.5), chunk by chunk: ten images for each client would
@@ -17,14 +17,7 @@ export async function sendBase64Images(
   result: StoredResult,
   { assets, store }: Pick<AppContext, 'assets' | 'store'>,
 ): Promise<FastifyReply> {
-  const images = await Promise.all(
-    result.outputs.map(async ({ asset }) => {
-      const image = await store.findAsset(asset);
-      if (image === undefined) throw deletedFailure();
-      await assets.check(image);
-      return image;
-    }),
-  );
+  const images = await resultFiles(result, { assets, store });
   const body = Readable.from(jsonOf(result, images, assets), { objectMode: false });
   return reply.type('application/json; charset=utf-8').send(body);
 }
@@ -49,7 +42,7 @@ async function* jsonOf(
 }
 
 /** Encodes chunks as base64. Three bytes give four characters: a remainder goes into the next chunk. */
-async function* base64Of(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+export async function* base64Of(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   let rest: Uint8Array = Buffer.alloc(0);
   for await (const chunk of chunks) {
     const bytes = Buffer.concat([rest, chunk]);
@@ -58,10 +51,4 @@ async function* base64Of(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> 
     rest = bytes.subarray(whole);
   }
   yield Buffer.from(rest).toString('base64');
-}
-
-function deletedFailure(): Failure {
-  return new Failure('invalid_request', 'the images have been deleted', {
-    code: 'asset_not_found',
-  });
 }

@@ -5,6 +5,7 @@ import { allDialects } from '../../text/dialects/registry.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../text/execution/execution.ts';
 import type { AppContext } from '../app-context.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
+import { MODEL_PARAMS } from './text.ts';
 
 /** The endpoints of text dialects that count tokens. They are free, and counted by the rate limit. */
 export function tokenCountRoutes({ tokenCounter }: AppContext): FastifyPluginAsync {
@@ -13,13 +14,20 @@ export function tokenCountRoutes({ tokenCounter }: AppContext): FastifyPluginAsy
       if (counting === undefined) continue;
       const { path, summary, request: shape, example, response } = counting.endpoint;
       const body = v.pipe(shape, v.examples([example]));
-      server.post(path, {
-        schema: { summary, tags: ['Text'], body, response: { 200: response } },
+      server.post<{ Params: { model?: string } }>(path, {
+        schema: {
+          summary,
+          tags: ['Text'],
+          body,
+          ...(path.includes(':model') && { params: MODEL_PARAMS }),
+          response: { 200: response },
+        },
         handler: async (request, reply) => {
           if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
-          const { tokens, isEstimate, ignored } = await tokenCounter.count({
+          const { answer, isEstimate, ignored } = await tokenCounter.count({
             requestId: request.id,
             dialect: name,
+            address: { model: request.params.model ?? null, stream: false },
             body: request.body,
             headers: request.headers,
             holder: request.holder,
@@ -27,7 +35,7 @@ export function tokenCountRoutes({ tokenCounter }: AppContext): FastifyPluginAsy
           });
           if (isEstimate) reply.header(ESTIMATE_HEADER, 'true');
           if (ignored.length > 0) reply.header(IGNORED_HEADER, pathsHeader(ignored));
-          return counting.answer(tokens);
+          return answer;
         },
       });
     }

@@ -9,7 +9,7 @@ import type { Fields } from '../../media/requests/fields.ts';
 import { fieldsOf, fromText } from '../../schema/fields.ts';
 import type { AppContext } from '../app-context.ts';
 import { draining } from '../errors.ts';
-import { jsonSchemaOf, withSample } from '../openapi.ts';
+import { jsonOrEvents, jsonSchemaOf, withSample } from '../openapi.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 import {
   checkFormHeaders,
@@ -19,9 +19,15 @@ import {
   readForm,
 } from '../uploads/form.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
-import { announceIgnored, sendImages, sendOpenAiImages } from './media-response.ts';
+import { sendImages, sendOpenAiImages } from './image-response.ts';
+import { announceIgnored } from './media-response.ts';
 import { createdShape, uploadShape } from './media-schema.ts';
-import { formatOf, responseFormatFields } from './response-format.ts';
+import {
+  defaultFormatOf,
+  imageResponseFields,
+  imageResponseOf,
+  imageResponseSchema,
+} from './response-format.ts';
 
 const { fileBytes } = DEFAULT_LIMITS;
 const MEGABYTE = 1024 * 1024;
@@ -36,7 +42,7 @@ const EDIT: FormShape = {
   fileBytes,
   // As for a batch.
   requestBytes: 100 * MEGABYTE,
-  fields: [...editFields.map(({ name }) => name), ...Object.keys(responseFormatFields)],
+  fields: [...editFields.map(({ name }) => name), ...Object.keys(imageResponseFields)],
   // The longest prompt, each of its characters in four bytes.
   valueBytes: 128_000,
 };
@@ -53,6 +59,9 @@ const binary = { type: 'string', format: 'binary' } as const;
 
 /** The OpenAPI schema of an edit's form. */
 function editBody() {
+  const imageResponse = jsonSchemaOf(imageResponseSchema, 'input') as {
+    properties: Record<string, object>;
+  };
   const { properties, required } = jsonSchemaOf(editRequest, 'input') as {
     properties: Record<string, object>;
     required: readonly string[];
@@ -74,7 +83,7 @@ function editBody() {
             description: 'Where to change them: a PNG of the size of the first image, with alpha.',
           },
           ...properties,
-          response_format: jsonSchemaOf(responseFormatFields.response_format, 'input'),
+          ...imageResponse.properties,
         },
         { model: 'sandbox-image', prompt: 'make it night' },
       ),
@@ -101,12 +110,12 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
       schema: {
         summary: 'Change images by a prompt, and wait for the results',
         description:
-          'If it takes longer than the server waits, returns 202 and the task, or with response_format ' +
+          'If it takes longer than the server waits, returns 202 and the task, or with response_format or stream ' +
           '504 `task_running`.',
         tags: ['Images'],
         consumes: ['multipart/form-data'],
         body: editBody(),
-        response: { 200: imagesShape, 202: createdShape },
+        response: { 200: jsonOrEvents(imagesShape), 202: createdShape },
       },
       onRequest: admit(EDIT),
       handler: async (request, reply) => {
@@ -115,8 +124,9 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
         const uploads = spool.uploads();
         try {
           const form = await readForm(request, EDIT, uploads, signal);
-          const [format, fields] = formatOf(valuesOf(form));
-          const task = await media.submit({
+          const defaultFormat = defaultFormatOf(request.holder.key, context.config);
+          const [response, fields] = imageResponseOf(valuesOf(form), defaultFormat);
+          const submitted = await media.submit({
             kind: 'edit',
             fields,
             images: sentFiles(form, 'image'),
@@ -127,11 +137,11 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
           });
           // The task has its own copies: the spool gets its room back while the client waits.
           await uploads.discard();
-          announceIgnored(reply, task, context.config);
-          const awaited = { submitted: task, format: format ?? 'url', signal };
-          return format === null
-            ? await sendImages(context, reply, awaited)
-            : await sendOpenAiImages(context, reply, awaited, idempotencyKey !== null);
+          announceIgnored(reply, submitted, context.config, response.ignored);
+          const awaited = { submitted, signal, isRepeatable: idempotencyKey !== null };
+          return response.format === null
+            ? await sendImages(context, reply, awaited, 'url')
+            : await sendOpenAiImages(context, request, reply, awaited, response);
         } finally {
           await uploads.discard();
         }
@@ -170,7 +180,7 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
 /** A form's fields, in the types that JSON would have. */
 function valuesOf({ fields }: Form): Fields {
   const values: Record<string, unknown> = Object.fromEntries(fields);
-  for (const field of editFields) {
+  for (const field of [...editFields, ...fieldsOf(imageResponseSchema)]) {
     const text = fields.get(field.name);
     if (text !== undefined) values[field.name] = fromText(field, text);
   }

@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { imagesShape } from '../../media/record.ts';
@@ -7,17 +7,17 @@ import type { MediaKind } from '../../media/requests/call.ts';
 import { imageRequest } from '../../media/requests/image.ts';
 import { moderationRequest } from '../../media/requests/moderation.ts';
 import { videoRequest } from '../../media/requests/video.ts';
-import { formatValue } from '../../schema/faults.ts';
-import { isObject } from '../../schema/untrusted.ts';
 import type { AppContext } from '../app-context.ts';
 import { draining } from '../errors.ts';
+import { jsonOrEvents } from '../openapi.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
-import { announceIgnored, sendCreated, sendImages, sendOpenAiImages } from './media-response.ts';
+import { sendImages, sendOpenAiImages } from './image-response.ts';
+import { announceIgnored, sendCreated } from './media-response.ts';
 import { createdShape, moderationShape } from './media-schema.ts';
-import { formatOf, responseFormatFields } from './response-format.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import { fieldsOf, submitJson } from './media-submission.ts';
+import { defaultFormatOf, imageResponseFields, imageResponseOf } from './response-format.ts';
+import { addSpeechRoute } from './speech.ts';
 
 interface Endpoint {
   readonly path: string;
@@ -33,7 +33,7 @@ const DRAWING = { model: 'sandbox-image', prompt: 'a lighthouse at dusk', size: 
 
 /** The body of a request for images that may choose their form in the response. */
 const imageBody = v.pipe(
-  v.strictObject({ ...imageRequest.entries, ...responseFormatFields }),
+  v.strictObject({ ...imageRequest.entries, ...imageResponseFields }),
   v.examples([DRAWING]),
 );
 
@@ -60,14 +60,6 @@ const ENDPOINTS: readonly Endpoint[] = [
 /** The media endpoints with JSON bodies. */
 export function mediaRoutes(context: AppContext): FastifyPluginAsync {
   const { media } = context;
-  const submit = (kind: MediaKind, request: FastifyRequest, fields: Fields) =>
-    media.submit({
-      kind,
-      fields,
-      holder: request.holder,
-      idempotencyKey: idempotencyKeyOf(request),
-      publicUrl: context.publicUrl,
-    });
   return async (server) => {
     server.addHook('onRequest', async () => {
       if (context.draining.aborted) throw draining();
@@ -77,8 +69,11 @@ export function mediaRoutes(context: AppContext): FastifyPluginAsync {
       const body = v.pipe(shape, v.examples([example]));
       server.post(path, {
         schema: { summary, tags: [tag], body, response: { 202: createdShape } },
-        handler: async (request, reply) =>
-          sendCreated(reply, await submit(kind, request, fieldsOf(request))),
+        handler: async (request, reply) => {
+          const task = await submitJson(context, kind, request, fieldsOf(request));
+          announceIgnored(reply, task, context.config);
+          return sendCreated(reply, task);
+        },
       });
     }
 
@@ -86,20 +81,22 @@ export function mediaRoutes(context: AppContext): FastifyPluginAsync {
       schema: {
         summary: 'Create a task that generates images from a prompt',
         description:
-          'With response_format, the request waits for the images and returns them as OpenAI does; if that takes ' +
-          'longer than the server waits, 504 `task_running` names the task.',
+          'With response_format or stream, the request waits for the images and returns them as OpenAI does; if ' +
+          'that takes longer than the server waits, 504 `task_running` names the task.',
         tags: ['Images'],
         body: imageBody,
-        response: { 200: imagesShape, 202: createdShape },
+        response: { 200: jsonOrEvents(imagesShape), 202: createdShape },
       },
       handler: async (request, reply) => {
-        const [format, fields] = formatOf(fieldsOf(request));
+        const format = defaultFormatOf(request.holder.key, context.config);
+        const [response, fields] = imageResponseOf(fieldsOf(request), format);
         const signal = disconnectSignal(reply);
-        const task = await submit('image', request, fields);
-        announceIgnored(reply, task, context.config);
-        if (format === null) return sendCreated(reply, task);
+        const submitted = await submitJson(context, 'image', request, fields);
+        announceIgnored(reply, submitted, context.config, response.ignored);
+        if (response.format === null) return sendCreated(reply, submitted);
         const isRepeatable = idempotencyKeyOf(request) !== null;
-        return sendOpenAiImages(context, reply, { submitted: task, format, signal }, isRepeatable);
+        const awaited = { submitted, signal, isRepeatable };
+        return sendOpenAiImages(context, request, reply, awaited, response);
       },
     });
 
@@ -112,13 +109,16 @@ export function mediaRoutes(context: AppContext): FastifyPluginAsync {
         response: { 200: imagesShape, 202: createdShape },
       },
       handler: async (request, reply) => {
-        const [format, fields] = formatOf(fieldsOf(request));
+        const [response, fields] = imageResponseOf(fieldsOf(request));
+        if (response.isStreamed) throw notStreamed();
         const signal = disconnectSignal(reply);
-        const task = await submit('image', request, fields);
-        announceIgnored(reply, task, context.config);
-        return sendImages(context, reply, { submitted: task, format: format ?? 'url', signal });
+        const submitted = await submitJson(context, 'image', request, fields);
+        announceIgnored(reply, submitted, context.config);
+        return sendImages(context, reply, { submitted, signal }, response.format ?? 'url');
       },
     });
+
+    addSpeechRoute(server, context);
 
     server.post('/v1/moderations', {
       schema: {
@@ -140,9 +140,10 @@ export function mediaRoutes(context: AppContext): FastifyPluginAsync {
   };
 }
 
-/** @throws Failure invalid_request if the body is not an object */
-function fieldsOf({ body }: FastifyRequest): Fields {
-  if (isObject(body)) return body;
-  const received = body === undefined ? 'nothing' : formatValue(body, []);
-  throw new Failure('invalid_request', `the body: expected an object, received ${received}`);
+function notStreamed(): Failure {
+  return new Failure(
+    'invalid_request',
+    'stream: expected false, received true; POST /v1/images/generations streams',
+    { param: 'stream' },
+  );
 }

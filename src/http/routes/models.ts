@@ -2,6 +2,9 @@ import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { publishModel, publishModels } from '../../config/catalog.ts';
 import { EFFORTS } from '../../config/models.ts';
+import { Failure } from '../../failure.ts';
+import type { ModelListing, ModelPage } from '../../text/dialects/dialect.ts';
+import { allDialects } from '../../text/dialects/registry.ts';
 import type { AppContext } from '../app-context.ts';
 
 const modelShape = v.object({
@@ -16,6 +19,7 @@ const modelShape = v.object({
   description: v.nullable(v.string()),
   endpoints: v.array(v.string()),
   pricing: v.record(v.string(), v.number()),
+  pricing_tiers: v.array(v.record(v.string(), v.number())),
   limits: v.record(v.string(), v.nullable(v.number())),
   capability_metadata: v.object({
     reasoning: v.object({
@@ -48,6 +52,57 @@ export function modelRoutes(context: AppContext): FastifyPluginAsync {
       },
       handler: async ({ holder, params }) =>
         publishModel(context.config, params['*'], holder.key.models),
+    });
+
+    for (const { label, modelListing } of allDialects()) {
+      if (modelListing) server.register(listingRoutes(context, label, modelListing));
+    }
+  };
+}
+
+/** Models of a page whose size the client leaves open, and the most of one. */
+const PAGE = { usual: 50, most: 1000 } as const;
+
+/** The catalog in the shape of a dialect. */
+function listingRoutes(
+  context: AppContext,
+  label: string,
+  { path, types, query: schema, entry, list, entryOf, listOf }: ModelListing,
+): FastifyPluginAsync {
+  return async (server) => {
+    server.get<{ Querystring: ModelPage }>(path, {
+      schema: {
+        summary: `The models that the key may use, in the format of ${label}`,
+        tags: ['Models'],
+        querystring: schema,
+        response: { 200: list },
+      },
+      handler: async ({ holder, query: { pageSize, pageToken } }) => {
+        const { data } = publishModels(context.config, holder.key.models);
+        const models = data.filter(({ type }) => types.includes(type));
+        const first = pageToken === '' ? 0 : models.findIndex(({ id }) => id === pageToken);
+        if (first === -1) {
+          const message = 'pageToken: expected the nextPageToken of a page of this list';
+          throw new Failure('invalid_request', message, { param: 'pageToken' });
+        }
+        const end = first + Math.min(pageSize || PAGE.usual, PAGE.most);
+        return listOf(models.slice(first, end).map(entryOf), models[end]?.id ?? null);
+      },
+    });
+
+    server.get<{ Params: { '*': string } }>(`${path}/*`, {
+      schema: {
+        summary: `One model, in the format of ${label}`,
+        tags: ['Models'],
+        params: v.object({ id: v.pipe(v.string(), v.description('the id of the model')) }),
+        response: { 200: entry },
+      },
+      handler: async ({ holder, params: { '*': id } }) => {
+        const model = publishModel(context.config, id, holder.key.models);
+        if (types.includes(model.type)) return entryOf(model);
+        const message = `${id} is a model of type ${model.type}, not of ${types.join(' or ')}`;
+        throw new Failure('invalid_request', message, { param: 'model', code: 'wrong_model_type' });
+      },
     });
   };
 }

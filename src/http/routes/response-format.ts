@@ -1,29 +1,74 @@
 import * as v from 'valibot';
-import { checkFields, type Fields } from '../../media/requests/fields.ts';
-import { field } from '../../schema/fields.ts';
+import type { Config } from '../../config/schema.ts';
+import { checkFields, type Fields, invalid } from '../../media/requests/fields.ts';
+import { field, integer } from '../../schema/fields.ts';
+import type { ApiKey } from '../../store/account.ts';
 
 const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 
-/** How the response has images: as URLs or as base64. */
+/** How a JSON response has images: as URLs or as base64. */
 export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
+/** How a client gets images. */
+export interface ImageResponse {
+  /** Null where it does not ask for images in the response. */
+  readonly format: ResponseFormat | null;
+  /** Whether they come as events. */
+  readonly isStreamed: boolean;
+  /** Fields that are left out. */
+  readonly ignored: readonly string[];
+}
+
 /** Parameters of the endpoints that wait for images, beside those for the model. */
-export const responseFormatFields = {
+export const imageResponseFields = {
   response_format: v.nullish(
-    field(v.picklist(RESPONSE_FORMATS), 'whether the response has images as URLs or as base64'),
+    field(
+      v.picklist(RESPONSE_FORMATS),
+      'whether the response has images as URLs or as base64; unset: as the key is set up, by default the task',
+    ),
+  ),
+  stream: v.nullish(field(v.boolean(), "whether the images come as OpenAI's server-sent events")),
+  partial_images: v.nullish(
+    field(integer(0, 3), 'left out: a stream has whole images only, as OpenAI allows'),
   ),
 };
-const responseFormatSchema = v.strictObject(responseFormatFields);
+export const imageResponseSchema = v.strictObject(imageResponseFields);
 
 /**
- * Separates the response format, null where the client chose none, from the parameters for the model.
+ * Separates how the client wants images from the parameters for the model.
  *
+ * @param defaultFormat of requests that do not choose any
  * @throws Failure invalid_request
  */
-export function formatOf({
-  response_format: given = null,
-  ...fields
-}: Fields): readonly [ResponseFormat | null, Fields] {
-  const { response_format: format } = checkFields(responseFormatSchema, { response_format: given });
-  return [format ?? null, fields];
+export function imageResponseOf(
+  { response_format, stream, partial_images, ...fields }: Fields,
+  defaultFormat: ResponseFormat | null = null,
+): readonly [ImageResponse, Fields] {
+  const given = checkFields(imageResponseSchema, {
+    response_format: response_format ?? null,
+    stream: stream ?? null,
+    partial_images: partial_images ?? null,
+  });
+  if (given.stream !== true) {
+    const format = given.response_format ?? defaultFormat;
+    return [{ format, isStreamed: false, ignored: [] }, fields];
+  }
+  if (given.response_format === 'url') {
+    throw invalid(
+      'response_format',
+      'expected b64_json with stream, received "url"',
+      'conflicting_parameters',
+    );
+  }
+  const ignored = given.partial_images ? ['partial_images'] : [];
+  return [{ format: 'b64_json', isStreamed: true, ignored }, fields];
+}
+
+/** The format of image requests that do not choose any, by the setting of the key or else the configuration. */
+export function defaultFormatOf(
+  { images }: Pick<ApiKey, 'images'>,
+  { answers }: Config,
+): ResponseFormat | null {
+  const choice = images ?? answers.images;
+  return choice === 'task' ? null : choice;
 }

@@ -6,24 +6,22 @@ import { allDialects } from '../../text/dialects/registry.ts';
 import { TextReport } from '../../text/report.ts';
 import { LightAbortSignal } from '../../upstream/abort-signal.ts';
 import type { AppContext } from '../app-context.ts';
+import { EVENT_STREAM } from '../openapi.ts';
 import { onClientDisconnect } from '../transport/client-disconnect.ts';
 import { SseResponse } from '../transport/sse-response.ts';
 
 /** The document's entry for answers that are always streamed. */
-const EVENT_STREAM = {
-  description: 'Success',
-  content: { 'text/event-stream': { schema: { type: 'string' } } },
-};
+const STREAMED = { description: 'Success', content: EVENT_STREAM };
 
 /** Paths that name the model. The page `/docs` fills in the example. */
-const MODEL_PARAMS = v.object({
+export const MODEL_PARAMS = v.object({
   model: v.pipe(v.string(), v.description('the id of the model'), v.examples(['sandbox-chat'])),
 });
 
 /** The endpoints of all text dialects (interface parts 4.1 to 4.3). */
 export function textRoutes({ text }: AppContext): FastifyPluginAsync {
   return async (server) => {
-    for (const { name, requestIdHeader, endpoints, fields } of allDialects()) {
+    for (const { name, requestIdHeader, endpoints, fields, operation = 'chat' } of allDialects()) {
       const fieldsExtension = { 'x-oriel-fields': fieldRows(fields) };
       for (const { path, stream, summary, request: shape, example, response } of endpoints) {
         const body = v.pipe(shape, v.examples([example]));
@@ -34,8 +32,9 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
             ...fieldsExtension,
             body,
             ...(path.includes(':model') && { params: MODEL_PARAMS }),
-            response: { 200: stream === true ? EVENT_STREAM : response },
+            response: { 200: stream === true ? STREAMED : response },
           },
+          config: { operation },
           handler: async (request, reply) => {
             if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
             const clientDisconnect = new LightAbortSignal();
@@ -44,7 +43,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
               model: request.params.model ?? null,
               stream: stream ?? null,
             };
-            const report = new TextReport();
+            const report = new TextReport(request.trace);
             request.textReport = report;
             const sse = new SseResponse(reply);
             if (address.stream ?? isStreaming(request)) sse.keepAlive();

@@ -44,6 +44,12 @@ export class SseResponse implements ResponseStream {
     this.#idleTimer = setTimeout(() => this.write(COMMENT), KEEP_ALIVE_MS);
   }
 
+  /** Sends no more comments, so that frames can be written in pieces. */
+  endKeepAlive(): void {
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = undefined;
+  }
+
   setHeader(name: string, value: string | null): void {
     if (this.#started) return;
     if (value !== null) this.#reply.header(name, value);
@@ -94,7 +100,7 @@ export class SseResponse implements ResponseStream {
 
   /** Sends the waiting frames and ends the stream. */
   end(): void {
-    clearTimeout(this.#idleTimer);
+    this.endKeepAlive();
     this.#flush();
     if (this.#started && !this.#reply.raw.writableEnded) this.#reply.raw.end();
   }

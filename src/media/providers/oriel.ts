@@ -189,10 +189,10 @@ function videoJob({ request, inputs }: MediaJob<VideoTaskRequest>, model: string
 }
 
 function audioJob({ request }: MediaJob<AudioTaskRequest>, model: string): RemoteJob {
-  const { prompt, voice, format, duration, seed, user } = request;
+  const { type: _, ...fields } = request;
   return {
     path: '/audio/generations',
-    body: { json: { model, ...withoutNulls({ prompt, voice, format, duration, seed, user }) } },
+    body: { json: { model, ...withoutNulls(fields) } },
     maxBytes: MAX_RESPONSE_BYTES,
     read: urlReader('audio_url'),
   };

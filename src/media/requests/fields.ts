@@ -51,17 +51,25 @@ export const prompt = field(
   { expects: `a text of 1 to ${MAX_PROMPT_LENGTH} characters` },
 );
 
-/** A short ASCII text that is passed on to the model, such as a size or a voice. */
-export const shortText = (description: string) =>
-  v.nullish(
-    field(
-      v.pipe(v.string(), v.regex(/^[\x20-\x7e]+$/), v.maxLength(MAX_SHORT_TEXT_LENGTH)),
-      description,
-      {
-        expects: `1 to ${MAX_SHORT_TEXT_LENGTH} printable ASCII characters`,
-      },
-    ),
-  );
+const word = v.pipe(
+  v.string(),
+  v.regex(/^[\x20-\x7e]+$/),
+  v.maxLength(MAX_SHORT_TEXT_LENGTH),
+  v.metadata({ expects: `1 to ${MAX_SHORT_TEXT_LENGTH} printable ASCII characters` }),
+);
+
+/** A short ASCII text that is passed on to the model, such as a size or a language. */
+export const shortText = (description: string) => v.nullish(field(word, description));
+
+export const voice = v.nullish(
+  field(
+    v.union([word, v.strictObject({ id: word })]),
+    "name of a voice of the model, or the id of one of the provider's account; by default the model's own",
+    {
+      expects: `a name of 1 to ${MAX_SHORT_TEXT_LENGTH} printable ASCII characters, or {"id": name}`,
+    },
+  ),
+);
 
 const url = v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects: 'a URL' }));
 

@@ -16,13 +16,19 @@ import { imageLimits } from '../files/verified-image.ts';
 import { fieldWithoutRoute } from '../image-options.ts';
 import { priceOf } from '../price.ts';
 import { screenPrompt } from '../prompt-screening.ts';
-import type { InputReference, TaskRequest } from '../task-request.ts';
+import {
+  type AudioTaskRequest,
+  type InputReference,
+  type TaskRequest,
+  voiceName,
+} from '../task-request.ts';
 import { readAudioRequest } from './audio.ts';
 import type { MediaCall, MediaKind } from './call.ts';
 import { readEditRequest } from './edit.ts';
 import { fingerprint } from './fingerprint.ts';
 import { readImageRequest } from './image.ts';
 import { modelIdOf } from './model.ts';
+import { readSpeechRequest } from './speech.ts';
 import type { ValidatedRequest } from './validated-request.ts';
 import { readVideoRequest } from './video.ts';
 
@@ -40,6 +46,7 @@ const READERS: Readonly<Record<MediaKind, Reader>> = {
   edit: readEditRequest,
   video: readVideoRequest,
   audio: readAudioRequest,
+  speech: readSpeechRequest,
 };
 
 interface Inputs {
@@ -60,8 +67,9 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const pool = clientPool(options.pool, context);
   const { id, model } = findModel(config, modelIdOf(fields), holder.key.models);
   const validated = READERS[call.kind](fields, model);
-  checkRoutes(validated.request, fields, model, config);
-  await screenPrompt(pool, screenedText(validated.request), 'prompt');
+  checkRoutes(validated, fields, model, config);
+  const promptName = validated.fieldNames?.['prompt'] ?? 'prompt';
+  await screenPrompt(pool, screenedText(validated.request), promptName);
   const networkPolicy = networkPolicyOf(config.network);
   const callbackUrl =
     validated.callbackUrl === null
@@ -101,25 +109,30 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   }
 }
 
-/** All text that a provider may read: the prompt, and the free-form size or voice. */
+/** All text that a provider may read: the prompt, and the free-form size, or voice and instructions. */
 function screenedText(request: TaskRequest): string {
-  const word = request.type === 'audio' ? request.voice : request.size;
-  return word === null ? request.prompt : `${request.prompt}\n${word}`;
+  const more = request.type === 'audio' ? spokenTexts(request) : [request.size];
+  return [request.prompt, ...more].filter((text) => text != null).join('\n');
+}
+
+function spokenTexts({ voice, instructions }: AudioTaskRequest) {
+  return [voice && voiceName(voice), instructions];
 }
 
 /** @throws Failure invalid_request where no route of the model has every field of the request */
 function checkRoutes(
-  request: TaskRequest,
+  { request, fieldNames }: ValidatedRequest,
   fields: MediaCall['fields'],
   { routes }: Model,
   { providers }: Config,
 ): void {
   const missing = routes.map((route) => fieldWithoutRoute(request, route, providers));
-  const [name] = missing;
-  if (name == null || missing.includes(null)) return;
+  const [field] = missing;
+  if (field == null || missing.includes(null)) return;
+  const name = fieldNames?.[field] ?? field;
   throw new Failure(
     'invalid_request',
-    `${name}: no upstream of the model ${modelIdOf(fields)} has this field; received ${quoteValue(fields[name])}, leave it out`,
+    `${name}: no upstream of the model ${modelIdOf(fields)} supports the value ${quoteValue(fields[name])}; leave it out`,
     { param: name, code: 'not_supported_by_model' },
   );
 }

@@ -7,4 +7,6 @@ export interface ValidatedRequest {
   /** `input_images` as the client sent them: http(s), data: or asset URLs of this server. */
   readonly inputImages: readonly string[];
   readonly callbackUrl: string | null;
+  /** The client's names of fields that have other names in `request`. */
+  readonly fieldNames?: Readonly<Record<string, string>>;
 }

@@ -11,9 +11,15 @@ import { longestTotal, timeoutsOf } from '../../routing/timeouts.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
-import type { TextRequest } from '../canonical.ts';
+import type { Json, TextRequest } from '../canonical.ts';
 import { invalidAnswer } from '../dialects/answer-errors.ts';
-import type { Dialect, Headers, Target, TokenCounting } from '../dialects/dialect.ts';
+import type {
+  Dialect,
+  Headers,
+  RequestAddress,
+  Target,
+  TokenCounting,
+} from '../dialects/dialect.ts';
 import { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { invalid } from '../dialects/request-errors.ts';
@@ -38,6 +44,7 @@ export interface CountCall {
   readonly requestId: string;
   /** The name of a dialect that counts tokens. */
   readonly dialect: string;
+  readonly address: RequestAddress;
   readonly body: unknown;
   readonly headers: Headers;
   readonly holder: KeyHolder;
@@ -46,7 +53,8 @@ export interface CountCall {
 }
 
 export interface Count {
-  readonly tokens: number;
+  /** The answer for the client. */
+  readonly answer: Json;
   /** Whether they were counted by a tokenizer of this server, which may not be the model's. */
   readonly isEstimate: boolean;
   /** Paths of fields and betas that were not sent to the upstream. */
@@ -101,7 +109,7 @@ export class TokenCounter {
   #check(call: CountCall): Counting {
     const config = this.#options.config();
     const dialect = dialectNamed(call.dialect) as Counting['dialect'];
-    const decoded = dialect.counting.decodeRequest(call.body);
+    const decoded = dialect.counting.decodeRequest(call.body, call.address);
     const { key, account } = call.holder;
     const { id, part, model } = findModel(config, decoded.model, key.models);
     if (model.type !== 'text') {
@@ -130,6 +138,7 @@ export class TokenCounter {
     provider: Provider,
   ): Promise<Count> {
     const { call, config, dialect, request, model, wildcardPart, dropped } = counting;
+    const { counting: own } = dialect;
     const { upstream, pool } = this.#options;
     const target: Target = {
       dialect: dialectFor(route, provider, request.dialect),
@@ -142,29 +151,29 @@ export class TokenCounter {
     const estimate = async (): Promise<Count> => {
       const context = { client: call.holder.account.id, signal: call.signal };
       const tokens = await estimateTokens(pool, request, context);
-      return { tokens, isEstimate: true, ignored: dropped };
+      return { answer: own.answer(tokens, null), isEstimate: true, ignored: dropped };
     };
     if (!isRemote(provider)) return estimate();
     counting.allowance.check(counting.inspection, provider.shared !== false);
     if (target.dialect !== request.dialect) return estimate();
-    const { counting: own } = dialect;
     const { body, ignored } = own.encodeRequest(request, target);
     const forwarded = dialect.forwardHeaders?.(call.headers, counting.allowance.allows('betas'));
     const timeouts = timeoutsOf(config, provider);
     const remaining = Math.min(timeouts.total, counting.deadline - performance.now());
     try {
       const exchange = await openProvider(upstream, provider, {
-        path: own.path,
+        path: own.path(target),
         model: target.model,
         headers: { ...dialect.headers, ...forwarded?.sent },
         body,
         timeouts: { ...timeouts, firstByte: 0, total: Math.max(1, remaining) },
         signal: call.signal,
       });
-      const tokens = own.tokensOf(await readJson(exchange));
+      const received = await readJson(exchange);
+      const tokens = own.tokensOf(received);
       if (tokens === null) throw invalidAnswer('a count without a number of tokens');
       return {
-        tokens,
+        answer: own.answer(tokens, received),
         isEstimate: exchange.headers[ESTIMATE_HEADER] === 'true',
         ignored: [...dropped, ...ignored, ...(forwarded?.ignored ?? [])],
       };

@@ -1,5 +1,7 @@
 import type * as v from 'valibot';
+import type { PublishedModel } from '../../config/catalog.ts';
 import type { Failure } from '../../failure.ts';
+import type { ObjectSchema } from '../../schema/fields.ts';
 import type {
   CacheMark,
   Json,
@@ -119,9 +121,9 @@ export interface Endpoint {
 export interface TokenCounting {
   readonly endpoint: Endpoint;
   /** The path of an upstream's endpoint below its base URL. */
-  readonly path: string;
+  path(target: Target): string;
   /** @throws Failure invalid_request, `param` naming the field by its path */
-  decodeRequest(body: unknown): TextRequest;
+  decodeRequest(body: unknown, address: RequestAddress): TextRequest;
   /** A body for an upstream of the dialect, and the client's fields that are not in it. */
   encodeRequest(
     request: TextRequest,
@@ -129,7 +131,28 @@ export interface TokenCounting {
   ): { readonly body: Json; readonly ignored: readonly string[] };
   /** The tokens that an upstream counted; null where its answer has none. */
   tokensOf(answer: Json): number | null;
-  answer(tokens: number): Json;
+  /** @param received an upstream's answer, of which details may be kept; null for an estimate */
+  answer(tokens: number, received: Json | null): Json;
+}
+
+/** The list of models in the shape of a dialect whose clients know no other. */
+export interface ModelListing {
+  /** The path of the list; that of a model is below it. */
+  readonly path: string;
+  /** Types of the models that are listed. */
+  readonly types: readonly PublishedModel['type'][];
+  readonly query: ObjectSchema<ModelPage>;
+  readonly entry: v.GenericSchema;
+  readonly list: v.GenericSchema;
+  entryOf(model: PublishedModel): Json;
+  /** @param next the token of the page that follows; null for none */
+  listOf(entries: readonly Json[], next: string | null): Json;
+}
+
+/** The page of a list that a client asks for. */
+export interface ModelPage {
+  readonly pageSize: number;
+  readonly pageToken: string;
 }
 
 /** Settings in the URL of a client's request. */
@@ -187,6 +210,8 @@ export interface Dialect {
   readonly endpoints: readonly Endpoint[];
   /** The endpoint that counts tokens; absent where the dialect has none. */
   readonly counting?: TokenCounting;
+  /** The list of models for its clients; absent where they read that of `/v1/models`. */
+  readonly modelListing?: ModelListing;
   /** The field of a request that holds the conversation. */
   readonly promptField: string;
   readonly settings: SettingNames;
@@ -252,6 +277,10 @@ export interface Dialect {
   readonly modelMember: string | null;
   /** The paths of the model's name in whole answers and in events. */
   readonly modelPaths: readonly (readonly string[])[];
+  /** Why answers ended, in the provider's words, as an event or a whole answer says; empty where it does not. */
+  finishReasons(body: Json): readonly string[];
+  /** `gen_ai.operation.name` of its requests in OpenTelemetry; by default `chat`. */
+  readonly operation?: string;
   /** Members of events whose strings are pieces of the answer. */
   readonly textMembers: readonly string[];
   /** Counts the events in whole frames that hold output: not comments, pings or empty events. */

@@ -13,7 +13,10 @@ export function registerDialect(dialect: Dialect): void {
   const { counting } = dialect;
   const endpoints = counting ? [...dialect.endpoints, counting.endpoint] : dialect.endpoints;
   declareDialect({ ...dialect, endpoints });
-  for (const { path } of endpoints) PATTERNS.push([patternOf(path), dialect]);
+  const paths = endpoints.map(({ path }) => patternOf(path));
+  const { modelListing } = dialect;
+  if (modelListing) paths.push(new RegExp(`^${modelListing.path}(/.*)?$`));
+  for (const pattern of paths) PATTERNS.push([pattern, dialect]);
 }
 
 /** All wire formats, in the order in which they were registered. */

@@ -10,6 +10,7 @@ import type { Fields } from '../../../src/media/requests/fields.ts';
 import { readImageRequest } from '../../../src/media/requests/image.ts';
 import { modelIdOf } from '../../../src/media/requests/model.ts';
 import { readModerationRequest } from '../../../src/media/requests/moderation.ts';
+import { readSpeechRequest } from '../../../src/media/requests/speech.ts';
 import type { ValidatedRequest } from '../../../src/media/requests/validated-request.ts';
 import { readVideoRequest } from '../../../src/media/requests/video.ts';
 import type { KeyHolder, Store } from '../../../src/store/store.ts';
@@ -20,6 +21,7 @@ const READERS: Readonly<Record<MediaKind, (fields: Fields, model: Model) => Vali
   edit: readEditRequest,
   video: readVideoRequest,
   audio: readAudioRequest,
+  speech: readSpeechRequest,
 };
 
 /** A submitted call, with the bytes of its files. */

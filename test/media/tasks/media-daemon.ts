@@ -82,6 +82,12 @@ export function mediaConfig(
       film: other('video', 'first', film),
       'far-film': other('video', 'far', film),
       speech: other('audio', 'first', { perRequest: 2 }),
+      'far-speech': other('audio', 'far', { perRequest: 2 }),
+      sound: {
+        type: 'audio',
+        routes: [{ provider: 'local', model: 'audio' }],
+        price: { perRequest: 2 },
+      },
       judge: other('moderation', 'first', { perRequest: 0.5 }),
     },
     ...changes,

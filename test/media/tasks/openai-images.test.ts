@@ -14,6 +14,12 @@ function sdk({ key }: Client, maxRetries = 0): OpenAI {
   return new OpenAI({ apiKey: key, baseURL: `${media().daemon.url}/v1`, maxRetries });
 }
 
+async function eventsOf<Event>(stream: AsyncIterable<Event>): Promise<Event[]> {
+  const events: Event[] = [];
+  for await (const event of stream) events.push(event);
+  return events;
+}
+
 async function bytesAt(url: string | undefined): Promise<Buffer> {
   const response = await fetch(url!);
   expect(response.status).toBe(200);
@@ -67,6 +73,22 @@ describe("images.generate of OpenAI's SDK", () => {
     await first.received(POST, 1);
   });
 
+  it('resolves with images where the setting of the key asks for them', async () => {
+    const { first, client } = media();
+    const native = { model: 'native', prompt } as const;
+    const b64 = sdk(await client({ images: 'b64_json' }));
+    const url = sdk(await client({ images: 'url' }));
+    const { data } = await b64.images.generate(native);
+    expect(data).toMatchObject([{ b64_json: png(64, 64).toString('base64') }]);
+    expect((await url.images.generate(native)).data).toMatchObject([{ url: expect.any(String) }]);
+    const given = await b64.images.generate({ ...native, response_format: 'url' });
+    expect(given.data![0]).not.toHaveProperty('b64_json');
+    const image = await toFile(png(64, 64), 'a.png');
+    const edit = await b64.images.edit({ ...native, image });
+    expect(edit.data).toMatchObject([{ b64_json: png(64, 64).toString('base64') }]);
+    expect(first.requests).toHaveLength(4);
+  });
+
   it('that is aborted loses neither the task nor its images', async () => {
     const { first, client } = media();
     const ann = await client();
@@ -100,6 +122,76 @@ describe("images.generate of OpenAI's SDK", () => {
     });
     await expect(request).rejects.toMatchObject({ status: 502, type: 'billable_error' });
     expect(first.requests).toHaveLength(1);
+  });
+});
+
+describe("image streams of OpenAI's SDK", () => {
+  const USAGE = { input_tokens: 50, output_tokens: 400, total_tokens: 450 };
+
+  it('have one completed event with its usage, and name what is left out', async () => {
+    const { first, client } = media();
+    const ann = await client();
+    const { data: stream, response } = await sdk(ann)
+      .images.generate({
+        model: 'native',
+        prompt,
+        stream: true,
+        partial_images: 2,
+        quality: 'high',
+        background: 'opaque',
+      })
+      .withResponse();
+    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+    expect(response.headers.get('x-oriel-ignored')).toBe('partial_images');
+    const events = await eventsOf(stream);
+    expect(events).toEqual([
+      {
+        type: 'image_generation.completed',
+        b64_json: png(64, 64).toString('base64'),
+        created_at: expect.any(Number),
+        size: 'auto',
+        quality: 'high',
+        background: 'opaque',
+        output_format: 'png',
+        revised_prompt: `${prompt}, revised`,
+        usage: expect.objectContaining(USAGE),
+      },
+    ]);
+    expect(first.only().json).toMatchObject({ quality: 'high', background: 'opaque' });
+    expect(first.only().json).not.toHaveProperty('stream');
+    const task = await ann.look(response.headers.get('x-oriel-task')!);
+    expect(task).toMatchObject({ status: 'completed' });
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 4 });
+  });
+
+  it('have an event for each of several images, the last with the usage of all', async () => {
+    const { images } = sdk(await media().client());
+    const stream = await images.generate({ model: 'native', prompt, n: 3, stream: true });
+    const events = await eventsOf(stream);
+    const tokens = events.map((event) => 'usage' in event && event.usage.total_tokens);
+    expect(tokens).toEqual([0, 0, 450]);
+    expect(events.map((event) => event.b64_json)).toEqual(
+      [0, 1, 2].map((shade) => png(64, 64, shade).toString('base64')),
+    );
+  });
+
+  it('of edits have events of their own', async () => {
+    const { images } = sdk(await media().client());
+    const image = await toFile(png(64, 64), 'a.png');
+    const stream = await images.edit({ model: 'native', prompt, image, stream: true });
+    const events = await eventsOf(stream);
+    expect(events).toMatchObject([{ type: 'image_edit.completed', usage: USAGE }]);
+  });
+
+  it('that fail before their first event are errors with their status', async () => {
+    const { first, client } = media();
+    first.always(POST, { status: 400, body: { error: { message: 'No.', code: 'no' } } });
+    const ann = await client();
+    const request = sdk(ann).images.generate({ model: 'any', prompt, stream: true });
+    await expect(request).rejects.toMatchObject({ status: 400, type: 'invalid_request' });
+    const refused = await ann.post(`${GENERATIONS}/sync`, { model: 'any', prompt, stream: true });
+    expect([refused.status, refused.body.error.param]).toEqual([400, 'stream']);
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
   });
 });
 
@@ -137,7 +229,7 @@ describe("OpenAI's fields of images", () => {
       size: 'auto',
       n: 1,
       output_compression: 100,
-      partial_images: 0,
+      partial_images: 2,
       stream: false,
       style: null,
     } as const;
@@ -147,7 +239,8 @@ describe("OpenAI's fields of images", () => {
   });
 
   it.each([
-    [{ stream: true }, 'stream', null],
+    [{ stream: 'yes' }, 'stream', null],
+    [{ stream: true, response_format: 'url' }, 'response_format', 'conflicting_parameters'],
     [{ style: 'loud' }, 'style', null],
     [{ partial_images: 4 }, 'partial_images', null],
     [{ output_format: 'gif' }, 'output_format', null],
@@ -253,7 +346,7 @@ describe("images.edit of OpenAI's SDK", () => {
     ] as const;
     const { status, body } = await ann.form(EDITS, [...form, ['input_fidelity', 'low']]);
     expect([status, body.error.param]).toEqual([400, 'input_fidelity']);
-    const streamed = await ann.form(EDITS, [...form, ['stream', 'true']]);
+    const streamed = await ann.form(EDITS, [...form, ['stream', 'often']]);
     expect([streamed.status, streamed.body.error.param]).toEqual([400, 'stream']);
   });
 });

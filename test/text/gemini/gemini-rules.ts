@@ -76,7 +76,7 @@ const REQUEST: Shape = {
 
 const SCHEMA_KEYWORDS = new Set(
   (
-    '$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems ' +
+    '$schema $id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems ' +
     'minimum maximum anyOf oneOf properties additionalProperties required propertyOrdering'
   ).split(' '),
 );
@@ -111,6 +111,18 @@ export function geminiFault(body: Loose, model: string): object | null {
     if (!(error instanceof Fault)) throw error;
     return { error: { code: 400, message: error.message, status: 'INVALID_ARGUMENT' } };
   }
+}
+
+/** As `geminiFault`, for requests of countTokens. */
+export function countFault(body: Loose, model: string): object | null {
+  const { generateContentRequest: whole, ...own } = body;
+  if (whole === undefined) return geminiFault(own, model);
+  const { model: named, ...request } = whole;
+  if (Object.keys(own).length === 0 && named === `models/${model}`) {
+    return geminiFault(request, model);
+  }
+  const message = 'generateContentRequest: names another model, or other fields are set';
+  return { error: { code: 400, message, status: 'INVALID_ARGUMENT' } };
 }
 
 function checkShape(value: Loose, shape: Shape, path: string): void {

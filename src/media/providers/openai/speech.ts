@@ -18,7 +18,7 @@ export function makeSpeech(
   context: ProviderContext,
 ): Promise<MediaOutput> {
   return withProviderClient(context, async (client) => {
-    const { prompt, voice, format, duration } = request;
+    const { prompt, voice, format, duration, instructions, speed } = request;
     if (duration !== null) throw durationUnsupported();
     const { bytes, headers } = await client.send({
       path: '/audio/speech',
@@ -27,7 +27,9 @@ export function makeSpeech(
           model: context.model,
           input: prompt,
           voice: voice ?? DEFAULT_VOICE,
+          ...(instructions !== undefined && { instructions }),
           ...(format !== null && { response_format: format }),
+          ...(speed !== undefined && { speed }),
         },
       },
       maxBytes: MAX_RESPONSE_BYTES,

@@ -31,6 +31,7 @@ export class KeyWriter {
       revokedAt: null,
       models: key.models && [...key.models],
       ...(key.allow && { allow: [...key.allow] }),
+      ...(key.images && { images: key.images }),
       rpm: key.rpm,
       budget: key.budget,
       ...(key.windows && { windows: key.windows }),
@@ -47,12 +48,14 @@ export class KeyWriter {
     const { order, key } = this.#find(keyId);
     if (key.revokedAt !== null) throw conflict(`${keyId} is revoked`, 'key_revoked');
     this.#check(key.accountId, change);
-    const { allow = key.allow, windows = key.windows, teamId = key.teamId, ...fields } = change;
-    const { allow: _, windows: __, teamId: ___, ...rest } = key;
+    const { allow = key.allow, windows = key.windows, teamId = key.teamId, ...others } = change;
+    const { images = key.images, ...fields } = others;
+    const { allow: _, windows: __, teamId: ___, images: ____, ...rest } = key;
     const updated: ApiKey = {
       ...rest,
       ...fields,
       ...(allow && { allow: [...allow] }),
+      ...(images && { images }),
       ...(windows && { windows }),
       ...(typeof teamId === 'string' && { teamId }),
     };

@@ -21,7 +21,7 @@ import {
 import { functionNameOnWire } from './function-names.ts';
 import { encodeMedia } from './media.ts';
 import { isGemini3 } from './model-generation.ts';
-import { isOwn, NO_SIGNATURE, signedPartOf } from './reasoning.ts';
+import { isOwn, signedCalls, signedPartOf } from './reasoning.ts';
 
 /** A conversation for gemini upstreams: instructions, then contents with alternating roles. */
 interface Conversation {
@@ -213,11 +213,4 @@ function encodeCall({ id, name, arguments: json, path }: ToolCallPart): Json {
     throw untranslatable(path, 'gemini', 'the arguments must be the text of a JSON object');
   }
   return { id, name: functionNameOnWire(name), args };
-}
-
-/** The parts of an answer, of which the first call has a signature where the model requires one. */
-function signedCalls(parts: readonly Json[], { model }: Target): readonly Json[] {
-  const first = parts.findIndex((part) => 'functionCall' in part);
-  if (first === -1 || 'thoughtSignature' in parts[first]! || !isGemini3(model)) return parts;
-  return parts.with(first, { ...parts[first], thoughtSignature: NO_SIGNATURE });
 }

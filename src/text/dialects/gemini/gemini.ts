@@ -1,6 +1,7 @@
 import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
 import type { Dialect, Target } from '../dialect.ts';
+import { counting } from './count-tokens.ts';
 import { GeminiDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
 import { GeminiEncoder } from './encode-events.ts';
@@ -9,15 +10,16 @@ import { endpoints } from './endpoint.ts';
 import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { errorBody, failFrames } from './google-error.ts';
-import { countOutput, markers, observe, observeAnswer } from './observe.ts';
+import { modelListing } from './model-listing.ts';
+import { countOutput, finishReasons, markers, observe, observeAnswer } from './observe.ts';
 import { forwardBody } from './replay-request.ts';
+import { resourceOf } from './resource-name.ts';
 import { settings } from './settings.ts';
 
-/** The path of a model's method. A tuned model is named with its collection: `tunedModels/one`. */
-function pathOf({ model }: Target, stream: boolean): string {
-  const name = model.includes('/') ? model : `models/${model}`;
+/** The path of a model's method. */
+function pathOf(target: Target, stream: boolean): string {
   const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
-  return `/${name.split('/').map(encodeURIComponent).join('/')}:${method}`;
+  return `/${resourceOf(target)}:${method}`;
 }
 
 function outputModalities({ generationConfig }: Json): readonly unknown[] {
@@ -29,6 +31,8 @@ export const gemini: Dialect = {
   name: 'gemini',
   label: 'gemini',
   endpoints,
+  counting,
+  modelListing,
   promptField: 'contents',
   settings,
   choosesFunctionsOnly: true,
@@ -54,6 +58,8 @@ export const gemini: Dialect = {
   markers,
   modelMember: 'modelVersion',
   modelPaths: [['modelVersion']],
+  finishReasons,
+  operation: 'generate_content',
   textMembers: ['text'],
   countOutput,
   observe,

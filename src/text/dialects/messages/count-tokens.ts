@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { checkedBody } from '../../../schema/body.ts';
-import { countOf } from '../../../schema/untrusted.ts';
+import { countOf, isObject } from '../../../schema/untrusted.ts';
+import type { Json } from '../../canonical.ts';
 import type { TokenCounting } from '../dialect.ts';
 import { decodeRequest } from './decode-request.ts';
 import { replayRequest } from './replay-request.ts';
@@ -36,7 +37,7 @@ export const counting: TokenCounting = {
     example: { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] },
     response: v.looseObject({ input_tokens: v.number() }),
   },
-  path: '/messages/count_tokens',
+  path: () => '/messages/count_tokens',
   decodeRequest(value) {
     const body = checkedBody(countRequest, value);
     const limit = { max_tokens: body.max_tokens ?? ANY_LIMIT };
@@ -51,5 +52,11 @@ export const counting: TokenCounting = {
     return { body, ignored: given.filter((name) => name !== 'max_tokens') };
   },
   tokensOf: (answer) => countOf(answer['input_tokens']),
-  answer: (tokens) => ({ input_tokens: tokens }),
+  answer: (tokens, received) => ({ input_tokens: tokens, ...(received && contextOf(received)) }),
 };
+
+/** The tokens before edits of the context, which an upstream reports where the request has any. */
+function contextOf({ context_management: context }: Json): Json {
+  const original = isObject(context) ? countOf(context['original_input_tokens']) : null;
+  return original === null ? {} : { context_management: { original_input_tokens: original } };
+}

@@ -47,7 +47,10 @@ export const fields = new FieldTable({
     check: object({
       effort: meaning('Effort.'),
       ...named(meaning('Kind of summary.'), 'summary', 'generate_summary'),
-      context: native('Which earlier reasoning the model reads.', { neutral: values('auto') }),
+      // Upstreams of all formats get all reasoning that the client sends.
+      context: native('Which earlier reasoning the model reads.', {
+        neutral: values('auto', 'all_turns'),
+      }),
       // `pro` runs several models for one answer.
       mode: native('How many models work on one answer.', {
         feature: 'service_tier',

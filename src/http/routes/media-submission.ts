@@ -1,0 +1,28 @@
+import type { FastifyRequest } from 'fastify';
+import { Failure } from '../../failure.ts';
+import type { MediaKind } from '../../media/requests/call.ts';
+import type { Fields } from '../../media/requests/fields.ts';
+import { formatValue } from '../../schema/faults.ts';
+import { isObject } from '../../schema/untrusted.ts';
+import type { Task } from '../../store/task.ts';
+import type { AppContext } from '../app-context.ts';
+import { idempotencyKeyOf } from './idempotency-key.ts';
+
+/** Creates the task of a request with a JSON body. @throws Failure */
+export function submitJson(
+  { media, publicUrl }: AppContext,
+  kind: MediaKind,
+  request: FastifyRequest,
+  fields: Fields,
+): Promise<Task> {
+  const { holder } = request;
+  const idempotencyKey = idempotencyKeyOf(request);
+  return media.submit({ kind, fields, holder, idempotencyKey, publicUrl });
+}
+
+/** @throws Failure invalid_request if the body is not an object */
+export function fieldsOf({ body }: FastifyRequest): Fields {
+  if (isObject(body)) return body;
+  const received = body === undefined ? 'nothing' : formatValue(body, []);
+  throw new Failure('invalid_request', `the body: expected an object, received ${received}`);
+}

@@ -1,0 +1,171 @@
+import {
+  checkOutputSize,
+  checkPixelCount,
+  type EncodingOptions,
+  encode,
+  estimateOutput,
+} from '../images/encoding.ts';
+import { type Facts, factsOf } from '../images/facts.ts';
+import { FORMATS, type OutputFormat } from '../images/formats.ts';
+import { type Header, readHeader } from '../images/header.ts';
+import type { ImageInput, Sharp } from '../images/input.ts';
+import { withMetadata } from '../images/metadata.ts';
+import type { Encoded } from '../images/output.ts';
+import { openPicture, selectFrames } from '../images/picture.ts';
+import { mapFrames, read, start } from '../images/pixels.ts';
+import { type ChosenStep, PLACE, type StepContext } from './step.ts';
+
+/** The image that steps change. */
+export interface Source {
+  readonly input: ImageInput;
+  readonly header: Header;
+  /** Whether pixels keep the input's colours, because the output keeps its colour profile. */
+  readonly profiled: boolean;
+}
+
+/** An image between two steps: a pipeline, and what it has done. */
+export interface Progress {
+  readonly image: Sharp;
+  readonly facts: Facts;
+  /** Place of the last change of the pipeline in sharp's order; -1 where it has none. */
+  readonly place: number;
+  /** Whether the pipeline begins with the encoded input, not with raw pixels. */
+  readonly decoded: boolean;
+  /** Whether the pipeline changes colours. */
+  readonly colours: boolean;
+  /** Whether no step since the input has changed pixels. */
+  readonly unchanged: boolean;
+}
+
+/** An opened input before the first step. */
+export function beginProgress(image: Sharp, facts: Facts): Progress {
+  return { image, facts, place: -1, decoded: true, colours: false, unchanged: true };
+}
+
+/** Continues in a new pipeline, with the size that its pixels have. */
+async function reopen({ input, header, profiled }: Source, progress: Progress): Promise<Progress> {
+  const { image, facts } = progress;
+  const fresh = { place: -1, decoded: false, colours: false, unchanged: progress.unchanged };
+  if (profiled) {
+    const { image: copy, info } = await withMetadata(input, image, header);
+    return { ...fresh, image: copy, facts: { ...facts, width: info.width, height: info.height } };
+  }
+  const pixels = await read(image, facts);
+  const { width, height } = pixels;
+  return { ...fresh, image: start(input, pixels), facts: { ...facts, width, height } };
+}
+
+/**
+ * Applies one step: in the same pipeline where sharp's order of changes is that of the steps, else in a
+ * new one over the pixels. Frames of an animation are changed one by one.
+ *
+ * @throws Failure with a file error code
+ */
+export async function applyStep(
+  source: Source,
+  progress: Progress,
+  { step, options }: ChosenStep,
+  context: StepContext,
+): Promise<Progress> {
+  const { input } = source;
+  const { facts } = progress;
+  const planned = step.plan(facts, options as never, context);
+  checkPixelCount(input, planned.after);
+  const unchanged = progress.unchanged && planned.unchanged === true;
+  if (facts.frames > 1) {
+    const whole = planned.whole === true && progress.decoded && progress.place === -1;
+    const image = whole
+      ? planned.apply(progress.image)
+      : await mapFrames(input, progress.image, facts, planned.apply);
+    const place = whole ? planned.to : -1;
+    return { image, facts: planned.after, place, decoded: whole, colours: false, unchanged };
+  }
+  const before = planned.from > progress.place ? progress : await reopen(source, progress);
+  const next: Progress = {
+    image: planned.apply(before.image),
+    facts: planned.after,
+    place: planned.to,
+    decoded: before.decoded,
+    colours: before.colours || planned.colours === true,
+    unchanged,
+  };
+  return planned.measured ? reopen(source, next) : next;
+}
+
+/** The facts after steps, and their estimated work, before any pixel is decoded. */
+export interface StepsPlan {
+  readonly after: Facts;
+  /** Bytes that the steps buffer. */
+  readonly held: number;
+  readonly milliseconds: number;
+}
+
+/** @throws Failure with a file error code, for an image that a step cannot change */
+export function planSteps(
+  input: ImageInput,
+  facts: Facts,
+  steps: readonly ChosenStep[],
+  context: StepContext,
+): StepsPlan {
+  let after = facts;
+  let held = 0;
+  let milliseconds = 0;
+  let place = -1;
+  for (const { step, options } of steps) {
+    const before = after;
+    const planned = step.plan(before, options as never, context);
+    after = planned.after;
+    checkPixelCount(input, after);
+    const pixels = before.width * before.height * before.frames;
+    // Raw pixels of both sides of a new pipeline.
+    const copied = planned.from > place && before.frames === 1 ? 0 : before.deep ? 16 : 8;
+    if (place >= 0) held += pixels * copied;
+    held += pixels * (planned.held ?? 0);
+    milliseconds += (pixels * (planned.microseconds ?? 0)) / 1000;
+    place = planned.measured ? PLACE.LAST : planned.to;
+  }
+  return { after, held, milliseconds };
+}
+
+/** Encodes the result of steps. */
+export async function encodeResult(
+  source: Source,
+  progress: Progress,
+  to: OutputFormat,
+  encoding: EncodingOptions,
+): Promise<Encoded> {
+  const { colours, facts, place } = progress;
+  // sharp flattens before it changes colours, so that the background would be changed too.
+  const ordered = !(colours && facts.hasAlpha && !FORMATS[to].alpha) && place !== PLACE.LAST;
+  const { image, unchanged } = ordered ? progress : await reopen(source, progress);
+  return encode(source.input, source.header, image, { to, facts, unchanged }, encoding);
+}
+
+export interface StepsOptions {
+  readonly steps: readonly ChosenStep[];
+  readonly format: (header: Header) => OutputFormat;
+  readonly encoding: EncodingOptions;
+}
+
+/** Decodes an input, applies steps and encodes the result. */
+export async function runSteps(
+  input: ImageInput,
+  { steps, format, encoding }: StepsOptions,
+): Promise<Encoded> {
+  const header = await readHeader(input);
+  const to = format(header);
+  const selection = await selectFrames(input, header, to, encoding);
+  const facts = factsOf(header, selection.frames);
+  const context = { alpha: FORMATS[to].alpha };
+  const plan = planSteps(input, facts, steps, context);
+  checkOutputSize(input, plan.after);
+  const held = plan.held / (facts.width * facts.height * facts.frames);
+  const work = estimateOutput(input, header, { to, facts: plan.after, held }, encoding);
+  input.admit({ ...work, milliseconds: work.milliseconds + plan.milliseconds });
+  const image = await openPicture(input, header, selection);
+  const source = { input, header, profiled: selection.profiled };
+  let progress = beginProgress(image, facts);
+  for (const step of steps) progress = await applyStep(source, progress, step, context);
+  const { image: output, warnings } = await encodeResult(source, progress, to, encoding);
+  return { image: output, warnings: [...header.warnings, ...selection.warnings, ...warnings] };
+}

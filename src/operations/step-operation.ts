@@ -1,0 +1,62 @@
+import * as v from 'valibot';
+import { type EncodingOptions, encodingFields, formatField } from '../images/encoding.ts';
+import { OUTPUT_FORMATS, type OutputFormat } from '../images/formats.ts';
+import type { Header } from '../images/header.ts';
+import { type ObjectSchema, rule } from '../schema/fields.ts';
+import { defineOperation, type Operation } from './operation.ts';
+import { runSteps } from './run-steps.ts';
+import type { Step } from './step.ts';
+
+interface StepOperation<Entries extends v.ObjectEntries>
+  extends Step<Entries>,
+    Pick<Operation, 'endpoint' | 'cost' | 'examples'> {
+  /** Input formats that the command keeps where no format is given; by default all that are written. */
+  readonly keeps?: readonly OutputFormat[];
+  readonly sample?: Readonly<Record<string, unknown>>;
+}
+
+type OperationEntries<Entries> = Entries &
+  Omit<typeof encodingFields, keyof Entries> & {
+    format: v.OptionalSchema<ReturnType<typeof formatField>, undefined>;
+  };
+
+/** The operation that applies one step and encodes the result. */
+export function stepOperation<const Entries extends v.ObjectEntries>(
+  record: StepOperation<Entries>,
+) {
+  const { keeps = OUTPUT_FORMATS, endpoint, cost, examples, sample, ...step } = record;
+  const all = keeps.length === OUTPUT_FORMATS.length;
+  const otherwise = all ? "the input's" : `the input's where it is ${keeps.join(', ')}, else png`;
+  const { background, ...own } = step.fields;
+  const entries = {
+    ...own,
+    format: v.optional(formatField(`output format; ${otherwise} where not given`)),
+    ...encodingFields,
+    ...(background && { background }),
+  } as unknown as OperationEntries<Entries>;
+  const object = v.strictObject(entries as v.ObjectEntries);
+  const options = (step.check ? v.pipe(object, rule(step.check as never)) : object) as ObjectSchema<
+    v.InferOutput<v.StrictObjectSchema<OperationEntries<Entries>, undefined>>
+  >;
+  const kept = (header: Header) => keeps.find((format) => format === header.format) ?? 'png';
+  const operation = defineOperation({
+    name: step.name,
+    summary: step.summary,
+    gives: 'image',
+    cost,
+    examples,
+    keeps,
+    options,
+    ...(endpoint !== undefined && { endpoint }),
+    ...(sample && { sample: sample as never }),
+    async run(input, given) {
+      const chosen = given as unknown as EncodingOptions & { readonly format?: OutputFormat };
+      return runSteps(input, {
+        steps: [{ step: step as unknown as Step, options: given as object }],
+        format: (header) => chosen.format ?? kept(header),
+        encoding: { ...chosen, background: chosen.background ?? 'white' },
+      });
+    },
+  });
+  return { ...operation, step: step as unknown as Step };
+}
