@@ -7,10 +7,14 @@ import { createRequire } from 'node:module';
 import type { FileErrorCode } from '../src/error-codes.ts';
 import { Failure } from '../src/failure.ts';
 import { diagnose } from '../src/images/diagnose.ts';
-import type { Estimate } from '../src/images/input.ts';
+import { basicExif, readExif } from '../src/images/exif/exif.ts';
+import { fileFailure } from '../src/images/file-error.ts';
+import { type Header, readHeader } from '../src/images/header.ts';
+import type { Estimate, ImageInput } from '../src/images/input.ts';
 import { checkFileSize } from '../src/images/limits.ts';
+import type { OutputImage } from '../src/images/output.ts';
 import { completePng } from '../src/images/png.ts';
-import type { Job, JobResult } from '../src/operations/job.ts';
+import type { Job, JobImage, JobResult } from '../src/operations/job.ts';
 import type { ThreadOperation } from '../src/operations/operation.ts';
 import { findOperation } from '../src/operations/registry.ts';
 import { loadDecoder } from './decoder.ts';
@@ -19,7 +23,7 @@ import { type OpenSource, openSource } from './source.ts';
 /** CommonJS takes half the time of an ES module to load, and the pool has loaded half of it. */
 const require = createRequire(import.meta.url);
 
-/** Imported at the first use: the command line runs none of them. */
+/** Imported at the first use: most commands run none of them. */
 async function findInternal(name: string): Promise<ThreadOperation<never> | undefined> {
   const { INTERNAL_OPERATIONS } = await import('../src/operations/internal.ts');
   return INTERNAL_OPERATIONS.find((operation) => operation.name === name);
@@ -35,6 +39,16 @@ export class GrantExceededError extends Error {
   }
 }
 
+function sha256Of(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** The date on which a picture was taken, without its offset from UTC. */
+function takenOf({ exif }: Header): string | null {
+  const tags = exif && readExif(exif);
+  return (tags && basicExif(tags).dateTime?.slice(0, 19)) ?? null;
+}
+
 /**
  * Runs one job in the calling thread.
  *
@@ -45,6 +59,7 @@ export async function runJob(
   admit: (estimate: Estimate) => void = () => {},
 ): Promise<JobResult> {
   const { limits } = job;
+  let readsOthers = false;
   const input = {
     file: new Uint8Array() as Uint8Array,
     bytes: new Uint8Array() as Uint8Array,
@@ -52,6 +67,13 @@ export async function runJob(
     admit,
     get sharp() {
       return loadDecoder(limits);
+    },
+    withFile: <Result>(
+      path: string,
+      work: (other: ImageInput) => Promise<Result>,
+    ): Promise<Result> => {
+      readsOthers = true;
+      return runWithFile(input, path, work);
     },
   };
   let source: OpenSource | undefined;
@@ -62,13 +84,22 @@ export async function runJob(
     checkFileSize(source.size, limits);
     input.file = source.read();
     input.bytes = completePng(input.file);
-    const { image, data, warnings = [] } = await operation.run(input, job.options as never);
-    const sha256 = image && createHash('sha256').update(image.bytes).digest('hex');
+    const result = await operation.run(input, job.options as never);
+    const { image, images, data, warnings = [] } = result;
+    const taken = job.taken ? { taken: takenOf(await readHeader(input)) } : {};
+    const complete = (one: OutputImage): JobImage => ({
+      ...one,
+      ...taken,
+      sha256: sha256Of(one.bytes),
+    });
     return {
       ok: true,
       originalSize: source.size,
       warnings,
-      ...(image && sha256 && { image: { ...image, sha256 } }),
+      ...(image && { image: complete(image) }),
+      ...(images && { images: images.map(complete) }),
+      // A result of further files is not that of the input alone, and may not be stored by its hash.
+      ...(job.digest && !readsOthers && { inputSha256: sha256Of(input.file) }),
       ...(data && { data }),
     };
   } catch (error) {
@@ -81,14 +112,49 @@ export async function runJob(
   }
 }
 
+/** Runs some work of a job over a second file. @throws Failure that names the file */
+async function runWithFile<Result>(
+  first: ImageInput,
+  path: string,
+  work: (input: ImageInput) => Promise<Result>,
+): Promise<Result> {
+  const { limits, sharp } = first;
+  const none = new Uint8Array() as Uint8Array;
+  const input = { ...first, sharp, file: none, bytes: none };
+  let source: OpenSource | undefined;
+  try {
+    source = openSource({ path });
+    checkFileSize(source.size, limits);
+    input.file = source.read();
+    input.bytes = completePng(input.file);
+    return await work(input);
+  } catch (error) {
+    if (error instanceof GrantExceededError) throw error;
+    const { code, message } = await diagnose(error, input);
+    throw fileFailure((code ?? 'processing_failed') as FileErrorCode, `${path}: ${message}`, error);
+  } finally {
+    source?.close();
+  }
+}
+
 /** Called by a pool's thread: moves the output's bytes to the main thread. */
 export default async function run(job: Job): Promise<JobResult> {
   const result = await runJob(job);
-  if (!result.ok || !result.image) return result;
-  // sharp's memory cannot leave its thread; memory of our own can.
-  const bytes = new Uint8Array(result.image.bytes);
-  const moved: JobResult = { ...result, image: { ...result.image, bytes } };
+  if (!result.ok || !(result.image || result.images)) return result;
+  const buffers: ArrayBuffer[] = [];
+  const movable = (image: JobImage): JobImage => {
+    // sharp's memory cannot leave its thread; memory of our own can.
+    const bytes = new Uint8Array(image.bytes);
+    buffers.push(bytes.buffer);
+    return { ...image, bytes };
+  };
+  const { image, images, ...rest } = result;
+  const moved: JobResult = {
+    ...rest,
+    ...(image && { image: movable(image) }),
+    ...(images && { images: images.map(movable) }),
+  };
   // Imported here: on the main thread, which uses this file too, no bytes are moved.
   const { move, transferableSymbol, valueSymbol } = require('piscina') as typeof import('piscina');
-  return move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: moved } as never) as never;
+  return move({ [transferableSymbol]: buffers, [valueSymbol]: moved } as never) as never;
 }

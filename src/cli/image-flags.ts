@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { DEFAULT_LIMITS, type Limits } from '../images/limits.ts';
+import { MAX_THRESHOLD } from '../images/similar.ts';
 import { field, integer, number } from '../schema/fields.ts';
 
 const flag = (description: string, short?: string) =>
@@ -33,6 +34,23 @@ export const outputFlags = v.strictObject({
   overwrite: flag('replace files that exist'),
   skipExisting: flag('leave out inputs whose output exists'),
   keepMtime: flag("give outputs their inputs' modification time"),
+  check: flag('write nothing, and exit with 1 if an output is missing or differs'),
+});
+
+/** How duplicates are found. */
+export const duplicatesFlags = v.strictObject({
+  perceptual: v.optional(
+    field(
+      v.picklist(['phash', 'dhash', 'none']),
+      'the hash that finds alike pictures; none finds equal bytes only, in files of any kind',
+    ),
+    'phash',
+  ),
+  threshold: v.optional(
+    field(integer(0, MAX_THRESHOLD), 'bits of 64 by which the hashes of alike pictures may differ'),
+    6,
+  ),
+  exitCode: flag('exit with 1 where duplicates were found'),
 });
 
 /** Execution and report of an image command. */
@@ -45,6 +63,11 @@ export const runFlags = v.strictObject({
   ),
   failFast: flag('start nothing more after the first failure'),
   dryRun: flag('say what would be done, and do nothing'),
+  incremental: flag('do only what changed since the last run with the same cache'),
+  cache: text('a folder', 'folder of results, .oriel-cache by default; implies --incremental', {
+    path: true,
+  }),
+  cacheSize: v.optional(field(number(1, 1e9), 'megabytes of the cache'), 2048),
 });
 
 const MEGABYTE = 1024 * 1024;

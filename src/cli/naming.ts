@@ -7,6 +7,8 @@ import {
   type OutputFormat,
   outputExtension,
 } from '../images/formats.ts';
+import type { OutputImage } from '../images/output.ts';
+import { fillTemplate, templateFault } from '../operations/name-template.ts';
 import type { Input } from './inputs.ts';
 import { usageFailure } from './usage.ts';
 
@@ -17,36 +19,12 @@ export interface NamingFlags {
   readonly name?: string | undefined;
 }
 
-const PLACEHOLDERS = ['name', 'ext', 'width', 'height', 'index', 'format'] as const;
-
-type Placeholder = (typeof PLACEHOLDERS)[number];
-
 /** Properties of the decoded output, for placeholders. */
 interface OutputFacts {
   readonly format: OutputFormat;
   readonly width: number;
   readonly height: number;
-}
-
-const PLACEHOLDER = /\{([^{}]*)\}/g;
-
-function checkTemplate(template: string): void {
-  for (const [text, placeholder] of template.matchAll(PLACEHOLDER)) {
-    if (!PLACEHOLDERS.some((known) => known === placeholder)) {
-      const known = PLACEHOLDERS.map((name) => `{${name}}`).join(' ');
-      throw usageFailure(`--name: expected ${known}, received ${text}`);
-    }
-  }
-  const stray = /[{}]/.exec(template.replace(PLACEHOLDER, ''))?.[0];
-  if (stray !== undefined) {
-    throw usageFailure(`--name: expected braces in pairs, received a ${stray} alone`);
-  }
-  if (/[/\\]/.test(template)) {
-    throw usageFailure('--name: expected a file name, received a path; --out names the folder');
-  }
-  if (template === '.' || template === '..') {
-    throw usageFailure(`--name: expected a file name, received ${template}`);
-  }
+  readonly output?: OutputImage['output'];
 }
 
 /** Equal for paths of one file: on macOS and Windows, case and Unicode form do not count. */
@@ -96,7 +74,8 @@ export class OutputNames {
 
   /** @throws Failure with code `usage` for an invalid template or `--out` */
   constructor({ out, name = '{name}.{ext}' }: NamingFlags, inputs: readonly Input[]) {
-    checkTemplate(name);
+    const fault = templateFault(name);
+    if (fault !== null) throw usageFailure(`--name: ${fault}`);
     this.#template = name;
     const isFile = namesFile(out);
     if (isFile && inputs.length > 1) {
@@ -120,11 +99,11 @@ export class OutputNames {
    * The path of an output before any work.
    *
    * @param index from 0
-   * @param format the requested format, if any
+   * @param facts known properties of the output
    * @returns null where the template needs properties of the decoded image
    */
-  predict(input: Input, index: number, format: OutputFormat | undefined): string | null {
-    return this.#path(input, index, format ? { format } : {});
+  predict(input: Input, index: number, facts: Partial<OutputFacts>): string | null {
+    return this.#path(input, index, facts);
   }
 
   /**
@@ -144,7 +123,7 @@ export class OutputNames {
    */
   resolve(input: Input, index: number, facts: OutputFacts): string {
     const path = this.#path(input, index, facts)!;
-    const conflict = this.#claim(path, input);
+    const conflict = this.#claim(path, input, facts.output);
     if (conflict !== null) {
       throw new Failure('invalid_request', conflict, { code: 'output_exists' });
     }
@@ -152,9 +131,12 @@ export class OutputNames {
   }
 
   /** Claims a path for an input; returns null, or the reason why that is not possible. */
-  #claim(path: string, { filename }: Input): string | null {
+  #claim(path: string, { filename }: Input, output?: OutputImage['output']): string | null {
     const key = identity(path);
     const owner = this.#owners.get(key);
+    if (owner !== undefined && output && owner === filename) {
+      return `two outputs of ${filename} would both be written to ${path}`;
+    }
     if (owner !== undefined && owner !== filename) {
       return `${owner} and ${filename} would both be written to ${path}`;
     }
@@ -171,21 +153,15 @@ export class OutputNames {
     const base = basename(input.relativePath);
     const own = extname(base);
     const format = facts.format ?? formatOfExtension(own.slice(1));
-    const values: { readonly [Key in Placeholder]: string | number | undefined } = {
+    const name = fillTemplate(facts.output?.nameTemplate ?? this.#template, {
       name: own === '' ? base : base.slice(0, -own.length),
       ext: format === null ? undefined : outputExtension(base, format),
       format: format ?? undefined,
       index: index + 1,
       width: facts.width,
       height: facts.height,
-    };
-    let complete = true;
-    const name = this.#template.replace(PLACEHOLDER, (_, placeholder: Placeholder) => {
-      const value = values[placeholder];
-      if (value === undefined) complete = false;
-      return String(value ?? '');
     });
-    if (!complete) return null;
+    if (name === null) return null;
     const folder =
       this.#folder === undefined
         ? dirname(input.filename)

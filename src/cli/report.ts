@@ -22,6 +22,8 @@ import { cutEnd, cutMiddle, textWidth } from './text-width.ts';
 
 /** Prints the records of a batch. */
 export interface Report {
+  /** Prints nothing before `finish`. */
+  readonly atEnd?: boolean;
   /** Called with each record as soon as its file has finished, in any order. */
   finished?(record: FileRecord): void;
   /** Called with each record in the order of the inputs. */
@@ -29,10 +31,14 @@ export interface Report {
   finish(status: BatchResult['status'], totals: BatchTotals): Promise<void>;
 }
 
-type Head = Pick<BatchResult, 'requestId' | 'operation'>;
+export type Head = Pick<BatchResult, 'requestId' | 'operation'>;
 
-/** One document of the shape of interface part 2.8, printed while the records are added. */
-export function jsonReport(head: Head): Report {
+/**
+ * One document of the shape of interface part 2.8, printed while the records are added.
+ *
+ * @param further gives properties that come after the results
+ */
+export function jsonReport(head: Head, further: () => object = () => ({})): Report {
   let first = true;
   return {
     async add(record) {
@@ -43,7 +49,8 @@ export function jsonReport(head: Head): Report {
     async finish(status, totals) {
       const lead = first ? `${jsonText(head).slice(0, -1)},"results":[` : '\n';
       // The status comes after the results, because it is known only now.
-      await print(`${lead}],"status":"${status}","summary":${jsonText(totals)}}\n`);
+      const end = jsonText({ ...further(), status, summary: totals });
+      await print(`${lead}],${end.slice(1)}\n`);
     },
   };
 }
@@ -112,7 +119,7 @@ export function failuresReport(): Report {
 const text = (value: string): Cell => ({ text: value });
 
 /** A text that is shortened in its middle: a path, or a message with its code. */
-function endsCell(value: string): Cell {
+export function pathCell(value: string): Cell {
   const shown = printable(value);
   return { text: shown, cut: (columns) => cutMiddle(shown, columns) };
 }
@@ -165,8 +172,8 @@ function titleCell(column: string): Cell {
 
 const inParentheses = ({ message }: CodedMessage) => `(${message})`;
 
-/** Reason codes of files that were not finished when the batch ended. */
-const UNFINISHED = new Set(['not_started', 'interrupted']);
+/** Reason codes of files without a row: those that were not finished when the batch ended, or need no work. */
+const UNLISTED = new Set(['not_started', 'interrupted', 'unchanged']);
 
 /** A column of paths. */
 const PATH = { minWidth: 12 };
@@ -202,11 +209,12 @@ export function tableReport(
 
   const cells = (record: FileRecord): Cell[] => {
     const { status, error, reason, warnings = [], data, size = 0, originalSize } = record;
-    const name = endsCell(record.inputFilename);
-    const output = endsCell(record.outputFilename ?? '-');
-    if (error) return [name, endsCell(`${status}: ${error.message} (${error.code})`)];
+    const name = pathCell(record.inputFilename);
+    const output = pathCell(record.outputFilename ?? '-');
+    if (error) return [name, pathCell(`${status}: ${error.message} (${error.code})`)];
     if (reason) {
-      const skipped = [`skipped: ${reason.message}`, ...warnings.map(inParentheses)].join(' ');
+      const what = status === 'planned' ? 'would change' : status;
+      const skipped = [`${what}: ${reason.message}`, ...warnings.map(inParentheses)].join(' ');
       return [name, ...(gives === 'image' ? [output] : []), text(printable(skipped))];
     }
     if (status === 'planned') return gives === 'image' ? [name, output] : [name];
@@ -229,7 +237,7 @@ export function tableReport(
   return {
     async add(record) {
       // The totals count them; a row for each would hide the finished files.
-      if (UNFINISHED.has(record.reason?.code ?? '')) return;
+      if (UNLISTED.has(record.reason?.code ?? '')) return;
       if (!titled) {
         titled = true;
         const titles =
@@ -252,8 +260,11 @@ export function tableReport(
 export function totalsLine(summary: BatchSummary, milliseconds: number): string {
   const { succeeded, failed, planned, total, reasons, convertedBytes, outputBytes } = summary;
   const files = `${total} ${total === 1 ? 'file' : 'files'}`;
+  const changes = (reasons.get('output_missing') ?? 0) + (reasons.get('output_differs') ?? 0);
+  if (changes > 0) return `${changes} of ${files} would change; nothing was written`;
   if (planned > 0) return `${planned} of ${files} would be done; nothing was`;
-  const parts = [`${succeeded} of ${files} done`];
+  const fromCache = summary.cached > 0 ? ` (${summary.cached} from the cache)` : '';
+  const parts = [`${succeeded} of ${files} done${fromCache}`];
   if (failed > 0) parts.push(`${failed} failed`);
   const skipped = (code: string, text: (count: number) => string) => {
     const count = reasons.get(code) ?? 0;
@@ -261,6 +272,7 @@ export function totalsLine(summary: BatchSummary, milliseconds: number): string 
   };
   const outdated = summary.outdated > 0 ? ` (${summary.outdated} older than the input)` : '';
   skipped('output_exists', (count) => `${count} skipped${outdated}`);
+  skipped('unchanged', (count) => `${count} unchanged`);
   skipped('unsupported_format', (count) => `${count} skipped (format not read)`);
   skipped('not_started', (count) => `${count} not started`);
   const bytes =

@@ -15,6 +15,12 @@ export interface OutputImage {
   readonly height: number;
   /** Number of frames or pages if there are several. */
   readonly pages?: number;
+  /** Set where the operation gives several images for one input. */
+  readonly output?: {
+    readonly index: number;
+    /** Template of its file name. */
+    readonly nameTemplate: string;
+  };
 }
 
 /** The result of an encoding. */

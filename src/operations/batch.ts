@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
 import type { Limits } from '../images/limits.ts';
-import { BatchSummary, type CodedMessage, type FileRecord } from './batch-record.ts';
-import type { JobSuccess, Source } from './job.ts';
+import { BatchSummary, type CodedMessage, type FileRecord, resultRecord } from './batch-record.ts';
+import type { JobImage, Source } from './job.ts';
 import type { Operation } from './operation.ts';
 import { type ImagePool, sizeOf } from './pool.ts';
 
@@ -14,18 +14,20 @@ export interface BatchInput {
   readonly knownRecord?: Omit<FileRecord, 'index' | 'inputFilename'>;
   /** Skipped instead of failed where its format is not read. */
   readonly optional?: boolean;
+  /** Options of this file, beside those of the batch. */
+  readonly options?: object;
 }
 
-type Image = NonNullable<JobSuccess['image']>;
-
-/** A finished file; `image` is set where it succeeded with one that was not stored yet. */
+/** A finished file; `images` are those of its outputs that were not stored yet. */
 export interface BatchEntry {
   readonly record: FileRecord;
-  readonly image?: Image;
+  readonly images: readonly JobImage[];
 }
 
 interface FilesOptions {
-  readonly operation: Operation;
+  readonly operation: Pick<Operation, 'name'>;
+  /** Returns the date of a picture with its image. */
+  readonly taken?: boolean;
   /** Output of the operation's schema. */
   readonly options: unknown;
   readonly limits: Limits;
@@ -45,7 +47,7 @@ export interface ProcessFilesOptions<Input extends BatchInput> extends FilesOpti
    * returns undefined, the image is yielded in the order of the inputs instead.
    */
   readonly store?: (
-    image: Image,
+    image: JobImage,
     input: Input,
     index: number,
   ) => Promise<Partial<FileRecord> | undefined>;
@@ -56,9 +58,9 @@ export interface ProcessFilesOptions<Input extends BatchInput> extends FilesOpti
 /** Receives the records and images of a batch. */
 export interface BatchSink<Input extends BatchInput> {
   /** Stores an image in the order of completion; a Failure becomes the file's error. */
-  readonly store?: (image: Image, input: Input, index: number) => Promise<Partial<FileRecord>>;
+  readonly store?: (image: JobImage, input: Input, index: number) => Promise<Partial<FileRecord>>;
   /** Stores an image in the order of the inputs; a Failure ends the batch. */
-  readonly append?: (image: Image, input: Input) => Promise<Partial<FileRecord>>;
+  readonly append?: (image: JobImage, input: Input) => Promise<Partial<FileRecord>>;
   /** Called with each record as soon as its file has finished, in any order. */
   readonly onFinish?: (record: FileRecord) => void;
   /** Called with each record in the order of the inputs; the next one waits for the promise. */
@@ -126,11 +128,14 @@ export class Batch<Input extends BatchInput> {
         if (failFast && record.status === 'failed') stop.abort();
       },
     });
-    for await (const { record, image } of entries) {
+    for await (const { record, images } of entries) {
       signal?.throwIfAborted();
-      const stored = image && (await sink.append?.(image, this.#inputs[record.index]!));
-      signal?.throwIfAborted();
-      await this.#add({ ...record, ...stored });
+      const stored: Stored[] = [];
+      for (const image of images) {
+        stored.push(await sink.append?.(image, this.#inputs[record.index]!));
+        signal?.throwIfAborted();
+      }
+      await this.#add(withStored(record, stored));
     }
     signal?.throwIfAborted();
     if (this.#added === this.#inputs.length) return 'completed';
@@ -210,7 +215,7 @@ export async function* processFiles<Input extends BatchInput>(
   const start = async (input: Input, index: number) => {
     try {
       const entry = await runOne(input, index, options);
-      const bytes = entry.image?.bytes.byteLength ?? 0;
+      const bytes = bytesOf(entry);
       bytesWaiting += bytes;
       largest = Math.max(largest, bytes);
       finished.set(index, entry);
@@ -250,7 +255,7 @@ export async function* processFiles<Input extends BatchInput>(
         finished.delete(yielded);
         yielded += 1;
         yield entry;
-        bytesWaiting -= entry.image?.bytes.byteLength ?? 0;
+        bytesWaiting -= bytesOf(entry);
       } else if (running === 0) {
         return;
       } else {
@@ -267,12 +272,13 @@ export async function* processFiles<Input extends BatchInput>(
 async function runOne<Input extends BatchInput>(
   input: Input,
   index: number,
-  { operation, options, limits, pool, client, signal, store }: ProcessFilesOptions<Input>,
+  { operation, options, limits, taken, pool, client, signal, store }: ProcessFilesOptions<Input>,
 ): Promise<BatchEntry> {
   const base = { index, inputFilename: input.filename };
-  if (input.knownRecord) return { record: { ...base, ...input.knownRecord } };
+  if (input.knownRecord) return { record: { ...base, ...input.knownRecord }, images: [] };
   const { source } = input;
-  const job = { operation: operation.name, options, source, limits };
+  const own = input.options ? { ...(options as object), ...input.options } : options;
+  const job = { operation: operation.name, options: own, source, limits, ...(taken && { taken }) };
   const result = await pool.run(job, { client, signal });
   const { originalSize } = result;
   if (!result.ok) {
@@ -281,39 +287,59 @@ async function runOne<Input extends BatchInput>(
       input.optional && error.code === 'unsupported_format'
         ? { ...base, status: 'skipped', originalSize, reason: error }
         : { ...base, status: 'failed', originalSize, error };
-    return { record };
+    return { record, images: [] };
   }
 
-  const { image, data, warnings } = result;
+  const { image, images } = result;
+  const all = images ?? (image ? [image] : []);
   const done: FileRecord = {
     ...base,
     status: 'succeeded',
     originalSize,
-    ...(image && {
-      format: image.format,
-      width: image.width,
-      height: image.height,
-      ...(image.pages && { pages: image.pages }),
-      size: image.bytes.byteLength,
-      sha256: image.sha256,
-    }),
-    ...(data && { data }),
-    ...(warnings.length > 0 && { warnings }),
+    ...resultRecord(result, ({ bytes }) => bytes.byteLength),
+    ...(result.cached && { cached: true }),
   };
-  if (!image || !store) return { record: done, ...(image && { image }) };
+  if (!store) return { record: done, images: all };
+  const stored: Stored[] = [];
   try {
-    const stored = await store(image, input, index);
-    return stored ? { record: { ...done, ...stored } } : { record: done, image };
+    for (const image of all) stored.push(await store(image, input, index));
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const { code, message } = error;
-    return {
-      record: {
-        ...base,
-        status: 'failed',
-        originalSize,
-        error: { code: code ?? 'processing_failed', message },
-      },
+    const record: FileRecord = {
+      ...base,
+      status: 'failed',
+      originalSize,
+      // Those that were written before stay.
+      ...(images && { outputs: withStored(done, stored).outputs!.slice(0, stored.length) }),
+      error: { code: code ?? 'processing_failed', message },
     };
+    return { record, images: [] };
   }
+  const isStored = stored.every((one) => one !== undefined);
+  return { record: withStored(done, stored), images: isStored ? [] : all };
+}
+
+/** What storing an image adds to its record. */
+type Stored = Partial<FileRecord> | undefined;
+
+/** A record with what storing its images has added, in their order. */
+function withStored(record: FileRecord, stored: readonly Stored[]): FileRecord {
+  if (!record.outputs) return { ...record, ...stored[0] };
+  const skipped = stored.length > 0 && stored.every((one) => one?.status === 'skipped');
+  const outputs = record.outputs.map((output, index) => {
+    const { outputFilename, reason } = stored[index] ?? {};
+    return { ...output, ...(outputFilename && { outputFilename }), ...(reason && { reason }) };
+  });
+  const changed = stored.find((one) => one?.status === 'planned');
+  return {
+    ...record,
+    ...(skipped && { status: 'skipped', reason: stored[0]!.reason! }),
+    ...(changed && { status: 'planned', reason: changed.reason! }),
+    outputs,
+  };
+}
+
+function bytesOf({ images }: BatchEntry): number {
+  return images.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
 }

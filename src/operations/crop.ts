@@ -1,31 +1,119 @@
+import * as v from 'valibot';
+import { type Facts, isSameSize, type Size } from '../images/facts.ts';
 import { fileFailure } from '../images/file-error.ts';
-import { field, integer } from '../schema/fields.ts';
-import { PLACE } from './step.ts';
+import { field, integer, number } from '../schema/fields.ts';
+import { GRAVITIES, isStrategy, offsetOf, ratioField, ratioOf, STRATEGIES } from './placement.ts';
+import { type OptionsOf, PLACE } from './step.ts';
 import { stepOperation } from './step-operation.ts';
+
+const fields = {
+  left: v.optional(field(integer(0), 'pixels from the left edge of the image as seen')),
+  top: v.optional(field(integer(0), 'pixels from the top edge of the image as seen')),
+  width: v.optional(field(integer(1), 'pixels')),
+  height: v.optional(field(integer(1), 'pixels')),
+  ratio: v.optional(ratioField('the largest part with this ratio, instead of width and height')),
+  percent: v.optional(field(number(0.01, 100), 'of both sides, instead of width and height')),
+  gravity: v.optional(
+    field(
+      v.picklist([...GRAVITIES, ...STRATEGIES]),
+      'what is kept, instead of left and top; with ratio and percent center where not given',
+    ),
+  ),
+};
+
+type CropOptions = OptionsOf<typeof fields>;
+
+const MISSING = {
+  left: 'expected an integer of at least 0, received nothing',
+  top: 'expected an integer of at least 0, received nothing',
+  width: 'expected an integer of at least 1, received nothing',
+  height: 'expected an integer of at least 1, received nothing',
+} as const;
+
+/** The first of some options that is not given, with the message. */
+function missing(options: CropOptions, names: readonly (keyof typeof MISSING)[]) {
+  const name = names.find((candidate) => options[candidate] === undefined);
+  return name === undefined ? null : ([name, MISSING[name]] as const);
+}
+
+function check(options: CropOptions): readonly [string, string] | null {
+  const { left, top, width, height, ratio, percent, gravity } = options;
+  const scaled = ratio !== undefined || percent !== undefined;
+  if (!scaled && gravity === undefined) return missing(options, ['left', 'top', 'width', 'height']);
+  if (left !== undefined) return ['left', `excludes ${scaled ? 'ratio and percent' : 'gravity'}`];
+  if (top !== undefined) return ['top', `excludes ${scaled ? 'ratio and percent' : 'gravity'}`];
+  if (!scaled) {
+    return isStrategy(gravity)
+      ? ['gravity', `${gravity} goes with ratio only`]
+      : missing(options, ['width', 'height']);
+  }
+  if (width !== undefined) return ['width', 'excludes ratio and percent'];
+  if (height !== undefined) return ['height', 'excludes ratio and percent'];
+  if (ratio !== undefined && percent !== undefined) return ['percent', 'excludes ratio'];
+  return percent !== undefined && isStrategy(gravity)
+    ? ['gravity', `${gravity} goes with ratio only`]
+    : null;
+}
+
+function sizeOf({ width, height }: Facts, options: CropOptions): Size {
+  const { ratio, percent } = options;
+  if (ratio !== undefined) {
+    const wanted = ratioOf(ratio);
+    return width / height > wanted
+      ? { width: Math.max(1, Math.round(height * wanted)), height }
+      : { width, height: Math.max(1, Math.round(width / wanted)) };
+  }
+  if (percent !== undefined) {
+    const share = (side: number) => Math.max(1, Math.round((side * percent) / 100));
+    return { width: share(width), height: share(height) };
+  }
+  return { width: options.width!, height: options.height! };
+}
 
 export const crop = stepOperation({
   name: 'crop',
-  summary: 'Cut the same rectangle out of every image',
+  summary: 'Cut a rectangle, a ratio or a share out of every image',
   endpoint: 'batch-crop-images',
   cost: 18,
   keeps: ['webp', 'png', 'jpeg'],
-  fields: {
-    left: field(integer(0), 'pixels from the left edge of the image as seen'),
-    top: field(integer(0), 'pixels from the top edge of the image as seen'),
-    width: field(integer(1), 'pixels'),
-    height: field(integer(1), 'pixels'),
-  },
-  examples: ['crop --left 10 --top 10 --width 300 --height 200 --out cut *.jpg'],
+  fields,
+  check,
+  examples: [
+    'crop --left 10 --top 10 --width 300 --height 200 --out cut *.jpg',
+    'crop --ratio 16:9 --gravity attention --out wide *.jpg',
+  ],
   sample: { left: 0, top: 0, width: 100, height: 100 },
-  plan(facts, { left, top, width, height }) {
-    if (left + width > facts.width || top + height > facts.height) {
+  plan(facts, options) {
+    const { gravity = 'center' } = options;
+    const size = sizeOf(facts, options);
+    const after = { ...facts, ...size };
+    if (isStrategy(gravity)) {
+      if (facts.frames > 1) {
+        throw fileFailure(
+          'animation_unsupported',
+          `gravity ${gravity} would cut each of the ${facts.frames} frames elsewhere; animated "first" takes one`,
+        );
+      }
+      return {
+        after,
+        from: PLACE.RESIZE,
+        to: PLACE.CUT,
+        unchanged: isSameSize(size, facts),
+        // One side stays as it is, so that nothing is resampled.
+        apply: (frame) => frame.resize({ ...size, fit: 'cover', position: gravity }),
+      };
+    }
+    const { left, top } = { ...offsetOf(gravity, facts, size), ...definedOf(options) };
+    const { width, height } = size;
+    if (left < 0 || top < 0 || left + width > facts.width || top + height > facts.height) {
+      const place = options.left === undefined ? '' : ` at ${left},${top}`;
       throw fileFailure(
         'crop_out_of_bounds',
-        `the rectangle ${width}x${height} at ${left},${top} reaches beyond the image of ${facts.width}x${facts.height}`,
+        `the rectangle ${width}x${height}${place} reaches beyond the image of ${facts.width}x${facts.height}`,
       );
     }
     return {
-      after: { ...facts, width, height },
+      after,
       from: PLACE.EXTRACT,
       to: PLACE.EXTRACT,
       whole: true,
@@ -33,3 +121,7 @@ export const crop = stepOperation({
     };
   },
 });
+
+function definedOf({ left, top }: CropOptions) {
+  return left === undefined || top === undefined ? {} : { left, top };
+}

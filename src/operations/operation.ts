@@ -6,6 +6,8 @@ import type { ObjectSchema } from '../schema/fields.ts';
 
 export interface OperationResult {
   readonly image?: OutputImage;
+  /** In place of `image`, all outputs of an operation that gives several for one input. */
+  readonly images?: readonly OutputImage[];
   readonly data?: object;
   readonly warnings?: readonly Warning[];
 }

@@ -1,19 +1,15 @@
 import { convert } from './convert.ts';
-import { crop } from './crop.ts';
 import { hash } from './hash.ts';
 import { metadata } from './metadata.ts';
 import type { Operation } from './operation.ts';
 import { palette } from './palette.ts';
-import { resize } from './resize.ts';
-import { rotate } from './rotate.ts';
 import { sizeMap } from './size-map.ts';
+import { STEP_OPERATIONS } from './steps.ts';
 
 /** All image operations. Commands, routes, form fields, help and documentation derive from this list. */
 export const OPERATIONS = [
   convert,
-  resize,
-  crop,
-  rotate,
+  ...STEP_OPERATIONS,
   metadata,
   palette,
   hash,

@@ -5,24 +5,11 @@ import { fileFailure } from '../images/file-error.ts';
 import type { Sharp } from '../images/input.ts';
 import { addAlpha } from '../images/pixels.ts';
 import { field, integer, number } from '../schema/fields.ts';
+import { GRAVITIES, isStrategy, offsetOf, STRATEGIES } from './placement.ts';
 import { type OptionsOf, PLACE } from './step.ts';
 import { stepOperation } from './step-operation.ts';
 
 const sideField = (description: string) => v.optional(field(integer(1), description));
-
-const POSITIONS = [
-  'center',
-  'north',
-  'northeast',
-  'east',
-  'southeast',
-  'south',
-  'southwest',
-  'west',
-  'northwest',
-  'attention',
-  'entropy',
-] as const;
 
 const KERNELS = [
   'lanczos3',
@@ -47,7 +34,10 @@ const fields = {
     'inside',
   ),
   position: v.optional(
-    field(v.picklist(POSITIONS), 'what cover keeps and where contain puts the image'),
+    field(
+      v.picklist([...GRAVITIES, ...STRATEGIES]),
+      'what cover keeps and where contain puts the image',
+    ),
     'center',
   ),
   enlarge: v.optional(field(v.boolean(), 'let small images grow'), false),
@@ -103,13 +93,6 @@ export function resizedSize(from: Size, to: ResizeOptions): { scaled: Size; fina
   return { scaled, final: scaled };
 }
 
-/** The share of the free space before the image: 0, 0.5 or 1 along each axis. */
-function anchor(position: ResizeOptions['position']): { x: number; y: number } {
-  const x = position.endsWith('west') ? 0 : position.endsWith('east') ? 1 : 0.5;
-  const y = position.startsWith('north') ? 0 : position.startsWith('south') ? 1 : 0.5;
-  return { x, y };
-}
-
 function place(image: Sharp, from: Facts, to: ResizeOptions, alpha: boolean): Sharp {
   const { scaled, final } = resizedSize(from, to);
   const { kernel, position } = to;
@@ -124,9 +107,7 @@ function place(image: Sharp, from: Facts, to: ResizeOptions, alpha: boolean): Sh
   }
   const resized = image.resize({ ...scaled, fit: 'fill', kernel });
   if (to.fit !== 'contain') return resized;
-  const { x, y } = anchor(position);
-  const left = Math.round((final.width - scaled.width) * x);
-  const top = Math.round((final.height - scaled.height) * y);
+  const { left, top } = offsetOf(position, final, scaled);
   const given = parseColour(to.background);
   const background = alpha ? given : onWhite(given);
   return (background.alpha < 1 ? addAlpha(resized, from, scaled) : resized).extend({
@@ -151,7 +132,7 @@ export const resize = stepOperation({
     if (percent === undefined && width === undefined && height === undefined) {
       return ['width', 'one of width, height and percent is required'];
     }
-    return (position === 'attention' || position === 'entropy') && fit !== 'cover'
+    return isStrategy(position) && fit !== 'cover'
       ? ['position', `${position} goes with fit cover only`]
       : null;
   },
@@ -164,7 +145,7 @@ export const resize = stepOperation({
   plan(facts, options, { alpha }) {
     const { scaled, final } = resizedSize(facts, options);
     const { fit, position } = options;
-    if (facts.frames > 1 && (position === 'attention' || position === 'entropy')) {
+    if (facts.frames > 1 && isStrategy(position)) {
       throw fileFailure(
         'animation_unsupported',
         `position ${position} would cut each of the ${facts.frames} frames elsewhere; animated "first" takes one`,

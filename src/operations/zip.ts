@@ -2,7 +2,8 @@ import { pipeline, type Readable, Transform } from 'node:stream';
 import { outputExtension } from '../images/formats.ts';
 import type { OutputImage } from '../images/output.ts';
 import type { BatchResult } from './batch-record.ts';
-import { EntryNames } from './filename.ts';
+import { EntryNames, safeBaseName } from './filename.ts';
+import { fillTemplate } from './name-template.ts';
 
 const MANIFEST = 'manifest.json';
 
@@ -22,6 +23,16 @@ export interface BatchZip {
   add(inputFilename: string, image: OutputImage, folder?: string): Promise<string>;
   /** Adds the manifest and ends the archive. */
   finish(result: BatchResult, parameters: unknown): Promise<void>;
+}
+
+/** The name of an image's entry before it is made safe and unique. */
+function outputName(inputFilename: string, image: OutputImage, extension: string): string {
+  if (!image.output) return inputFilename;
+  const { format, width, height } = image;
+  const name = safeBaseName(inputFilename);
+  const values = { name, ext: extension, format, width, height, index: undefined };
+  const filled = fillTemplate(image.output.nameTemplate, values)!;
+  return filled.endsWith(`.${extension}`) ? filled : `${filled}.${extension}`;
 }
 
 export async function createZip(): Promise<BatchZip> {
@@ -72,9 +83,10 @@ export async function createZip(): Promise<BatchZip> {
 
   return {
     stream,
-    async add(inputFilename, { bytes, format }, folder) {
+    async add(inputFilename, image, folder) {
+      const { bytes, format } = image;
       const extension = outputExtension(inputFilename, format);
-      const name = names.claim(inputFilename, extension, folder);
+      const name = names.claim(outputName(inputFilename, image, extension), extension, folder);
       await append(name, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
       return name;
     },

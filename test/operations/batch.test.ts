@@ -318,14 +318,14 @@ describe('processFiles: store', () => {
     expect(first!.record).toMatchObject({ outputFilename: 'out-0', size: 1 });
     expect(second!.record).toMatchObject({ outputFilename: 'out-1', size: 2 });
     // The generator keeps no reference to a stored image.
-    expect([first!.image, second!.image]).toEqual([undefined, undefined]);
+    expect([first!.images, second!.images]).toEqual([[], []]);
   });
 
   test('that returns undefined leaves the image to the reader', async () => {
     const store = async () => undefined;
     const entries = start([input('a')], new QuickPool(1, () => imageOf(9)), { store });
     const { value } = await entries.next();
-    expect(value?.image?.bytes.length).toBe(9);
+    expect(value?.images[0]?.bytes.length).toBe(9);
     expect((await entries.next()).done).toBe(true);
   });
 

@@ -43,6 +43,12 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   resize: { width: '40', fit: 'cover', height: '30', enlarge: 'yes' },
   crop: { left: '1', top: '2', width: '30', height: '20', format: 'png' },
   rotate: { angle: '-90' },
+  trim: { threshold: '20' },
+  extend: { ratio: '1:1', gravity: 'north' },
+  sharpen: { sigma: '0.8' },
+  blur: { sigma: '2' },
+  greyscale: {},
+  modulate: { brightness: '1.2', hue: '90' },
   metadata: { exif: 'full', gps: 'true' },
   palette: { count: '3' },
   hash: { perceptual: 'dhash' },
@@ -53,12 +59,18 @@ const ENDPOINTS = {
   resize: '/api/free/batch-resize-images',
   crop: '/api/free/batch-crop-images',
   rotate: '/api/free/batch-rotate-images',
+  trim: '/api/free/batch-trim-images',
+  extend: '/api/free/batch-extend-images',
+  sharpen: '/api/free/batch-sharpen-images',
+  blur: '/api/free/batch-blur-images',
+  greyscale: '/api/free/batch-greyscale-images',
+  modulate: '/api/free/batch-modulate-images',
   metadata: '/api/free/batch-image-metadata',
   palette: '/api/free/batch-color-palette',
   hash: '/api/free/batch-image-hash',
 };
 
-test('the seven endpoints are those of the interface', () => {
+test('the endpoints are those of the interface and of further steps', () => {
   const named = OPERATIONS.filter(({ endpoint }) => endpoint !== undefined);
   expect(Object.fromEntries(named.map((one) => [one.name, `/api/free/${one.endpoint}`]))).toEqual(
     ENDPOINTS,

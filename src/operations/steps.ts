@@ -1,0 +1,28 @@
+import { blur } from './blur.ts';
+import { crop } from './crop.ts';
+import { extend } from './extend.ts';
+import { greyscale } from './greyscale.ts';
+import { modulate } from './modulate.ts';
+import { resize } from './resize.ts';
+import { rotate } from './rotate.ts';
+import { sharpen } from './sharpen.ts';
+import type { Step } from './step.ts';
+import { trim } from './trim.ts';
+
+/** The operations that apply one step. */
+export const STEP_OPERATIONS = [
+  resize,
+  crop,
+  rotate,
+  trim,
+  extend,
+  sharpen,
+  blur,
+  greyscale,
+  modulate,
+] as const;
+
+/** All steps by name. */
+export const STEPS: ReadonlyMap<string, Step> = new Map(
+  STEP_OPERATIONS.map(({ step }) => [step.name, step]),
+);
