@@ -31,6 +31,7 @@ function url(provider: AzureSettings, { path, model }: RequestPath): string {
 /** OpenAI's models in Azure: a route's model is the name of a deployment. */
 export const azure = {
   name: 'azure',
+  genAiName: 'azure.ai.openai',
   settings: v.strictObject({
     kind: field(
       v.literal('azure'),

@@ -15,6 +15,8 @@ export interface RequestPath {
 /** A kind of provider: its settings and its abilities. */
 export interface ProviderKind {
   readonly name: string;
+  /** The name of its providers in OpenTelemetry (`gen_ai.provider.name`), where that is not its own. */
+  readonly genAiName?: string;
   readonly settings: v.GenericSchema;
   readonly modelTypes: readonly ModelType[];
   /** Dialects of its routes; null for all. */

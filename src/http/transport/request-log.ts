@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Failure } from '../../failure.ts';
 import { toCredits } from '../../store/credits.ts';
+import type { Trace } from '../../telemetry/trace.ts';
 import type { TextReport } from '../../text/report.ts';
 import { outputOf } from '../log.ts';
 
@@ -33,6 +34,7 @@ export interface RequestOutcome {
   readonly failure: Failure | null;
   readonly textReport: TextReport | null;
   readonly firstFrameMs: number | null;
+  readonly trace: Trace | null;
 }
 
 /** Characters of a failure's message in a line: it may quote the request. */
@@ -71,9 +73,10 @@ function fieldsOf({
   failure: refusal,
   textReport: report,
   firstFrameMs,
+  trace,
 }: RequestOutcome): Readonly<Record<string, unknown>> | null {
   const failure = refusal ?? report?.failure ?? null;
-  if (failure === null && report === null) return null;
+  if (failure === null && report === null && trace === null) return null;
   return {
     ...(failure !== null && {
       errorType: failure.type,
@@ -81,6 +84,7 @@ function fieldsOf({
       reason: failure.message.slice(0, MAX_REASON),
     }),
     ...(report !== null && textFields(report)),
+    ...(trace !== null && { traceId: trace.context.traceId }),
     ...(firstFrameMs !== null && { firstFrameMilliseconds: Math.round(firstFrameMs) }),
   };
 }

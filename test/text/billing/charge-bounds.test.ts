@@ -8,6 +8,7 @@ import { TextReport } from '../../../src/text/report.ts';
 import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../../src/upstream/client.ts';
 import type { UpstreamResponse } from '../../../src/upstream/response.ts';
+import { runs } from '../../runs.ts';
 import { networkSettings } from '../../upstream/policies.ts';
 import { PAIRS } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
@@ -203,8 +204,6 @@ const LIMITS = {
   messages: ['max_tokens'],
 } as const;
 
-const RUNS = Number(process.env['ORIEL_RUNS'] ?? 60);
-
 it.each(PAIRS)(
   'client %s, upstream %s: the charge never exceeds the hold',
   async (client, upstream) => {
@@ -267,7 +266,7 @@ it.each(PAIRS)(
         const ofOutput = Math.max(one.price.output, isReached ? tier.output : 0);
         expect(held).toBeLessThanOrEqual(Math.ceil((input * dearest + output * ofOutput) / 1e6));
       }),
-      { numRuns: RUNS },
+      { numRuns: runs(240) },
     );
   },
 );
