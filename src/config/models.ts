@@ -87,6 +87,22 @@ const onUnsupported = v.optional(
 
 const UNSTORED = FEATURES.filter((feature) => !REFERENCES.some((one) => one === feature));
 
+const cachePrices = {
+  cachedInput: v.optional(
+    field(credits(), 'Credits per million tokens of input from a cache; unset: as input.'),
+  ),
+  cacheWrite: v.optional(
+    field(credits(), 'Credits per million tokens of input written to a cache; unset: as input.'),
+  ),
+  cacheWrite1h: v.optional(
+    field(
+      credits(),
+      'Credits per million tokens of input written to a cache for an hour, where the provider reports ' +
+        'them separately; unset: as cacheWrite.',
+    ),
+  ),
+};
+
 const textModel = v.strictObject({
   type: v.literal('text'),
   ...about,
@@ -114,9 +130,10 @@ const textModel = v.strictObject({
         hosted: v.optional(
           field(
             v.picklist(['refuse', 'drop']),
-            'Tools that the provider would run (web search and so on) where they are not allowed or the format of ' +
-              'the upstream has none: refuse, or drop and name them in x-oriel-ignored. Those that the model cannot ' +
-              'call, by tool_choice, are left out in any case. unset: refuse',
+            'Tools that the provider would run (web search and so on), and their calls in earlier answers, where they ' +
+              'are not allowed or the format of the upstream has none: refuse, or drop and name them in ' +
+              'x-oriel-dropped and the log. Those that the model cannot call, by tool_choice, are left out in ' +
+              'any case. unset: refuse',
           ),
         ),
       }),
@@ -145,23 +162,26 @@ const textModel = v.strictObject({
     field(
       v.strictObject({
         input: price('per million tokens of input'),
-        cachedInput: v.optional(
-          field(credits(), 'Credits per million tokens of input from a cache; unset: as input.'),
-        ),
-        cacheWrite: v.optional(
-          field(
-            credits(),
-            'Credits per million tokens of input written to a cache; unset: as input.',
-          ),
-        ),
-        cacheWrite1h: v.optional(
-          field(
-            credits(),
-            'Credits per million tokens of input written to a cache for an hour, where the provider reports ' +
-              'them separately; unset: as cacheWrite.',
-          ),
-        ),
+        ...cachePrices,
         output: price('per million tokens of output'),
+        tiers: v.optional(
+          field(
+            v.array(
+              v.strictObject({
+                above: field(
+                  integer(1),
+                  'Tokens of input, those of caches included, above which the whole request has these prices.',
+                ),
+                input: v.optional(field(credits(), 'Credits per million tokens of input.')),
+                ...cachePrices,
+                output: v.optional(field(credits(), 'Credits per million tokens of output.')),
+              }),
+            ),
+            'Other prices for requests with more input, the smallest first. Prices that a tier does not set stay ' +
+              'as below it.',
+            { expects: 'a list of tiers, each with above' },
+          ),
+        ),
       }),
       'Credits per million tokens; what is read from or written to a cache costs as input if it has no price of its own.',
     ),
@@ -228,6 +248,13 @@ const audioModel = v.strictObject({
   price: pricePerRequest,
 });
 
+const transcriptionModel = v.strictObject({
+  type: v.literal('transcription'),
+  ...about,
+  routes: mediaRoutes,
+  price: pricePerRequest,
+});
+
 const moderationModel = v.strictObject({
   type: v.literal('moderation'),
   ...about,
@@ -244,6 +271,7 @@ export const models = v.record(
     imageModel,
     videoModel,
     audioModel,
+    transcriptionModel,
     moderationModel,
   ]),
 );

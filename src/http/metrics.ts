@@ -4,7 +4,10 @@ import type { Routing } from '../routing/routing.ts';
 import { toCredits } from '../store/credits.ts';
 import type { Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
+import type { MetricFamily } from '../telemetry/metric-data.ts';
+import type { MetricSource } from '../telemetry/telemetry.ts';
 import type { TextReport } from '../text/report.ts';
+import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
 
 /** One commit of the store. */
 export interface Commit {
@@ -18,6 +21,7 @@ export interface Tokens {
   readonly input: number;
   readonly cachedInput: number;
   readonly cacheWrite: number;
+  readonly cacheWrite1h?: number;
   readonly output: number;
 }
 
@@ -41,6 +45,9 @@ export class Metrics {
   readonly #tokens: Counter<'model' | 'kind'>;
   readonly #firstFrames: Histogram<'model'>;
   readonly #rates: Histogram<'model'>;
+  /** Null unless metrics are sent to a collector. */
+  genAi: GenAiMetrics | null = null;
+  #dropped: Counter<'signal'> | null = null;
 
   constructor() {
     const registers = [this.#registry];
@@ -92,7 +99,7 @@ export class Metrics {
     });
     this.#tokens = new Counter({
       name: 'oriel_tokens_total',
-      help: 'Tokens of text requests; cached_input is part of input',
+      help: 'Tokens of text requests; cached_input and cache_write are parts of input, cache_write_1h of cache_write',
       labelNames: ['model', 'kind'],
       registers,
     });
@@ -112,6 +119,33 @@ export class Metrics {
     });
   }
 
+  /** Adds the metrics of the semantic conventions for generative AI, or removes them. */
+  observeGenAi(isSent: boolean): void {
+    if (isSent === (this.genAi !== null)) return;
+    this.genAi?.remove();
+    this.genAi = isSent ? new GenAiMetrics(this.#registry) : null;
+  }
+
+  /** @param count spans, or exports of metrics */
+  observeDropped(signal: 'traces' | 'metrics', count: number): void {
+    this.#dropped?.inc({ signal }, count);
+  }
+
+  /** All metrics, for a collector. Those of its own are registered from now on. */
+  source(): MetricSource {
+    this.#dropped ??= new Counter({
+      name: 'oriel_telemetry_dropped_total',
+      help: 'Spans, and exports of metrics, that the collector did not get',
+      labelNames: ['signal'],
+      registers: [this.#registry],
+    });
+    return {
+      names: OTLP_NAMES,
+      // Their types declare an enum of numbers where there are texts.
+      read: () => this.#registry.getMetricsAsJSON() as unknown as Promise<readonly MetricFamily[]>,
+    };
+  }
+
   observeTask({ type, status, createdAt, updatedAt }: Task): void {
     this.#tasks.observe({ type, status }, Math.max(0, updatedAt - createdAt) / 1000);
   }
@@ -125,10 +159,14 @@ export class Metrics {
     this.#attempts.inc({ provider, outcome });
   }
 
-  observeTokens(model: string, { input, cachedInput, cacheWrite, output }: Tokens): void {
+  observeTokens(
+    model: string,
+    { input, cachedInput, cacheWrite, cacheWrite1h = 0, output }: Tokens,
+  ): void {
     this.#tokens.inc({ model, kind: 'input' }, input);
     this.#tokens.inc({ model, kind: 'cached_input' }, cachedInput);
     if (cacheWrite > 0) this.#tokens.inc({ model, kind: 'cache_write' }, cacheWrite);
+    if (cacheWrite1h > 0) this.#tokens.inc({ model, kind: 'cache_write_1h' }, cacheWrite1h);
     this.#tokens.inc({ model, kind: 'output' }, output);
   }
 

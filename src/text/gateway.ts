@@ -21,11 +21,13 @@ import { Inspection } from './dialects/inspection.ts';
 import { dialectNamed, upstreamDialectOf } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
 import { forwardedHeaders, type Outcome, type TextExecution } from './execution/execution.ts';
+import { canPass } from './execution/pass-through.ts';
 import { runRoute } from './execution/run-route.ts';
 import { Allowance, checkAddresses } from './policy/allowance.ts';
 import { conversationOf } from './policy/conversation.ts';
 import { HostedTools } from './policy/hosted-tools.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
+import type { OmittedFields } from './policy/omitted-fields.ts';
 import { applyRules } from './policy/rules.ts';
 import { StoredIds } from './policy/stored-ids.ts';
 import { removeUnknown } from './policy/unknown-fields.ts';
@@ -111,21 +113,21 @@ export class TextGateway {
     const inspection = new Inspection();
     const allowed = [model.allow ?? [], holder.key.allow ?? []];
     const allowance = new Allowance(id, holder.account.id, this.#stored, ...allowed);
-    let ignored: readonly string[] = [];
+    let omitted: OmittedFields = { ignored: [], dropped: [] };
     if (mayLeaveServer(model, config)) {
       dialect.fields.check(decoded.body, inspection, decoded.body);
       checkAddresses(inspection, networkPolicyOf(config.network));
       if (!allowance.allows('unknown')) {
         const { removed, isIgnored } = removeUnknown(inspection, decoded.body, id, model);
         if (isIgnored) decoded = dialect.decodeRequest(decoded.body, call.address);
-        ignored = removed;
+        omitted = { ignored: removed, dropped: [] };
       }
     }
-    const hosted = HostedTools.of(decoded, inspection, model.tools?.hosted ?? 'refuse');
+    const hosted = HostedTools.of(decoded, inspection, model, id);
     if (hosted !== null) {
       const left = hosted.withoutForbidden(decoded, inspection, allowance);
       decoded = left.request;
-      ignored = [...ignored, ...left.leftOut];
+      omitted = { ignored: [...omitted.ignored, ...left.ignored], dropped: left.dropped };
     }
     const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
     const { request, changedSettings } = applyRules(decoded, id, model, defaultLimit);
@@ -148,7 +150,7 @@ export class TextGateway {
       changedSettings,
       inspection,
       allowance,
-      ignored,
+      omitted,
       hosted,
       forwarded: forwardedHeaders(call, allowance),
       onStored: (ids) => this.#stored.add(holder.account.id, ids),
@@ -158,7 +160,7 @@ export class TextGateway {
       config,
       context: { request, created: Math.floor(Date.now() / 1000) },
       tracker,
-      inputTokens: Math.ceil(meter.inputTokens / (request.conversations?.length ?? 1)),
+      inputTokens: meter.inputTokens,
       signal: clientDisconnect,
       upstream: this.#options.upstream,
     };
@@ -170,6 +172,7 @@ export class TextGateway {
       const outcome = await this.routing.run({
         model: id,
         logContext: { requestId: call.requestId },
+        trace: report.trace,
         candidates: conversation ? this.#affinity.order(candidates, conversation) : candidates,
         providers: config.providers,
         signal: clientDisconnect,
@@ -229,7 +232,7 @@ export class TextGateway {
     { report, requestId }: TextCall,
   ): Promise<void> {
     const { observer } = this.#options;
-    const { used, charge, excess } = await meter.settle(tracker.total(), tracker.observed());
+    const { used, charge, excess } = await meter.settle(tracker.usages(), tracker.observed());
     report.usage = used;
     report.charge = charge;
     const model = report.model!;
@@ -258,18 +261,18 @@ function isShared({ routes }: TextModel, { providers }: Config): boolean {
   });
 }
 
-/** Requests to a provider that answer one: for a route of another dialect, one for each of the `n` answers. */
+/** Requests to a provider that answer one: for a route that the body is not passed to, one for each of the `n` answers. */
 function upstreamRequestsFor(
-  { n, dialect, hasFunctions }: TextRequest,
+  request: TextRequest,
   model: TextModel,
   { providers }: Config,
 ): number {
+  const { n } = request;
   if (n === null || n === 1) return 1;
   const isPassed = model.routes.every((route) => {
     const provider = providers[route.provider]!;
-    return (
-      isRemote(provider) && dialectFor(route, provider, upstreamDialectOf(dialect)) === dialect
-    );
+    const dialect = dialectFor(route, provider, upstreamDialectOf(request.dialect));
+    return isRemote(provider) && canPass(request, { dialect });
   });
-  return isPassed && !hasFunctions ? 1 : n;
+  return isPassed ? 1 : n;
 }

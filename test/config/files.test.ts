@@ -17,7 +17,7 @@ const SANDBOX = readFileSync(join(ROOT, 'config', 'sandbox.yaml'), 'utf8');
 
 /** The default file with its commented-out settings, without their comment signs. */
 const uncommented = DEFAULTS.replace(/^.*\n/, '').replace(
-  /^( *)# ( *(?:[a-z][A-Za-z_*-]*:|- ).*)$/gm,
+  /^( *)# ( *(?:[a-z][A-Za-z0-9_*-]*:|- ).*)$/gm,
   '$1$2',
 );
 
@@ -61,6 +61,7 @@ describe('default.yaml', () => {
       OTHER_KEY: 'c',
       OPENAI_API_KEY_2: 'e',
       METRICS_TOKEN: 'd',
+      OTLP_TOKEN: 'g',
     };
     const { providers, models, pool, metrics } = portable(uncommented, env);
     expect(Object.values(providers).map(({ kind }) => kind)).toEqual([
@@ -141,6 +142,7 @@ describe('sandbox.yaml', () => {
       'sandbox-image-any',
       'sandbox-video',
       'sandbox-audio',
+      'sandbox-transcription',
       'sandbox-moderation',
     ]);
     expect(models['sandbox-reasoner']).toMatchObject({ rules: 'fixed-reasoning' });

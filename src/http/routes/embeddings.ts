@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { embeddingsRequest } from '../../text/embeddings/request.ts';
+import { TextReport } from '../../text/report.ts';
 import type { AppContext } from '../app-context.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 
@@ -32,11 +33,15 @@ export function embeddingRoutes({ embeddings }: AppContext): FastifyPluginAsync 
         body,
         response: { 200: response },
       },
+      config: { operation: 'embeddings' },
       handler: async (request, reply) => {
+        const report = new TextReport(request.trace);
+        request.textReport = report;
         const whole = await embeddings.answer({
           requestId: request.id,
           body: request.body,
           holder: request.holder,
+          report,
           signal: disconnectSignal(reply),
         });
         return reply.type('application/json; charset=utf-8').send(`${whole}\n`);

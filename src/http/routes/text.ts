@@ -21,7 +21,7 @@ export const MODEL_PARAMS = v.object({
 /** The endpoints of all text dialects (interface parts 4.1 to 4.3). */
 export function textRoutes({ text }: AppContext): FastifyPluginAsync {
   return async (server) => {
-    for (const { name, requestIdHeader, endpoints, fields } of allDialects()) {
+    for (const { name, requestIdHeader, endpoints, fields, operation = 'chat' } of allDialects()) {
       const fieldsExtension = { 'x-oriel-fields': fieldRows(fields) };
       for (const { path, stream, summary, request: shape, example, response } of endpoints) {
         const body = v.pipe(shape, v.examples([example]));
@@ -34,6 +34,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
             ...(path.includes(':model') && { params: MODEL_PARAMS }),
             response: { 200: stream === true ? STREAMED : response },
           },
+          config: { operation },
           handler: async (request, reply) => {
             if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
             const clientDisconnect = new LightAbortSignal();
@@ -42,7 +43,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
               model: request.params.model ?? null,
               stream: stream ?? null,
             };
-            const report = new TextReport();
+            const report = new TextReport(request.trace);
             request.textReport = report;
             const sse = new SseResponse(reply);
             if (address.stream ?? isStreaming(request)) sse.keepAlive();

@@ -47,7 +47,10 @@ export const fields = new FieldTable({
     check: object({
       effort: meaning('Effort.'),
       ...named(meaning('Kind of summary.'), 'summary', 'generate_summary'),
-      context: native('Which earlier reasoning the model reads.', { neutral: values('auto') }),
+      // Upstreams of all formats get all reasoning that the client sends.
+      context: native('Which earlier reasoning the model reads.', {
+        neutral: values('auto', 'all_turns'),
+      }),
       // `pro` runs several models for one answer.
       mode: native('How many models work on one answer.', {
         feature: 'service_tier',
@@ -85,10 +88,15 @@ export const fields = new FieldTable({
     neutral: empty,
   }),
   conversation: native('A conversation that the provider stores.', {
+    kept: 'content',
     check: reference('conversation'),
   }),
   previous_response_id: native('An answer that the provider stores.', {
+    kept: 'content',
     check: reference('previous_response_id'),
   }),
-  prompt: native('A prompt that the provider stores.', { check: reference('prompt') }),
+  prompt: native('A prompt that the provider stores.', {
+    kept: 'content',
+    check: reference('prompt'),
+  }),
 });
