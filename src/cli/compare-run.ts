@@ -17,7 +17,7 @@ import { type Planned, plan } from './image-plan.ts';
 import { chooseReport, runPlanned } from './image-run.ts';
 import { findInputs, type Input } from './inputs.ts';
 import { OutputNames } from './naming.ts';
-import type { Report } from './report.ts';
+import type { Head, Report } from './report.ts';
 import { fileSink, type OutputSink } from './sink.ts';
 import { printStderr } from './terminal.ts';
 import { usageFailure } from './usage.ts';
@@ -66,7 +66,7 @@ export async function runCompare(
   } as const;
   let below = 0;
   const choices = { options, limits, run, outputs: readFlags(outputFlags, {}) };
-  const code = await runPlanned(operation, planned, sink, choices, (head): Report => {
+  const reportFor = (head: Head): Report => {
     const report = chooseReport(operation, choices, head);
     return {
       ...report,
@@ -75,7 +75,8 @@ export async function runCompare(
         return report.add(record);
       },
     };
-  });
+  };
+  const code = await runPlanned(operation, planned, sink, choices, reportFor, null);
   if (below === 0) return code;
   const minima = checks(own).map(([name, minimum]) => `${flagOf(name)} ${minimum}`);
   printStderr(`oriel: ${below} of ${pairs.length} below ${minima.join(' or ')}`);
@@ -189,7 +190,7 @@ function planOf(
   const run = readFlags(runFlags, {});
   const references = new Set(pairs.map(({ reference }) => reference && resolve(reference)));
   const compared = pairs.filter(({ problem }) => !problem).map(({ input }) => input);
-  const plans = plan(compared, names, { options: { format: 'png' }, outputs, run }, []);
+  const plans = plan(compared, names, { options: { format: 'png' }, outputs, run }, [], null);
   const planOfInput = new Map(plans.map((planned) => [planned.input, planned]));
   const planned = pairs.map(({ input, reference, problem }, index): Planned => {
     const { filename, source } = input;
@@ -201,14 +202,14 @@ function planOf(
       } as const;
       return { input, filename, source, knownRecord };
     }
-    const path = names?.predict(input, index, 'png');
+    const path = names?.predict(input, index, { format: 'png' });
     if (path && references.has(resolve(path))) {
       throw usageFailure(`--diff ${diff}: ${path} is a reference, which would be replaced`);
     }
     return { ...planOfInput.get(input)!, options: { reference } };
   });
   const writer = new Writer({ overwrite });
-  const sink = names && fileSink(names, writer, { skipExisting: false, keepMtime: false });
+  const sink = names && fileSink(names, writer, outputs, null);
   return { planned, sink: sink ?? {} };
 }
 
