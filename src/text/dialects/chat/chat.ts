@@ -41,6 +41,7 @@ export const chat: Dialect = {
   path: () => '/chat/completions',
   headers: {},
   takesImageDetail: true,
+  namesEndUser: true,
   cacheMarks: breakpointsOf,
   decodeRequest,
   fields,
