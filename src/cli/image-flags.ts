@@ -48,7 +48,10 @@ export const outputFlags = v.strictObject({
     'where outputs go, instead of beside their inputs',
     { short: 'o', path: true },
   ),
-  name: text('{name} {ext} {width} {height} {index} {format}', 'template of output names'),
+  name: text(
+    '{name} {ext} {width} {height} {index} {format} {hash} {parent} {date} {date:YYYY-MM-DD}',
+    'template of output names',
+  ),
   zip: text('a file, or -', 'write one ZIP with a manifest.json instead of files', {
     path: true,
   }),
