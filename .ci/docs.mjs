@@ -86,12 +86,16 @@ function fieldsFile({ paths }) {
     if (fields === undefined) continue;
     const rows = fields.map((field) => [
       `\`${field.path}\``,
+      (field.types ?? []).join(', '),
       field.class,
       field.upstreams,
       field.neutral === null ? '' : `\`${field.neutral}\``,
       field.about,
     ]);
-    const written = table([['Field', 'Class', 'Upstreams', 'Neutral', 'What it is'], ...rows]);
+    const head = ['Field', 'Of types', 'Class', 'Upstreams', 'Neutral', 'What it is'];
+    // Lists of types would make every line of an even table as wide as themselves.
+    const lines = [head, head.map(() => '-'), ...rows].map((row) => `| ${row.join(' | ')} |`);
+    const written = lines.join('\n');
     tables.set(written, [...(tables.get(written) ?? []), `\`POST ${route}\``]);
   }
   const sections = [...tables].map(
