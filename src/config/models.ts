@@ -248,6 +248,13 @@ const audioModel = v.strictObject({
   price: pricePerRequest,
 });
 
+const transcriptionModel = v.strictObject({
+  type: v.literal('transcription'),
+  ...about,
+  routes: mediaRoutes,
+  price: pricePerRequest,
+});
+
 const moderationModel = v.strictObject({
   type: v.literal('moderation'),
   ...about,
@@ -264,6 +271,7 @@ export const models = v.record(
     imageModel,
     videoModel,
     audioModel,
+    transcriptionModel,
     moderationModel,
   ]),
 );
