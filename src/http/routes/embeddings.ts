@@ -1,8 +1,10 @@
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyPluginAsync, FastifyReply } from 'fastify';
 import * as v from 'valibot';
+import { isObject } from '../../schema/untrusted.ts';
 import { embeddingsRequest } from '../../text/embeddings/request.ts';
 import type { AppContext } from '../app-context.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
+import type { TextHttpRequest } from './text.ts';
 
 const body = v.pipe(
   embeddingsRequest,
@@ -25,22 +27,28 @@ const response = v.object({
 /** Embeddings in OpenAI's shape. */
 export function embeddingRoutes({ embeddings }: AppContext): FastifyPluginAsync {
   return async (server) => {
-    server.post('/v1/embeddings', {
-      schema: {
-        summary: "Vectors of texts, in the shape of OpenAI's embeddings",
-        tags: ['Text'],
-        body,
-        response: { 200: response },
-      },
-      handler: async (request, reply) => {
-        const whole = await embeddings.answer({
-          requestId: request.id,
-          body: request.body,
-          holder: request.holder,
-          signal: disconnectSignal(reply),
-        });
-        return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
-      },
-    });
+    const schema = {
+      summary: "Vectors of texts, in the shape of OpenAI's embeddings",
+      tags: ['Text'],
+      body,
+      response: { 200: response },
+    };
+    const handler = async (request: TextHttpRequest, reply: FastifyReply) => {
+      const whole = await embeddings.answer({
+        requestId: request.id,
+        body: named(request),
+        holder: request.holder,
+        signal: disconnectSignal(reply),
+      });
+      return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
+    };
+    server.post('/v1/embeddings', { schema, handler });
+    // Of Azure's clients, whose bodies need not name the model.
+    server.post('/openai/deployments/:model/embeddings', handler);
   };
+}
+
+/** The body with the model of the path, if that has one. */
+function named({ body, params: { model } }: TextHttpRequest): unknown {
+  return model !== undefined && isObject(body) ? { ...body, model } : body;
 }

@@ -1,5 +1,6 @@
 import type { Effort } from '../../../config/models.ts';
 import { checkedBody } from '../../../schema/body.ts';
+import { isObject } from '../../../schema/untrusted.ts';
 import type {
   Json,
   ReasoningRequest,
@@ -7,6 +8,7 @@ import type {
   TextRequest,
   ToolChoice,
 } from '../../canonical.ts';
+import type { RequestAddress } from '../dialect.ts';
 import { collectRest, type Findings } from '../native-parts.ts';
 import { decodeJsonSchema } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
@@ -69,8 +71,11 @@ function stopOf(stop: string | readonly string[] | null | undefined): readonly s
   return stop && stop.length > 0 ? stop : null;
 }
 
-export function decodeRequest(input: unknown): TextRequest {
-  const given: ChatRequest = checkedBody(chatRequest, input);
+/** @param address with the model, of Azure's clients, whose bodies need not have it */
+export function decodeRequest(input: unknown, address?: RequestAddress): TextRequest {
+  const model = address?.model ?? null;
+  const named = model !== null && isObject(input) ? { ...input, model } : input;
+  const given: ChatRequest = checkedBody(chatRequest, named);
   const body = usesFunctions(given) ? withTools(given) : given;
   const hasFunctions = (given.functions?.length ?? 0) > 0;
   const findings: Findings = { native: [], advice: [] };
