@@ -58,6 +58,7 @@ export function readChoices(
 
 function refuseContradictions({ outputs, run }: Choices): void {
   const { out, zip } = outputs;
+  const incremental = run.incremental || run.cache !== undefined;
   const report = run.json || run.jsonl;
   const pairs: readonly [boolean, string][] = [
     [run.json && run.jsonl, '--json and --jsonl'],
@@ -66,6 +67,11 @@ function refuseContradictions({ outputs, run }: Choices): void {
     [zip !== undefined && outputs.name !== undefined, '--zip and --name'],
     [zip !== undefined && outputs.keepMtime, '--zip and --keep-mtime'],
     [zip !== undefined && outputs.skipExisting, '--zip and --skip-existing'],
+    [incremental && outputs.skipExisting, '--incremental and --skip-existing'],
+    [outputs.check && run.dryRun, '--check and --dry-run'],
+    [outputs.check && outputs.skipExisting, '--check and --skip-existing'],
+    [outputs.check && zip !== undefined, '--check and --zip'],
+    [outputs.check && out === STANDARD_STREAM, '--check and an output on -'],
     [(out === STANDARD_STREAM || zip === STANDARD_STREAM) && report, 'an output on - and --json'],
   ];
   const refused = pairs.find(([contradiction]) => contradiction);

@@ -34,6 +34,7 @@ export const outputFlags = v.strictObject({
   overwrite: flag('replace files that exist'),
   skipExisting: flag('leave out inputs whose output exists'),
   keepMtime: flag("give outputs their inputs' modification time"),
+  check: flag('write nothing, and exit with 1 if an output is missing or differs'),
 });
 
 /** How duplicates are found. */
@@ -62,6 +63,11 @@ export const runFlags = v.strictObject({
   ),
   failFast: flag('start nothing more after the first failure'),
   dryRun: flag('say what would be done, and do nothing'),
+  incremental: flag('do only what changed since the last run with the same cache'),
+  cache: text('a folder', 'folder of results, .oriel-cache by default; implies --incremental', {
+    path: true,
+  }),
+  cacheSize: v.optional(field(number(1, 1e9), 'megabytes of the cache'), 2048),
 });
 
 const MEGABYTE = 1024 * 1024;

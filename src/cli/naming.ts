@@ -99,11 +99,11 @@ export class OutputNames {
    * The path of an output before any work.
    *
    * @param index from 0
-   * @param format the requested format, if any
+   * @param facts known properties of the output
    * @returns null where the template needs properties of the decoded image
    */
-  predict(input: Input, index: number, format: OutputFormat | undefined): string | null {
-    return this.#path(input, index, format ? { format } : {});
+  predict(input: Input, index: number, facts: Partial<OutputFacts>): string | null {
+    return this.#path(input, index, facts);
   }
 
   /**

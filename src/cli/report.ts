@@ -172,8 +172,8 @@ function titleCell(column: string): Cell {
 
 const inParentheses = ({ message }: CodedMessage) => `(${message})`;
 
-/** Reason codes of files that were not finished when the batch ended. */
-const UNFINISHED = new Set(['not_started', 'interrupted']);
+/** Reason codes of files without a row: those that were not finished when the batch ended, or need no work. */
+const UNLISTED = new Set(['not_started', 'interrupted', 'unchanged']);
 
 /** A column of paths. */
 const PATH = { minWidth: 12 };
@@ -213,7 +213,8 @@ export function tableReport(
     const output = pathCell(record.outputFilename ?? '-');
     if (error) return [name, pathCell(`${status}: ${error.message} (${error.code})`)];
     if (reason) {
-      const skipped = [`skipped: ${reason.message}`, ...warnings.map(inParentheses)].join(' ');
+      const what = status === 'planned' ? 'would change' : status;
+      const skipped = [`${what}: ${reason.message}`, ...warnings.map(inParentheses)].join(' ');
       return [name, ...(gives === 'image' ? [output] : []), text(printable(skipped))];
     }
     if (status === 'planned') return gives === 'image' ? [name, output] : [name];
@@ -236,7 +237,7 @@ export function tableReport(
   return {
     async add(record) {
       // The totals count them; a row for each would hide the finished files.
-      if (UNFINISHED.has(record.reason?.code ?? '')) return;
+      if (UNLISTED.has(record.reason?.code ?? '')) return;
       if (!titled) {
         titled = true;
         const titles =
@@ -259,8 +260,11 @@ export function tableReport(
 export function totalsLine(summary: BatchSummary, milliseconds: number): string {
   const { succeeded, failed, planned, total, reasons, convertedBytes, outputBytes } = summary;
   const files = `${total} ${total === 1 ? 'file' : 'files'}`;
+  const changes = (reasons.get('output_missing') ?? 0) + (reasons.get('output_differs') ?? 0);
+  if (changes > 0) return `${changes} of ${files} would change; nothing was written`;
   if (planned > 0) return `${planned} of ${files} would be done; nothing was`;
-  const parts = [`${succeeded} of ${files} done`];
+  const fromCache = summary.cached > 0 ? ` (${summary.cached} from the cache)` : '';
+  const parts = [`${succeeded} of ${files} done${fromCache}`];
   if (failed > 0) parts.push(`${failed} failed`);
   const skipped = (code: string, text: (count: number) => string) => {
     const count = reasons.get(code) ?? 0;
@@ -268,6 +272,7 @@ export function totalsLine(summary: BatchSummary, milliseconds: number): string 
   };
   const outdated = summary.outdated > 0 ? ` (${summary.outdated} older than the input)` : '';
   skipped('output_exists', (count) => `${count} skipped${outdated}`);
+  skipped('unchanged', (count) => `${count} unchanged`);
   skipped('unsupported_format', (count) => `${count} skipped (format not read)`);
   skipped('not_started', (count) => `${count} not started`);
   const bytes =

@@ -39,6 +39,7 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
       const shape: FormShape = { files: [FILES], ...BOUNDS, fields };
       server.post(`/api/free/${endpoint}`, {
         schema: batchSchema(operation, FILES, fields, context.config.batch.side),
+        config: { operation: 'batch' },
         onRequest: async (request) => {
           requirePaid(request);
           checkFormHeaders(request, shape);

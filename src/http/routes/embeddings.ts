@@ -2,6 +2,7 @@ import type { FastifyPluginAsync, FastifyReply } from 'fastify';
 import * as v from 'valibot';
 import { isObject } from '../../schema/untrusted.ts';
 import { embeddingsRequest } from '../../text/embeddings/request.ts';
+import { TextReport } from '../../text/report.ts';
 import type { AppContext } from '../app-context.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 import type { TextHttpRequest } from './text.ts';
@@ -33,18 +34,22 @@ export function embeddingRoutes({ embeddings }: AppContext): FastifyPluginAsync 
       body,
       response: { 200: response },
     };
+    const config = { operation: 'embeddings' } as const;
     const handler = async (request: TextHttpRequest, reply: FastifyReply) => {
+      const report = new TextReport(request.trace);
+      request.textReport = report;
       const whole = await embeddings.answer({
         requestId: request.id,
         body: named(request),
         holder: request.holder,
+        report,
         signal: disconnectSignal(reply),
       });
       return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
     };
-    server.post('/v1/embeddings', { schema, handler });
+    server.post('/v1/embeddings', { schema, config, handler });
     // Of Azure's clients, whose bodies need not name the model.
-    server.post('/openai/deployments/:model/embeddings', handler);
+    server.post('/openai/deployments/:model/embeddings', { config, handler });
   };
 }
 

@@ -3,6 +3,7 @@ import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { publishModel, publishModels } from '../../config/catalog.ts';
 import { EFFORTS } from '../../config/models.ts';
+import { MODEL_TYPES } from '../../config/provider-kind.ts';
 import { Failure } from '../../failure.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { ModelListing, ModelPage } from '../../text/dialects/dialect.ts';
@@ -17,7 +18,7 @@ const modelShape = v.object({
   aliases: v.array(v.string()),
   created: v.number(),
   owned_by: v.string(),
-  type: v.picklist(['text', 'embedding', 'image', 'video', 'audio', 'moderation']),
+  type: v.picklist(MODEL_TYPES),
   name: v.string(),
   description: v.nullable(v.string()),
   endpoints: v.array(v.string()),

@@ -23,7 +23,7 @@ export type TextHttpRequest = FastifyRequest<{ Params: { model?: string } }>;
 /** The endpoints of all text dialects (interface parts 4.1 to 4.3). */
 export function textRoutes({ text }: AppContext): FastifyPluginAsync {
   return async (server) => {
-    for (const { name, requestIdHeader, endpoints, fields } of allDialects()) {
+    for (const { name, requestIdHeader, endpoints, fields, operation = 'chat' } of allDialects()) {
       const fieldsExtension = { 'x-oriel-fields': fieldRows(fields) };
       for (const {
         path,
@@ -51,7 +51,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
             model: request.params.model ?? null,
             stream: stream ?? null,
           };
-          const report = new TextReport();
+          const report = new TextReport(request.trace);
           request.textReport = report;
           const sse = new SseResponse(reply);
           if (address.stream ?? isStreaming(request)) sse.keepAlive();
@@ -75,8 +75,8 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
             sse.end();
           }
         };
-        server.post(path, { schema, handler });
-        for (const alias of aliases) server.post(alias, handler);
+        server.post(path, { schema, config: { operation }, handler });
+        for (const alias of aliases) server.post(alias, { config: { operation }, handler });
       }
     }
   };

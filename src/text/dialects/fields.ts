@@ -2,6 +2,7 @@ import { isObject } from '../../schema/untrusted.ts';
 import type { Feature } from '../../store/features.ts';
 import type { Json } from '../canonical.ts';
 import { all, type Check, each, feature } from './inspection.ts';
+import type { Kept } from './unsupported-field.ts';
 
 /** Values of a field that ask for what happens anyway. */
 export interface NeutralValues {
@@ -24,6 +25,8 @@ export interface Field {
   /** Whether other formats have a word for it, although Oriel does not translate it. */
   readonly hasEquivalents: boolean;
   readonly neutral: NeutralValues | null;
+  /** Why `onUnsupported` never leaves it out; absent where it does. */
+  readonly kept?: Kept;
   /** Inspects its value; null where nothing within needs it. */
   readonly check: Check | null;
 }
@@ -35,13 +38,14 @@ interface FieldOptions {
   readonly check?: Check;
   /** The feature that its values need, unless they are neutral. */
   readonly feature?: Feature;
+  readonly kept?: Kept;
 }
 
 function field(
   base: Pick<Field, 'class' | 'about' | 'isTranslated' | 'hasEquivalents'>,
-  { neutral, check, feature: name }: FieldOptions,
+  { neutral, check, feature: name, kept }: FieldOptions,
 ): Field {
-  const own = { ...base, neutral: neutral ?? null };
+  const own = { ...base, neutral: neutral ?? null, ...(kept && { kept }) };
   if (name === undefined) return { ...own, check: check ?? null };
   const gate = unlessNeutral(neutral ?? null, feature(name));
   return { ...own, check: check ? all(gate, check) : gate };

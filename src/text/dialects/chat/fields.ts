@@ -32,6 +32,12 @@ const searches = (about: string) => untranslated(about, { feature: 'web_search' 
 /** The fields of a chat request. */
 export const fields = new FieldTable({
   ...SAMPLING,
+  add_generation_prompt: meaning('Whether the template asks for an answer.', {
+    neutral: values(true),
+  }),
+  continue_final_message: meaning('Whether the answer continues the last message.', {
+    neutral: values(false),
+  }),
   ...LABELS,
   ...ROUTING,
   model: meaning('The model that answers.'),

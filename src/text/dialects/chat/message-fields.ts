@@ -14,7 +14,7 @@ import {
   values,
 } from '../fields.ts';
 import { address, type Check, feature, media, reference } from '../inspection.ts';
-import { CACHE_MARKS } from '../shared-fields.ts';
+import { CACHE_MARKS, LOADING } from '../shared-fields.ts';
 
 /** Fields that a decoder reads. */
 const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
@@ -150,7 +150,7 @@ export const functionTool = new FieldTable({
   name: native('Name of the function, again.', { neutral: nameOfFunction }),
   strict: native('Whether arguments follow the schema.', { neutral: values(false) }),
   allowed_callers: native('What may call the tool.'),
-  defer_loading: native('Whether the tool is loaded by a search.', { neutral: values(false) }),
+  ...LOADING,
   eager_input_streaming: advice('Whether arguments are streamed before they are whole.'),
 });
 
@@ -197,6 +197,7 @@ export const message = new FieldTable({
   ...EVERY,
   ...ANSWER,
   audio: untranslated('Audio of an earlier answer, by its identifier.', {
+    kept: 'content',
     check: reference('file_id'),
   }),
 });

@@ -1,3 +1,4 @@
+import { isObject } from '../../../schema/untrusted.ts';
 import {
   advice,
   FieldTable,
@@ -36,6 +37,15 @@ const media = {
   ),
 };
 
+const ran = (check: Check) => native('What Google ran for an earlier answer.', { check });
+
+/** Google's tool that an earlier answer called. */
+const toolType: Check = (value, found) => {
+  const type = isObject(value) ? String(value['toolType']) : '';
+  if (type.startsWith('URL')) found.use('web_fetch');
+  else found.use(type.startsWith('FILE') ? 'file_search' : 'web_search');
+};
+
 const parts = object({
   ...media,
   ...read('text', 'thought', 'thoughtSignature', 'partMetadata'),
@@ -47,13 +57,8 @@ const parts = object({
       parts: meaning('Media of the result.', { check: object(media) }),
     }),
   }),
-  ...named(
-    native('What Google ran for an earlier answer.'),
-    'executableCode',
-    'codeExecutionResult',
-    'toolCall',
-    'toolResponse',
-  ),
+  ...named(ran(feature('code_interpreter')), 'executableCode', 'codeExecutionResult'),
+  ...named(ran(toolType), 'toolCall', 'toolResponse'),
 });
 
 const content = object({
@@ -155,7 +160,10 @@ export const fields = new FieldTable({
   labels: advice('Labels of the request.'),
   model: advice('The model, which the address names.'),
   safetySettings: advice('Thresholds of the filters of Google.'),
-  cachedContent: native('A prompt that Google stores.', { check: reference('file_id') }),
+  cachedContent: native('A prompt that Google stores.', {
+    kept: 'content',
+    check: reference('file_id'),
+  }),
   serviceTier: advice('Priority and price of the request.', {
     feature: 'service_tier',
     neutral: values('standard'),

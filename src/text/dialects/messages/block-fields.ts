@@ -1,4 +1,5 @@
 import { isObject, listOf } from '../../../schema/untrusted.ts';
+import type { Feature } from '../../../store/features.ts';
 import {
   advice,
   byType,
@@ -12,7 +13,8 @@ import {
   object,
   values,
 } from '../fields.ts';
-import { address, type Check, feature, reference } from '../inspection.ts';
+import { address, all, type Check, feature, reference } from '../inspection.ts';
+import { LOADING } from '../shared-fields.ts';
 
 const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
 
@@ -48,7 +50,10 @@ const citationsOff = {
 };
 
 const CALLER: Fields = {
-  caller: native('What called the tool.', { neutral: directCaller }),
+  caller: advice('What called the tool.', {
+    feature: 'code_interpreter',
+    neutral: directCaller,
+  }),
   toolset_name: native('The toolset that has the tool.'),
 };
 
@@ -83,6 +88,11 @@ const BLOCKS: Readonly<Record<string, FieldTable>> = {
   }),
 };
 
+/** Whether a tool searches for further tools at the provider. */
+export function isToolSearch(name: unknown): boolean {
+  return typeof name === 'string' && name.startsWith('tool_search_tool_');
+}
+
 /** Blocks that are translated, by type. */
 export const blockTables: ReadonlyMap<unknown, FieldTable> = new Map(Object.entries(BLOCKS));
 
@@ -94,7 +104,7 @@ export const clientTool = new FieldTable({
     neutral: values(false),
   }),
   allowed_callers: native('What may call the tool.', { neutral: directCaller }),
-  defer_loading: native('Whether the tool is loaded by a search.', { neutral: values(false) }),
+  ...LOADING,
   ...named(
     native('Setting of the tool.', { neutral: empty }),
     'configs',
@@ -132,6 +142,16 @@ const changedTool = byType({
   tool_definition: object({ ...read('type'), definition: meaning('The tool.', { check: tools }) }),
 });
 
+/** Tools whose calls by the provider are in earlier answers. */
+const RAN_BY_PROVIDER = new Map<unknown, Feature>([
+  ['advisor', 'advisor'],
+  ['bash_code_execution', 'code_interpreter'],
+  ['code_execution', 'code_interpreter'],
+  ['text_editor_code_execution', 'code_interpreter'],
+  ['web_fetch', 'web_fetch'],
+  ['web_search', 'web_search'],
+]);
+
 const NAMED = {
   ...read('type', 'id', 'name', 'tool_use_id'),
   ...CACHE_MARK,
@@ -153,8 +173,13 @@ export const blocks: Check = byType({
     content: meaning('Text.', { check: nested }),
   }),
   tool_reference: object({ ...read('type', 'tool_name'), ...CACHE_MARK }),
-  // A call that the provider made in an earlier answer; only its result may have more than text.
-  server_tool_use: object({ ...NAMED, ...read('input') }),
+  server_tool_use: all(
+    (value, found) => {
+      const name = isObject(value) ? RAN_BY_PROVIDER.get(value['name']) : undefined;
+      if (name !== undefined) found.use(name);
+    },
+    object({ ...NAMED, ...read('input') }),
+  ),
   tool_search_tool_result: object({ ...NAMED, ...read('content') }),
   tool_addition: toolChange,
   tool_removal: toolChange,

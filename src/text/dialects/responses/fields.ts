@@ -88,10 +88,15 @@ export const fields = new FieldTable({
     neutral: empty,
   }),
   conversation: native('A conversation that the provider stores.', {
+    kept: 'content',
     check: reference('conversation'),
   }),
   previous_response_id: native('An answer that the provider stores.', {
+    kept: 'content',
     check: reference('previous_response_id'),
   }),
-  prompt: native('A prompt that the provider stores.', { check: reference('prompt') }),
+  prompt: native('A prompt that the provider stores.', {
+    kept: 'content',
+    check: reference('prompt'),
+  }),
 });

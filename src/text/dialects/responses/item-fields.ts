@@ -70,7 +70,8 @@ const parts = byType({
 const ITEM: Fields = {
   ...read('type', 'call_id', 'name', 'role'),
   ...named(echo(), 'id', 'status'),
-  caller: native('What called the tool.', {
+  caller: advice('What called the tool.', {
+    feature: 'code_interpreter',
     neutral: {
       words: '{"type": "direct"}',
       test: (value) => isObject(value) && value['type'] === 'direct',

@@ -8,9 +8,9 @@ import {
   named,
   native,
   object,
-  values,
 } from '../fields.ts';
 import { address, all, type Check, feature, reference } from '../inspection.ts';
+import { LOADING } from '../shared-fields.ts';
 
 const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
 
@@ -57,7 +57,7 @@ export const functionTool = new FieldTable({
       test: (value) => Array.isArray(value) && value.every((caller) => caller === 'direct'),
     },
   }),
-  defer_loading: native('Whether the tool is loaded by a search.', { neutral: values(false) }),
+  ...LOADING,
   output_schema: native('JSON Schema of the results.'),
 });
 
