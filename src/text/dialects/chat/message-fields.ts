@@ -70,7 +70,7 @@ const content = (type: string, check: Check) =>
 export const textPart = new FieldTable({
   ...CACHE_MARKS,
   ...read('type', 'text'),
-  citations: echo(),
+  ...named(echo(), 'annotations', 'citations', 'logprobs'),
 });
 
 /** A text part that repeats the whole answer. */
