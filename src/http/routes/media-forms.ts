@@ -11,6 +11,7 @@ import type { AppContext } from '../app-context.ts';
 import { draining } from '../errors.ts';
 import { jsonOrEvents, jsonSchemaOf, withSample } from '../openapi.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
+import { traceOf } from '../transport/request-span.ts';
 import {
   checkFormHeaders,
   type Form,
@@ -134,6 +135,7 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
             holder: request.holder,
             idempotencyKey,
             publicUrl: context.publicUrl,
+            ...traceOf(request, context),
           });
           // The task has its own copies: the spool gets its room back while the client waits.
           await uploads.discard();
