@@ -225,9 +225,10 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
     reconfigure(next, details) {
       const subject = () => ({ object: 'configuration', details });
       return audit.record({ act: 'config.reload', who, subject }, async () => {
+        // First, since it may fail.
+        await services.telemetry.configure(next);
         state.config = next;
         services.media.runner.reconfigured();
-        await services.telemetry.configure(next);
       });
     },
     async refuseConfiguration() {

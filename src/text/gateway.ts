@@ -185,6 +185,9 @@ export class TextGateway {
         },
         failureOf: ({ failure }: Outcome) => failure,
         onAttemptFailed: () => tracker.reset(),
+        onNotSent: () => {
+          report.attempts -= 1;
+        },
       });
       if (conversation && outcome.failure === null) {
         this.#affinity.answered(answering, candidates, conversation);
