@@ -33,7 +33,8 @@ const PLAIN: Readonly<Record<Format, object>> = {
 /** Values that every request has, or that only belong to another field's. */
 const ELSEWHERE = new Set([
   ...['model', 'messages', 'input', 'contents', 'stream', 'stream_options', 'max_tokens'],
-  ...['stream_options.include_usage', 'thinking.type', 'tool_choice.type', 'tool_choice.name'],
+  ...['stream_options.include_usage', 'thinking.type', 'toolConfig.functionCallingConfig.mode'],
+  ...['systemInstruction.role', 'systemInstruction.parts'],
 ]);
 
 /** Values of fields, with what these need beside them. Fields that only one format has need none. */
@@ -425,7 +426,9 @@ function refusalFor(...call: Parameters<typeof translate>): Failure | null {
 /** Fields with a meaning of a format, each in a request of its own. */
 function samplesOf(client: Format): readonly (readonly [string, object])[] {
   const rows = fieldRows(dialectNamed(client).fields).filter(
-    (row) => row.class === 'meaning' && !row.path.includes('[]') && !ELSEWHERE.has(row.path),
+    ({ class: kind, path, types }) =>
+      VALUES[client][path] !== undefined ||
+      (kind === 'meaning' && !types && !/\[\]|^tool_choice\./.test(path) && !ELSEWHERE.has(path)),
   );
   const fields = rows.map(({ path, upstreams }) => {
     const value = VALUES[client][path];
