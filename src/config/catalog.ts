@@ -50,6 +50,7 @@ const ENDPOINTS: Readonly<Record<Model['type'], readonly string[]>> = {
   image: ['/v1/images/generations', '/v1/images/generations/sync', '/v1/images/edits'],
   video: ['/v1/videos/generations'],
   audio: ['/v1/audio/generations', '/v1/audio/speech'],
+  transcription: ['/v1/audio/transcriptions'],
   moderation: ['/v1/moderations'],
 };
 
@@ -127,6 +128,7 @@ function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
     case 'video':
       return { per_video: toCredits(price.perVideo), per_second: toCredits(price.perSecond) };
     case 'audio':
+    case 'transcription':
     case 'moderation':
       return { per_request: toCredits(price.perRequest) };
   }
@@ -239,14 +241,17 @@ export function findModel({ models }: Catalog, name: string, allowed: Allowed): 
   return { ...entry, model };
 }
 
-/** The first model of a type that a key may use. */
+/** The first model of a type that a key may use and that has a name, not a wildcard. */
 export function firstModelOf(
   { models }: Catalog,
   type: Model['type'],
   allowed: Allowed,
 ): string | null {
   const found = Object.entries(models).find(
-    ([id, model]) => model.type === type && isAllowed(models, { id, part: null }, id, allowed),
+    ([id, model]) =>
+      model.type === type &&
+      !id.includes(WILDCARD) &&
+      isAllowed(models, { id, part: null }, id, allowed),
   );
   return found?.[0] ?? null;
 }

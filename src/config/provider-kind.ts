@@ -1,7 +1,15 @@
 import type * as v from 'valibot';
 
 /** Types of models, by what they make. */
-export const MODEL_TYPES = ['text', 'embedding', 'image', 'video', 'audio', 'moderation'] as const;
+export const MODEL_TYPES = [
+  'text',
+  'embedding',
+  'image',
+  'video',
+  'audio',
+  'transcription',
+  'moderation',
+] as const;
 export type ModelType = (typeof MODEL_TYPES)[number];
 
 /** A request to a provider, as a dialect or a media implementation addresses it. */

@@ -14,7 +14,7 @@ const openai = {
   settings: v.strictObject({
     kind: field(
       v.literal('openai'),
-      "Chat completions or responses, by the route's dialect; images, videos, speech and moderations too. " +
+      "Chat completions or responses, by the route's dialect; images, videos, speech, transcriptions and moderations too. " +
         'Many servers speak the same interface, also those of your own.',
     ),
     ...remote,

@@ -14,7 +14,7 @@ import type { Metrics } from './metrics.ts';
 import type { Spool } from './uploads/spool.ts';
 
 /** The methods of the media gateway that endpoints call. */
-export type Media = Pick<MediaGateway, 'submit' | 'waitFor' | 'upload' | 'moderate'>;
+export type Media = Pick<MediaGateway, 'submit' | 'waitFor' | 'upload' | 'moderate' | 'transcribe'>;
 
 /** The services that the endpoints use. */
 export interface AppContext {

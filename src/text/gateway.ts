@@ -8,6 +8,7 @@ import type { RoutingObserver } from '../routing/observer.ts';
 import { routeCandidates } from '../routing/route-candidates.ts';
 import { Routing } from '../routing/routing.ts';
 import { longestTotal } from '../routing/timeouts.ts';
+import { unknownToProvider } from '../routing/unknown-model.ts';
 import type { Store } from '../store/store.ts';
 import type { LightAbortSignal } from '../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
@@ -27,6 +28,7 @@ import { Allowance, checkAddresses } from './policy/allowance.ts';
 import { conversationOf } from './policy/conversation.ts';
 import { HostedTools } from './policy/hosted-tools.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
+import type { OmittedFields } from './policy/omitted-fields.ts';
 import { applyRules } from './policy/rules.ts';
 import { StoredIds } from './policy/stored-ids.ts';
 import { removeUnknown } from './policy/unknown-fields.ts';
@@ -112,21 +114,21 @@ export class TextGateway {
     const inspection = new Inspection();
     const allowed = [model.allow ?? [], holder.key.allow ?? []];
     const allowance = new Allowance(id, holder.account.id, this.#stored, ...allowed);
-    let ignored: readonly string[] = [];
+    let omitted: OmittedFields = { ignored: [], dropped: [] };
     if (mayLeaveServer(model, config)) {
       dialect.fields.check(decoded.body, inspection, decoded.body);
       checkAddresses(inspection, networkPolicyOf(config.network));
       if (!allowance.allows('unknown')) {
         const { removed, isIgnored } = removeUnknown(inspection, decoded.body, id, model);
         if (isIgnored) decoded = dialect.decodeRequest(decoded.body, call.address);
-        ignored = removed;
+        omitted = { ignored: removed, dropped: [] };
       }
     }
-    const hosted = HostedTools.of(decoded, inspection, model.tools?.hosted ?? 'refuse');
+    const hosted = HostedTools.of(decoded, inspection, model, id);
     if (hosted !== null) {
       const left = hosted.withoutForbidden(decoded, inspection, allowance);
       decoded = left.request;
-      ignored = [...ignored, ...left.leftOut];
+      omitted = { ignored: [...omitted.ignored, ...left.ignored], dropped: left.dropped };
     }
     const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
     const { request, changedSettings } = applyRules(decoded, id, model, defaultLimit);
@@ -149,7 +151,7 @@ export class TextGateway {
       changedSettings,
       inspection,
       allowance,
-      ignored,
+      omitted,
       hosted,
       forwarded: forwardedHeaders(call, allowance),
       onStored: (ids) => this.#stored.add(holder.account.id, ids),
@@ -241,13 +243,6 @@ export class TextGateway {
     observer.used(model, used);
     if (excess) observer.exceeded({ requestId, model, reported: excess, charged: used });
   }
-}
-
-/** The error for a name that matches a wildcard and that no provider knows: the client chose it. */
-function unknownToProvider(error: unknown, id: string, name: string): unknown {
-  if (!(error instanceof Failure) || error.code !== 'upstream_not_found') return error;
-  const message = `no provider of ${id} has a model ${JSON.stringify(name)}`;
-  return new Failure('invalid_request', message, { param: 'model', code: 'model_not_found' });
 }
 
 /** Whether a request may leave this server. */

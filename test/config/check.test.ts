@@ -195,7 +195,7 @@ describe('config check reports', () => {
       'an unknown type of model',
       model('type: txt, routes: []'),
       [
-        '6: models.m.type: expected one of text, embedding, image, video, audio, moderation, received "txt"',
+        '6: models.m.type: expected one of text, embedding, image, video, audio, transcription, moderation, received "txt"',
       ],
     ],
     [
@@ -335,7 +335,7 @@ describe('the configuration file', () => {
       const { out, stderr } = await resident(['config', 'check', ...args], { cwd, env });
       return out + stderr;
     };
-    expect(await check([])).toBe(good('no file, the defaults', 8));
+    expect(await check([])).toBe(good('no file, the defaults', 9));
     writeFileSync(join(cwd, 'oriel.yaml'), ONE);
     expect(await check([])).toBe(good(join(cwd, 'oriel.yaml'), 1));
     writeFileSync(join(cwd, 'other.yaml'), ONE);

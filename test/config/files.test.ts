@@ -142,6 +142,7 @@ describe('sandbox.yaml', () => {
       'sandbox-image-any',
       'sandbox-video',
       'sandbox-audio',
+      'sandbox-transcription',
       'sandbox-moderation',
     ]);
     expect(models['sandbox-reasoner']).toMatchObject({ rules: 'fixed-reasoning' });

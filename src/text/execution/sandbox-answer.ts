@@ -16,9 +16,9 @@ export async function answerBySandbox(
   remaining: number,
 ): Promise<Outcome> {
   const { call, request, publicModel, inputTokens: inputs } = execution;
-  const left = execution.hosted?.withoutNative(request);
+  const left = execution.hosted?.withoutNative(request, () => 'the sandbox cannot do this');
   const emulated = emulateForSandbox(left?.request ?? request, target);
-  announceOmitted(execution, { advice: left?.leftOut ?? [] });
+  announceOmitted(execution, left ?? {});
   const { signal: cancellation, release } = linkedSignal(execution.signal);
   const controller = new AbortController();
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));

@@ -74,7 +74,13 @@ export function mediaConfig(
     },
     models: {
       native: image({ rules: 'native-size' }, 'first'),
-      any: image({}, 'first'),
+      any: image({ aliases: ['anything'] }, 'first'),
+      'brush-*': image({ routes: [{ provider: 'first', model: 'paint-*' }] }),
+      'judge-*': {
+        type: 'moderation',
+        routes: [{ provider: 'first', model: 'verdict-*' }],
+        price: { perRequest: 0.25 },
+      },
       either: image({}, 'first', 'second'),
       'far-native': image({ rules: 'native-size' }, 'far'),
       drawn: image({ routes: [SANDBOX_IMAGES] }),
@@ -86,6 +92,21 @@ export function mediaConfig(
       sound: {
         type: 'audio',
         routes: [{ provider: 'local', model: 'audio' }],
+        price: { perRequest: 2 },
+      },
+      scribe: other('transcription', 'first', { perRequest: 2 }),
+      'far-scribe': other('transcription', 'far', { perRequest: 2 }),
+      'two-scribes': {
+        type: 'transcription',
+        routes: ['first', 'second'].map((provider) => ({
+          provider,
+          model: 'upstream-transcription',
+        })),
+        price: { perRequest: 2 },
+      },
+      listener: {
+        type: 'transcription',
+        routes: [{ provider: 'local', model: 'transcription' }],
         price: { perRequest: 2 },
       },
       judge: other('moderation', 'first', { perRequest: 0.5 }),

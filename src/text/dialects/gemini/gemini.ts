@@ -35,6 +35,7 @@ export const gemini: Dialect = {
   modelListing,
   promptField: 'contents',
   settings,
+  choosesFunctionsOnly: true,
   abilities: ['json-object'],
   stops: { most: 5 },
   prefillsAnswer: false,

@@ -37,6 +37,7 @@ export const messages: Dialect = {
   path: () => '/messages',
   headers: VERSION,
   takesImageDetail: false,
+  namesEndUser: true,
   cacheMarks: acceptedMarks,
   decodeRequest,
   fields,
