@@ -211,9 +211,6 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
     'detail of an image': {
       messages: [user({ type: 'image_url', image_url: { url: IMAGE, detail: 'low' } })],
     },
-    'more stop sequences than are searched': {
-      stop: Array.from({ length: 101 }, (_, i) => `s${i}`),
-    },
   },
   responses: {
     'a stored item': {
@@ -329,6 +326,9 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
         },
         user({ type: 'text', text: 'c' }),
       ],
+    },
+    'more stop sequences than are searched': {
+      stop_sequences: Array.from({ length: 101 }, (_, i) => `s${i}`),
     },
     'a search among tools': {
       tools: [
