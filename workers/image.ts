@@ -68,7 +68,7 @@ export async function runJob(
     input.file = source.read();
     input.bytes = completePng(input.file);
     const result = await operation.run(input, job.options as never);
-    const { image, images, data, warnings = [] } = result;
+    const { image, images, data, planned, warnings = [] } = result;
     return {
       ok: true,
       originalSize: source.size,
@@ -76,6 +76,7 @@ export async function runJob(
       ...(image && { image: withDigest(image) }),
       ...(images && { images: images.map(withDigest) }),
       ...(data && { data }),
+      ...(planned && { planned }),
     };
   } catch (error) {
     if (error instanceof GrantExceededError) throw error;

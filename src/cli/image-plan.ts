@@ -3,6 +3,7 @@ import { extname } from 'node:path';
 import { formatOfExtension, type OutputFormat } from '../images/formats.ts';
 import type { BatchInput } from '../operations/batch.ts';
 import type { FileRecord } from '../operations/batch-record.ts';
+import type { Operation } from '../operations/operation.ts';
 import { sizeOf } from '../operations/pool.ts';
 import type { Choices } from './image-choices.ts';
 import type { Input } from './inputs.ts';
@@ -19,14 +20,14 @@ export interface Planned extends BatchInput {
  * are no files, outputs that exist, and all inputs in a dry run.
  *
  * @param names null where no files are written
- * @param writable the formats that the operation writes
+ * @param operation its formats, and whether it names its outputs
  * @throws Failure with code `usage` where two inputs would write one output
  */
 export function plan(
   inputs: readonly Input[],
   names: OutputNames | null,
   { options, outputs, run }: Choices,
-  writable: readonly string[],
+  { keeps: writable = [], several = false }: Pick<Operation, 'keeps' | 'several'>,
 ): Planned[] {
   const format = options['format'] as OutputFormat | undefined;
   return inputs.map((input, index): Planned => {
@@ -38,6 +39,8 @@ export function plan(
     });
     if (problem) return withRecord({ status: 'failed', error: problem });
     if (answer) return withRecord({ status: 'succeeded', data: answer });
+    // The image decides the names, and the operation plans them.
+    if (several) return known;
     const path = names?.predict(input, index, format ?? fallback(filename, writable)) ?? null;
     if (path !== null && !outputs.overwrite && existsSync(path)) {
       if (outputs.skipExisting) return withRecord(keptOutput(path, input));

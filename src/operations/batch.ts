@@ -294,7 +294,7 @@ async function runOne<Input extends BatchInput>(
   const all = images ?? (image ? [image] : []);
   const done: FileRecord = {
     ...base,
-    status: 'succeeded',
+    status: result.planned ? 'planned' : 'succeeded',
     originalSize,
     ...(image && outputRecord(image)),
     ...(images && { outputs: images.map(outputRecord) }),

@@ -3,6 +3,7 @@ import { hash } from './hash.ts';
 import { metadata } from './metadata.ts';
 import type { Operation } from './operation.ts';
 import { palette } from './palette.ts';
+import { run } from './run.ts';
 import { sizeMap } from './size-map.ts';
 import { STEP_OPERATIONS } from './steps.ts';
 
@@ -10,6 +11,7 @@ import { STEP_OPERATIONS } from './steps.ts';
 export const OPERATIONS = [
   convert,
   ...STEP_OPERATIONS,
+  run,
   metadata,
   palette,
   hash,
