@@ -5,10 +5,15 @@ import { globSync } from 'tinyglobby';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
+/** Long files that mostly wait. */
+const WAITING =
+  /\/(docs-page|routing|after-crash|disk-full|install|readme|kill|drain)\.long\.test\.ts$/;
+
 /** Starts files that take longest first, because started last they would run alone at the end. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => (moduleId.endsWith('.long.test.ts') ? 0 : 1);
+    const rank = ({ moduleId }: TestSpecification) =>
+      WAITING.test(moduleId) ? 0 : moduleId.endsWith('.long.test.ts') ? 1 : 2;
     return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
   }
 }

@@ -151,6 +151,7 @@ export const HTTP_CODES = {
   ...group('auth_error', 403, {
     model_not_allowed: 'The API key may not use this model.',
     paid_account_required: 'The endpoint needs an API key of a paid account.',
+    owner_required: 'The endpoint needs a key of the account owner that has no limits.',
     metrics_token_required:
       'No metrics.token is set, without which clients cannot read the metrics.',
   }),

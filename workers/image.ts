@@ -7,7 +7,8 @@ import { createRequire } from 'node:module';
 import type { FileErrorCode } from '../src/error-codes.ts';
 import { Failure } from '../src/failure.ts';
 import { diagnose } from '../src/images/diagnose.ts';
-import type { Estimate } from '../src/images/input.ts';
+import { fileFailure } from '../src/images/file-error.ts';
+import type { Estimate, ImageInput } from '../src/images/input.ts';
 import { checkFileSize } from '../src/images/limits.ts';
 import type { OutputImage } from '../src/images/output.ts';
 import { completePng } from '../src/images/png.ts';
@@ -20,7 +21,7 @@ import { type OpenSource, openSource } from './source.ts';
 /** CommonJS takes half the time of an ES module to load, and the pool has loaded half of it. */
 const require = createRequire(import.meta.url);
 
-/** Imported at the first use: the command line runs none of them. */
+/** Imported at the first use: most commands run none of them. */
 async function findInternal(name: string): Promise<ThreadOperation<never> | undefined> {
   const { INTERNAL_OPERATIONS } = await import('../src/operations/internal.ts');
   return INTERNAL_OPERATIONS.find((operation) => operation.name === name);
@@ -58,6 +59,10 @@ export async function runJob(
     get sharp() {
       return loadDecoder(limits);
     },
+    withFile: <Result>(
+      path: string,
+      work: (other: ImageInput) => Promise<Result>,
+    ): Promise<Result> => runWithFile(input, path, work),
   };
   let source: OpenSource | undefined;
   try {
@@ -83,6 +88,31 @@ export async function runJob(
     const { code, message } = await diagnose(error, input);
     const known = (code ?? 'processing_failed') as FileErrorCode;
     return { ok: false, originalSize: source?.size ?? 0, error: { code: known, message } };
+  } finally {
+    source?.close();
+  }
+}
+
+/** Runs some work of a job over a second file. @throws Failure that names the file */
+async function runWithFile<Result>(
+  first: ImageInput,
+  path: string,
+  work: (input: ImageInput) => Promise<Result>,
+): Promise<Result> {
+  const { limits, sharp } = first;
+  const none = new Uint8Array() as Uint8Array;
+  const input = { ...first, sharp, file: none, bytes: none };
+  let source: OpenSource | undefined;
+  try {
+    source = openSource({ path });
+    checkFileSize(source.size, limits);
+    input.file = source.read();
+    input.bytes = completePng(input.file);
+    return await work(input);
+  } catch (error) {
+    if (error instanceof GrantExceededError) throw error;
+    const { code, message } = await diagnose(error, input);
+    throw fileFailure((code ?? 'processing_failed') as FileErrorCode, `${path}: ${message}`, error);
   } finally {
     source?.close();
   }

@@ -40,7 +40,7 @@ export async function runAdmin(
     }
   };
   const { result, warnings } = await administer(command, { input, options, dataDir, models }).catch(
-    withoutParam,
+    (error: unknown) => withoutParam(error, command, label),
   );
   for (const warning of warnings) printStderr(`oriel: warning: ${warning}`);
   if (json) await print(`${jsonText(result)}\n`);
@@ -56,11 +56,23 @@ function ownFlags(
   return Object.fromEntries(own.map(({ name }) => [name, flags[name]]));
 }
 
-/** Removes `param`, by which main recognises errors in the command line: this one is the store's. */
-function withoutParam(error: unknown): never {
+/**
+ * Removes `param`, by which main recognises errors in the command line: this one is the store's. Its message
+ * names the flag.
+ */
+function withoutParam(
+  error: unknown,
+  { options }: AdminCommand,
+  label: (name: string) => string,
+): never {
   if (!(error instanceof Failure)) throw error;
-  const { type, message, code, status } = error;
-  throw new Failure(type, message, { status, originalCode: code, cause: error });
+  const { type, message, code, status, param } = error;
+  const isOption = fieldsOf(options).some(({ name }) => name === param);
+  const text =
+    isOption && message.startsWith(`${param}: `)
+      ? `${label(param!)}${message.slice(param!.length)}`
+      : message;
+  throw new Failure(type, text, { status, originalCode: code, cause: error });
 }
 
 async function show({ tables = [], value, messages = [] }: AdminOutput): Promise<void> {

@@ -4,11 +4,13 @@ import { clientCommands } from './client/client-commands.ts';
 import type { CommandDefinition } from './command.ts';
 import { completionCommand } from './completion-command.ts';
 import { auditCommand, configCommand, serveCommand } from './daemon-commands.ts';
+import { duplicatesCommand } from './duplicates-command.ts';
 import { imageCommand } from './image-command.ts';
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly CommandDefinition[] = [
   ...OPERATIONS.map(imageCommand),
+  duplicatesCommand,
   serveCommand,
   configCommand,
   ...adminCommands,

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { DEFAULT_LIMITS, type Limits } from '../images/limits.ts';
+import { MAX_THRESHOLD } from '../images/similar.ts';
 import { field, integer, number } from '../schema/fields.ts';
 
 const flag = (description: string, short?: string) =>
@@ -33,6 +34,22 @@ export const outputFlags = v.strictObject({
   overwrite: flag('replace files that exist'),
   skipExisting: flag('leave out inputs whose output exists'),
   keepMtime: flag("give outputs their inputs' modification time"),
+});
+
+/** How duplicates are found. */
+export const duplicatesFlags = v.strictObject({
+  perceptual: v.optional(
+    field(
+      v.picklist(['phash', 'dhash', 'none']),
+      'the hash that finds alike pictures; none finds equal bytes only, in files of any kind',
+    ),
+    'phash',
+  ),
+  threshold: v.optional(
+    field(integer(0, MAX_THRESHOLD), 'bits of 64 by which the hashes of alike pictures may differ'),
+    6,
+  ),
+  exitCode: flag('exit with 1 where duplicates were found'),
 });
 
 /** Execution and report of an image command. */

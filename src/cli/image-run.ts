@@ -13,6 +13,7 @@ import { OutputNames } from './naming.ts';
 import { startProgress } from './progress.ts';
 import {
   failuresReport,
+  type Head,
   jsonReport,
   linesReport,
   type Report,
@@ -25,8 +26,6 @@ import { SAMPLE_ROWS } from './table.ts';
 import { printStderr } from './terminal.ts';
 import { usageFailure } from './usage.ts';
 import { Writer } from './writer.ts';
-
-type Head = Pick<BatchResult, 'requestId' | 'operation'>;
 
 /**
  * Runs one operation over the files that the arguments name.
@@ -60,7 +59,10 @@ export async function runImageCommand(
     operation.gives === 'image' && outputs.zip === undefined && outputs.out !== STANDARD_STREAM;
   const names = writesFiles ? new OutputNames(outputs, inputs) : null;
   const planned = plan(inputs, names, choices, operation);
-  return runPlanned(operation, planned, await chooseSink(operation, names, choices), choices);
+  const sink = await chooseSink(operation, names, choices);
+  return runPlanned(operation, planned, sink, choices, (head) =>
+    chooseReport(operation, choices, head),
+  );
 }
 
 /** The choices with the job options of an operation that prepares them. */
@@ -86,16 +88,16 @@ async function chooseSink(
 }
 
 async function choosePool(
-  { cost }: Operation,
+  { cost }: Pick<Operation, 'cost'>,
   planned: readonly Planned[],
-  { run }: Choices,
+  { run }: Pick<Choices, 'run'>,
 ): Promise<BatchPool> {
   const files = planned.filter(({ knownRecord }) => knownRecord === undefined);
   const megabytes = files.reduce((sum, { source }) => sum + sizeOf(source), 0) / 1e6;
   return poolFor({ milliseconds: megabytes * cost, files: files.length }, run.jobs);
 }
 
-function chooseReport(
+export function chooseReport(
   { gives, columns, details }: Operation,
   { options, run, outputs }: Choices,
   head: Head,
@@ -107,11 +109,18 @@ function chooseReport(
   return silent ? failuresReport() : tableReport(gives, columns?.(options), details?.(options));
 }
 
-async function runPlanned(
-  operation: Operation,
+/**
+ * Runs an operation over planned files.
+ *
+ * @param reportFor makes the report
+ * @returns the exit code
+ */
+export async function runPlanned(
+  operation: Pick<Operation, 'name' | 'gives' | 'cost'>,
   planned: readonly Planned[],
   sink: OutputSink,
-  choices: Choices,
+  choices: Pick<Choices, 'options' | 'limits' | 'run'>,
+  reportFor: (head: Head) => Report,
 ): Promise<number> {
   const started = performance.now();
   // V8 would collect the memory of finished files late, because libvips does the work: ten thousand
@@ -119,11 +128,11 @@ async function runPlanned(
   setFlagsFromString('--optimize-for-size');
   const { options, limits, run } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name };
-  const chosen = chooseReport(operation, choices, head);
+  const chosen = reportFor(head);
   const report = sink.store || sink.append ? untilReaderCloses(chosen) : chosen;
   const pool = await choosePool(operation, planned, choices);
   // On one terminal, lines that are printed while the bar is shown would mix with it.
-  const streams = run.json || run.jsonl || planned.length >= SAMPLE_ROWS;
+  const streams = !chosen.atEnd && (run.json || run.jsonl || planned.length >= SAMPLE_ROWS);
   const wanted = !run.quiet && !(process.stdout.isTTY && streams);
   const progress = await startProgress(planned.length, wanted);
   const stop = new AbortController();

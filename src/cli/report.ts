@@ -23,6 +23,8 @@ import { cutEnd, cutMiddle, textWidth } from './text-width.ts';
 
 /** Prints the records of a batch. */
 export interface Report {
+  /** Prints nothing before `finish`. */
+  readonly atEnd?: boolean;
   /** Called with each record as soon as its file has finished, in any order. */
   finished?(record: FileRecord): void;
   /** Called with each record in the order of the inputs. */
@@ -30,10 +32,14 @@ export interface Report {
   finish(status: BatchResult['status'], totals: BatchTotals): Promise<void>;
 }
 
-type Head = Pick<BatchResult, 'requestId' | 'operation'>;
+export type Head = Pick<BatchResult, 'requestId' | 'operation'>;
 
-/** One document of the shape of interface part 2.8, printed while the records are added. */
-export function jsonReport(head: Head): Report {
+/**
+ * One document of the shape of interface part 2.8, printed while the records are added.
+ *
+ * @param further gives properties that come after the results
+ */
+export function jsonReport(head: Head, further: () => object = () => ({})): Report {
   let first = true;
   return {
     async add(record) {
@@ -44,7 +50,8 @@ export function jsonReport(head: Head): Report {
     async finish(status, totals) {
       const lead = first ? `${jsonText(head).slice(0, -1)},"results":[` : '\n';
       // The status comes after the results, because it is known only now.
-      await print(`${lead}],"status":"${status}","summary":${jsonText(totals)}}\n`);
+      const end = jsonText({ ...further(), status, summary: totals });
+      await print(`${lead}],${end.slice(1)}\n`);
     },
   };
 }
@@ -113,7 +120,7 @@ export function failuresReport(): Report {
 const text = (value: string): Cell => ({ text: value });
 
 /** A text that is shortened in its middle: a path, or a message with its code. */
-function endsCell(value: string): Cell {
+export function pathCell(value: string): Cell {
   const shown = printable(value);
   return { text: shown, cut: (columns) => cutMiddle(shown, columns) };
 }
@@ -231,9 +238,9 @@ export function tableReport(
 
   const cells = (record: FileRecord): Cell[] => {
     const { status, error, reason, warnings = [], data, size = 0, originalSize } = record;
-    const name = endsCell(record.inputFilename);
-    const output = endsCell(record.outputFilename ?? '-');
-    if (error) return [name, endsCell(`${status}: ${error.message} (${error.code})`)];
+    const name = pathCell(record.inputFilename);
+    const output = pathCell(record.outputFilename ?? '-');
+    if (error) return [name, pathCell(`${status}: ${error.message} (${error.code})`)];
     if (reason) {
       const skipped = [`skipped: ${reason.message}`, ...warnings.map(inParentheses)].join(' ');
       return [name, ...(gives === 'image' ? [output] : []), text(printable(skipped))];

@@ -146,11 +146,13 @@ async function runInDaemon(
   throw new Failure(error.type, error.message, {
     status: answer.status,
     originalCode: error.code || null,
+    ...(error.param != null && { param: error.param }),
   });
 }
 
 interface ErrorBody {
   readonly type: FailureType;
   readonly message: string;
+  readonly param: string | null;
   readonly code: string | null;
 }

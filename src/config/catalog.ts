@@ -30,6 +30,8 @@ export interface PublishedModel {
   readonly endpoints: readonly string[];
   /** Prices in credits, with decimals. */
   readonly pricing: Readonly<Record<string, number>>;
+  /** Prices of requests with more tokens of input than `above`, the smallest first; those left out stay. */
+  readonly pricing_tiers: readonly Readonly<Record<string, number>>[];
   /** Limits; null if the configuration sets none. */
   readonly limits: Readonly<Record<string, number | null>>;
   readonly capability_metadata: { readonly reasoning: Reasoning };
@@ -85,25 +87,39 @@ export function defaultOutputTokensOf(model: TextModel): number | null {
   return Math.min(most, FIXED_DEFAULT_OUTPUT_TOKENS);
 }
 
+/** Prices of a text model and their names in the catalog. */
+const PRICES = [
+  ['input', 'input_per_million_tokens'],
+  ['cachedInput', 'cached_input_per_million_tokens'],
+  ['cacheWrite', 'cache_write_per_million_tokens'],
+  ['cacheWrite1h', 'cache_write_1h_per_million_tokens'],
+  ['output', 'output_per_million_tokens'],
+] as const;
+
+type Prices = { readonly [Name in (typeof PRICES)[number][0]]?: number | undefined };
+
 /** Whether a request for a model can cost anything. */
 export function isPriced({ price }: TextModel): boolean {
-  return Object.values(price).some((credits = 0) => credits > 0);
+  return hasPrice(price) || (price.tiers?.some(hasPrice) ?? false);
+}
+
+function hasPrice(price: Prices): boolean {
+  return PRICES.some(([name]) => (price[name] ?? 0) > 0);
+}
+
+/** The prices that are set, in credits. */
+function creditsOf(price: Prices): Readonly<Record<string, number>> {
+  const set = PRICES.flatMap(([name, title]) => {
+    const micro = price[name];
+    return micro === undefined ? [] : [[title, toCredits(micro)] as const];
+  });
+  return Object.fromEntries(set);
 }
 
 function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
   switch (type) {
     case 'text':
-      return {
-        input_per_million_tokens: toCredits(price.input),
-        cached_input_per_million_tokens: toCredits(price.cachedInput ?? price.input),
-        ...(price.cacheWrite !== undefined && {
-          cache_write_per_million_tokens: toCredits(price.cacheWrite),
-        }),
-        ...(price.cacheWrite1h !== undefined && {
-          cache_write_1h_per_million_tokens: toCredits(price.cacheWrite1h),
-        }),
-        output_per_million_tokens: toCredits(price.output),
-      };
+      return creditsOf({ ...price, cachedInput: price.cachedInput ?? price.input });
     case 'embedding':
       return { input_per_million_tokens: toCredits(price.input) };
     case 'image':
@@ -114,6 +130,11 @@ function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
     case 'moderation':
       return { per_request: toCredits(price.perRequest) };
   }
+}
+
+function tiersOf({ type, price }: Model): PublishedModel['pricing_tiers'] {
+  if (type !== 'text') return [];
+  return (price.tiers ?? []).map((tier) => ({ above: tier.above, ...creditsOf(tier) }));
 }
 
 function limitsOf(model: Model): Readonly<Record<string, number | null>> {
@@ -143,6 +164,7 @@ function publish(name: string, root: string, model: Model): PublishedModel {
     description: model.description ?? null,
     endpoints: ENDPOINTS[model.type],
     pricing: pricingOf(model),
+    pricing_tiers: tiersOf(model),
     limits: limitsOf(model),
     capability_metadata: { reasoning: reasoningOf(model) },
   };

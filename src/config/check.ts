@@ -62,6 +62,27 @@ function nameFaults(models: unknown, format: FormatValue): readonly Fault[] {
   return faults;
 }
 
+/** Faults of tiers of prices: an order in which some could not be reached, and tiers without a price. */
+function tierFaults(path: Path, value: unknown, format: FormatValue): readonly Fault[] {
+  const faults: Fault[] = [];
+  const tiers = listOf(valueAt(value, path));
+  for (const [index, tier] of tiers.entries()) {
+    const above = valueAt(tier, ['above']);
+    const below = valueAt(tiers[index - 1], ['above']);
+    if (typeof above === 'number' && typeof below === 'number' && above <= below) {
+      const own = [...path, index, 'above'];
+      const message = `expected more than the ${below} of the tier before it, received ${format(above, own)}`;
+      faults.push({ path: own, message });
+    }
+    if (typeof above === 'number' && entriesOf(tier).length === 1) {
+      const message =
+        'expected a price beside above: input, cachedInput, cacheWrite, cacheWrite1h or output';
+      faults.push({ path: [...path, index], message });
+    }
+  }
+  return faults;
+}
+
 /**
  * Faults between settings of a file. Single settings may be invalid, which the schema reports.
  */
@@ -111,6 +132,7 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
     }
 
     if (type !== 'text') continue;
+    faults.push(...tierFaults(['models', id, 'price', 'tiers'], value, format));
     const reasoning = ['models', id, 'reasoning'];
     const efforts = listOf(valueAt(value, [...reasoning, 'supported_efforts']));
     if (efforts.length > 0) expectOne([...reasoning, 'default_effort'], EFFORTS, efforts);
@@ -169,6 +191,16 @@ export function warningsOf({ providers, models, server, billing }: Config): read
     const keys = apiKey === undefined ? apiKeys : [apiKey, ...apiKeys];
     if (new Set(keys).size < keys.length) {
       warnings.push(`providers.${name}.apiKeys: the same key is there twice`);
+    }
+  }
+  for (const [id, model] of Object.entries(models)) {
+    if (model.type !== 'text') continue;
+    const { contextWindow = Infinity, price } = model;
+    for (const [index, { above }] of (price.tiers ?? []).entries()) {
+      if (above < contextWindow) continue;
+      warnings.push(
+        `models.${id}.price.tiers[${index}].above: no request has more than the ${contextWindow} tokens of contextWindow`,
+      );
     }
   }
   for (const [id, model] of Object.entries(models)) {

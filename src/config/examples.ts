@@ -51,7 +51,14 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       },
       maxOutputTokens: 128_000,
       contextWindow: 400_000,
-      price: { input: 1.25, cachedInput: 0.125, cacheWrite: 1.5, cacheWrite1h: 2.5, output: 10 },
+      price: {
+        input: 1.25,
+        cachedInput: 0.125,
+        cacheWrite: 1.5,
+        cacheWrite1h: 2.5,
+        output: 10,
+        tiers: [{ above: 200_000, input: 2.5, cachedInput: 0.25, output: 15 }],
+      },
     },
     'some-embedding-model': {
       type: 'embedding',

@@ -87,6 +87,22 @@ const onUnsupported = v.optional(
 
 const UNSTORED = FEATURES.filter((feature) => !REFERENCES.some((one) => one === feature));
 
+const cachePrices = {
+  cachedInput: v.optional(
+    field(credits(), 'Credits per million tokens of input from a cache; unset: as input.'),
+  ),
+  cacheWrite: v.optional(
+    field(credits(), 'Credits per million tokens of input written to a cache; unset: as input.'),
+  ),
+  cacheWrite1h: v.optional(
+    field(
+      credits(),
+      'Credits per million tokens of input written to a cache for an hour, where the provider reports ' +
+        'them separately; unset: as cacheWrite.',
+    ),
+  ),
+};
+
 const textModel = v.strictObject({
   type: v.literal('text'),
   ...about,
@@ -145,23 +161,26 @@ const textModel = v.strictObject({
     field(
       v.strictObject({
         input: price('per million tokens of input'),
-        cachedInput: v.optional(
-          field(credits(), 'Credits per million tokens of input from a cache; unset: as input.'),
-        ),
-        cacheWrite: v.optional(
-          field(
-            credits(),
-            'Credits per million tokens of input written to a cache; unset: as input.',
-          ),
-        ),
-        cacheWrite1h: v.optional(
-          field(
-            credits(),
-            'Credits per million tokens of input written to a cache for an hour, where the provider reports ' +
-              'them separately; unset: as cacheWrite.',
-          ),
-        ),
+        ...cachePrices,
         output: price('per million tokens of output'),
+        tiers: v.optional(
+          field(
+            v.array(
+              v.strictObject({
+                above: field(
+                  integer(1),
+                  'Tokens of input, those of caches included, above which the whole request has these prices.',
+                ),
+                input: v.optional(field(credits(), 'Credits per million tokens of input.')),
+                ...cachePrices,
+                output: v.optional(field(credits(), 'Credits per million tokens of output.')),
+              }),
+            ),
+            'Other prices for requests with more input, the smallest first. Prices that a tier does not set stay ' +
+              'as below it.',
+            { expects: 'a list of tiers, each with above' },
+          ),
+        ),
       }),
       'Credits per million tokens; what is read from or written to a cache costs as input if it has no price of its own.',
     ),

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { OWNER } from '../administration/first-run.ts';
 import { Failure } from '../failure.ts';
 import { type ApiKey, statusOf } from '../store/account.ts';
 import { hashOf } from '../store/key.ts';
@@ -89,6 +90,18 @@ export function authenticator(context: AppContext) {
     reply.header('x-ratelimit-remaining-requests', state.remaining);
     reply.header('x-ratelimit-reset-requests', `${Math.ceil(state.reset)}s`);
   };
+}
+
+/**
+ * Refuses keys that are not the operator's: those of other accounts than the one of the first start, and
+ * limited ones of it, which applications have.
+ */
+export function requireOwner({ holder: { account, key } }: FastifyRequest): void {
+  const { models, budget, windows, teamId } = key;
+  const isLimited = models !== null || budget !== null || windows !== undefined;
+  if (account.name === OWNER && !isLimited && teamId === undefined) return;
+  const message = `this endpoint needs a key of the account ${OWNER} without a list of models, a budget and a team`;
+  throw new Failure('auth_error', message, { status: 403, code: 'owner_required' });
 }
 
 /** Refuses accounts on the free plan (interface part 5, rule 3). */

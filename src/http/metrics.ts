@@ -18,6 +18,7 @@ export interface Tokens {
   readonly input: number;
   readonly cachedInput: number;
   readonly cacheWrite: number;
+  readonly cacheWrite1h?: number;
   readonly output: number;
 }
 
@@ -92,7 +93,7 @@ export class Metrics {
     });
     this.#tokens = new Counter({
       name: 'oriel_tokens_total',
-      help: 'Tokens of text requests; cached_input is part of input',
+      help: 'Tokens of text requests; cached_input and cache_write are parts of input, cache_write_1h of cache_write',
       labelNames: ['model', 'kind'],
       registers,
     });
@@ -125,10 +126,14 @@ export class Metrics {
     this.#attempts.inc({ provider, outcome });
   }
 
-  observeTokens(model: string, { input, cachedInput, cacheWrite, output }: Tokens): void {
+  observeTokens(
+    model: string,
+    { input, cachedInput, cacheWrite, cacheWrite1h = 0, output }: Tokens,
+  ): void {
     this.#tokens.inc({ model, kind: 'input' }, input);
     this.#tokens.inc({ model, kind: 'cached_input' }, cachedInput);
     if (cacheWrite > 0) this.#tokens.inc({ model, kind: 'cache_write' }, cacheWrite);
+    if (cacheWrite1h > 0) this.#tokens.inc({ model, kind: 'cache_write_1h' }, cacheWrite1h);
     this.#tokens.inc({ model, kind: 'output' }, output);
   }
 

@@ -24,4 +24,12 @@ export interface ImageInput {
   readonly admit: (estimate: Estimate) => void;
   /** Loads sharp at the first call, because hashing bytes needs no decoder. */
   readonly sharp: SharpFactory;
+  /**
+   * Opens a second file for some work, for operations of the command line that read two. Errors of the work name
+   * the file.
+   */
+  readonly withFile: <Result>(
+    path: string,
+    work: (input: ImageInput) => Promise<Result>,
+  ) => Promise<Result>;
 }

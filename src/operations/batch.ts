@@ -19,6 +19,8 @@ export interface BatchInput {
   readonly knownRecord?: Omit<FileRecord, 'index' | 'inputFilename'>;
   /** Skipped instead of failed where its format is not read. */
   readonly optional?: boolean;
+  /** Options of this file, beside those of the batch. */
+  readonly options?: object;
 }
 
 /** A finished file; `images` are those of its outputs that were not stored yet. */
@@ -28,7 +30,7 @@ export interface BatchEntry {
 }
 
 interface FilesOptions {
-  readonly operation: Operation;
+  readonly operation: Pick<Operation, 'name'>;
   /** Output of the operation's schema. */
   readonly options: unknown;
   readonly limits: Limits;
@@ -278,7 +280,8 @@ async function runOne<Input extends BatchInput>(
   const base = { index, inputFilename: input.filename };
   if (input.knownRecord) return { record: { ...base, ...input.knownRecord }, images: [] };
   const { source } = input;
-  const job = { operation: operation.name, options, source, limits };
+  const own = input.options ? { ...(options as object), ...input.options } : options;
+  const job = { operation: operation.name, options: own, source, limits };
   const result = await pool.run(job, { client, signal });
   const { originalSize } = result;
   if (!result.ok) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import { fileFailure } from '../images/file-error.ts';
-import { readHeader } from '../images/header.ts';
+import { type Header, readHeader } from '../images/header.ts';
 import type { ImageInput } from '../images/input.ts';
 import {
   DIFFERENCE_HASH_RASTER,
@@ -20,9 +20,19 @@ const PERCEPTUAL = {
 
 type Perceptual = keyof typeof PERCEPTUAL;
 
-async function hashOfPixels(input: ImageInput, algorithm: Perceptual): Promise<object> {
+interface PerceptualHash {
+  readonly algorithm: Perceptual;
+  readonly bits: number;
+  readonly hex: string;
+}
+
+/** The perceptual hash of an image, and the grey raster that it was computed from. */
+export async function hashOfPixels(
+  input: ImageInput,
+  header: Header,
+  algorithm: Perceptual,
+): Promise<{ readonly perceptual: PerceptualHash; readonly grey: Uint8Array }> {
   const { raster, hash: digest } = PERCEPTUAL[algorithm];
-  const header = await readHeader(input);
   const { width, height } = header;
   // Reduced to eight bits before averaging, so that the bit depth does not change the hash.
   const image = await openInEightBits(input, header);
@@ -37,7 +47,7 @@ async function hashOfPixels(input: ImageInput, algorithm: Perceptual): Promise<o
     .toColourspace('b-w')
     .raw()
     .toBuffer();
-  return { algorithm, bits: 64, hex: digest(grey) };
+  return { perceptual: { algorithm, bits: 64, hex: digest(grey) }, grey };
 }
 
 export const hash = defineOperation({
@@ -58,7 +68,8 @@ export const hash = defineOperation({
     // A digest needs no decoding: any bytes have one, whatever they hold.
     if (input.file.byteLength === 0) throw fileFailure('empty_file', 'the file is empty');
     const sha256 = createHash('sha256').update(input.file).digest('hex');
-    const seen = perceptual === 'none' ? null : await hashOfPixels(input, perceptual);
-    return { data: { algorithm: 'sha256', sha256, ...(seen && { perceptual: seen }) } };
+    if (perceptual === 'none') return { data: { algorithm: 'sha256', sha256 } };
+    const pixels = await hashOfPixels(input, await readHeader(input), perceptual);
+    return { data: { algorithm: 'sha256', sha256, perceptual: pixels.perceptual } };
   },
 });

@@ -1,15 +1,17 @@
 import { classifyTexts } from './classify.ts';
 import { countTokens } from './count-tokens.ts';
+import { fingerprint } from './fingerprint.ts';
 import type { ThreadOperation } from './operation.ts';
 import { preview } from './preview.ts';
 import { render } from './render.ts';
 import { verify } from './verify.ts';
 
-/** Operations for other parts of the daemon, without a command, an endpoint or documentation. */
+/** Operations for other commands and parts of the daemon, without an endpoint or documentation of their own. */
 export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   verify,
   render,
   preview,
+  fingerprint,
   classifyTexts,
   countTokens,
 ];

@@ -28,6 +28,10 @@ export interface UsageCounts {
   readonly requests: number;
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
+  /** Input that was written to a cache; absent in rows of earlier versions. */
+  readonly cacheWriteTokens?: number;
+  /** The part of it that the cache keeps for an hour; absent in rows of earlier versions. */
+  readonly cacheWrite1hTokens?: number;
   readonly outputTokens: number;
   /** Files that were returned, or media that were generated. */
   readonly outputs: number;
@@ -63,20 +67,24 @@ export function dayOf(at: number): string {
   return lastName;
 }
 
-export const NO_USAGE: UsageCounts = {
+export const NO_USAGE: Required<UsageCounts> = {
   requests: 0,
   inputTokens: 0,
   cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
   outputTokens: 0,
   outputs: 0,
 };
 
 /** Adds the usage of one request, or of as many as `counts` says. */
-export function addCounts(sum: UsageCounts, counts: Partial<UsageCounts>): UsageCounts {
+export function addCounts(sum: UsageCounts, counts: Partial<UsageCounts>): Required<UsageCounts> {
   return {
     requests: sum.requests + (counts.requests ?? 1),
     inputTokens: sum.inputTokens + (counts.inputTokens ?? 0),
     cachedInputTokens: sum.cachedInputTokens + (counts.cachedInputTokens ?? 0),
+    cacheWriteTokens: (sum.cacheWriteTokens ?? 0) + (counts.cacheWriteTokens ?? 0),
+    cacheWrite1hTokens: (sum.cacheWrite1hTokens ?? 0) + (counts.cacheWrite1hTokens ?? 0),
     outputTokens: sum.outputTokens + (counts.outputTokens ?? 0),
     outputs: sum.outputs + (counts.outputs ?? 0),
   };

@@ -304,8 +304,11 @@ export interface Store {
 
   /** Ledger entries of an account, newest first. */
   listLedger(accountId: string, page: Page<number>): Promise<readonly LedgerEntry[]>;
-  /** Usage of inclusive days, in the order of days, then of models. A row is of one key and team. */
-  listUsage(accountId: string, days: { from: string; to: string }): Promise<readonly UsageRow[]>;
+  /** Usage of inclusive days, in the order of the first use; of one account, or of all. A row is of one key and team. */
+  listUsage(
+    accountId: string | undefined,
+    days: { readonly from: string; readonly to: string },
+  ): Promise<readonly UsageRow[]>;
   /**
    * Replaces the oldest entries of an account's ledger by one `carried` entry.
    *

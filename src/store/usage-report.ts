@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+import { Failure } from '../failure.ts';
 import { NO_USAGE, type UsageCounts, type UsageRow } from './ledger.ts';
 
 /** What rows of usage can be summed by, in the order of the columns of a report. */
@@ -5,7 +7,7 @@ export const USAGE_DIMENSIONS = ['account', 'team', 'key', 'model', 'day'] as co
 export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
 
 /** Usage that rows of the same dimensions have in sum. */
-export interface UsageSum extends UsageCounts {
+export interface UsageSum extends Required<UsageCounts> {
   /** Identifiers, model and day by dimension. Null for no team, and for rows from before keys were recorded. */
   readonly names: Partial<Record<UsageDimension, string | null>>;
   /** Micro-credits. */
@@ -18,6 +20,8 @@ const COUNTERS = [
   'requests',
   'inputTokens',
   'cachedInputTokens',
+  'cacheWriteTokens',
+  'cacheWrite1hTokens',
   'outputTokens',
   'outputs',
   'spent',
@@ -25,7 +29,7 @@ const COUNTERS = [
 
 /** Conditions on rows; one that is undefined is met by all. */
 export interface UsageFilter {
-  readonly keyIds?: ReadonlySet<string> | undefined;
+  readonly keyId?: string | undefined;
   readonly teamIds?: ReadonlySet<string> | undefined;
   readonly model?: string | undefined;
 }
@@ -54,29 +58,55 @@ function nameIn(row: UsageRow, dimension: UsageDimension): string | null {
 }
 
 function meets({ keyId, teamId, model }: UsageRow, filter: UsageFilter): boolean {
-  if (filter.keyIds && !(keyId !== undefined && filter.keyIds.has(keyId))) return false;
+  if (filter.keyId !== undefined && filter.keyId !== keyId) return false;
   if (filter.teamIds && !(teamId !== undefined && filter.teamIds.has(teamId))) return false;
   return filter.model === undefined || filter.model === model;
 }
 
-/** Sums rows of usage by some dimensions, in the order of the first row of each sum. */
-export function sumUsage(
-  rows: Iterable<UsageRow>,
-  by: readonly UsageDimension[],
-  filter: UsageFilter = {},
-): UsageSum[] {
+/** Rows that are summed at once, in 2 ms; requests are answered between them. */
+const SLICE = 4000;
+
+export interface UsageQuery {
+  readonly by: readonly UsageDimension[];
+  readonly filter: UsageFilter;
+  /** Sums at most. */
+  readonly maxRows: number;
+}
+
+/**
+ * Sums rows of usage by some dimensions.
+ *
+ * @returns the sums in the order of the first row of each, and the sum of all
+ * @throws Failure for more sums than `maxRows`
+ */
+export async function sumUsage(
+  rows: readonly UsageRow[],
+  { by, filter, maxRows }: UsageQuery,
+): Promise<{ readonly sums: readonly UsageSum[]; readonly total: UsageSum }> {
   const sums = new Map<string, Mutable<UsageSum>>();
-  for (const row of rows) {
+  const total: Mutable<UsageSum> = { names: {}, ...NO_USAGE, spent: 0 };
+  for (const [index, row] of rows.entries()) {
+    if (index % SLICE === SLICE - 1) await setImmediate();
     if (!meets(row, filter)) continue;
     let name = '';
     for (const dimension of by) name += `\0${nameIn(row, dimension)}`;
     let sum = sums.get(name);
     if (!sum) {
+      if (sums.size === maxRows) throw tooManyRows(maxRows);
       const names = Object.fromEntries(by.map((dimension) => [dimension, nameIn(row, dimension)]));
       sum = { names, ...NO_USAGE, spent: 0 };
       sums.set(name, sum);
     }
-    for (const counter of COUNTERS) sum[counter] += row[counter];
+    for (const counter of COUNTERS) {
+      const count = row[counter] ?? 0;
+      sum[counter] += count;
+      total[counter] += count;
+    }
   }
-  return [...sums.values()];
+  return { sums: [...sums.values()], total };
+}
+
+function tooManyRows(maxRows: number): Failure {
+  const message = `by: the report would have more than ${maxRows} rows; name fewer columns, or fewer days by from and to`;
+  return new Failure('invalid_request', message, { param: 'by' });
 }

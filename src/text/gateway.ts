@@ -21,6 +21,7 @@ import { Inspection } from './dialects/inspection.ts';
 import { dialectNamed, upstreamDialectOf } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
 import { forwardedHeaders, type Outcome, type TextExecution } from './execution/execution.ts';
+import { canPass } from './execution/pass-through.ts';
 import { runRoute } from './execution/run-route.ts';
 import { Allowance, checkAddresses } from './policy/allowance.ts';
 import { conversationOf } from './policy/conversation.ts';
@@ -158,7 +159,7 @@ export class TextGateway {
       config,
       context: { request, created: Math.floor(Date.now() / 1000) },
       tracker,
-      inputTokens: Math.ceil(meter.inputTokens / (request.conversations?.length ?? 1)),
+      inputTokens: meter.inputTokens,
       signal: clientDisconnect,
       upstream: this.#options.upstream,
     };
@@ -229,7 +230,7 @@ export class TextGateway {
     { report, requestId }: TextCall,
   ): Promise<void> {
     const { observer } = this.#options;
-    const { used, charge, excess } = await meter.settle(tracker.total(), tracker.observed());
+    const { used, charge, excess } = await meter.settle(tracker.usages(), tracker.observed());
     report.usage = used;
     report.charge = charge;
     const model = report.model!;
@@ -258,18 +259,18 @@ function isShared({ routes }: TextModel, { providers }: Config): boolean {
   });
 }
 
-/** Requests to a provider that answer one: for a route of another dialect, one for each of the `n` answers. */
+/** Requests to a provider that answer one: for a route that the body is not passed to, one for each of the `n` answers. */
 function upstreamRequestsFor(
-  { n, dialect, hasFunctions }: TextRequest,
+  request: TextRequest,
   model: TextModel,
   { providers }: Config,
 ): number {
+  const { n } = request;
   if (n === null || n === 1) return 1;
   const isPassed = model.routes.every((route) => {
     const provider = providers[route.provider]!;
-    return (
-      isRemote(provider) && dialectFor(route, provider, upstreamDialectOf(dialect)) === dialect
-    );
+    const dialect = dialectFor(route, provider, upstreamDialectOf(request.dialect));
+    return isRemote(provider) && canPass(request, { dialect });
   });
-  return isPassed && !hasFunctions ? 1 : n;
+  return isPassed ? 1 : n;
 }

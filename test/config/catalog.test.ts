@@ -68,6 +68,7 @@ describe('the catalog', () => {
             cached_input_per_million_tokens: 0.125,
             output_per_million_tokens: 10,
           },
+          pricing_tiers: [],
           limits: { context_window: 8192, max_output_tokens: 4096 },
           capability_metadata: {
             reasoning: {
@@ -104,6 +105,21 @@ describe('the catalog', () => {
         reasoning: { supported_efforts: ['low', 'high', 'max'], can_disable: false },
       },
     });
+  });
+
+  it('lists the tiers of prices, each with the prices that it sets', () => {
+    const { config } = load(`
+providers: { sandbox: { kind: sandbox } }
+models:
+  m:
+    type: text
+    routes: [{ provider: sandbox, model: chat }]
+    price: { input: 1, output: 2, tiers: [{ above: 1000, input: 3, cacheWrite1h: 4 }, { above: 2000, output: 5 }] }
+`);
+    expect(publishModel(config, 'm', null).pricing_tiers).toEqual([
+      { above: 1000, input_per_million_tokens: 3, cache_write_1h_per_million_tokens: 4 },
+      { above: 2000, output_per_million_tokens: 5 },
+    ]);
   });
 
   it.each([

@@ -17,7 +17,7 @@ const SANDBOX = readFileSync(join(ROOT, 'config', 'sandbox.yaml'), 'utf8');
 
 /** The default file with its commented-out settings, without their comment signs. */
 const uncommented = DEFAULTS.replace(/^.*\n/, '').replace(
-  /^( *)# ( *(?:[a-z][A-Za-z_*-]*:|- ).*)$/gm,
+  /^( *)# ( *(?:[a-z][A-Za-z0-9_*-]*:|- ).*)$/gm,
   '$1$2',
 );
 

@@ -143,6 +143,7 @@ describe('the OpenAPI document', () => {
         '/v1/account',
         '/v1/account/credits',
         '/v1/account/usage',
+        '/v1/admin/usage',
         '/v1/models',
         '/v1/models/{id}',
         '/v1/tasks',

@@ -1,9 +1,5 @@
 import fc from 'fast-check';
 
-/** Runs of each property test; ORIEL_RUNS sets more. */
-export const RUNS =
-  process.env['ORIEL_RUNS'] === undefined ? null : Number(process.env['ORIEL_RUNS']);
-
 /** Unexpected values. */
 const STRANGE: readonly unknown[] = [
   null,

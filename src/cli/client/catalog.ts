@@ -8,7 +8,17 @@ export interface CatalogEntry {
   readonly type: string;
   readonly aliases: readonly string[];
   readonly efforts: readonly string[];
-  readonly pricing: readonly (readonly [unit: string, credits: number])[];
+  readonly pricing: readonly Price[];
+  readonly tiers: readonly (readonly Price[])[];
+}
+
+/** `above`, of a tier, is a number of tokens. */
+type Price = readonly [unit: string, credits: number];
+
+function pricesOf(value: unknown): readonly Price[] {
+  return Object.entries(objectAt(value)).filter(
+    (entry): entry is [string, number] => typeof entry[1] === 'number',
+  );
 }
 
 type Loose = Readonly<Record<string, unknown>>;
@@ -33,7 +43,7 @@ export async function readCatalog(
 }
 
 function entryOf(value: unknown): CatalogEntry[] {
-  const { id, type, aliases, capability_metadata, pricing } = objectAt(value);
+  const { id, type, aliases, capability_metadata, pricing, pricing_tiers: tiers } = objectAt(value);
   if (typeof id !== 'string') return [];
   const { supported_efforts } = objectAt(objectAt(capability_metadata)['reasoning']);
   const efforts = Array.isArray(supported_efforts) ? (supported_efforts as unknown[]) : [];
@@ -43,9 +53,8 @@ function entryOf(value: unknown): CatalogEntry[] {
       type: typeof type === 'string' ? type : '',
       aliases: Array.isArray(aliases) ? aliases.map(String) : [],
       efforts: efforts.map(String),
-      pricing: Object.entries(objectAt(pricing)).filter(
-        (entry): entry is [string, number] => typeof entry[1] === 'number',
-      ),
+      pricing: pricesOf(pricing),
+      tiers: Array.isArray(tiers) ? tiers.map(pricesOf) : [],
     },
   ];
 }

@@ -33,10 +33,14 @@ export async function runModels(flags: Readonly<Record<string, unknown>>): Promi
   }
 }
 
-function rowOf({ id, aliases, type, efforts, pricing }: CatalogEntry): string[] {
-  const price = pricing
+function rowOf({ id, aliases, type, efforts, pricing, tiers }: CatalogEntry): string[] {
+  const price = [pricing, ...tiers]
+    .flat()
     .filter(([, credits]) => credits > 0)
-    .map(([unit, credits]) => `${credits} ${unit.replaceAll('_', ' ')}`)
+    .map(([unit, credits]) => {
+      if (unit === 'above') return `above ${credits} tokens`;
+      return `${credits} ${unit.replaceAll('_', ' ')}`;
+    })
     .join(', ');
   return [id, aliases.join(',') || '-', type || '-', efforts.join(',') || '-', price || '-'];
 }

@@ -19,6 +19,7 @@ const modelShape = v.object({
   description: v.nullable(v.string()),
   endpoints: v.array(v.string()),
   pricing: v.record(v.string(), v.number()),
+  pricing_tiers: v.array(v.record(v.string(), v.number())),
   limits: v.record(v.string(), v.nullable(v.number())),
   capability_metadata: v.object({
     reasoning: v.object({

@@ -1,34 +1,63 @@
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyPluginAsync, FastifyReply } from 'fastify';
 import * as v from 'valibot';
-import { Failure } from '../../failure.ts';
-import { day, field } from '../../schema/fields.ts';
-import { toCredits } from '../../store/credits.ts';
-import { dayOf } from '../../store/ledger.ts';
 import {
-  sumUsage,
-  type UsageDimension,
-  type UsageFilter,
-  usageDimensions,
-} from '../../store/usage-report.ts';
+  COUNTS,
+  csvOf,
+  reportUsage,
+  teamIdsOf,
+  type UsageRecord,
+  type UsageReport,
+} from '../../administration/usage-report.ts';
+import { day, field } from '../../schema/fields.ts';
+import { notFound } from '../../store/errors.ts';
+import { USAGE_DIMENSIONS, usageDimensions } from '../../store/usage-report.ts';
 import type { AppContext } from '../app-context.ts';
+import { requireOwner } from '../auth.ts';
 
-const rowShape = v.object({
+const counts = {
+  requests: v.number(),
+  input_tokens: v.number(),
+  cached_input_tokens: v.number(),
+  cache_write_tokens: v.number(),
+  cache_write_1h_tokens: v.number(),
+  output_tokens: v.number(),
+  outputs: v.number(),
+  credits: v.number(),
+};
+
+const accountRow = {
   day: v.optional(v.string()),
   model: v.optional(v.string()),
   key_id: v.optional(v.nullable(v.string())),
   key_name: v.optional(v.nullable(v.string())),
   team_id: v.optional(v.nullable(v.string())),
   team_name: v.optional(v.nullable(v.string())),
-  requests: v.number(),
-  input_tokens: v.number(),
-  cached_input_tokens: v.number(),
-  output_tokens: v.number(),
-  outputs: v.number(),
-  credits: v.number(),
-});
+  ...counts,
+};
 
-/** The dimensions of an account's own usage, with commas between them. */
-const COLUMNS = /^(day|model|key|team)(,(day|model|key|team)){0,3}$/;
+const ownerRow = {
+  account_id: v.optional(v.string()),
+  account_name: v.optional(v.string()),
+  ...accountRow,
+};
+
+/** A row of a report as JSON. */
+function rowOf(record: UsageRecord) {
+  const { account, accountId, team, teamId, key, keyId, model, day: date, credits } = record;
+  return {
+    ...(accountId !== undefined && { account_id: accountId, account_name: account! }),
+    ...(date !== undefined && { day: date }),
+    ...(model !== undefined && { model }),
+    ...(keyId !== undefined && { key_id: keyId, key_name: key! }),
+    ...(teamId !== undefined && { team_id: teamId, team_name: team! }),
+    ...(countsOf(record) as Record<(typeof COUNTS)[number][1], number>),
+    credits,
+  };
+}
+
+function countsOf(record: UsageReport['total']) {
+  return Object.fromEntries(COUNTS.map(([property, name]) => [name, record[property]]));
+}
 
 const reference = (description: string) =>
   v.optional(
@@ -37,92 +66,127 @@ const reference = (description: string) =>
     }),
   );
 
-const usageQuery = v.strictObject({
+/** The parameter `by`: dimensions with commas between them. */
+function columns(dimensions: readonly string[]) {
+  return field(
+    v.pipe(
+      v.string(),
+      v.check((text) => usageDimensions(text)?.every((one) => dimensions.includes(one)) ?? false),
+    ),
+    `what one row is the sum of: ${dimensions.map((one) => `\`${one}\``).join(', ')}, or several with commas between them`,
+    { expects: `some of ${dimensions.join(', ')}, with commas between them` },
+  );
+}
+
+const conditions = {
   from: v.optional(field(day(), 'the first day, UTC; 29 days before the last')),
   to: v.optional(field(day(), 'the last day, UTC; today')),
-  by: v.optional(
-    field(
-      v.pipe(
-        v.string(),
-        v.regex(COLUMNS),
-        v.check((text) => usageDimensions(text) !== undefined),
-      ),
-      'what one row is the sum of: `day`, `model`, `key`, `team`, or several with commas between them',
-      { expects: 'some of day, model, key, team, with commas between them' },
-    ),
-    'day',
-  ),
   key: reference('only the key with this id'),
   team: reference('only what keys used while they were in the team of this id or name'),
   model: reference('only this model, or this endpoint of image tools'),
+  format: v.optional(
+    field(v.picklist(['json', 'csv']), 'json, or csv for a spreadsheet, with a line of titles'),
+    'json',
+  ),
+};
+
+const accountQuery = v.strictObject({
+  by: v.optional(columns(['day', 'model', 'key', 'team']), 'day'),
+  ...conditions,
 });
 
-/** Days of usage where the query has no `from`. */
-const DEFAULT_DAYS = 30;
+const ownerQuery = v.strictObject({
+  by: v.optional(columns(USAGE_DIMENSIONS), 'account,model'),
+  account: reference('only the account with this id or name'),
+  ...conditions,
+});
 
 /** Maximum rows of a response, some 3 MB. */
 const MAX_ROWS = 10_000;
 
-/** Usage of the account of the API key. Requests count against the rate limit: a report may read many rows. */
+type Format = v.InferOutput<typeof accountQuery>['format'];
+
+/** @param toJson the body for clients of JSON */
+function send<Body>(
+  reply: FastifyReply,
+  report: UsageReport,
+  format: Format,
+  toJson: (report: UsageReport) => Body,
+): Body | string {
+  if (format === 'json') return toJson(report);
+  reply.type('text/csv; charset=utf-8').serializer((text) => String(text));
+  return `${csvOf(report)}\n`;
+}
+
+/** Reports of usage. Requests count against the rate limit: a report may read many rows. */
 export function usageRoutes({ store }: AppContext): FastifyPluginAsync {
   return async (server) => {
-    server.get<{ Querystring: v.InferOutput<typeof usageQuery> }>('/v1/account/usage', {
+    server.get<{ Querystring: v.InferOutput<typeof accountQuery> }>('/v1/account/usage', {
       schema: {
         summary:
           'Requests, tokens, outputs and credits of the account, by day, model, key and team; days are UTC, inclusive',
         tags: ['Account'],
-        querystring: usageQuery,
-        response: { 200: v.object({ object: v.literal('list'), data: v.array(rowShape) }) },
+        querystring: accountQuery,
+        response: {
+          200: v.object({ object: v.literal('list'), data: v.array(v.object(accountRow)) }),
+        },
       },
-      handler: async ({ holder, query }) => {
-        const { id } = holder.account;
-        const to = query.to ?? dayOf(Date.now());
-        const from = query.from ?? dayOf(Date.parse(to) - (DEFAULT_DAYS - 1) * 86_400_000);
-        const by = usageDimensions(query.by)!;
-        const teams =
-          query.team !== undefined || by.includes('team') ? await store.listTeams(id) : [];
-        const keys = by.includes('key') ? await store.listKeys(id) : [];
-        const filter: UsageFilter = {
-          model: query.model,
-          keyIds: query.key === undefined ? undefined : new Set([query.key]),
-          teamIds:
-            query.team === undefined
-              ? undefined
-              : new Set(
-                  teams
-                    .filter((team) => team.id === query.team || team.name === query.team)
-                    .map((team) => team.id),
-                ),
-        };
-        const sums = sumUsage(await store.listUsage(id, { from, to }), by, filter);
-        if (sums.length > MAX_ROWS) {
-          const message = `by: the response would have ${sums.length} rows, at most ${MAX_ROWS} are sent; name fewer columns, or fewer days by from and to`;
-          throw new Failure('invalid_request', message, { param: 'by' });
-        }
-        const nameOf = new Map([...teams, ...keys].map((one) => [one.id, one.name]));
-        const named = (column: 'key' | 'team', value: string | null | undefined) =>
-          value === undefined
-            ? {}
-            : { [`${column}_id`]: value, [`${column}_name`]: nameOf.get(value ?? '') ?? null };
-        return {
+      handler: async ({ holder, query }, reply) => {
+        const { by, team, key: keyId, format, ...rest } = query;
+        const accountId = holder.account.id;
+        const report = await reportUsage(store, {
+          ...rest,
+          by: usageDimensions(by)!,
+          accountId,
+          keyId,
+          teamIds: team === undefined ? undefined : await teamIdsOf(store, team, accountId),
+          maxRows: MAX_ROWS,
+        });
+        return send(reply, report, format, ({ rows }) => ({
           object: 'list',
-          data: sums.map(({ names, spent, ...counts }) => {
-            const own = (dimension: UsageDimension) =>
-              names[dimension] == null ? {} : { [dimension]: names[dimension] };
-            return {
-              ...own('day'),
-              ...own('model'),
-              ...named('key', names.key),
-              ...named('team', names.team),
-              requests: counts.requests,
-              input_tokens: counts.inputTokens,
-              cached_input_tokens: counts.cachedInputTokens,
-              output_tokens: counts.outputTokens,
-              outputs: counts.outputs,
-              credits: toCredits(spent),
-            };
+          data: rows.map(rowOf),
+        }));
+      },
+    });
+
+    server.get<{ Querystring: v.InferOutput<typeof ownerQuery> }>('/v1/admin/usage', {
+      preHandler: async (request) => requireOwner(request),
+      schema: {
+        summary:
+          'Requests, tokens, outputs and credits of all accounts, by account, team, key, model and day; for keys of the account owner',
+        tags: ['Operation'],
+        querystring: ownerQuery,
+        response: {
+          200: v.object({
+            object: v.literal('list'),
+            from: v.string(),
+            to: v.string(),
+            data: v.array(v.object(ownerRow)),
+            total: v.object(counts),
           }),
-        };
+        },
+      },
+      handler: async ({ query }, reply) => {
+        const { by, account, team, key: keyId, format, ...rest } = query;
+        const found = account === undefined ? undefined : await store.findAccount(account);
+        if (account !== undefined && !found) throw notFound('account', account);
+        const teamIds = team === undefined ? undefined : await teamIdsOf(store, team, found?.id);
+        if (teamIds?.size === 0) throw notFound('team', team!);
+        const report = await reportUsage(store, {
+          ...rest,
+          by: usageDimensions(by)!,
+          accountId: found?.id,
+          keyId,
+          teamIds,
+          maxRows: MAX_ROWS,
+        });
+        return send(reply, report, format, ({ from, to, rows, total }) => ({
+          object: 'list',
+          from,
+          to,
+          data: rows.map(rowOf),
+          total: { ...countsOf(total), credits: total.credits },
+        }));
       },
     });
   };

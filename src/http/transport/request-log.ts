@@ -95,6 +95,10 @@ function textFields(report: TextReport) {
     ...(usage !== null && {
       inputTokens: usage.input,
       cachedInputTokens: usage.cachedInput,
+      ...(usage.cacheWrite > 0 && {
+        cacheWriteTokens: usage.cacheWrite,
+        cacheWrite1hTokens: usage.cacheWrite1h ?? 0,
+      }),
       outputTokens: usage.output,
       credits: toCredits(charge),
     }),

@@ -1,6 +1,7 @@
 import type { TextModel } from '../../config/catalog.ts';
 import { MAX_CREDITS } from '../../store/credits.ts';
 import type { Usage } from '../canonical.ts';
+import { inputPartsOf } from './usage.ts';
 
 /** Prices are micro-credits per this number of tokens. */
 const PRICED_TOKENS = 1_000_000;
@@ -25,37 +26,73 @@ function sumOf(items: readonly Item[]): number {
   return Math.min(Number(micro), MAX_CREDITS);
 }
 
-/** Micro-credits of a usage: input from caches and input written to caches at their own prices. */
-export function costOf({ price }: Pick<TextModel, 'price'>, usage: Usage): number {
-  const { input, output, cacheWrite1h = 0 } = usage;
-  const cached = Math.min(usage.cachedInput, input);
-  const written = Math.min(usage.cacheWrite, input - cached);
-  const writtenForAnHour = Math.min(cacheWrite1h, written);
-  const writePrice = price.cacheWrite ?? price.input;
-  return sumOf([
-    [input - cached - written, price.input],
-    [cached, price.cachedInput ?? price.input],
-    [written - writtenForAnHour, writePrice],
-    [writtenForAnHour, price.cacheWrite1h ?? writePrice],
-    [output, price.output],
-  ]);
+type Price = TextModel['price'];
+type Priced = Pick<TextModel, 'price'>;
+
+/** The prices of each tier that a request of up to `input` tokens can be in, the highest last. */
+function tiersUpTo(price: Price, input: number): readonly Price[] {
+  if (price.tiers === undefined) return [price];
+  let reached = price;
+  const tiers = [reached];
+  for (const { above, ...prices } of price.tiers) {
+    if (input <= above) break;
+    const { input: lower, output } = reached;
+    reached = {
+      ...reached,
+      ...prices,
+      input: prices.input ?? lower,
+      output: prices.output ?? output,
+    };
+    tiers.push(reached);
+  }
+  return tiers;
 }
 
-/** The largest numbers of tokens that are charged for a request. */
+/** The items of one request, all of them at the prices of the tier that its input is in. */
+function itemsOf({ price }: Priced, usage: Usage): readonly Item[] {
+  const { input, cachedInput, cacheWrite, cacheWrite1h, output } = tiersUpTo(price, usage.input).at(
+    -1,
+  )!;
+  const { plain, cached, written, writtenForAnHour } = inputPartsOf(usage);
+  const writePrice = cacheWrite ?? input;
+  return [
+    [plain, input],
+    [cached, cachedInput ?? input],
+    [written, writePrice],
+    [writtenForAnHour, cacheWrite1h ?? writePrice],
+    [usage.output, output],
+  ];
+}
+
+/** Micro-credits of the usages of some requests. */
+export function costOf(model: Priced, usages: readonly Usage[]): number {
+  return sumOf(usages.flatMap((usage) => itemsOf(model, usage)));
+}
+
+/** The largest numbers of tokens that are charged for a request of a client. */
 export interface Bounds {
-  readonly input: number;
+  /** Input of each of the requests to upstreams. */
+  readonly inputs: readonly number[];
+  /** Output of all of them together. */
   readonly output: number;
 }
 
-/** Micro-credits of the largest charge within bounds: all of the input at its highest price. */
-export function largestCost(
-  { price }: Pick<TextModel, 'price'>,
-  { input, output }: Bounds,
-): number {
-  const { cachedInput = 0, cacheWrite = 0, cacheWrite1h = 0 } = price;
-  const highest = Math.max(price.input, cachedInput, cacheWrite, cacheWrite1h);
+/** Micro-credits of the largest charge within bounds: everything at the highest price of any tier in reach. */
+export function largestCost({ price }: Priced, { inputs, output }: Bounds): number {
+  const highestOf = (tokens: number) =>
+    Math.max(
+      ...tiersUpTo(price, tokens).flatMap(
+        ({ input, cachedInput = 0, cacheWrite = 0, cacheWrite1h = 0 }) => [
+          input,
+          cachedInput,
+          cacheWrite,
+          cacheWrite1h,
+        ],
+      ),
+    );
+  const outputPrices = tiersUpTo(price, Math.max(0, ...inputs)).map((tier) => tier.output);
   return sumOf([
-    [input, highest],
-    [output, price.output],
+    ...inputs.map((input): Item => [input, highestOf(input)]),
+    [output, Math.max(...outputPrices)],
   ]);
 }

@@ -1,7 +1,9 @@
 import { defaultOutputTokensOf, isPriced, type TextModel } from '../../config/catalog.ts';
 import type { KeyHolder, Reservation, Store } from '../../store/store.ts';
-import type { MediaPart, Part, TextRequest, Usage } from '../canonical.ts';
+import type { MediaPart, Part, TextRequest, Turn, Usage } from '../canonical.ts';
+import { conversationOf } from '../execution/conversations.ts';
 import { type Bounds, costOf, largestCost } from './cost.ts';
+import { inputPartsOf, sumOfUsages } from './usage.ts';
 
 /** Bytes of JSON per token of input, and characters of text per token of output, about. */
 const BYTES_PER_TOKEN = 4;
@@ -68,8 +70,8 @@ function addMedia(size: MediaSize, parts: readonly Part[]): void {
   }
 }
 
-/** @param bytes length of the request's body */
-function inputSizeOf({ turns }: TextRequest, bytes: number): InputSize {
+/** @param bytes length of the text, with the JSON around it, and of all Base64 */
+function inputSizeOf(turns: readonly Turn[], bytes: number): InputSize {
   const media: MediaSize = { bytes: 0, count: 0, most: 0 };
   for (const { parts } of turns) addMedia(media, parts);
   const text = Math.max(0, bytes - media.bytes);
@@ -79,13 +81,36 @@ function inputSizeOf({ turns }: TextRequest, bytes: number): InputSize {
   };
 }
 
+/** The sizes of all requests to upstreams, each of which has one of the conversations. */
+function inputSizesOf(request: TextRequest, bytes: number, requests: number): InputSize[] {
+  const { turns, conversations } = request;
+  const sizes = conversations?.map((one) => inputSizeOf(one, textBytes(one)));
+  const whole = sizes ? null : inputSizeOf(turns, bytes);
+  return Array.from({ length: requests }, (_, choice) => {
+    return whole ?? sizes![conversationOf(request, choice)]!;
+  });
+}
+
+function textBytes(turns: readonly Turn[]): number {
+  let sum = 0;
+  for (const { parts } of turns) {
+    for (const part of parts) if (part.type === 'text') sum += Buffer.byteLength(part.text);
+  }
+  return sum;
+}
+
 export function outputEstimate(characters: number): number {
   return Math.ceil(characters / BYTES_PER_TOKEN);
 }
 
-function within(usage: Usage, bounds: Bounds): Usage {
-  const input = Math.min(usage.input, bounds.input);
-  return { ...usage, input, output: Math.min(usage.output, bounds.output) };
+/** The usages of the requests, each within the bounds of its input, and all within that of the output. */
+function within(usages: readonly Usage[], { inputs, output }: Bounds): readonly Usage[] {
+  let left = output;
+  return usages.map((usage, index) => {
+    const charged = Math.min(usage.output, left);
+    left -= charged;
+    return { ...usage, input: Math.min(usage.input, inputs[index] ?? 0), output: charged };
+  });
 }
 
 const NO_USAGE: Usage = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0, reasoning: null };
@@ -122,8 +147,8 @@ export class Meter {
   readonly #holder: KeyHolder;
   readonly #id: string;
   readonly #model: TextModel;
-  /** Input tokens that are charged where the provider reports no usage. */
-  readonly inputTokens: number;
+  /** Input tokens of each request that are charged where the provider reports no usage. */
+  readonly inputTokens: readonly number[];
   /** Null where reported usage is charged in full. */
   readonly #bounds: Bounds | null;
   #reservation: Reservation | null = null;
@@ -133,13 +158,13 @@ export class Meter {
     store: Store,
     holder: KeyHolder,
     { id, model }: Pick<MeterOptions, 'id' | 'model'>,
-    { input, bounds }: { readonly input: number; readonly bounds: Bounds | null },
+    { inputs, bounds }: { readonly inputs: readonly number[]; readonly bounds: Bounds | null },
   ) {
     this.#store = store;
     this.#holder = holder;
     this.#id = id;
     this.#model = model;
-    this.inputTokens = input;
+    this.inputTokens = inputs;
     this.#bounds = bounds;
   }
 
@@ -150,15 +175,18 @@ export class Meter {
    */
   static async open(store: Store, holder: KeyHolder, options: MeterOptions): Promise<Meter> {
     const { model, request, bytes, addsInput, requests, defaultLimit, trustUpstream } = options;
-    const { likely, most } = inputSizeOf(request, bytes);
+    const sizes = inputSizesOf(request, bytes, requests);
     const window = model.contextWindow ?? Infinity;
-    const input = Math.min(likely, window);
-    if (!isPriced(model)) return new Meter(store, holder, options, { input, bounds: null });
-    const each = Math.min(addsInput ? most + MAX_ADDED_INPUT : most, window);
+    const inputs = sizes.map(({ likely }) => Math.min(likely, window));
+    if (!isPriced(model)) return new Meter(store, holder, options, { inputs, bounds: null });
+    const added = addsInput ? MAX_ADDED_INPUT : 0;
     const limit = request.maxOutputTokens ?? defaultOutputTokensOf(model) ?? defaultLimit;
-    const bounds = { input: each * requests, output: limit * (request.n ?? 1) };
+    const bounds = {
+      inputs: sizes.map(({ most }) => Math.min(most + added, window)),
+      output: limit * (request.n ?? 1),
+    };
     const meter = new Meter(store, holder, options, {
-      input,
+      inputs,
       bounds: trustUpstream ? null : bounds,
     });
     const amount = largestCost(model, bounds);
@@ -166,19 +194,19 @@ export class Meter {
     return meter;
   }
 
-  /** Charges the reported usage; without a report, the observed output and the estimated input. */
-  async settle(usage: Usage | null, observed: ObservedOutput): Promise<Metered> {
-    const reported = usage ?? {
-      ...NO_USAGE,
-      input: observed.requests * this.inputTokens,
-      output: observed.outputTokens,
-    };
-    const used = this.#bounds === null ? reported : within(reported, this.#bounds);
-    const isExceeded = used.input < reported.input || used.output < reported.output;
-    const excess = isExceeded ? reported : null;
+  /**
+   * Charges the reported usages of the requests; without a report, the estimated input of each and the
+   * observed output.
+   */
+  async settle(usages: readonly Usage[] | null, observed: ObservedOutput): Promise<Metered> {
+    const reported = usages ?? this.#estimate(observed);
+    const charged = this.#bounds === null ? reported : within(reported, this.#bounds);
+    const [used, all] = [sumOfUsages(charged), sumOfUsages(reported)];
+    const excess = used.input < all.input || used.output < all.output ? all : null;
     if (this.#ended) return { used, charge: 0, excess };
     this.#ended = true;
     const { key, account } = this.#holder;
+    const { cached, written, writtenForAnHour } = inputPartsOf(used);
     const charge = await this.#store.settle(
       this.#reservation ?? { accountId: account.id, keyId: key.id },
       {
@@ -186,13 +214,21 @@ export class Meter {
         counts: {
           requests: 1,
           inputTokens: used.input,
-          cachedInputTokens: Math.min(used.cachedInput, used.input),
+          cachedInputTokens: cached,
+          cacheWriteTokens: written + writtenForAnHour,
+          cacheWrite1hTokens: writtenForAnHour,
           outputTokens: used.output,
         },
-        charge: costOf(this.#model, used),
+        charge: costOf(this.#model, charged),
       },
     );
     return { used, charge, excess };
+  }
+
+  #estimate({ requests, outputTokens }: ObservedOutput): readonly Usage[] {
+    return this.inputTokens
+      .slice(0, requests)
+      .map((input, index) => ({ ...NO_USAGE, input, output: index === 0 ? outputTokens : 0 }));
   }
 
   /** Releases the reservation without a charge. */

@@ -1,5 +1,6 @@
 import type { TextEvent, Usage } from '../canonical.ts';
 import { type ObservedOutput, outputEstimate } from './meter.ts';
+import { sumOfUsages } from './usage.ts';
 
 /** More tokens than any model reads or writes for one answer. */
 const IMPLAUSIBLE_TOKENS = 10_000_000;
@@ -9,7 +10,7 @@ function isPlausible({ input, output }: Usage): boolean {
   return input < IMPLAUSIBLE_TOKENS && output < IMPLAUSIBLE_TOKENS;
 }
 
-/** Sums the usage of one request, from reports of the provider and from observed output. */
+/** Collects the usage of one request, from reports of the provider and from observed output. */
 export class UsageTracker {
   /** Reported usage by number of the answer. */
   readonly #usages = new Map<number, Usage>();
@@ -78,21 +79,19 @@ export class UsageTracker {
   }
 
   /**
-   * The usage of all answers; null unless the provider reported it for each. Reports at the start of
-   * an answer count no output, so that for an answer without an end the observed output counts.
+   * The usages of all answers in their order; null unless the provider reported each. Reports at the start
+   * of an answer count no output, so that for an answer without an end the observed output counts.
    */
-  total(): Usage | null {
+  usages(): readonly Usage[] | null {
     if (this.#usages.size < this.#choices) return null;
-    const reported = [...this.#usages.values()].reduce((sum, usage) => ({
-      input: sum.input + usage.input,
-      output: sum.output + usage.output,
-      cachedInput: sum.cachedInput + usage.cachedInput,
-      cacheWrite: sum.cacheWrite + usage.cacheWrite,
-      cacheWrite1h: (sum.cacheWrite1h ?? 0) + (usage.cacheWrite1h ?? 0),
-      reasoning: (sum.reasoning ?? 0) + (usage.reasoning ?? 0),
-    }));
+    const reported = [...this.#usages]
+      .sort(([one], [other]) => one - other)
+      .map(([, usage]) => usage);
     if (this.#finished >= this.#choices) return reported;
-    return { ...reported, output: Math.max(reported.output, this.observed().outputTokens) };
+    const missing = this.observed().outputTokens - sumOfUsages(reported).output;
+    if (missing <= 0) return reported;
+    const [first, ...others] = reported;
+    return [{ ...first!, output: first!.output + missing }, ...others];
   }
 
   observed(): ObservedOutput {

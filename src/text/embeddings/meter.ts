@@ -43,7 +43,7 @@ export class EmbeddingsMeter {
     const meter = new EmbeddingsMeter(store, holder, options);
     const price = meter.#price;
     if (price.input === 0) return meter;
-    const amount = largestCost({ price }, { input: options.tokens.most, output: 0 });
+    const amount = largestCost({ price }, { inputs: [options.tokens.most], output: 0 });
     meter.#reservation = await store.reserve(holder.account.id, holder.key.id, amount);
     return meter;
   }
@@ -58,7 +58,7 @@ export class EmbeddingsMeter {
     await this.#store.settle(this.#reservation ?? { accountId: account.id, keyId: key.id }, {
       model: this.#id,
       counts: { requests: 1, inputTokens: input, cachedInputTokens: 0, outputTokens: 0 },
-      charge: costOf({ price: this.#price }, used),
+      charge: costOf({ price: this.#price }, [used]),
     });
     return { used, excess: input < all ? usageOf(all) : null };
   }

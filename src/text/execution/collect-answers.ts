@@ -83,7 +83,7 @@ export async function collectAnswers(
 
 /** Reads one upstream response, and pushes the events that it decodes to. */
 export async function readAnswer(
-  { call, request, publicModel, inputTokens }: TextExecution,
+  { call, request, publicModel, inputTokens: inputs }: TextExecution,
   exchange: UpstreamResponse,
   { target, origin, sink, choice, emulated }: AnswerSource,
 ): Promise<void> {
@@ -101,6 +101,7 @@ export async function readAnswer(
     passOn(event, options, push);
   };
   const isWhole = !isEventStream(exchange);
+  const inputTokens = inputs[choice] ?? 0;
   const take = emulated?.filter({ emit, isWhole, inputTokens }) ?? emit;
   const decoder = dialectNamed(target.dialect).decodeEvents(context, (event) => {
     if (event.type === 'finish' || event.type === 'error') hasEnd = true;

@@ -47,8 +47,8 @@ export interface TextExecution {
   readonly config: Config;
   readonly context: EncodeContext;
   readonly tracker: UsageTracker;
-  /** Estimated input of one conversation in tokens. */
-  readonly inputTokens: number;
+  /** Estimated tokens of the input of each request to an upstream. */
+  readonly inputTokens: readonly number[];
   readonly signal: AbortSignalLike;
   readonly upstream: UpstreamClient;
 }

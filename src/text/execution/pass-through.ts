@@ -17,7 +17,7 @@ import { announceOmitted, type Outcome, type TextExecution } from './execution.t
 import { openUpstream, type RemoteRoute } from './upstream-request.ts';
 
 /** Whether the upstream can be sent the very body that the client sent. */
-export function canPass(request: TextRequest, target: Target): boolean {
+export function canPass(request: TextRequest, target: Pick<Target, 'dialect'>): boolean {
   if (request.dialect !== target.dialect || request.hasFunctions) return false;
   if (hasLongNames(request)) return false;
   return !request.turns.some(({ parts }) => parts.some((part) => isForeign(part, target)));
@@ -28,7 +28,7 @@ export function canPass(request: TextRequest, target: Target): boolean {
  * provider's. Reasoning without a signature comes from the sandbox or from an upstream of a dialect
  * that has none.
  */
-function isForeign(part: Part, { dialect }: Target): boolean {
+function isForeign(part: Part, { dialect }: Pick<Target, 'dialect'>): boolean {
   if (part.type !== 'reasoning') return false;
   if (part.signature === null) return !dialectNamed(dialect).reasoning.isUnsigned;
   return part.signature.provider !== null;

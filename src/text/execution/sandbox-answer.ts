@@ -15,7 +15,7 @@ export async function answerBySandbox(
   target: Target,
   remaining: number,
 ): Promise<Outcome> {
-  const { call, request, publicModel, inputTokens } = execution;
+  const { call, request, publicModel, inputTokens: inputs } = execution;
   const left = execution.hosted?.withoutNative(request);
   const emulated = emulateForSandbox(left?.request ?? request, target);
   announceOmitted(execution, { advice: left?.leftOut ?? [] });
@@ -31,6 +31,7 @@ export async function answerBySandbox(
     return await collectAnswers(execution, request.n ?? 1, origin, async (sink, choice) => {
       const push = (event: TextEvent) => sink.push(event, choice);
       const emit = (event: TextEvent) => passOn(event, options, push);
+      const inputTokens = inputs[choice] ?? 0;
       const take = emulated.filter({ emit, isWhole: false, inputTokens });
       const one = conversations[conversationOf(request, choice)]!;
       await answerFromSandbox(one, target, {

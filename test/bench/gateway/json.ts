@@ -13,21 +13,46 @@ import {
   takesPart,
   typical,
 } from './contest.ts';
+import { type Cores, SEPARATE, SHARED, taskset } from './cores.ts';
 import { type Contender, Field } from './field.ts';
 import { ANSWER } from './formats/format.ts';
 import { loader, type Post, putLoad } from './load.ts';
 import { nginx, startFixedUpstream } from './nginx.ts';
 
-const TITLE = 'json: whole answers';
 const CONNECTIONS = [1, 64];
 
 type Figure = 'requestsPerSecond' | 'latency' | 'cpuPerThousand';
 
 /** Whole responses from an upstream that responds at once: the rest is the gateway's own work. */
 export async function json(bench: Bench): Promise<Trial> {
+  const title = 'json: whole answers';
+  if (nginx.file === undefined) return notMeasured('json', title, nginx, 'requests per second');
+  const { standings, section, ...trial } = await compare(bench, 'json', SHARED);
+  return { ...trial, section: { ...section, title }, goals: goalsOf(standings) };
+}
+
+/**
+ * The same with the gateway on one core and everything else on the other: on shared cores, threads of
+ * the gateway beside the main one (collection of garbage, synchronisation of the journal) use what the
+ * load leaves.
+ */
+export async function jsonPinned(bench: Bench): Promise<Trial> {
+  const id = 'json-pinned';
+  const title = 'json-pinned: whole answers, the gateway alone on one core';
+  for (const program of [nginx, taskset]) {
+    if (program.file === undefined) return notMeasured(id, title, program, 'requests per second');
+  }
+  const { standings, section, ...trial } = await compare(bench, id, SEPARATE);
+  const goals = CONNECTIONS.map((connections) =>
+    rateGoal(id, standings, 'oriel', connections, 0.75),
+  );
+  return { ...trial, section: { ...section, title }, goals };
+}
+
+/** Measures all contenders over 1 and 64 connections. */
+async function compare(bench: Bench, id: string, cores: Cores) {
   const { settings, folder } = bench;
-  if (nginx.file === undefined) return notMeasured('json', TITLE, nginx, 'requests per second');
-  const upstream = await startFixedUpstream(`${folder}/upstream`);
+  const upstream = await cores.others(() => startFixedUpstream(`${folder}/upstream`));
   const field = new Field(bench, upstream);
   const seconds = settings.quick ? 2 : 5;
   let standings: Standing<Figure>[];
@@ -42,14 +67,18 @@ export async function json(bench: Bench): Promise<Trial> {
         field.portkey(),
         field.oriel(),
         ...field.orielTranslating(),
-      ]),
+      ]).map((contender) => ({
+        ...contender,
+        start: () => cores.gateway(() => contender.start()),
+      })),
       loads: CONNECTIONS,
       rounds: settings.rounds,
       progress: 'requestsPerSecond',
       check,
       measure: async (server, contender, connections) => {
         const before = server.cpu();
-        const load = await putLoad(bench, postOf(server, contender), connections, seconds);
+        const post = postOf(server, contender);
+        const load = await cores.others(() => putLoad(bench, post, connections, seconds));
         const cpuPerThousand = ((server.cpu() - before) * 1e6) / load.requests;
         const { requestsPerSecond, latency } = load;
         return { requestsPerSecond, cpuPerThousand, ...(latency === undefined ? {} : { latency }) };
@@ -59,8 +88,8 @@ export async function json(bench: Bench): Promise<Trial> {
     await upstream.stop();
   }
   return {
+    standings,
     section: {
-      title: TITLE,
       text:
         `One request of ${Buffer.byteLength(postOf(upstream, field.direct()).body)} bytes for ` +
         `${seconds} s by ${loader}, before nginx with an answer of ` +
@@ -81,8 +110,7 @@ export async function json(bench: Bench): Promise<Trial> {
         ),
       },
     },
-    goals: goalsOf(standings),
-    faults: faultsOf('json', standings),
+    faults: faultsOf(id, standings),
     raw: standings.map(({ contender, rounds }) => ({ name: contender.name, rounds: [...rounds] })),
   };
 }
@@ -124,18 +152,34 @@ function rowOf(
   ];
 }
 
+function rateGoal(
+  id: string,
+  standings: readonly Standing<Figure>[],
+  name: string,
+  connections: number,
+  bound: number,
+) {
+  return goalOf(
+    id,
+    `${name}: requests per second at ${connections} ≥ ${fixed(bound)} × full`,
+    compared(
+      standingNamed(standings, name),
+      standingNamed(standings, 'full'),
+      connections,
+      'requestsPerSecond',
+      over,
+    ),
+    bound,
+    'higher',
+  );
+}
+
 function goalsOf(standings: readonly Standing<Figure>[]) {
   const full = standingNamed(standings, 'full');
   const direct = standingNamed(standings, 'direct');
-  const rate = (name: string, connections: number, bound: number) =>
-    goalOf(
-      'json',
-      `${name}: requests per second at ${connections} ≥ ${fixed(bound)} × full`,
-      compared(standingNamed(standings, name), full, connections, 'requestsPerSecond', over),
-      bound,
-      'higher',
-    );
   const own = standingNamed(standings, 'oriel');
+  const rate = (name: string, connections: number, bound: number) =>
+    rateGoal('json', standings, name, connections, bound);
   return [
     rate('oriel', 1, 0.8),
     goalOf(

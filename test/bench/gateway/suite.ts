@@ -3,13 +3,14 @@ import { wrk } from '../daemon/trial.ts';
 import { programVersion } from '../peers.ts';
 import type { Report, Settings, Suite } from '../suite.ts';
 import { packages } from './field.ts';
-import { json } from './json.ts';
+import { json, jsonPinned } from './json.ts';
 import { nginx } from './nginx.ts';
 import { slowReader } from './slow-reader.ts';
 import { streamsFirst, streamsFlat, streamsPaced } from './stream-cases.ts';
 
 const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
   json,
+  'json-pinned': jsonPinned,
   'streams-flat': streamsFlat,
   'streams-paced': streamsPaced,
   'streams-first': streamsFirst,

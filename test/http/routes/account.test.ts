@@ -154,6 +154,8 @@ describe('GET /v1/account/usage', () => {
       outputs: 4,
       input_tokens: 0,
       cached_input_tokens: 0,
+      cache_write_tokens: 0,
+      cache_write_1h_tokens: 0,
       output_tokens: 0,
       credits: 0,
     };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sharedDaemon } from '../../daemon.ts';
+import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
 import { residentCommand } from '../../resident.ts';
 
 const resident = residentCommand();
@@ -176,7 +176,20 @@ describe('GET /v1/account/usage', () => {
     expect(await usage('by=key&team=crew', stranger.key)).toEqual([]);
   });
 
-  it.each(['by=week', 'by=day,day', 'by=account', 'by=', 'key=', 'page=2'])(
+  it('is sent as CSV on request', async () => {
+    const { key } = await newKey('--name', 'sheet');
+    expect((await chat(key)).status).toBe(200);
+    const headers = { authorization: `Bearer ${key}` };
+    const path = '/v1/account/usage?by=key,model&format=csv';
+    const response = await daemon().request(path, { headers });
+    expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    const [titles, row, ...rest] = (await response.text()).split('\n');
+    expect(titles).toMatch(/^key,key_id,model,requests,input_tokens,.*,credits$/);
+    expect(row).toMatch(/^sheet,key_\w+,sandbox-chat,1,\d+,0,0,0,\d+,0,0\.\d+$/);
+    expect(rest).toEqual(['']);
+  });
+
+  it.each(['format=xml', 'by=week', 'by=day,day', 'by=account', 'by=', 'key=', 'page=2'])(
     'refuses ?%s',
     async (query) => {
       const { key } = await newKey();
@@ -184,4 +197,67 @@ describe('GET /v1/account/usage', () => {
       expect([status, body.error['param']]).toEqual([400, query.split('=')[0]]);
     },
   );
+});
+
+describe('GET /v1/admin/usage', () => {
+  const asOwner = (query: string) => call(OWNER_KEY, `/v1/admin/usage?${query}`);
+
+  it('sums usage of all accounts for a key of the owner, as the command does', async () => {
+    const { account, key } = await newKey('--name', 'app');
+    const { account: other, key: second } = await newKey();
+    for (const one of [key, key, second]) expect((await chat(one)).status).toBe(200);
+    const { status, body } = await asOwner('by=account,model');
+    expect(status).toBe(200);
+    const data = body['data'] as unknown as Record<string, unknown>[];
+    const rows = data.filter((row) => [account, other].includes(String(row['account_name'])));
+    const counts = { cache_write_tokens: 0, cache_write_1h_tokens: 0, outputs: 0 };
+    expect(rows).toMatchObject([
+      { account_name: account, model: 'sandbox-chat', requests: 2, ...counts },
+      { account_name: other, model: 'sandbox-chat', requests: 1, ...counts },
+    ]);
+    const report = JSON.parse(await administer('usage', '--json')) as {
+      readonly total: Record<string, number>;
+    };
+    expect(body['total']).toMatchObject({
+      requests: report.total['requests'],
+      input_tokens: report.total['inputTokens'],
+      credits: report.total['credits'],
+    });
+    const own = await asOwner(`by=key,day&account=${account}`);
+    expect(own.body['data']).toMatchObject([{ key_name: 'app', requests: 2 }]);
+    const [{ key_id: id }] = own.body['data'] as unknown as [{ key_id: string }];
+    expect((await asOwner(`by=team&key=${id}`)).body).toMatchObject({
+      data: [{ team_id: null, team_name: null, requests: 2 }],
+    });
+    expect((await asOwner('to=2020-01-01')).body).toMatchObject({ to: '2020-01-01', data: [] });
+  });
+
+  it('is refused to keys of other accounts and to limited keys of the owner', async () => {
+    const { key } = await newKey();
+    await administer('teams', 'create', 'staff', '--account', 'owner');
+    const limited = [
+      ['--models', 'sandbox-chat'],
+      ['--budget', '5'],
+      ['--budget-day', '5'],
+      ['--team', 'staff'],
+    ].map((flags) => administer('keys', 'create', '--account', 'owner', ...flags));
+    for (const one of [key, ...(await Promise.all(limited))]) {
+      const { status, body } = await call(one, '/v1/admin/usage');
+      expect([status, body.error['code']]).toEqual([403, 'owner_required']);
+    }
+    const none = await fetch(`${daemon().url}/v1/admin/usage`);
+    expect(none.status).toBe(401);
+  });
+
+  it.each([
+    ['by=week', 400, 'by'],
+    ['by=account,account', 400, 'by'],
+    ['from=2026-01-02&to=2026-01-01', 400, 'from'],
+    ['format=xml', 400, 'format'],
+    ['account=missing', 404, null],
+    ['team=missing', 404, null],
+  ])('refuses ?%s', async (query, expected, param) => {
+    const { status, body } = await asOwner(query);
+    expect([status, body.error['param']]).toEqual([expected, param]);
+  });
 });

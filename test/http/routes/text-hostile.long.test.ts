@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
 import { oriel } from '../../oriel.ts';
+import { runs } from '../../runs.ts';
 import {
   DIALECTS,
   gatewayConfig,
@@ -21,7 +22,7 @@ import {
   type MockUpstream,
   startMockUpstream,
 } from '../../text/mock-upstream.ts';
-import { mutated, mutations, RUNS } from '../../text/mutations.ts';
+import { mutated, mutations } from '../../text/mutations.ts';
 import { PATHS, plainBody, send } from '../../text/raw.ts';
 import { type Script, USAGE } from '../../text/script.ts';
 
@@ -129,7 +130,7 @@ describe('malformed text requests', () => {
             }
           },
         ),
-        { numRuns: RUNS ?? 150, seed: 5 },
+        { numRuns: runs(400), seed: 5 },
       );
     },
   );

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { availableOf } from '../../../src/store/credits.ts';
 import { findInconsistencies } from '../consistency.ts';
 import { bothOf, failureWith, freshStore } from '../fresh-store.ts';
-import { completionOf, owner, taskFor } from '../records.ts';
+import { completionOf, keyFor, owner, taskFor } from '../records.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
 
 const DAY = 86_400_000;
@@ -108,7 +108,8 @@ export function describeCredits(driver: DriverFactory): void {
       const { store, reopened } = await fresh({ now: () => now });
       const { account, key } = await owner(store, 100);
       const holder = { accountId: account.id, keyId: key.id };
-      const counts = { inputTokens: 10, cachedInputTokens: 4, outputTokens: 2 };
+      const written = { cacheWriteTokens: 3, cacheWrite1hTokens: 1 };
+      const counts = { inputTokens: 10, cachedInputTokens: 4, ...written, outputTokens: 2 };
       await store.settle(holder, { model: 'a', counts, charge: 1 });
       await store.settle(holder, { model: 'b', counts, charge: 2 });
       const again = await reopened();
@@ -133,12 +134,20 @@ export function describeCredits(driver: DriverFactory): void {
           requests: 4,
           inputTokens: 20,
           cachedInputTokens: 8,
+          cacheWriteTokens: 6,
+          cacheWrite1hTokens: 2,
           outputTokens: 4,
           spent: 5,
         },
         { model: 'b', requests: 2, spent: 18 },
       ]);
       expect(await again.listUsage(account.id, ALL_DAYS)).toHaveLength(3);
+      const second = await again.createAccount({ name: 'second', plan: 'paid', credits: 1 });
+      const other = await again.createKey(keyFor(second));
+      const payer = { accountId: second.id, keyId: other.id };
+      await again.settle(payer, { model: 'c', counts, charge: 1 });
+      const models = (await again.listUsage(undefined, ALL_DAYS)).map(({ model }) => model);
+      expect(models.sort()).toEqual(['a', 'a', 'b', 'c']);
       expect(await findInconsistencies(again)).toEqual([]);
     });
   });

@@ -74,6 +74,8 @@ export function describeTasks(driver: DriverFactory): void {
             requests: 1,
             inputTokens: 0,
             cachedInputTokens: 0,
+            cacheWriteTokens: 0,
+            cacheWrite1hTokens: 0,
             outputTokens: 0,
             outputs: 1,
             spent: 3 * CREDIT,

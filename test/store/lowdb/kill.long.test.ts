@@ -8,9 +8,9 @@ import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 
 const WRITER = fileURLToPath(new URL('writer-process.mjs', import.meta.url));
-const KILLS = Number(process.env['ORIEL_KILLS'] ?? 16);
+const KILLS = Number(process.env['ORIEL_KILLS'] ?? 8);
 /** The checks after each kill take longer as a store grows. */
-const KILLS_OF_ONE_STORE = 8;
+const KILLS_OF_ONE_STORE = 4;
 
 /** Kills a process that writes to a store after some acknowledgements, and returns these. */
 async function killed(directory: string, after: number): Promise<string[]> {

@@ -8,6 +8,7 @@ import { TextReport } from '../../../src/text/report.ts';
 import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../../src/upstream/client.ts';
 import type { UpstreamResponse } from '../../../src/upstream/response.ts';
+import { runs } from '../../runs.ts';
 import { networkSettings } from '../../upstream/policies.ts';
 import { PAIRS } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
@@ -24,6 +25,16 @@ const price = fc.record({
   cachedInput: fc.option(fc.integer({ min: 0, max: 40_000_000 }), { nil: undefined }),
   cacheWrite: fc.option(fc.integer({ min: 0, max: 40_000_000 }), { nil: undefined }),
   cacheWrite1h: fc.option(fc.integer({ min: 0, max: 80_000_000 }), { nil: undefined }),
+  tiers: fc.option(
+    fc.tuple(
+      fc.record({
+        above: fc.integer({ min: 1, max: 1500 }),
+        input: fc.integer({ min: 0, max: 40_000_000 }),
+        output: fc.integer({ min: 0, max: 200_000_000 }),
+      }),
+    ),
+    { nil: undefined },
+  ),
 });
 
 const count = fc.oneof(
@@ -193,8 +204,6 @@ const LIMITS = {
   messages: ['max_tokens'],
 } as const;
 
-const RUNS = Number(process.env['ORIEL_RUNS'] ?? 60);
-
 it.each(PAIRS)(
   'client %s, upstream %s: the charge never exceeds the hold',
   async (client, upstream) => {
@@ -249,12 +258,15 @@ it.each(PAIRS)(
         const input = Math.min(JSON.stringify(body).length + 500, window) * (n ?? 1);
         const output = (limit ?? (client === 'messages' ? 500 : (most ?? 16_384))) * (n ?? 1);
         const { input: plain, cachedInput = 0, cacheWrite = 0, cacheWrite1h = 0 } = one.price;
-        const dearest = Math.max(plain, cachedInput, cacheWrite, cacheWrite1h);
-        expect(held).toBeLessThanOrEqual(
-          Math.ceil((input * dearest + output * one.price.output) / 1e6),
+        const [tier = { above: 0, input: 0, output: 0 }] = one.price.tiers ?? [];
+        const isReached = input / (n ?? 1) > tier.above;
+        const dearest = Math.max(
+          ...[plain, cachedInput, cacheWrite, cacheWrite1h, isReached ? tier.input : 0],
         );
+        const ofOutput = Math.max(one.price.output, isReached ? tier.output : 0);
+        expect(held).toBeLessThanOrEqual(Math.ceil((input * dearest + output * ofOutput) / 1e6));
       }),
-      { numRuns: RUNS },
+      { numRuns: runs(240) },
     );
   },
 );
@@ -278,6 +290,48 @@ it.each(PAIRS)(
     }
   },
 );
+
+it('holds and charges the input of each request where a body of its own format is not passed', async () => {
+  const name = 'a'.repeat(65);
+  const tools = [{ type: 'function', function: { name, parameters: { type: 'object' } } }];
+  const body = plainBody('chat', 'm', { n: 3, max_tokens: 10, tools });
+  const choices = [{ index: 0, message: { content: 'x' }, finish_reason: 'stop' }];
+  const usage = { prompt_tokens: 400, completion_tokens: 2 };
+  const answer = { stream: false, cut: false, body: JSON.stringify({ choices, usage }) };
+  const { held, charged } = await ask(['chat', 'chat'], { price: PRICE }, body, answer);
+  expect(held).toBe(3 * (JSON.stringify(body).length + 500 + 10));
+  expect(charged).toBe(3 * 402);
+});
+
+it('charges each of n answers by the tier of its own input', async () => {
+  const body = plainBody('chat', 'm', { n: 3, max_tokens: 10 });
+  const content = [{ type: 'text', text: 'x' }];
+  const usage = { input_tokens: 90, output_tokens: 1 };
+  const price = { ...PRICE, tiers: [{ above: 100, input: 3_000_000 }] };
+  const answer = {
+    stream: false,
+    cut: false,
+    body: JSON.stringify({ content, stop_reason: 'end_turn', usage }),
+  };
+  const { held, charged } = await ask(['chat', 'messages'], { price }, body, answer);
+  expect(charged).toBe(3 * 91);
+  expect(held).toBe(3 * (3 * (JSON.stringify(body).length + 500) + 10));
+});
+
+it('holds for each prompt of completions its own bytes, and charges them where no usage comes', async () => {
+  const prompt = ['a'.repeat(40_000), 'b', 'c'.repeat(400)];
+  const body = { model: 'm', prompt, n: 2, max_tokens: 10 };
+  const content = [{ type: 'text', text: 'four' }];
+  const answer = {
+    stream: false,
+    cut: false,
+    body: JSON.stringify({ content, stop_reason: 'end_turn' }),
+  };
+  const pair = ['completions' as DialectName, 'messages'] as const;
+  const { held, charged } = await ask(pair, { price: PRICE }, body, answer);
+  expect(held).toBe(2 * (40_401 + 3 * 500 + 3 * 10));
+  expect(charged).toBe(2 * (10_000 + 1 + 100) + 6);
+});
 
 it('adds the reasoning budget to the token limit of the answer', async () => {
   const body = plainBody('chat', 'm', { reasoning_effort: 'max' });

@@ -193,15 +193,17 @@ export class StoreReader {
   }
 
   async listUsage(
-    accountId: string,
-    { from, to }: { from: string; to: string },
+    accountId: string | undefined,
+    { from, to }: { readonly from: string; readonly to: string },
   ): Promise<readonly UsageRow[]> {
-    return this.#readRows(() =>
-      [...this.records.state.usageOfAccount.oldest(accountId)]
-        .map(([, row]) => row)
-        .filter(({ day }) => day >= from && day <= to)
-        .sort((one, other) => compare(one.day, other.day) || compare(one.model, other.model)),
-    );
+    return this.#readRows(() => {
+      const { usage, usageOfAccount } = this.records.state;
+      const found =
+        accountId === undefined
+          ? [...usage.rows.values()]
+          : Array.from(usageOfAccount.oldest(accountId), ([, row]) => row);
+      return found.filter(({ day }) => day >= from && day <= to);
+    });
   }
 
   async timeRange(): Promise<TimeRange | null> {
@@ -310,8 +312,4 @@ async function mergeTasks(
     }
   }
   return merged;
-}
-
-function compare(one: string, other: string): number {
-  return one < other ? -1 : one > other ? 1 : 0;
 }

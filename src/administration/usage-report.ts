@@ -1,0 +1,164 @@
+import { Failure } from '../failure.ts';
+import { toCredits } from '../store/credits.ts';
+import { dayOf, type UsageCounts } from '../store/ledger.ts';
+import type { Store } from '../store/store.ts';
+import {
+  sumUsage,
+  type UsageDimension,
+  type UsageFilter,
+  type UsageSum,
+} from '../store/usage-report.ts';
+import { decimal } from './records.ts';
+
+/** Usage and credits, as a decimal. */
+export interface UsageTotal extends Required<UsageCounts> {
+  readonly credits: number;
+}
+
+/** One sum of a report. It has the names by which the report sums. */
+export interface UsageRecord extends UsageTotal {
+  readonly account?: string;
+  readonly accountId?: string;
+  /** The name of the team and its identifier; null without one. */
+  readonly team?: string | null;
+  readonly teamId?: string | null;
+  /** The name of the key and its identifier; null where earlier versions recorded none. */
+  readonly key?: string | null;
+  readonly keyId?: string | null;
+  readonly model?: string;
+  readonly day?: string;
+}
+
+export interface UsageReport {
+  readonly from: string;
+  readonly to: string;
+  readonly by: readonly UsageDimension[];
+  readonly rows: readonly UsageRecord[];
+  readonly total: UsageTotal;
+}
+
+export interface ReportOptions extends UsageFilter {
+  readonly by: readonly UsageDimension[];
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  /** Identifier; undefined for all accounts. */
+  readonly accountId?: string | undefined;
+  readonly maxRows: number;
+}
+
+const DAY = 86_400_000;
+
+/** Days of a report where no first one is given. */
+const DEFAULT_DAYS = 30;
+
+/** Compares texts in the order of their code units, null first. */
+function compare(one: string | null, other: string | null): number {
+  if (one === other) return 0;
+  return (one ?? '') < (other ?? '') ? -1 : 1;
+}
+
+/** Sums usage for a report, in the order of the names of its columns. @throws Failure for too many rows */
+export async function reportUsage(store: Store, options: ReportOptions): Promise<UsageReport> {
+  const { by, accountId, maxRows, ...filter } = options;
+  const to = options.to ?? dayOf(Date.now());
+  const from = options.from ?? dayOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY);
+  if (from > to) {
+    const message = `from: expected a day up to ${to}, received ${from}`;
+    throw new Failure('invalid_request', message, { param: 'from' });
+  }
+  const rows = await store.listUsage(accountId, { from, to });
+  const { sums, total } = await sumUsage(rows, { by, filter, maxRows });
+  const nameOf = await namesIn(store, by, accountId);
+  const records = sums
+    .map((sum) => ({
+      record: recordOf(sum, nameOf),
+      order: by.flatMap((one) => [nameOf(one, sum.names[one] ?? null), sum.names[one] ?? null]),
+    }))
+    .sort((one, other) => {
+      for (const [at, text] of one.order.entries()) {
+        const difference = compare(text, other.order[at]!);
+        if (difference !== 0) return difference;
+      }
+      return 0;
+    })
+    .map(({ record }) => record);
+  return { from, to, by, rows: records, total: totalOf(total) };
+}
+
+type NameOf = (dimension: UsageDimension, id: string | null) => string | null;
+
+function totalOf({ names: _, spent, ...counts }: UsageSum): UsageTotal {
+  return { ...counts, credits: toCredits(spent) };
+}
+
+function recordOf(sum: UsageSum, nameOf: NameOf): UsageRecord {
+  const { account, team, key, model, day } = sum.names;
+  return {
+    ...(account != null && { account: nameOf('account', account)!, accountId: account }),
+    ...(team !== undefined && { team: nameOf('team', team), teamId: team }),
+    ...(key !== undefined && { key: nameOf('key', key), keyId: key }),
+    ...(model != null && { model }),
+    ...(day != null && { day }),
+    ...totalOf(sum),
+  };
+}
+
+/** A function for the name of an account, a team or a key with an identifier; other names stay. */
+async function namesIn(
+  store: Store,
+  by: readonly UsageDimension[],
+  accountId: string | undefined,
+): Promise<NameOf> {
+  const all = [
+    ...(by.includes('account') ? await store.listAccounts() : []),
+    ...(by.includes('team') ? await store.listTeams(accountId) : []),
+    ...(by.includes('key') ? await store.listKeys(accountId) : []),
+  ];
+  const names = new Map(all.map(({ id, name }) => [id, name]));
+  const isNamed = (dimension: UsageDimension) => ['account', 'team', 'key'].includes(dimension);
+  return (dimension, id) => (id !== null && isNamed(dimension) ? (names.get(id) ?? id) : id);
+}
+
+/** Identifiers of the teams with an identifier or a name, removed ones too, of one account or of all. */
+export async function teamIdsOf(
+  store: Store,
+  team: string,
+  accountId?: string,
+): Promise<ReadonlySet<string>> {
+  const teams = await store.listTeams(accountId);
+  return new Set(teams.filter(({ id, name }) => id === team || name === team).map(({ id }) => id));
+}
+
+/** Counts of a report: property, name in CSV and JSON, title in tables. */
+export const COUNTS = [
+  ['requests', 'requests', 'REQUESTS'],
+  ['inputTokens', 'input_tokens', 'INPUT'],
+  ['cachedInputTokens', 'cached_input_tokens', 'CACHED'],
+  ['cacheWriteTokens', 'cache_write_tokens', 'WRITE'],
+  ['cacheWrite1hTokens', 'cache_write_1h_tokens', 'WRITE 1H'],
+  ['outputTokens', 'output_tokens', 'OUTPUT'],
+  ['outputs', 'outputs', 'OUTPUTS'],
+] as const;
+
+/** A field of CSV (RFC 4180). */
+const quoted = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+/** A report as comma-separated values, a line for each row. */
+export function csvOf({ by, rows }: UsageReport): string {
+  const hasId = (dimension: UsageDimension) => dimension === 'team' || dimension === 'key';
+  const header = [
+    ...by.flatMap((dimension) => (hasId(dimension) ? [dimension, `${dimension}_id`] : dimension)),
+    ...COUNTS.map(([, name]) => name),
+    'credits',
+  ];
+  const lines = rows.map((record) => [
+    ...by.flatMap((dimension) => {
+      const name = record[dimension] ?? '';
+      if (dimension === 'team') return [name, record.teamId ?? ''];
+      return dimension === 'key' ? [name, record.keyId ?? ''] : name;
+    }),
+    ...COUNTS.map(([count]) => String(record[count])),
+    decimal(record.credits),
+  ]);
+  return [header, ...lines].map((line) => line.map(quoted).join(',')).join('\n');
+}

@@ -1,0 +1,34 @@
+import type { CommandDefinition } from './command.ts';
+import { duplicatesFlags, inputFlags, limitFlags, runFlags } from './image-flags.ts';
+
+/** Finds equal and alike images. */
+export const duplicatesCommand: CommandDefinition = {
+  name: 'duplicates',
+  summary: 'Find groups of equal and alike images, and which of each to keep',
+  positionals: [
+    {
+      name: 'files',
+      description: 'files, folders with --recursive, or quoted patterns',
+      variadic: true,
+      path: true,
+    },
+  ],
+  flags: [
+    { heading: 'Options:', schema: duplicatesFlags },
+    { heading: 'Inputs:', schema: inputFlags },
+    { heading: 'Running:', schema: runFlags, except: ['dryRun'] },
+    { heading: 'Limits:', schema: limitFlags },
+  ],
+  notes: [
+    'Nothing is deleted. The file to keep has the most pixels, then bytes, then the oldest modification time.',
+  ],
+  examples: [
+    'oriel duplicates --recursive photos',
+    'oriel duplicates --perceptual none --exit-code *.jpg',
+    'oriel duplicates --threshold 2 --json *.jpg',
+  ],
+  async run({ positionals: [files], flags }) {
+    const { runDuplicates } = await import('./duplicates-run.ts');
+    return runDuplicates(files as string[], flags);
+  },
+};

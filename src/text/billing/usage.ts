@@ -1,0 +1,43 @@
+import type { Usage } from '../canonical.ts';
+
+export function sumOfUsages(usages: readonly Usage[]): Usage {
+  if (usages.length === 1) return usages[0]!;
+  const sum = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, reasoning: 0 };
+  for (const usage of usages) {
+    sum.input += usage.input;
+    sum.output += usage.output;
+    sum.cachedInput += usage.cachedInput;
+    sum.cacheWrite += usage.cacheWrite;
+    sum.cacheWrite1h += usage.cacheWrite1h ?? 0;
+    sum.reasoning += usage.reasoning ?? 0;
+  }
+  return sum;
+}
+
+/** Input of one request by its prices. */
+export interface InputParts {
+  /** Neither read from a cache nor written to one. */
+  readonly plain: number;
+  readonly cached: number;
+  /** Written to a cache for five minutes, or for a time that the provider does not report. */
+  readonly written: number;
+  readonly writtenForAnHour: number;
+}
+
+/** Parts that add up to the input, also where the provider reports larger ones. */
+export function inputPartsOf({
+  input,
+  cachedInput,
+  cacheWrite,
+  cacheWrite1h = 0,
+}: Usage): InputParts {
+  const cached = Math.min(cachedInput, input);
+  const written = Math.min(cacheWrite, input - cached);
+  const writtenForAnHour = Math.min(cacheWrite1h, written);
+  return {
+    plain: input - cached - written,
+    cached,
+    written: written - writtenForAnHour,
+    writtenForAnHour,
+  };
+}
