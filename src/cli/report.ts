@@ -213,7 +213,7 @@ function outputsCells(name: Cell, record: FileRecord, outputs: readonly OutputRe
 function outputCells({ outputFilename, width, height, pages, size, reason }: OutputRecord): Cell[] {
   return [
     text(''),
-    endsCell(outputFilename ?? '-'),
+    pathCell(outputFilename ?? '-'),
     text(`${width}x${height}${pages ? ` x${pages}` : ''}`),
     text(''),
     text(humanBytes(size)),

@@ -334,7 +334,7 @@ function withStored(record: FileRecord, stored: readonly Stored[]): FileRecord {
   const skipped = stored.length > 0 && stored.every((one) => one?.status === 'skipped');
   const outputs = record.outputs.map((output, index) => {
     const { outputFilename, reason } = stored[index] ?? {};
-    return { ...output, ...(outputFilename && { outputFilename }), ...(reason && { reason }) };
+    return { ...(outputFilename && { outputFilename }), ...output, ...(reason && { reason }) };
   });
   return { ...record, ...(skipped && { status: 'skipped', reason: stored[0]!.reason! }), outputs };
 }

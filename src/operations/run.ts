@@ -21,7 +21,7 @@ export const run = defineOperation({
       expects: 'a recipe or the name of a preset',
     }),
     set: v.optional(
-      field(v.array(v.string()), 'a variable of the recipe, repeatable', {
+      field(v.array(v.string()), 'a variable of the recipe', {
         expects: 'NAME=VALUE',
       }),
     ),
@@ -30,7 +30,7 @@ export const run = defineOperation({
   examples: [
     'run web *.jpg --out web',
     'run srcset --set quality=70 *.jpg --out pictures',
-    'run thumbnails --dry-run *.jpg',
+    'run thumbnails --set size=200 --out thumbnails *.jpg',
   ],
   sample: { recipe: 'web' },
   async prepare({ recipe, set = [] }, { origin = 'recipe', planOnly = false } = {}) {
