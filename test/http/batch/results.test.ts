@@ -301,7 +301,7 @@ test('the OpenAPI document has ranges, choices and defaults of the fields', asyn
     properties: { quality: { type: 'integer', minimum: 1, maximum: 100 } },
   });
   expect(bodies[2]).toMatchObject({
-    required: ['files', 'left', 'top', 'width', 'height'],
+    required: ['files'],
     properties: { width: { minimum: 1, maximum: 8192 } },
   });
   expect(bodies[5]).toMatchObject({
