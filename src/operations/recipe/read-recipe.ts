@@ -91,7 +91,7 @@ function undeclared(fault: LineFault): LineFault {
     : { ...fault, message: `the variable ${variable} is not declared in vars` };
 }
 
-/** Writes `- greyscale` and `- greyscale:` as `- greyscale: {}`. */
+/** Writes `- greyscale` and `- greyscale:` as `- greyscale: {}`, and adds the one output that is the default. */
 function withShorthands(value: unknown): unknown {
   if (!isObject(value)) return value;
   const inSteps = (owner: Record<string, unknown>) => {
@@ -106,8 +106,8 @@ function withShorthands(value: unknown): unknown {
     });
     return { ...owner, steps: written };
   };
-  const { outputs } = value;
-  const whole = inSteps(value);
+  const { outputs = [{}] } = value;
+  const whole = { ...inSteps(value), outputs };
   if (!Array.isArray(outputs)) return whole;
   return {
     ...whole,
@@ -130,7 +130,7 @@ function compileStep({ when, ...named }: WrittenStep): RecipeStep {
   return { name, options: options ?? {}, when };
 }
 
-function compile({ description, steps = [], outputs = [{} as never] }: WrittenRecipe): Recipe {
+function compile({ description, steps = [], outputs = [] }: WrittenRecipe): Recipe {
   return {
     description,
     steps: steps.map(compileStep),

@@ -6,9 +6,16 @@ import { type Header, readHeader } from '../../images/header.ts';
 import type { Estimate, ImageInput } from '../../images/input.ts';
 import type { OutputImage, Warning } from '../../images/output.ts';
 import { openPicture, type Selection, selectFrames } from '../../images/picture.ts';
-import { read, start } from '../../images/pixels.ts';
+import { read } from '../../images/pixels.ts';
 import type { OperationResult } from '../operation.ts';
-import { applyStep, beginProgress, encodeResult, type Progress, planSteps } from '../run-steps.ts';
+import {
+  applyStep,
+  beginProgress,
+  encodeResult,
+  openPixels,
+  type Progress,
+  planSteps,
+} from '../run-steps.ts';
 import type { Recipe } from './recipe.ts';
 import { type Branch, type Engine, type Leaf, traverse } from './traverse.ts';
 
@@ -182,7 +189,7 @@ async function runGroup(
       const pixels = await read(progress.image, progress.facts);
       const { facts, unchanged } = progress;
       return () => ({
-        ...beginProgress(start(input, pixels), facts),
+        ...beginProgress(openPixels(input, pixels), facts),
         decoded: false,
         unchanged,
       });
