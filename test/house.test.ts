@@ -12,6 +12,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['http'],
   ['text', 'media', 'workers'],
   ['routing'],
+  ['telemetry'],
   ['administration', 'operations'],
   ['config'],
   ['images', 'safety'],
@@ -22,7 +23,8 @@ const FLOORS: readonly (readonly string[])[] = [
 
 /** Files and folders that may import a library. Names of folders and scopes end with a slash. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
-  sharp: ['workers/'],
+  // The cache only reads its version.
+  sharp: ['workers/', 'src/operations/cache/encoder-versions.ts'],
   piscina: ['src/operations/pool.ts', 'workers/'],
   archiver: ['src/operations/zip.ts'],
   commander: ['src/cli/build-command.ts', 'src/cli/main.ts'],
@@ -37,7 +39,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   sixel: ['src/cli/client/'],
   pino: ['src/http/log.ts'],
   'pino-pretty': ['src/http/log.ts'],
-  'prom-client': ['src/http/metrics.ts'],
+  'prom-client': ['src/http/gen-ai-metrics.ts', 'src/http/metrics.ts'],
   yaml: ['src/config/'],
   lowdb: ['src/store/lowdb/'],
   koffi: ['src/libc.ts'],

@@ -7,7 +7,9 @@ import { createRequire } from 'node:module';
 import type { FileErrorCode } from '../src/error-codes.ts';
 import { Failure } from '../src/failure.ts';
 import { diagnose } from '../src/images/diagnose.ts';
+import { basicExif, readExif } from '../src/images/exif/exif.ts';
 import { fileFailure } from '../src/images/file-error.ts';
+import { type Header, readHeader } from '../src/images/header.ts';
 import type { Estimate, ImageInput } from '../src/images/input.ts';
 import { checkFileSize } from '../src/images/limits.ts';
 import type { OutputImage } from '../src/images/output.ts';
@@ -37,8 +39,14 @@ export class GrantExceededError extends Error {
   }
 }
 
-function withDigest(image: OutputImage): JobImage {
-  return { ...image, sha256: createHash('sha256').update(image.bytes).digest('hex') };
+function sha256Of(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** The date on which a picture was taken, without its offset from UTC. */
+function takenOf({ exif }: Header): string | null {
+  const tags = exif && readExif(exif);
+  return (tags && basicExif(tags).dateTime?.slice(0, 19)) ?? null;
 }
 
 /**
@@ -51,6 +59,7 @@ export async function runJob(
   admit: (estimate: Estimate) => void = () => {},
 ): Promise<JobResult> {
   const { limits } = job;
+  let readsOthers = false;
   const input = {
     file: new Uint8Array() as Uint8Array,
     bytes: new Uint8Array() as Uint8Array,
@@ -62,7 +71,10 @@ export async function runJob(
     withFile: <Result>(
       path: string,
       work: (other: ImageInput) => Promise<Result>,
-    ): Promise<Result> => runWithFile(input, path, work),
+    ): Promise<Result> => {
+      readsOthers = true;
+      return runWithFile(input, path, work);
+    },
   };
   let source: OpenSource | undefined;
   try {
@@ -74,12 +86,20 @@ export async function runJob(
     input.bytes = completePng(input.file);
     const result = await operation.run(input, job.options as never);
     const { image, images, data, planned, warnings = [] } = result;
+    const taken = job.taken ? { taken: takenOf(await readHeader(input)) } : {};
+    const complete = (one: OutputImage): JobImage => ({
+      ...one,
+      ...taken,
+      sha256: sha256Of(one.bytes),
+    });
     return {
       ok: true,
       originalSize: source.size,
       warnings,
-      ...(image && { image: withDigest(image) }),
-      ...(images && { images: images.map(withDigest) }),
+      ...(image && { image: complete(image) }),
+      ...(images && { images: images.map(complete) }),
+      // A result of further files is not that of the input alone, and may not be stored by its hash.
+      ...(job.digest && !readsOthers && { inputSha256: sha256Of(input.file) }),
       ...(data && { data }),
       ...(planned && { planned }),
     };

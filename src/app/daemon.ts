@@ -26,6 +26,7 @@ import { createMedia, type DaemonMedia } from './media.ts';
 import { routingObserver } from './routing-observer.ts';
 import { DaemonState } from './state.ts';
 import { type OpenedStore, openDaemonStore } from './store.ts';
+import { DaemonTelemetry } from './telemetry.ts';
 import { createTextGateway, createTextObserver } from './text.ts';
 
 /** A daemon that serves requests. */
@@ -77,6 +78,7 @@ interface Services extends DaemonMedia {
   readonly draining: AbortController;
   readonly text: ReturnType<typeof createTextGateway>;
   readonly pool: Awaited<ReturnType<typeof startSharedPool>>;
+  readonly telemetry: DaemonTelemetry;
 }
 
 /** Starts the daemon: store, audit log, image pool, text, media and HTTP, in this order. */
@@ -129,6 +131,10 @@ async function startServices(start: Start): Promise<Services> {
   );
   const upstream = new UpstreamClient();
   closers.add(() => upstream.close());
+  const telemetry = new DaemonTelemetry({ upstream, version: options.version, metrics, log });
+  await telemetry.configure(state.config);
+  // After the last request and task have ended.
+  closers.add(() => telemetry.close());
   const observer = routingObserver(state, log, metrics);
   const parts = { state, store, span, upstream, pool, routingObserver: observer, log, metrics };
   const textObserver = createTextObserver(parts);
@@ -161,13 +167,16 @@ async function startServices(start: Start): Promise<Services> {
     spool,
     log,
     metrics,
+    get tracer() {
+      return telemetry.tracer;
+    },
     get publicUrl() {
       return state.publicUrl;
     },
     draining: draining.signal,
   };
   const servers = await buildServers(context);
-  return { ...daemonMedia, opened, audit, servers, draining, text, pool };
+  return { ...daemonMedia, opened, audit, servers, draining, text, pool, telemetry };
 }
 
 /** Opens the audit log and records the start and the repairs of the store. */
@@ -216,6 +225,7 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
       return audit.record({ act: 'config.reload', who, subject }, async () => {
         state.config = next;
         services.media.runner.reconfigured();
+        await services.telemetry.configure(next);
       });
     },
     async refuseConfiguration() {

@@ -8,6 +8,7 @@ import { readFlags } from './flags.ts';
 import { duplicatesFlags, inputFlags, limitFlags, limitsOf, runFlags } from './image-flags.ts';
 import type { Planned } from './image-plan.ts';
 import { runPlanned } from './image-run.ts';
+import { cacheFolder, type Incremental, openIncremental } from './incremental.ts';
 import { findInputs, type Input } from './inputs.ts';
 import { jsonText } from './json.ts';
 import {
@@ -38,7 +39,11 @@ export async function runDuplicates(
   const run = readFlags(runFlags, flags);
   const limits = limitsOf(readFlags(limitFlags, flags));
   const { fileBytes } = limits;
-  const inputs = await findInputs(files, { ...readFlags(inputFlags, flags), fileBytes });
+  const inputs = await findInputs(files, {
+    ...readFlags(inputFlags, flags),
+    fileBytes,
+    exclude: [cacheFolder({ run })],
+  });
   if (inputs.length === 0) {
     printStderr('oriel: no image was found');
     return 1;
@@ -71,7 +76,9 @@ export async function runDuplicates(
     cost: perceptual === 'none' ? COST.bytes : COST.pixels,
   } as const;
   const choices = { options: { perceptual }, limits, run };
-  const code = await runPlanned(operation, planOf(inputs, stats), {}, choices, reportFor);
+  const incremental = openIncremental({ operation: operation.name, ...choices }, choices);
+  const planned = planOf(inputs, stats, incremental);
+  const code = await runPlanned(operation, planned, {}, choices, reportFor, incremental);
   return exitCode && groups.length > 0 ? 1 : code;
 }
 
@@ -89,7 +96,11 @@ function statOf({ source }: Input): BigIntStats | null {
  * Leaves out further paths of one file, links to it: where a link was kept and the file deleted as its
  * duplicate, the picture would be lost.
  */
-function planOf(inputs: readonly Input[], stats: readonly (BigIntStats | null)[]): Planned[] {
+function planOf(
+  inputs: readonly Input[],
+  stats: readonly (BigIntStats | null)[],
+  incremental: Incremental | null,
+): Planned[] {
   const names = new Map<string, string>();
   return inputs.map((input, index): Planned => {
     const { filename, source, problem, optional = false } = input;
@@ -102,7 +113,13 @@ function planOf(inputs: readonly Input[], stats: readonly (BigIntStats | null)[]
     const identity = `${stat.dev}:${stat.ino}`;
     const first = names.get(identity);
     names.set(identity, first ?? filename);
-    if (first === undefined) return planned;
+    if (first === undefined) {
+      const found = incremental?.find(input);
+      if (!found) return planned;
+      const { originalSize, data } = found;
+      const record = { status: 'succeeded', originalSize, cached: true } as const;
+      return { ...planned, knownRecord: { ...record, ...(data && { data }) } };
+    }
     const reason = { code: 'same_file', message: `the same file as ${first}` };
     return {
       ...planned,

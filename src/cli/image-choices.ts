@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import { checkSides, type Limits } from '../images/limits.ts';
+import { needsDate } from '../operations/name-template.ts';
 import type { Operation } from '../operations/operation.ts';
 import { fieldsOf } from '../schema/fields.ts';
 import { flagOf, readFlags } from './flags.ts';
@@ -18,6 +19,8 @@ export interface Choices {
   readonly outputs: v.InferOutput<typeof outputFlags>;
   readonly run: v.InferOutput<typeof runFlags>;
   readonly limits: Limits;
+  /** Whether names of outputs contain the date of the picture. */
+  readonly taken: boolean;
 }
 
 /**
@@ -45,6 +48,7 @@ export function readChoices(
     outputs,
     run: readFlags(runFlags, flags),
     limits: limitsOf(readFlags(limitFlags, flags)),
+    taken: needsDate(outputs.name ?? ''),
   };
   checkSides(choices.options, choices.limits, flagOf, '; --max-side moves the bound');
   refuseContradictions(choices);
@@ -67,6 +71,7 @@ function refuseOneName({ name, out }: Choices['outputs']): void {
 
 function refuseContradictions({ outputs, run }: Choices): void {
   const { out, zip } = outputs;
+  const incremental = run.incremental || run.cache !== undefined;
   const report = run.json || run.jsonl;
   const pairs: readonly [boolean, string][] = [
     [run.json && run.jsonl, '--json and --jsonl'],
@@ -75,6 +80,11 @@ function refuseContradictions({ outputs, run }: Choices): void {
     [zip !== undefined && outputs.name !== undefined, '--zip and --name'],
     [zip !== undefined && outputs.keepMtime, '--zip and --keep-mtime'],
     [zip !== undefined && outputs.skipExisting, '--zip and --skip-existing'],
+    [incremental && outputs.skipExisting, '--incremental and --skip-existing'],
+    [outputs.check && run.dryRun, '--check and --dry-run'],
+    [outputs.check && outputs.skipExisting, '--check and --skip-existing'],
+    [outputs.check && zip !== undefined, '--check and --zip'],
+    [outputs.check && out === STANDARD_STREAM, '--check and an output on -'],
     [(out === STANDARD_STREAM || zip === STANDARD_STREAM) && report, 'an output on - and --json'],
   ];
   const refused = pairs.find(([contradiction]) => contradiction);

@@ -7,6 +7,7 @@ import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
 import { noteNativeCode } from './exit.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
+import { cacheFolder, type Incremental, openIncremental } from './incremental.ts';
 import { findInputs } from './inputs.ts';
 import { onInterrupt } from './interrupt.ts';
 import { OutputNames } from './naming.ts';
@@ -21,7 +22,7 @@ import {
   totalsLine,
   untilReaderCloses,
 } from './report.ts';
-import { fileSink, type OutputSink, standardOutputSink, zipSink } from './sink.ts';
+import { checkSink, fileSink, type OutputSink, standardOutputSink, zipSink } from './sink.ts';
 import { SAMPLE_ROWS } from './table.ts';
 import { printStderr } from './terminal.ts';
 import { usageFailure } from './usage.ts';
@@ -42,12 +43,16 @@ export async function runImageCommand(
 ): Promise<number> {
   const choices = await prepared(operation, readChoices(operation, files, flags), origin);
   const { outputs } = choices;
-  const inputs = await findInputs(files, {
+  const given = await findInputs(files, {
     ...choices.inputs,
-    exclude: outputs.out,
+    exclude: [outputs.out, cacheFolder(choices)],
     fileBytes: choices.limits.fileBytes,
     answer: (argument) => operation.answer?.(argument, choices.options),
   });
+  const { options, limits, taken } = choices;
+  const job = { operation: operation.name, options, limits, taken };
+  const incremental = openIncremental(job, choices);
+  const inputs = incremental ? incremental.withoutOutputs(given) : given;
   if (inputs.length === 0) {
     printStderr('oriel: no image was found');
     return 1;
@@ -58,11 +63,10 @@ export async function runImageCommand(
   const writesFiles =
     operation.gives === 'image' && outputs.zip === undefined && outputs.out !== STANDARD_STREAM;
   const names = writesFiles ? new OutputNames(outputs, inputs) : null;
-  const planned = plan(inputs, names, choices, operation);
-  const sink = await chooseSink(operation, names, choices);
-  return runPlanned(operation, planned, sink, choices, (head) =>
-    chooseReport(operation, choices, head),
-  );
+  const planned = plan(inputs, names, choices, operation, incremental);
+  const sink = await chooseSink(operation, names, choices, incremental);
+  const reportFor = (head: Head) => chooseReport(operation, choices, head);
+  return runPlanned(operation, planned, sink, choices, reportFor, incremental);
 }
 
 /** The choices with the job options of an operation that prepares them. */
@@ -80,33 +84,40 @@ async function chooseSink(
   operation: Operation,
   names: OutputNames | null,
   { outputs, run }: Choices,
+  incremental: Incremental | null,
 ): Promise<OutputSink> {
   if (operation.gives === 'data' || run.dryRun) return {};
+  if (names && outputs.check) return checkSink(names);
   const writer = new Writer({ overwrite: outputs.overwrite });
   if (outputs.zip !== undefined) return zipSink(outputs.zip, writer, outputs.overwrite);
-  return names ? fileSink(names, writer, outputs) : standardOutputSink();
+  return names ? fileSink(names, writer, outputs, incremental) : standardOutputSink();
 }
 
 async function choosePool(
   { cost }: Pick<Operation, 'cost'>,
   planned: readonly Planned[],
   { run }: Pick<Choices, 'run'>,
+  incremental: Incremental | null,
 ): Promise<BatchPool> {
-  const files = planned.filter(({ knownRecord }) => knownRecord === undefined);
+  const files = planned.filter(({ knownRecord, cached }) => !knownRecord && !cached);
   const megabytes = files.reduce((sum, { source }) => sum + sizeOf(source), 0) / 1e6;
-  return poolFor({ milliseconds: megabytes * cost, files: files.length }, run.jobs);
+  const work = { milliseconds: megabytes * cost, files: files.length };
+  const pool = await poolFor(work, run.jobs);
+  return incremental ? incremental.poolOf(pool) : pool;
 }
 
 export function chooseReport(
-  { gives, columns, details }: Operation,
-  { options, run, outputs }: Choices,
+  { gives, columns, details, row }: Pick<Operation, 'gives' | 'columns' | 'details' | 'row'>,
+  { options, run, outputs }: Pick<Choices, 'options' | 'run' | 'outputs'>,
   head: Head,
 ): Report {
   if (run.json) return jsonReport(head);
   if (run.jsonl) return linesReport(outputs.zip !== undefined);
   const imageOnStandardOutput = outputs.out === STANDARD_STREAM || outputs.zip === STANDARD_STREAM;
   const silent = run.quiet || (gives === 'image' && imageOnStandardOutput);
-  return silent ? failuresReport() : tableReport(gives, columns?.(options), details?.(options));
+  return silent
+    ? failuresReport()
+    : tableReport(gives, columns?.(options), details?.(options), row);
 }
 
 /**
@@ -119,18 +130,20 @@ export async function runPlanned(
   operation: Pick<Operation, 'name' | 'gives' | 'cost'>,
   planned: readonly Planned[],
   sink: OutputSink,
-  choices: Pick<Choices, 'options' | 'limits' | 'run'>,
+  choices: Pick<Choices, 'options' | 'limits' | 'run'> &
+    Partial<Pick<Choices, 'outputs' | 'taken'>>,
   reportFor: (head: Head) => Report,
+  incremental: Incremental | null,
 ): Promise<number> {
   const started = performance.now();
   // V8 would collect the memory of finished files late, because libvips does the work: ten thousand
   // files took 330 MB on Node 24, and take 125 with this flag.
-  setFlagsFromString('--optimize-for-size');
-  const { options, limits, run } = choices;
+  if (planned.some(({ knownRecord }) => !knownRecord)) setFlagsFromString('--optimize-for-size');
+  const { options, limits, run, taken = false } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name };
   const chosen = reportFor(head);
   const report = sink.store || sink.append ? untilReaderCloses(chosen) : chosen;
-  const pool = await choosePool(operation, planned, choices);
+  const pool = await choosePool(operation, planned, choices, incremental);
   // On one terminal, lines that are printed while the bar is shown would mix with it.
   const streams = !chosen.atEnd && (run.json || run.jsonl || planned.length >= SAMPLE_ROWS);
   const wanted = !run.quiet && !(process.stdout.isTTY && streams);
@@ -140,7 +153,7 @@ export async function runPlanned(
   const results: FileRecord[] = [];
   const batch = new Batch(
     planned,
-    { operation, options, limits, pool, signal, failFast: run.failFast },
+    { operation, options, limits, taken, pool, signal, failFast: run.failFast },
     {
       ...sink,
       onFinish(record) {
@@ -165,6 +178,7 @@ export async function runPlanned(
     stop.abort();
     progress.stop();
     await sink.abandon?.();
+    incremental?.flush();
     // Lets the records of outputs that were just written be added.
     await new Promise(setImmediate);
     // The reader may have closed the report. The process ends in any case.
@@ -178,7 +192,8 @@ export async function runPlanned(
     signal.throwIfAborted();
     progress.stop();
     await closeReport(status);
-    if (!run.quiet) printStderr(totalsLine(batch.summary, performance.now() - started));
+    if (!run.quiet)
+      printStderr(totalsLine(batch.summary, operation.gives, performance.now() - started));
   } catch (error) {
     // The handler of the signal ends the process; nothing more may be printed or written.
     if (signal.aborted) await forever();
@@ -188,10 +203,12 @@ export async function runPlanned(
   } finally {
     progress.stop();
     removeHandlers();
+    incremental?.flush();
     if (pool.abandoned) noteNativeCode();
     else await pool.close();
   }
-  return batch.summary.failed > 0 ? 1 : 0;
+  const { failed, planned: changes } = batch.summary;
+  return failed > 0 || (choices.outputs?.check && changes > 0) ? 1 : 0;
 }
 
 const INTERRUPTED: CodedMessage = {

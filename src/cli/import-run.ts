@@ -67,19 +67,38 @@ async function replaceFile(
   }
 }
 
-const COLUMNS = ['MODEL', 'CHANGE', 'INPUT', 'CACHED', 'WRITE', 'WRITE 1H', 'OUTPUT', 'NOTES'];
-const PRICES = ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output'] as const;
+const COLUMNS = [
+  ...['MODEL', 'CHANGE', 'TYPE', 'INPUT', 'CACHED', 'WRITE', 'WRITE 1H', 'OUTPUT', 'OTHER'],
+  'NOTES',
+];
+const PRICES: readonly string[] = ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output'];
 
 function rowOf({ id, action, settings, changes, notes }: ImportedModel): string[] {
-  const prices = PRICES.map((name) => String(settings.price[name] ?? '-'));
-  return [id, action, ...prices, [...changes, ...notes].join('; ') || '-'];
+  const { type, price } = settings;
+  const prices = PRICES.map((name) => String(price[name] ?? '-'));
+  const others = Object.entries(price)
+    .filter(([name]) => !PRICES.includes(name))
+    .map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  return [
+    id,
+    action,
+    type,
+    ...prices,
+    others.join(', ') || '-',
+    [...changes, ...notes].join('; ') || '-',
+  ];
 }
 
-async function printTable({ models }: ImportPlan): Promise<void> {
+/** @param withSkipped whether entries that become no models have rows */
+async function printTable({ models, skipped }: ImportPlan, withSkipped: boolean): Promise<void> {
   const table = new Table();
   await table.add(COLUMNS.map((text) => ({ text })));
   for (const model of models) {
     await table.add(rowOf(model).map((cell) => ({ text: printable(cell) })));
+  }
+  for (const { name, reason } of withSkipped ? skipped : []) {
+    const cells = [name, 'skip', ...COLUMNS.slice(3).map(() => '-'), reason];
+    await table.add(cells.map((cell) => ({ text: printable(cell) })));
   }
   await table.flush();
 }
@@ -114,7 +133,7 @@ export async function runImport(
     await print(`${printableJson(JSON.stringify(document, null, 2))}\n`);
     return 0;
   }
-  await printTable(plan);
+  await printTable(plan, dryRun);
   if (plan.skipped.length > 0) printStderr(`oriel: skipped ${skippedReasons(plan)}`);
   const count = (action: string) => plan.models.filter((one) => one.action === action).length;
   const verb = dryRun ? 'would be' : 'were';

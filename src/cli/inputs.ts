@@ -26,8 +26,8 @@ export interface InputFlags {
   readonly strict?: boolean | undefined;
   /** A file with one path a line (or NUL between them), or `-`. */
   readonly filesFrom?: string | undefined;
-  /** The output folder, whose files are not inputs. */
-  readonly exclude?: string | undefined;
+  /** Folders whose files are not inputs: those of outputs and of the cache. */
+  readonly exclude?: readonly (string | undefined)[];
   /** Maximum bytes of an image on standard input; no more is read. */
   readonly fileBytes?: number | undefined;
   /** The result for an argument that names no file; undefined where it is none of the operation's. */
@@ -188,13 +188,18 @@ function statOf(path: string): Stats | null | undefined {
 
 async function expand(
   argument: string,
-  { recursive = false, strict = false, exclude, answer }: InputFlags,
+  { recursive = false, strict = false, exclude = [], answer }: InputFlags,
 ): Promise<Input[]> {
   // Outputs of an earlier run are no inputs, unless the argument is in the output folder.
   const withoutOutputs = (root: string, inputs: Input[]) => {
-    const outputs = exclude === undefined ? undefined : resolve(exclude);
-    if (outputs === undefined || isInside(outputs, resolve(root))) return inputs;
-    return inputs.filter(({ filename }) => !isInside(outputs, resolve(filename)));
+    const folders = exclude
+      .filter((folder) => folder !== undefined)
+      .map((folder) => resolve(folder))
+      .filter((folder) => !isInside(folder, resolve(root)));
+    return inputs.filter(({ filename }) => {
+      const path = resolve(filename);
+      return !folders.some((folder) => isInside(folder, path));
+    });
   };
   // An existing file takes precedence over a pattern.
   const stat = statOf(argument);

@@ -25,6 +25,8 @@ interface OutputFacts {
   readonly width: number;
   readonly height: number;
   readonly output?: OutputImage['output'];
+  readonly sha256: string;
+  readonly taken?: string | null;
 }
 
 /** Equal for paths of one file: on macOS and Windows, case and Unicode form do not count. */
@@ -99,11 +101,11 @@ export class OutputNames {
    * The path of an output before any work.
    *
    * @param index from 0
-   * @param format the requested format, if any
+   * @param facts known properties of the output
    * @returns null where the template needs properties of the decoded image
    */
-  predict(input: Input, index: number, format: OutputFormat | undefined): string | null {
-    return this.#path(input, index, format ? { format } : {});
+  predict(input: Input, index: number, facts: Partial<OutputFacts>): string | null {
+    return this.#path(input, index, facts);
   }
 
   /**
@@ -160,6 +162,9 @@ export class OutputNames {
       index: index + 1,
       width: facts.width,
       height: facts.height,
+      hash: facts.sha256,
+      parent: basename(dirname(resolve(input.filename))),
+      date: facts.taken,
     });
     if (name === null) return null;
     const folder =

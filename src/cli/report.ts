@@ -176,8 +176,8 @@ function titleCell(column: string): Cell {
 
 const inParentheses = ({ message }: CodedMessage) => `(${message})`;
 
-/** Reason codes of files that were not finished when the batch ended. */
-const UNFINISHED = new Set(['not_started', 'interrupted']);
+/** Reason codes of files without a row: those that were not finished when the batch ended, or need no work. */
+const UNLISTED = new Set(['not_started', 'interrupted', 'unchanged']);
 
 /** A column of paths. */
 const PATH = { minWidth: 12 };
@@ -226,11 +226,13 @@ function outputCells({ outputFilename, width, height, pages, size, reason }: Out
  *
  * @param columns keys of the records' `data`, for an operation that gives data
  * @param details keys of `data` that are listed below a file's row
+ * @param row values of columns that `data` does not have
  */
 export function tableReport(
   gives: Operation['gives'],
   columns: readonly string[] = [],
   details: readonly string[] = [],
+  row?: Operation['row'],
 ): Report {
   const table = new Table([PATH, ...(gives === 'image' ? IMAGES : dataColumns(columns))]);
   const depth = colourDepth();
@@ -242,16 +244,15 @@ export function tableReport(
     const output = pathCell(record.outputFilename ?? '-');
     if (error) return [name, pathCell(`${status}: ${error.message} (${error.code})`)];
     if (reason) {
-      const skipped = [`skipped: ${reason.message}`, ...warnings.map(inParentheses)].join(' ');
+      const what = status === 'planned' ? 'would change' : status;
+      const skipped = [`${what}: ${reason.message}`, ...warnings.map(inParentheses)].join(' ');
       return [name, ...(gives === 'image' ? [output] : []), text(printable(skipped))];
     }
     if (record.outputs) return outputsCells(name, record, record.outputs);
     if (status === 'planned') return gives === 'image' ? [name, output] : [name];
     if (gives === 'data') {
-      return [
-        name,
-        ...columns.map((key) => dataCell((data as Record<string, unknown>)[key], depth)),
-      ];
+      const values: Record<string, unknown> = { ...data, ...(data && row?.(data)) };
+      return [name, ...columns.map((key) => dataCell(values[key], depth))];
     }
     return [
       name,
@@ -266,7 +267,7 @@ export function tableReport(
   return {
     async add(record) {
       // The totals count them; a row for each would hide the finished files.
-      if (UNFINISHED.has(record.reason?.code ?? '')) return;
+      if (UNLISTED.has(record.reason?.code ?? '')) return;
       if (!titled) {
         titled = true;
         const titles =
@@ -279,6 +280,10 @@ export function tableReport(
         const rows = detailRows(key, (record.data as Record<string, unknown>)[key]);
         for (const row of rows) await table.add(row);
       }
+      // A table of images has them in its last column.
+      for (const warning of (gives === 'data' && record.warnings) || []) {
+        await table.add([text(`  ${printable(inParentheses(warning))}`)]);
+      }
     },
     async finish() {
       await table.flush();
@@ -287,11 +292,18 @@ export function tableReport(
 }
 
 /** The totals in one line. */
-export function totalsLine(summary: BatchSummary, milliseconds: number): string {
+export function totalsLine(
+  summary: BatchSummary,
+  gives: Operation['gives'],
+  milliseconds: number,
+): string {
   const { succeeded, failed, planned, total, reasons, convertedBytes, outputBytes } = summary;
   const files = `${total} ${total === 1 ? 'file' : 'files'}`;
+  const changes = (reasons.get('output_missing') ?? 0) + (reasons.get('output_differs') ?? 0);
+  if (changes > 0) return `${changes} of ${files} would change; nothing was written`;
   if (planned > 0) return `${planned} of ${files} would be done; nothing was`;
-  const parts = [`${succeeded} of ${files} done`];
+  const fromCache = summary.cached > 0 ? ` (${summary.cached} from the cache)` : '';
+  const parts = [`${succeeded} of ${files} done${fromCache}`];
   if (failed > 0) parts.push(`${failed} failed`);
   const skipped = (code: string, text: (count: number) => string) => {
     const count = reasons.get(code) ?? 0;
@@ -299,10 +311,12 @@ export function totalsLine(summary: BatchSummary, milliseconds: number): string 
   };
   const outdated = summary.outdated > 0 ? ` (${summary.outdated} older than the input)` : '';
   skipped('output_exists', (count) => `${count} skipped${outdated}`);
+  skipped('unchanged', (count) => `${count} unchanged`);
   skipped('unsupported_format', (count) => `${count} skipped (format not read)`);
+  skipped('same_file', (count) => `${count} skipped (links)`);
   skipped('not_started', (count) => `${count} not started`);
   const bytes =
-    outputBytes > 0
+    gives === 'image' && outputBytes > 0
       ? `: ${humanBytes(convertedBytes)} to ${humanBytes(outputBytes)} (${humanChange(convertedBytes, outputBytes)})`
       : '';
   return `${parts.join(', ')}${bytes} in ${(milliseconds / 1000).toFixed(1)} s`;

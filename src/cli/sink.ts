@@ -1,6 +1,7 @@
 import {
   createWriteStream,
   existsSync,
+  fstatSync,
   futimesSync,
   statSync,
   write,
@@ -14,7 +15,10 @@ import { promisify } from 'node:util';
 import { Failure } from '../failure.ts';
 import type { BatchSink } from '../operations/batch.ts';
 import type { BatchResult } from '../operations/batch-record.ts';
-import type { Planned } from './image-plan.ts';
+import { digestFile } from '../operations/cache/file-identity.ts';
+import type { WrittenFile } from '../operations/cache/result-cache.ts';
+import { type Planned, UNCHANGED } from './image-plan.ts';
+import type { Incremental } from './incremental.ts';
 import type { Input } from './inputs.ts';
 import type { OutputNames } from './naming.ts';
 import { print } from './terminal.ts';
@@ -37,27 +41,56 @@ export function fileSink(
   names: OutputNames,
   writer: Writer,
   { skipExisting, keepMtime }: { readonly skipExisting: boolean; readonly keepMtime: boolean },
+  incremental: Incremental | null,
 ): OutputSink {
   return {
     async store(image, { input }, index) {
       const path = names.resolve(input, index, image);
+      let written: WrittenFile | undefined;
+      const complete = (descriptor: number): undefined => {
+        if (keepMtime) copyTimes(input, descriptor);
+        if (incremental) written = fstatSync(descriptor, { bigint: true });
+      };
+      const writeContent = (descriptor: number) => {
+        if (image.bytes.byteLength > MAX_SYNC_WRITE_BYTES) {
+          return promisify(writeFile)(descriptor, image.bytes).then(() => complete(descriptor));
+        }
+        writeFileSync(descriptor, image.bytes);
+        return complete(descriptor);
+      };
       try {
-        await writer.write(path, (descriptor) => {
-          const times = () => (keepMtime ? copyTimes(input, descriptor) : undefined);
-          if (image.bytes.byteLength > MAX_SYNC_WRITE_BYTES) {
-            return promisify(writeFile)(descriptor, image.bytes).then(times);
-          }
-          writeFileSync(descriptor, image.bytes);
-          return times();
-        });
+        await writer.write(path, writeContent, incremental?.mayReplace(path) || undefined);
       } catch (error) {
-        const exists = error instanceof Failure && error.code === 'output_exists';
-        if (!exists || !skipExisting) throw error;
-        return keptOutput(path, input);
+        if (!(error instanceof Failure && error.code === 'output_exists')) throw error;
+        if (skipExisting) return keptOutput(path, input);
+        const size = image.bytes.byteLength;
+        if (!incremental?.holds(path, { ...image, size })) throw error;
+        incremental.note(path, input, image.sha256);
+        return { outputFilename: path, status: 'skipped', reason: UNCHANGED };
       }
+      incremental?.note(path, input, image.sha256, written);
       return { outputFilename: path };
     },
     abandon: () => writer.settled(),
+  };
+}
+
+/** Compares each image with the file that would be written. */
+export function checkSink(names: OutputNames): OutputSink {
+  return {
+    async store(image, { input }, index) {
+      const outputFilename = names.resolve(input, index, image);
+      const size = statSync(outputFilename, { throwIfNoEntry: false })?.size;
+      const length = image.bytes.byteLength;
+      if (size === length && digestFile(outputFilename, length)?.sha256 === image.sha256) {
+        return { outputFilename, status: 'skipped', reason: UNCHANGED };
+      }
+      const reason =
+        size === undefined
+          ? { code: 'output_missing', message: 'the output is missing' }
+          : { code: 'output_differs', message: 'the output differs' };
+      return { outputFilename, status: 'planned', reason };
+    },
   };
 }
 

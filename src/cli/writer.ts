@@ -101,10 +101,15 @@ export class Writer {
   /**
    * Writes one file.
    *
+   * @param overwrite replaces this file in any case
    * @throws Failure with code `output_exists` or `write_failed`
    */
-  async write(path: string, writeContent: WriteContent): Promise<void> {
-    const writing = this.#write(path, writeContent);
+  async write(
+    path: string,
+    writeContent: WriteContent,
+    overwrite = this.#overwrite,
+  ): Promise<void> {
+    const writing = this.#write(path, writeContent, overwrite);
     const settled = writing.then(
       () => {},
       () => {},
@@ -122,7 +127,7 @@ export class Writer {
     await Promise.all(this.#inProgress);
   }
 
-  async #write(path: string, writeContent: WriteContent): Promise<void> {
+  async #write(path: string, writeContent: WriteContent, overwrite: boolean): Promise<void> {
     const folder = dirname(path);
     this.#temporaries += 1;
     // A short name: the file's own with a suffix might be too long.
@@ -130,7 +135,7 @@ export class Writer {
     let created = false;
     try {
       await this.#prepare(folder);
-      const replaced = this.#overwrite ? statSync(path, { throwIfNoEntry: false }) : undefined;
+      const replaced = overwrite ? statSync(path, { throwIfNoEntry: false }) : undefined;
       const descriptor = openSync(temporary, 'wx');
       created = true;
       try {
@@ -143,7 +148,7 @@ export class Writer {
       } finally {
         closeSync(descriptor);
       }
-      if (this.#overwrite) renameSync(temporary, path);
+      if (overwrite) renameSync(temporary, path);
       else publish(temporary, path);
     } catch (error) {
       if (created) rmSync(temporary, { force: true });

@@ -31,11 +31,12 @@ function url(provider: AzureSettings, { path, model }: RequestPath): string {
 /** OpenAI's models in Azure: a route's model is the name of a deployment. */
 export const azure = {
   name: 'azure',
+  genAiName: 'azure.ai.openai',
   settings: v.strictObject({
     kind: field(
       v.literal('azure'),
       "OpenAI's models in Azure, by the names of their deployments: chat completions or responses, by the " +
-        "route's dialect; images, videos and speech too.",
+        "route's dialect; images, videos, speech and transcriptions too.",
     ),
     ...remote,
     baseUrl: field(httpUrl(), 'URL of the resource: https://NAME.openai.azure.com.', {
@@ -54,7 +55,7 @@ export const azure = {
       ),
     ),
   }),
-  modelTypes: ['text', 'embedding', 'image', 'video', 'audio'],
+  modelTypes: ['text', 'embedding', 'image', 'video', 'audio', 'transcription'],
   dialects: ['chat', 'responses'],
   defaultDialect: 'chat',
   credentials: (apiKey: string) => ({ 'api-key': apiKey }),

@@ -50,6 +50,7 @@ const ENDPOINTS: Readonly<Record<Model['type'], readonly string[]>> = {
   image: ['/v1/images/generations', '/v1/images/generations/sync', '/v1/images/edits'],
   video: ['/v1/videos/generations'],
   audio: ['/v1/audio/generations', '/v1/audio/speech'],
+  transcription: ['/v1/audio/transcriptions'],
   moderation: ['/v1/moderations'],
 };
 
@@ -127,6 +128,7 @@ function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
     case 'video':
       return { per_video: toCredits(price.perVideo), per_second: toCredits(price.perSecond) };
     case 'audio':
+    case 'transcription':
     case 'moderation':
       return { per_request: toCredits(price.perRequest) };
   }

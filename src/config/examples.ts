@@ -94,6 +94,11 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       routes: [{ provider: 'other', model: 'upstream-audio' }],
       price: { perRequest: 1 },
     },
+    'some-transcription-model': {
+      type: 'transcription',
+      routes: [{ provider: 'openai', model: 'upstream-transcription' }],
+      price: { perRequest: 1 },
+    },
     'some-moderation-model': {
       type: 'moderation',
       routes: [{ provider: 'openai', model: 'upstream-moderation' }],

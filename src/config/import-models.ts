@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
 import { is } from 'valibot';
-import { type Document, isAlias, isMap, isScalar, type Node } from 'yaml';
+import { type Document, isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
 import { Failure } from '../failure.ts';
 import { matchesPattern } from '../schema/pattern.ts';
 import { modelsIn, namesIn, parseForEdit, textOf, withAdded } from './edit-models.ts';
 import { invalidConfig } from './invalid.ts';
-import { convertEntry, type MapEntry, type MappedModel } from './price-map.ts';
+import { convertEntry, type MappedModel } from './map-entry.ts';
+import type { MapEntry } from './price-map.ts';
+import type { ModelType } from './provider-kind.ts';
 import { findProviderKind } from './provider-kinds.ts';
 import { modelIdentifier } from './text.ts';
 
@@ -28,7 +31,7 @@ export interface SkippedEntry {
 export interface ImportPlan {
   readonly provider: string;
   readonly models: readonly ImportedModel[];
-  /** Entries of the provider that are no text models, or have names that clients cannot use. */
+  /** Entries of the provider that become no models, and why. */
   readonly skipped: readonly SkippedEntry[];
   /** The file with the changes. */
   readonly source: string;
@@ -46,9 +49,6 @@ export interface ImportOptions {
   readonly update: boolean;
 }
 
-/** Modes of entries that text models have. */
-const TEXT_MODES = ['chat', 'responses'];
-
 /** Faults that a message lists. */
 const MAX_FAULTS = 20;
 
@@ -59,6 +59,7 @@ function invalid(message: string, param?: string): Failure {
 interface Target {
   readonly name: string;
   readonly kind: string;
+  readonly types: readonly ModelType[];
 }
 
 /** The provider of the configuration that imported models are of. */
@@ -80,7 +81,7 @@ function targetOf(document: Document, label: string, { provider }: ImportOptions
     throw invalid(`--provider: expected one of ${names.join(', ')}, received nothing`, 'provider');
   }
   const kind = known.get(name);
-  if (kind !== undefined) return { name, kind };
+  if (kind !== undefined) return { name, kind, types: findProviderKind(kind)!.modelTypes };
   const received = JSON.stringify(name);
   throw invalid(
     `--provider: expected one of ${names.join(', ')}, received ${received}`,
@@ -135,19 +136,25 @@ function valueIn(model: unknown, path: readonly string[]): unknown {
     node = isMap(node) ? node.get(name, true) : undefined;
   }
   if (isAlias(node)) return null;
+  if (isSeq(node)) {
+    const list: unknown = node.toJSON();
+    return JSON.stringify(list).includes('${') ? null : list;
+  }
   if (!isScalar(node)) return node === undefined ? undefined : null;
   return typeof node.value === 'string' ? null : (node.value ?? undefined);
 }
 
 /** The single settings that are imported, by their paths. */
-function leavesOf({ price, maxOutputTokens, contextWindow }: MappedModel) {
-  const leaves: (readonly [path: readonly string[], value: number])[] = Object.entries(price).map(
-    ([name, value]) => [['price', name], value],
-  );
-  if (maxOutputTokens !== undefined) leaves.push([['maxOutputTokens'], maxOutputTokens]);
-  if (contextWindow !== undefined) leaves.push([['contextWindow'], contextWindow]);
-  return leaves;
+function leavesOf({ type: _, price, reasoning: __, ...limits }: MappedModel) {
+  const leaf = ([name, value]: readonly [string, unknown], ...path: readonly string[]) =>
+    [[...path, name], value] as const;
+  return [
+    ...Object.entries(price).map((one) => leaf(one, 'price')),
+    ...Object.entries(limits).map((one) => leaf(one)),
+  ];
 }
+
+const shown = (value: unknown) => (typeof value === 'number' ? value : JSON.stringify(value));
 
 /** Compares an existing model with the map, and changes it if it is to be updated. */
 function compare(
@@ -157,18 +164,18 @@ function compare(
 ): Pick<ImportedModel, 'action' | 'changes' | 'notes'> {
   const changes: string[] = [];
   const notes: string[] = [];
-  if (!isMap(existing) || existing.get('type') !== 'text') {
-    return { action: 'keep', changes, notes: ['not a map of a text model'] };
+  if (!isMap(existing) || existing.get('type') !== settings.type) {
+    return { action: 'keep', changes, notes: [`not a map of a model of type ${settings.type}`] };
   }
   for (const [path, value] of leavesOf(settings)) {
     const before = valueIn(existing, path);
     const name = path.join('.');
-    if (before === value) continue;
+    if (isDeepStrictEqual(before, value)) continue;
     if (before === null) {
       notes.push(`${name} is a YAML alias or a variable`);
       continue;
     }
-    changes.push(`${name} ${before ?? 'unset'} -> ${value}`);
+    changes.push(`${name} ${before === undefined ? 'unset' : shown(before)} -> ${shown(value)}`);
     if (update) existing.setIn(path, value);
   }
   if (changes.length === 0) return { action: 'same', changes, notes };
@@ -181,7 +188,7 @@ function newModel(
   target: Target,
   upstream: string,
   { mode }: MapEntry,
-  { price, reasoning, ...limits }: MappedModel,
+  { type, price, reasoning, ...limits }: MappedModel,
 ): Node {
   const dialects = findProviderKind(target.kind)?.dialects ?? ['responses'];
   const isResponses = mode === 'responses' && dialects.includes('responses');
@@ -191,7 +198,7 @@ function newModel(
     ...(isResponses && { dialect: 'responses' }),
   };
   const node = document.createNode({
-    type: 'text',
+    type,
     routes: [route],
     ...(reasoning && { reasoning }),
     ...limits,
@@ -227,13 +234,9 @@ export function planImport(
   const faults: string[] = [];
   const added: (readonly [id: string, node: Node])[] = [];
   for (const entry of chosen) {
-    const { name, mode } = entry;
+    const { name } = entry;
     const upstream = upstreamOf(entry);
     const skip = (reason: string) => skipped.push({ name, reason });
-    if (!TEXT_MODES.includes(mode)) {
-      skip(mode === '' ? 'no mode' : `mode ${mode}`);
-      continue;
-    }
     if (!is(modelIdentifier(), upstream) || upstream.includes('*')) {
       skip('its name cannot be an identifier');
       continue;
@@ -243,7 +246,12 @@ export function planImport(
       skip(`the map has ${upstream} twice`);
       continue;
     }
-    const { model: settings, notes, faults: found } = convertEntry(entry, options.creditsPerUnit);
+    const converted = convertEntry(entry, options.creditsPerUnit, target.types);
+    if (typeof converted === 'string') {
+      skip(converted);
+      continue;
+    }
+    const { model: settings, notes, faults: found } = converted;
     faults.push(...found);
     if (found.length > 0) continue;
     const own = { id: upstream, upstream, settings };

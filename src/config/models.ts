@@ -130,9 +130,10 @@ const textModel = v.strictObject({
         hosted: v.optional(
           field(
             v.picklist(['refuse', 'drop']),
-            'Tools that the provider would run (web search and so on) where they are not allowed or the format of ' +
-              'the upstream has none: refuse, or drop and name them in x-oriel-ignored. Those that the model cannot ' +
-              'call, by tool_choice, are left out in any case. unset: refuse',
+            'Tools that the provider would run (web search and so on), and their calls in earlier answers, where they ' +
+              'are not allowed or the format of the upstream has none: refuse, or drop and name them in ' +
+              'x-oriel-dropped and the log. Those that the model cannot call, by tool_choice, are left out in ' +
+              'any case. unset: refuse',
           ),
         ),
       }),
@@ -247,6 +248,13 @@ const audioModel = v.strictObject({
   price: pricePerRequest,
 });
 
+const transcriptionModel = v.strictObject({
+  type: v.literal('transcription'),
+  ...about,
+  routes: mediaRoutes,
+  price: pricePerRequest,
+});
+
 const moderationModel = v.strictObject({
   type: v.literal('moderation'),
   ...about,
@@ -263,6 +271,7 @@ export const models = v.record(
     imageModel,
     videoModel,
     audioModel,
+    transcriptionModel,
     moderationModel,
   ]),
 );

@@ -1,7 +1,15 @@
 import type * as v from 'valibot';
 
 /** Types of models, by what they make. */
-export const MODEL_TYPES = ['text', 'embedding', 'image', 'video', 'audio', 'moderation'] as const;
+export const MODEL_TYPES = [
+  'text',
+  'embedding',
+  'image',
+  'video',
+  'audio',
+  'transcription',
+  'moderation',
+] as const;
 export type ModelType = (typeof MODEL_TYPES)[number];
 
 /** A request to a provider, as a dialect or a media implementation addresses it. */
@@ -15,6 +23,8 @@ export interface RequestPath {
 /** A kind of provider: its settings and its abilities. */
 export interface ProviderKind {
   readonly name: string;
+  /** The name of its providers in OpenTelemetry (`gen_ai.provider.name`), where that is not its own. */
+  readonly genAiName?: string;
   readonly settings: v.GenericSchema;
   readonly modelTypes: readonly ModelType[];
   /** Dialects of its routes; null for all. */

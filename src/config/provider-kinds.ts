@@ -14,7 +14,7 @@ const openai = {
   settings: v.strictObject({
     kind: field(
       v.literal('openai'),
-      "Chat completions or responses, by the route's dialect; images, videos, speech and moderations too. " +
+      "Chat completions or responses, by the route's dialect; images, videos, speech, transcriptions and moderations too. " +
         'Many servers speak the same interface, also those of your own.',
     ),
     ...remote,
@@ -43,6 +43,7 @@ const anthropic = {
 /** Google's Gemini API. */
 const gemini = {
   name: 'gemini',
+  genAiName: 'gcp.gemini',
   settings: v.strictObject({
     kind: field(v.literal('gemini'), "Google's generateContent."),
     ...remote,
@@ -112,6 +113,11 @@ export function findProviderKind(name: unknown): ProviderKind | undefined {
 
 export function kindOf({ kind }: Pick<Provider, 'kind'>): ProviderKind {
   return findProviderKind(kind)!;
+}
+
+/** The name of a provider's kind in OpenTelemetry. */
+export function genAiNameOf(provider: Pick<Provider, 'kind'>): string {
+  return kindOf(provider).genAiName ?? provider.kind;
 }
 
 /** Whether a provider is on the network. */

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema/fields.ts';
+import { headerMap, MAX_VALUE_LENGTH, TRANSPORT_HEADERS } from './headers.ts';
 import { httpUrl } from './text.ts';
 import { duration } from './units.ts';
 
@@ -12,63 +13,18 @@ const key = v.pipe(v.string(), v.regex(/^[\x21-\x7e]*$/));
 const KEY = 'printable ASCII characters without spaces';
 
 const MAX_KEYS = 100;
-const MAX_NAMES = 32;
-const MAX_VALUE_LENGTH = 4096;
+const MAX_PARAMETERS = 32;
 
-/** Headers that hold keys, that Oriel sets itself, and that end at the next hop (RFC 9110, 7.6.1). */
-const RESERVED_HEADERS = new Set([
-  'authorization',
-  'proxy-authorization',
-  'x-api-key',
-  'api-key',
-  'x-goog-api-key',
-  'accept-encoding',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
-
-const headerName = v.pipe(
-  v.string(),
-  v.regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/),
-  v.check((name) => !RESERVED_HEADERS.has(name.toLowerCase())),
-  v.metadata({ expects: `a header other than ${[...RESERVED_HEADERS].join(', ')}` }),
-);
-
-const headerValue = field(
-  v.pipe(v.string(), v.regex(new RegExp(`^(?:[!-~](?:[ -~]{0,${MAX_VALUE_LENGTH - 2}}[!-~])?)?$`))),
-  'Value of the header.',
-  {
-    secret: 'interpolated',
-    expects: `printable ASCII characters, ${MAX_VALUE_LENGTH} at most, without spaces around them`,
-  },
-);
-
-const headers = v.pipe(
-  v.record(headerName, headerValue),
-  v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed) return;
-    const names = Object.keys(dataset.value);
-    if (names.length > MAX_NAMES) addIssue({ message: `expected at most ${MAX_NAMES} headers` });
-    const twice = names.find((name, index) =>
-      names.some((other, at) => at < index && other.toLowerCase() === name.toLowerCase()),
-    );
-    if (twice !== undefined) {
-      addIssue({ message: `${twice}: set twice; names of headers differ in more than their case` });
-    }
-  }),
-  v.transform((given) =>
-    Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value])),
-  ),
+const headers = headerMap(
+  [
+    'authorization',
+    'proxy-authorization',
+    'x-api-key',
+    'api-key',
+    'x-goog-api-key',
+    ...TRANSPORT_HEADERS,
+  ],
+  'interpolated',
 );
 
 const query = v.pipe(
@@ -84,8 +40,8 @@ const query = v.pipe(
     }),
   ),
   v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed || Object.keys(dataset.value).length <= MAX_NAMES) return;
-    addIssue({ message: `expected at most ${MAX_NAMES} parameters` });
+    if (!dataset.typed || Object.keys(dataset.value).length <= MAX_PARAMETERS) return;
+    addIssue({ message: `expected at most ${MAX_PARAMETERS} parameters` });
   }),
 );
 

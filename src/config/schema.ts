@@ -8,6 +8,7 @@ import { limits } from './limits.ts';
 import { models } from './models.ts';
 import { isRange, network } from './network.ts';
 import { providerSchema } from './provider-kinds.ts';
+import { telemetry } from './telemetry.ts';
 import { httpUrl, identifier, text } from './text.ts';
 import { credits, duration, size } from './units.ts';
 
@@ -377,6 +378,7 @@ export const configSchema = v.strictObject({
   ),
   log: v.nullish(field(log, 'The log. Keys never appear in it.'), {}),
   metrics: v.nullish(field(metrics, 'Metrics for Prometheus, at /metrics.'), {}),
+  telemetry: v.nullish(field(telemetry, 'Traces and metrics for a collector.'), {}),
   owner: v.nullish(
     field(owner, 'The account that the first start on an empty data folder creates.'),
     {},

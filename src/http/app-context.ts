@@ -6,6 +6,7 @@ import type { Routing } from '../routing/routing.ts';
 import type { AssetFiles } from '../store/asset-files.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
+import type { Tracer } from '../telemetry/tracer.ts';
 import type { TokenCounter } from '../text/counting/token-counter.ts';
 import type { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import type { TextGateway } from '../text/gateway.ts';
@@ -13,7 +14,7 @@ import type { Metrics } from './metrics.ts';
 import type { Spool } from './uploads/spool.ts';
 
 /** The methods of the media gateway that endpoints call. */
-export type Media = Pick<MediaGateway, 'submit' | 'waitFor' | 'upload' | 'moderate'>;
+export type Media = Pick<MediaGateway, 'submit' | 'waitFor' | 'upload' | 'moderate' | 'transcribe'>;
 
 /** The services that the endpoints use. */
 export interface AppContext {
@@ -34,6 +35,8 @@ export interface AppContext {
   readonly spool: Spool;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Null while no traces are sent. A reload replaces it. */
+  readonly tracer: Tracer | null;
   /** Base URL for clients: `https://oriel.example.com`. */
   readonly publicUrl: string;
   /** Aborts when the daemon begins to shut down: new work is refused from then on. */

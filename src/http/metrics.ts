@@ -4,7 +4,10 @@ import type { Routing } from '../routing/routing.ts';
 import { toCredits } from '../store/credits.ts';
 import type { Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
+import type { MetricFamily } from '../telemetry/metric-data.ts';
+import type { MetricSource } from '../telemetry/telemetry.ts';
 import type { TextReport } from '../text/report.ts';
+import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
 
 /** One commit of the store. */
 export interface Commit {
@@ -42,6 +45,9 @@ export class Metrics {
   readonly #tokens: Counter<'model' | 'kind'>;
   readonly #firstFrames: Histogram<'model'>;
   readonly #rates: Histogram<'model'>;
+  /** Null unless metrics are sent to a collector. */
+  genAi: GenAiMetrics | null = null;
+  #dropped: Counter<'signal'> | null = null;
 
   constructor() {
     const registers = [this.#registry];
@@ -111,6 +117,33 @@ export class Metrics {
       buckets: [5, 10, 20, 40, 60, 80, 120, 160, 240, 320, 640],
       registers,
     });
+  }
+
+  /** Adds the metrics of the semantic conventions for generative AI, or removes them. */
+  observeGenAi(isSent: boolean): void {
+    if (isSent === (this.genAi !== null)) return;
+    this.genAi?.remove();
+    this.genAi = isSent ? new GenAiMetrics(this.#registry) : null;
+  }
+
+  /** @param count spans, or exports of metrics */
+  observeDropped(signal: 'traces' | 'metrics', count: number): void {
+    this.#dropped?.inc({ signal }, count);
+  }
+
+  /** All metrics, for a collector. Those of its own are registered from now on. */
+  source(): MetricSource {
+    this.#dropped ??= new Counter({
+      name: 'oriel_telemetry_dropped_total',
+      help: 'Spans, and exports of metrics, that the collector did not get',
+      labelNames: ['signal'],
+      registers: [this.#registry],
+    });
+    return {
+      names: OTLP_NAMES,
+      // Their types declare an enum of numbers where there are texts.
+      read: () => this.#registry.getMetricsAsJSON() as unknown as Promise<readonly MetricFamily[]>,
+    };
   }
 
   observeTask({ type, status, createdAt, updatedAt }: Task): void {

@@ -40,6 +40,7 @@ import {
 import { shedLoad } from './transport/overload.ts';
 import { newRequestId } from './transport/request-id.ts';
 import { requestLogger } from './transport/request-log.ts';
+import { beginSpan, endSpan, observeGenAi } from './transport/request-span.ts';
 import { sendTogether } from './transport/send-together.ts';
 
 /** Connections to the operations listener: scrapers, probes and a few browsers. */
@@ -157,14 +158,18 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
 }
 
 /** Sets x-request-id on every response, and logs and counts every request. */
-function observeRequests(server: FastifyInstance, { log, metrics, draining }: AppContext): void {
+function observeRequests(server: FastifyInstance, context: AppContext): void {
+  const { log, metrics, draining } = context;
   const logRequest = requestLogger(log);
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
   server.decorateRequest('textReport', null);
   server.decorateRequest('firstFrameMs', null);
   server.decorateRequest('failure', null);
+  server.decorateRequest('trace', null);
   server.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id);
+    const { tracer } = context;
+    if (tracer !== null) beginSpan(request, tracer);
     next();
   });
   server.addHook('onSend', (_request, reply, payload, next) => {
@@ -187,7 +192,11 @@ function observeRequests(server: FastifyInstance, { log, metrics, draining }: Ap
     const milliseconds = Math.round(elapsed);
     const line = { requestId: request.id, method, path, status, milliseconds, ip, key };
     logRequest(line, request);
-    if (request.textReport) metrics.observeText(request.textReport, request.firstFrameMs, elapsed);
+    if (request.textReport) {
+      metrics.observeText(request.textReport, request.firstFrameMs, elapsed);
+      if (metrics.genAi !== null) observeGenAi(request, metrics.genAi, { elapsed, context });
+    }
+    if (request.trace !== null) endSpan(request, request.trace, { path, status, context });
     next();
   });
 }

@@ -8,12 +8,14 @@ import type { Task } from '../store/task.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import { MAX_IMAGE_BYTES, storeImage } from './files/stored-image.ts';
 import { imageLimits } from './files/verified-image.ts';
-import { type ModerationCall, Moderator } from './moderation.ts';
-import type { ModerationAnswer } from './providers/provider.ts';
+import { type ImmediateCall, moderate } from './moderation.ts';
+import { ProviderCalls } from './provider-calls.ts';
+import type { ModerationAnswer, Transcript } from './providers/provider.ts';
 import { MediaTaskExecutor } from './queue/media-task-executor.ts';
 import { type TaskObserver, TaskRunner } from './queue/task-runner.ts';
 import type { MediaCall, SentFile } from './requests/call.ts';
 import { submitTask } from './requests/submission.ts';
+import { type TranscriptionCall, transcribe } from './transcription.ts';
 
 export interface MediaObserver extends TaskObserver, RoutingObserver {}
 
@@ -30,7 +32,7 @@ export interface MediaGatewayOptions {
 /** Accepts media requests as tasks, and runs them. */
 export class MediaGateway {
   readonly #options: MediaGatewayOptions;
-  readonly #moderator: Moderator;
+  readonly #calls: ProviderCalls;
   readonly routing: Routing;
   readonly runner: TaskRunner;
 
@@ -39,7 +41,7 @@ export class MediaGateway {
     const { config, observer } = options;
     const routing = new Routing(config, observer);
     this.routing = routing;
-    this.#moderator = new Moderator({ ...options, routing });
+    this.#calls = new ProviderCalls({ ...options, routing });
     const executor = new MediaTaskExecutor({ ...options, routing });
     this.runner = new TaskRunner({ ...options, routing, executor });
   }
@@ -86,12 +88,12 @@ export class MediaGateway {
     return asset.id;
   }
 
-  /** @param clientSignal aborted when the client disconnects */
-  moderate(
-    call: ModerationCall,
-    fields: Readonly<Record<string, unknown>>,
-    clientSignal: AbortSignal,
-  ): Promise<ModerationAnswer> {
-    return this.#moderator.moderate(call, fields, clientSignal);
+  moderate(call: ImmediateCall): Promise<ModerationAnswer> {
+    return moderate(call, this.#options.config(), this.#calls);
+  }
+
+  /** Transcribes a file, which the caller deletes. */
+  transcribe(call: TranscriptionCall): Promise<Transcript> {
+    return transcribe(call, this.#options.config(), this.#calls);
   }
 }

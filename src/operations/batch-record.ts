@@ -40,9 +40,38 @@ export interface FileRecord {
   readonly outputs?: readonly OutputRecord[];
   readonly data?: object;
   readonly error?: CodedMessage;
-  /** Why it was skipped: `output_exists`, `unsupported_format`, `not_started`, `interrupted`. */
+  /**
+   * Why it was skipped: `output_exists`, `unchanged`, `unsupported_format`, `not_started`, `interrupted`;
+   * or why it would change: `output_missing`, `output_differs`.
+   */
   readonly reason?: CodedMessage;
   readonly warnings?: readonly CodedMessage[];
+  /** Whether the result comes from a cache; only on the command line. */
+  readonly cached?: true;
+}
+
+interface Result<Image> {
+  readonly image?: Image;
+  readonly images?: readonly Image[];
+  readonly data?: object;
+  readonly warnings: readonly CodedMessage[];
+}
+
+/** The part of a record that describes the result of a job. */
+export function resultRecord<Image extends Omit<OutputRecord, 'size'>>(
+  { image, images, data, warnings }: Result<Image>,
+  sizeOf: (image: Image) => number,
+): Partial<FileRecord> {
+  const outputRecord = (one: Image): OutputRecord => {
+    const { format, width, height, pages, sha256 } = one;
+    return { format, width, height, ...(pages && { pages }), size: sizeOf(one), sha256 };
+  };
+  return {
+    ...(image && outputRecord(image)),
+    ...(images && { outputs: images.map(outputRecord) }),
+    ...(data && { data }),
+    ...(warnings.length > 0 && { warnings }),
+  };
 }
 
 function bytesOf(outputs: readonly OutputRecord[]): number {
@@ -79,6 +108,8 @@ export class BatchSummary {
   outdated = 0;
   /** Results of succeeded files: several where the operation gives several images. */
   outputs = 0;
+  /** Files whose result comes from a cache. */
+  cached = 0;
   /** Bytes of all inputs, those of failed files included. */
   originalBytes = 0;
   /** Bytes of the inputs from which images were made. */
@@ -86,9 +117,10 @@ export class BatchSummary {
   /** Bytes of the images that were made. */
   outputBytes = 0;
 
-  add({ status, originalSize, reason, warnings = [], ...record }: FileRecord): void {
+  add({ status, originalSize, reason, warnings = [], cached, ...record }: FileRecord): void {
     const size = record.outputs ? bytesOf(record.outputs) : record.size;
     this.total += 1;
+    if (cached) this.cached += 1;
     this[status] += 1;
     if (status === 'succeeded') this.outputs += record.outputs?.length ?? 1;
     if (reason) this.reasons.set(reason.code, (this.reasons.get(reason.code) ?? 0) + 1);

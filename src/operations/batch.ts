@@ -1,11 +1,6 @@
 import { Failure } from '../failure.ts';
 import type { Limits } from '../images/limits.ts';
-import {
-  BatchSummary,
-  type CodedMessage,
-  type FileRecord,
-  type OutputRecord,
-} from './batch-record.ts';
+import { BatchSummary, type CodedMessage, type FileRecord, resultRecord } from './batch-record.ts';
 import type { JobImage, Source } from './job.ts';
 import type { Operation } from './operation.ts';
 import { type ImagePool, sizeOf } from './pool.ts';
@@ -31,6 +26,8 @@ export interface BatchEntry {
 
 interface FilesOptions {
   readonly operation: Pick<Operation, 'name'>;
+  /** Returns the date of a picture with its image. */
+  readonly taken?: boolean;
   /** Output of the operation's schema. */
   readonly options: unknown;
   readonly limits: Limits;
@@ -275,13 +272,13 @@ export async function* processFiles<Input extends BatchInput>(
 async function runOne<Input extends BatchInput>(
   input: Input,
   index: number,
-  { operation, options, limits, pool, client, signal, store }: ProcessFilesOptions<Input>,
+  { operation, options, limits, taken, pool, client, signal, store }: ProcessFilesOptions<Input>,
 ): Promise<BatchEntry> {
   const base = { index, inputFilename: input.filename };
   if (input.knownRecord) return { record: { ...base, ...input.knownRecord }, images: [] };
   const { source } = input;
   const own = input.options ? { ...(options as object), ...input.options } : options;
-  const job = { operation: operation.name, options: own, source, limits };
+  const job = { operation: operation.name, options: own, source, limits, ...(taken && { taken }) };
   const result = await pool.run(job, { client, signal });
   const { originalSize } = result;
   if (!result.ok) {
@@ -293,16 +290,14 @@ async function runOne<Input extends BatchInput>(
     return { record, images: [] };
   }
 
-  const { image, images, data, warnings } = result;
+  const { image, images } = result;
   const all = images ?? (image ? [image] : []);
   const done: FileRecord = {
     ...base,
     status: result.planned ? 'planned' : 'succeeded',
     originalSize,
-    ...(image && outputRecord(image)),
-    ...(images && { outputs: images.map(outputRecord) }),
-    ...(data && { data }),
-    ...(warnings.length > 0 && { warnings }),
+    ...resultRecord(result, ({ bytes }) => bytes.byteLength),
+    ...(result.cached && { cached: true }),
   };
   if (!store) return { record: done, images: all };
   const stored: Stored[] = [];
@@ -336,12 +331,13 @@ function withStored(record: FileRecord, stored: readonly Stored[]): FileRecord {
     const { outputFilename, reason } = stored[index] ?? {};
     return { ...(outputFilename && { outputFilename }), ...output, ...(reason && { reason }) };
   });
-  return { ...record, ...(skipped && { status: 'skipped', reason: stored[0]!.reason! }), outputs };
-}
-
-function outputRecord({ format, width, height, pages, bytes, sha256 }: JobImage): OutputRecord {
-  const size = bytes.byteLength;
-  return { format, width, height, ...(pages && { pages }), size, sha256 };
+  const changed = stored.find((one) => one?.status === 'planned');
+  return {
+    ...record,
+    ...(skipped && { status: 'skipped', reason: stored[0]!.reason! }),
+    ...(changed && { status: 'planned', reason: changed.reason! }),
+    outputs,
+  };
 }
 
 function bytesOf({ images }: BatchEntry): number {

@@ -12,6 +12,10 @@ export interface Job {
   readonly options: unknown;
   readonly source: Source;
   readonly limits: Limits;
+  /** Returns the SHA-256 of the input's bytes, unless the result depends on further files. */
+  readonly digest?: boolean;
+  /** Returns with the image the date on which the picture was taken. */
+  readonly taken?: boolean;
 }
 
 export interface FileError {
@@ -27,6 +31,8 @@ interface Outcome {
 /** An output with the hash of its bytes. */
 export interface JobImage extends OutputImage {
   readonly sha256: string;
+  /** `YYYY-MM-DDTHH:MM:SS` of the input's EXIF; null where there is none. */
+  readonly taken?: string | null;
 }
 
 export interface JobSuccess extends Outcome {
@@ -38,6 +44,9 @@ export interface JobSuccess extends Outcome {
   /** Whether `data` is a plan, and nothing was made. */
   readonly planned?: boolean;
   readonly warnings: readonly Warning[];
+  readonly inputSha256?: string;
+  /** Whether it comes from a cache. */
+  readonly cached?: true;
 }
 
 export interface JobFailure extends Outcome {

@@ -54,8 +54,10 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
    * @throws Failure invalid_request
    */
   prepare?(options: v.InferOutput<Schema>, context?: PrepareContext): Promise<unknown>;
-  /** Keys of `data` that are columns of the table. */
+  /** Keys of `data` or of `row` that are columns of the table. */
   columns?(options: v.InferOutput<Schema>): readonly string[];
+  /** Values of columns that are not those of `data` as they are. */
+  row?(data: object): Readonly<Record<string, unknown>>;
   /** Keys of `data` whose values are listed in lines below a file's row. */
   details?(options: v.InferOutput<Schema>): readonly string[];
   /**

@@ -1,3 +1,4 @@
+import type { Provider } from '../config/provider-kinds.ts';
 import type { Failure } from '../failure.ts';
 import type { RestingRoute } from './resting-routes.ts';
 
@@ -19,6 +20,15 @@ export type OnAttempt = (
   logContext: LogContext,
   key: string | null,
 ) => void;
+
+/** Records the attempts of one request, which follow one another. */
+export interface AttemptTrace {
+  begin(route: { readonly provider: string; readonly model: string }, provider: Provider): void;
+  /** @param key names one of several keys of the provider; null for an only key */
+  end(failure: Failure | null, key: string | null): void;
+  /** The attempt was not sent. */
+  discard(): void;
+}
 
 /** Events of routes, for the log and metrics. */
 export interface RoutingObserver {

@@ -6,7 +6,7 @@ import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 import { MAX_DELAY_MS, sleep, waitBeforeRetry } from './backoff.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
 import { type KeyRest, keyRestOf } from './key-rest.ts';
-import type { LogContext, RoutingObserver } from './observer.ts';
+import type { AttemptTrace, LogContext, RoutingObserver } from './observer.ts';
 import { type KeyedProvider, ProviderKeys, type RestingKey } from './provider-keys.ts';
 import { redactForClient } from './redaction.ts';
 import { type RestingRoute, RestingRoutes, RoutesResting } from './resting-routes.ts';
@@ -19,6 +19,8 @@ export interface RoutedRequest<RouteType extends Route, Outcome> {
   /** The model's public identifier. */
   readonly model: string;
   readonly logContext: LogContext;
+  /** Null or absent where the request is not traced. */
+  readonly trace?: AttemptTrace | null;
   /** Routes in the order in which they are tried. */
   readonly candidates: readonly RouteCandidate<RouteType>[];
   /**
@@ -44,6 +46,9 @@ export interface RoutedRequest<RouteType extends Route, Outcome> {
 
 /** Keys that one request tries at most: some providers refuse each of them for the prompt alone. */
 const MAX_KEYS_TRIED = 10;
+
+/** The failure of an attempt that ended with an error that is no Failure. */
+const DEFECT = new Failure('unknown', 'a defect');
 
 /** A cooldown that never begins. */
 const NO_COOLDOWN = { after: 0, for: 0 };
@@ -116,7 +121,7 @@ export class Routing {
     candidate: RouteCandidate<RouteType>,
   ): Promise<Outcome | Failure> {
     const { name, route } = candidate;
-    const { signal, logContext } = request;
+    const { signal, logContext, trace } = request;
     let tried: Set<string> | null = null;
     let last: Failure | null = null;
     for (let attempts = 1; ; ) {
@@ -131,17 +136,20 @@ export class Routing {
       const report = this.#circuits.begin(name, cooldown);
       const startedAt = performance.now();
       let failure: Failure;
+      trace?.begin(route, provider);
       try {
         const outcome = await request.attempt(candidate, keyed.settings);
         const lateFailure = request.failureOf?.(outcome) ?? null;
         report(successOf(lateFailure, candidate, request));
         if (lateFailure === null) this.#succeeded(candidate, keyed, startedAt);
         else this.#noteRest(candidate, lateFailure);
+        trace?.end(lateFailure, keyed.label);
         this.#observer.onAttempt(route.provider, lateFailure, logContext, keyed.label);
         return outcome;
       } catch (thrown) {
         const error = signal.aborted ? signal.reason : thrown;
         if (!(error instanceof Failure) || signal.aborted) {
+          trace?.end(error instanceof Failure ? error : DEFECT, keyed.label);
           report(null);
           throw error;
         }
@@ -152,9 +160,11 @@ export class Routing {
         });
       }
       if (wasNotSent(failure)) {
+        trace?.discard();
         report(null);
         return failure;
       }
+      trace?.end(failure, keyed.label);
       last = failure;
       const rest = keyRestOf(failure, cooldown);
       if (rest !== null) {

@@ -36,7 +36,7 @@ interface FieldMetadata {
   /** Whether the daemon reads it only at start, not on SIGHUP. */
   readonly restart?: boolean;
   /** Value shown in config/default.yaml for a setting without a default. */
-  readonly example?: string | number;
+  readonly example?: string | number | Readonly<Record<string, string>>;
   /** Name of the setting in earlier versions, which files may still use. */
   readonly formerName?: string;
 }

@@ -25,6 +25,11 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+/** The texts in a list that are not empty. */
+export function textsOf(values: readonly unknown[]): readonly string[] {
+  return values.filter((value) => typeof value === 'string' && value !== '') as string[];
+}
+
 /** A text that is not empty; null for any other value. */
 export function nonEmptyTextOf(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;

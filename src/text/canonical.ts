@@ -99,6 +99,8 @@ export interface NativePart extends WithPath {
   readonly type: 'native';
   readonly dialect: DialectName;
   readonly value: unknown;
+  /** That of a tool; absent for none. */
+  readonly namespace?: Namespace;
 }
 
 export type Part =
@@ -218,6 +220,13 @@ export interface RequestSettings {
 
 export type RequestSetting = keyof RequestSettings;
 
+/** The end user for whom a client asks, as providers know them for the detection of abuse. */
+export interface EndUser {
+  /** The path of the advice that names them. */
+  readonly path: string;
+  readonly id: string;
+}
+
 /** A decoded request of any dialect. */
 export interface TextRequest extends RequestSettings {
   /** The client's dialect, in which it gets its answer. */
@@ -239,6 +248,8 @@ export interface TextRequest extends RequestSettings {
   readonly native: readonly NativePart[];
   /** Paths of advice (caching, abuse tracking, labels), which is dropped where the upstream's dialect has no field for it. */
   readonly advice: readonly string[];
+  /** Null or absent for none. */
+  readonly endUser?: EndUser | null;
 }
 
 /** Tokens. */

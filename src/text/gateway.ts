@@ -27,6 +27,7 @@ import { Allowance, checkAddresses } from './policy/allowance.ts';
 import { conversationOf } from './policy/conversation.ts';
 import { HostedTools } from './policy/hosted-tools.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
+import type { OmittedFields } from './policy/omitted-fields.ts';
 import { applyRules } from './policy/rules.ts';
 import { StoredIds } from './policy/stored-ids.ts';
 import { removeUnknown } from './policy/unknown-fields.ts';
@@ -112,21 +113,21 @@ export class TextGateway {
     const inspection = new Inspection();
     const allowed = [model.allow ?? [], holder.key.allow ?? []];
     const allowance = new Allowance(id, holder.account.id, this.#stored, ...allowed);
-    let ignored: readonly string[] = [];
+    let omitted: OmittedFields = { ignored: [], dropped: [] };
     if (mayLeaveServer(model, config)) {
       dialect.fields.check(decoded.body, inspection, decoded.body);
       checkAddresses(inspection, networkPolicyOf(config.network));
       if (!allowance.allows('unknown')) {
         const { removed, isIgnored } = removeUnknown(inspection, decoded.body, id, model);
         if (isIgnored) decoded = dialect.decodeRequest(decoded.body, call.address);
-        ignored = removed;
+        omitted = { ignored: removed, dropped: [] };
       }
     }
-    const hosted = HostedTools.of(decoded, inspection, model.tools?.hosted ?? 'refuse');
+    const hosted = HostedTools.of(decoded, inspection, model, id);
     if (hosted !== null) {
       const left = hosted.withoutForbidden(decoded, inspection, allowance);
       decoded = left.request;
-      ignored = [...ignored, ...left.leftOut];
+      omitted = { ignored: [...omitted.ignored, ...left.ignored], dropped: left.dropped };
     }
     const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
     const { request, changedSettings } = applyRules(decoded, id, model, defaultLimit);
@@ -149,7 +150,7 @@ export class TextGateway {
       changedSettings,
       inspection,
       allowance,
-      ignored,
+      omitted,
       hosted,
       forwarded: forwardedHeaders(call, allowance),
       onStored: (ids) => this.#stored.add(holder.account.id, ids),
@@ -171,6 +172,7 @@ export class TextGateway {
       const outcome = await this.routing.run({
         model: id,
         logContext: { requestId: call.requestId },
+        trace: report.trace,
         candidates: conversation ? this.#affinity.order(candidates, conversation) : candidates,
         providers: config.providers,
         signal: clientDisconnect,

@@ -1,8 +1,11 @@
 import type { Failure } from '../failure.ts';
+import type { Trace } from '../telemetry/trace.ts';
 import type { Usage } from './canonical.ts';
 
-/** How one text request was answered, for its log line and the metrics. Filled while it is answered. */
+/** How a request for text or embeddings was answered, for its log line, metrics and spans. Filled meanwhile. */
 export class TextReport {
+  /** Null where the request is not traced. */
+  readonly trace: Trace | null;
   /** Identifier in the configuration: names that clients choose for wildcards are unbounded. */
   model: string | null = null;
   /** Provider and upstream's model of the route that was tried last. */
@@ -18,4 +21,8 @@ export class TextReport {
   dropped: readonly string[] = [];
   /** The failure inside a stream that had begun: its status was 200. */
   failure: Failure | null = null;
+
+  constructor(trace: Trace | null = null) {
+    this.trace = trace;
+  }
 }

@@ -9,13 +9,20 @@ export interface FormFile {
   readonly filename: string;
 }
 
-export type FormField = readonly [name: string, value: string | FormFile];
+/** A file that is read while it is sent. */
+export interface FormBlob {
+  readonly content: Blob;
+  readonly filename: string;
+}
+
+export type FormField = readonly [name: string, value: string | FormFile | FormBlob];
 
 /** A multipart form. Undici encodes it anew for each request, so that it can be sent again. */
 export function formOf(fields: readonly FormField[]): Form {
   const form = new FormData();
   for (const [name, value] of fields) {
     if (typeof value === 'string') form.append(name, value);
+    else if ('content' in value) form.append(name, value.content, value.filename);
     else form.append(name, new Blob([value.bytes], { type: value.mediaType }), value.filename);
   }
   return form;

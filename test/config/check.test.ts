@@ -25,6 +25,17 @@ const model = (settings: string) => `${PROVIDERS}\nmodels:\n  m: { ${settings} }
 
 describe('config check reports', () => {
   it.each<[name: string, yaml: string, faults: string[]]>([
+    [
+      'telemetry without a collector, or with values that it cannot have',
+      'telemetry:\n  otlp: { sampling: 2, interval: 5, headers: { host: a }, attributes: { service.name: b } }',
+      [
+        '2: telemetry.otlp.endpoint: expected an http or https URL without credentials, query and fragment, received nothing',
+        '2: telemetry.otlp.headers.host: expected a header other than accept-encoding, content-length, content-type, expect, host, connection, keep-alive, proxy-authenticate, proxy-connection, te, trailer, transfer-encoding, upgrade as its name',
+        '2: telemetry.otlp.sampling: expected a number from 0 to 1, received 2',
+        '2: telemetry.otlp.interval: expected a duration with its unit (ms, s, m, h, d) from 1s to 1h, received 5',
+        '2: telemetry.otlp.attributes["service.name"]: expected a name such as deployment.environment.name, other than service.name, as its name',
+      ],
+    ],
     ['an unknown section', 'pol: 3', ['1: pol: unknown; did you mean pool?']],
     [
       'an unknown setting',
@@ -184,7 +195,7 @@ describe('config check reports', () => {
       'an unknown type of model',
       model('type: txt, routes: []'),
       [
-        '6: models.m.type: expected one of text, embedding, image, video, audio, moderation, received "txt"',
+        '6: models.m.type: expected one of text, embedding, image, video, audio, transcription, moderation, received "txt"',
       ],
     ],
     [
@@ -324,7 +335,7 @@ describe('the configuration file', () => {
       const { out, stderr } = await resident(['config', 'check', ...args], { cwd, env });
       return out + stderr;
     };
-    expect(await check([])).toBe(good('no file, the defaults', 8));
+    expect(await check([])).toBe(good('no file, the defaults', 9));
     writeFileSync(join(cwd, 'oriel.yaml'), ONE);
     expect(await check([])).toBe(good(join(cwd, 'oriel.yaml'), 1));
     writeFileSync(join(cwd, 'other.yaml'), ONE);

@@ -61,6 +61,7 @@ describe('default.yaml', () => {
       OTHER_KEY: 'c',
       OPENAI_API_KEY_2: 'e',
       METRICS_TOKEN: 'd',
+      OTLP_TOKEN: 'g',
     };
     const { providers, models, pool, metrics } = portable(uncommented, env);
     expect(Object.values(providers).map(({ kind }) => kind)).toEqual([
@@ -141,6 +142,7 @@ describe('sandbox.yaml', () => {
       'sandbox-image-any',
       'sandbox-video',
       'sandbox-audio',
+      'sandbox-transcription',
       'sandbox-moderation',
     ]);
     expect(models['sandbox-reasoner']).toMatchObject({ rules: 'fixed-reasoning' });

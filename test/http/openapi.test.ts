@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { METRICS_TOKEN, sharedDaemon } from '../daemon.ts';
 import { quadrants } from '../fixtures/images.ts';
+import { wav } from '../media/media-files.ts';
 import { oriel, ROOT } from '../oriel.ts';
 
 interface Answer {
@@ -63,7 +64,7 @@ const NOT_FOUND = ['/v1/tasks/{task_id}', '/v1/tasks/{task_id}/callbacks', '/ass
 /** Where work is only begun. */
 const ACCEPTED = ['/v1/images/generations', '/v1/videos/generations', '/v1/audio/generations'];
 /** Fills in the page's form as Swagger UI does: the first example or the default of every field. */
-async function bodyFor(endpoint: Endpoint): Promise<RequestInit> {
+async function bodyFor(endpoint: Endpoint, path: string): Promise<RequestInit> {
   if (!endpoint.requestBody) return {};
   const { content } = endpoint.requestBody;
   const json = content['application/json'];
@@ -76,8 +77,9 @@ async function bodyFor(endpoint: Endpoint): Promise<RequestInit> {
   for (const [name, { examples, default: preset, format, items }] of Object.entries(properties!)) {
     const isFile = (items?.format ?? format) === 'binary';
     if (isFile && required!.includes(name)) {
+      const isAudio = path.startsWith('/v1/audio/');
       const png = await quadrants({ width: 160, height: 120 }).png().toBuffer();
-      form.append(name, new Blob([png]), 'a.png');
+      form.append(name, new Blob([new Uint8Array(isAudio ? wav() : png)]), 'file');
       continue;
     }
     const filled = examples?.[0] ?? preset;
@@ -180,7 +182,7 @@ describe('every response matches its schema in the document', () => {
       const response = await daemon().request(place, {
         method,
         ...(path === '/metrics' && { headers: { authorization: `Bearer ${METRICS_TOKEN}` } }),
-        ...(method === 'post' && (await bodyFor(endpoint))),
+        ...(method === 'post' && (await bodyFor(endpoint, path))),
       });
       const status = NOT_FOUND.includes(path) ? 404 : ACCEPTED.includes(path) ? 202 : 200;
       expect(response.status, `${method} ${path}`).toBe(status);

@@ -1,5 +1,5 @@
 import { mp4, png, wav } from './media-files.ts';
-import { spoken } from './mock-audio.ts';
+import { spoken, transcribed } from './mock-audio.ts';
 import type { Answer, Jobs, Received } from './mock-request.ts';
 
 export type Interface = 'openai' | 'oriel';
@@ -69,6 +69,9 @@ export function answerAs(shop: Shop, request: Received): Answer {
       return { body: videoOf(newJob(shop, request, 'video', {}), false) };
     case 'openai /audio/speech':
       return spoken(request);
+    case 'openai /audio/transcriptions':
+    case 'oriel /audio/transcriptions':
+      return transcribed(request);
     case 'openai /moderations':
     case 'oriel /moderations':
       return { body: moderationOf(request) };

@@ -1,3 +1,4 @@
+import { sniffMedia } from '../../src/media/files/media-type.ts';
 import { speech } from './media-files.ts';
 import type { Answer, Received } from './mock-request.ts';
 
@@ -31,4 +32,45 @@ export function spoken({ json }: Received): Answer {
   if (Number(speed) < 0.25 || Number(speed) > 4) return refusal('speed', 'Out of range.');
   const { type, bytes } = speech(String(format));
   return { type, body: bytes };
+}
+
+const TRANSCRIPTION_FIELDS =
+  /^(model|file|language|prompt|response_format|temperature|chunking_strategy(\[\w+\])?|(timestamp_granularities|include|languages|keywords)\[\])$/;
+
+export const TRANSCRIPT = {
+  text: 'Waves on a beach.',
+  usage: { type: 'duration', seconds: 3 },
+} as const;
+
+export const VERBOSE = {
+  task: 'transcribe',
+  language: 'english',
+  duration: 2.5,
+  ...TRANSCRIPT,
+  words: [{ word: 'Waves', start: 0, end: 0.5 }],
+} as const;
+
+export const SRT = '1\n00:00:00,000 --> 00:00:02,500\nWaves on a beach.\n\n';
+export const VTT = 'WEBVTT\n\n00:00.000 --> 00:02.500\nWaves on a beach.\n\n';
+
+/** OpenAI's transcriptions: known fields, and a file whose name and type agree with its content. */
+export function transcribed({ parts }: Received): Answer {
+  const unknown = parts.find(({ name }) => !TRANSCRIPTION_FIELDS.test(name));
+  if (unknown) return refusal(unknown.name, `Unknown parameter: '${unknown.name}'.`);
+  const textOf = (wanted: string) => parts.find(({ name }) => name === wanted)?.value;
+  const [file, ...more] = parts.filter(({ name }) => name === 'file');
+  const known = file && sniffMedia(file.bytes);
+  const extension = file?.filename?.split('.').at(-1);
+  const isNamed = /^(flac|mp3|mp4|mpeg|mpga|m4a|ogg|wav|webm)$/.test(extension ?? '');
+  if (!known || !isNamed || more.length > 0 || !file.type?.startsWith('audio/')) {
+    return refusal('file', 'Invalid file format.');
+  }
+  const format = textOf('response_format') ?? 'json';
+  if (format !== 'verbose_json' && textOf('timestamp_granularities[]')) {
+    return refusal('timestamp_granularities', 'Needs verbose_json.');
+  }
+  if (format === 'srt') return { type: 'text/plain; charset=utf-8', body: SRT };
+  if (format === 'vtt') return { type: 'text/vtt; charset=utf-8', body: VTT };
+  if (format === 'text') return { type: 'text/plain', body: `${TRANSCRIPT.text}\n` };
+  return { body: format === 'verbose_json' ? VERBOSE : TRANSCRIPT };
 }

@@ -89,8 +89,9 @@ test('all image jobs of an account wait in the queue of that account', async () 
   await gateway.upload(holder, sent);
   await submit('edit', { prompt: 'warmer' }, [sent]);
   await submit('image', { prompt: long, input_images: [data], size: '64x48' });
-  const left = new AbortController().signal;
-  await gateway.moderate({ holder, requestId: 'req_1' }, { model: 'judge', input: long }, left);
+  const { signal } = new AbortController();
+  const fields = { model: 'judge', input: long };
+  await gateway.moderate({ holder, requestId: 'req_1', fields, signal });
 
   const operations = new Set(performed.map(({ operation }) => operation));
   expect([...operations].toSorted()).toEqual(['judge', 'palette', 'render', 'verify']);

@@ -99,6 +99,7 @@ function itemOf(step: Step, index: number, status = 'completed'): Record<string,
       type: 'custom_tool_call',
       status,
       call_id: step.id,
+      ...(step.namespace !== undefined && { namespace: step.namespace }),
       name: step.custom,
       input: step.input,
     };

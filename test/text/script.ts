@@ -32,7 +32,12 @@ export type Step =
       readonly late?: boolean;
     } & Pieces)
   /** A call of a custom tool, whose input is text. */
-  | { readonly custom: string; readonly id: string; readonly input: string }
+  | {
+      readonly custom: string;
+      readonly id: string;
+      readonly input: string;
+      readonly namespace?: string;
+    }
   | ({ readonly refusal: string } & Pieces)
   /** Raw frames of a stream, and the block for an answer that is not streamed. */
   | { readonly frames: readonly unknown[]; readonly block?: unknown }

@@ -139,7 +139,7 @@ const NEUTRAL: Readonly<Record<DialectName, object>> = {
 const ADVICE: Readonly<Record<DialectName, object>> = {
   chat: { metadata: { a: 'b' }, prediction: { type: 'content', content: 'x' } },
   responses: { truncation: 'auto', client_metadata: { session: 'x' } },
-  messages: { metadata: { user_id: 'u' }, diagnostics: {} },
+  messages: { diagnostics: {} },
 };
 
 describe.each(FOREIGN)('a client of %s, an upstream of %s', (client, upstream) => {
@@ -166,6 +166,70 @@ describe.each(FOREIGN)('a client of %s, an upstream of %s', (client, upstream) =
   });
 });
 
+const LONG = `user_${'a'.repeat(300)}_session_b`;
+
+describe.each([
+  ['chat', 'messages', { user: 'u1' }, { metadata: { user_id: 'u1' } }],
+  ['chat', 'messages', { user: 'u1', safety_identifier: 's1' }, { metadata: { user_id: 's1' } }],
+  ['responses', 'messages', { safety_identifier: 's1' }, { metadata: { user_id: 's1' } }],
+  [
+    'chat',
+    'responses',
+    { user: 'u1', safety_identifier: 's1' },
+    { user: 'u1', safety_identifier: 's1' },
+  ],
+  ['messages', 'chat', { metadata: { user_id: 'u1' } }, { user: 'u1' }],
+  ['messages', 'responses', { metadata: { user_id: 'u1' } }, { user: 'u1' }],
+] as const)('the end user of %s for an upstream of %s: %j', (client, upstream, given, sent) => {
+  it('is carried and not named as left out', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const response = await send(daemon, client, plainBody(client, modelTo(upstream), given));
+    expect(response.status).toBe(200);
+    expect(mock.only().body).toMatchObject(sent);
+    const isOnly = Object.keys(given).length === 1 || upstream === 'responses';
+    expect(response.headers.get('x-oriel-ignored')).toBe(isOnly ? null : 'user');
+  });
+});
+
+it.each([
+  ['messages', 'chat', { metadata: { user_id: LONG } }],
+  ['chat', 'messages', { user: LONG }],
+] as const)(
+  'an end user of %s that %s would refuse as too long is a hash',
+  async (client, to, given) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    expect((await send(daemon, client, plainBody(client, modelTo(to), given))).status).toBe(200);
+    const { user, metadata } = mock.only().body;
+    expect(user ?? metadata.user_id).toMatch(/^[0-9a-f]{64}$/);
+  },
+);
+
+/** Fields within lists. */
+const NESTED: Readonly<Record<DialectName, Readonly<Record<string, object>>>> = {
+  chat: {
+    'messages[].name': { class: 'meaning', upstreams: 'all' },
+    'messages[].content[].image_url.detail': { class: 'meaning' },
+    'messages[].content[].cache_control': { class: 'advice' },
+    'tools[].function.strict': { class: 'meaning', upstreams: 'all' },
+    'tools[]': { upstreams: 'same format', types: expect.arrayContaining(['web_search', 'mcp']) },
+  },
+  responses: {
+    'input[].content[].file_url': { types: ['input_file'], upstreams: 'all' },
+    'input[].caller': { class: 'advice' },
+    'input[].operation': { types: ['apply_patch_call'], upstreams: 'same format' },
+    'tools[].output_schema': { types: ['function'], upstreams: 'same format' },
+    'tools[].vector_store_ids': { types: ['file_search'], upstreams: 'same format' },
+  },
+  messages: {
+    'messages[].content[].source.media_type': { types: ['base64', 'text'] },
+    'messages[].content[].is_error': { types: ['tool_result'], upstreams: 'all' },
+    'messages[].content[].context': { types: ['document'], upstreams: 'same format' },
+    'tools[].input_examples': { upstreams: 'same format' },
+  },
+};
+
 it.each(DIALECTS)('/openapi.json has the fields of %s by class', async (dialect) => {
   const { daemon } = gateway();
   const { paths } = (await (await fetch(`${daemon.url}/openapi.json`)).json()) as {
@@ -180,5 +244,8 @@ it.each(DIALECTS)('/openapi.json has the fields of %s by class', async (dialect)
   const names = new Map(fields.map((field) => [field.path, field]));
   for (const name of Object.keys({ ...NEUTRAL[dialect], ...ADVICE[dialect] })) {
     expect(names.get(name), name).toMatchObject({ class: expect.stringMatching(/meaning|advice/) });
+  }
+  for (const [path, about] of Object.entries(NESTED[dialect])) {
+    expect(names.get(path), path).toMatchObject(about);
   }
 });

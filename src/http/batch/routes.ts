@@ -47,6 +47,7 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
       };
       server.post(`/api/free/${endpoint}`, {
         schema: batchSchema(operation, FILES, fields, context.config.batch.side),
+        config: { operation: 'batch' },
         onRequest: async (request) => {
           requirePaid(request);
           checkFormHeaders(request, shape);

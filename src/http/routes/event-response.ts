@@ -38,3 +38,8 @@ export async function sendEvents(
   }
   return reply;
 }
+
+/** A whole event. */
+export function eventOf(data: { readonly type: string; readonly [name: string]: unknown }): string {
+  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+}

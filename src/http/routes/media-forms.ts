@@ -1,9 +1,7 @@
 import multipart from '@fastify/multipart';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
-import { Failure } from '../../failure.ts';
 import { DEFAULT_LIMITS } from '../../images/limits.ts';
 import { assetUrl, imagesShape } from '../../media/record.ts';
-import type { SentFile } from '../../media/requests/call.ts';
 import { editRequest } from '../../media/requests/edit.ts';
 import type { Fields } from '../../media/requests/fields.ts';
 import { fieldsOf, fromText } from '../../schema/fields.ts';
@@ -11,13 +9,8 @@ import type { AppContext } from '../app-context.ts';
 import { draining } from '../errors.ts';
 import { jsonOrEvents, jsonSchemaOf, withSample } from '../openapi.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
-import {
-  checkFormHeaders,
-  type Form,
-  type FormFile,
-  type FormShape,
-  readForm,
-} from '../uploads/form.ts';
+import { checkFormHeaders, type Form, type FormShape, readForm } from '../uploads/form.ts';
+import { sentFiles } from '../uploads/sent-files.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { sendImages, sendOpenAiImages } from './image-response.ts';
 import { announceIgnored } from './media-response.ts';
@@ -28,6 +21,7 @@ import {
   imageResponseOf,
   imageResponseSchema,
 } from './response-format.ts';
+import { addTranscriptionRoute } from './transcriptions.ts';
 
 const { fileBytes } = DEFAULT_LIMITS;
 const MEGABYTE = 1024 * 1024;
@@ -93,7 +87,7 @@ function editBody() {
   };
 }
 
-/** The image endpoints with forms (interface parts 4.6 and 4.7). */
+/** The media endpoints with forms: images (interface parts 4.6 and 4.7) and transcriptions. */
 export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
   const { media, spool } = context;
   const admit = (shape: FormShape) => async (request: FastifyRequest) => {
@@ -129,8 +123,8 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
           const submitted = await media.submit({
             kind: 'edit',
             fields,
-            images: sentFiles(form, 'image'),
-            mask: sentFiles(form, 'mask')[0] ?? null,
+            images: sentFiles(form, 'image', EDIT),
+            mask: sentFiles(form, 'mask', EDIT)[0] ?? null,
             holder: request.holder,
             idempotencyKey,
             publicUrl: context.publicUrl,
@@ -147,6 +141,8 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
         }
       },
     });
+
+    addTranscriptionRoute(server, context, admit);
 
     server.post('/v1/images/upload', {
       schema: {
@@ -167,7 +163,7 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
         const uploads = spool.uploads();
         try {
           const form = await readForm(request, UPLOAD, uploads, disconnectSignal(reply));
-          const asset = await media.upload(request.holder, sentFiles(form, 'file')[0]!);
+          const asset = await media.upload(request.holder, sentFiles(form, 'file', UPLOAD)[0]!);
           return { url: assetUrl(context.publicUrl, asset) };
         } finally {
           await uploads.discard();
@@ -185,28 +181,4 @@ function valuesOf({ fields }: Form): Fields {
     if (text !== undefined) values[field.name] = fromText(field, text);
   }
   return values;
-}
-
-function sentFiles({ files }: Form, name: string): SentFile[] {
-  return files
-    .get(name)!
-    .map((file, index, all) => keptFile(file, nameOf(name, index, all.length)));
-}
-
-function nameOf(name: string, index: number, count: number): string {
-  return count === 1 ? name : `${name}[${index}]`;
-}
-
-/** @throws Failure 413 if the file was too large to be kept */
-function keptFile({ path, size }: FormFile, param: string): SentFile {
-  if (path !== null) return { path, size };
-  const limit = `${fileBytes / MEGABYTE} MB (${fileBytes} bytes)`;
-  throw new Failure(
-    'invalid_request',
-    `${param}: expected at most ${limit}, received ${size} bytes`,
-    {
-      param,
-      code: 'file_too_large',
-    },
-  );
 }

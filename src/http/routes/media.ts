@@ -131,11 +131,12 @@ export function mediaRoutes(context: AppContext): FastifyPluginAsync {
         response: { 200: moderationShape },
       },
       handler: async (request, reply) =>
-        media.moderate(
-          { holder: request.holder, requestId: request.id },
-          fieldsOf(request),
-          disconnectSignal(reply),
-        ),
+        media.moderate({
+          holder: request.holder,
+          requestId: request.id,
+          fields: fieldsOf(request),
+          signal: disconnectSignal(reply),
+        }),
     });
   };
 }

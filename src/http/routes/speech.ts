@@ -7,7 +7,7 @@ import type { AppContext } from '../app-context.ts';
 import { EVENT_STREAM } from '../openapi.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { wholeOf } from './assets.ts';
-import { sendEvents } from './event-response.ts';
+import { eventOf, sendEvents } from './event-response.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { NO_USAGE } from './image-events.ts';
 import {
@@ -92,8 +92,4 @@ async function* speechEvents(
     yield eventOf({ type: 'speech.audio.delta', audio: chunk.toString('base64') });
   }
   yield eventOf({ type: 'speech.audio.done', usage: result.usage ?? NO_USAGE });
-}
-
-function eventOf(data: { readonly type: string; readonly [name: string]: unknown }): string {
-  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -34,8 +34,11 @@ export function unknownEndpoint(path: string, isListed: boolean): Failure {
   return new Failure('invalid_request', message, { code: 'unknown_endpoint' });
 }
 
-/** A regular expression for a route's pattern: `/v1/models/:id`, `/docs/*`. */
+/**
+ * A regular expression for a route's pattern: `/v1/models/:id`, `/docs/*`. In paths such as
+ * `/v1beta/models/one:countTokens`, the end is no part of an identifier.
+ */
 function patternOf(url: string): RegExp {
   const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${escaped.replace(/:[^/]+/g, '[^/]+').replaceAll('*', '.*')}$`);
+  return new RegExp(`^${escaped.replace(/:[^/]+/g, '[^/]+').replaceAll('*', '[^:]*')}$`);
 }

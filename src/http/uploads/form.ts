@@ -22,6 +22,8 @@ export interface FormShape {
   readonly requestBytes: number;
   /** Names of the text fields, each at most once. */
   readonly fields: readonly string[];
+  /** Text fields that may be repeated; their names followed by `[]` are accepted too. */
+  readonly lists?: { readonly names: readonly string[]; readonly maxItems: number };
   /** Bytes of one text field; by default 8192. */
   readonly valueBytes?: number;
 }
@@ -36,6 +38,8 @@ export interface Form {
   readonly files: ReadonlyMap<string, readonly FormFile[]>;
   /** Texts by field name, without empty ones. */
   readonly fields: ReadonlyMap<string, string>;
+  /** Texts of repeated fields by field name, without empty ones; a field that was not sent is missing. */
+  readonly lists: ReadonlyMap<string, readonly string[]>;
 }
 
 /** Characters of a file's name. */
@@ -65,6 +69,7 @@ export async function readForm(
   const parts = limitedParts(request, shape, signal);
   const files = new Map(shape.files.map(({ name }) => [name, [] as FormFile[]]));
   const fields = new Map<string, string>();
+  const lists = new Map<string, string[]>();
   try {
     for (;;) {
       const part = await parts.next();
@@ -75,6 +80,16 @@ export async function readForm(
         const received = files.get(field.name)!;
         const file = await readFile(part, received.length, field, shape, uploads, parts);
         if (file) received.push(file);
+        continue;
+      }
+      const list = listName(fieldname, shape);
+      if (list !== undefined) {
+        const items = lists.get(list) ?? [];
+        if (items.length === shape.lists!.maxItems) {
+          throw fault(list, `expected at most ${items.length} texts, received more`);
+        }
+        const text = fieldText(part, list, shape);
+        if (text !== '') lists.set(list, [...items, text]);
       } else {
         const name = fieldName(part, shape);
         if (fields.has(name)) throw fault(name, 'expected once, received twice');
@@ -87,7 +102,7 @@ export async function readForm(
     }
     // Browsers and Swagger UI also send empty fields.
     for (const [name, text] of fields) if (text === '') fields.delete(name);
-    return { files, fields };
+    return { files, fields, lists };
   } finally {
     parts.end();
   }
@@ -195,9 +210,10 @@ function limitedParts(
 }
 
 /** One part more than is allowed, so that its error can name the field. */
-function maxParts({ files, fields }: FormShape): number {
+function maxParts({ files, fields, lists }: FormShape): number {
   const max = files.reduce((sum, field) => sum + field.max, 0);
-  return max + 1 + fields.length + SPARE_PARTS;
+  const items = lists ? lists.names.length * lists.maxItems : 0;
+  return max + 1 + fields.length + items + SPARE_PARTS;
 }
 
 async function readFile(
@@ -238,11 +254,15 @@ function filenameOf(escaped: string): string {
   return escaped.replace(/%(22|0D|0A)/gi, (sequence) => ESCAPES[sequence.toLowerCase()]!);
 }
 
-function fieldName({ fieldname }: Part, { files, fields }: FormShape): string {
+function listName(fieldname: string, { lists }: FormShape): string | undefined {
+  return lists?.names.find((name) => fieldname === name || fieldname === `${name}[]`);
+}
+
+function fieldName({ fieldname }: Part, { files, fields, lists }: FormShape): string {
   if (fields.includes(fieldname)) return fieldname;
   const name = String(fieldname ?? '');
   const shown = name.length > 60 ? `${name.slice(0, 57)}...` : name;
-  const known = [...files.map((file) => file.name), ...fields].join(', ');
+  const known = [...files.map((file) => file.name), ...fields, ...(lists?.names ?? [])].join(', ');
   if (shown === '') {
     throw new Failure('invalid_request', `a field has no name; expected one of ${known}`);
   }

@@ -20,6 +20,7 @@ import {
   withProviderClient,
 } from './provider-client.ts';
 import { asBillable } from './response-failures.ts';
+import { transcribe } from './transcriptions.ts';
 import { usageOf } from './usage.ts';
 
 /** Bytes of a response, and of each image in it as base64. */
@@ -58,6 +59,7 @@ export function orielProvider(delay: PollDelay = pollDelay): MediaProvider {
     makeVideo: (job, context) => run(() => videoJob(job, context.model), context),
     makeAudio: (job, context) => run(() => audioJob(job, context.model), context),
     moderate,
+    transcribe,
   };
 }
 

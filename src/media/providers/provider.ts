@@ -79,7 +79,56 @@ export interface MediaProvider {
   makeAudio(job: MediaJob<AudioTaskRequest>, context: ProviderContext): Promise<MediaOutput>;
   /** @returns the upstream's response to POST /v1/moderations, its shape validated */
   moderate(input: ModerationInput, context: ProviderContext): Promise<ModerationAnswer>;
+  transcribe(job: TranscriptionJob, context: ProviderContext): Promise<Transcript>;
 }
+
+/** An audio file on disk, recognised by its content. */
+export interface AudioFile {
+  readonly path: string;
+  readonly size: number;
+  /** `audio/mpeg`. */
+  readonly mediaType: string;
+  /** `audio.mp3`. */
+  readonly filename: string;
+}
+
+export type TranscriptFormat = (typeof TRANSCRIPT_FORMATS)[number];
+
+/** Forms of a transcript, as OpenAI has them. */
+export const TRANSCRIPT_FORMATS = [
+  'json',
+  'text',
+  'srt',
+  'verbose_json',
+  'vtt',
+  'diarized_json',
+] as const;
+
+export interface TranscriptionRequest {
+  readonly format: TranscriptFormat;
+  /** Further fields of OpenAI's form as the client sent them. */
+  readonly parameters: {
+    readonly prompt?: string;
+    readonly language?: string;
+    readonly timestamp_granularities?: readonly string[];
+    readonly include?: readonly string[];
+    readonly [name: string]: string | number | boolean | readonly string[] | undefined;
+  };
+}
+
+export interface TranscriptionJob {
+  readonly request: TranscriptionRequest;
+  readonly file: AudioFile;
+}
+
+/** A transcript: subtitles as text, everything else as OpenAI's JSON with its property `text`. */
+export type Transcript = (
+  | { readonly text: string }
+  | { readonly json: Readonly<Record<string, unknown>> }
+) & {
+  /** Parameters that changed nothing. */
+  readonly ignored: readonly string[];
+};
 
 /** The `input` of OpenAI's moderations: a text, texts, or text and image parts of one input. */
 export type ModerationInput =

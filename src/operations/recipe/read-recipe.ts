@@ -8,7 +8,7 @@ import type { Recipe, RecipeOutput, RecipeStep } from './recipe.ts';
 import { recipeSchema, type WrittenRecipe, type WrittenStep } from './schema.ts';
 
 /** Characters of a recipe. */
-export const MAX_RECIPE_LENGTH = 64 * 1024;
+const MAX_RECIPE_LENGTH = 64 * 1024;
 /** Outputs for one image. */
 const MAX_OUTPUTS = 100;
 /** Reported faults. */

@@ -12,6 +12,7 @@ type UpstreamMember =
   | 'markers'
   | 'modelMember'
   | 'modelPaths'
+  | 'finishReasons'
   | 'countOutput'
   | 'observe'
   | 'observeAnswer';
@@ -41,6 +42,7 @@ export function clientOnly(
     markers: [],
     modelMember: null,
     modelPaths: [],
+    finishReasons: refuse,
     countOutput: refuse,
     observe: refuse,
     observeAnswer: refuse,

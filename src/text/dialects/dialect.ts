@@ -107,6 +107,8 @@ export interface Endpoint {
    * body does not.
    */
   readonly path: string;
+  /** Further paths, of clients whose versions or kinds have other ones. They are not documented. */
+  readonly aliases?: readonly string[];
   /** Whether its answers are streamed; absent where the body sets `stream`. */
   readonly stream?: boolean;
   readonly summary: string;
@@ -173,6 +175,8 @@ interface ReasoningTraits {
   readonly isShown: boolean;
   /** Whether requests can limit reasoning in tokens. */
   readonly hasBudget: boolean;
+  /** Whether upstreams refuse reasoning that is sent back without the item after it. */
+  readonly needsItem?: true;
   /** Whether a request asks for reasoning by an alias that upstreams need not know. */
   isAlias?(body: Json): boolean;
 }
@@ -183,6 +187,8 @@ export type Ability =
   | 'allowed-tools'
   /** An answer that is any JSON object. */
   | 'json-object'
+  /** Tools that a message adds. */
+  | 'added-tools'
   /** Tools in groups. */
   | 'namespaces'
   /** At most one call in an answer. Dialects that have the setting need not say so. */
@@ -211,6 +217,8 @@ export interface Dialect {
   /** The field of a request that holds the conversation. */
   readonly promptField: string;
   readonly settings: SettingNames;
+  /** Whether its choice of tools leaves those that the provider runs to the model. */
+  readonly choosesFunctionsOnly?: true;
   /** What upstreams take beyond functions and plain choices among them; all else is emulated. */
   readonly abilities?: readonly Ability[];
   /** Which stop sequences upstreams take, where they do not take all. */
@@ -235,6 +243,8 @@ export interface Dialect {
   readonly headers: Readonly<Record<string, string>>;
   /** Whether requests have a field for the detail at which an image is read. */
   readonly takesImageDetail: boolean;
+  /** Whether requests have a field for the end user. */
+  readonly namesEndUser?: true;
   /** The cache marks of a request of another dialect that an upstream of this one gets; absent for none. */
   cacheMarks?(request: TextRequest): readonly CacheMark[];
 
@@ -269,6 +279,10 @@ export interface Dialect {
   readonly modelMember: string | null;
   /** The paths of the model's name in whole answers and in events. */
   readonly modelPaths: readonly (readonly string[])[];
+  /** Why answers ended, in the provider's words, as an event or a whole answer says; empty where it does not. */
+  finishReasons(body: Json): readonly string[];
+  /** `gen_ai.operation.name` of its requests in OpenTelemetry; by default `chat`. */
+  readonly operation?: string;
   /** Members of events whose strings are pieces of the answer. */
   readonly textMembers: readonly string[];
   /** Counts the events in whole frames that hold output: not comments, pings or empty events. */

@@ -2,6 +2,7 @@ import { isObject } from '../../schema/untrusted.ts';
 import type { Feature } from '../../store/features.ts';
 import type { Json } from '../canonical.ts';
 import { all, type Check, each, feature } from './inspection.ts';
+import type { Kept } from './unsupported-field.ts';
 
 /** Values of a field that ask for what happens anyway. */
 export interface NeutralValues {
@@ -24,8 +25,41 @@ export interface Field {
   /** Whether other formats have a word for it, although Oriel does not translate it. */
   readonly hasEquivalents: boolean;
   readonly neutral: NeutralValues | null;
+  /** Why `onUnsupported` never leaves it out; absent where it does. */
+  readonly kept?: Kept;
   /** Inspects its value; null where nothing within needs it. */
   readonly check: Check | null;
+  /** Whether its value is a list of objects. */
+  readonly isList: boolean;
+  /** What objects it has; empty where their fields are not listed. */
+  readonly kinds: readonly Kind[];
+}
+
+/** One kind of object within a field. */
+interface Kind {
+  /** The value of its `type`; null where objects need none. */
+  readonly type: string | null;
+  /** Null where none of its fields are listed. */
+  readonly table: FieldTable | null;
+  /** Whether upstreams of other formats get it. */
+  readonly isTranslated: boolean;
+}
+
+/** The kinds of objects that a check inspects. */
+const kinds = new WeakMap<Check, readonly Kind[]>();
+
+/** A check of objects, of whose fields the documentation lists those of another. */
+export function listedAs(listed: Check, check: Check): Check {
+  const own: Check = (value, found, owner) => check(value, found, owner);
+  kinds.set(own, kinds.get(listed) ?? []);
+  return own;
+}
+
+/** A check of objects that has a further one before it. */
+export function gated(gate: Check, check: Check): Check {
+  const both = all(gate, check);
+  kinds.set(both, kinds.get(check) ?? []);
+  return both;
 }
 
 export type Fields = Readonly<Record<string, Field>>;
@@ -33,15 +67,25 @@ export type Fields = Readonly<Record<string, Field>>;
 interface FieldOptions {
   readonly neutral?: NeutralValues;
   readonly check?: Check;
+  /** Inspects each object of a list, where no other check of the list does. */
+  readonly items?: Check;
   /** The feature that its values need, unless they are neutral. */
   readonly feature?: Feature;
+  readonly kept?: Kept;
 }
 
 function field(
   base: Pick<Field, 'class' | 'about' | 'isTranslated' | 'hasEquivalents'>,
-  { neutral, check, feature: name }: FieldOptions,
+  { neutral, items, check = items, feature: name, kept }: FieldOptions,
 ): Field {
-  const own = { ...base, neutral: neutral ?? null };
+  const described = items ?? check;
+  const own = {
+    ...base,
+    neutral: neutral ?? null,
+    isList: items !== undefined,
+    kinds: (described && kinds.get(described)) ?? [],
+    ...(kept && { kept }),
+  };
   if (name === undefined) return { ...own, check: check ?? null };
   const gate = unlessNeutral(neutral ?? null, feature(name));
   return { ...own, check: check ? all(gate, check) : gate };
@@ -73,7 +117,8 @@ export function advice(about: string, options: FieldOptions = {}): Field {
   return field({ class: 'advice', about, isTranslated: false, hasEquivalents: false }, options);
 }
 
-const ANY: NeutralValues = { words: 'any', test: () => true };
+/** Every value: the field asks for nothing. */
+export const ANY: NeutralValues = { words: 'any', test: () => true };
 
 /** A property of an answer that clients send back: it asks for nothing. */
 export function echo(about = 'Part of an earlier answer, sent back.'): Field {
@@ -95,9 +140,6 @@ export const empty: NeutralValues = {
   words: 'empty',
   test: (value) => typeof value === 'object' && value !== null && Object.keys(value).length === 0,
 };
-
-/** The table of the objects that a check inspects. */
-const tables = new WeakMap<Check, FieldTable>();
 
 const NONE: readonly string[] = [];
 
@@ -121,7 +163,7 @@ export class FieldTable {
         else found.within(name, check, inner, value);
       }
     });
-    tables.set(this.check, this);
+    kinds.set(this.check, [{ type: null, table: this, isTranslated: true }]);
   }
 
   /**
@@ -146,8 +188,8 @@ export class FieldTable {
 
   /** The table of the values of a field; undefined where they have no fields of one kind. */
   within(name: string): FieldTable | undefined {
-    const check = this.entries.get(name)?.check;
-    return check ? tables.get(check) : undefined;
+    const kind = this.entries.get(name)?.kinds[0];
+    return kind?.type === null ? (kind.table ?? undefined) : undefined;
   }
 
   /** The entry at a path of names: `text`, `verbosity`. */
@@ -168,11 +210,15 @@ const VERSION = /_(\d{8}|\d{4}_\d{2}_\d{2})$/;
  * An object, or a list of them, with a check for each value of its `type`, null for none. A type that
  * is not on the list is allowed with the feature `unknown`.
  *
- * @param usual the type of an object that names none
+ * @param options.usual the type of an object that names none
+ * @param options.translated the types that upstreams of other formats get; all where it is absent
  */
-export function byType(checks: Readonly<Record<string, Check | null>>, usual?: string): Check {
+export function byType(
+  checks: Readonly<Record<string, Check | null>>,
+  { usual, translated }: { readonly usual?: string; readonly translated?: readonly string[] } = {},
+): Check {
   const known = new Map(Object.entries(checks));
-  return each((value, found) => {
+  const check = each((value, found) => {
     if (!isObject(value)) return;
     const type = String(value['type'] ?? usual);
     let own = known.get(type);
@@ -180,4 +226,11 @@ export function byType(checks: Readonly<Record<string, Check | null>>, usual?: s
     if (own === undefined) found.use('unknown');
     else if (own !== null) own(value, found, value);
   });
+  const typed = Array.from(known, ([type, own]) => ({
+    type,
+    table: (own && kinds.get(own)?.[0]?.table) ?? null,
+    isTranslated: translated?.includes(type) ?? true,
+  }));
+  kinds.set(check, typed);
+  return check;
 }

@@ -1,6 +1,7 @@
 import type { DialectName, Json, NativePart } from '../canonical.ts';
 import type { FieldTable } from './fields.ts';
 import { refuseNative } from './request-errors.ts';
+import type { Kept } from './unsupported-field.ts';
 
 /** A part of a request that only one dialect has. */
 export function nativePart(dialect: DialectName, path: string, value: unknown): NativePart {
@@ -12,8 +13,8 @@ export function nativePart(dialect: DialectName, path: string, value: unknown): 
  *
  * @throws Failure invalid_request for an upstream of another dialect
  */
-export function nativeValue(part: NativePart, target: DialectName): unknown {
-  return part.dialect === target ? part.value : refuseNative(part, target);
+export function nativeValue(part: NativePart, target: DialectName, kept?: Kept): unknown {
+  return part.dialect === target ? part.value : refuseNative(part, target, kept);
 }
 
 /** Properties of a request that the canonical request does not hold. */

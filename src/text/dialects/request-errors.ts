@@ -1,9 +1,10 @@
 import { type CodeOf, Failure } from '../../failure.ts';
 import { isObject, nonEmptyTextOf } from '../../schema/untrusted.ts';
 import type { DialectName, NativePart, RequestSetting, TextRequest } from '../canonical.ts';
+import type { Field } from './fields.ts';
 import { dialectNamed } from './registry.ts';
 import { pathOf, valueAt } from './request-settings.ts';
-import { UnsupportedField } from './unsupported-field.ts';
+import { type Kept, UnsupportedField } from './unsupported-field.ts';
 
 /** The failure of a request with an invalid field. */
 export function invalid(param: string, message: string, code?: CodeOf<'invalid_request'>): Failure {
@@ -14,8 +15,13 @@ export function invalid(param: string, message: string, code?: CodeOf<'invalid_r
 }
 
 /** The failure of a request with a part that the upstream's dialect cannot express. */
-export function untranslatable(param: string, target: DialectName, why?: string): Failure {
-  return new UnsupportedField(param, why ?? lacks(target, nameAt(param)));
+export function untranslatable(
+  param: string,
+  target: DialectName,
+  why?: string,
+  kept: Kept = 'content',
+): Failure {
+  return new UnsupportedField(param, why ?? lacks(target, nameAt(param)), kept);
 }
 
 /** The failure of a request with a setting that the upstream's dialect cannot express. */
@@ -33,18 +39,29 @@ export function unsupportedSetting(
 }
 
 /** Refuses a part that belongs to another dialect. */
-export function refuseNative(part: NativePart, target: DialectName): never {
-  throw new UnsupportedField(part.path, reasonOf(part, target));
+export function refuseNative(part: NativePart, target: DialectName, kept?: Kept): never {
+  throw untranslatable(part.path, target, refusalOf(part, target), kept);
+}
+
+/** Refuses an answer that the client began, which the upstream cannot continue. */
+export function refusePrefill({ turns, dialect }: TextRequest, target: DialectName): void {
+  const last = turns.at(-1);
+  if (last?.role !== 'assistant') return;
+  if (!last.partial && !dialectNamed(dialect).prefillsAnswer) return;
+  const why = 'the upstream of this model cannot continue an answer that the client began';
+  throw untranslatable(last.path, target, why, 'prefill');
 }
 
 /** Refuses properties that belong to another dialect. */
 export function refuseNativeFields({ native }: TextRequest, target: DialectName): void {
   const part = native.find(({ dialect }) => dialect !== target);
   if (part === undefined) return;
+  const { kept } = fieldOf(part) ?? {};
+  if (kept !== undefined) refuseNative(part, target, kept);
   // Every message may have the same field.
   const pattern = patternOf(part);
   const same = native.filter((one) => one.dialect !== target && patternOf(one) === pattern);
-  throw new UnsupportedField(part.path, reasonOf(part, target), {
+  throw new UnsupportedField(part.path, refusalOf(part, target), {
     paths: same.map(({ path }) => path),
     remove: (sent) => ({ ...sent, native: sent.native.filter((one) => !same.includes(one)) }),
   });
@@ -99,10 +116,16 @@ function nameAt(path: string): string {
   return path.replace(/\[\d+\]/g, '').replace(/^.*\./, '');
 }
 
-function reasonOf({ path, dialect, value }: NativePart, target: DialectName): string {
-  const { label, fields } = dialectNamed(dialect);
+function fieldOf({ path, dialect }: NativePart): Field | undefined {
+  return dialectNamed(dialect).fields.at(path.replace(/\[\d+\]/g, '').split('.'));
+}
+
+/** Why an upstream of another dialect cannot have a part. */
+export function refusalOf(part: NativePart, target: DialectName): string {
+  const { path, dialect, value } = part;
+  const { label } = dialectNamed(dialect);
   const what = describe(path, value);
-  const field = fields.at(path.split('.'));
+  const field = /\]$/.test(path) ? undefined : fieldOf(part);
   if (field && !field.hasEquivalents) return lacks(target, what);
   const known =
     field === undefined && !/[[\]]/.test(path) ? ', a field that it does not know,' : '';

@@ -45,6 +45,11 @@ export const LABELS: Fields = {
   user: advice('Identifier of the end user, for abuse detection.'),
 };
 
+/** Loading of tools by a search of the provider: upstreams of other formats are sent all tools. */
+export const LOADING: Fields = {
+  defer_loading: advice('Whether the tool is loaded by a search.', { neutral: values(false) }),
+};
+
 /** Marks of a prompt cache on parts of a request. */
 export const CACHE_MARKS: Fields = named(
   advice('Mark of a prompt cache.'),

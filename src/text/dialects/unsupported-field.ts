@@ -8,13 +8,28 @@ export interface Removal {
   remove(request: TextRequest): TextRequest;
 }
 
+/** What `onUnsupported` never leaves out, and why. */
+const KEPT = {
+  content: 'parts of a conversation are never left out, since the model would answer another one',
+  prefill: 'it is never left out, since clients join it with an answer that continues it',
+  schema: 'a schema is never left out, since clients parse the answer by it',
+  tool: 'tools are never left out, since clients rely on their calls',
+} as const;
+
+export type Kept = keyof typeof KEPT;
+
 /** The failure of a request with a field that the upstream's format cannot express. */
 export class UnsupportedField extends Failure<'invalid_request'> {
-  /** Null for a part of the conversation and for a tool, which are never dropped. */
+  /** Null for what is never left out. */
   readonly removal: Removal | null;
 
-  constructor(param: string, why: string, removal: Removal | null = null) {
-    super('invalid_request', `${param}: ${why}`, { param, code: 'not_supported_by_model' });
-    this.removal = removal;
+  /** @param fate how it is left out, or why it never is; null where `why` says so */
+  constructor(param: string, why: string, fate: Removal | Kept | null) {
+    const reason = typeof fate === 'string' ? `; ${KEPT[fate]}` : '';
+    super('invalid_request', `${param}: ${why}${reason}`, {
+      param,
+      code: 'not_supported_by_model',
+    });
+    this.removal = typeof fate === 'string' ? null : fate;
   }
 }

@@ -13,6 +13,7 @@ import { invalid } from '../dialects/request-errors.ts';
 import { openProvider } from '../execution/upstream-request.ts';
 import type { TextObserver } from '../gateway.ts';
 import { readJson } from '../relay/upstream-response.ts';
+import type { TextReport } from '../report.ts';
 import { type Embeddings, embeddingsBody, readEmbeddings } from './answer.ts';
 import { EmbeddingsMeter } from './meter.ts';
 import { decodeEmbeddings, type EmbeddingsRequest, inputTokensOf } from './request.ts';
@@ -31,6 +32,8 @@ export interface EmbeddingsCall {
   readonly requestId: string;
   readonly body: unknown;
   readonly holder: KeyHolder;
+  /** Filled while the request is answered. */
+  readonly report: TextReport;
   /** Aborts when the client disconnects; the reason is a Failure. */
   readonly signal: AbortSignal;
 }
@@ -46,11 +49,12 @@ export class EmbeddingsGateway {
   }
 
   /** @returns the response as JSON */
-  async answer({ requestId, body, holder, signal }: EmbeddingsCall): Promise<string> {
+  async answer({ requestId, body, holder, report, signal }: EmbeddingsCall): Promise<string> {
     const { store, observer } = this.#options;
     const config = this.#options.config();
     const request = decodeEmbeddings(body);
     const { id, part, model } = findModel(config, request.model, holder.key.models);
+    report.model = id;
     if (model.type !== 'embedding') {
       const message = `${request.model} is a model of type ${model.type}, not of embedding`;
       throw invalid('model', message, 'wrong_model_type');
@@ -63,7 +67,9 @@ export class EmbeddingsGateway {
       trustUpstream: config.billing.trustUpstream,
     });
     const settle = async (tokens: number | null) => {
-      const { used, excess } = await meter.settle(tokens);
+      const { used, charge, excess } = await meter.settle(tokens);
+      report.usage = used;
+      report.charge = charge;
       observer.used(id, used);
       if (excess) observer.exceeded({ requestId, model: id, reported: excess, charged: used });
       return used.input;
@@ -75,13 +81,19 @@ export class EmbeddingsGateway {
       embeddings = await this.routing.run({
         model: id,
         logContext: { requestId },
+        trace: report.trace,
         candidates: routeCandidates(model),
         providers: config.providers,
         signal,
         deadline,
         attempt: ({ route }, provider) => {
           secret = isRemote(provider) ? provider.apiKey : undefined;
-          const target = { provider, model: upstreamModelOf(route, part), deadline, signal };
+          const upstreamModel = upstreamModelOf(route, part);
+          report.attempts += 1;
+          report.provider = route.provider;
+          report.upstreamModel = upstreamModel;
+          const { trace } = report;
+          const target = { provider, model: upstreamModel, deadline, trace, signal };
           return this.#embed(config, request, target);
         },
       });
@@ -102,7 +114,7 @@ export class EmbeddingsGateway {
   async #embed(
     config: Config,
     request: EmbeddingsRequest,
-    { provider, model, deadline, signal }: EmbeddingsTarget,
+    { provider, model, deadline, trace, signal }: EmbeddingsTarget,
   ): Promise<Embeddings> {
     if (!isRemote(provider)) return embedBySandbox(request, { model, deadline, signal });
     const timeouts = timeoutsOf(config, provider);
@@ -112,6 +124,7 @@ export class EmbeddingsGateway {
       path: '/embeddings',
       model,
       headers: {},
+      trace,
       body: {
         model,
         input,
@@ -133,6 +146,7 @@ interface EmbeddingsTarget {
   readonly model: string;
   /** Time of `performance.now()` by which an answer is needed. */
   readonly deadline: number;
+  readonly trace: TextReport['trace'];
   readonly signal: AbortSignal;
 }
 

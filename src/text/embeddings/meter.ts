@@ -7,6 +7,8 @@ import type { InputTokens } from './request.ts';
 /** The charge for one request. */
 interface Charged {
   readonly used: Usage;
+  /** Micro-credits. */
+  readonly charge: number;
   /** The usage that the provider reported; null where all of it was charged. */
   readonly excess: Usage | null;
 }
@@ -55,12 +57,15 @@ export class EmbeddingsMeter {
     const input = isLimited ? Math.min(all, this.#tokens.most) : all;
     const used = usageOf(input);
     const { key, account } = this.#holder;
-    await this.#store.settle(this.#reservation ?? { accountId: account.id, keyId: key.id }, {
-      model: this.#id,
-      counts: { requests: 1, inputTokens: input, cachedInputTokens: 0, outputTokens: 0 },
-      charge: costOf({ price: this.#price }, [used]),
-    });
-    return { used, excess: input < all ? usageOf(all) : null };
+    const charge = await this.#store.settle(
+      this.#reservation ?? { accountId: account.id, keyId: key.id },
+      {
+        model: this.#id,
+        counts: { requests: 1, inputTokens: input, cachedInputTokens: 0, outputTokens: 0 },
+        charge: costOf({ price: this.#price }, [used]),
+      },
+    );
+    return { used, charge, excess: input < all ? usageOf(all) : null };
   }
 
   /** Releases the reservation without a charge. */

@@ -27,8 +27,8 @@ export function isReferenced(
   tool: Tool | NativePart,
   { type, name, namespace, value }: ToolReference,
 ): boolean {
-  if (tool.type === 'native') return type === 'native' && isSameNative(tool.value, value);
   if (type === 'namespace') return tool.namespace?.name === name;
+  if (tool.type === 'native') return type === 'native' && isSameNative(tool.value, value);
   const isSpace = namespace === null || tool.namespace?.name === namespace;
   return type === 'tool' && tool.name === name && isSpace;
 }

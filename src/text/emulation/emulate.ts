@@ -1,6 +1,7 @@
 import type { TextRequest } from '../canonical.ts';
 import type { Ability, Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
+import { emulateAddedTools } from './added-tools.ts';
 import { emulateAllowedTools } from './allowed-tools.ts';
 import type { Emulated, EmulatedAnswer, Emulation, TakeEvent } from './emulation.ts';
 import { emulateJsonObject } from './json-object.ts';
@@ -12,6 +13,7 @@ import { emulateToolSearch } from './tool-search.ts';
 
 /** In the order in which they change a request; events of answers pass them in the reverse order. */
 const EMULATIONS: readonly (readonly [Ability, Emulation])[] = [
+  ['added-tools', emulateAddedTools],
   ['allowed-tools', emulateAllowedTools],
   ['namespaces', emulateNamespaces],
   ['tool-search', emulateToolSearch],

@@ -2,8 +2,7 @@ import { outputEstimate } from '../billing/meter.ts';
 import type { TextEvent, TextRequest, Usage } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
-import { invalid } from '../dialects/request-errors.ts';
-import { pathOf } from '../dialects/request-settings.ts';
+import { unsupportedSetting } from '../dialects/request-errors.ts';
 import type { Emulated, EmulatedAnswer } from './emulation.ts';
 import { LogprobQueue } from './logprob-queue.ts';
 import { StopSequences } from './stop-sequences.ts';
@@ -20,7 +19,7 @@ export function emulateStop(request: TextRequest, { dialect }: Target): Emulated
   if (native.length === stop.length && stop.length <= (stops?.most ?? Infinity)) return null;
   if (stop.length > MAX_SEQUENCES) {
     const expected = `expected at most ${MAX_SEQUENCES} texts for the upstream of this model`;
-    throw invalid(pathOf(request, 'stop'), `${expected}, received ${stop.length}`);
+    throw unsupportedSetting(request, 'stop', dialect, `${expected}, received ${stop.length}`);
   }
   return {
     request: { ...request, stop: null },

@@ -93,7 +93,8 @@ export async function readAnswer(
   };
   let over = false;
   let hasEnd = false;
-  const options = { dialect: request.dialect, target, model: publicModel, origin };
+  const { trace } = call.report;
+  const options = { dialect: request.dialect, target, model: publicModel, origin, trace };
   const push = (event: TextEvent) => sink.push(event, choice);
   const emit = (event: TextEvent) => {
     if (over) return;

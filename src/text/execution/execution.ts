@@ -11,6 +11,7 @@ import type { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { Allowance } from '../policy/allowance.ts';
 import type { HostedTools } from '../policy/hosted-tools.ts';
+import type { OmittedFields } from '../policy/omitted-fields.ts';
 
 /** How a route answered after the client was sent a part of the answer, or all of it. */
 export interface Outcome {
@@ -31,8 +32,8 @@ export interface TextExecution {
   /** Features and addresses that the request uses. */
   readonly inspection: Inspection;
   readonly allowance: Allowance;
-  /** Paths of properties that were removed from the body. */
-  readonly ignored: readonly string[];
+  /** What no route is sent. */
+  readonly omitted: OmittedFields;
   /** The request's tools that only its own format has; null for none. */
   readonly hosted: HostedTools | null;
   /** Protocol headers that the client sent for an upstream of its own dialect. */
@@ -67,25 +68,19 @@ export function forwardedHeaders(
 /** The header that names fields which only advise, or which this version does not know, and which were not sent. */
 export const IGNORED_HEADER = 'x-oriel-ignored';
 
-/** The header that names fields with a meaning which the upstream's format cannot express and which were not sent. */
+/** The header that names fields, tools and calls with a meaning which the operator has left out. */
 const DROPPED_HEADER = 'x-oriel-dropped';
-
-/** Paths of fields that a route does not send. */
-export interface OmittedFields {
-  /** Advice that the upstream's dialect cannot express. */
-  readonly advice?: readonly string[];
-  /** Fields with a meaning that the upstream's dialect cannot express. */
-  readonly dropped?: readonly string[];
-}
 
 /** Names the fields that a route does not send, in place of those of an earlier route. */
 export function announceOmitted(
-  { call, ignored, forwarded }: TextExecution,
-  { advice = [], dropped = [] }: OmittedFields = {},
+  { call, omitted, forwarded }: TextExecution,
+  ...more: readonly Partial<OmittedFields>[]
 ): void {
   const { response, report } = call;
-  const paths = [...ignored, ...advice, ...forwarded.ignored];
-  response.setHeader(IGNORED_HEADER, paths.length > 0 ? pathsHeader(paths) : null);
+  const all = [omitted, ...more];
+  const ignored = [...all, forwarded].flatMap((one) => one.ignored ?? []);
+  const dropped = all.flatMap((one) => one.dropped ?? []);
+  response.setHeader(IGNORED_HEADER, ignored.length > 0 ? pathsHeader(ignored) : null);
   response.setHeader(DROPPED_HEADER, dropped.length > 0 ? pathsHeader(dropped) : null);
   report.dropped = dropped.slice(0, MAX_PATHS);
 }

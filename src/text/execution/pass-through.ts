@@ -10,6 +10,7 @@ import { propertiesOf } from '../dialects/request-settings.ts';
 import { hasLongNames } from '../dialects/tool-names.ts';
 import { GuardedStream } from '../relay/guarded-stream.ts';
 import { renameModel } from '../relay/model-name.ts';
+import { recordAnswer } from '../relay/record-answer.ts';
 import { Relay } from '../relay/relay.ts';
 import { isEventStream, observeWhole, readJson } from '../relay/upstream-response.ts';
 import { collectAnswers, readAnswer } from './collect-answers.ts';
@@ -88,9 +89,11 @@ async function passWhole(
   { provider, target, origin }: RemoteRoute,
   exchange: UpstreamResponse,
 ): Promise<Outcome> {
-  const { tracker, publicModel } = execution;
+  const { call, tracker, publicModel } = execution;
+  const { trace } = call.report;
   const dialect = dialectNamed(target.dialect);
   const { usage, body } = observeWhole(dialect, await readJson(exchange));
+  if (trace !== null) recordAnswer(trace, dialect, body);
   if (usage) tracker.reportUsage(usage);
   tracker.finishAnswer();
   if (publicModel !== null) renameModel(body, dialect.modelPaths, publicModel);
@@ -114,6 +117,7 @@ async function relayStream(
     model: publicModel,
     response,
     tracker,
+    trace: call.report.trace,
     onAnswer: (answer) => reportStored(execution, dialect, answer),
     clean: (failure) => redactForClient(failure, origin),
   });

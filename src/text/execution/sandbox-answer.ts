@@ -16,9 +16,9 @@ export async function answerBySandbox(
   remaining: number,
 ): Promise<Outcome> {
   const { call, request, publicModel, inputTokens: inputs } = execution;
-  const left = execution.hosted?.withoutNative(request);
+  const left = execution.hosted?.withoutNative(request, () => 'the sandbox cannot do this');
   const emulated = emulateForSandbox(left?.request ?? request, target);
-  announceOmitted(execution, { advice: left?.leftOut ?? [] });
+  announceOmitted(execution, left ?? {});
   const { signal: cancellation, release } = linkedSignal(execution.signal);
   const controller = new AbortController();
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));
@@ -27,7 +27,8 @@ export async function answerBySandbox(
   try {
     const origin = { name: target.provider };
     const conversations = conversationsOf(emulated.request);
-    const options = { dialect: target.dialect, target, model: publicModel, origin };
+    const { trace } = call.report;
+    const options = { dialect: target.dialect, target, model: publicModel, origin, trace };
     return await collectAnswers(execution, request.n ?? 1, origin, async (sink, choice) => {
       const push = (event: TextEvent) => sink.push(event, choice);
       const emit = (event: TextEvent) => passOn(event, options, push);

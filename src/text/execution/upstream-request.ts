@@ -3,6 +3,7 @@ import { headersOf, type RemoteProvider, urlOf } from '../../config/provider-kin
 import type { ProviderOrigin } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
+import type { Trace } from '../../telemetry/trace.ts';
 import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { Timeouts } from '../../upstream/request.ts';
@@ -35,7 +36,7 @@ interface UpstreamRequest {
 
 /** @throws Failure where the upstream cannot be reached, or answers with another status than 2xx */
 export async function openUpstream(
-  { upstream, request, forwarded }: TextExecution,
+  { call, upstream, request, forwarded }: TextExecution,
   { provider, target, timeouts }: RemoteRoute,
   { body, stream, signal }: UpstreamRequest,
 ): Promise<UpstreamResponse> {
@@ -44,6 +45,7 @@ export async function openUpstream(
     path: path(target, stream),
     model: target.model,
     headers: { ...headers, ...(request.dialect === target.dialect && forwarded.sent) },
+    trace: call.report.trace,
     body,
     timeouts,
     signal,
@@ -58,6 +60,8 @@ export interface ProviderRequest {
   readonly model: string;
   /** Headers of the format, beside those with the key. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Absent or null where the request is not traced. */
+  readonly trace?: Trace | null;
   readonly body: Json;
   readonly timeouts: Timeouts;
   readonly signal: AbortSignalLike;
@@ -67,12 +71,13 @@ export interface ProviderRequest {
 export async function openProvider(
   upstream: UpstreamClient,
   provider: RemoteProvider,
-  { path, model, headers, body, timeouts, signal }: ProviderRequest,
+  { path, model, headers, trace, body, timeouts, signal }: ProviderRequest,
 ): Promise<UpstreamResponse> {
   const { apiKey } = provider;
+  const traceparent = trace?.traceparent;
   const exchange = await upstream.open(urlOf(provider, { path, model }), {
     name: 'The provider',
-    headers: requestHeaders(provider, headers),
+    headers: requestHeaders(provider, traceparent ? { ...headers, traceparent } : headers),
     body: JSON.stringify(body),
     timeouts,
     proxy: provider.proxy,

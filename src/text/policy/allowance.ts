@@ -4,6 +4,7 @@ import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { Inspection, Use } from '../dialects/inspection.ts';
 import { invalid } from '../dialects/request-errors.ts';
+import { isWithin } from './paths.ts';
 import type { StoredIds } from './stored-ids.ts';
 
 const STORED: readonly string[] = REFERENCES;
@@ -57,10 +58,13 @@ export class Allowance {
    * Refuses a request that uses a feature without permission.
    *
    * @param isShared whether the provider's account serves several clients
+   * @param unsent paths of fields that the provider is not sent
    * @throws Failure invalid_request, code `not_allowed`
    */
-  check(inspection: Inspection, isShared: boolean): void {
-    const refused = inspection.uses.find((use) => !this.#permits(use, isShared));
+  check(inspection: Inspection, isShared: boolean, unsent: ReadonlySet<string> = new Set()): void {
+    const refused = inspection.uses.find(
+      (use) => !this.#permits(use, isShared) && !isWithin(use.path, unsent),
+    );
     if (refused) throw this.#refusal(refused);
   }
 

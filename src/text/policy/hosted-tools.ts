@@ -1,10 +1,14 @@
 import type { TextModel } from '../../config/catalog.ts';
 import type { Feature } from '../../store/features.ts';
-import type { Json, NativePart, TextRequest, ToolChoice } from '../canonical.ts';
-import { Inspection } from '../dialects/inspection.ts';
+import type { NativePart, Part, TextRequest, ToolChoice } from '../canonical.ts';
+import { Inspection, type Use } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
+import { pathOf } from '../dialects/request-settings.ts';
+import { UnsupportedField } from '../dialects/unsupported-field.ts';
 import { isReferenced } from '../emulation/allowed-tools.ts';
 import type { Allowance } from './allowance.ts';
+import { type AnyTool, allTools, leaveOut, type Remaining, type Unwanted } from './leave-out.ts';
+import { isWithin, withAncestors } from './paths.ts';
 
 /** Features of tools that the provider runs. */
 const HOSTED: ReadonlySet<string> = new Set<Feature>([
@@ -19,97 +23,127 @@ const HOSTED: ReadonlySet<string> = new Set<Feature>([
 ]);
 
 /** Whether hosted tools that a route cannot have are refused or left out. */
-export type HostedPolicy = NonNullable<NonNullable<TextModel['tools']>['hosted']>;
+type HostedPolicy = NonNullable<NonNullable<TextModel['tools']>['hosted']>;
 
-/** A request without hosted tools, and the paths of those. */
-export interface WithoutTools {
-  readonly request: TextRequest;
-  /** Their paths. */
-  readonly leftOut: readonly string[];
-}
-
-/** The tools of one request that only its own format has, and what may become of them. */
+/** The tools of one request that a provider runs, and their calls in earlier answers. */
 export class HostedTools {
   readonly #policy: HostedPolicy;
-  /** Paths of tools and properties that the provider runs. */
+  /** The model's public identifier. */
+  readonly #id: string;
+  /** Paths of all that has a part which the provider runs. */
   readonly #hosted: ReadonlySet<string>;
 
-  private constructor(policy: HostedPolicy, hosted: ReadonlySet<string>) {
+  private constructor(policy: HostedPolicy, id: string, hosted: ReadonlySet<string>) {
     this.#policy = policy;
+    this.#id = id;
     this.#hosted = hosted;
   }
 
-  /** Returns null for a request with nothing that only its own format has. */
-  static of(request: TextRequest, { uses }: Inspection, policy: HostedPolicy): HostedTools | null {
-    const natives = [...request.tools, ...request.native].filter((part) => part.type === 'native');
-    if (natives.length === 0) return null;
-    const hosted = new Set<string>();
+  /**
+   * Returns null for a request with nothing that only its own format has.
+   *
+   * @param id the model's public identifier
+   */
+  static of(
+    request: TextRequest,
+    { uses }: Inspection,
+    { tools }: TextModel,
+    id: string,
+  ): HostedTools | null {
+    if (nativesOf(request).length === 0) return null;
     let all = uses;
-    if (policy === 'drop' && uses.length === 0) {
+    if (uses.length === 0) {
       // Requests that stay on this server are not inspected.
       const inspection = new Inspection();
       dialectNamed(request.dialect).fields.check(request.body, inspection, request.body);
       all = inspection.uses;
     }
-    for (const { path, feature } of all) if (HOSTED.has(feature)) hosted.add(path);
-    return new HostedTools(policy, hosted);
+    return new HostedTools(tools?.hosted ?? 'refuse', id, pathsOf(all));
   }
 
   /** Leaves out what neither the model nor the key allows, for upstreams of any format. */
-  withoutForbidden(
-    request: TextRequest,
-    inspection: Inspection,
-    allowance: Allowance,
-  ): WithoutTools {
-    const forbidden = (path: string) =>
-      inspection.uses.some(
-        (use) =>
-          isWithin(use.path, path) && HOSTED.has(use.feature) && !allowance.allows(use.feature),
-      );
-    const left = this.#without(request, (part) => forbidden(part.path));
-    if (left.leftOut.length > 0) {
-      // A choice may name a tool that is left out, and is left without it.
-      const gone = [...left.leftOut, 'tool_choice'];
-      inspection.forget((path) => gone.some((one) => isWithin(path, one)));
-    }
+  withoutForbidden(request: TextRequest, inspection: Inspection, allowance: Allowance): Remaining {
+    const forbidden = pathsOf(inspection.uses.filter(({ feature }) => !allowance.allows(feature)));
+    const unwanted = this.#unwanted(request, ({ path }) => forbidden.has(path));
+    const { uncallable, hosted } = unwanted;
+    const drops = this.#reasonToKeep(request, unwanted) === null;
+    const left = leaveOut(request, {
+      uncallable,
+      hosted: drops ? hosted : [],
+      // Calls by a program are calls of the model where the program is left out.
+      advice: drops ? request.advice.filter((path) => forbidden.has(path)) : [],
+    });
+    if (left.request === request) return left;
+    // A choice may name a tool that is left out, and is left without it.
+    const gone = new Set([...left.ignored, ...left.dropped, pathOf(request, 'toolChoice')]);
+    inspection.forget((path) => isWithin(path, gone));
     return left;
   }
 
-  /** Leaves out what upstreams of another format cannot have. */
-  withoutNative(request: TextRequest): WithoutTools {
-    return this.#without(request, () => true);
+  /**
+   * Leaves out what upstreams of another format cannot have.
+   *
+   * @param refusal why such an upstream cannot have one part
+   * @throws Failure invalid_request where the model may call a tool, and the operator does not drop it
+   */
+  withoutNative(request: TextRequest, refusal: (part: NativePart) => string): Remaining {
+    const unwanted = this.#unwanted(request, () => true);
+    const [first] = unwanted.hosted;
+    const reason = first === undefined ? null : this.#reasonToKeep(request, unwanted);
+    if (reason !== null)
+      throw new UnsupportedField(first!.path, `${refusal(first!)}; ${reason}`, null);
+    return leaveOut(request, unwanted);
   }
 
-  #without(request: TextRequest, isUnwanted: (part: NativePart) => boolean): WithoutTools {
+  #unwanted(request: TextRequest, isUnwanted: (part: NativePart) => boolean): Unwanted {
     const uncallable: NativePart[] = [];
-    const dropped: NativePart[] = [];
-    for (const part of [...request.tools, ...request.native]) {
-      if (part.type !== 'native' || !isUnwanted(part)) continue;
-      const isTool = request.tools.includes(part);
-      if (isTool ? !isCallable(part, request) : isServerList(part, request)) uncallable.push(part);
-      else if (this.#policy === 'drop' && this.#hosted.has(part.path)) dropped.push(part);
+    const hosted: NativePart[] = [];
+    const tools = new Set<unknown>(allTools(request));
+    for (const part of nativesOf(request)) {
+      if (!isUnwanted(part)) continue;
+      const canBeUsed = tools.has(part) ? isCallable(part, request) : !isServerList(part, request);
+      if (!canBeUsed) uncallable.push(part);
+      else if (this.#hosted.has(part.path)) hosted.push(part);
     }
-    const gone = new Set<unknown>([...uncallable, ...dropped]);
-    const tools = request.tools.filter((tool) => !gone.has(tool));
+    return { uncallable, hosted };
+  }
+
+  /** Why hosted tools are not left out; null where they are. */
+  #reasonToKeep({ toolChoice, ...request }: TextRequest, unwanted: Unwanted): string | null {
+    if (this.#policy === 'refuse') {
+      return `the operator of this server can have what the provider runs left out (models.${this.#id}.tools.hosted: drop)`;
+    }
+    const gone = new Set<unknown>([...unwanted.uncallable, ...unwanted.hosted]);
+    const tools = allTools(request).filter((tool) => !gone.has(tool));
     // A call that only a dropped tool could answer is refused with that tool.
-    if (dropped.length > 0 && mustCall(request.toolChoice, tools)) {
-      return { request, leftOut: [] };
-    }
-    if (gone.size === 0) return { request, leftOut: [] };
-    return {
-      request: without(request, gone, tools),
-      leftOut: [...uncallable, ...dropped].map(({ path }) => path),
-    };
+    return mustCall(toolChoice, tools) ? 'it is not left out, since the model must call it' : null;
   }
 }
 
-/** Whether a path is another one or within it. */
-function isWithin(path: string, other: string): boolean {
-  return path === other || path.startsWith(`${other}.`) || path.startsWith(`${other}[`);
+/** Paths of uses of tools that the provider runs, and of all that these are within. */
+function pathsOf(uses: readonly Use[]): ReadonlySet<string> {
+  const hosted = uses.filter(({ feature }) => HOSTED.has(feature));
+  return new Set(hosted.flatMap(({ path }) => withAncestors(path)));
+}
+
+/** All that only the client's format has, except for parts of results. */
+function nativesOf(request: TextRequest): readonly NativePart[] {
+  const found: NativePart[] = [];
+  const add = (part: Part | AnyTool) => {
+    if (part.type === 'native') found.push(part);
+  };
+  for (const tool of request.tools) add(tool);
+  for (const property of request.native) add(property);
+  for (const { parts, tools } of request.turns) {
+    for (const part of parts) add(part);
+    for (const tool of tools ?? []) add(tool);
+  }
+  return found;
 }
 
 /** Whether the choice of tools lets the model call one. */
-function isCallable(tool: NativePart, { toolChoice }: TextRequest): boolean {
+function isCallable(tool: NativePart, { toolChoice, dialect }: TextRequest): boolean {
+  if (dialectNamed(dialect).choosesFunctionsOnly) return true;
   switch (toolChoice?.type) {
     case 'none':
     case 'tool':
@@ -140,51 +174,4 @@ function mustCall(choice: ToolChoice | null, left: TextRequest['tools']): boolea
 /** Whether a property lists servers of tools, of which the model can call none. */
 function isServerList({ path }: NativePart, { toolChoice }: TextRequest): boolean {
   return path === 'mcp_servers' && toolChoice?.type === 'none';
-}
-
-function without(
-  request: TextRequest,
-  gone: ReadonlySet<unknown>,
-  tools: TextRequest['tools'],
-): TextRequest {
-  const body: Record<string, unknown> = { ...request.body };
-  const removed = [...gone] as NativePart[];
-  for (const { path } of removed) if (!path.includes('[')) delete body[path];
-  const indexes = new Set(removed.map(({ path }) => Number(/^tools\[(\d+)\]/.exec(path)?.[1])));
-  const list = (body['tools'] ?? []) as readonly unknown[];
-  const kept = list.filter((_, index) => !indexes.has(index));
-  let { toolChoice } = request;
-  if (kept.length > 0) body['tools'] = kept;
-  else {
-    for (const name of ['tools', 'tool_choice', 'parallel_tool_calls']) delete body[name];
-    toolChoice = null;
-  }
-  if (toolChoice?.type === 'allowed') {
-    const references = toolChoice.tools.filter((reference) => {
-      return !removed.some((part) => isReferenced(part, reference));
-    });
-    const left = new Set<unknown>(references.map(({ value }) => value));
-    if (left.size < toolChoice.tools.length) {
-      body['tool_choice'] = withReferences(body['tool_choice'] as Json, left);
-      toolChoice = { ...toolChoice, tools: references };
-    }
-  }
-  return {
-    ...request,
-    body,
-    tools,
-    toolChoice,
-    native: request.native.filter((part) => !gone.has(part)),
-  };
-}
-
-/** A choice among tools with those of its references that are left. */
-function withReferences(choice: Json, left: ReadonlySet<unknown>): Json {
-  return Object.fromEntries(
-    Object.entries(choice).map(([name, value]) => {
-      if (Array.isArray(value)) return [name, value.filter((one) => left.has(one))];
-      const isObject = typeof value === 'object' && value !== null;
-      return [name, isObject ? withReferences(value as Json, left) : value];
-    }),
-  );
 }

@@ -4,6 +4,8 @@ import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { UnsupportedField } from '../dialects/unsupported-field.ts';
+import { type EmulatedRequest, emulate } from '../emulation/emulate.ts';
+import { conversationsOf } from '../execution/conversations.ts';
 
 type Policy = NonNullable<TextModel['onUnsupported']>;
 
@@ -12,7 +14,9 @@ const MAX_REMOVALS = 64;
 
 /** A request in the format of an upstream. */
 export interface EncodedRequest {
-  readonly body: Json;
+  readonly emulated: EmulatedRequest;
+  /** A body for each of its conversations. */
+  readonly bodies: readonly Json[];
   /** Paths of fields that the format cannot express and that were left out. */
   readonly dropped: readonly string[];
 }
@@ -34,11 +38,15 @@ export function encodeFor(
 ): EncodedRequest {
   const { encodeRequest } = dialectNamed(target.dialect);
   const policy = route.onUnsupported ?? model.onUnsupported ?? 'refuse';
-  const dropped: string[] = [];
+  const dropped = new Set<string>();
   let sent = request;
   for (let removals = 0; ; removals += 1) {
     try {
-      return { body: encodeRequest(sent, target), dropped };
+      const emulated = emulate(sent, target);
+      // Only a route of the client's own dialect is asked for several answers in one request.
+      const single = { ...emulated.request, n: null };
+      const bodies = conversationsOf(single).map((one) => encodeRequest(one, target));
+      return { emulated, bodies, dropped: [...dropped] };
     } catch (error) {
       if (!(error instanceof UnsupportedField) || error.removal === null) throw error;
       const { paths, remove } = error.removal;
@@ -46,7 +54,7 @@ export function encodeFor(
       if (kept !== undefined) throw withRemedy(error, kept, id);
       if (removals >= MAX_REMOVALS) throw error;
       sent = remove(sent);
-      for (const path of paths) dropped.push(path);
+      for (const path of paths) dropped.add(path);
     }
   }
 }

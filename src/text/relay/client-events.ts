@@ -1,5 +1,6 @@
 import type { ProviderOrigin } from '../../routing/redaction.ts';
 import { redactForClient } from '../../routing/redaction.ts';
+import type { Trace } from '../../telemetry/trace.ts';
 import type { DialectName, TextEvent } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { bareSignature } from '../dialects/reasoning-signature.ts';
@@ -12,16 +13,19 @@ interface ClientEventsOptions {
   readonly model: string | null;
   /** The provider, which failures for clients must not name. */
   readonly origin: ProviderOrigin;
+  /** Null where the request is not traced. */
+  readonly trace: Trace | null;
 }
 
 /** Pushes the events that a client gets for one event of an upstream. */
 export function passOn(
   event: TextEvent,
-  { dialect, target, model, origin }: ClientEventsOptions,
+  { dialect, target, model, origin, trace }: ClientEventsOptions,
   push: (event: TextEvent) => void,
 ): void {
   switch (event.type) {
     case 'start':
+      trace?.named(event.model);
       push({ ...event, model: model ?? event.model });
       return;
     case 'native':
@@ -34,6 +38,10 @@ export function passOn(
         ...event,
         signature: event.signature ?? bareSignature(target.dialect, target.provider),
       });
+      return;
+    case 'finish':
+      trace?.finished(event.raw ?? event.reason);
+      push(event);
       return;
     case 'error':
       push({ type: 'error', failure: redactForClient(event.failure, origin) });

@@ -28,6 +28,8 @@ export class ChunkRenamer {
   /** The member as far as its value. */
   readonly #member: string;
   readonly #name: string;
+  /** The first name that was replaced, in JSON; null for none. */
+  replaced: string | null = null;
 
   /** @param member the name of the member that names the model */
   constructor(model: string, member: string) {
@@ -53,6 +55,7 @@ export class ChunkRenamer {
       const end = frames.charCodeAt(start) === QUOTE ? endOfText(frames, start) : -1;
       if (end !== -1 && !this.#isNamed(frames, start, end)) {
         renamed += frames.slice(copied, start) + this.#name;
+        this.replaced ??= frames.slice(start, end);
         copied = end;
       }
       const next = frames.indexOf('data:', start);

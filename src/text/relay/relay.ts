@@ -1,12 +1,14 @@
 import { Failure } from '../../failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
-import { isObject } from '../../schema/untrusted.ts';
+import { isObject, nonEmptyTextOf } from '../../schema/untrusted.ts';
+import type { Trace } from '../../telemetry/trace.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { Json, Usage } from '../canonical.ts';
 import { truncatedAnswer } from '../dialects/answer-errors.ts';
 import type { Dialect, EncodeContext, Observation } from '../dialects/dialect.ts';
 import { ChunkRenamer, renameModel } from './model-name.ts';
+import { recordAnswer } from './record-answer.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { DONE, dataOf, FrameStream, isWhole } from './sse.ts';
 import { readUntil } from './upstream-response.ts';
@@ -23,6 +25,8 @@ interface RelayOptions {
   readonly model: string | null;
   readonly response: ResponseStream;
   readonly tracker: UsageTracker;
+  /** Null where the request is not traced. */
+  readonly trace: Trace | null;
   /** Called with the whole answer where the stream's last event has it. */
   readonly onAnswer: (answer: Json) => void;
   /** Removes from a failure what clients must not see. */
@@ -46,6 +50,7 @@ export class Relay {
   readonly #chunks: ChunkRenamer | null;
   readonly #response: ResponseStream;
   readonly #tracker: UsageTracker;
+  readonly #trace: Trace | null;
   readonly #onAnswer: (answer: Json) => void;
   readonly #clean: (failure: Failure) => Failure;
   /** Answers whose end has not come yet. */
@@ -63,7 +68,8 @@ export class Relay {
   /** The usage in events so far. */
   #usage: Usage | null = null;
 
-  constructor({ dialect, context, model, response, tracker, onAnswer, clean }: RelayOptions) {
+  constructor(options: RelayOptions) {
+    const { dialect, context, model, response, tracker, trace, onAnswer, clean } = options;
     this.#dialect = dialect;
     this.#context = context;
     this.#model = model;
@@ -72,6 +78,7 @@ export class Relay {
       model !== null && modelMember !== null ? new ChunkRenamer(model, modelMember) : null;
     this.#response = response;
     this.#tracker = tracker;
+    this.#trace = trace;
     this.#onAnswer = onAnswer;
     this.#clean = clean;
     this.#open = context.request.n ?? 1;
@@ -175,6 +182,11 @@ export class Relay {
     const event = data === '' ? undefined : tryParseJson(data);
     if (typeof event !== 'object' || event === null) return whole;
     this.#first ??= event as Json;
+    if (this.#trace !== null) {
+      const replaced = this.#chunks?.replaced ?? null;
+      if (replaced !== null) this.#trace.named(nonEmptyTextOf(tryParseJson(replaced)));
+      recordAnswer(this.#trace, this.#dialect, event as Json);
+    }
     const renamed =
       this.#model !== null && renameModel(event as Json, this.#dialect.modelPaths, this.#model);
     const seen = this.#dialect.observe(event as Json, this.#usage);

@@ -72,7 +72,7 @@ function modelOf({ model }: Target): Model {
 /** Rejects what only a real provider can do. */
 function rejectUnsupported(request: TextRequest, { dialect }: Target): void {
   const { native, tools, turns, toolChoice } = request;
-  const parts = turns.flatMap((turn) => [...turn.parts, ...(turn.tools ?? [])]);
+  const parts = turns.flatMap((turn) => turn.parts);
   const unsupported = [...native, ...tools, ...parts].find(
     (part): part is NativePart => part.type === 'native',
   );

@@ -12,7 +12,6 @@ export function countInput({ turns, tools, format }: TextRequest): number {
   let tokens = format?.type === 'json-schema' ? countTokens(JSON.stringify(format.schema)) : 0;
   for (const turn of turns) {
     tokens += TURN_TOKENS + countTokens(turn.name ?? '') + countParts(turn.parts);
-    tokens += countTools(turn.tools ?? []);
   }
   return tokens + countTools(tools);
 }

@@ -9,6 +9,9 @@ const KEYWORD = 'sandbox:call ';
 /** Calls of one list. */
 const MAX_CALLS = 100;
 
+/** Names of tools in an error message. */
+const MAX_NAMES = 20;
+
 /** Characters of a prompt that are searched. */
 const SEARCHED = 200_000;
 
@@ -73,7 +76,10 @@ function callOf({ text, path }: Line, tools: readonly Tool[]): ListedCall {
   const json = call.slice(name.length).trim() || '{}';
   const tool = tools.find((each) => each.name === name);
   if (tool === undefined) {
-    throw invalid(path, `sandbox:call: there is no tool ${JSON.stringify(name)}`);
+    const names = tools.slice(0, MAX_NAMES).map((each) => each.name);
+    const most = tools.length > MAX_NAMES ? ', …' : '';
+    const known = `expected one of ${names.join(', ')}${most}`;
+    throw invalid(path, `sandbox:call: there is no tool ${JSON.stringify(name)}; ${known}`);
   }
   if (!isObject(parsed(json))) {
     throw invalid(path, `sandbox:call: ${name}: expected a JSON object on the same line`);

@@ -42,11 +42,9 @@ export function textsIn(parts: readonly Part[]): TextPart[] {
   return parts.filter((part) => part.type === 'text');
 }
 
-/** All function tools of a request, also those that a turn adds. */
-export function toolsOf({ tools, turns }: TextRequest): Tool[] {
-  return [...tools, ...turns.flatMap((turn) => turn.tools ?? [])].filter(
-    (tool) => tool.type === 'tool',
-  );
+/** All function tools of a request. */
+export function toolsOf({ tools }: TextRequest): Tool[] {
+  return tools.filter((tool) => tool.type === 'tool');
 }
 
 /** The first characters of a text, with an ellipsis if there are more. */

@@ -81,7 +81,7 @@ describe.skipIf(!existsSync(CHROMIUM))(`the page /docs in a browser (${CHROMIUM}
       statuses[path!] = await status.textContent();
       await block.locator('.opblock-summary').click();
     }
-    expect(blocks.length).toBe(23);
+    expect(blocks.length).toBe(24);
     const refused = Object.entries(statuses).filter(([, status]) => !/^2\d\d/.test(status ?? ''));
     expect(refused).toEqual([]);
     expect(faults).toEqual([]);

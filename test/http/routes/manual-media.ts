@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { findModel } from '../../../src/config/catalog.ts';
 import type { Config, Model } from '../../../src/config/schema.ts';
 import type { Media } from '../../../src/http/app-context.ts';
+import type { ImmediateCall } from '../../../src/media/moderation.ts';
 import type { ModerationAnswer } from '../../../src/media/providers/provider.ts';
 import { readAudioRequest } from '../../../src/media/requests/audio.ts';
 import type { MediaCall, MediaKind } from '../../../src/media/requests/call.ts';
@@ -85,10 +86,14 @@ export class ManualMedia implements Media {
     return 'a-name.png';
   }
 
-  async moderate({ holder }: { holder: KeyHolder }, fields: Fields): Promise<ModerationAnswer> {
+  async moderate({ holder, fields }: ImmediateCall): Promise<ModerationAnswer> {
     const input = readModerationRequest(fields, this.#find(fields, holder));
     const result = { flagged: false, categories: {}, category_scores: {} };
     return { id: 'modr-1', model: modelIdOf(fields), results: [{ ...result, input }] };
+  }
+
+  transcribe(): Promise<never> {
+    throw new Error('No transcriptions by hand');
   }
 
   #find(fields: Fields, { key }: KeyHolder): Model {

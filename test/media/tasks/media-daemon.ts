@@ -88,6 +88,21 @@ export function mediaConfig(
         routes: [{ provider: 'local', model: 'audio' }],
         price: { perRequest: 2 },
       },
+      scribe: other('transcription', 'first', { perRequest: 2 }),
+      'far-scribe': other('transcription', 'far', { perRequest: 2 }),
+      'two-scribes': {
+        type: 'transcription',
+        routes: ['first', 'second'].map((provider) => ({
+          provider,
+          model: 'upstream-transcription',
+        })),
+        price: { perRequest: 2 },
+      },
+      listener: {
+        type: 'transcription',
+        routes: [{ provider: 'local', model: 'transcription' }],
+        price: { perRequest: 2 },
+      },
       judge: other('moderation', 'first', { perRequest: 0.5 }),
     },
     ...changes,

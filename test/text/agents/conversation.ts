@@ -25,6 +25,8 @@ export interface Conversation {
   readonly isAnswered: boolean;
   /** Whether the request asks for reasoning. */
   readonly isReasoning: boolean;
+  /** Whether an answer may have several calls. */
+  readonly isParallel: boolean;
 }
 
 type Turn =
@@ -84,7 +86,7 @@ function geminiTurns({ contents }: Loose): Turn[] {
     const results = parts.filter((part: Loose) => part.functionResponse);
     if (results.length > 0) {
       return results.map((part: Loose) => ({
-        result: JSON.stringify(part.functionResponse.response),
+        result: Object.values(part.functionResponse.response).join('\n'),
       }));
     }
     return [role === 'user' ? { user: textOf(parts) } : { answer: textOf(parts) }];
@@ -119,13 +121,18 @@ function toolsOf(body: Loose): OfferedTool[] {
   });
 }
 
+/** Items of responses that add tools to a request. */
+function addedTo({ input }: Loose): Loose[] {
+  return Array.isArray(input) ? input.filter(({ type }) => type === 'additional_tools') : [];
+}
+
 export function readConversation(format: FormatName, body: Loose): Conversation {
   const turns = TURNS[format](body);
   // Agents may put the text of a turn before its calls or after them.
   const last = turns.findLast((turn) => !('user' in turn));
   const starts = turns.filter((turn, at) => 'call' in turn && !('call' in (turns[at - 1] ?? {})));
   return {
-    tools: toolsOf(body),
+    tools: [body, ...(format === 'responses' ? addedTo(body) : [])].flatMap(toolsOf),
     task: turns.flatMap((turn) => ('user' in turn ? [turn.user] : [])).join('\n'),
     rounds: starts.length,
     results: turns.flatMap((turn) => ('result' in turn ? [turn.result] : [])),
@@ -135,5 +142,7 @@ export function readConversation(format: FormatName, body: Loose): Conversation 
       body.thinking?.type === 'adaptive' ||
       body.reasoning !== undefined ||
       body.reasoning_effort !== undefined,
+    isParallel:
+      body.parallel_tool_calls !== false && body.tool_choice?.disable_parallel_tool_use !== true,
   };
 }

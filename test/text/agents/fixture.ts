@@ -55,7 +55,9 @@ function callsIn(
     if (dialect === 'responses') {
       if (item.type === 'function_call') return [{ name: item.name, input: item.arguments }];
       if (item.type !== 'custom_tool_call') return [];
-      return [{ name: item.name, input: JSON.stringify({ input: item.input }) }];
+      // The sandbox has the names of namespaces as prefixes.
+      const name = item.namespace ? `${item.namespace}__${item.name}` : item.name;
+      return [{ name, input: JSON.stringify({ input: item.input }) }];
     }
     if (dialect === 'chat') {
       return (item.tool_calls ?? []).map((call: Item) => ({

@@ -1,26 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { DIALECTS, gatewayConfig, gatewayDaemon, modelTo, REASONING } from '../gateway-daemon.ts';
+import { DIALECTS } from '../gateway-daemon.ts';
+import { geminiDaemon } from '../gemini/gemini-daemon.ts';
 import { type Item, listedTask, mainConversation, readFixtures } from './fixture.ts';
 import { replay } from './replay.ts';
 import { scriptedTurn } from './scripted-model.ts';
 
-const gateway = gatewayDaemon((url) => {
-  const { providers, models } = gatewayConfig(url) as Record<string, Record<string, object>>;
-  const sandbox = {
-    type: 'text',
-    routes: [{ provider: 'sandbox', model: 'chat' }],
-    reasoning: REASONING,
-  };
-  return {
-    providers: { ...providers, sandbox: { kind: 'sandbox' } },
-    models: {
-      ...models,
-      // Codex sets it for models that it knows.
-      'to-messages': { ...models!['to-messages'], onUnsupported: ['text.verbosity'] },
-      'sandbox-chat': sandbox,
-    },
-  };
+const gateway = geminiDaemon({
+  // Codex sets it for models that it knows.
+  onUnsupported: ['text.verbosity'],
+  // Codex and Cline offer a search by the provider.
+  tools: { hosted: 'drop' },
 });
+
+const UPSTREAMS = [...DIALECTS, 'gemini'] as const;
+const modelTo = (upstream: string) => `to-${upstream}`;
 
 /** Ids of the calls whose results an agent adds in a turn. */
 function resultIdsOf(add: readonly Item[]): string[] {
@@ -37,7 +30,7 @@ function resultIdsOf(add: readonly Item[]): string[] {
 describe.each(readFixtures())('recorded requests of %s', (_name, fixture) => {
   const main = mainConversation(fixture);
 
-  it.each(DIALECTS)('finish a task of several turns on an upstream of %s', async (upstream) => {
+  it.each(UPSTREAMS)('finish a task of several turns on an upstream of %s', async (upstream) => {
     const { daemon, upstream: mock } = gateway();
     mock.play(scriptedTurn);
     const answers = await replay(daemon, fixture, main, { model: modelTo(upstream) });
@@ -59,7 +52,7 @@ describe.each(readFixtures())('recorded requests of %s', (_name, fixture) => {
     it('are accepted beside the task, for titles and notes', async () => {
       const { daemon, upstream: mock } = gateway();
       for (const conversation of others) {
-        for (const upstream of DIALECTS) {
+        for (const upstream of UPSTREAMS) {
           mock.play(scriptedTurn);
           const answers = await replay(daemon, fixture, conversation, { model: modelTo(upstream) });
           const expected = conversation.turns.map(() => 'Grey notes');
@@ -80,6 +73,28 @@ describe.each(readFixtures())('recorded requests of %s', (_name, fixture) => {
     expect(answers.map(({ callIds }) => callIds.length)).toEqual([...Array(last).fill(1), 0]);
     expect(answers[last]!.text).toContain('This is the sandbox');
   });
+});
+
+it('annotations and log probabilities of a text in the history are left out for other formats', async () => {
+  const { daemon, upstream: mock } = gateway();
+  mock.play({ steps: [{ text: 'Hello' }] });
+  // As the Agents SDK of OpenAI repeats what it read from a stream.
+  const text = { type: 'text', text: 'Let me see.', annotations: [], logprobs: [] };
+  for (const upstream of UPSTREAMS) {
+    const response = await daemon.request('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: modelTo(upstream),
+        messages: [
+          { role: 'user', content: 'Hi' },
+          { role: 'assistant', content: [text] },
+          { role: 'user', content: 'Go on' },
+        ],
+      }),
+    });
+    expect([upstream, response.status]).toEqual([upstream, 200]);
+  }
 });
 
 it('a name beside the function of a tool is refused by other formats if it differs', async () => {

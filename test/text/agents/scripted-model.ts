@@ -30,7 +30,19 @@ function parameterOf({ parameters }: OfferedTool, names: readonly string[]): str
 
 const PATHS = ['filePath', 'filepath', 'file_path', 'path'];
 
+/** An input of free text, which formats without custom tools have as the only argument. */
+function textFor({ kind, parameters }: OfferedTool, text: string): Arguments | null {
+  if (kind === 'custom') return text;
+  const [name] = Object.keys(parameters);
+  return name === undefined ? null : { [name]: text };
+}
+
 function runs(tool: OfferedTool, command: string): Arguments | null {
+  // Newer models of Codex call its tools by programs.
+  if (/^(functions__)?exec$/.test(tool.name)) {
+    const program = `text(await tools.exec_command({ cmd: ${JSON.stringify(command)} }))`;
+    return textFor(tool, program);
+  }
   if (!/^(bash|shell|exec_command|run_shell_command|run_commands)$/i.test(tool.name)) return null;
   const name = parameterOf(tool, ['command', 'cmd', 'commands']);
   if (name === undefined) return null;
@@ -53,10 +65,7 @@ const patch: Use = (tool, { file, from, to }) => {
   if (tool.name !== 'apply_patch') return null;
   const line = `The sky is ${from}.`;
   const lines = [`*** Update File: ${file}`, '@@', `-${line}`, `+${line.replace(from, to)}`];
-  const text = ['*** Begin Patch', ...lines, '*** End Patch', ''].join('\n');
-  if (tool.kind === 'custom') return text;
-  const [name] = Object.keys(tool.parameters);
-  return name === undefined ? null : { [name]: text };
+  return textFor(tool, ['*** Begin Patch', ...lines, '*** End Patch', ''].join('\n'));
 };
 
 const edit: Use = (tool, { file, from, to }) => {
@@ -103,7 +112,7 @@ function callStep({ name, namespace }: OfferedTool, given: Arguments, id: string
     if (namespace === undefined) return { call: name, id, arguments: text };
     throw new Error(`the scripted model calls no tool of the namespace ${namespace}`);
   }
-  return { custom: name, id, input: given };
+  return { custom: name, id, input: given, ...(namespace !== undefined && { namespace }) };
 }
 
 /**
@@ -131,7 +140,8 @@ export function scriptedTurn(format: FormatName, body: Readonly<Record<string, u
   }
   const call = callOf(uses, conversation, task, `call_${rounds}a`);
   if (call === null) throw new Error(`the agent offers no tool for step ${rounds + 1} of the task`);
-  const second = rounds === 0 ? callOf([locate], conversation, task, 'call_0b') : null;
+  const isFirst = rounds === 0 && conversation.isParallel;
+  const second = isFirst ? callOf([locate], conversation, task, 'call_0b') : null;
   const said: Step = { text: `Step ${rounds + 1}.` };
   return { steps: [...thought, said, call, ...(second === null ? [] : [second])], usage };
 }

@@ -1,4 +1,4 @@
-import OpenAI from 'openai';
+import OpenAI, { AzureOpenAI } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { account, settled } from '../account.ts';
@@ -220,4 +220,12 @@ describe('embeddings of the sandbox', () => {
       client().chat.completions.create({ model: 'sandbox', messages }),
     ).rejects.toMatchObject({ status: 400, code: 'wrong_model_type' });
   });
+});
+
+it("a client of Azure's names the model as a deployment", async () => {
+  const { url } = gateway().daemon;
+  const options = { apiKey: OWNER_KEY, endpoint: url, apiVersion: '2024-10-21', maxRetries: 0 };
+  const azure = new AzureOpenAI(options);
+  const { data } = await azure.embeddings.create({ model: 'sandbox', input: ['a', 'b'] });
+  expect(data).toHaveLength(2);
 });

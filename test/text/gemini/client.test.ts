@@ -120,6 +120,35 @@ describe('a client of gemini', () => {
     expect(upstream.only()).toMatchObject({ body, headers: { 'x-goog-api-key': GEMINI_KEY } });
   });
 
+  it.each(['to-gemini', 'to-gemini-2'])(
+    'without signatures of calls gets the value for none, where %s requires one',
+    async (model) => {
+      const { upstream } = gateway();
+      upstream.play(DONE);
+      const call = (city: string) => ({ functionCall: { name: 'get_weather', args: { city } } });
+      const result = { functionResponse: { name: 'get_weather', response: { output: 'rain' } } };
+      const foreign = Buffer.from('oriel:WyJjaGF0Iiwib3BlbmFpIix7fV0').toString('base64');
+      const contents = [
+        { role: 'user', parts: [{ text: 'Weather?' }] },
+        { role: 'model', parts: [call('Oslo')] },
+        // A piece of a stream each.
+        { role: 'model', parts: [call('Rome')] },
+        { role: 'user', parts: [result, result] },
+        { role: 'model', parts: [{ ...call('Bonn'), thoughtSignature: foreign }] },
+        { role: 'user', parts: [result] },
+      ];
+      expect((await send(model, { contents })).status).toBe(200);
+      const sent = upstream
+        .only()
+        .body.contents.flatMap(({ parts }: { parts: { thoughtSignature?: string }[] }) =>
+          parts.map(({ thoughtSignature }) => thoughtSignature),
+        );
+      const none = model === 'to-gemini' ? 'skip_thought_signature_validator' : undefined;
+      expect(sent.filter((one: unknown) => one !== undefined)).toEqual(none ? [none, none] : []);
+      if (none) expect([sent[1], sent[2], sent[5]]).toEqual([none, undefined, none]);
+    },
+  );
+
   it('may write names of fields in snake case', async () => {
     const { upstream } = gateway();
     upstream.play(DONE);

@@ -3,8 +3,12 @@ import { type GatewayDaemon, gatewayConfig, gatewayDaemon } from '../gateway-dae
 /** The daemon's key for the upstream, which only that may see. */
 export const GEMINI_KEY = 'AIza-upstream-gemini-5ecre7';
 
-/** A gateway with two models of gemini beside those of the other formats. */
-export function geminiDaemon(): () => GatewayDaemon {
+/**
+ * A gateway with two models of gemini beside those of the other formats.
+ *
+ * @param more settings of all models
+ */
+export function geminiDaemon(more: object = {}): () => GatewayDaemon {
   return gatewayDaemon((url) => {
     // biome-ignore lint/suspicious/noExplicitAny: sections of a configuration
     const { providers, models } = gatewayConfig(url) as any;
@@ -21,13 +25,18 @@ export function geminiDaemon(): () => GatewayDaemon {
         sandbox: { kind: 'sandbox' },
         rival: { kind: 'gemini', baseUrl, apiKey: 'AIza-rival-gemini-5ecre7' },
       },
-      models: {
+      models: withSettings(more, {
         ...models,
         'to-gemini': to('gemini-3-pro'),
         'to-gemini-2': to('gemini-2.5-pro'),
         'to-rival': to('gemini-3-pro', 'rival'),
-        'sandbox-chat': { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] },
-      },
+        'sandbox-chat': to('chat', 'sandbox'),
+      }),
     };
   });
+}
+
+function withSettings(more: object, models: Readonly<Record<string, object>>): object {
+  const entries = Object.entries(models).map(([id, model]) => [id, { ...model, ...more }]);
+  return Object.fromEntries(entries);
 }

@@ -29,6 +29,8 @@ const PART: Shape = {
   },
   executableCode: { language: null, code: null },
   codeExecutionResult: { outcome: null, output: null },
+  toolCall: { toolType: null, args: null, id: null },
+  toolResponse: { toolType: null, response: null, id: null },
 };
 
 const CONTENT: Shape = { role: null, parts: PART };
@@ -47,6 +49,7 @@ const REQUEST: Shape = {
     },
     googleSearch: {},
     codeExecution: {},
+    urlContext: {},
   },
   toolConfig: { functionCallingConfig: { mode: null, allowedFunctionNames: null } },
   safetySettings: { category: null, threshold: null },
@@ -73,7 +76,7 @@ const REQUEST: Shape = {
 
 const SCHEMA_KEYWORDS = new Set(
   (
-    '$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems ' +
+    '$schema $id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems ' +
     'minimum maximum anyOf oneOf properties additionalProperties required propertyOrdering'
   ).split(' '),
 );
@@ -152,7 +155,10 @@ function merged(contents: Loose): Loose {
   return turns;
 }
 
-const DATA = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'];
+const DATA = [
+  ...['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'],
+  ...['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'],
+];
 
 function checkContents(contents: Loose, model: string): void {
   if (!Array.isArray(contents) || contents.length === 0) {

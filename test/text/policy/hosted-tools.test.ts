@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { OWNER_KEY } from '../../daemon.ts';
 import { gatewayConfig, gatewayDaemon, modelTo } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
 import { plainBody, send } from '../raw.ts';
@@ -11,13 +12,24 @@ const gateway = gatewayDaemon((url) => {
   const { providers, models } = gatewayConfig(url) as Loose;
   const dropping = (model: object) => ({ ...model, tools: { hosted: 'drop' } });
   const sandbox = { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] };
+  const gemini = {
+    ...models['to-chat'],
+    routes: [{ provider: 'gemini', model: 'gemini-3-pro' }],
+  };
   return {
-    providers: { ...providers, sandbox: { kind: 'sandbox' } },
+    providers: {
+      ...providers,
+      sandbox: { kind: 'sandbox' },
+      gemini: { kind: 'gemini', baseUrl: url.replace(/v1$/, 'v1beta'), apiKey: 'AIza-5ecre7' },
+    },
     models: {
       ...models,
       'drops-chat': dropping(models['to-chat']),
       'drops-responses': dropping(models['to-responses']),
       'drops-messages': dropping(models['to-messages']),
+      'to-gemini': gemini,
+      'drops-gemini': dropping(gemini),
+      'allows-gemini': { ...gemini, allow: ['web_search', 'web_fetch', 'code_interpreter'] },
       sandbox,
       'drops-sandbox': dropping(sandbox),
     },
@@ -29,10 +41,20 @@ const MCP = { type: 'mcp', server_label: 'wiki', server_url: 'https://mcp.exampl
 const SEARCH = { type: 'web_search' };
 const FILES = { type: 'file_search', vector_store_ids: ['vs_other'] };
 
-async function ask(client: DialectName, model: string, more: object) {
+async function ask(client: DialectName | 'gemini', model: string, more: object) {
   const { daemon, upstream } = gateway();
   upstream.play({ steps: [{ text: 'Hello' }], usage: USAGE });
-  const response = await send(daemon, client, plainBody(client, model, more));
+  const response =
+    client === 'gemini'
+      ? await fetch(`${daemon.url}/v1beta/models/${model}:generateContent`, {
+          method: 'POST',
+          headers: { 'x-goog-api-key': OWNER_KEY, 'content-type': 'application/json' },
+          body: JSON.stringify({
+            contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
+            ...more,
+          }),
+        })
+      : await send(daemon, client, plainBody(client, model, more));
   const body = (await response.json()) as Loose;
   return { status: response.status, error: body.error, headers: response.headers };
 }
@@ -77,18 +99,22 @@ describe.each(['chat', 'responses', 'messages'] as const)('hosted tools, upstrea
   });
 
   it.each([
-    [undefined, ['find'], 'tools[0], tools[2], tools[3]'],
-    ['required', ['find'], 'tools[0], tools[2], tools[3]'],
-    [allowed('auto', forced, SEARCH), ['find'], 'tools[2], tools[3], tools[0]'],
-  ])('are dropped for tool_choice %j where the model says so', async (choice, names, paths) => {
-    const body = { tools, ...(choice && { tool_choice: choice }) };
-    const { status, headers } = await ask('responses', `drops-${to}`, body);
-    expect(status).toBe(200);
-    expect(headers.get('x-oriel-ignored')).toBe(paths);
-    const sent = gateway().upstream.only().body;
-    expect(namesOf(sent)).toEqual(names);
-    expect(JSON.stringify(sent)).not.toMatch(/web_search|mcp|vs_other/);
-  });
+    [undefined, ['find'], 'tools[0], tools[2], tools[3]', null],
+    ['required', ['find'], 'tools[0], tools[2], tools[3]', null],
+    [allowed('auto', forced, SEARCH), ['find'], 'tools[0]', 'tools[2], tools[3]'],
+  ])(
+    'are dropped for tool_choice %j where the model says so',
+    async (choice, names, paths, not) => {
+      const body = { tools, ...(choice && { tool_choice: choice }) };
+      const { status, headers } = await ask('responses', `drops-${to}`, body);
+      expect(status).toBe(200);
+      expect(headers.get('x-oriel-dropped')).toBe(paths);
+      expect(headers.get('x-oriel-ignored')).toBe(not);
+      const sent = gateway().upstream.only().body;
+      expect(namesOf(sent)).toEqual(names);
+      expect(JSON.stringify(sent)).not.toMatch(/web_search|mcp|vs_other/);
+    },
+  );
 
   it.each([
     [[SEARCH], SEARCH],
@@ -127,7 +153,7 @@ it('of messages are left out with their servers', async () => {
 
 it('of chat, also those that are properties, are dropped', async () => {
   const body = { web_search_options: {} };
-  expect((await ask('chat', 'drops-chat', body)).headers.get('x-oriel-ignored')).toBe(
+  expect((await ask('chat', 'drops-chat', body)).headers.get('x-oriel-dropped')).toBe(
     'web_search_options',
   );
   expect(gateway().upstream.only().body).not.toHaveProperty('web_search_options');
@@ -149,5 +175,211 @@ it('the sandbox does without them', async () => {
   expect((await ask('responses', 'sandbox', body)).status).toBe(400);
   const { status, headers } = await ask('responses', 'drops-sandbox', body);
   expect(status).toBe(200);
-  expect(headers.get('x-oriel-ignored')).toBe('tools[0]');
+  expect(headers.get('x-oriel-dropped')).toBe('tools[0]');
+});
+
+/** Conversations in which a provider ran tools, and the paths of what it ran. */
+const RAN: Readonly<Record<'responses' | 'messages' | 'gemini', [object, readonly string[]]>> = {
+  responses: [
+    {
+      input: [
+        { role: 'user', content: 'Weather?' },
+        { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'enc' },
+        { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search' } },
+        { type: 'code_interpreter_call', id: 'ci_1', code: '1', container_id: 'c', outputs: [] },
+        { type: 'file_search_call', id: 'fs_1', queries: ['q'], results: null },
+        { type: 'program', id: 'p_1', call_id: 'call_p', code: 'find()' },
+        {
+          type: 'function_call',
+          call_id: 'call_f',
+          name: 'find',
+          arguments: '{}',
+          caller: { type: 'program', caller_id: 'call_p' },
+        },
+        { type: 'function_call_output', call_id: 'call_f', output: 'found' },
+        { type: 'program_output', call_id: 'call_p', result: 'found' },
+        {
+          type: 'message',
+          role: 'assistant',
+          content: [{ type: 'output_text', text: 'It snows.' }],
+        },
+        { role: 'user', content: 'And now?' },
+      ],
+    },
+    ['input[2]', 'input[3]', 'input[4]', 'input[5]', 'input[8]'],
+  ],
+  messages: [
+    {
+      messages: [
+        { role: 'user', content: 'Weather?' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} },
+            { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] },
+            { type: 'text', text: 'It snows.' },
+          ],
+        },
+        { role: 'user', content: 'Look again.' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'server_tool_use', id: 'srvtoolu_2', name: 'code_execution', input: {} },
+            { type: 'code_execution_tool_result', tool_use_id: 'srvtoolu_2', content: {} },
+          ],
+        },
+        { role: 'user', content: 'And now?' },
+      ],
+    },
+    [
+      'messages[1].content[0]',
+      'messages[1].content[1]',
+      'messages[3].content[0]',
+      'messages[3].content[1]',
+    ],
+  ],
+  gemini: [
+    {
+      contents: [
+        { role: 'user', parts: [{ text: 'Weather?' }] },
+        {
+          role: 'model',
+          parts: [
+            { toolCall: { toolType: 'GOOGLE_SEARCH_WEB', args: {}, id: 'a' } },
+            { toolResponse: { toolType: 'GOOGLE_SEARCH_WEB', response: {}, id: 'a' } },
+            { executableCode: { language: 'PYTHON', code: 'print(1)' } },
+            { codeExecutionResult: { outcome: 'OUTCOME_OK', output: '1' } },
+            { text: 'It snows.' },
+          ],
+        },
+        { role: 'user', parts: [{ text: 'And now?' }] },
+      ],
+    },
+    ['toolCall', 'toolResponse', 'executableCode', 'codeExecutionResult'].map(
+      (name, index) => `contents[1].parts[${index}].${name}`,
+    ),
+  ],
+};
+
+const HISTORIES = (['responses', 'messages', 'gemini'] as const).flatMap((client) =>
+  (['chat', 'responses', 'messages', 'gemini'] as const).map((to) => [client, to] as const),
+);
+
+describe.each(HISTORIES)('calls that a provider ran, client %s, upstream %s', (client, to) => {
+  const [body, paths] = RAN[client];
+
+  it('are refused by path, reason and remedy', async () => {
+    const { status, error } = await ask(client, modelTo(to as DialectName), body);
+    expect(status).toBe(400);
+    expect(error.param).toBe(paths[0]);
+    expect(error.message).toContain(
+      `models.to-${to}.${client === to ? 'allow' : 'tools.hosted: drop'}`,
+    );
+  });
+
+  it('are dropped and named where the model says so, with the text that followed', async () => {
+    const { status, headers, error } = await ask(client, `drops-${to}`, body);
+    expect(error ?? null).toBeNull();
+    expect(status).toBe(200);
+    expect(headers.get('x-oriel-dropped')).toBe(paths.join(', '));
+    const { text, body: sent } = gateway().upstream.only();
+    expect(text).not.toMatch(/srvtoolu|web_search|ws_1|ci_1|fs_1|program"|toolCall|executableCode/);
+    expect(text).toContain('It snows.');
+    // OpenAI refuses reasoning without the item that it led to.
+    if (client === to) expect(text).not.toMatch(/rs_1|caller/);
+    expect(sent.messages?.every(({ content }: Loose) => content !== undefined) ?? true).toBe(true);
+  });
+});
+
+it.each(['responses', 'messages', 'gemini'] as const)(
+  'calls that a provider ran are sent to upstreams of %s, their own format, where they are allowed',
+  async (client) => {
+    const [body] = RAN[client];
+    const { error, headers } = await ask(client, `allows-${client}`, body);
+    expect(error ?? null).toBeNull();
+    expect(headers.get('x-oriel-dropped')).toBeNull();
+    expect(gateway().upstream.only().body).toMatchObject(body);
+  },
+);
+
+it('calls that a provider ran are dropped for the sandbox too', async () => {
+  const [body, paths] = RAN.messages;
+  expect((await ask('messages', 'sandbox', body)).error.message).toContain('tools.hosted: drop');
+  const { status, headers } = await ask('messages', 'drops-sandbox', body);
+  expect(status).toBe(200);
+  expect(headers.get('x-oriel-dropped')).toBe(paths.join(', '));
+});
+
+const GOOGLE = ['googleSearch', 'codeExecution', 'urlContext'] as const;
+
+describe.each(GOOGLE)('%s of a gemini client', (name) => {
+  const declared = { functionDeclarations: [{ name: 'find' }] };
+  const toolConfig = { functionCallingConfig: { mode: 'NONE' } };
+
+  it('is sent to upstreams of gemini where it is allowed', async () => {
+    const tools = [{ ...declared, [name]: {} }];
+    expect((await ask('gemini', 'allows-gemini', { tools })).status).toBe(200);
+    expect(gateway().upstream.only().body.tools).toEqual(tools);
+  });
+
+  it.each(['chat', 'responses', 'messages', 'gemini'])(
+    'is refused or dropped alone, upstream %s',
+    async (to) => {
+      // The mode of function calling does not rule out what Google runs.
+      const body = { tools: [{ ...declared, [name]: {} }], toolConfig };
+      const { status, error } = await ask('gemini', `to-${to}`, body);
+      expect(status).toBe(400);
+      expect(error.param).toBe(`tools[0].${name}`);
+      const { headers } = await ask('gemini', `drops-${to}`, body);
+      expect(headers.get('x-oriel-dropped')).toBe(`tools[0].${name}`);
+      const { body: sent, text } = gateway().upstream.only();
+      expect(text).not.toContain(name);
+      const [first] = sent.tools;
+      expect(first.functionDeclarations?.[0].name ?? first.function?.name ?? first.name).toBe(
+        'find',
+      );
+    },
+  );
+
+  it('leaves no settings of tools behind where it was the only one', async () => {
+    await ask('gemini', 'drops-gemini', { tools: [{ [name]: {} }], toolConfig });
+    const { body: sent } = gateway().upstream.only();
+    expect(sent).not.toHaveProperty('tools');
+    expect(sent).not.toHaveProperty('toolConfig');
+  });
+});
+
+describe.each(['chat', 'responses', 'messages', 'gemini'])('hosted tools, upstream %s', (to) => {
+  it('within a namespace are dropped without its functions', async () => {
+    const group = {
+      type: 'namespace',
+      name: 'crm',
+      description: 'CRM.',
+      tools: [SEARCH, FUNCTION],
+    };
+    const refused = await ask('responses', `to-${to}`, { tools: [group] });
+    expect(refused.error.param).toBe('tools[0].tools[0]');
+    const { headers } = await ask('responses', `drops-${to}`, { tools: [group] });
+    expect(headers.get('x-oriel-dropped')).toBe('tools[0].tools[0]');
+    const { text } = gateway().upstream.only();
+    expect(text).not.toContain('web_search');
+    expect(text).toMatch(to === 'responses' ? /"namespace"/ : /crm__find/);
+  });
+
+  it('that a message of chat adds are dropped without its functions', async () => {
+    const fn = { type: 'function', function: { name: 'find', parameters: { type: 'object' } } };
+    const messages = [
+      { role: 'system', tools: [fn, SEARCH] },
+      { role: 'user', content: 'Hello' },
+      { role: 'system', tools: [SEARCH] },
+    ];
+    const refused = await ask('chat', `to-${to}`, { messages });
+    expect(refused.error.param).toBe('messages[0].tools[1]');
+    const { status, headers } = await ask('chat', `drops-${to}`, { messages });
+    expect(status).toBe(200);
+    expect(headers.get('x-oriel-dropped')).toBe('messages[0].tools[1], messages[2].tools[0]');
+    const { text } = gateway().upstream.only();
+    expect(text).not.toContain('web_search');
+    expect(text).toContain('"find"');
+  });
 });

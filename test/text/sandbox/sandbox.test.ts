@@ -273,13 +273,6 @@ describe('a tool call of the sandbox', () => {
     expect(names(await answerTo(prompt, { tools, ...more }))).toEqual(called);
   });
 
-  it('is made for a tool that a system turn adds', async () => {
-    const system = { ...turn('system'), tools: [CLOCK] };
-    expect(names(await answerTo('', { turns: [system, turn('user', 'Use clock')] }))).toEqual([
-      'clock',
-    ]);
-  });
-
   it('is not repeated once its result is in the conversation, unless required', async () => {
     const call = { type: 'tool-call', id: 'a', name: 'clock', arguments: '{}', path: 'x' } as const;
     const result = {

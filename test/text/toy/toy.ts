@@ -378,6 +378,7 @@ export const toy: Dialect = {
   markers: ['"why"', '"wrong"'],
   modelMember: 'by',
   modelPaths: [['by']],
+  finishReasons: ({ why }) => (typeof why === 'string' ? [why] : []),
   textMembers: ['words', 'thoughts'],
   countOutput: outputCounter(/"(?:words|thoughts|call)"/g),
   observe(event) {

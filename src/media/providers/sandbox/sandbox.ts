@@ -2,7 +2,14 @@ import type { MediaProvider } from '../provider.ts';
 import { makeAudio } from './audio.ts';
 import { makeImages } from './images.ts';
 import { moderate } from './moderation.ts';
+import { transcribe } from './transcription.ts';
 import { makeVideo } from './video.ts';
 
 /** Makes media in this process; the same job always gives the same output. */
-export const sandboxProvider: MediaProvider = { makeImages, makeVideo, makeAudio, moderate };
+export const sandboxProvider: MediaProvider = {
+  makeImages,
+  makeVideo,
+  makeAudio,
+  moderate,
+  transcribe,
+};

@@ -9,7 +9,7 @@ import { endpoint } from './endpoint.ts';
 import { failFrames } from './fail-frames.ts';
 import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
-import { countOutput, markers, observe, observeAnswer } from './observe.ts';
+import { countOutput, finishReasons, markers, observe, observeAnswer } from './observe.ts';
 import { settings } from './settings.ts';
 
 /** Usage is requested whether the client wants it or not: the request is charged by it. */
@@ -38,9 +38,12 @@ export const chat: Dialect = {
     hasBudget: false,
     isAlias: ({ thinking }) => typeof thinking === 'object' && thinking !== null,
   },
+  // Of Azure's clients.
+  keyHeader: 'api-key',
   path: () => '/chat/completions',
   headers: {},
   takesImageDetail: true,
+  namesEndUser: true,
   cacheMarks: breakpointsOf,
   decodeRequest,
   fields,
@@ -53,6 +56,7 @@ export const chat: Dialect = {
   markers: [...markers, '[DONE]'],
   modelMember: 'model',
   modelPaths: [['model']],
+  finishReasons,
   textMembers: [
     'content',
     'reasoning_content',

@@ -1,13 +1,17 @@
 import type { Effort } from '../../../config/models.ts';
 import { checkedBody } from '../../../schema/body.ts';
+import { isObject } from '../../../schema/untrusted.ts';
 import type {
   Json,
   ReasoningRequest,
   ResponseFormat,
   TextRequest,
   ToolChoice,
+  Turn,
 } from '../../canonical.ts';
-import { collectRest, type Findings } from '../native-parts.ts';
+import type { RequestAddress } from '../dialect.ts';
+import { openaiEndUser } from '../end-user.ts';
+import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeJsonSchema } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
 import { decodeToolChoice } from './custom-tools.ts';
@@ -69,8 +73,31 @@ function stopOf(stop: string | readonly string[] | null | undefined): readonly s
   return stop && stop.length > 0 ? stop : null;
 }
 
-export function decodeRequest(input: unknown): TextRequest {
-  const given: ChatRequest = checkedBody(chatRequest, input);
+/** Fields of vLLM by which the answer continues the last message, and their values that ask for it. */
+const CONTINUING = [
+  ['continue_final_message', true],
+  ['add_generation_prompt', false],
+] as const;
+
+/** The turns of a request, the last of which the answer continues where the client asks for it. */
+function continuedTurns(
+  body: ChatRequest,
+  turns: readonly Turn[],
+  { native }: Findings,
+): readonly Turn[] {
+  const asked = CONTINUING.filter(([name, value]) => body[name] === value);
+  const last = turns.at(-1);
+  if (asked.length === 0) return turns;
+  if (last?.role === 'assistant') return [...turns.slice(0, -1), { ...last, partial: true }];
+  for (const [name, value] of asked) native.push(nativePart('chat', name, value));
+  return turns;
+}
+
+/** @param address with the model, of Azure's clients, whose bodies need not have it */
+export function decodeRequest(input: unknown, address?: RequestAddress): TextRequest {
+  const model = address?.model ?? null;
+  const named = model !== null && isObject(input) ? { ...input, model } : input;
+  const given: ChatRequest = checkedBody(chatRequest, named);
   const body = usesFunctions(given) ? withTools(given) : given;
   const hasFunctions = (given.functions?.length ?? 0) > 0;
   const findings: Findings = { native: [], advice: [] };
@@ -86,7 +113,7 @@ export function decodeRequest(input: unknown): TextRequest {
     stream: body.stream === true,
     includeUsage: body.stream === true && body.stream_options?.include_usage === true,
     ...(hasFunctions && { hasFunctions }),
-    turns: decodeTurns(body.messages, findings),
+    turns: continuedTurns(body, decodeTurns(body.messages, findings), findings),
     tools: decodeTools(tools, hasFunctions ? 'functions' : 'tools', findings),
     toolChoice: toolChoiceOf(body.tool_choice),
     parallelToolCalls: body.parallel_tool_calls ?? null,
@@ -107,5 +134,6 @@ export function decodeRequest(input: unknown): TextRequest {
     reasoning: reasoningOf(body),
     native: findings.native,
     advice: findings.advice,
+    endUser: openaiEndUser(body),
   };
 }

@@ -1,5 +1,6 @@
 import type { Json, RequestSetting, ResponseFormat, TextRequest } from '../../canonical.ts';
 import type { Target } from '../dialect.ts';
+import { endUserOnWire, MAX_OPENAI_USER } from '../end-user.ts';
 import { encodeJsonSchema, SHARED_LABELS } from '../openai-fields.ts';
 import { dialectNamed } from '../registry.ts';
 import { refuseNativeFields, refuseSettings, unsupportedSetting } from '../request-errors.ts';
@@ -32,8 +33,12 @@ const SETTINGS = [
   'reasoning',
 ] as const satisfies readonly RequestSetting[];
 
-function labelsOf({ dialect, body, advice }: TextRequest): Json {
-  if (!dialectNamed(dialect).usesOpenaiFields) return {};
+function labelsOf(request: TextRequest): Json {
+  const { dialect, body, advice } = request;
+  if (!dialectNamed(dialect).usesOpenaiFields) {
+    const user = endUserOnWire(request, MAX_OPENAI_USER);
+    return user === null ? {} : { user };
+  }
   // OpenAI accepts `metadata` only with `store`.
   const given = SHARED_LABELS.filter((name) => advice.includes(name));
   return Object.fromEntries(given.map((name) => [name, body[name]]));

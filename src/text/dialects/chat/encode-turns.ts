@@ -13,7 +13,7 @@ import { markedPart } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
 import { nativeValue } from '../native-parts.ts';
 import { dialectNamed } from '../registry.ts';
-import { refuseNative, untranslatable } from '../request-errors.ts';
+import { refuseNative, refusePrefill, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeMedia } from './media.ts';
 import { encodeReasoning } from './reasoning.ts';
@@ -21,7 +21,7 @@ import { encodeReasoning } from './reasoning.ts';
 type Message = Record<string, unknown>;
 
 export function encodeTool(tool: Tool | NativePart): unknown {
-  if (tool.type === 'native') return nativeValue(tool, 'chat');
+  if (tool.type === 'native') return nativeValue(tool, 'chat', 'tool');
   const { name, description, parameters, strict } = tool;
   return {
     type: 'function',
@@ -175,18 +175,13 @@ export function encodeTurns(request: TextRequest, target: Target): readonly Mess
  *
  * @throws Failure if the model does not support partial messages
  */
-function markPrefill(messages: Message[], { dialect, turns }: TextRequest, target: Target): void {
+function markPrefill(messages: Message[], request: TextRequest, target: Target): void {
+  const { dialect, turns } = request;
   const last = turns.at(-1);
   const message = messages.at(-1);
   if (last?.role !== 'assistant' || message?.['role'] !== 'assistant') return;
   if (!dialectNamed(dialect).prefillsAnswer && !last.partial) return;
-  if (target.rules !== 'fixed-reasoning') {
-    throw untranslatable(
-      last.path,
-      'chat',
-      'the upstream of this model cannot continue an answer that the client began',
-    );
-  }
+  if (target.rules !== 'fixed-reasoning') refusePrefill(request, 'chat');
   message['partial'] = true;
 }
 

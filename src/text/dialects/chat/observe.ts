@@ -1,5 +1,6 @@
 import type { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
+import { textsOf } from '../../../schema/untrusted.ts';
 import type { Json, Usage } from '../../canonical.ts';
 import { outputCounter } from '../count-output.ts';
 import type { Observation } from '../dialect.ts';
@@ -69,6 +70,10 @@ export function observe(chunk: Json, before: Usage | null = null): Observation {
     ...(finished && { terminal: true }),
     ...(usage !== null && choices.length === 0 && { usageOnly: true }),
   };
+}
+
+export function finishReasons(body: Json): readonly string[] {
+  return textsOf(choicesOf(body).map((choice) => choice?.['finish_reason']));
 }
 
 /** Completes the usage of an answer that is not streamed (interface part 2.2). */

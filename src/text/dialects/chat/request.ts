@@ -198,6 +198,8 @@ export const chatRequest = openObject({
   ),
   logit_bias: v.nullish(openObject({})),
   verbosity: v.nullish(field(text, 'Length of the answer: low, medium, high.')),
+  continue_final_message: v.nullish(v.boolean()),
+  add_generation_prompt: v.nullish(v.boolean()),
   user: v.nullish(field(text, 'Identifier of the end user, for abuse detection.')),
   metadata: v.nullish(openObject({})),
   stream: v.nullish(field(v.boolean(), 'Whether to stream the answer as server-sent events.')),

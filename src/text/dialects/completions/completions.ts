@@ -11,6 +11,7 @@ import { foldEvents } from './fold-events.ts';
 export const completions: Dialect = {
   ...clientOnly('completions', 'chat'),
   label: 'legacy completions',
+  operation: 'text_completion',
   endpoints: [endpoint],
   promptField: 'prompt',
   settings: {

@@ -1,5 +1,6 @@
 import { checkedBody } from '../../../schema/body.ts';
 import type { TextRequest, Turn } from '../../canonical.ts';
+import { openaiEndUser } from '../end-user.ts';
 import { collectRest, type Findings } from '../native-parts.ts';
 import { invalid } from '../request-errors.ts';
 import { fields } from './fields.ts';
@@ -83,5 +84,6 @@ export function decodeRequest(input: unknown): TextRequest {
     verbosity: null,
     reasoning: null,
     ...findings,
+    endUser: openaiEndUser(body),
   };
 }

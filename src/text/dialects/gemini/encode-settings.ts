@@ -118,7 +118,7 @@ const LEVELS: Readonly<Partial<Record<Effort, string>>> = {
 export function toolsOnWire({ tools }: TextRequest): readonly Json[] {
   if (tools.length === 0) return [];
   const functionDeclarations = tools.map((tool) =>
-    tool.type === 'native' ? refuseNative(tool, 'gemini') : declarationOf(tool),
+    tool.type === 'native' ? refuseNative(tool, 'gemini', 'tool') : declarationOf(tool),
   );
   return [{ functionDeclarations }];
 }

@@ -11,12 +11,17 @@ import type {
 } from '../../canonical.ts';
 import { type AlternatingTurn, matchResults, merged } from '../alternating-turns.ts';
 import type { Target } from '../dialect.ts';
-import { dialectNamed } from '../registry.ts';
-import { invalid, refuseNames, refuseNative, untranslatable } from '../request-errors.ts';
+import {
+  invalid,
+  refuseNames,
+  refuseNative,
+  refusePrefill,
+  untranslatable,
+} from '../request-errors.ts';
 import { functionNameOnWire } from './function-names.ts';
 import { encodeMedia } from './media.ts';
 import { isGemini3 } from './model-generation.ts';
-import { isOwn, NO_SIGNATURE, signedPartOf } from './reasoning.ts';
+import { isOwn, signedCalls, signedPartOf } from './reasoning.ts';
 
 /** A conversation for gemini upstreams: instructions, then contents with alternating roles. */
 interface Conversation {
@@ -32,14 +37,11 @@ interface Conversation {
  */
 export function encodeTurns(request: TextRequest, target: Target): Conversation {
   const { turns } = request;
-  for (const { tools, path } of turns) {
-    if (tools !== null) throw untranslatable(`${path}.tools`, 'gemini');
-  }
   // The name of a tool message is redundant: results have the id of their call.
   refuseNames(request, 'gemini', ({ parts }) => {
     return !parts.every(({ type }) => type === 'tool-result');
   });
-  refusePrefill(request);
+  refusePrefill(request, 'gemini');
   const first = turns.findIndex(({ role }) => !isInstruction(role));
   // A conversation of instructions only needs a content of the user.
   const leading = first === -1 ? turns.length - 1 : first;
@@ -58,17 +60,6 @@ export function encodeTurns(request: TextRequest, target: Target): Conversation 
 
 function isInstruction(role: Turn['role']): boolean {
   return role === 'system' || role === 'developer';
-}
-
-function refusePrefill({ turns, dialect }: TextRequest): void {
-  const last = turns.at(-1);
-  if (last?.role !== 'assistant') return;
-  if (!last.partial && !dialectNamed(dialect).prefillsAnswer) return;
-  throw untranslatable(
-    last.path,
-    'gemini',
-    'the upstream of this model cannot continue an answer that the client began',
-  );
 }
 
 function instructionsOf({ parts }: Turn): { readonly text: string }[] {
@@ -222,11 +213,4 @@ function encodeCall({ id, name, arguments: json, path }: ToolCallPart): Json {
     throw untranslatable(path, 'gemini', 'the arguments must be the text of a JSON object');
   }
   return { id, name: functionNameOnWire(name), args };
-}
-
-/** The parts of an answer, of which the first call has a signature where the model requires one. */
-function signedCalls(parts: readonly Json[], { model }: Target): readonly Json[] {
-  const first = parts.findIndex((part) => 'functionCall' in part);
-  if (first === -1 || 'thoughtSignature' in parts[first]! || !isGemini3(model)) return parts;
-  return parts.with(first, { ...parts[first], thoughtSignature: NO_SIGNATURE });
 }

@@ -1,6 +1,8 @@
+import { isObject } from '../../../schema/untrusted.ts';
 import {
   advice,
   FieldTable,
+  gated,
   meaning,
   named,
   native,
@@ -8,7 +10,7 @@ import {
   untranslated,
   values,
 } from '../fields.ts';
-import { all, type Check, feature, reference } from '../inspection.ts';
+import { type Check, feature, reference } from '../inspection.ts';
 import { isStoredFile } from './decode-turns.ts';
 
 const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
@@ -36,6 +38,15 @@ const media = {
   ),
 };
 
+const ran = (check: Check) => native('What Google ran for an earlier answer.', { check });
+
+/** Google's tool that an earlier answer called. */
+const toolType: Check = (value, found) => {
+  const type = isObject(value) ? String(value['toolType']) : '';
+  if (type.startsWith('URL')) found.use('web_fetch');
+  else found.use(type.startsWith('FILE') ? 'file_search' : 'web_search');
+};
+
 const parts = object({
   ...media,
   ...read('text', 'thought', 'thoughtSignature', 'partMetadata'),
@@ -44,21 +55,16 @@ const parts = object({
     check: object({
       ...read('id', 'name', 'response'),
       ...named(native('Further results of the call.'), 'scheduling', 'willContinue'),
-      parts: meaning('Media of the result.', { check: object(media) }),
+      parts: meaning('Media of the result.', { items: object(media) }),
     }),
   }),
-  ...named(
-    native('What Google ran for an earlier answer.'),
-    'executableCode',
-    'codeExecutionResult',
-    'toolCall',
-    'toolResponse',
-  ),
+  ...named(ran(feature('code_interpreter')), 'executableCode', 'codeExecutionResult'),
+  ...named(ran(toolType), 'toolCall', 'toolResponse'),
 });
 
 const content = object({
   role: meaning('Author of the message.'),
-  parts: meaning('Parts.', { check: parts }),
+  parts: meaning('Parts.', { items: parts }),
 });
 
 const modalities: Check = (value, found) => {
@@ -126,11 +132,11 @@ const hosted = (check: Check) => untranslated('A tool that Google runs.', { chec
 
 /** The fields of a gemini request. */
 export const fields = new FieldTable({
-  contents: meaning('The conversation so far.', { check: content }),
+  contents: meaning('The conversation so far.', { items: content }),
   systemInstruction: meaning('Instructions.', { check: content }),
   tools: meaning('Tools that the model may call.', {
-    check: object({
-      functionDeclarations: meaning('Functions.', { check: declarations }),
+    items: object({
+      functionDeclarations: meaning('Functions.', { items: declarations }),
       googleSearch: hosted(feature('web_search')),
       googleSearchRetrieval: hosted(feature('web_search')),
       googleMaps: hosted(feature('web_search')),
@@ -138,7 +144,7 @@ export const fields = new FieldTable({
       codeExecution: hosted(feature('code_interpreter')),
       computerUse: hosted(feature('computer_use')),
       fileSearch: hosted(
-        all(
+        gated(
           feature('file_search'),
           object({
             fileSearchStoreNames: native('Stored files.', {
@@ -155,7 +161,10 @@ export const fields = new FieldTable({
   labels: advice('Labels of the request.'),
   model: advice('The model, which the address names.'),
   safetySettings: advice('Thresholds of the filters of Google.'),
-  cachedContent: native('A prompt that Google stores.', { check: reference('file_id') }),
+  cachedContent: native('A prompt that Google stores.', {
+    kept: 'content',
+    check: reference('file_id'),
+  }),
   serviceTier: advice('Priority and price of the request.', {
     feature: 'service_tier',
     neutral: values('standard'),

@@ -11,7 +11,7 @@ import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { errorBody, failFrames } from './google-error.ts';
 import { modelListing } from './model-listing.ts';
-import { countOutput, markers, observe, observeAnswer } from './observe.ts';
+import { countOutput, finishReasons, markers, observe, observeAnswer } from './observe.ts';
 import { forwardBody } from './replay-request.ts';
 import { resourceOf } from './resource-name.ts';
 import { settings } from './settings.ts';
@@ -35,6 +35,7 @@ export const gemini: Dialect = {
   modelListing,
   promptField: 'contents',
   settings,
+  choosesFunctionsOnly: true,
   abilities: ['json-object'],
   stops: { most: 5 },
   prefillsAnswer: false,
@@ -57,6 +58,8 @@ export const gemini: Dialect = {
   markers,
   modelMember: 'modelVersion',
   modelPaths: [['modelVersion']],
+  finishReasons,
+  operation: 'generate_content',
   textMembers: ['text'],
   countOutput,
   observe,

@@ -1,6 +1,6 @@
 import type { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { isObject, listOf } from '../../../schema/untrusted.ts';
+import { isObject, listOf, objectsOf, textsOf } from '../../../schema/untrusted.ts';
 import type { Json, Usage } from '../../canonical.ts';
 import { outputCounter } from '../count-output.ts';
 import type { Observation } from '../dialect.ts';
@@ -22,6 +22,10 @@ function isLast({ candidates, promptFeedback }: Json): boolean {
   return listOf(candidates).some(
     (one) => isObject(one) && typeof one['finishReason'] === 'string' && one['finishReason'] !== '',
   );
+}
+
+export function finishReasons({ candidates }: Json): readonly string[] {
+  return textsOf(objectsOf(listOf(candidates)).map((candidate) => candidate['finishReason']));
 }
 
 export function observeAnswer(body: Json): {

@@ -1,6 +1,7 @@
-import { nonEmptyTextOf } from '../../../schema/untrusted.ts';
-import type { ReasoningSignature } from '../../canonical.ts';
+import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
+import type { Json, ReasoningSignature } from '../../canonical.ts';
 import type { Target } from '../dialect.ts';
+import { isGemini3 } from './model-generation.ts';
 
 /** The kind of the part that held a signature, which must have it again. */
 export type SignedPart = 'call' | 'text' | 'thought';
@@ -9,7 +10,14 @@ export type SignedPart = 'call' | 'text' | 'thought';
  * Google's value in place of a signature that a call does not have, since another provider or the client
  * wrote it: Gemini 3 refuses the first call of a step without one.
  */
-export const NO_SIGNATURE = 'skip_thought_signature_validator';
+const NO_SIGNATURE = 'skip_thought_signature_validator';
+
+/** The parts of an answer, of which the first call has a signature where the model requires one. */
+export function signedCalls(parts: readonly Json[], { model }: Target): readonly Json[] {
+  const first = parts.findIndex(({ functionCall }) => isObject(functionCall));
+  if (first === -1 || parts[first]!['thoughtSignature'] || !isGemini3(model)) return parts;
+  return parts.with(first, { ...parts[first], thoughtSignature: NO_SIGNATURE });
+}
 
 /** The signature of a part, as the reasoning that other dialects carry. */
 export function signatureOf(

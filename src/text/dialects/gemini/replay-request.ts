@@ -4,7 +4,7 @@ import type { Target } from '../dialect.ts';
 import { settingsOf } from './decode-settings.ts';
 import { generationConfig } from './encode-settings.ts';
 import { functionNameOnWire } from './function-names.ts';
-import { isOwn, signedPartOf } from './reasoning.ts';
+import { isOwn, signedCalls, signedPartOf } from './reasoning.ts';
 import type { GeminiRequest } from './request.ts';
 import { signatureFromWire } from './wire-signature.ts';
 
@@ -18,10 +18,18 @@ const CHANGED = {
   reasoning: ['thinkingConfig'],
 } as const;
 
-/** A copy of a client's own body for gemini, whose URL names the model: with the limit that the rules set. */
-export function forwardBody({ body, maxOutputTokens }: TextRequest): Record<string, unknown> {
+/**
+ * A copy of a client's own body for gemini, whose URL names the model: with the limit that the rules set, and
+ * with signatures of calls, which clients that do not know the model leave out.
+ */
+export function forwardBody(
+  { body, maxOutputTokens }: TextRequest,
+  target: Target,
+): Record<string, unknown> {
   // The path names the model.
-  const { model: _, ...forwarded } = body;
+  const { model: _, ...own } = body;
+  const contents = signedContents(objectsOf(body['contents']), target);
+  const forwarded = { ...own, contents };
   if (maxOutputTokens === null) return forwarded;
   const config = body['generationConfig'] as Json | null | undefined;
   return { ...forwarded, generationConfig: { ...config, maxOutputTokens } };
@@ -32,10 +40,13 @@ export function forwardBody({ body, maxOutputTokens }: TextRequest): Record<stri
  * of other providers, and settings that the model's rules changed.
  */
 export function replayRequest(request: TextRequest, target: Target): Json {
-  const body = forwardBody(request);
+  const body = forwardBody(request, target);
   const replayed: Record<string, unknown> = {
     ...body,
-    contents: objectsOf(body['contents']).flatMap((content) => replayContent(content, target)),
+    contents: signedContents(
+      objectsOf(body['contents']).flatMap((content) => replayContent(content, target)),
+      target,
+    ),
   };
   const { systemInstruction } = body;
   if (isObject(systemInstruction)) {
@@ -55,6 +66,18 @@ export function replayRequest(request: TextRequest, target: Target): Json {
   }
   if (Object.keys(changes).length > 0) replayed['generationConfig'] = { ...config, ...changes };
   return replayed;
+}
+
+/** Contents in which the first call of each step is signed: Google's SDK makes a content of each piece of a stream. */
+function signedContents(contents: readonly Json[], target: Target): Json[] {
+  let isSigned = false;
+  return contents.map((content) => {
+    const parts = objectsOf(content['parts']);
+    const isModel = content['role'] === 'model';
+    const signed = isModel && !isSigned ? signedCalls(parts, target) : parts;
+    isSigned = isModel && (isSigned || signed.some(({ functionCall }) => isObject(functionCall)));
+    return signed === parts ? content : { ...content, parts: signed };
+  });
 }
 
 function replayContent(content: Json, target: Target): readonly Json[] {

@@ -70,7 +70,7 @@ export function schemaOnWire(schema: Json, options: Options, place = ''): Json {
       // A default and examples restrict nothing, but the model may use them.
       if (options.isEnforced && keyword !== 'default' && !keyword.startsWith('example')) {
         const why = `this upstream does not enforce ${at} of the schema: leave it out, or set strict to false`;
-        throw untranslatable(options.param, 'gemini', why);
+        throw untranslatable(options.param, 'gemini', why, 'schema');
       }
       notes.push(`${keyword}: ${JSON.stringify(value)}`);
     } else if (keyword === '$ref' && typeof value === 'string') {

@@ -1,4 +1,5 @@
 import { isObject, listOf } from '../../../schema/untrusted.ts';
+import type { Feature } from '../../../store/features.ts';
 import {
   advice,
   byType,
@@ -6,6 +7,7 @@ import {
   empty,
   type Fields,
   FieldTable,
+  gated,
   meaning,
   named,
   native,
@@ -13,6 +15,7 @@ import {
   values,
 } from '../fields.ts';
 import { address, type Check, feature, reference } from '../inspection.ts';
+import { LOADING } from '../shared-fields.ts';
 
 const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
 
@@ -48,7 +51,10 @@ const citationsOff = {
 };
 
 const CALLER: Fields = {
-  caller: native('What called the tool.', { neutral: directCaller }),
+  caller: advice('What called the tool.', {
+    feature: 'code_interpreter',
+    neutral: directCaller,
+  }),
   toolset_name: native('The toolset that has the tool.'),
 };
 
@@ -79,9 +85,14 @@ const BLOCKS: Readonly<Record<string, FieldTable>> = {
     ...CACHE_MARK,
     ...CALLER,
     ...named(echo(), 'id', 'name'),
-    content: meaning('Text or blocks.', { check: nested }),
+    content: meaning('Text or blocks.', { items: nested }),
   }),
 };
+
+/** Whether a tool searches for further tools at the provider. */
+export function isToolSearch(name: unknown): boolean {
+  return typeof name === 'string' && name.startsWith('tool_search_tool_');
+}
 
 /** Blocks that are translated, by type. */
 export const blockTables: ReadonlyMap<unknown, FieldTable> = new Map(Object.entries(BLOCKS));
@@ -94,7 +105,7 @@ export const clientTool = new FieldTable({
     neutral: values(false),
   }),
   allowed_callers: native('What may call the tool.', { neutral: directCaller }),
-  defer_loading: native('Whether the tool is loaded by a search.', { neutral: values(false) }),
+  ...LOADING,
   ...named(
     native('Setting of the tool.', { neutral: empty }),
     'configs',
@@ -122,7 +133,7 @@ export const tools = byType(
     web_fetch: feature('web_fetch'),
     web_search: feature('web_search'),
   },
-  'custom',
+  { usual: 'custom', translated: ['custom'] },
 );
 
 const changedTool = byType({
@@ -131,6 +142,16 @@ const changedTool = byType({
   mcp_toolset_reference: feature('mcp'),
   tool_definition: object({ ...read('type'), definition: meaning('The tool.', { check: tools }) }),
 });
+
+/** Tools whose calls by the provider are in earlier answers. */
+const RAN_BY_PROVIDER = new Map<unknown, Feature>([
+  ['advisor', 'advisor'],
+  ['bash_code_execution', 'code_interpreter'],
+  ['code_execution', 'code_interpreter'],
+  ['text_editor_code_execution', 'code_interpreter'],
+  ['web_fetch', 'web_fetch'],
+  ['web_search', 'web_search'],
+]);
 
 const NAMED = {
   ...read('type', 'id', 'name', 'tool_use_id'),
@@ -145,38 +166,46 @@ const toolChange = object({
 });
 
 /** Every block of a message, by type. */
-export const blocks: Check = byType({
-  ...Object.fromEntries(Object.entries(BLOCKS).map(([type, { check }]) => [type, check])),
-  search_result: object({
-    ...read('type', 'source', 'title', 'citations'),
-    ...CACHE_MARK,
-    content: meaning('Text.', { check: nested }),
-  }),
-  tool_reference: object({ ...read('type', 'tool_name'), ...CACHE_MARK }),
-  // A call that the provider made in an earlier answer; only its result may have more than text.
-  server_tool_use: object({ ...NAMED, ...read('input') }),
-  tool_search_tool_result: object({ ...NAMED, ...read('content') }),
-  tool_addition: toolChange,
-  tool_removal: toolChange,
-  compaction: object({ ...read('type', 'content', 'encrypted_content'), ...CACHE_MARK }),
-  advisor_tool_result: feature('advisor'),
-  bash_code_execution_tool_result: feature('code_interpreter'),
-  code_execution_tool_result: feature('code_interpreter'),
-  text_editor_code_execution_tool_result: feature('code_interpreter'),
-  container_upload: object({
-    ...read('type'),
-    ...CACHE_MARK,
-    file_id: meaning('Identifier of a stored file.', { check: reference('file_id') }),
-  }),
-  fallback: feature('routing'),
-  mcp_tool_listing: feature('mcp'),
-  mcp_tool_result: feature('mcp'),
-  mcp_tool_use: feature('mcp'),
-  web_fetch_tool_result: feature('web_fetch'),
-  web_search_tool_result: feature('web_search'),
-});
+export const blocks: Check = byType(
+  {
+    ...Object.fromEntries(Object.entries(BLOCKS).map(([type, { check }]) => [type, check])),
+    search_result: object({
+      ...read('type', 'source', 'title', 'citations'),
+      ...CACHE_MARK,
+      content: meaning('Text.', { check: nested }),
+    }),
+    tool_reference: object({ ...read('type', 'tool_name'), ...CACHE_MARK }),
+    server_tool_use: gated(
+      (value, found) => {
+        const name = isObject(value) ? RAN_BY_PROVIDER.get(value['name']) : undefined;
+        if (name !== undefined) found.use(name);
+      },
+      object({ ...NAMED, ...read('input') }),
+    ),
+    tool_search_tool_result: object({ ...NAMED, ...read('content') }),
+    tool_addition: toolChange,
+    tool_removal: toolChange,
+    compaction: object({ ...read('type', 'content', 'encrypted_content'), ...CACHE_MARK }),
+    advisor_tool_result: feature('advisor'),
+    bash_code_execution_tool_result: feature('code_interpreter'),
+    code_execution_tool_result: feature('code_interpreter'),
+    text_editor_code_execution_tool_result: feature('code_interpreter'),
+    container_upload: object({
+      ...read('type'),
+      ...CACHE_MARK,
+      file_id: meaning('Identifier of a stored file.', { check: reference('file_id') }),
+    }),
+    fallback: feature('routing'),
+    mcp_tool_listing: feature('mcp'),
+    mcp_tool_result: feature('mcp'),
+    mcp_tool_use: feature('mcp'),
+    web_fetch_tool_result: feature('web_fetch'),
+    web_search_tool_result: feature('web_search'),
+  },
+  { translated: Object.keys(BLOCKS) },
+);
 
 export const messageFields = new FieldTable({
   role: meaning('Author of the message.'),
-  content: meaning('Text or blocks.', { check: blocks }),
+  content: meaning('Text or blocks.', { items: blocks }),
 });

@@ -1,4 +1,5 @@
 import { checkedBody } from '../../../schema/body.ts';
+import { nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import type { Json, TextRequest } from '../../canonical.ts';
 import type { Findings } from '../native-parts.ts';
 import { collectTop, settingsOf } from './decode-settings.ts';
@@ -14,6 +15,7 @@ export function decodeRequest(value: unknown): TextRequest {
   collectTop(body, findings);
   const turns = decodeTurns(body, findings);
   const { native, advice } = findings;
+  const userId = nonEmptyTextOf(body.metadata?.user_id);
   // Spreading this many properties takes ten times as long.
   return Object.assign(settingsOf(body), {
     dialect: 'messages' as const,
@@ -22,8 +24,11 @@ export function decodeRequest(value: unknown): TextRequest {
     stream: body.stream === true,
     includeUsage: true,
     turns,
-    tools: (body.tools ?? []).map((tool, index) => toolOf(tool as Json, `tools[${index}]`, advice)),
+    tools: (body.tools ?? []).flatMap(
+      (tool, index) => toolOf(tool as Json, `tools[${index}]`, advice) ?? [],
+    ),
     native,
     advice,
+    endUser: userId === null ? null : { path: 'metadata', id: userId },
   });
 }

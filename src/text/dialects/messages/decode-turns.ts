@@ -1,3 +1,4 @@
+import { textOf } from '../../../schema/untrusted.ts';
 import type {
   Json,
   MediaPart,
@@ -12,7 +13,7 @@ import { callIdFromWire } from '../call-ids.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
-import { blockTables, clientTool, messageFields } from './block-fields.ts';
+import { blockTables, clientTool, isToolSearch, messageFields } from './block-fields.ts';
 import type {
   Block,
   CustomTool,
@@ -30,7 +31,17 @@ import type {
  * @returns null for an empty text
  */
 function partOf(block: Json, path: string, advice: string[]): Part | null {
-  const table = blockTables.get(block['type']);
+  const { type, name } = block;
+  const table = blockTables.get(type);
+  if (type === 'tool_reference') {
+    const text = `Tool that can be called now: ${textOf(block['tool_name'])}`;
+    return { type: 'text', path, text };
+  }
+  if (type === 'tool_search_tool_result' || (type === 'server_tool_use' && isToolSearch(name))) {
+    // Upstreams of other formats are sent the tools that the provider found with all others.
+    advice.push(path);
+    return null;
+  }
   if (table === undefined) return nativePart('messages', path, block);
   const [nativeName] = table.nativeNames(block, path, advice);
   if (nativeName !== undefined) return nativePart('messages', `${path}.${nativeName}`, block);
@@ -176,9 +187,13 @@ function partsOf(content: string | readonly Json[], path: string, advice: string
   return parts;
 }
 
-/** One entry of `tools`. */
-export function toolOf(tool: Json, path: string, advice: string[]): Tool | NativePart {
+/** One entry of `tools`; null for a search by the provider among the others. */
+export function toolOf(tool: Json, path: string, advice: string[]): Tool | NativePart | null {
   const { type } = tool;
+  if (isToolSearch(type)) {
+    advice.push(path);
+    return null;
+  }
   if (type !== undefined && type !== null && type !== 'custom')
     return nativePart('messages', path, tool);
   const [nativeName] = clientTool.nativeNames(tool, path, advice);

@@ -139,6 +139,6 @@ function toolOnWire(tool: Tool): Json {
 /** The tools of a request in the messages format. */
 export function toolsOnWire({ tools }: TextRequest): readonly Json[] {
   return tools.map((tool: Tool | Extract<Part, { readonly type: 'native' }>) =>
-    tool.type === 'native' ? refuseNative(tool, 'messages') : toolOnWire(tool),
+    tool.type === 'native' ? refuseNative(tool, 'messages', 'tool') : toolOnWire(tool),
   );
 }

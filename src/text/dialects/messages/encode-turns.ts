@@ -32,9 +32,6 @@ export interface Conversation {
  */
 export function encodeTurns(request: TextRequest, target: Target): Conversation {
   const { turns } = request;
-  for (const { tools, path } of turns) {
-    if (tools !== null) throw untranslatable(`${path}.tools`, 'messages');
-  }
   // The name of a tool message is redundant: results have the id of their call.
   refuseNames(request, 'messages', ({ parts }) => {
     return !parts.every(({ type }) => type === 'tool-result');

@@ -10,7 +10,7 @@ import { failFrames } from './fail-frames.ts';
 import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { forwardHeaders, VERSION } from './headers.ts';
-import { countOutput, markers, observe, observeAnswer } from './observe.ts';
+import { countOutput, finishReasons, markers, observe, observeAnswer } from './observe.ts';
 import { settings } from './settings.ts';
 import { withThreadDetails } from './thread.ts';
 
@@ -37,6 +37,7 @@ export const messages: Dialect = {
   path: () => '/messages',
   headers: VERSION,
   takesImageDetail: false,
+  namesEndUser: true,
   cacheMarks: acceptedMarks,
   decodeRequest,
   fields,
@@ -49,6 +50,7 @@ export const messages: Dialect = {
   markers,
   modelMember: null,
   modelPaths: [['model'], ['message', 'model']],
+  finishReasons,
   textMembers: ['text', 'thinking', 'partial_json'],
   countOutput,
   observe,

@@ -1,5 +1,5 @@
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { isObject } from '../../../schema/untrusted.ts';
+import { isObject, objectOf, textsOf } from '../../../schema/untrusted.ts';
 import type { Json, Usage } from '../../canonical.ts';
 import { outputCounter } from '../count-output.ts';
 import type { Observation } from '../dialect.ts';
@@ -25,6 +25,10 @@ export function observe(event: Json, before: Usage | null = null): Observation {
     default:
       return {};
   }
+}
+
+export function finishReasons(body: Json): readonly string[] {
+  return textsOf([body['stop_reason'], objectOf(body['delta'])['stop_reason']]);
 }
 
 function observedUsage(reported: unknown, before: Usage | null): Observation {

@@ -2,6 +2,7 @@ import type { Effort } from '../../../config/models.ts';
 import { checkedBody } from '../../../schema/body.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import type { Json, ReasoningRequest, ResponseFormat, TextRequest, Tool } from '../../canonical.ts';
+import { openaiEndUser } from '../end-user.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeFunction, decodeJsonSchema } from '../openai-fields.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
@@ -123,5 +124,6 @@ export function decodeRequest(value: unknown): TextRequest {
     reasoning,
     native: findings.native,
     advice: findings.advice,
+    endUser: openaiEndUser(body),
   };
 }

@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { isObject, listOf, nonEmptyTextOf, objectOf, textOf } from '../../../schema/untrusted.ts';
 import type {
   Grammar,
@@ -9,6 +10,8 @@ import type {
   ToolReference,
 } from '../../canonical.ts';
 import { nativePart } from '../native-parts.ts';
+import { invalid } from '../request-errors.ts';
+import { functionTool } from './request.ts';
 import { decodeSearchTool } from './tool-search.ts';
 
 interface Decoding {
@@ -18,12 +21,11 @@ interface Decoding {
 }
 
 /** Properties of custom tools that are decoded. */
-const CUSTOM = new Set(['type', 'name', 'description', 'format']);
+const CUSTOM = new Set(['type', 'name', 'description', 'format', 'defer_loading']);
 
 /** Whether a property asks for what happens without it. */
 function isDefault(name: string, value: unknown): boolean {
   if (value === null || value === undefined) return true;
-  if (name === 'defer_loading') return value === false;
   return name === 'allowed_callers' && listOf(value).every((caller) => caller === 'direct');
 }
 
@@ -56,14 +58,6 @@ function decodeCustom(tool: Json, path: string): Tool | NativePart {
   };
 }
 
-/** A tool as it is once it is loaded: upstreams without a search are sent all tools. */
-function loaded(tool: Json, path: string, advice: string[]): Json {
-  if (tool['defer_loading'] !== true) return tool;
-  const { defer_loading: _, ...rest } = tool;
-  advice.push(`${path}.defer_loading`);
-  return rest;
-}
-
 function decodeTool(
   tool: Json,
   path: string,
@@ -71,15 +65,20 @@ function decodeTool(
 ): Tool | NativePart {
   switch (tool['type']) {
     case 'function':
-      return decodeFunction(loaded(tool, path, advice), path);
+      // The request's schema does not reach tools in namespaces and items.
+      if (!v.is(functionTool, tool)) {
+        throw invalid(path, 'expected a function with a name, and an object as its parameters');
+      }
+      return decodeFunction(tool, path);
     case 'custom':
-      return decodeCustom(loaded(tool, path, advice), path);
+      if (tool['defer_loading'] === true) advice.push(`${path}.defer_loading`);
+      return decodeCustom(tool, path);
     default:
       return decodeSearchTool(tool, path) ?? nativePart('responses', path, tool);
   }
 }
 
-/** The tools of a namespace; the whole as one native part where one of them is native. */
+/** The tools of a namespace. */
 function decodeNamespace(
   group: Json,
   path: string,
@@ -89,14 +88,10 @@ function decodeNamespace(
   const inner = listOf(group['tools']);
   if (name === null || !inner.every(isObject)) return [nativePart('responses', path, group)];
   const namespace: Namespace = { name, description: nonEmptyTextOf(group['description']) };
-  const tools: Tool[] = [];
-  for (const [index, one] of inner.entries()) {
-    const isNamed = nonEmptyTextOf(one['name']) !== null;
-    const tool = isNamed && decodeTool(one, `${path}.tools[${index}]`, decoding);
-    if (!tool || tool.type === 'native') return [nativePart('responses', path, group)];
-    tools.push({ ...tool, namespace });
-  }
-  return tools;
+  return inner.map((tool, index) => ({
+    ...decodeTool(tool, `${path}.tools[${index}]`, decoding),
+    namespace,
+  }));
 }
 
 /** @param path the path of the list: `tools` */

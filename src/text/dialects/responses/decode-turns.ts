@@ -123,7 +123,7 @@ export function namespaceOf(item: Json): { readonly namespace?: string } {
   return namespace === null ? {} : { namespace };
 }
 
-/** Whether a call or its output belongs to a program, which only responses has. */
+/** Whether a program at the provider made a call. */
 export function isNativeCall({ caller }: Json): boolean {
   return isObject(caller) && caller['type'] !== 'direct';
 }
@@ -152,8 +152,8 @@ function collect(
   collectRest('responses', itemTables[type], item, path, findings);
 }
 
-/** The role and the parts of an item. */
-function decodeItem(item: Json, path: string, findings: Findings): [Role, readonly Part[]] {
+/** The role and the parts of an item; null for one that is no part of the conversation. */
+function decodeItem(item: Json, path: string, findings: Findings): [Role, readonly Part[]] | null {
   const type = item['type'] ?? null;
   if (isReference(item)) return ['assistant', [nativePart('responses', path, item)]];
   switch (type) {
@@ -167,16 +167,13 @@ function decodeItem(item: Json, path: string, findings: Findings): [Role, readon
       collect('reasoning', item, path, findings);
       return ['assistant', [decodeReasoning(item, path)]];
     case 'function_call':
-      if (isNativeCall(item)) return ['assistant', [nativePart('responses', path, item)]];
       collect('function_call', item, path, findings);
       return ['assistant', [decodeCall(item, path)]];
     case 'custom_tool_call':
-      if (isNativeCall(item)) return ['assistant', [nativePart('responses', path, item)]];
       collect('function_call', item, path, findings);
       return ['assistant', [decodeCustomCall(item, path)]];
     case 'custom_tool_call_output':
     case 'function_call_output': {
-      if (isNativeCall(item)) return ['user', [nativePart('responses', path, item)]];
       collect('function_call_output', item, path, findings);
       const content = decodeContent(item['output'], `${path}.output`, findings).map((part) =>
         part.type === 'refusal' ? ({ ...part, type: 'text' } satisfies TextPart) : part,
@@ -185,9 +182,14 @@ function decodeItem(item: Json, path: string, findings: Findings): [Role, readon
       return ['user', [{ type: 'tool-result', path, callId, content, isError: false }]];
     }
     case 'additional_tools':
-      return ['developer', []];
+      return null;
     case 'tool_search_call':
     case 'tool_search_output': {
+      if (item['execution'] === 'server') {
+        // Upstreams of other formats are sent the tools that the provider found with all others.
+        findings.advice.push(path);
+        return null;
+      }
       const part = decodeToolItem(item, path) ?? nativePart('responses', path, item);
       return [type === 'tool_search_call' ? 'assistant' : 'user', [part]];
     }
@@ -229,8 +231,8 @@ export function decodeTurns(instructions: unknown, input: unknown, findings: Fin
   }
   (input as readonly Json[]).forEach((item, index) => {
     const path = `input[${index}]`;
-    const [role, parts] = decodeItem(item, path, findings);
-    if (item['type'] !== 'additional_tools') add(role, path, parts);
+    const decoded = decodeItem(item, path, findings);
+    if (decoded !== null) add(decoded[0], path, decoded[1]);
   });
   return turns;
 }

@@ -3,7 +3,6 @@ import type {
   Grammar,
   Json,
   NativePart,
-  ReasoningPart,
   RequestSetting,
   ResponseFormat,
   TextRequest,
@@ -12,6 +11,7 @@ import type {
 } from '../../canonical.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
+import { endUserOnWire, MAX_OPENAI_USER } from '../end-user.ts';
 import { nativeValue } from '../native-parts.ts';
 import { encodeJsonSchema, SHARED_LABELS } from '../openai-fields.ts';
 import { isWrapped } from '../reasoning-signature.ts';
@@ -35,7 +35,7 @@ const UNSUPPORTED = [
 ] as const satisfies readonly RequestSetting[];
 
 function encodeTool(tool: Tool | NativePart): unknown {
-  if (tool.type === 'native') return nativeValue(tool, OWN);
+  if (tool.type === 'native') return nativeValue(tool, OWN, 'tool');
   if (tool.textInput) return encodeCustomTool(tool, tool.textInput.grammar);
   return {
     type: 'function',
@@ -106,6 +106,9 @@ function translate(request: TextRequest, target: Target): Json {
     for (const name of ['metadata', ...SHARED_LABELS]) {
       if ((request.body[name] ?? null) !== null) shared[name] = request.body[name];
     }
+  } else {
+    const user = endUserOnWire(request, MAX_OPENAI_USER);
+    if (user !== null) shared['user'] = user;
   }
   return {
     model: target.model,
@@ -140,11 +143,11 @@ function translate(request: TextRequest, target: Target): Json {
 function replayedInput(request: TextRequest, target: Target): unknown {
   const { input } = request.body;
   if (!Array.isArray(input)) return input;
-  const reasoningByPath = new Map<string, ReasoningPart>();
-  for (const { parts } of request.turns) {
-    for (const part of parts) if (part.type === 'reasoning') reasoningByPath.set(part.path, part);
-  }
-  return (input as readonly Json[]).flatMap((item, index) => {
+  // Each item of reasoning is one part.
+  const reasonings = request.turns
+    .flatMap(({ parts }) => parts.filter((part) => part.type === 'reasoning'))
+    .values();
+  return (input as readonly Json[]).flatMap((item) => {
     const { type, call_id: id, name } = item;
     if (type === 'function_call' || type === 'function_call_output') {
       return [
@@ -157,7 +160,7 @@ function replayedInput(request: TextRequest, target: Target): unknown {
       ];
     }
     if (type !== 'reasoning') return [item];
-    const reasoning = reasoningByPath.get(`input[${index}]`);
+    const reasoning = reasonings.next().value;
     if (!reasoning) return [];
     const encrypted = item['encrypted_content'];
     if (typeof encrypted === 'string' && encrypted !== '') {

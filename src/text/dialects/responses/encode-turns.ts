@@ -16,8 +16,7 @@ import type { Target } from '../dialect.ts';
 import { dataUrl } from '../media-source.ts';
 import { nativeValue } from '../native-parts.ts';
 import { isBare } from '../reasoning-signature.ts';
-import { dialectNamed } from '../registry.ts';
-import { refuseNames, untranslatable } from '../request-errors.ts';
+import { refuseNames, refusePrefill, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { isSelfContained } from './reasoning.ts';
 
@@ -194,12 +193,7 @@ function promptItems({ role, parts }: Turn, customCalls: ReadonlySet<string>): u
 
 /** A conversation as a list of items. System turns keep their position. */
 export function encodeTurns(request: TextRequest, target: Target): unknown[] {
-  const last = request.turns.at(-1);
-  const isPrefilled = last?.role === 'assistant' && dialectNamed(request.dialect).prefillsAnswer;
-  if (isPrefilled) {
-    const why = 'the upstream of this model cannot continue an answer that the client began';
-    throw untranslatable(last.path, OWN, why);
-  }
+  refusePrefill(request, OWN);
   refuseNames(request, OWN);
   const customCalls = new Set<string>();
   for (const { parts } of request.turns) {
@@ -207,11 +201,7 @@ export function encodeTurns(request: TextRequest, target: Target): unknown[] {
       if (part.type === 'tool-call' && part.hasTextInput) customCalls.add(part.id);
     }
   }
-  return request.turns.flatMap((turn) => {
-    if (turn.partial) throw untranslatable(`${turn.path}.partial`, OWN);
-    if (turn.tools !== null) throw untranslatable(`${turn.path}.tools`, OWN);
-    return turn.role === 'assistant'
-      ? assistantItems(turn, target)
-      : promptItems(turn, customCalls);
-  });
+  return request.turns.flatMap((turn) =>
+    turn.role === 'assistant' ? assistantItems(turn, target) : promptItems(turn, customCalls),
+  );
 }

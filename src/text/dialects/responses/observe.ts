@@ -1,5 +1,5 @@
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { isObject, objectOf, objectsOf } from '../../../schema/untrusted.ts';
+import { isObject, objectOf, objectsOf, textsOf } from '../../../schema/untrusted.ts';
 import type { Json, Usage } from '../../canonical.ts';
 import { outputCounter } from '../count-output.ts';
 import type { Observation } from '../dialect.ts';
@@ -51,6 +51,12 @@ export function observe(event: Json): Observation {
       failure: upstreamFailure(null, { error: response['error'] }),
     }),
   };
+}
+
+export function finishReasons(body: Json): readonly string[] {
+  const { status, incomplete_details: details } = objectOf(body['response'] ?? body);
+  if (status !== 'completed' && status !== 'incomplete') return [];
+  return textsOf([objectOf(details)['reason'] ?? status]);
 }
 
 /** Completes the usage and the text of a response (interface parts 2.2 and 2.7). */

@@ -6,7 +6,8 @@ import { inputItem } from './items.ts';
 
 const text = v.string();
 
-const functionTool = openObject({
+/** A function that the model may call. */
+export const functionTool = openObject({
   type: v.literal('function'),
   name: v.pipe(text, v.nonEmpty(), v.metadata({ expects: "the function's name" })),
   description: v.nullish(text),

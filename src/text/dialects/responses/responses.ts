@@ -10,7 +10,7 @@ import { endpoint } from './endpoint.ts';
 import { failFrames } from './fail-frames.ts';
 import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
-import { countOutput, markers, observe, observeAnswer } from './observe.ts';
+import { countOutput, finishReasons, markers, observe, observeAnswer } from './observe.ts';
 import { settings } from './settings.ts';
 
 /** Identifiers of an answer and its items, which the provider stores unless the request forbids it. */
@@ -30,10 +30,11 @@ export const responses: Dialect = {
   abilities: ['allowed-tools', 'json-object', 'namespaces', 'text-input', 'tool-search'],
   prefillsAnswer: false,
   usesOpenaiFields: true,
-  reasoning: { field: null, isUnsigned: false, isShown: false, hasBudget: false },
+  reasoning: { field: null, isUnsigned: false, isShown: false, hasBudget: false, needsItem: true },
   path: () => '/responses',
   headers: {},
   takesImageDetail: true,
+  namesEndUser: true,
   cacheMarks: breakpointsOf,
   decodeRequest,
   fields,
@@ -46,6 +47,7 @@ export const responses: Dialect = {
   markers,
   modelMember: null,
   modelPaths: [['model'], ['response', 'model']],
+  finishReasons,
   textMembers: ['delta', 'text', 'arguments', 'refusal', 'summary', 'content'],
   countOutput,
   observe,

@@ -6,7 +6,7 @@ export const settings: SettingNames = {
   maxOutputTokens: ['max_output_tokens'],
   temperature: ['temperature'],
   topP: ['top_p'],
-  logprobs: ['include'],
+  logprobs: ['top_logprobs', 'include'],
   topLogprobs: ['top_logprobs'],
   format: ['text.format'],
   verbosity: ['text.verbosity'],

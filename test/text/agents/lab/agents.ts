@@ -20,6 +20,12 @@ const OPENCODE = {
   bin: 'opencode',
 } as const;
 const QWEN = { package: '@qwen-code/qwen-code', version: '0.24.4', bin: 'qwen' } as const;
+const CLINE = {
+  section: 'Cline CLI',
+  package: 'cline',
+  version: '3.0.65',
+  bin: 'cline',
+} as const;
 const CONTINUE = {
   section: 'Continue CLI',
   package: '@continuedev/cli',
@@ -36,6 +42,23 @@ export const AGENTS: readonly Agent[] = [
     ...CODEX,
     replace: ['model = "', 'model = "gpt-5.5-'],
   },
+  {
+    name: 'codex-responses-newest-model',
+    section: 'Codex CLI',
+    version: '0.169.0',
+    ...CODEX,
+    replace: ['model = "', 'model = "gpt-6.1-sol-'],
+  },
+  {
+    name: 'codex-responses-hosted-tools',
+    section: 'Codex CLI',
+    version: '0.169.0',
+    ...CODEX,
+    replace: [
+      'sandbox-chat"\nmodel_provider = "oriel"\nweb_search = "disabled"',
+      'drop-sandbox-chat"\nmodel_provider = "oriel"',
+    ],
+  },
   { name: 'codex-chat', section: 'Codex CLI, chat completions', version: '0.77.0', ...CODEX },
   { name: 'opencode-chat', ...OPENCODE },
   {
@@ -50,7 +73,15 @@ export const AGENTS: readonly Agent[] = [
   },
   { name: 'qwen-chat', section: 'Qwen Code', ...QWEN },
   { name: 'qwen-messages', section: 'Qwen Code, messages', ...QWEN },
-  { name: 'cline-chat', section: 'Cline CLI', package: 'cline', version: '3.0.65', bin: 'cline' },
+  { name: 'cline-chat', ...CLINE },
+  {
+    name: 'cline-responses',
+    ...CLINE,
+    replace: [
+      'openai --apikey "$ORIEL_API_KEY" --modelid ',
+      'openai-native --apikey "$ORIEL_API_KEY" --modelid drop-',
+    ],
+  },
   { name: 'continue-chat', ...CONTINUE },
   {
     name: 'continue-messages',

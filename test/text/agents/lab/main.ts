@@ -21,6 +21,7 @@ import {
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
+import { AZURE_KEY, DEPLOYMENTS, resourceOf, startAzureUpstream } from '../../azure-upstream.ts';
 import { type DialectName, startMockUpstream } from '../../mock-upstream.ts';
 import { FIXTURES, listedTask, readFixture } from '../fixture.ts';
 import { blocksOf, commandsOf } from '../readme-section.ts';
@@ -33,8 +34,9 @@ const ROOT = resolve(import.meta.dirname, '../../../..');
 const KEY = 'oriel_test_owner_key_000000000000';
 const TIMEOUT = 180_000;
 
-const UPSTREAMS = ['chat', 'responses', 'messages', 'sandbox'] as const;
-type UpstreamName = (typeof UPSTREAMS)[number];
+const UPSTREAMS = [
+  ...['chat', 'responses', 'messages', 'gemini', 'azure', 'azure-responses', 'sandbox'],
+] as const;
 
 const { values } = parseArgs({
   options: {
@@ -102,29 +104,44 @@ function textModel(provider: string, model: string, dialect?: DialectName): obje
   };
 }
 
-function configuration(upstreamUrl: string): object {
+function configuration(upstreamUrl: string, azureUrl: string): object {
   const remote = (kind: string) => ({ kind, baseUrl: upstreamUrl, apiKey: 'sk-upstream' });
+  const [chat = '', reasoner = ''] = DEPLOYMENTS;
   const models: Record<string, object> = {};
-  for (const prefix of ['', 'gpt-5.5-']) {
-    models[`${prefix}to-chat`] = textModel('openai', 'chat', 'chat');
-    models[`${prefix}to-responses`] = textModel('openai', 'responses', 'responses');
-    models[`${prefix}to-messages`] = textModel('anthropic', 'messages', 'messages');
-    models[`${prefix}to-sandbox`] = textModel('sandbox', 'chat');
+  for (const prefix of ['', 'gpt-5.5-', 'gpt-6.1-sol-', 'drop-']) {
+    const add = (to: string, provider: string, model: string, dialect?: DialectName) => {
+      const hosted = prefix === 'drop-' && { tools: { hosted: 'drop' } };
+      models[`${prefix}to-${to}`] = { ...textModel(provider, model, dialect), ...hosted };
+    };
+    add('chat', 'openai', 'chat', 'chat');
+    add('responses', 'openai', 'responses', 'responses');
+    add('messages', 'anthropic', 'messages', 'messages');
+    add('gemini', 'gemini', 'gemini-3-pro');
+    add('azure', 'azure', chat);
+    add('azure-responses', 'azure', reasoner, 'responses');
+    add('sandbox', 'sandbox', 'chat');
   }
   return {
     owner: { credits: 1_000_000 },
     providers: {
       openai: remote('openai'),
       anthropic: remote('anthropic'),
+      gemini: { ...remote('gemini'), baseUrl: upstreamUrl.replace(/v1$/, 'v1beta') },
+      azure: {
+        kind: 'azure',
+        baseUrl: azureUrl,
+        apiKey: AZURE_KEY,
+        apiVersion: '2024-10-21',
+      },
       sandbox: { kind: 'sandbox' },
     },
     models,
   };
 }
 
-async function startDaemon(upstreamUrl: string): Promise<{ url: string; stop: () => void }> {
+async function startDaemon(config: object): Promise<{ url: string; stop: () => void }> {
   const data = mkdtempSync(join(folder, 'data-'));
-  writeFileSync(join(data, 'oriel.yaml'), JSON.stringify(configuration(upstreamUrl)));
+  writeFileSync(join(data, 'oriel.yaml'), JSON.stringify(config));
   const binary = join(ROOT, 'dist/bin/oriel.cjs');
   const args = [binary, 'serve', '--port', '0', '--data', data, '--log-format', 'json'];
   const daemon = spawn(process.execPath, args, {
@@ -145,7 +162,7 @@ async function startDaemon(upstreamUrl: string): Promise<{ url: string; stop: ()
 /** Does the task once in a new folder. */
 async function play(
   agent: Agent,
-  upstream: UpstreamName,
+  upstream: string,
   server: string,
 ): Promise<Ended & { work: string }> {
   const bin = await installed(agent);
@@ -182,7 +199,8 @@ async function play(
 }
 
 const upstream = await startMockUpstream();
-const daemon = await startDaemon(upstream.url);
+const azure = await startAzureUpstream();
+const daemon = await startDaemon(configuration(upstream.url, resourceOf(azure)));
 const recorder = await startRecorder(daemon.url);
 let failures = 0;
 try {
@@ -191,6 +209,7 @@ try {
     for (const name of UPSTREAMS) {
       if (values.upstream && !values.upstream.includes(name)) continue;
       upstream.play(scriptedTurn);
+      azure.play(scriptedTurn);
       recorder.take();
       const { status, output, work } = await play(agent, name, recorder.url);
       const exchanges = recorder.take();
@@ -221,5 +240,6 @@ try {
   recorder.close();
   daemon.stop();
   await upstream.close();
+  await azure.close();
 }
 process.exitCode = failures === 0 ? 0 : 1;

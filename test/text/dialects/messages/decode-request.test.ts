@@ -387,22 +387,24 @@ describe('a messages request is decoded', () => {
     expect(messages.decodeRequest({ ...hello, ...settings })).toMatchObject(decoded);
   });
 
-  it('with function tools, and native tools of Anthropic', () => {
-    const { tools } = messages.decodeRequest({
+  it('with function tools, native tools of Anthropic, and without a search among them', () => {
+    const { tools, advice } = messages.decodeRequest({
       ...hello,
       tools: [
         { name: 'a', description: 'b', input_schema: { type: 'object' }, strict: true },
         { type: 'custom', name: 'c', input_schema: {}, defer_loading: false },
         { type: 'web_search_20250305', name: 'web_search' },
         { name: 'd', input_schema: {}, defer_loading: true },
+        { type: 'tool_search_tool_bm25_20251119', name: 'tool_search_tool_bm25' },
       ],
     });
     expect(tools).toMatchObject([
       { type: 'tool', name: 'a', description: 'b', parameters: { type: 'object' }, strict: true },
       { type: 'tool', name: 'c', description: null, strict: null },
       { type: 'native', path: 'tools[2]' },
-      { type: 'native', path: 'tools[3].defer_loading' },
+      { type: 'tool', path: 'tools[3]', name: 'd' },
     ]);
+    expect(advice).toEqual(['tools[3].defer_loading', 'tools[4]']);
   });
 
   it('with advice, and native fields of Anthropic', () => {

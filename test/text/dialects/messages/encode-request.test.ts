@@ -371,7 +371,6 @@ describe('settings encoded for a messages upstream', () => {
     ['reasoning_effort', { ...reasons, maxOutputTokens: 1024 }],
     ['parallel', { native: [{ type: 'native', dialect: 'chat', path: 'parallel', value: 1 }] }],
     ['tools[0]', { tools: [{ type: 'native', dialect: 'chat', path: 'tools[0]', value: 1 }] }],
-    ['messages[0].tools', { turns: [turn('system', [], { tools: [] })] }],
   ] as const)('%s is refused: %j', (param, request) => {
     const failure = refused(request as Partial<TextRequest>);
     expect(failure).toMatchObject({

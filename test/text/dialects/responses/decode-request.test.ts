@@ -237,11 +237,30 @@ describe('a responses request', () => {
     [[{ type: 'item_reference', id: 'msg_1' }]],
     [[{ id: 'msg_1' }]],
     [[{ type: 'web_search_call', id: 'ws_1' }]],
-    [[{ ...call, caller: { type: 'program', caller_id: 'p' } }]],
   ])('has the native item %j', (input) => {
     expect(decode({ input }).turns[0]!.parts).toEqual([
       { type: 'native', dialect: 'responses', path: 'input[0]', value: input[0] },
     ]);
+  });
+
+  it('has calls by a program as calls of the model, with their caller as advice', () => {
+    const input = [{ ...call, caller: { type: 'program', caller_id: 'p' } }];
+    const { turns, advice } = decode({ input });
+    expect(turns[0]!.parts).toMatchObject([{ type: 'tool-call', path: 'input[0]' }]);
+    expect(advice).toEqual(['input[0].caller']);
+  });
+
+  it('has no part for a search among the tools by the provider', () => {
+    const about = { execution: 'server', call_id: null, status: 'completed' };
+    const { turns, advice } = decode({
+      input: [
+        { type: 'tool_search_call', arguments: {}, ...about },
+        { type: 'tool_search_output', tools: [], ...about },
+        { role: 'user', content: 'Hi' },
+      ],
+    });
+    expect(turns).toHaveLength(1);
+    expect(advice).toEqual(['input[0]', 'input[1]']);
   });
 
   it('has unwrapped call ids', () => {

@@ -1,0 +1,67 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/schema.ts';
+import type { Metrics } from '../http/metrics.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Tracer } from '../telemetry/tracer.ts';
+import type { UpstreamClient } from '../upstream/client.ts';
+
+interface TelemetryParts {
+  readonly upstream: UpstreamClient;
+  readonly version: string;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** The telemetry of the configuration in force. Its code is loaded once a configuration has any. */
+export class DaemonTelemetry {
+  readonly #parts: TelemetryParts;
+  #telemetry: Telemetry | null = null;
+  /** The settings in force as JSON. */
+  #settings: string | undefined;
+  /** Sends what is left of former settings. */
+  readonly #closing = new Set<Promise<void>>();
+
+  constructor(parts: TelemetryParts) {
+    this.#parts = parts;
+  }
+
+  /** Null while no traces are sent. */
+  get tracer(): Tracer | null {
+    return this.#telemetry?.tracer ?? null;
+  }
+
+  /** Applies new settings. What waits for the former collector is still sent to it. */
+  async configure({ telemetry: { otlp } }: Pick<Config, 'telemetry'>): Promise<void> {
+    const settings = JSON.stringify(otlp);
+    if (settings === this.#settings) return;
+    this.#settings = settings;
+    const former = this.#telemetry;
+    const { metrics, log, ...parts } = this.#parts;
+    if (otlp === undefined) this.#telemetry = null;
+    else {
+      const { Telemetry } = await import('../telemetry/telemetry.ts');
+      const { host } = new URL(otlp.endpoint);
+      this.#telemetry = new Telemetry({
+        ...parts,
+        settings: otlp,
+        metrics: metrics.source(),
+        onDropped: (signal, count) => metrics.observeDropped(signal, count),
+        onOutage: (reason) => {
+          if (reason === null) log.info({ collector: host }, 'telemetry is accepted again');
+          else log.warn({ collector: host, reason }, 'telemetry is not accepted by the collector');
+        },
+      });
+    }
+    metrics.observeGenAi(otlp?.metrics ?? false);
+    if (former === null) return;
+    const closing = former.close().finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+
+  /** Sends what is left, for three seconds at most. */
+  async close(): Promise<void> {
+    const telemetry = this.#telemetry;
+    this.#telemetry = null;
+    await Promise.all([telemetry?.close(), ...this.#closing]);
+  }
+}

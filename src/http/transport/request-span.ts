@@ -1,0 +1,125 @@
+import type { FastifyRequest } from 'fastify';
+import { genAiNameOf } from '../../config/provider-kinds.ts';
+import { toCredits } from '../../store/credits.ts';
+import { Attributes } from '../../telemetry/attributes.ts';
+import { errorTypeOf, type Trace } from '../../telemetry/trace.ts';
+import type { Tracer } from '../../telemetry/tracer.ts';
+import type { TextReport } from '../../text/report.ts';
+import type { AppContext } from '../app-context.ts';
+import type { GenAiMetrics } from '../gen-ai-metrics.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** `gen_ai.operation.name` of requests of the endpoint, or `batch`; endpoints without it have no spans. */
+    readonly operation?: string;
+  }
+  interface FastifyRequest {
+    /** Null where the request is not traced. */
+    trace: Trace | null;
+  }
+}
+
+/** Requests for batches of images, which no model answers. */
+const BATCH = 'batch';
+
+interface EndedRequest {
+  /** Without the query. */
+  readonly path: string;
+  readonly status: number;
+  readonly context: AppContext;
+}
+
+/** Begins the span of a request, if its endpoint has spans. */
+export function beginSpan(request: FastifyRequest, tracer: Tracer): void {
+  const { operation } = request.routeOptions.config;
+  if (operation === undefined) return;
+  request.trace = tracer.request(request.headers.traceparent);
+  if (request.trace !== null) request.trace.operation = operation;
+}
+
+/** Ends the span of a request. Without a valid key it has none: strangers could fill the queue of spans. */
+export function endSpan(
+  request: FastifyRequest,
+  trace: Trace,
+  { path, status, context }: EndedRequest,
+): void {
+  if (!request.holder) return;
+  const { method, routeOptions, textReport: report, firstFrameMs, failure: refusal } = request;
+  const failure = refusal ?? report?.failure ?? null;
+  const { protocol, hostname, port } = new URL(context.publicUrl);
+  const attributes = new Attributes()
+    .text('http.request.method', method)
+    .text('http.route', routeOptions.url)
+    .text('url.path', path)
+    .text('url.scheme', protocol.slice(0, -1))
+    .text('server.address', hostname)
+    .integer('server.port', Number(port) || (protocol === 'https:' ? 443 : 80))
+    .integer('http.response.status_code', status)
+    .text('oriel.request.id', request.id)
+    .text('oriel.key.id', request.holder.key.id);
+  if (failure !== null) attributes.text('error.type', errorTypeOf(failure));
+  const isBatch = trace.operation === BATCH;
+  if (!isBatch) addModel(attributes, trace, report, context);
+  if (firstFrameMs !== null) {
+    attributes.double('gen_ai.response.time_to_first_chunk', firstFrameMs / 1000);
+  }
+  trace.close({
+    name: isBatch
+      ? `${method} ${routeOptions.url}`
+      : [trace.operation, report?.model].filter((part) => part).join(' '),
+    attributes,
+    // A failure inside a stream has status 200. Refusals of a server are no errors of it.
+    isError: status >= 500 || (report?.failure ?? null) !== null,
+  });
+}
+
+/** Observes a request for text or embeddings. @param ended `elapsed` in milliseconds */
+export function observeGenAi(
+  { textReport: report, firstFrameMs, failure: refusal, routeOptions }: FastifyRequest,
+  metrics: GenAiMetrics,
+  { elapsed, context }: { readonly elapsed: number; readonly context: AppContext },
+): void {
+  if (report === null) return;
+  const failure = refusal ?? report.failure;
+  metrics.observe({
+    report,
+    operation: routeOptions.config.operation ?? 'chat',
+    provider: providerNameOf(report, context),
+    error: failure && errorTypeOf(failure),
+    firstFrameMs,
+    elapsed,
+  });
+}
+
+/** `gen_ai.provider.name`. Requests that were sent to no provider are answered by Oriel itself. */
+function providerNameOf({ provider: name }: TextReport, { config }: AppContext): string {
+  const provider = name === null ? undefined : config.providers[name];
+  return provider === undefined ? 'oriel' : genAiNameOf(provider);
+}
+
+/** Adds what the semantic conventions for generative AI have of a request, and Oriel's own attempts and credits. */
+function addModel(
+  attributes: Attributes,
+  trace: Trace,
+  report: TextReport | null,
+  context: AppContext,
+): void {
+  attributes.text('gen_ai.operation.name', trace.operation);
+  if (report === null) return;
+  const { model, provider, attempts, usage, charge } = report;
+  attributes
+    .text('gen_ai.provider.name', providerNameOf(report, context))
+    .text('gen_ai.request.model', model)
+    .text('gen_ai.response.model', trace.responseModel)
+    .texts('gen_ai.response.finish_reasons', trace.finishReasons)
+    .text('oriel.provider', provider)
+    .integer('oriel.attempts', attempts);
+  if (usage === null) return;
+  attributes
+    .integer('gen_ai.usage.input_tokens', usage.input)
+    .integer('gen_ai.usage.output_tokens', usage.output)
+    .integer('gen_ai.usage.cache_read.input_tokens', usage.cachedInput)
+    .integer('gen_ai.usage.cache_creation.input_tokens', usage.cacheWrite)
+    .integer('gen_ai.usage.reasoning.output_tokens', usage.reasoning)
+    .double('oriel.credits', toCredits(charge));
+}

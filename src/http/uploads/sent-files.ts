@@ -1,0 +1,27 @@
+import { Failure } from '../../failure.ts';
+import type { SentFile } from '../../media/requests/call.ts';
+import type { Form, FormFile, FormShape } from './form.ts';
+
+const MEGABYTE = 1024 * 1024;
+
+/** The files of a form's field. @throws Failure 413 if one was too large to be kept */
+export function sentFiles({ files }: Form, name: string, { fileBytes }: FormShape): SentFile[] {
+  return files
+    .get(name)!
+    .map((file, index, all) =>
+      keptFile(file, all.length === 1 ? name : `${name}[${index}]`, fileBytes),
+    );
+}
+
+function keptFile({ path, size }: FormFile, param: string, most: number): SentFile {
+  if (path !== null) return { path, size };
+  const limit = `${most / MEGABYTE} MB (${most} bytes)`;
+  throw new Failure(
+    'invalid_request',
+    `${param}: expected at most ${limit}, received ${size} bytes`,
+    {
+      param,
+      code: 'file_too_large',
+    },
+  );
+}

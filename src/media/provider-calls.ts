@@ -1,0 +1,104 @@
+import type { Config, Model, Provider } from '../config/schema.ts';
+import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
+import { routeCandidates } from '../routing/route-candidates.ts';
+import type { Routing } from '../routing/routing.ts';
+import { longestTotal, timeoutsOf } from '../routing/timeouts.ts';
+import { newId } from '../store/identifier.ts';
+import type { KeyHolder, Store } from '../store/store.ts';
+import type { UpstreamClient } from '../upstream/client.ts';
+import type { MediaProvider, ProviderContext } from './providers/provider.ts';
+import { providerOf } from './providers/providers.ts';
+
+export interface ProviderCallsOptions {
+  readonly config: () => Config;
+  readonly store: Store;
+  readonly upstream: UpstreamClient;
+  readonly pool: ImagePool;
+  readonly routing: Routing;
+}
+
+/** A model with a price for each request. */
+type PricedModel = Extract<Model, { readonly type: 'moderation' | 'transcription' }>;
+
+export interface ProviderCall {
+  readonly holder: KeyHolder;
+  readonly requestId: string;
+  /** Public identifier of the model. */
+  readonly id: string;
+  readonly model: PricedModel;
+  /** Prefix of the identifier that the provider gets. */
+  readonly prefix: string;
+  /** Aborts when the client disconnects. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs calls that are answered at once, without a task, by the routes of a model, and charges for them. */
+export class ProviderCalls {
+  readonly #options: ProviderCallsOptions;
+
+  constructor(options: ProviderCallsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Charges the price of a request for an answer, also where the client disconnected after a provider
+   * had got the request.
+   *
+   * @throws Failure
+   */
+  async run<Answer>(
+    { holder, requestId, id, model, prefix, signal }: ProviderCall,
+    attempt: (provider: MediaProvider, context: ProviderContext) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { store, routing, upstream } = this.#options;
+    const config = this.#options.config();
+    const { account, key } = holder;
+    const pool = clientPool(this.#options.pool, { client: account.id, maxWaiting: MAX_WAITING });
+    const reservation = await store.reserve(account.id, key.id, model.price.perRequest);
+    const charge = () =>
+      store.settle(reservation, {
+        model: id,
+        counts: { requests: 1 },
+        charge: model.price.perRequest,
+      });
+    const deadline = performance.now() + longestTotal(config, model.routes);
+    let isSent = false;
+    try {
+      const answer = await routing.run({
+        model: id,
+        logContext: { requestId },
+        candidates: routeCandidates(model),
+        providers: config.providers,
+        signal,
+        deadline,
+        attempt: ({ route }, settings: Provider) =>
+          attempt(providerOf(settings.kind), {
+            settings,
+            model: route.model,
+            idempotencyKey: newId(prefix),
+            upstream,
+            pool,
+            timeouts: remainingTimeouts(config, settings, deadline),
+            signal,
+            savedState: null,
+            saveState: async () => {},
+            beforeBillableRequest: async () => {
+              isSent = true;
+            },
+          }),
+      });
+      await charge();
+      return answer;
+    } catch (error) {
+      if (signal.aborted && isSent) await charge();
+      else await store.release(reservation);
+      throw error;
+    }
+  }
+}
+
+function remainingTimeouts(config: Config, settings: Provider, deadline: number) {
+  const timeouts = timeoutsOf(config, settings);
+  const remaining = Math.min(deadline - performance.now(), timeouts.total);
+  return { ...timeouts, firstByte: 0, total: Math.max(1, remaining) };
+}

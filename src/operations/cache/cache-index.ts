@@ -1,0 +1,151 @@
+import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { JobImage, JobSuccess } from '../job.ts';
+
+export type StoredImage = Omit<JobImage, 'bytes'> & { readonly size: number };
+
+/** The result of a job. The bytes of its images are objects, named by their SHA-256. */
+export interface StoredResult extends Pick<JobSuccess, 'originalSize' | 'data' | 'warnings'> {
+  readonly image?: StoredImage;
+  readonly images?: readonly StoredImage[];
+}
+
+/** All images of a result. */
+export function imagesOf({ image, images }: StoredResult): readonly StoredImage[] {
+  return images ?? (image ? [image] : []);
+}
+
+/** A file of the user: an input, an output, or both. */
+export interface KnownFile {
+  /** The identity that it had with this content; empty where the content must be compared. */
+  readonly identity: string;
+  readonly sha256: string;
+  /** Undefined for a file that no run with this cache made. */
+  readonly made?: Made | undefined;
+}
+
+/** The origin of an output. */
+export interface Made {
+  /** Key of the operation with its options. */
+  readonly maker: string;
+  /** Path of the input; in the index, relative to the cache's folder. */
+  readonly source: string;
+}
+
+export interface UsedResult {
+  readonly result: StoredResult;
+  /** Minutes since the epoch. */
+  readonly used: number;
+}
+
+type Line =
+  | readonly ['file', path: string, file: KnownFile]
+  | readonly ['result', key: string, used: UsedResult]
+  | readonly ['used', key: string, minutes: number];
+
+/** The version of the format is in the name: another version ignores the file. */
+const NAME = 'index-1.log';
+
+/**
+ * The index of a cache: lines of a checksum and JSON. Runs that go on at the same time append to it with one
+ * write each, which the kernel does not mix. A line that a killed run or a full disk cut off is ignored.
+ */
+export class CacheIndex {
+  readonly #path: string;
+  readonly #folder: string;
+  #pending: string[] = [];
+  /** By path relative to the cache's folder. */
+  readonly files = new Map<string, KnownFile>();
+  /** By key, the least recently used first. */
+  readonly results = new Map<string, UsedResult>();
+  /** Bytes of the file. */
+  bytes = 0;
+  /** Lines of the file. */
+  lines = 0;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#path = join(folder, NAME);
+    this.#read();
+  }
+
+  get pending(): number {
+    return this.#pending.length;
+  }
+
+  add(...line: Line): void {
+    this.#apply(line);
+    this.#pending.push(lineOf(line));
+  }
+
+  /** Appends what was added since the last call. */
+  write(): void {
+    if (this.#pending.length === 0) return;
+    // A line that was cut off at the end of the file must not take the first of these with it.
+    const text = `\n${this.#pending.join('\n')}\n`;
+    this.lines += this.#pending.length;
+    this.#pending = [];
+    appendFileSync(this.#path, text);
+    this.bytes += Buffer.byteLength(text);
+  }
+
+  /** Replaces the file by the lines that are in memory. */
+  rewrite(): void {
+    const lines = [
+      ...[...this.files].map(([path, file]) => lineOf(['file', path, file])),
+      ...[...this.results].map(([key, used]) => lineOf(['result', key, used])),
+    ];
+    this.#pending = [];
+    const text = lines.map((line) => `${line}\n`).join('');
+    const temporary = join(this.#folder, `.oriel-${process.pid}-index.tmp`);
+    writeFileSync(temporary, text);
+    renameSync(temporary, this.#path);
+    this.lines = lines.length;
+    this.bytes = Buffer.byteLength(text);
+  }
+
+  #read(): void {
+    let text: string;
+    try {
+      text = readFileSync(this.#path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      throw error;
+    }
+    this.bytes = Buffer.byteLength(text);
+    for (const stored of text.split('\n')) {
+      if (stored === '') continue;
+      this.lines += 1;
+      const json = stored.slice(CHECKSUM_LENGTH + 1);
+      if (checksum(json) === stored.slice(0, CHECKSUM_LENGTH)) {
+        this.#apply(JSON.parse(json) as Line);
+      }
+    }
+  }
+
+  #apply(line: Line): void {
+    const [kind, name, value] = line;
+    if (kind === 'file') {
+      this.files.set(name, value);
+      return;
+    }
+    const used =
+      kind === 'result'
+        ? value
+        : this.results.has(name) && { ...this.results.get(name)!, used: value };
+    this.results.delete(name);
+    if (used) this.results.set(name, used);
+  }
+}
+
+const CHECKSUM_LENGTH = 8;
+
+function checksum(json: string): string {
+  return crc32(json).toString(16).padStart(CHECKSUM_LENGTH, '0');
+}
+
+function lineOf(line: Line): string {
+  const json = JSON.stringify(line);
+  return `${checksum(json)} ${json}`;
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+
+/**
+ * Size, both times in nanoseconds and inode of a file: a file with the same identity has the same content,
+ * unless its last change is so recent that a later one may get the same time. The change time counts too,
+ * because programs can restore the modification time, and no program can set the change time.
+ */
+export function identityOf({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string {
+  return `${size}-${mtimeNs}-${ctimeNs}-${ino}`;
+}
+
+/** Milliseconds between two clock ticks of a file system: kernels with 100 Hz have 10. */
+const TICK = 50;
+/** Milliseconds of a file system with whole or even seconds (FAT, HFS+). */
+const COARSE_TICK = 2100;
+
+/**
+ * Whether a change after `now` gets another time than the last change before it. Git calls the files of
+ * which this is false racy, and compares their content.
+ *
+ * @param now milliseconds since the epoch, before the content was read
+ */
+export function isSettled({ mtimeMs, ctimeMs, ctimeNs }: BigIntStats, now: number): boolean {
+  const tick = ctimeNs % 1_000_000_000n === 0n ? COARSE_TICK : TICK;
+  const last = mtimeMs > ctimeMs ? mtimeMs : ctimeMs;
+  return now - Number(last) > tick;
+}
+
+export interface FileDigest {
+  readonly stat: BigIntStats;
+  /** Hexadecimal. */
+  readonly sha256: string;
+}
+
+const chunk = Buffer.allocUnsafeSlow(1024 * 1024);
+
+/**
+ * Hashes a regular file.
+ *
+ * @param maxBytes a larger file is not hashed
+ * @returns null where it is no readable regular file, is too large, or changes while it is read
+ */
+export function digestFile(path: string, maxBytes: number): FileDigest | null {
+  let descriptor: number | undefined;
+  try {
+    // Opening a pipe without this flag would wait for its writer.
+    descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const stat = fstatSync(descriptor, { bigint: true });
+    if (!stat.isFile() || stat.size > maxBytes) return null;
+    const hash = createHash('sha256');
+    for (;;) {
+      const length = readSync(descriptor, chunk, 0, chunk.length, null);
+      if (length === 0) break;
+      hash.update(chunk.subarray(0, length));
+    }
+    if (identityOf(fstatSync(descriptor, { bigint: true })) !== identityOf(stat)) return null;
+    return { stat, sha256: hash.digest('hex') };
+  } catch {
+    return null;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}

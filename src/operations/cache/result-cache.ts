@@ -1,0 +1,345 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import type { Job, JobImage, JobSuccess } from '../job.ts';
+import {
+  CacheIndex,
+  imagesOf,
+  type Made,
+  type StoredImage,
+  type StoredResult,
+} from './cache-index.ts';
+import { encoderVersions } from './encoder-versions.ts';
+import { digestFile, identityOf, isSettled } from './file-identity.ts';
+import { CacheObjects } from './objects.ts';
+
+/** An output as it was just written: before its rename, which changes the time of the inode. */
+export interface WrittenFile {
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+}
+
+interface UnsettledOutput {
+  readonly path: string;
+  readonly sha256: string;
+  readonly made: Made;
+  readonly written: WrittenFile;
+}
+
+export interface CacheOptions {
+  readonly folder: string;
+  /** Bytes of objects and index. */
+  readonly maxBytes: number;
+  /** Inputs that are larger are not hashed: their job refuses them. */
+  readonly maxFileBytes: number;
+  /** Never writes. */
+  readonly readOnly?: boolean;
+}
+
+/** Lines that may wait before the index is written, and outputs before their identities are. */
+const BATCH = 64;
+/** Minutes after which the use of a result is noted again: noting each use would grow the index. */
+const USE_INTERVAL = 60;
+/** Share of the limit that is kept when it is exceeded, so that not every result causes the next clean-up. */
+const KEPT_SHARE = 0.9;
+
+/**
+ * Results of jobs in a folder, by the hash of the input's bytes, the operation, its options and the versions of
+ * the encoders; and the files of the user whose content is known without reading them.
+ *
+ * Runs may share the folder, on this machine and later by a restored copy. They append to the index and rename
+ * objects into place, so none waits for another. What one of them loses, another run does again.
+ */
+export class ResultCache {
+  readonly #folder: string;
+  readonly #options: CacheOptions;
+  #index: CacheIndex;
+  readonly #objects: CacheObjects;
+  readonly #versions = encoderVersions();
+  readonly #makers = new WeakMap<object, string>();
+  /** Bytes of each object that a result in the index names. */
+  readonly #sizes = new Map<string, number>();
+  #objectBytes = 0;
+  /** The first error of the disk. */
+  failure: NodeJS.ErrnoException | undefined;
+  #unsettled: UnsettledOutput[] = [];
+
+  constructor(options: CacheOptions) {
+    this.#options = options;
+    this.#folder = resolve(options.folder);
+    if (!options.readOnly) prepare(this.#folder);
+    this.#index = new CacheIndex(this.#folder);
+    this.#objects = new CacheObjects(this.#folder);
+    this.#count();
+  }
+
+  /** Key of an operation with its options, for all inputs. */
+  makerOf({ operation, options, limits, taken = false }: Omit<Job, 'source'>): string {
+    const known = this.#makers.get(options as object);
+    if (known !== undefined) return known;
+    // Time is left out: a file that exceeds it fails, and failures are not stored.
+    const { deadline: _, svgSwitch: __, ...bounds } = limits;
+    // Shortened, because it is in every line of the index.
+    const maker = hashOf([operation, options, bounds, taken, this.#versions]).slice(0, 32);
+    this.#makers.set(options as object, maker);
+    return maker;
+  }
+
+  /**
+   * The hash of a file's content. It is read where its identity is unknown or too young.
+   *
+   * @returns null where it cannot be read, or where no result is stored and the hash is not needed
+   */
+  digest(path: string): string | null {
+    if (this.#index.results.size === 0) return null;
+    return this.#digest(path);
+  }
+
+  #digest(path: string): string | null {
+    const name = this.#nameOf(path);
+    const known = this.#index.files.get(name);
+    if (known && known.identity !== '' && known.identity === identityAt(path)) return known.sha256;
+    const now = Date.now();
+    const found = digestFile(path, this.#options.maxFileBytes);
+    if (!found) return null;
+    const identity = isSettled(found.stat, now) ? identityOf(found.stat) : '';
+    if (identity !== '' || known?.sha256 !== found.sha256) {
+      // An output that was changed by hand stays an output.
+      this.#index.add('file', name, { identity, sha256: found.sha256, made: known?.made });
+    }
+    return found.sha256;
+  }
+
+  /** The result of a job for an input with this hash. */
+  find(maker: string, sha256: string): StoredResult | undefined {
+    const key = keyOf(maker, sha256);
+    const found = this.#index.results.get(key);
+    if (!found) return undefined;
+    const minutes = Math.floor(Date.now() / 60_000);
+    if (minutes - found.used > USE_INTERVAL) this.#index.add('used', key, minutes);
+    return found.result;
+  }
+
+  /** The result with the bytes of its images; undefined where some were removed. */
+  load({ image, images, ...result }: StoredResult): JobSuccess | undefined {
+    const read = ({ size: _, ...stored }: StoredImage): JobImage => {
+      const bytes = this.#objects.read(stored.sha256);
+      if (!bytes) throw new MissingObject();
+      return { ...stored, bytes };
+    };
+    try {
+      const base = { ...result, ok: true, cached: true } as const;
+      if (images) return { ...base, images: images.map(read) };
+      return image ? { ...base, image: read(image) } : base;
+    } catch (error) {
+      if (error instanceof MissingObject) return undefined;
+      throw error;
+    }
+  }
+
+  /** Stores the result of a job for an input with this hash. */
+  store(maker: string, sha256: string, { image, images, ...success }: JobSuccess): void {
+    if (this.#options.readOnly) return;
+    const all = images ?? (image ? [image] : []);
+    const bytes = all.reduce((sum, one) => sum + one.bytes.byteLength, 0);
+    if (bytes > this.#options.maxBytes * KEPT_SHARE) return;
+    const { originalSize, data, warnings } = success;
+    const result: StoredResult = {
+      ...{ originalSize, warnings },
+      ...(data && { data }),
+      ...(image && { image: withoutBytes(image) }),
+      ...(images && { images: images.map(withoutBytes) }),
+    };
+    this.#orForget(() => {
+      for (const one of all) this.#objects.write(one.sha256, one.bytes);
+      this.#addSizes(result);
+      const used = Math.floor(Date.now() / 60_000);
+      this.#index.add('result', keyOf(maker, sha256), { result, used });
+    });
+    if (this.#index.pending >= BATCH) this.flush();
+  }
+
+  /**
+   * Notes the content of an input that a job has read.
+   *
+   * @param before the file's state before the job
+   * @param now milliseconds since the epoch, before the job
+   */
+  noteInput(path: string, before: ReturnType<typeof statAt>, now: number, sha256: string): void {
+    if (!before || !isSettled(before, now)) return;
+    const identity = identityOf(before);
+    if (identity !== identityAt(path)) return;
+    const name = this.#nameOf(path);
+    const known = this.#index.files.get(name);
+    if (known?.identity === identity && known.sha256 === sha256) return;
+    this.#index.add('file', name, { identity, sha256, made: known?.made });
+  }
+
+  /**
+   * Notes an output.
+   *
+   * @param made with the absolute path of the input
+   * @param written undefined for an output that was found with this content
+   */
+  noteOutput(path: string, made: Made, sha256: string, written?: WrittenFile): void {
+    if (this.#options.readOnly) return;
+    const relative = { ...made, source: this.#nameOf(made.source) };
+    const name = this.#nameOf(path);
+    const identity = written ? '' : (this.#index.files.get(name)?.identity ?? '');
+    // Written at once: the output of a run that is killed now must not count as a file of the user.
+    this.#index.add('file', name, { identity, sha256, made: relative });
+    this.#tryWrite();
+    if (!written) return;
+    this.#unsettled.push({ path, sha256, made: relative, written });
+    if (this.#unsettled.length >= BATCH) this.flush();
+  }
+
+  /** The origin of an output, with the absolute path of its input. */
+  made(path: string): (Made & { readonly sha256: string }) | undefined {
+    const known = this.#index.files.get(this.#nameOf(path));
+    if (!known?.made) return undefined;
+    const { maker, source } = known.made;
+    return { maker, source: resolve(this.#folder, source), sha256: known.sha256 };
+  }
+
+  /** Whether a file has this content. Reads it where its identity is unknown. */
+  holds(path: string, { sha256, size }: { readonly sha256: string; readonly size: number }) {
+    return statAt(path)?.size === BigInt(size) && this.#digest(path) === sha256;
+  }
+
+  /** Writes the index, and removes what exceeds the limit. */
+  flush(): void {
+    if (this.#options.readOnly) return;
+    this.#settleOutputs();
+    this.#tryWrite();
+    const { bytes, lines, files, results } = this.#index;
+    const isLarge = this.#objectBytes + bytes > this.#options.maxBytes;
+    if (isLarge || lines > 3 * (files.size + results.size) + 1000)
+      this.#orForget(() => this.#clean());
+  }
+
+  #tryWrite(): void {
+    this.#orForget(() => this.#index.write());
+  }
+
+  /** A full disk or missing permission costs results, which the next run makes again, and no output. */
+  #orForget(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.failure ??= error as NodeJS.ErrnoException;
+    }
+  }
+
+  /** Adds the identities of outputs to the index, except for those that a later change could have as well. */
+  #settleOutputs(): void {
+    const outputs = this.#unsettled;
+    this.#unsettled = [];
+    for (const { path, sha256, made, written } of outputs) {
+      const now = Date.now();
+      const stat = statAt(path);
+      const isOurs =
+        stat?.ino === written.ino && stat.size === written.size && stat.mtimeNs === written.mtimeNs;
+      if (!stat || !isOurs || !isSettled(stat, now)) continue;
+      this.#index.add('file', this.#nameOf(path), { identity: identityOf(stat), sha256, made });
+    }
+  }
+
+  /** Removes the least recently used results, files that are gone, and objects without a result. */
+  #clean(): void {
+    // Other runs have appended to the file.
+    const index = new CacheIndex(this.#folder);
+    for (const name of index.files.keys()) {
+      if (!statAt(resolve(this.#folder, name))) index.files.delete(name);
+    }
+    const kept = new Map<string, number>();
+    const room = this.#options.maxBytes * KEPT_SHARE;
+    let bytes = index.bytes * (index.files.size / Math.max(1, index.lines));
+    const share = index.bytes / Math.max(1, index.lines);
+    const removed = new Set<string>();
+    for (const [key, { result }] of [...index.results].reverse()) {
+      const fresh = imagesOf(result).filter(({ sha256 }) => !kept.has(sha256));
+      bytes += share + fresh.reduce((sum, { size }) => sum + size, 0);
+      if (bytes <= room) for (const { sha256, size } of fresh) kept.set(sha256, size);
+      else {
+        index.results.delete(key);
+        for (const { sha256 } of fresh) removed.add(sha256);
+      }
+    }
+    index.rewrite();
+    for (const sha256 of removed) if (!kept.has(sha256)) this.#objects.remove(sha256);
+    this.#objects.sweep((sha256) => kept.has(sha256));
+    this.#index = index;
+    this.#count();
+  }
+
+  #count(): void {
+    this.#sizes.clear();
+    this.#objectBytes = 0;
+    for (const { result } of this.#index.results.values()) this.#addSizes(result);
+  }
+
+  #addSizes(result: StoredResult): void {
+    for (const { sha256, size } of imagesOf(result)) {
+      if (!this.#sizes.has(sha256)) this.#objectBytes += size;
+      this.#sizes.set(sha256, size);
+    }
+  }
+
+  /** Relative to the cache, so that a copy of the cache and its project is valid in another place. */
+  #nameOf(path: string): string {
+    return relative(this.#folder, path);
+  }
+}
+
+/** Creates the folder with the marks by which Git and backups leave it out. */
+function prepare(folder: string): void {
+  mkdirSync(folder, { recursive: true });
+  const marks = {
+    '.gitignore': '*\n',
+    'CACHEDIR.TAG': 'Signature: 8a477f597d28d172789f06886806bc55\n',
+  };
+  for (const [name, content] of Object.entries(marks)) {
+    try {
+      writeFileSync(join(folder, name), content, { flag: 'wx' });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+export function statAt(path: string) {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function identityAt(path: string): string | null {
+  const stat = statAt(path);
+  return stat ? identityOf(stat) : null;
+}
+
+/** Thrown where an object was removed or is damaged. */
+class MissingObject extends Error {}
+
+function withoutBytes({ bytes, ...image }: JobImage): StoredImage {
+  return { ...image, size: bytes.byteLength };
+}
+
+function keyOf(maker: string, sha256: string): string {
+  return createHash('sha256').update(maker).update(sha256).digest('hex').slice(0, 32);
+}
+
+/** Properties are sorted, and bytes are hashed. */
+function hashOf(value: unknown): string {
+  const text = JSON.stringify(value, (_, part: unknown) => {
+    if (part instanceof Uint8Array) return createHash('sha256').update(part).digest('hex');
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
+    const entries = Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1));
+    return Object.fromEntries(entries);
+  });
+  return createHash('sha256').update(text).digest('hex');
+}
