@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import { checkSides, type Limits } from '../images/limits.ts';
+import { needsDate } from '../operations/name-template.ts';
 import type { Operation } from '../operations/operation.ts';
 import { fieldsOf } from '../schema/fields.ts';
 import { flagOf, readFlags } from './flags.ts';
@@ -18,6 +19,8 @@ export interface Choices {
   readonly outputs: v.InferOutput<typeof outputFlags>;
   readonly run: v.InferOutput<typeof runFlags>;
   readonly limits: Limits;
+  /** Whether names of outputs contain the date of the picture. */
+  readonly taken: boolean;
 }
 
 /**
@@ -45,6 +48,7 @@ export function readChoices(
     outputs,
     run: readFlags(runFlags, flags),
     limits: limitsOf(readFlags(limitFlags, flags)),
+    taken: needsDate(outputs.name ?? ''),
   };
   checkSides(choices.options, choices.limits, flagOf, '; --max-side moves the bound');
   refuseContradictions(choices);

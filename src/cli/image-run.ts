@@ -47,8 +47,9 @@ export async function runImageCommand(
     fileBytes: choices.limits.fileBytes,
     answer: (argument) => operation.answer?.(argument, choices.options),
   });
-  const { options, limits } = choices;
-  const incremental = openIncremental({ operation: operation.name, options, limits }, choices);
+  const { options, limits, taken } = choices;
+  const job = { operation: operation.name, options, limits, taken };
+  const incremental = openIncremental(job, choices);
   const inputs = incremental ? incremental.withoutOutputs(given) : given;
   if (inputs.length === 0) {
     printStderr('oriel: no image was found');
@@ -93,15 +94,17 @@ async function choosePool(
 }
 
 export function chooseReport(
-  { gives, columns, details }: Operation,
-  { options, run, outputs }: Choices,
+  { gives, columns, details, row }: Pick<Operation, 'gives' | 'columns' | 'details' | 'row'>,
+  { options, run, outputs }: Pick<Choices, 'options' | 'run' | 'outputs'>,
   head: Head,
 ): Report {
   if (run.json) return jsonReport(head);
   if (run.jsonl) return linesReport(outputs.zip !== undefined);
   const imageOnStandardOutput = outputs.out === STANDARD_STREAM || outputs.zip === STANDARD_STREAM;
   const silent = run.quiet || (gives === 'image' && imageOnStandardOutput);
-  return silent ? failuresReport() : tableReport(gives, columns?.(options), details?.(options));
+  return silent
+    ? failuresReport()
+    : tableReport(gives, columns?.(options), details?.(options), row);
 }
 
 /**
@@ -114,7 +117,8 @@ export async function runPlanned(
   operation: Pick<Operation, 'name' | 'gives' | 'cost'>,
   planned: readonly Planned[],
   sink: OutputSink,
-  choices: Pick<Choices, 'options' | 'limits' | 'run'> & Partial<Pick<Choices, 'outputs'>>,
+  choices: Pick<Choices, 'options' | 'limits' | 'run'> &
+    Partial<Pick<Choices, 'outputs' | 'taken'>>,
   reportFor: (head: Head) => Report,
   incremental: Incremental | null,
 ): Promise<number> {
@@ -122,7 +126,7 @@ export async function runPlanned(
   // V8 would collect the memory of finished files late, because libvips does the work: ten thousand
   // files took 330 MB on Node 24, and take 125 with this flag.
   if (planned.some(({ knownRecord }) => !knownRecord)) setFlagsFromString('--optimize-for-size');
-  const { options, limits, run } = choices;
+  const { options, limits, run, taken = false } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name };
   const chosen = reportFor(head);
   const report = sink.store || sink.append ? untilReaderCloses(chosen) : chosen;
@@ -136,7 +140,7 @@ export async function runPlanned(
   const results: FileRecord[] = [];
   const batch = new Batch(
     planned,
-    { operation, options, limits, pool, signal, failFast: run.failFast },
+    { operation, options, limits, taken, pool, signal, failFast: run.failFast },
     {
       ...sink,
       onFinish(record) {
@@ -175,7 +179,8 @@ export async function runPlanned(
     signal.throwIfAborted();
     progress.stop();
     await closeReport(status);
-    if (!run.quiet) printStderr(totalsLine(batch.summary, performance.now() - started));
+    if (!run.quiet)
+      printStderr(totalsLine(batch.summary, operation.gives, performance.now() - started));
   } catch (error) {
     // The handler of the signal ends the process; nothing more may be printed or written.
     if (signal.aborted) await forever();

@@ -25,6 +25,8 @@ interface OutputFacts {
   readonly width: number;
   readonly height: number;
   readonly output?: OutputImage['output'];
+  readonly sha256: string;
+  readonly taken?: string | null;
 }
 
 /** Equal for paths of one file: on macOS and Windows, case and Unicode form do not count. */
@@ -160,6 +162,9 @@ export class OutputNames {
       index: index + 1,
       width: facts.width,
       height: facts.height,
+      hash: facts.sha256,
+      parent: basename(dirname(resolve(input.filename))),
+      date: facts.taken,
     });
     if (name === null) return null;
     const folder =

@@ -1,23 +1,66 @@
 /** Names of outputs: a template with placeholders in braces. */
-const PLACEHOLDERS = ['name', 'ext', 'width', 'height', 'index', 'format'] as const;
+const PLACEHOLDERS = [
+  ...(['name', 'ext', 'width', 'height', 'index', 'format'] as const),
+  ...(['hash', 'parent', 'date'] as const),
+] as const;
 
-/** Those of the outputs of one input, which have no index of their own. */
-export const OUTPUT_PLACEHOLDERS = PLACEHOLDERS.filter((name) => name !== 'index');
+/** Those of the outputs of one input, which have no index of their own, and in an archive no folder. */
+export const OUTPUT_PLACEHOLDERS = PLACEHOLDERS.filter(
+  (name) => name !== 'index' && name !== 'parent' && name !== 'date',
+);
 
 type Placeholder = (typeof PLACEHOLDERS)[number];
 
 /** Values of the placeholders; undefined where they are not known yet. */
-export type TemplateValues = { readonly [Key in Placeholder]: string | number | undefined };
+export type TemplateValues = {
+  readonly [Key in Exclude<Placeholder, 'hash' | 'parent' | 'date'>]: string | number | undefined;
+} & {
+  /** SHA-256 of the output's bytes. */
+  readonly hash: string | undefined;
+  /** Name of the input's folder. */
+  readonly parent?: string;
+  /** `YYYY-MM-DDTHH:MM:SS`; null for a picture without a date. */
+  readonly date?: string | null | undefined;
+};
 
 const PLACEHOLDER = /\{([^{}]*)\}/g;
+
+/** Digits of the hash in a name: enough for 2^32 outputs. */
+const HASH_DIGITS = 16;
+
+const DEFAULT_DATE = 'YYYY-MM-DD';
+/** The name's part for a picture without a date. */
+const UNDATED = 'undated';
+/** Start of each part of `YYYY-MM-DDTHH:MM:SS`. */
+const DATE_PARTS = { YYYY: 0, MM: 5, DD: 8, HH: 11, mm: 14, ss: 17 } as const;
+const DATE_PART = /YYYY|MM|DD|HH|mm|ss/g;
+
+/** Whether a template needs the date of the picture. */
+export function needsDate(template: string): boolean {
+  return /\{date[:}]/.test(template);
+}
+
+function dateText(date: string | null, format: string): string {
+  if (date === null) return UNDATED;
+  return format.replace(DATE_PART, (part) => {
+    const start = DATE_PARTS[part as keyof typeof DATE_PARTS];
+    return date.slice(start, start + part.length);
+  });
+}
 
 /** The fault of a template; null where it is valid. */
 export function templateFault(
   template: string,
   placeholders: readonly Placeholder[] = PLACEHOLDERS,
 ): string | null {
-  for (const [text, placeholder] of template.matchAll(PLACEHOLDER)) {
-    if (!placeholders.some((known) => known === placeholder)) {
+  for (const [text, content = ''] of template.matchAll(PLACEHOLDER)) {
+    const [placeholder, format] = content.split(/:(.*)/s);
+    if (placeholder === 'date' && format !== undefined) {
+      const rest = format.replace(DATE_PART, '');
+      if (rest !== format && /^[-_. ]*$/.test(rest)) continue;
+      return `expected YYYY MM DD HH mm ss with - _ . or blanks between them, received ${text}`;
+    }
+    if (format !== undefined || !placeholders.some((known) => known === placeholder)) {
       return `expected ${placeholders.map((name) => `{${name}}`).join(' ')}, received ${text}`;
     }
   }
@@ -33,8 +76,11 @@ export function templateFault(
 /** The name; null where the template needs a value that is not known. */
 export function fillTemplate(template: string, values: TemplateValues): string | null {
   let complete = true;
-  const name = template.replace(PLACEHOLDER, (_, placeholder: Placeholder) => {
-    const value = values[placeholder];
+  const name = template.replace(PLACEHOLDER, (_, content: string) => {
+    const [placeholder, format = DEFAULT_DATE] = content.split(':');
+    let value = values[placeholder as Placeholder];
+    if (placeholder === 'hash') value = values.hash?.slice(0, HASH_DIGITS);
+    if (placeholder === 'date' && values.date !== undefined) value = dateText(values.date, format);
     if (value === undefined) complete = false;
     return String(value ?? '');
   });

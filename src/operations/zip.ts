@@ -1,8 +1,9 @@
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { outputExtension } from '../images/formats.ts';
-import type { OutputImage } from '../images/output.ts';
+
 import type { BatchResult } from './batch-record.ts';
 import { EntryNames, safeBaseName } from './filename.ts';
+import type { JobImage } from './job.ts';
 import { fillTemplate } from './name-template.ts';
 
 const MANIFEST = 'manifest.json';
@@ -20,17 +21,17 @@ export interface BatchZip {
    * @param folder folder in the archive; its root by default
    * @returns the name of the entry
    */
-  add(inputFilename: string, image: OutputImage, folder?: string): Promise<string>;
+  add(inputFilename: string, image: JobImage, folder?: string): Promise<string>;
   /** Adds the manifest and ends the archive. */
   finish(result: BatchResult, parameters: unknown): Promise<void>;
 }
 
 /** The name of an image's entry before it is made safe and unique. */
-function outputName(inputFilename: string, image: OutputImage, extension: string): string {
+function outputName(inputFilename: string, image: JobImage, extension: string): string {
   if (!image.output) return inputFilename;
-  const { format, width, height } = image;
+  const { format, width, height, sha256: hash } = image;
   const name = safeBaseName(inputFilename);
-  const values = { name, ext: extension, format, width, height, index: undefined };
+  const values = { name, ext: extension, format, width, height, index: undefined, hash };
   const filled = fillTemplate(image.output.nameTemplate, values)!;
   return filled.endsWith(`.${extension}`) ? filled : `${filled}.${extension}`;
 }

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -150,6 +151,29 @@ describe('--name', () => {
     ]);
   });
 
+  it('has the date of EXIF, the hash of the output and the folder of the input', async () => {
+    const cwd = await folderWith('in/sub/none.jpg');
+    const dated = await sharp(readFileSync(join(cwd, 'in/sub/none.jpg')))
+      .withExif({ IFD2: { DateTimeOriginal: '2024:05:06 07:08:09' } })
+      .toBuffer();
+    writeFileSync(join(cwd, 'in/dated.jpg'), dated);
+    const template = '{date}_{date:YYYY.MM HH-mm-ss}_{parent}_{hash}.{ext}';
+    const png = ['convert', '--format', 'png', '-r', 'in', '--out', 'out', '--name', template];
+    for (const flags of [[], ['--cache', 'cache'], ['--cache', 'cache']]) {
+      await resident([...png, ...flags, '--overwrite', '-q'], { cwd });
+      const names = filesBelow(join(cwd, 'out'));
+      const digest = (name: string) =>
+        createHash('sha256')
+          .update(readFileSync(join(cwd, 'out', name)))
+          .digest('hex')
+          .slice(0, 16);
+      expect(names).toEqual([
+        `2024-05-06_2024.05 07-08-09_in_${digest(names[0]!)}.png`,
+        `sub/undated_undated_sub_${digest(names[1]!)}.png`,
+      ]);
+    }
+  });
+
   it('may have no placeholder', async () => {
     const cwd = await folderWith('a.jpg');
     await resident(['convert', '--format', 'png', 'a.jpg', '--name', 'plain name', '-q'], { cwd });
@@ -157,7 +181,15 @@ describe('--name', () => {
   });
 
   it.each([
-    ['{name}{size}', 'expected {name} {ext} {width} {height} {index} {format}, received {size}'],
+    [
+      '{name}{size}',
+      'expected {name} {ext} {width} {height} {index} {format} {hash} {parent} {date}, received {size}',
+    ],
+    ['{date:}', 'expected YYYY MM DD HH mm ss with - _ . or blanks between them, received {date:}'],
+    ['{date:YYYY/MM}', 'expected YYYY MM DD'],
+    ['{date:YYYY:MM}', 'expected YYYY MM DD'],
+    ['{date:year}', 'expected YYYY MM DD'],
+    ['{name:YYYY}', 'received {name:YYYY}'],
     ['{}', 'received {}'],
     ['{NAME}', 'received {NAME}'],
     ['{name', 'expected braces in pairs'],

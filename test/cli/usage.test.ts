@@ -47,7 +47,12 @@ describe('flag values', () => {
     ['--animated', 'one of auto, first, all', CONVERT, ['true']],
     ['--files-from', 'a file, or -', CONVERT, ['']],
     ['--out', 'a folder, a file for one image, or -', CONVERT, ['']],
-    ['--name', '{name} {ext} {width} {height} {index} {format}', CONVERT, ['']],
+    [
+      '--name',
+      '{name} {ext} {width} {height} {index} {format} {hash} {parent} {date} {date:YYYY-MM-DD}',
+      CONVERT,
+      [''],
+    ],
     ['--zip', 'a file, or -', CONVERT, ['']],
     ['--jobs', integer(1, 256), CONVERT, ['0', '257', '-1', '1.5', '99999999999999999999']],
     ['--max-file-size', number(0.001, 4096), CONVERT, ['0', '-1', '4097', 'all', '1,5']],

