@@ -1,3 +1,4 @@
+import { nameOf, upstreamModelOf } from '../../config/model-names.ts';
 import type { Config, Provider } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
@@ -6,8 +7,11 @@ import { sleep } from '../../routing/backoff.ts';
 import { RoutesResting } from '../../routing/resting-routes.ts';
 import type { Routing } from '../../routing/routing.ts';
 import { timeoutsOf } from '../../routing/timeouts.ts';
+import { unknownToProvider } from '../../routing/unknown-model.ts';
 import type { AssetFiles } from '../../store/asset-files.ts';
 import type { Completion, Store } from '../../store/store.ts';
+import type { Trace } from '../../telemetry/trace.ts';
+import type { Tracer } from '../../telemetry/tracer.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { type NetworkPolicy, networkPolicyOf } from '../../upstream/network-policy.ts';
 import { expectedDiskSpace } from '../files/disk-space.ts';
@@ -34,6 +38,8 @@ interface MediaTaskExecutorOptions {
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly routing: Routing;
+  /** Returns null, or is absent, where no traces are sent. */
+  readonly tracer?: () => Tracer | null;
 }
 
 interface RoutedOutput {
@@ -92,11 +98,13 @@ export class MediaTaskExecutor implements TaskExecutor {
    */
   async #route(job: MediaJob, execution: TaskExecution): Promise<RoutedOutput> {
     const { task, candidates, slot, signal, deadline } = execution;
+    const trace = this.#options.tracer?.()?.task(task) ?? null;
     for (;;) {
       try {
         return await this.#options.routing.run({
           model: task.model,
           logContext: { task: task.id },
+          trace,
           candidates,
           signal,
           deadline,
@@ -104,7 +112,7 @@ export class MediaTaskExecutor implements TaskExecutor {
             await slot.moveTo(candidate.route.provider);
             const releaseSpace = await this.#reserveSpace(job, execution);
             try {
-              const context = this.#contextFor(candidate, provider, execution);
+              const context = this.#contextFor(candidate, provider, execution, trace);
               const output = await runOrResume(job, candidate, context, execution);
               return { output, context, releaseSpace };
             } catch (error) {
@@ -114,7 +122,11 @@ export class MediaTaskExecutor implements TaskExecutor {
           },
         });
       } catch (error) {
-        if (!(error instanceof RoutesResting) && !isOutOfDescriptors(error)) throw error;
+        if (!(error instanceof RoutesResting) && !isOutOfDescriptors(error)) {
+          const { wildcardPart: part = null } = job.request;
+          const { model: id } = task;
+          throw part === null ? error : unknownToProvider(error, id, nameOf(id, part));
+        }
         // Tasks of other models may use the slot meanwhile.
         slot.release();
         await sleep((error.retryAfter ?? 1) * 1000, signal);
@@ -185,20 +197,22 @@ export class MediaTaskExecutor implements TaskExecutor {
     candidate: MediaRouteCandidate,
     settings: Provider,
     execution: TaskExecution,
+    trace: Trace | null,
   ): ProviderContext {
     const { config, upstream } = this.#options;
-    const { model } = candidate.route;
     const { task, signal, checkpoint } = execution;
+    const { wildcardPart = null } = task.request as TaskRequest;
     const route = candidate.name;
     return {
       settings,
-      model,
+      model: upstreamModelOf(candidate.route, wildcardPart),
       idempotencyKey: idempotencyKeyOf(task.id, candidate.route),
       upstream,
       pool: this.#poolFor(task),
       // Only the task's deadline, which aborts the signal, bounds the time that a model takes: a
       // second timer for the same moment would sometimes fire first.
       timeouts: { ...timeoutsOf(config(), settings), firstByte: 0, total: 0 },
+      traceparent: trace?.traceparent ?? null,
       signal,
       savedState: checkpoint?.route === route ? checkpoint.jobState : null,
       saveState: (jobState) => execution.saveCheckpoint({ route, jobState }),

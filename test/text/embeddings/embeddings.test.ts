@@ -26,7 +26,8 @@ const gateway = gatewayDaemon((url) => ({
         { provider: 'second', model: 'at-second' },
       ],
     },
-    sandbox: embedding('sandbox'),
+    'vectors-*': embedding('openai', { routes: [{ provider: 'openai', model: 'embed-*' }] }),
+    sandbox: embedding('sandbox', { aliases: ['numbers'] }),
     chat: { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] },
   },
 }));
@@ -205,6 +206,22 @@ describe('embeddings of the sandbox', () => {
     await expect(create({ model: 'sandbox', input: 'a', ...more })).rejects.toMatchObject({
       status: 400,
       param,
+    });
+  });
+
+  it('are made by an alias, and by names of a wildcard', async () => {
+    const { upstream } = gateway();
+    expect((await create({ model: 'numbers', input: 'a' })).model).toBe('numbers');
+    upstream.play(played([{ embedding: [1] }]));
+    const answer = await create({ model: 'vectors-3-small', input: 'a' });
+    expect([answer.model, upstream.only().body.model]).toEqual([
+      ...['vectors-3-small', 'embed-3-small'],
+    ]);
+    upstream.play(refuse(404));
+    await expect(create({ model: 'vectors-typo', input: 'a' })).rejects.toMatchObject({
+      status: 404,
+      code: 'model_not_found',
+      message: expect.stringContaining('no provider of vectors-* has a model "vectors-typo"'),
     });
   });
 

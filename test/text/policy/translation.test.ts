@@ -211,9 +211,6 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
     'detail of an image': {
       messages: [user({ type: 'image_url', image_url: { url: IMAGE, detail: 'low' } })],
     },
-    'more stop sequences than are searched': {
-      stop: Array.from({ length: 101 }, (_, i) => `s${i}`),
-    },
   },
   responses: {
     'a stored item': {
@@ -315,9 +312,7 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
     'a stored file': {
       messages: [user({ type: 'image', source: { type: 'file', file_id: 'file_1' } })],
     },
-    'examples of a tool': { tools: [{ ...OWN_TOOL, input_examples: [{ a: 'b' }] }] },
     'callers of a tool': { tools: [{ ...OWN_TOOL, allowed_callers: ['code_execution_20250825'] }] },
-    'a tool that Anthropic defines': { tools: [{ type: 'bash_20250124', name: 'bash' }] },
     'a hosted tool': { tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }] },
     'a search of an earlier answer': {
       messages: [
@@ -331,6 +326,9 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
         },
         user({ type: 'text', text: 'c' }),
       ],
+    },
+    'more stop sequences than are searched': {
+      stop_sequences: Array.from({ length: 101 }, (_, i) => `s${i}`),
     },
     'a search among tools': {
       tools: [
