@@ -43,6 +43,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   lowdb: ['src/store/lowdb/'],
   koffi: ['src/libc.ts'],
   'gpt-tokenizer': ['src/operations/count-tokens.ts'],
+  blurhash: ['src/operations/placeholder.ts'],
+  thumbhash: ['src/operations/placeholder.ts'],
   // Not imported: they are dependencies only to pin their versions.
   'light-my-request': [],
   'strip-json-comments': [],

@@ -3,6 +3,7 @@ import { hash } from './hash.ts';
 import { metadata } from './metadata.ts';
 import type { Operation } from './operation.ts';
 import { palette } from './palette.ts';
+import { placeholder } from './placeholder.ts';
 import { sizeMap } from './size-map.ts';
 import { STEP_OPERATIONS } from './steps.ts';
 
@@ -12,6 +13,7 @@ export const OPERATIONS = [
   ...STEP_OPERATIONS,
   metadata,
   palette,
+  placeholder,
   hash,
   sizeMap,
 ] as readonly Operation[];

@@ -51,6 +51,7 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   modulate: { brightness: '1.2', hue: '90' },
   metadata: { exif: 'full', gps: 'true' },
   palette: { count: '3' },
+  placeholder: { components: '3x3' },
   hash: { perceptual: 'dhash' },
 };
 
@@ -67,6 +68,7 @@ const ENDPOINTS = {
   modulate: '/api/free/batch-modulate-images',
   metadata: '/api/free/batch-image-metadata',
   palette: '/api/free/batch-color-palette',
+  placeholder: '/api/free/batch-image-placeholder',
   hash: '/api/free/batch-image-hash',
 };
 
