@@ -315,9 +315,7 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
     'a stored file': {
       messages: [user({ type: 'image', source: { type: 'file', file_id: 'file_1' } })],
     },
-    'examples of a tool': { tools: [{ ...OWN_TOOL, input_examples: [{ a: 'b' }] }] },
     'callers of a tool': { tools: [{ ...OWN_TOOL, allowed_callers: ['code_execution_20250825'] }] },
-    'a tool that Anthropic defines': { tools: [{ type: 'bash_20250124', name: 'bash' }] },
     'a hosted tool': { tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }] },
     'a search of an earlier answer': {
       messages: [

@@ -105,12 +105,8 @@ export const clientTool = new FieldTable({
   }),
   allowed_callers: native('What may call the tool.', { neutral: directCaller }),
   ...LOADING,
-  ...named(
-    native('Setting of the tool.', { neutral: empty }),
-    'configs',
-    'input_examples',
-    'max_characters',
-  ),
+  ...read('input_examples', 'max_characters'),
+  configs: native('Setting of the tool.', { neutral: empty }),
 });
 
 const { check: client } = clientTool;
