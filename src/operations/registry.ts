@@ -4,6 +4,7 @@ import { metadata } from './metadata.ts';
 import type { Operation } from './operation.ts';
 import { palette } from './palette.ts';
 import { placeholder } from './placeholder.ts';
+import { run } from './run.ts';
 import { sizeMap } from './size-map.ts';
 import { STEP_OPERATIONS } from './steps.ts';
 
@@ -11,6 +12,7 @@ import { STEP_OPERATIONS } from './steps.ts';
 export const OPERATIONS = [
   convert,
   ...STEP_OPERATIONS,
+  run,
   metadata,
   palette,
   placeholder,
