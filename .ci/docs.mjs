@@ -78,20 +78,35 @@ function endpointsTable({ paths }) {
   return table([['Endpoint', 'What it does'], ...endpoints]);
 }
 
+/** Types in one cell: longer lists would make every line as wide as themselves. */
+function shortened(types) {
+  return types.length <= 4
+    ? types.join(', ')
+    : `${types.slice(0, 3).join(', ')} and ${types.length - 3} more`;
+}
+
 /** The fields of requests for text, with one table for the endpoints of each format. */
 function fieldsFile({ paths }) {
   const tables = new Map();
   for (const [route, { post }] of Object.entries(paths)) {
     const fields = post?.['x-oriel-fields'];
     if (fields === undefined) continue;
-    const rows = fields.map((field) => [
-      `\`${field.path}\``,
-      field.class,
-      field.upstreams,
-      field.neutral === null ? '' : `\`${field.neutral}\``,
-      field.about,
-    ]);
-    const written = table([['Field', 'Class', 'Upstreams', 'Neutral', 'What it is'], ...rows]);
+    const isWhole = ({ path, types = [] }) => path.endsWith('[]') && types.length > 0;
+    const rows = fields
+      .filter((field) => !isWhole(field))
+      .map((field) => [
+        `\`${field.path}\``,
+        shortened(field.types ?? []),
+        field.class,
+        field.upstreams,
+        field.neutral === null ? '' : `\`${field.neutral}\``,
+        field.about,
+      ]);
+    const head = ['Field', 'Of types', 'Class', 'Upstreams', 'Neutral', 'What it is'];
+    const whole = fields.filter(isWhole).map(({ path, types }) => {
+      return `Types of \`${path}\` that only upstreams of the same format get: ${types.join(', ')}.`;
+    });
+    const written = [table([head, ...rows]), ...whole].join('\n\n');
     tables.set(written, [...(tables.get(written) ?? []), `\`POST ${route}\``]);
   }
   const sections = [...tables].map(

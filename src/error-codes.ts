@@ -56,6 +56,7 @@ const FILE_CODES = {
     is_directory: 'The path is a folder.',
     read_failed: 'The file could not be read.',
     processing_failed: 'The image library failed on the file.',
+    size_mismatch: 'The image has another size than the one that it is compared with.',
   }),
   ...group('invalid_request', 413, {
     file_too_large: 'The file has more bytes than the limit.',
@@ -297,6 +298,7 @@ export const WARNING_CODES = {
   delay_adjusted: 'The delay of a frame was shortened to the longest that can be written.',
   animation_lost: 'The output has the first frame of an animation.',
   pages_lost: 'The output has the first of several pages.',
+  frames_not_compared: 'Only the first frames or pages were compared.',
 } as const;
 
 export type WarningCode = keyof typeof WARNING_CODES;

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { toCredits } from '../store/credits.ts';
 import { dayOf, type UsageCounts } from '../store/ledger.ts';
@@ -43,8 +44,13 @@ export interface ReportOptions extends UsageFilter {
   readonly to?: string | undefined;
   /** Identifier; undefined for all accounts. */
   readonly accountId?: string | undefined;
-  readonly maxRows: number;
 }
+
+/** Rows of a report at most, some 4 MB of JSON, which take 30 ms. */
+const MAX_ROWS = 20_000;
+
+/** Records that are made at once; requests are answered between them. */
+const SLICE = 1000;
 
 const DAY = 86_400_000;
 
@@ -59,7 +65,7 @@ function compare(one: string | null, other: string | null): number {
 
 /** Sums usage for a report, in the order of the names of its columns. @throws Failure for too many rows */
 export async function reportUsage(store: Store, options: ReportOptions): Promise<UsageReport> {
-  const { by, accountId, maxRows, ...filter } = options;
+  const { by, accountId, ...filter } = options;
   const to = options.to ?? dayOf(Date.now());
   const from = options.from ?? dayOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY);
   if (from > to) {
@@ -67,22 +73,44 @@ export async function reportUsage(store: Store, options: ReportOptions): Promise
     throw new Failure('invalid_request', message, { param: 'from' });
   }
   const rows = await store.listUsage(accountId, { from, to });
-  const { sums, total } = await sumUsage(rows, { by, filter, maxRows });
+  const { sums, total } = await sumUsage(rows, { by, filter, maxRows: MAX_ROWS });
   const nameOf = await namesIn(store, by, accountId);
-  const records = sums
+  const records: UsageRecord[] = [];
+  for (const sum of sorted(sums, by, nameOf)) {
+    if (records.length % SLICE === SLICE - 1) await setImmediate();
+    records.push(recordOf(sum, nameOf));
+  }
+  return { from, to, by, rows: records, total: totalOf(total) };
+}
+
+/**
+ * Sums in the order of names, then of identifiers, column by column. Compares ranks: comparing the names of
+ * 20,000 sums takes ten times as long.
+ */
+function sorted(
+  sums: readonly UsageSum[],
+  by: readonly UsageDimension[],
+  nameOf: NameOf,
+): readonly UsageSum[] {
+  const columns = by.map((dimension) => {
+    const ids = [...new Set(sums.map(({ names }) => names[dimension] ?? null))].sort(
+      (one, other) =>
+        compare(nameOf(dimension, one), nameOf(dimension, other)) || compare(one, other),
+    );
+    return { dimension, ranks: new Map(ids.map((id, rank) => [id, rank])) };
+  });
+  return sums
     .map((sum) => ({
-      record: recordOf(sum, nameOf),
-      order: by.flatMap((one) => [nameOf(one, sum.names[one] ?? null), sum.names[one] ?? null]),
+      sum,
+      order: columns.map(({ dimension, ranks }) => ranks.get(sum.names[dimension] ?? null)!),
     }))
     .sort((one, other) => {
-      for (const [at, text] of one.order.entries()) {
-        const difference = compare(text, other.order[at]!);
-        if (difference !== 0) return difference;
+      for (const [column, rank] of one.order.entries()) {
+        if (rank !== other.order[column]) return rank - other.order[column]!;
       }
       return 0;
     })
-    .map(({ record }) => record);
-  return { from, to, by, rows: records, total: totalOf(total) };
+    .map(({ sum }) => sum);
 }
 
 type NameOf = (dimension: UsageDimension, id: string | null) => string | null;

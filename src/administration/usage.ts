@@ -22,9 +22,6 @@ import {
   type UsageTotal,
 } from './usage-report.ts';
 
-/** Rows of a report, which the daemon sorts and writes in 0.5 s. */
-const MAX_ROWS = 100_000;
-
 const report = defineAdminCommand({
   group: 'usage',
   name: 'report',
@@ -58,7 +55,6 @@ const report = defineAdminCommand({
       teamIds,
       keyId,
       model,
-      maxRows: MAX_ROWS,
     });
   },
   show: (result, { csv }) =>

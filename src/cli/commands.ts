@@ -2,6 +2,7 @@ import { OPERATIONS } from '../operations/registry.ts';
 import { adminCommands } from './admin-commands.ts';
 import { clientCommands } from './client/client-commands.ts';
 import type { CommandDefinition } from './command.ts';
+import { compareCommand } from './compare-command.ts';
 import { completionCommand } from './completion-command.ts';
 import { auditCommand, configCommand, serveCommand } from './daemon-commands.ts';
 import { duplicatesCommand } from './duplicates-command.ts';
@@ -11,6 +12,7 @@ import { imageCommand } from './image-command.ts';
 export const COMMANDS: readonly CommandDefinition[] = [
   ...OPERATIONS.map(imageCommand),
   duplicatesCommand,
+  compareCommand,
   serveCommand,
   configCommand,
   ...adminCommands,

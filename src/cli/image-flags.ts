@@ -20,6 +20,27 @@ export const inputFlags = v.strictObject({
   ),
 });
 
+/** Inputs of a command over two folders. */
+export const recursiveFlags = v.strictObject({
+  recursive: flag('compare the images in two folders', 'r'),
+});
+
+/** How images are compared. */
+export const compareFlags = v.strictObject({
+  minSsim: v.optional(field(number(0, 1), 'exit with 1 where the SSIM of an image is lower')),
+  minPsnr: v.optional(
+    field(number(0, 1000), 'exit with 1 where the PSNR of an image, in decibels, is lower'),
+  ),
+  resize: flag('scale images to the size of the reference, instead of failing on another size'),
+  fullSize: flag(
+    'measure SSIM at full size, instead of reducing the shorter side to about 256 pixels',
+  ),
+  diff: text('a PNG file, or a folder for several', 'write an image of the differences', {
+    path: true,
+  }),
+  overwrite: flag('replace images of differences that exist'),
+});
+
 /** Outputs of an image command. */
 export const outputFlags = v.strictObject({
   out: text(

@@ -30,7 +30,7 @@ export interface Planned extends BatchInput {
 export function plan(
   inputs: readonly Input[],
   names: OutputNames | null,
-  { options, outputs, run }: Choices,
+  { options, outputs, run }: Pick<Choices, 'options' | 'outputs' | 'run'>,
   writable: readonly string[],
   incremental: Incremental | null,
 ): Planned[] {

@@ -144,15 +144,17 @@ async function choosePool(
 }
 
 export function chooseReport(
-  { gives, columns, details }: Operation,
-  { options, run, outputs }: Choices,
+  { gives, columns, details, row }: Pick<Operation, 'gives' | 'columns' | 'details' | 'row'>,
+  { options, run, outputs }: Pick<Choices, 'options' | 'run' | 'outputs'>,
   head: Head,
 ): Report {
   if (run.json) return jsonReport(head);
   if (run.jsonl) return linesReport(outputs.zip !== undefined);
   const imageOnStandardOutput = outputs.out === STANDARD_STREAM || outputs.zip === STANDARD_STREAM;
   const silent = run.quiet || (gives === 'image' && imageOnStandardOutput);
-  return silent ? failuresReport() : tableReport(gives, columns?.(options), details?.(options));
+  return silent
+    ? failuresReport()
+    : tableReport(gives, columns?.(options), details?.(options), row);
 }
 
 /**
@@ -229,7 +231,8 @@ export async function runPlanned(
     await closeReport(status);
     const { total, reasons } = batch.summary;
     const isNews = !choices.outputs?.watch || reasons.get('unchanged') !== total;
-    if (!run.quiet && isNews) printStderr(totalsLine(batch.summary, performance.now() - started));
+    if (!run.quiet && isNews)
+      printStderr(totalsLine(batch.summary, operation.gives, performance.now() - started));
   } catch (error) {
     // The handler of the signal ends the process; nothing more may be printed or written.
     if (signal.aborted) await forever();

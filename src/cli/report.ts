@@ -197,11 +197,13 @@ function dataColumns(keys: readonly string[]): Column[] {
  *
  * @param columns keys of the records' `data`, for an operation that gives data
  * @param details keys of `data` that are listed below a file's row
+ * @param row values of columns that `data` does not have
  */
 export function tableReport(
   gives: Operation['gives'],
   columns: readonly string[] = [],
   details: readonly string[] = [],
+  row?: Operation['row'],
 ): Report {
   const table = new Table([PATH, ...(gives === 'image' ? IMAGES : dataColumns(columns))]);
   const depth = colourDepth();
@@ -219,10 +221,8 @@ export function tableReport(
     }
     if (status === 'planned') return gives === 'image' ? [name, output] : [name];
     if (gives === 'data') {
-      return [
-        name,
-        ...columns.map((key) => dataCell((data as Record<string, unknown>)[key], depth)),
-      ];
+      const values: Record<string, unknown> = { ...data, ...(data && row?.(data)) };
+      return [name, ...columns.map((key) => dataCell(values[key], depth))];
     }
     return [
       name,
@@ -249,6 +249,10 @@ export function tableReport(
         const rows = detailRows(key, (record.data as Record<string, unknown>)[key]);
         for (const row of rows) await table.add(row);
       }
+      // A table of images has them in its last column.
+      for (const warning of (gives === 'data' && record.warnings) || []) {
+        await table.add([text(`  ${printable(inParentheses(warning))}`)]);
+      }
     },
     async finish() {
       await table.flush();
@@ -257,7 +261,11 @@ export function tableReport(
 }
 
 /** The totals in one line. */
-export function totalsLine(summary: BatchSummary, milliseconds: number): string {
+export function totalsLine(
+  summary: BatchSummary,
+  gives: Operation['gives'],
+  milliseconds: number,
+): string {
   const { succeeded, failed, planned, total, reasons, convertedBytes, outputBytes } = summary;
   const files = `${total} ${total === 1 ? 'file' : 'files'}`;
   const changes = (reasons.get('output_missing') ?? 0) + (reasons.get('output_differs') ?? 0);
@@ -274,9 +282,10 @@ export function totalsLine(summary: BatchSummary, milliseconds: number): string 
   skipped('output_exists', (count) => `${count} skipped${outdated}`);
   skipped('unchanged', (count) => `${count} unchanged`);
   skipped('unsupported_format', (count) => `${count} skipped (format not read)`);
+  skipped('same_file', (count) => `${count} skipped (links)`);
   skipped('not_started', (count) => `${count} not started`);
   const bytes =
-    outputBytes > 0
+    gives === 'image' && outputBytes > 0
       ? `: ${humanBytes(convertedBytes)} to ${humanBytes(outputBytes)} (${humanChange(convertedBytes, outputBytes)})`
       : '';
   return `${parts.join(', ')}${bytes} in ${(milliseconds / 1000).toFixed(1)} s`;

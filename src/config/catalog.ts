@@ -241,14 +241,17 @@ export function findModel({ models }: Catalog, name: string, allowed: Allowed): 
   return { ...entry, model };
 }
 
-/** The first model of a type that a key may use. */
+/** The first model of a type that a key may use and that has a name, not a wildcard. */
 export function firstModelOf(
   { models }: Catalog,
   type: Model['type'],
   allowed: Allowed,
 ): string | null {
   const found = Object.entries(models).find(
-    ([id, model]) => model.type === type && isAllowed(models, { id, part: null }, id, allowed),
+    ([id, model]) =>
+      model.type === type &&
+      !id.includes(WILDCARD) &&
+      isAllowed(models, { id, part: null }, id, allowed),
   );
   return found?.[0] ?? null;
 }

@@ -47,11 +47,6 @@ function nameFaults(models: unknown, format: FormatValue): readonly Fault[] {
       const message = 'a model with a * in its identifier has none';
       faults.push({ path: [...path, 'aliases'], message });
     }
-    const type = valueAt(model, ['type']);
-    if (type !== 'text') {
-      const message = `a * in the identifier is for models of type text, this one is of type ${type}`;
-      faults.push({ path, message });
-    }
     const other = wildcards.find((one) => areAmbiguous(one, wildcard));
     if (other) {
       const message = `some names match it and ${formatPath(['models', other.id])}, and neither is longer: make one of them longer`;

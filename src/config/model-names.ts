@@ -94,7 +94,12 @@ export function isAllowed(
 
 /** The provider's name of the model: that of the route, with the wildcard's part inserted. */
 export function upstreamModelOf(route: Model['routes'][number], part: string | null): string {
-  return part === null ? route.model : route.model.replace(WILDCARD, () => part);
+  return nameOf(route.model, part);
+}
+
+/** A name whose wildcard is replaced. */
+export function nameOf(name: string, part: string | null): string {
+  return part === null ? name : name.replace(WILDCARD, () => part);
 }
 
 /** Whether some name matches two wildcards of the same length, so that none is the longest. */

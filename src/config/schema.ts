@@ -395,7 +395,7 @@ export const configSchema = v.strictObject({
     field(
       models,
       'Models for clients, by public identifier. Prices are credits; a model without a price is free. An ' +
-        'identifier such as claude-* offers all names of text models that match it, the longest match ' +
+        'identifier such as claude-* offers all names that match it, the longest match ' +
         'first, after the models and aliases that have the very name.',
     ),
     {},

@@ -24,11 +24,10 @@ export async function moderate(
   const allowed = holder.key.models;
   const name =
     fields['model'] == null ? defaultModerationModel(config, allowed) : modelIdOf(fields);
-  const { id, model } = findModel(config, name, allowed);
+  const { id, part, model } = findModel(config, name, allowed);
   const named = { ...fields, model: name };
   expectType(named, model, 'moderation');
   const input = readModerationRequest(named, model);
-  return calls.run({ holder, requestId, id, model, prefix: 'mod', signal }, (provider, context) =>
-    provider.moderate(input, context),
-  );
+  const call = { holder, requestId, id, part, model, prefix: 'mod', signal };
+  return calls.run(call, (provider, context) => provider.moderate(input, context));
 }

@@ -1,8 +1,10 @@
+import { nameOf, upstreamModelOf } from '../config/model-names.ts';
 import type { Config, Model, Provider } from '../config/schema.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
 import { routeCandidates } from '../routing/route-candidates.ts';
 import type { Routing } from '../routing/routing.ts';
 import { longestTotal, timeoutsOf } from '../routing/timeouts.ts';
+import { unknownToProvider } from '../routing/unknown-model.ts';
 import { newId } from '../store/identifier.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
@@ -25,6 +27,8 @@ export interface ProviderCall {
   readonly requestId: string;
   /** Public identifier of the model. */
   readonly id: string;
+  /** The part of the requested name that its wildcard stands for; null without one. */
+  readonly part: string | null;
   readonly model: PricedModel;
   /** Prefix of the identifier that the provider gets. */
   readonly prefix: string;
@@ -47,7 +51,7 @@ export class ProviderCalls {
    * @throws Failure
    */
   async run<Answer>(
-    { holder, requestId, id, model, prefix, signal }: ProviderCall,
+    { holder, requestId, id, part, model, prefix, signal }: ProviderCall,
     attempt: (provider: MediaProvider, context: ProviderContext) => Promise<Answer>,
   ): Promise<Answer> {
     const { store, routing, upstream } = this.#options;
@@ -74,7 +78,7 @@ export class ProviderCalls {
         attempt: ({ route }, settings: Provider) =>
           attempt(providerOf(settings.kind), {
             settings,
-            model: route.model,
+            model: upstreamModelOf(route, part),
             idempotencyKey: newId(prefix),
             upstream,
             pool,
@@ -92,7 +96,7 @@ export class ProviderCalls {
     } catch (error) {
       if (signal.aborted && isSent) await charge();
       else await store.release(reservation);
-      throw error;
+      throw part === null ? error : unknownToProvider(error, id, nameOf(id, part));
     }
   }
 }

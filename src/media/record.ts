@@ -1,7 +1,9 @@
 import * as v from 'valibot';
+import { nameOf } from '../config/model-names.ts';
 import { FAILURE_TYPES, Failure } from '../failure.ts';
 import { TASK_STATES, TASK_TYPES, type Task, type TaskError } from '../store/task.ts';
 import { type StoredResult, usageShape } from './result.ts';
+import type { TaskRequest } from './task-request.ts';
 
 /** The image result of interface part 2.5. */
 export const imagesShape = v.object({
@@ -53,10 +55,11 @@ export function assetUrl(publicUrl: string, asset: string): string {
 /** A task as clients see it; every field is always present. */
 export function taskRecord(task: Task, publicUrl: string): TaskRecord {
   const { id, status, model, type, result, error } = task;
+  const { wildcardPart = null } = task.request as TaskRequest;
   return {
     task_id: id,
     status,
-    model,
+    model: nameOf(model, wildcardPart),
     type,
     result: result === null ? null : resultOf(type, result as StoredResult, publicUrl),
     error,

@@ -13,6 +13,8 @@ interface PromptFields {
   readonly seed: number | null;
   /** The client's identifier of its end user, passed on to providers that accept one. */
   readonly user: string | null;
+  /** The part of the requested name that the model's wildcard stands for; missing without one. */
+  readonly wildcardPart?: string;
 }
 
 export const QUALITIES = ['auto', 'low', 'medium', 'high'] as const;

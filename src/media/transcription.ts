@@ -17,10 +17,10 @@ export async function transcribe(
   config: Config,
   calls: ProviderCalls,
 ): Promise<Transcript> {
-  const { id, model } = findModel(config, modelIdOf(fields), holder.key.models);
+  const { id, part, model } = findModel(config, modelIdOf(fields), holder.key.models);
   expectType(fields, model, 'transcription');
   const request = readTranscriptionRequest(fields);
   const job = { request, file: await readAudioFile(file) };
-  const call = { holder, requestId, id, model, prefix: 'transcription', signal };
+  const call = { holder, requestId, id, part, model, prefix: 'transcription', signal };
   return calls.run(call, (provider, context) => provider.transcribe(job, context));
 }

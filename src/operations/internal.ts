@@ -1,4 +1,5 @@
 import { classifyTexts } from './classify.ts';
+import { compare } from './compare.ts';
 import { countTokens } from './count-tokens.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { ThreadOperation } from './operation.ts';
@@ -12,6 +13,7 @@ export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   render,
   preview,
   fingerprint,
+  compare,
   classifyTexts,
   countTokens,
 ];

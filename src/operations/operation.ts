@@ -31,8 +31,10 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
   readonly endpoint?: string;
   /** CPU milliseconds for a megabyte of input, roughly: decides whether starting threads pays. */
   readonly cost: number;
-  /** Keys of `data` that are columns of the table. */
+  /** Keys of `data` or of `row` that are columns of the table. */
   columns?(options: v.InferOutput<Schema>): readonly string[];
+  /** Values of columns that are not those of `data` as they are. */
+  row?(data: object): Readonly<Record<string, unknown>>;
   /** Keys of `data` whose values are listed in lines below a file's row. */
   details?(options: v.InferOutput<Schema>): readonly string[];
   /**

@@ -8,6 +8,7 @@ import type { RoutingObserver } from '../routing/observer.ts';
 import { routeCandidates } from '../routing/route-candidates.ts';
 import { Routing } from '../routing/routing.ts';
 import { longestTotal } from '../routing/timeouts.ts';
+import { unknownToProvider } from '../routing/unknown-model.ts';
 import type { Store } from '../store/store.ts';
 import type { LightAbortSignal } from '../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
@@ -239,13 +240,6 @@ export class TextGateway {
     observer.used(model, used);
     if (excess) observer.exceeded({ requestId, model, reported: excess, charged: used });
   }
-}
-
-/** The error for a name that matches a wildcard and that no provider knows: the client chose it. */
-function unknownToProvider(error: unknown, id: string, name: string): unknown {
-  if (!(error instanceof Failure) || error.code !== 'upstream_not_found') return error;
-  const message = `no provider of ${id} has a model ${JSON.stringify(name)}`;
-  return new Failure('invalid_request', message, { param: 'model', code: 'model_not_found' });
 }
 
 /** Whether a request may leave this server. */

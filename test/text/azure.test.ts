@@ -1,5 +1,6 @@
+import { AzureOpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sharedDaemon } from '../daemon.ts';
+import { OWNER_KEY, sharedDaemon } from '../daemon.ts';
 import {
   AZURE_KEY,
   BLOCKED_PROMPT,
@@ -173,5 +174,48 @@ describe('errors of azure', () => {
     expect([status, headers.get('retry-after')]).toEqual([429, '7']);
     expect(error).toMatchObject({ type: 'rate_limit' });
     expect(error.code ?? null).not.toBe('429');
+  });
+});
+
+describe('a client of azure', () => {
+  const HELLO = [{ role: 'user' as const, content: 'Hello' }];
+
+  it('names the model as a deployment, and sends its key as api-key', async () => {
+    const client = new AzureOpenAI({
+      apiKey: OWNER_KEY,
+      endpoint: daemon().url,
+      apiVersion: '2024-10-21',
+      maxRetries: 0,
+    });
+    azure.play({ steps: [{ text: 'Good day' }], usage: USAGE });
+    const request = { model: 'v1-chat', messages: HELLO };
+    const whole = await client.chat.completions.create(request);
+    expect(whole.choices[0]!.message.content).toBe('Good day');
+    let text = '';
+    for await (const { choices } of await client.chat.completions.create({
+      ...request,
+      stream: true,
+    })) {
+      text += choices[0]?.delta.content ?? '';
+    }
+    expect(text).toBe('Good day');
+  });
+
+  it('may leave out the model in the body, and gets errors of its format', async () => {
+    azure.play({ steps: [{ text: 'Good day' }], usage: USAGE });
+    const ask = (deployment: string, body: object) =>
+      fetch(`${daemon().url}/openai/deployments/${deployment}/chat/completions?api-version=x`, {
+        method: 'POST',
+        headers: { 'api-key': OWNER_KEY, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    expect((await ask('v1-chat', { messages: HELLO, model: 'ignored' })).status).toBe(200);
+    expect((await ask('v1-chat', { messages: HELLO })).status).toBe(200);
+    const refused = await ask('unknown', { messages: HELLO });
+    expect([refused.status, await refused.json()]).toMatchObject([
+      404,
+      { error: { code: 'model_not_found' } },
+    ]);
+    expect((await ask('v1-chat', [])).status).toBe(400);
   });
 });

@@ -206,6 +206,30 @@ it.each([
   },
 );
 
+/** Fields within lists. */
+const NESTED: Readonly<Record<DialectName, Readonly<Record<string, object>>>> = {
+  chat: {
+    'messages[].name': { class: 'meaning', upstreams: 'all' },
+    'messages[].content[].image_url.detail': { class: 'meaning' },
+    'messages[].content[].cache_control': { class: 'advice' },
+    'tools[].function.strict': { class: 'meaning', upstreams: 'all' },
+    'tools[]': { upstreams: 'same format', types: expect.arrayContaining(['web_search', 'mcp']) },
+  },
+  responses: {
+    'input[].content[].file_url': { types: ['input_file'], upstreams: 'all' },
+    'input[].caller': { class: 'advice' },
+    'input[].operation': { types: ['apply_patch_call'], upstreams: 'same format' },
+    'tools[].output_schema': { types: ['function'], upstreams: 'same format' },
+    'tools[].vector_store_ids': { types: ['file_search'], upstreams: 'same format' },
+  },
+  messages: {
+    'messages[].content[].source.media_type': { types: ['base64', 'text'] },
+    'messages[].content[].is_error': { types: ['tool_result'], upstreams: 'all' },
+    'messages[].content[].context': { types: ['document'], upstreams: 'same format' },
+    'tools[].input_examples': { upstreams: 'same format' },
+  },
+};
+
 it.each(DIALECTS)('/openapi.json has the fields of %s by class', async (dialect) => {
   const { daemon } = gateway();
   const { paths } = (await (await fetch(`${daemon.url}/openapi.json`)).json()) as {
@@ -220,5 +244,8 @@ it.each(DIALECTS)('/openapi.json has the fields of %s by class', async (dialect)
   const names = new Map(fields.map((field) => [field.path, field]));
   for (const name of Object.keys({ ...NEUTRAL[dialect], ...ADVICE[dialect] })) {
     expect(names.get(name), name).toMatchObject({ class: expect.stringMatching(/meaning|advice/) });
+  }
+  for (const [path, about] of Object.entries(NESTED[dialect])) {
+    expect(names.get(path), path).toMatchObject(about);
   }
 });

@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/filename.ts';
+import { matchesPattern, WILDCARD } from '../../schema/pattern.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
 import { print } from '../terminal.ts';
@@ -87,9 +88,10 @@ export async function modelFor(
   wanted: string | undefined,
 ): Promise<CatalogEntry> {
   const { models } = await readCatalog(client);
-  const model = models.find(({ id, type }) =>
-    wanted === undefined ? type === 'image' : id === wanted,
-  );
+  const model =
+    wanted === undefined
+      ? models.find(({ id, type }) => type === 'image' && !id.includes(WILDCARD))
+      : named(models, wanted);
   if (!model) {
     const what = wanted === undefined ? 'image model' : `model ${JSON.stringify(wanted)}`;
     throw new Failure(
@@ -104,7 +106,14 @@ export async function modelFor(
       `${model.id} is a ${model.type || 'strange'} model and makes no image, video or audio${advice}`,
     );
   }
-  return model;
+  return wanted === undefined ? model : { ...model, id: wanted };
+}
+
+/** The model with an identifier or an alias, or else the one with the longest wildcard for it. */
+function named(models: readonly CatalogEntry[], name: string): CatalogEntry | undefined {
+  const matching = models.filter(({ id }) => id.includes(WILDCARD) && matchesPattern(id, name));
+  const [longest] = matching.sort((one, other) => other.id.length - one.id.length);
+  return models.find(({ id, aliases }) => id === name || aliases.includes(name)) ?? longest;
 }
 
 /** Uploads reference images that are files; returns the URLs of all. */

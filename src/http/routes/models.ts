@@ -1,12 +1,15 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { publishModel, publishModels } from '../../config/catalog.ts';
 import { EFFORTS } from '../../config/models.ts';
 import { MODEL_TYPES } from '../../config/provider-kind.ts';
 import { Failure } from '../../failure.ts';
+import type { KeyHolder } from '../../store/store.ts';
 import type { ModelListing, ModelPage } from '../../text/dialects/dialect.ts';
 import { allDialects } from '../../text/dialects/registry.ts';
 import type { AppContext } from '../app-context.ts';
+import { parseQuery } from './query.ts';
 
 const modelShape = v.object({
   id: v.string(),
@@ -34,13 +37,17 @@ const modelShape = v.object({
 /** The catalog (interface part 4.9): the models that the API key may use. */
 export function modelRoutes(context: AppContext): FastifyPluginAsync {
   return async (server) => {
-    server.get('/v1/models', {
+    server.get<{ Querystring: Record<string, unknown> }>('/v1/models', {
       schema: {
         summary: 'The models that the key may use, with prices, limits and reasoning efforts',
         tags: ['Models'],
         response: { 200: v.object({ object: v.literal('list'), data: v.array(modelShape) }) },
       },
-      handler: async ({ holder }) => publishModels(context.config, holder.key.models),
+      handler: async ({ headers, query, holder }) => {
+        const listing = listingFor(headers);
+        if (listing) return listModels(context, listing, holder, parseQuery(listing.query, query));
+        return publishModels(context.config, holder.key.models);
+      },
     });
 
     // A wildcard, since model ids may have slashes.
@@ -51,8 +58,11 @@ export function modelRoutes(context: AppContext): FastifyPluginAsync {
         params: v.object({ id: v.pipe(v.string(), v.description('the id of the model')) }),
         response: { 200: modelShape },
       },
-      handler: async ({ holder, params }) =>
-        publishModel(context.config, params['*'], holder.key.models),
+      handler: async ({ headers, holder, params: { '*': id } }) => {
+        const listing = listingFor(headers);
+        if (listing) return modelEntry(context, listing, holder, id);
+        return publishModel(context.config, id, holder.key.models);
+      },
     });
 
     for (const { label, modelListing } of allDialects()) {
@@ -68,8 +78,9 @@ const PAGE = { usual: 50, most: 1000 } as const;
 function listingRoutes(
   context: AppContext,
   label: string,
-  { path, types, query: schema, entry, list, entryOf, listOf }: ModelListing,
+  listing: ModelListing,
 ): FastifyPluginAsync {
+  const { path, query: schema, entry, list } = listing;
   return async (server) => {
     server.get<{ Querystring: ModelPage }>(path, {
       schema: {
@@ -78,17 +89,7 @@ function listingRoutes(
         querystring: schema,
         response: { 200: list },
       },
-      handler: async ({ holder, query: { pageSize, pageToken } }) => {
-        const { data } = publishModels(context.config, holder.key.models);
-        const models = data.filter(({ type }) => types.includes(type));
-        const first = pageToken === '' ? 0 : models.findIndex(({ id }) => id === pageToken);
-        if (first === -1) {
-          const message = 'pageToken: expected the nextPageToken of a page of this list';
-          throw new Failure('invalid_request', message, { param: 'pageToken' });
-        }
-        const end = first + Math.min(pageSize || PAGE.usual, PAGE.most);
-        return listOf(models.slice(first, end).map(entryOf), models[end]?.id ?? null);
-      },
+      handler: async ({ holder, query }) => listModels(context, listing, holder, query),
     });
 
     server.get<{ Params: { '*': string } }>(`${path}/*`, {
@@ -98,12 +99,43 @@ function listingRoutes(
         params: v.object({ id: v.pipe(v.string(), v.description('the id of the model')) }),
         response: { 200: entry },
       },
-      handler: async ({ holder, params: { '*': id } }) => {
-        const model = publishModel(context.config, id, holder.key.models);
-        if (types.includes(model.type)) return entryOf(model);
-        const message = `${id} is a model of type ${model.type}, not of ${types.join(' or ')}`;
-        throw new Failure('invalid_request', message, { param: 'model', code: 'wrong_model_type' });
-      },
+      handler: async ({ holder, params }) => modelEntry(context, listing, holder, params['*']),
     });
   };
+}
+
+/** The listing of the clients that send their key as a request does, for paths that several formats share. */
+function listingFor(headers: IncomingHttpHeaders): ModelListing | undefined {
+  return allDialects().find(
+    ({ modelListing, keyHeader }) => modelListing && keyHeader && headers[keyHeader] !== undefined,
+  )?.modelListing;
+}
+
+function listModels(
+  { config }: AppContext,
+  { types, entryOf, listOf }: ModelListing,
+  { key }: KeyHolder,
+  { pageSize, pageToken }: ModelPage,
+) {
+  const { data } = publishModels(config, key.models);
+  const models = data.filter(({ type }) => types.includes(type));
+  const first = pageToken === '' ? 0 : models.findIndex(({ id }) => id === pageToken);
+  if (first === -1) {
+    const message = 'pageToken: expected the nextPageToken of a page of this list';
+    throw new Failure('invalid_request', message, { param: 'pageToken' });
+  }
+  const end = first + Math.min(pageSize || PAGE.usual, PAGE.most);
+  return listOf(models.slice(first, end).map(entryOf), models[end]?.id ?? null);
+}
+
+function modelEntry(
+  { config }: AppContext,
+  { types, entryOf }: ModelListing,
+  { key }: KeyHolder,
+  id: string,
+) {
+  const model = publishModel(config, id, key.models);
+  if (types.includes(model.type)) return entryOf(model);
+  const message = `${id} is a model of type ${model.type}, not of ${types.join(' or ')}`;
+  throw new Failure('invalid_request', message, { param: 'model', code: 'wrong_model_type' });
 }

@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { RequestAddress } from '../../text/dialects/dialect.ts';
 import { fieldRows } from '../../text/dialects/field-rows.ts';
@@ -18,56 +18,65 @@ export const MODEL_PARAMS = v.object({
   model: v.pipe(v.string(), v.description('the id of the model'), v.examples(['sandbox-chat'])),
 });
 
+export type TextHttpRequest = FastifyRequest<{ Params: { model?: string } }>;
+
 /** The endpoints of all text dialects (interface parts 4.1 to 4.3). */
 export function textRoutes({ text }: AppContext): FastifyPluginAsync {
   return async (server) => {
     for (const { name, requestIdHeader, endpoints, fields, operation = 'chat' } of allDialects()) {
       const fieldsExtension = { 'x-oriel-fields': fieldRows(fields) };
-      for (const { path, stream, summary, request: shape, example, response } of endpoints) {
+      for (const {
+        path,
+        aliases = [],
+        stream,
+        summary,
+        request: shape,
+        example,
+        response,
+      } of endpoints) {
         const body = v.pipe(shape, v.examples([example]));
-        server.post<{ Params: { model?: string } }>(path, {
-          schema: {
-            summary,
-            tags: ['Text'],
-            ...fieldsExtension,
-            body,
-            ...(path.includes(':model') && { params: MODEL_PARAMS }),
-            response: { 200: stream === true ? STREAMED : response },
-          },
-          config: { operation },
-          handler: async (request, reply) => {
-            if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
-            const clientDisconnect = new LightAbortSignal();
-            onClientDisconnect(reply, (failure) => clientDisconnect.abort(failure));
-            const address: RequestAddress = {
-              model: request.params.model ?? null,
-              stream: stream ?? null,
-            };
-            const report = new TextReport(request.trace);
-            request.textReport = report;
-            const sse = new SseResponse(reply);
-            if (address.stream ?? isStreaming(request)) sse.keepAlive();
-            try {
-              const whole = await text.answer({
-                requestId: request.id,
-                dialect: name,
-                address,
-                body: request.body,
-                bytes: lengthOf(request),
-                headers: request.headers,
-                holder: request.holder,
-                clientDisconnect,
-                response: sse,
-                report,
-              });
-              if (whole === null) return reply;
-              return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
-            } finally {
-              request.firstFrameMs = sse.firstFrameMs;
-              sse.end();
-            }
-          },
-        });
+        const schema = {
+          summary,
+          tags: ['Text'],
+          ...fieldsExtension,
+          body,
+          ...(path.includes(':model') && { params: MODEL_PARAMS }),
+          response: { 200: stream === true ? STREAMED : response },
+        };
+        const handler = async (request: TextHttpRequest, reply: FastifyReply) => {
+          if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
+          const clientDisconnect = new LightAbortSignal();
+          onClientDisconnect(reply, (failure) => clientDisconnect.abort(failure));
+          const address: RequestAddress = {
+            model: request.params.model ?? null,
+            stream: stream ?? null,
+          };
+          const report = new TextReport(request.trace);
+          request.textReport = report;
+          const sse = new SseResponse(reply);
+          if (address.stream ?? isStreaming(request)) sse.keepAlive();
+          try {
+            const whole = await text.answer({
+              requestId: request.id,
+              dialect: name,
+              address,
+              body: request.body,
+              bytes: lengthOf(request),
+              headers: request.headers,
+              holder: request.holder,
+              clientDisconnect,
+              response: sse,
+              report,
+            });
+            if (whole === null) return reply;
+            return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
+          } finally {
+            request.firstFrameMs = sse.firstFrameMs;
+            sse.end();
+          }
+        };
+        server.post(path, { schema, config: { operation }, handler });
+        for (const alias of aliases) server.post(alias, { config: { operation }, handler });
       }
     }
   };

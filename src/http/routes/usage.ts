@@ -101,9 +101,6 @@ const ownerQuery = v.strictObject({
   ...conditions,
 });
 
-/** Maximum rows of a response, some 3 MB. */
-const MAX_ROWS = 10_000;
-
 type Format = v.InferOutput<typeof accountQuery>['format'];
 
 /** @param toJson the body for clients of JSON */
@@ -140,7 +137,6 @@ export function usageRoutes({ store }: AppContext): FastifyPluginAsync {
           accountId,
           keyId,
           teamIds: team === undefined ? undefined : await teamIdsOf(store, team, accountId),
-          maxRows: MAX_ROWS,
         });
         return send(reply, report, format, ({ rows }) => ({
           object: 'list',
@@ -178,7 +174,6 @@ export function usageRoutes({ store }: AppContext): FastifyPluginAsync {
           accountId: found?.id,
           keyId,
           teamIds,
-          maxRows: MAX_ROWS,
         });
         return send(reply, report, format, ({ from, to, rows, total }) => ({
           object: 'list',

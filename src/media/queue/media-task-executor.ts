@@ -1,3 +1,4 @@
+import { nameOf, upstreamModelOf } from '../../config/model-names.ts';
 import type { Config, Provider } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
@@ -6,6 +7,7 @@ import { sleep } from '../../routing/backoff.ts';
 import { RoutesResting } from '../../routing/resting-routes.ts';
 import type { Routing } from '../../routing/routing.ts';
 import { timeoutsOf } from '../../routing/timeouts.ts';
+import { unknownToProvider } from '../../routing/unknown-model.ts';
 import type { AssetFiles } from '../../store/asset-files.ts';
 import type { Completion, Store } from '../../store/store.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
@@ -114,7 +116,11 @@ export class MediaTaskExecutor implements TaskExecutor {
           },
         });
       } catch (error) {
-        if (!(error instanceof RoutesResting) && !isOutOfDescriptors(error)) throw error;
+        if (!(error instanceof RoutesResting) && !isOutOfDescriptors(error)) {
+          const { wildcardPart: part = null } = job.request;
+          const { model: id } = task;
+          throw part === null ? error : unknownToProvider(error, id, nameOf(id, part));
+        }
         // Tasks of other models may use the slot meanwhile.
         slot.release();
         await sleep((error.retryAfter ?? 1) * 1000, signal);
@@ -187,12 +193,12 @@ export class MediaTaskExecutor implements TaskExecutor {
     execution: TaskExecution,
   ): ProviderContext {
     const { config, upstream } = this.#options;
-    const { model } = candidate.route;
     const { task, signal, checkpoint } = execution;
+    const { wildcardPart = null } = task.request as TaskRequest;
     const route = candidate.name;
     return {
       settings,
-      model,
+      model: upstreamModelOf(candidate.route, wildcardPart),
       idempotencyKey: idempotencyKeyOf(task.id, candidate.route),
       upstream,
       pool: this.#poolFor(task),

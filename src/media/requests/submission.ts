@@ -65,7 +65,7 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const { holder, fields } = call;
   const context = { client: holder.account.id, maxWaiting: MAX_WAITING };
   const pool = clientPool(options.pool, context);
-  const { id, model } = findModel(config, modelIdOf(fields), holder.key.models);
+  const { id, part, model } = findModel(config, modelIdOf(fields), holder.key.models);
   const validated = READERS[call.kind](fields, model);
   checkRoutes(validated, fields, model, config);
   const promptName = validated.fieldNames?.['prompt'] ?? 'prompt';
@@ -84,7 +84,8 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const discardStored = () => files.discard(stored.map((asset) => asset.id));
   try {
     const inputs = await storeInputs(call, validated, stored, { ...options, pool });
-    const request = withInputs(validated.request, inputs);
+    const named = part === null ? validated.request : { ...validated.request, wildcardPart: part };
+    const request = withInputs(named, inputs);
     const task: NewTask = {
       accountId: holder.account.id,
       keyId: holder.key.id,

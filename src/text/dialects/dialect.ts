@@ -107,6 +107,8 @@ export interface Endpoint {
    * body does not.
    */
   readonly path: string;
+  /** Further paths, of clients whose versions or kinds have other ones. They are not documented. */
+  readonly aliases?: readonly string[];
   /** Whether its answers are streamed; absent where the body sets `stream`. */
   readonly stream?: boolean;
   readonly summary: string;

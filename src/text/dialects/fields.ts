@@ -29,6 +29,37 @@ export interface Field {
   readonly kept?: Kept;
   /** Inspects its value; null where nothing within needs it. */
   readonly check: Check | null;
+  /** Whether its value is a list of objects. */
+  readonly isList: boolean;
+  /** What objects it has; empty where their fields are not listed. */
+  readonly kinds: readonly Kind[];
+}
+
+/** One kind of object within a field. */
+interface Kind {
+  /** The value of its `type`; null where objects need none. */
+  readonly type: string | null;
+  /** Null where none of its fields are listed. */
+  readonly table: FieldTable | null;
+  /** Whether upstreams of other formats get it. */
+  readonly isTranslated: boolean;
+}
+
+/** The kinds of objects that a check inspects. */
+const kinds = new WeakMap<Check, readonly Kind[]>();
+
+/** A check of objects, of whose fields the documentation lists those of another. */
+export function listedAs(listed: Check, check: Check): Check {
+  const own: Check = (value, found, owner) => check(value, found, owner);
+  kinds.set(own, kinds.get(listed) ?? []);
+  return own;
+}
+
+/** A check of objects that has a further one before it. */
+export function gated(gate: Check, check: Check): Check {
+  const both = all(gate, check);
+  kinds.set(both, kinds.get(check) ?? []);
+  return both;
 }
 
 export type Fields = Readonly<Record<string, Field>>;
@@ -36,6 +67,8 @@ export type Fields = Readonly<Record<string, Field>>;
 interface FieldOptions {
   readonly neutral?: NeutralValues;
   readonly check?: Check;
+  /** Inspects each object of a list, where no other check of the list does. */
+  readonly items?: Check;
   /** The feature that its values need, unless they are neutral. */
   readonly feature?: Feature;
   readonly kept?: Kept;
@@ -43,9 +76,16 @@ interface FieldOptions {
 
 function field(
   base: Pick<Field, 'class' | 'about' | 'isTranslated' | 'hasEquivalents'>,
-  { neutral, check, feature: name, kept }: FieldOptions,
+  { neutral, items, check = items, feature: name, kept }: FieldOptions,
 ): Field {
-  const own = { ...base, neutral: neutral ?? null, ...(kept && { kept }) };
+  const described = items ?? check;
+  const own = {
+    ...base,
+    neutral: neutral ?? null,
+    isList: items !== undefined,
+    kinds: (described && kinds.get(described)) ?? [],
+    ...(kept && { kept }),
+  };
   if (name === undefined) return { ...own, check: check ?? null };
   const gate = unlessNeutral(neutral ?? null, feature(name));
   return { ...own, check: check ? all(gate, check) : gate };
@@ -77,7 +117,8 @@ export function advice(about: string, options: FieldOptions = {}): Field {
   return field({ class: 'advice', about, isTranslated: false, hasEquivalents: false }, options);
 }
 
-const ANY: NeutralValues = { words: 'any', test: () => true };
+/** Every value: the field asks for nothing. */
+export const ANY: NeutralValues = { words: 'any', test: () => true };
 
 /** A property of an answer that clients send back: it asks for nothing. */
 export function echo(about = 'Part of an earlier answer, sent back.'): Field {
@@ -99,9 +140,6 @@ export const empty: NeutralValues = {
   words: 'empty',
   test: (value) => typeof value === 'object' && value !== null && Object.keys(value).length === 0,
 };
-
-/** The table of the objects that a check inspects. */
-const tables = new WeakMap<Check, FieldTable>();
 
 const NONE: readonly string[] = [];
 
@@ -125,7 +163,7 @@ export class FieldTable {
         else found.within(name, check, inner, value);
       }
     });
-    tables.set(this.check, this);
+    kinds.set(this.check, [{ type: null, table: this, isTranslated: true }]);
   }
 
   /**
@@ -150,8 +188,8 @@ export class FieldTable {
 
   /** The table of the values of a field; undefined where they have no fields of one kind. */
   within(name: string): FieldTable | undefined {
-    const check = this.entries.get(name)?.check;
-    return check ? tables.get(check) : undefined;
+    const kind = this.entries.get(name)?.kinds[0];
+    return kind?.type === null ? (kind.table ?? undefined) : undefined;
   }
 
   /** The entry at a path of names: `text`, `verbosity`. */
@@ -172,11 +210,15 @@ const VERSION = /_(\d{8}|\d{4}_\d{2}_\d{2})$/;
  * An object, or a list of them, with a check for each value of its `type`, null for none. A type that
  * is not on the list is allowed with the feature `unknown`.
  *
- * @param usual the type of an object that names none
+ * @param options.usual the type of an object that names none
+ * @param options.translated the types that upstreams of other formats get; all where it is absent
  */
-export function byType(checks: Readonly<Record<string, Check | null>>, usual?: string): Check {
+export function byType(
+  checks: Readonly<Record<string, Check | null>>,
+  { usual, translated }: { readonly usual?: string; readonly translated?: readonly string[] } = {},
+): Check {
   const known = new Map(Object.entries(checks));
-  return each((value, found) => {
+  const check = each((value, found) => {
     if (!isObject(value)) return;
     const type = String(value['type'] ?? usual);
     let own = known.get(type);
@@ -184,4 +226,11 @@ export function byType(checks: Readonly<Record<string, Check | null>>, usual?: s
     if (own === undefined) found.use('unknown');
     else if (own !== null) own(value, found, value);
   });
+  const typed = Array.from(known, ([type, own]) => ({
+    type,
+    table: (own && kinds.get(own)?.[0]?.table) ?? null,
+    isTranslated: translated?.includes(type) ?? true,
+  }));
+  kinds.set(check, typed);
+  return check;
 }

@@ -13,7 +13,7 @@ export function registerDialect(dialect: Dialect): void {
   const { counting } = dialect;
   const endpoints = counting ? [...dialect.endpoints, counting.endpoint] : dialect.endpoints;
   declareDialect({ ...dialect, endpoints });
-  const paths = endpoints.map(({ path }) => patternOf(path));
+  const paths = endpoints.flatMap(({ path, aliases = [] }) => [path, ...aliases].map(patternOf));
   const { modelListing } = dialect;
   if (modelListing) paths.push(new RegExp(`^${modelListing.path}(/.*)?$`));
   for (const pattern of paths) PATTERNS.push([pattern, dialect]);

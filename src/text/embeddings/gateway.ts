@@ -7,6 +7,7 @@ import { redactKeyInBody } from '../../routing/redaction.ts';
 import { routeCandidates } from '../../routing/route-candidates.ts';
 import { Routing } from '../../routing/routing.ts';
 import { longestTotal, timeoutsOf } from '../../routing/timeouts.ts';
+import { unknownToProvider } from '../../routing/unknown-model.ts';
 import type { KeyHolder, Store } from '../../store/store.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { invalid } from '../dialects/request-errors.ts';
@@ -103,7 +104,7 @@ export class EmbeddingsGateway {
         signal.aborted || (error instanceof Failure && error.type === 'billable_error');
       if (isCharged) await settle(null);
       else await meter.release();
-      throw error;
+      throw part === null ? error : unknownToProvider(error, id, request.model);
     }
     const tokens = await settle(embeddings.tokens);
     const isPublic = config.answers.model === 'public' || embeddings.model === null;

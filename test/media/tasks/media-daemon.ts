@@ -74,7 +74,13 @@ export function mediaConfig(
     },
     models: {
       native: image({ rules: 'native-size' }, 'first'),
-      any: image({}, 'first'),
+      any: image({ aliases: ['anything'] }, 'first'),
+      'brush-*': image({ routes: [{ provider: 'first', model: 'paint-*' }] }),
+      'judge-*': {
+        type: 'moderation',
+        routes: [{ provider: 'first', model: 'verdict-*' }],
+        price: { perRequest: 0.25 },
+      },
       either: image({}, 'first', 'second'),
       'far-native': image({ rules: 'native-size' }, 'far'),
       drawn: image({ routes: [SANDBOX_IMAGES] }),

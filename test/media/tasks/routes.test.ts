@@ -269,3 +269,42 @@ describe('a remote job', () => {
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
   });
 });
+
+describe('the names of a model', () => {
+  it('are its alias, and all that its wildcard matches, with its price', async () => {
+    const { first, client } = media();
+    const ann = await client();
+    expect(await ann.make({ model: 'anything' })).toMatchObject({ status: 'completed' });
+    const made = await ann.make({ model: 'brush-oil' });
+    expect(made).toMatchObject({ status: 'completed', model: 'brush-oil' });
+    expect(first.to(POST).map(({ json }) => (json as { model: string }).model)).toEqual([
+      'upstream-image',
+      'paint-oil',
+    ]);
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 8 });
+    const { body } = await ann.ask('/v1/account/usage?by=model');
+    expect(body).toMatchObject({ data: [{ model: 'any' }, { model: 'brush-*' }] });
+    const judged = await ann.post('/v1/moderations', { model: 'judge-9', input: 'a lighthouse' });
+    expect(judged.status).toBe(200);
+    expect(first.to('POST /moderations').at(-1)?.json).toMatchObject({ model: 'verdict-9' });
+    // The wildcard is no name that requests could have by default.
+    await ann.post('/v1/moderations', { input: 'a lighthouse' });
+    expect(first.to('POST /moderations').at(-1)?.json).toMatchObject({
+      model: 'upstream-moderation',
+    });
+  });
+
+  it('that no provider of a wildcard knows fail as an unknown model', async () => {
+    const { first, client } = media();
+    first.next(POST, failure(404, { code: 'model_not_found' }));
+    const ann = await client();
+    expect(await ann.make({ model: 'brush-typo' })).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'model_not_found',
+        message: 'no provider of brush-* has a model "brush-typo"',
+      },
+    });
+    expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 0 });
+  });
+});

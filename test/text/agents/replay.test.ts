@@ -75,6 +75,28 @@ describe.each(readFixtures())('recorded requests of %s', (_name, fixture) => {
   });
 });
 
+it('annotations and log probabilities of a text in the history are left out for other formats', async () => {
+  const { daemon, upstream: mock } = gateway();
+  mock.play({ steps: [{ text: 'Hello' }] });
+  // As the Agents SDK of OpenAI repeats what it read from a stream.
+  const text = { type: 'text', text: 'Let me see.', annotations: [], logprobs: [] };
+  for (const upstream of UPSTREAMS) {
+    const response = await daemon.request('/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: modelTo(upstream),
+        messages: [
+          { role: 'user', content: 'Hi' },
+          { role: 'assistant', content: [text] },
+          { role: 'user', content: 'Go on' },
+        ],
+      }),
+    });
+    expect([upstream, response.status]).toEqual([upstream, 200]);
+  }
+});
+
 it('a name beside the function of a tool is refused by other formats if it differs', async () => {
   const { daemon, upstream: mock } = gateway();
   mock.play({ steps: [{ text: 'Hello' }] });

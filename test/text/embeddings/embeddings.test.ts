@@ -1,4 +1,4 @@
-import OpenAI from 'openai';
+import OpenAI, { AzureOpenAI } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { account, settled } from '../account.ts';
@@ -26,7 +26,8 @@ const gateway = gatewayDaemon((url) => ({
         { provider: 'second', model: 'at-second' },
       ],
     },
-    sandbox: embedding('sandbox'),
+    'vectors-*': embedding('openai', { routes: [{ provider: 'openai', model: 'embed-*' }] }),
+    sandbox: embedding('sandbox', { aliases: ['numbers'] }),
     chat: { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] },
   },
 }));
@@ -208,6 +209,22 @@ describe('embeddings of the sandbox', () => {
     });
   });
 
+  it('are made by an alias, and by names of a wildcard', async () => {
+    const { upstream } = gateway();
+    expect((await create({ model: 'numbers', input: 'a' })).model).toBe('numbers');
+    upstream.play(played([{ embedding: [1] }]));
+    const answer = await create({ model: 'vectors-3-small', input: 'a' });
+    expect([answer.model, upstream.only().body.model]).toEqual([
+      ...['vectors-3-small', 'embed-3-small'],
+    ]);
+    upstream.play(refuse(404));
+    await expect(create({ model: 'vectors-typo', input: 'a' })).rejects.toMatchObject({
+      status: 404,
+      code: 'model_not_found',
+      message: expect.stringContaining('no provider of vectors-* has a model "vectors-typo"'),
+    });
+  });
+
   it('are a type of the catalog', async () => {
     expect(await client().models.retrieve('remote')).toMatchObject({
       type: 'embedding',
@@ -220,4 +237,12 @@ describe('embeddings of the sandbox', () => {
       client().chat.completions.create({ model: 'sandbox', messages }),
     ).rejects.toMatchObject({ status: 400, code: 'wrong_model_type' });
   });
+});
+
+it("a client of Azure's names the model as a deployment", async () => {
+  const { url } = gateway().daemon;
+  const options = { apiKey: OWNER_KEY, endpoint: url, apiVersion: '2024-10-21', maxRetries: 0 };
+  const azure = new AzureOpenAI(options);
+  const { data } = await azure.embeddings.create({ model: 'sandbox', input: ['a', 'b'] });
+  expect(data).toHaveLength(2);
 });

@@ -5,8 +5,8 @@ import { geminiDaemon } from './gemini-daemon.ts';
 
 const gateway = geminiDaemon();
 
-async function send(path: string, body?: object, key: string = OWNER_KEY) {
-  const response = await fetch(`${gateway().daemon.url}/v1beta/models${path}`, {
+async function send(path: string, body?: object, key: string = OWNER_KEY, version = 'v1beta') {
+  const response = await fetch(`${gateway().daemon.url}/${version}/models${path}`, {
     headers: { 'x-goog-api-key': key, 'content-type': 'application/json' },
     ...(body && { method: 'POST', body: JSON.stringify(body) }),
   });
@@ -79,6 +79,27 @@ describe('countTokens', () => {
       json: { error: { status: 'NOT_FOUND', code: 'model_not_found' } },
     });
   });
+});
+
+it('newer versions of the SDK call v1', async () => {
+  const { upstream } = gateway();
+  upstream.play({ steps: [{ text: 'Good day' }] });
+  const call = (path: string, body?: object) => send(path, body, OWNER_KEY, 'v1');
+  const { json } = await call('/to-chat:generateContent', HELLO);
+  expect(json.candidates[0].content.parts).toEqual([{ text: 'Good day' }]);
+  expect((await call('/to-chat:countTokens', HELLO)).json).toEqual({ totalTokens: 5 });
+  expect((await call('?pageSize=1')).json).toMatchObject({
+    models: [{ name: 'models/to-chat' }],
+    nextPageToken: 'to-responses',
+  });
+  expect((await call('/to-chat')).json.name).toBe('models/to-chat');
+  expect(await call('/unknown:generateContent', HELLO)).toMatchObject({
+    status: 404,
+    json: { error: { status: 'NOT_FOUND' } },
+  });
+  const bearer = { headers: { authorization: `Bearer ${OWNER_KEY}` } };
+  const response = await fetch(`${gateway().daemon.url}/v1/models`, bearer);
+  expect(await response.json()).toMatchObject({ object: 'list' });
 });
 
 describe('the list of models', () => {

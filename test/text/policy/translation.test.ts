@@ -33,7 +33,8 @@ const PLAIN: Readonly<Record<Format, object>> = {
 /** Values that every request has, or that only belong to another field's. */
 const ELSEWHERE = new Set([
   ...['model', 'messages', 'input', 'contents', 'stream', 'stream_options', 'max_tokens'],
-  ...['stream_options.include_usage', 'thinking.type', 'tool_choice.type', 'tool_choice.name'],
+  ...['stream_options.include_usage', 'thinking.type', 'toolConfig.functionCallingConfig.mode'],
+  ...['systemInstruction.role', 'systemInstruction.parts'],
 ]);
 
 /** Values of fields, with what these need beside them. Fields that only one format has need none. */
@@ -210,9 +211,6 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
     'detail of an image': {
       messages: [user({ type: 'image_url', image_url: { url: IMAGE, detail: 'low' } })],
     },
-    'more stop sequences than are searched': {
-      stop: Array.from({ length: 101 }, (_, i) => `s${i}`),
-    },
   },
   responses: {
     'a stored item': {
@@ -314,9 +312,7 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
     'a stored file': {
       messages: [user({ type: 'image', source: { type: 'file', file_id: 'file_1' } })],
     },
-    'examples of a tool': { tools: [{ ...OWN_TOOL, input_examples: [{ a: 'b' }] }] },
     'callers of a tool': { tools: [{ ...OWN_TOOL, allowed_callers: ['code_execution_20250825'] }] },
-    'a tool that Anthropic defines': { tools: [{ type: 'bash_20250124', name: 'bash' }] },
     'a hosted tool': { tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }] },
     'a search of an earlier answer': {
       messages: [
@@ -330,6 +326,9 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
         },
         user({ type: 'text', text: 'c' }),
       ],
+    },
+    'more stop sequences than are searched': {
+      stop_sequences: Array.from({ length: 101 }, (_, i) => `s${i}`),
     },
     'a search among tools': {
       tools: [
@@ -425,7 +424,9 @@ function refusalFor(...call: Parameters<typeof translate>): Failure | null {
 /** Fields with a meaning of a format, each in a request of its own. */
 function samplesOf(client: Format): readonly (readonly [string, object])[] {
   const rows = fieldRows(dialectNamed(client).fields).filter(
-    (row) => row.class === 'meaning' && !row.path.includes('[]') && !ELSEWHERE.has(row.path),
+    ({ class: kind, path, types }) =>
+      VALUES[client][path] !== undefined ||
+      (kind === 'meaning' && !types && !/\[\]|^tool_choice\./.test(path) && !ELSEWHERE.has(path)),
   );
   const fields = rows.map(({ path, upstreams }) => {
     const value = VALUES[client][path];

@@ -38,6 +38,8 @@ export const chat: Dialect = {
     hasBudget: false,
     isAlias: ({ thinking }) => typeof thinking === 'object' && thinking !== null,
   },
+  // Of Azure's clients.
+  keyHeader: 'api-key',
   path: () => '/chat/completions',
   headers: {},
   takesImageDetail: true,

@@ -1,5 +1,6 @@
 import type { Effort } from '../../../config/models.ts';
 import { checkedBody } from '../../../schema/body.ts';
+import { isObject } from '../../../schema/untrusted.ts';
 import type {
   Json,
   ReasoningRequest,
@@ -8,6 +9,7 @@ import type {
   ToolChoice,
   Turn,
 } from '../../canonical.ts';
+import type { RequestAddress } from '../dialect.ts';
 import { openaiEndUser } from '../end-user.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeJsonSchema } from '../openai-fields.ts';
@@ -91,8 +93,11 @@ function continuedTurns(
   return turns;
 }
 
-export function decodeRequest(input: unknown): TextRequest {
-  const given: ChatRequest = checkedBody(chatRequest, input);
+/** @param address with the model, of Azure's clients, whose bodies need not have it */
+export function decodeRequest(input: unknown, address?: RequestAddress): TextRequest {
+  const model = address?.model ?? null;
+  const named = model !== null && isObject(input) ? { ...input, model } : input;
+  const given: ChatRequest = checkedBody(chatRequest, named);
   const body = usesFunctions(given) ? withTools(given) : given;
   const hasFunctions = (given.functions?.length ?? 0) > 0;
   const findings: Findings = { native: [], advice: [] };

@@ -6,6 +6,8 @@ import { chatRequest } from './request.ts';
 /** Interface part 4.1. */
 export const endpoint: Endpoint = {
   path: '/v1/chat/completions',
+  // Of Azure's clients.
+  aliases: ['/openai/deployments/:model/chat/completions'],
   summary: 'Text in the format of chat completions; with stream, as server-sent events',
   request: chatRequest,
   example: { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] },

@@ -41,7 +41,7 @@ export const fields = new FieldTable({
   ...LABELS,
   ...ROUTING,
   model: meaning('The model that answers.'),
-  messages: meaning('The conversation so far.', { check: message.check }),
+  messages: meaning('The conversation so far.', { items: message.check }),
   stream: meaning('Whether to stream the answer.'),
   stream_options: meaning('Options of the stream.', {
     check: object({
@@ -72,7 +72,7 @@ export const fields = new FieldTable({
   reasoning: untranslated('How much the model reasons, for a router.', { neutral: empty }),
   verbosity: meaning('Length of the answer.', { neutral: values('medium') }),
   response_format: meaning('Format of the output.'),
-  tools: meaning('Tools that the model may call.', { check: tools }),
+  tools: meaning('Tools that the model may call.', { items: tools }),
   tool_choice: meaning('Which tools the model must call.', { check: toolChoice }),
   parallel_tool_calls: meaning('Whether several tools may be called at once.', {
     neutral: values(true),

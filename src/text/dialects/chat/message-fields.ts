@@ -5,6 +5,7 @@ import {
   echo,
   type Fields,
   FieldTable,
+  listedAs,
   meaning,
   type NeutralValues,
   named,
@@ -47,7 +48,7 @@ const calls = byType(
     function: call.check,
     custom: object({ ...read('id', 'type', 'custom'), ...ECHOED, ...FOREIGN }),
   },
-  'function',
+  { usual: 'function' },
 );
 
 /** What a message has as an answer of the assistant. */
@@ -55,7 +56,7 @@ const ANSWER: Fields = {
   ...ECHOED,
   ...FOREIGN,
   ...read('reasoning', 'reasoning_content', 'reasoning_details', 'refusal'),
-  tool_calls: meaning('Tool calls of the answer.', { check: calls }),
+  tool_calls: meaning('Tool calls of the answer.', { items: calls }),
   function_call: meaning('The former name of tool_calls.'),
 };
 
@@ -69,7 +70,7 @@ const content = (type: string, check: Check) =>
 export const textPart = new FieldTable({
   ...CACHE_MARKS,
   ...read('type', 'text'),
-  citations: echo(),
+  ...named(echo(), 'annotations', 'citations', 'logprobs'),
 });
 
 /** A text part that repeats the whole answer. */
@@ -112,12 +113,15 @@ const checksOf = (tables: Readonly<Record<string, FieldTable>>) =>
   Object.fromEntries(Object.entries(tables).map(([name, { check }]) => [name, check]));
 
 /** Every part of a message's content, by type. */
-const parts = byType({
-  text: echoedPart.check,
-  refusal: refusalPart.check,
-  thinking: object({ ...read('type', 'thinking', 'signature'), closed: echo() }),
-  ...checksOf(mediaParts),
-});
+const parts = byType(
+  {
+    text: listedAs(textPart.check, echoedPart.check),
+    refusal: refusalPart.check,
+    thinking: object({ ...read('type', 'thinking', 'signature'), closed: echo() }),
+    ...checksOf(mediaParts),
+  },
+  { translated: ['text', 'refusal', ...Object.keys(mediaParts)] },
+);
 
 const HOSTED = {
   browser_search: feature('web_search'),
@@ -154,11 +158,10 @@ export const functionTool = new FieldTable({
   eager_input_streaming: advice('Whether arguments are streamed before they are whole.'),
 });
 
-export const tools = byType({
-  function: functionTool.check,
-  custom: object(read('type', 'custom')),
-  ...HOSTED,
-});
+export const tools = byType(
+  { function: functionTool.check, custom: object(read('type', 'custom')), ...HOSTED },
+  { translated: ['function', 'custom'] },
+);
 
 const byName = object(read('name'));
 
@@ -184,9 +187,9 @@ const EVERY: Fields = {
   ...CACHE_MARKS,
   ...ECHOED,
   ...read('role', 'tool_call_id', 'partial', 'prefix'),
-  content: meaning('Text or parts.', { check: parts }),
+  content: meaning('Text or parts.', { items: parts }),
   name: meaning("The participant's name."),
-  tools: meaning('Tools that the message adds.', { check: tools }),
+  tools: meaning('Tools that the message adds.', { items: tools }),
 };
 
 /** Messages of every role but the assistant's. */

@@ -6,6 +6,7 @@ import type { Json } from '../../canonical.ts';
 import type { TokenCounting } from '../dialect.ts';
 import { invalid } from '../request-errors.ts';
 import { decodeRequest } from './decode-request.ts';
+import { pathsOf } from './endpoint.ts';
 import { inCamelCase } from './field-names.ts';
 import { replayRequest } from './replay-request.ts';
 import { geminiRequest } from './request.ts';
@@ -23,7 +24,7 @@ const countRequest = openObject({
 /** Google's countTokens. */
 export const counting: TokenCounting = {
   endpoint: {
-    path: '/v1beta/models/:model(^[^/]+)::countTokens',
+    ...pathsOf('countTokens'),
     summary: 'The number of input tokens of a request in the format of gemini; free of charge',
     request: countRequest,
     example: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },

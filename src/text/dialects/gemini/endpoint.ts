@@ -2,6 +2,12 @@ import * as v from 'valibot';
 import type { Endpoint } from '../dialect.ts';
 import { geminiRequest } from './request.ts';
 
+/** The path of a method, and that of the version v1, which Google's SDK uses from its version 3 on. */
+export function pathsOf(method: string): Pick<Endpoint, 'path' | 'aliases'> {
+  const path = `/models/:model(^[^/]+)::${method}`;
+  return { path: `/v1beta${path}`, aliases: [`/v1${path}`] };
+}
+
 const shared = {
   request: geminiRequest,
   example: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
@@ -27,13 +33,13 @@ const shared = {
 export const endpoints: readonly Endpoint[] = [
   {
     ...shared,
-    path: '/v1beta/models/:model(^[^/]+)::generateContent',
+    ...pathsOf('generateContent'),
     stream: false,
     summary: 'Text in the format of gemini',
   },
   {
     ...shared,
-    path: '/v1beta/models/:model(^[^/]+)::streamGenerateContent',
+    ...pathsOf('streamGenerateContent'),
     stream: true,
     summary: 'Text in the format of gemini, as server-sent events',
   },

@@ -2,6 +2,7 @@ import { isObject } from '../../../schema/untrusted.ts';
 import {
   advice,
   FieldTable,
+  gated,
   meaning,
   named,
   native,
@@ -9,7 +10,7 @@ import {
   untranslated,
   values,
 } from '../fields.ts';
-import { all, type Check, feature, reference } from '../inspection.ts';
+import { type Check, feature, reference } from '../inspection.ts';
 import { isStoredFile } from './decode-turns.ts';
 
 const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
@@ -54,7 +55,7 @@ const parts = object({
     check: object({
       ...read('id', 'name', 'response'),
       ...named(native('Further results of the call.'), 'scheduling', 'willContinue'),
-      parts: meaning('Media of the result.', { check: object(media) }),
+      parts: meaning('Media of the result.', { items: object(media) }),
     }),
   }),
   ...named(ran(feature('code_interpreter')), 'executableCode', 'codeExecutionResult'),
@@ -63,7 +64,7 @@ const parts = object({
 
 const content = object({
   role: meaning('Author of the message.'),
-  parts: meaning('Parts.', { check: parts }),
+  parts: meaning('Parts.', { items: parts }),
 });
 
 const modalities: Check = (value, found) => {
@@ -131,11 +132,11 @@ const hosted = (check: Check) => untranslated('A tool that Google runs.', { chec
 
 /** The fields of a gemini request. */
 export const fields = new FieldTable({
-  contents: meaning('The conversation so far.', { check: content }),
+  contents: meaning('The conversation so far.', { items: content }),
   systemInstruction: meaning('Instructions.', { check: content }),
   tools: meaning('Tools that the model may call.', {
-    check: object({
-      functionDeclarations: meaning('Functions.', { check: declarations }),
+    items: object({
+      functionDeclarations: meaning('Functions.', { items: declarations }),
       googleSearch: hosted(feature('web_search')),
       googleSearchRetrieval: hosted(feature('web_search')),
       googleMaps: hosted(feature('web_search')),
@@ -143,7 +144,7 @@ export const fields = new FieldTable({
       codeExecution: hosted(feature('code_interpreter')),
       computerUse: hosted(feature('computer_use')),
       fileSearch: hosted(
-        all(
+        gated(
           feature('file_search'),
           object({
             fileSearchStoreNames: native('Stored files.', {

@@ -7,13 +7,14 @@ import {
   empty,
   type Fields,
   FieldTable,
+  gated,
   meaning,
   named,
   native,
   object,
   values,
 } from '../fields.ts';
-import { address, all, type Check, feature, reference } from '../inspection.ts';
+import { address, type Check, feature, reference } from '../inspection.ts';
 import { LOADING } from '../shared-fields.ts';
 
 const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
@@ -84,7 +85,7 @@ const BLOCKS: Readonly<Record<string, FieldTable>> = {
     ...CACHE_MARK,
     ...CALLER,
     ...named(echo(), 'id', 'name'),
-    content: meaning('Text or blocks.', { check: nested }),
+    content: meaning('Text or blocks.', { items: nested }),
   }),
 };
 
@@ -105,12 +106,8 @@ export const clientTool = new FieldTable({
   }),
   allowed_callers: native('What may call the tool.', { neutral: directCaller }),
   ...LOADING,
-  ...named(
-    native('Setting of the tool.', { neutral: empty }),
-    'configs',
-    'input_examples',
-    'max_characters',
-  ),
+  ...read('input_examples', 'max_characters'),
+  configs: native('Setting of the tool.', { neutral: empty }),
 });
 
 const { check: client } = clientTool;
@@ -132,7 +129,7 @@ export const tools = byType(
     web_fetch: feature('web_fetch'),
     web_search: feature('web_search'),
   },
-  'custom',
+  { usual: 'custom', translated: ['custom'] },
 );
 
 const changedTool = byType({
@@ -165,43 +162,46 @@ const toolChange = object({
 });
 
 /** Every block of a message, by type. */
-export const blocks: Check = byType({
-  ...Object.fromEntries(Object.entries(BLOCKS).map(([type, { check }]) => [type, check])),
-  search_result: object({
-    ...read('type', 'source', 'title', 'citations'),
-    ...CACHE_MARK,
-    content: meaning('Text.', { check: nested }),
-  }),
-  tool_reference: object({ ...read('type', 'tool_name'), ...CACHE_MARK }),
-  server_tool_use: all(
-    (value, found) => {
-      const name = isObject(value) ? RAN_BY_PROVIDER.get(value['name']) : undefined;
-      if (name !== undefined) found.use(name);
-    },
-    object({ ...NAMED, ...read('input') }),
-  ),
-  tool_search_tool_result: object({ ...NAMED, ...read('content') }),
-  tool_addition: toolChange,
-  tool_removal: toolChange,
-  compaction: object({ ...read('type', 'content', 'encrypted_content'), ...CACHE_MARK }),
-  advisor_tool_result: feature('advisor'),
-  bash_code_execution_tool_result: feature('code_interpreter'),
-  code_execution_tool_result: feature('code_interpreter'),
-  text_editor_code_execution_tool_result: feature('code_interpreter'),
-  container_upload: object({
-    ...read('type'),
-    ...CACHE_MARK,
-    file_id: meaning('Identifier of a stored file.', { check: reference('file_id') }),
-  }),
-  fallback: feature('routing'),
-  mcp_tool_listing: feature('mcp'),
-  mcp_tool_result: feature('mcp'),
-  mcp_tool_use: feature('mcp'),
-  web_fetch_tool_result: feature('web_fetch'),
-  web_search_tool_result: feature('web_search'),
-});
+export const blocks: Check = byType(
+  {
+    ...Object.fromEntries(Object.entries(BLOCKS).map(([type, { check }]) => [type, check])),
+    search_result: object({
+      ...read('type', 'source', 'title', 'citations'),
+      ...CACHE_MARK,
+      content: meaning('Text.', { check: nested }),
+    }),
+    tool_reference: object({ ...read('type', 'tool_name'), ...CACHE_MARK }),
+    server_tool_use: gated(
+      (value, found) => {
+        const name = isObject(value) ? RAN_BY_PROVIDER.get(value['name']) : undefined;
+        if (name !== undefined) found.use(name);
+      },
+      object({ ...NAMED, ...read('input') }),
+    ),
+    tool_search_tool_result: object({ ...NAMED, ...read('content') }),
+    tool_addition: toolChange,
+    tool_removal: toolChange,
+    compaction: object({ ...read('type', 'content', 'encrypted_content'), ...CACHE_MARK }),
+    advisor_tool_result: feature('advisor'),
+    bash_code_execution_tool_result: feature('code_interpreter'),
+    code_execution_tool_result: feature('code_interpreter'),
+    text_editor_code_execution_tool_result: feature('code_interpreter'),
+    container_upload: object({
+      ...read('type'),
+      ...CACHE_MARK,
+      file_id: meaning('Identifier of a stored file.', { check: reference('file_id') }),
+    }),
+    fallback: feature('routing'),
+    mcp_tool_listing: feature('mcp'),
+    mcp_tool_result: feature('mcp'),
+    mcp_tool_use: feature('mcp'),
+    web_fetch_tool_result: feature('web_fetch'),
+    web_search_tool_result: feature('web_search'),
+  },
+  { translated: Object.keys(BLOCKS) },
+);
 
 export const messageFields = new FieldTable({
   role: meaning('Author of the message.'),
-  content: meaning('Text or blocks.', { check: blocks }),
+  content: meaning('Text or blocks.', { items: blocks }),
 });

@@ -30,8 +30,8 @@ export const fields = new FieldTable({
   ...ROUTING,
   client_metadata: LABELS['client_metadata']!,
   model: meaning('The model that answers.'),
-  system: meaning('Instructions.', { check: blocks }),
-  messages: meaning('The conversation so far.', { check: messageFields.check }),
+  system: meaning('Instructions.', { items: blocks }),
+  messages: meaning('The conversation so far.', { items: messageFields.check }),
   stream: meaning('Whether to stream the answer.'),
   max_tokens: meaning('Maximum output tokens.'),
   temperature: meaning('Sampling temperature.'),
@@ -54,7 +54,7 @@ export const fields = new FieldTable({
     }),
   }),
   output_format: meaning('The former name of output_config.format.'),
-  tools: meaning('Tools that the model may call.', { check: tools }),
+  tools: meaning('Tools that the model may call.', { items: tools }),
   tool_choice: meaning('Which tools the model must call.', {
     check: object({
       ...named(meaning('The tools.'), 'type', 'name'),
@@ -87,7 +87,7 @@ export const fields = new FieldTable({
   }),
   context_management: native('Edits of earlier messages before the model reads them.', {
     check: object({
-      edits: native('The edits.', { check: contextEdits }),
+      edits: native('The edits.', { items: contextEdits }),
     }),
     neutral: keepsContext,
   }),

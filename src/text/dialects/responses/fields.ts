@@ -11,7 +11,7 @@ import {
 } from '../fields.ts';
 import { reference } from '../inspection.ts';
 import { LABELS, ROUTING, SAMPLING } from '../shared-fields.ts';
-import { input } from './item-fields.ts';
+import { input, items } from './item-fields.ts';
 import { hasHostedTools, toolChoice, tools } from './tool-fields.ts';
 
 const unlessHosted = {
@@ -25,7 +25,7 @@ export const fields = new FieldTable({
   ...LABELS,
   ...ROUTING,
   model: meaning('The model that answers.'),
-  input: meaning('The conversation so far.', { check: input }),
+  input: meaning('The conversation so far.', { check: input, items }),
   instructions: meaning('System message before the input.'),
   stream: meaning('Whether to stream the answer.'),
   stream_options: meaning('Options of the stream.', {
@@ -64,7 +64,7 @@ export const fields = new FieldTable({
       verbosity: meaning('Length of the answer.', { neutral: values('medium') }),
     }),
   }),
-  tools: meaning('Tools that the model may call.', { check: tools }),
+  tools: meaning('Tools that the model may call.', { items: tools }),
   tool_choice: meaning('Which tools the model must call.', { check: toolChoice }),
   parallel_tool_calls: meaning('Whether several tools may be called at once.', {
     neutral: values(true),

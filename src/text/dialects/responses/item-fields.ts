@@ -5,6 +5,7 @@ import {
   echo,
   type Fields,
   FieldTable,
+  gated,
   meaning,
   named,
   native,
@@ -53,18 +54,21 @@ const PARTS: Readonly<Record<string, FieldTable>> = {
 /** Parts of a message that are translated, by type. */
 export const partTables: ReadonlyMap<unknown, FieldTable> = new Map(Object.entries(PARTS));
 
-const parts = byType({
-  ...Object.fromEntries(Object.entries(PARTS).map(([type, { check }]) => [type, check])),
-  summary_text: text.check,
-  reasoning_text: text.check,
-  computer_screenshot: image.check,
-  input_audio: object({
-    ...read('type'),
-    input_audio: meaning('The audio.', {
-      check: object({ ...read('format'), data: meaning('Base64.', { check: media }) }),
+const parts = byType(
+  {
+    ...Object.fromEntries(Object.entries(PARTS).map(([type, { check }]) => [type, check])),
+    summary_text: text.check,
+    reasoning_text: text.check,
+    computer_screenshot: image.check,
+    input_audio: object({
+      ...read('type'),
+      input_audio: meaning('The audio.', {
+        check: object({ ...read('format'), data: meaning('Base64.', { check: media }) }),
+      }),
     }),
-  }),
-});
+  },
+  { translated: Object.keys(PARTS) },
+);
 
 /** What every item may have. */
 const ITEM: Fields = {
@@ -88,12 +92,12 @@ const callItem = new FieldTable({
 });
 const outputItem = new FieldTable({
   ...ITEM,
-  output: meaning('Text or parts.', { check: parts }),
+  output: meaning('Text or parts.', { items: parts }),
 });
 
 /** Items that are translated, by type. */
 export const itemTables = {
-  message: new FieldTable({ ...ITEM, content: meaning('Text or parts.', { check: parts }) }),
+  message: new FieldTable({ ...ITEM, content: meaning('Text or parts.', { items: parts }) }),
   function_call: callItem,
   function_call_output: outputItem,
   reasoning: new FieldTable({ ...ITEM, ...read('summary', 'content', 'encrypted_content') }),
@@ -102,7 +106,7 @@ export const itemTables = {
 const searched = object({
   ...ITEM,
   ...read('execution'),
-  tools: meaning('The tools.', { check: tools }),
+  tools: meaning('The tools.', { items: tools }),
 });
 
 /** A reasoning item without encrypted content refers to one that the provider stores. */
@@ -122,7 +126,8 @@ const storedItem = object({
 
 const withContent = (...names: readonly string[]) => object({ ...ITEM, ...read(...names) });
 
-const items = byType(
+/** The items of an input that are not references. */
+export const items = byType(
   {
     message: itemTables.message.check,
     function_call: callItem.check,
@@ -150,12 +155,12 @@ const items = byType(
     program: feature('code_interpreter'),
     program_output: feature('code_interpreter'),
     computer_call: feature('computer_use'),
-    computer_call_output: all(
+    computer_call_output: gated(
       feature('computer_use'),
       object({
         ...ITEM,
         ...read('acknowledged_safety_checks'),
-        output: meaning('The screenshot.', { check: parts }),
+        output: meaning('The screenshot.', { items: parts }),
       }),
     ),
     file_search_call: feature('file_search'),
@@ -166,7 +171,13 @@ const items = byType(
     mcp_list_tools: feature('mcp'),
     web_search_call: feature('web_search'),
   },
-  'message',
+  {
+    usual: 'message',
+    translated: [
+      ...['message', 'reasoning', 'additional_tools', 'function_call', 'function_call_output'],
+      ...['custom_tool_call', 'custom_tool_call_output', 'tool_search_call', 'tool_search_output'],
+    ],
+  },
 );
 
 /** The items of an input. */

@@ -4,12 +4,13 @@ import {
   byType,
   type Fields,
   FieldTable,
+  gated,
   meaning,
   named,
   native,
   object,
 } from '../fields.ts';
-import { address, all, type Check, feature, reference } from '../inspection.ts';
+import { address, type Check, feature, reference } from '../inspection.ts';
 import { LOADING } from '../shared-fields.ts';
 
 const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
@@ -25,7 +26,7 @@ const containerFields = object(CONTAINER);
 /** Where a shell runs. */
 export const environments = byType({
   local: object(read('type', 'skills')),
-  container_auto: all(feature('code_interpreter'), containerFields),
+  container_auto: gated(feature('code_interpreter'), containerFields),
   container_reference: object({
     ...read('type'),
     container_id: meaning('A stored container.', { check: reference('container') }),
@@ -63,51 +64,54 @@ export const functionTool = new FieldTable({
 
 const nested: Check = (value, found, owner) => tools(value, found, owner);
 
-export const tools: Check = byType({
-  ...CLIENT_TOOLS,
-  ...HOSTED,
-  function: functionTool.check,
-  namespace: object({
-    ...read('type', 'name', 'description'),
-    tools: meaning('The tools.', { check: nested }),
-  }),
-  shell: object({
-    ...read('type', 'allowed_callers'),
-    environment: meaning('Where it runs.', { check: environments }),
-  }),
-  file_search: all(
-    feature('file_search'),
-    object({
-      ...read('type', 'filters', 'max_num_results', 'ranking_options'),
-      vector_store_ids: meaning('Stored files.', { check: reference('vector_store_ids') }),
+export const tools: Check = byType(
+  {
+    ...CLIENT_TOOLS,
+    ...HOSTED,
+    function: functionTool.check,
+    namespace: object({
+      ...read('type', 'name', 'description'),
+      tools: meaning('The tools.', { items: nested }),
     }),
-  ),
-  code_interpreter: all(
-    feature('code_interpreter'),
-    object({
+    shell: object({
       ...read('type', 'allowed_callers'),
-      container: meaning('Where it runs.', {
-        check: (value, found, owner) => {
-          if (isObject(value)) containerFields(value, found, owner);
-          else reference('container')(value, found, owner);
-        },
-      }),
+      environment: meaning('Where it runs.', { check: environments }),
     }),
-  ),
-  image_generation: all(
-    feature('image_generation'),
-    object({
-      ...read('type', 'action', 'background', 'input_fidelity', 'model', 'moderation', 'n'),
-      ...read('output_compression', 'output_format', 'partial_images', 'quality', 'size'),
-      input_image_mask: meaning('The mask.', {
-        check: object({
-          file_id: meaning('A stored file.', { check: reference('file_id') }),
-          image_url: meaning('Address or data.', { check: address }),
+    file_search: gated(
+      feature('file_search'),
+      object({
+        ...read('type', 'filters', 'max_num_results', 'ranking_options'),
+        vector_store_ids: meaning('Stored files.', { check: reference('vector_store_ids') }),
+      }),
+    ),
+    code_interpreter: gated(
+      feature('code_interpreter'),
+      object({
+        ...read('type', 'allowed_callers'),
+        container: meaning('Where it runs.', {
+          check: (value, found, owner) => {
+            if (isObject(value)) containerFields(value, found, owner);
+            else reference('container')(value, found, owner);
+          },
         }),
       }),
-    }),
-  ),
-});
+    ),
+    image_generation: gated(
+      feature('image_generation'),
+      object({
+        ...read('type', 'action', 'background', 'input_fidelity', 'model', 'moderation', 'n'),
+        ...read('output_compression', 'output_format', 'partial_images', 'quality', 'size'),
+        input_image_mask: meaning('The mask.', {
+          check: object({
+            file_id: meaning('A stored file.', { check: reference('file_id') }),
+            image_url: meaning('Address or data.', { check: address }),
+          }),
+        }),
+      }),
+    ),
+  },
+  { translated: ['function', 'custom', 'namespace', 'tool_search'] },
+);
 
 export const toolChoice: Check = byType({
   ...CLIENT_TOOLS,
