@@ -33,6 +33,7 @@ import { Writer } from './writer.ts';
 /**
  * Runs one operation over the files that the arguments name.
  *
+ * @param origin path of the text that the operation takes as an argument
  * @returns the exit code
  * @throws Failure with code `usage` or with a `param`, before any work was done
  */
@@ -40,8 +41,9 @@ export async function runImageCommand(
   operation: Operation,
   files: readonly string[],
   flags: Readonly<Record<string, unknown>>,
+  origin?: string,
 ): Promise<number> {
-  const choices = readChoices(operation, files, flags);
+  const choices = await prepared(operation, readChoices(operation, files, flags), origin);
   return choices.outputs.watch
     ? watchImages(operation, files, choices)
     : runOnce(operation, files, choices);
@@ -60,6 +62,7 @@ async function watchImages(
   const exclude = [choices.outputs.out, cacheFolder(choices)];
   const watcher = new FolderWatcher();
   const failed = new FailedInputs();
+  onInterrupt(async () => watcher.close());
   for (let isFirst = true; ; isFirst = false) {
     // Before the inputs are read, so that no later change is missed.
     const folders = await watcher.set(() => foldersOf(files, choices.inputs, exclude));
@@ -69,13 +72,11 @@ async function watchImages(
       if (isFirst || !(error instanceof Failure)) throw error;
       printStderr(`oriel: ${error.message}`);
     }
-    const removeHandlers = onInterrupt(async () => watcher.close());
     if (isFirst && !choices.run.quiet) {
       const count = `${folders} ${folders === 1 ? 'folder' : 'folders'}`;
       printStderr(`oriel: watching ${count}; Ctrl-C ends`);
     }
     await watcher.changed();
-    removeHandlers();
   }
 }
 
@@ -108,13 +109,24 @@ async function runOnce(
   const writesFiles =
     operation.gives === 'image' && outputs.zip === undefined && outputs.out !== STANDARD_STREAM;
   const names = writesFiles ? new OutputNames(outputs, inputs) : null;
-  const planned = plan(inputs, names, choices, operation.keeps ?? [], incremental);
+  const planned = plan(inputs, names, choices, operation, incremental);
   const sink = await chooseSink(operation, names, choices, incremental);
   const reportFor = (head: Head) => {
     const report = chooseReport(operation, choices, head);
     return failed ? failed.watch(report) : report;
   };
   return runPlanned(operation, planned, sink, choices, reportFor, incremental);
+}
+
+/** The choices with the job options of an operation that prepares them. */
+async function prepared(
+  operation: Operation,
+  choices: Choices,
+  origin: string | undefined,
+): Promise<Choices> {
+  const planOnly = choices.run.dryRun;
+  const options = await operation.prepare?.(choices.options as never, { origin, planOnly });
+  return options === undefined ? choices : { ...choices, options: options as Choices['options'] };
 }
 
 async function chooseSink(

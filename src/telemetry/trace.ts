@@ -5,7 +5,7 @@ import { Attributes, jsonText } from './attributes.ts';
 import { randomId, type TraceContext, traceparentOf } from './trace-context.ts';
 
 /** Kinds of spans and codes of their status, as OTLP numbers them. */
-export const SERVER = 2;
+const SERVER = 2;
 const CLIENT = 3;
 const ERROR = 2;
 

@@ -32,6 +32,12 @@ export const TRANSCRIPTION: FormShape = {
 
 const transcriptShape = v.looseObject({ text: v.string() });
 
+/** What the page `/docs` fills in; it cannot show a list with a text in its place. */
+const SAMPLE = {
+  model: 'sandbox-transcription',
+  ...Object.fromEntries(listNames.map((name) => [name, []])),
+};
+
 /** The OpenAPI schema of the form. */
 function transcriptionBody() {
   const { properties, required } = jsonSchemaOf(transcriptionRequest, 'input') as {
@@ -45,7 +51,7 @@ function transcriptionBody() {
   };
   return {
     type: 'object',
-    properties: { file, ...withSample(properties, { model: 'sandbox-transcription' }) },
+    properties: { file, ...withSample(properties, SAMPLE) },
     required: ['file', ...required],
     additionalProperties: false,
   };

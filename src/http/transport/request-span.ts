@@ -3,6 +3,7 @@ import { genAiNameOf } from '../../config/provider-kinds.ts';
 import { toCredits } from '../../store/credits.ts';
 import { Attributes } from '../../telemetry/attributes.ts';
 import { errorTypeOf, type Trace } from '../../telemetry/trace.ts';
+import { parseTraceparent } from '../../telemetry/trace-context.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
 import type { TextReport } from '../../text/report.ts';
 import type { AppContext } from '../app-context.ts';
@@ -35,6 +36,15 @@ export function beginSpan(request: FastifyRequest, tracer: Tracer): void {
   if (operation === undefined) return;
   request.trace = tracer.request(request.headers.traceparent);
   if (request.trace !== null) request.trace.operation = operation;
+}
+
+/** The client's span, for the task that a request creates; nothing without one, or without traces. */
+export function traceOf(
+  { headers: { traceparent } }: FastifyRequest,
+  { tracer }: AppContext,
+): { readonly traceparent?: string } {
+  const isUsed = tracer !== null && parseTraceparent(traceparent) !== null;
+  return isUsed ? { traceparent: traceparent as string } : {};
 }
 
 /** Ends the span of a request. Without a valid key it has none: strangers could fill the queue of spans. */
