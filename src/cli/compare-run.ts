@@ -190,7 +190,7 @@ function planOf(
   const run = readFlags(runFlags, {});
   const references = new Set(pairs.map(({ reference }) => reference && resolve(reference)));
   const compared = pairs.filter(({ problem }) => !problem).map(({ input }) => input);
-  const plans = plan(compared, names, { options: { format: 'png' }, outputs, run }, [], null);
+  const plans = plan(compared, names, { options: { format: 'png' }, outputs, run }, {}, null);
   const planOfInput = new Map(plans.map((planned) => [planned.input, planned]));
   const planned = pairs.map(({ input, reference, problem }, index): Planned => {
     const { filename, source } = input;

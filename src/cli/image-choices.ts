@@ -52,12 +52,21 @@ export function readChoices(
   };
   checkSides(choices.options, choices.limits, flagOf, '; --max-side moves the bound');
   refuseContradictions(choices);
+  if (operation.several) refuseOneName(choices.outputs);
   if (formatOfOut !== null && choices.options['format'] !== formatOfOut) {
     throw usageFailure(
       `--format: expected ${formatOfOut} as the name ${outputs.out} says, received ${choices.options['format']}`,
     );
   }
   return choices;
+}
+
+/** Refuses names of one output, for an operation that gives several. */
+function refuseOneName({ name, out }: Choices['outputs']): void {
+  if (name !== undefined) throw usageFailure('--name: the outputs of a recipe have names there');
+  if (out === STANDARD_STREAM || formatOfPath(out) !== null) {
+    throw usageFailure(`--out ${out}: expected a folder, because a recipe gives several outputs`);
+  }
 }
 
 function refuseContradictions({ outputs, run }: Choices): void {

@@ -31,6 +31,7 @@ import { Writer } from './writer.ts';
 /**
  * Runs one operation over the files that the arguments name.
  *
+ * @param origin path of the text that the operation takes as an argument
  * @returns the exit code
  * @throws Failure with code `usage` or with a `param`, before any work was done
  */
@@ -38,8 +39,9 @@ export async function runImageCommand(
   operation: Operation,
   files: readonly string[],
   flags: Readonly<Record<string, unknown>>,
+  origin?: string,
 ): Promise<number> {
-  const choices = readChoices(operation, files, flags);
+  const choices = await prepared(operation, readChoices(operation, files, flags), origin);
   const { outputs } = choices;
   const given = await findInputs(files, {
     ...choices.inputs,
@@ -61,10 +63,21 @@ export async function runImageCommand(
   const writesFiles =
     operation.gives === 'image' && outputs.zip === undefined && outputs.out !== STANDARD_STREAM;
   const names = writesFiles ? new OutputNames(outputs, inputs) : null;
-  const planned = plan(inputs, names, choices, operation.keeps ?? [], incremental);
+  const planned = plan(inputs, names, choices, operation, incremental);
   const sink = await chooseSink(operation, names, choices, incremental);
   const reportFor = (head: Head) => chooseReport(operation, choices, head);
   return runPlanned(operation, planned, sink, choices, reportFor, incremental);
+}
+
+/** The choices with the job options of an operation that prepares them. */
+async function prepared(
+  operation: Operation,
+  choices: Choices,
+  origin: string | undefined,
+): Promise<Choices> {
+  const planOnly = choices.run.dryRun;
+  const options = await operation.prepare?.(choices.options as never, { origin, planOnly });
+  return options === undefined ? choices : { ...choices, options: options as Choices['options'] };
 }
 
 async function chooseSink(
