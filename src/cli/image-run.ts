@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
+import { Failure } from '../failure.ts';
 import { Batch } from '../operations/batch.ts';
 import type { BatchResult, CodedMessage, FileRecord } from '../operations/batch-record.ts';
 import type { Operation } from '../operations/operation.ts';
@@ -28,6 +29,7 @@ import { checkSink, fileSink, type OutputSink, standardOutputSink, zipSink } fro
 import { SAMPLE_ROWS } from './table.ts';
 import { printStderr } from './terminal.ts';
 import { usageFailure } from './usage.ts';
+import { FailedInputs, FolderWatcher, foldersOf } from './watch.ts';
 import { Writer } from './writer.ts';
 
 /**
@@ -44,6 +46,48 @@ export async function runImageCommand(
   origin?: string,
 ): Promise<number> {
   const choices = await prepared(operation, readChoices(operation, files, flags), origin);
+  return choices.outputs.watch
+    ? watchImages(operation, files, choices)
+    : runOnce(operation, files, choices);
+}
+
+/**
+ * Runs an operation, and again after each change of its inputs.
+ *
+ * @throws Failure with code `usage` before any work was done; ends otherwise only by a signal
+ */
+async function watchImages(
+  operation: Operation,
+  files: readonly string[],
+  choices: Choices,
+): Promise<never> {
+  const exclude = [choices.outputs.out, cacheFolder(choices)];
+  const watcher = new FolderWatcher();
+  const failed = new FailedInputs();
+  onInterrupt(async () => watcher.close());
+  for (let isFirst = true; ; isFirst = false) {
+    // Before the inputs are read, so that no later change is missed.
+    const folders = await watcher.set(() => foldersOf(files, choices.inputs, exclude));
+    try {
+      await runOnce(operation, files, choices, failed);
+    } catch (error) {
+      if (isFirst || !(error instanceof Failure)) throw error;
+      printStderr(`oriel: ${error.message}`);
+    }
+    if (isFirst && !choices.run.quiet) {
+      const count = `${folders} ${folders === 1 ? 'folder' : 'folders'}`;
+      printStderr(`oriel: watching ${count}; Ctrl-C ends`);
+    }
+    await watcher.changed();
+  }
+}
+
+async function runOnce(
+  operation: Operation,
+  files: readonly string[],
+  choices: Choices,
+  failed?: FailedInputs,
+): Promise<number> {
   const { outputs } = choices;
   const given = await findInputs(files, {
     ...choices.inputs,
@@ -54,8 +98,10 @@ export async function runImageCommand(
   const { options, limits, taken } = choices;
   const job = { operation: operation.name, options, limits, taken };
   const incremental = openIncremental(job, choices);
-  const inputs = incremental ? incremental.withoutOutputs(given) : given;
+  const sources = incremental ? incremental.withoutOutputs(given) : given;
+  const inputs = failed ? failed.without(sources) : sources;
   if (inputs.length === 0) {
+    if (sources.length > 0) return 1;
     printStderr('oriel: no image was found');
     return 1;
   }
@@ -67,7 +113,10 @@ export async function runImageCommand(
   const names = writesFiles ? new OutputNames(outputs, inputs) : null;
   const planned = plan(inputs, names, choices, operation, incremental);
   const sink = await chooseSink(operation, names, choices, incremental);
-  const reportFor = (head: Head) => chooseReport(operation, choices, head);
+  const reportFor = (head: Head) => {
+    const report = chooseReport(operation, choices, head);
+    return failed ? failed.watch(report) : report;
+  };
   return runPlanned(operation, planned, sink, choices, reportFor, incremental);
 }
 
@@ -201,7 +250,9 @@ export async function runPlanned(
     signal.throwIfAborted();
     progress.stop();
     await closeReport(status);
-    if (!run.quiet)
+    const { total, reasons } = batch.summary;
+    const isNews = !choices.outputs?.watch || reasons.get('unchanged') !== total;
+    if (!run.quiet && isNews)
       printStderr(totalsLine(batch.summary, operation.gives, performance.now() - started));
   } catch (error) {
     // The handler of the signal ends the process; nothing more may be printed or written.
