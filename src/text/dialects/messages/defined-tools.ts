@@ -92,8 +92,10 @@ function definedTool(type: unknown): DefinedTool | null {
  * examples and limits are in the description. Null for tools that the provider runs, and for others that are not translated.
  */
 export function describedTool(tool: Json): Json | null {
-  const { type, max_characters: limit, input_examples: examples, ...own } = tool;
+  const { type } = tool;
   const isOwn = type === undefined || type === null || type === 'custom';
+  if (isOwn && !tool['input_examples']) return tool;
+  const { type: _, max_characters: limit, input_examples: examples, ...own } = tool;
   const defined = isOwn ? null : definedTool(type);
   // The documented parameters are no strict schema.
   const isPlain = textOf(own['name']) !== '' && !own['strict'];
