@@ -133,6 +133,12 @@ async function configurationSchema() {
   return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
 }
 
+async function recipesSchema() {
+  const { editorSchema } = await built('config/editor-schema.js');
+  const { recipeSchema } = await built('operations/recipe/schema.js');
+  return `${JSON.stringify(editorSchema('Oriel recipe', recipeSchema), null, 2)}\n`;
+}
+
 /** A Markdown file with other text between the markers of a section. */
 function withSection(file, section, text) {
   const [start, end] = [`<!-- ${section}:start -->`, `<!-- ${section}:end -->`];
@@ -184,6 +190,7 @@ if (only === undefined) {
   update(api, withSection(api, 'endpoints', endpointsTable(document)));
   update(path('config/fields.md'), fieldsFile(document));
   update(path('config/oriel.schema.json'), await configurationSchema());
+  update(path('config/recipe.schema.json'), await recipesSchema());
   update(path('config/error-codes.md'), await errorCodesFile());
   const { defaultFile } = await built('config/default-file.js');
   update(path('config/default.yaml'), defaultFile());

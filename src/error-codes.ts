@@ -69,6 +69,7 @@ export const HTTP_CODES = {
   ...FILE_CODES,
   ...group('invalid_request', 400, {
     invalid_request: 'The request cannot be read, for a reason that the message states.',
+    invalid_recipe: 'The recipe has faults, which the message lists with their lines.',
     malformed_request: 'The bytes are not a valid HTTP request.',
     invalid_url: 'The path is not valid.',
     invalid_content_length: 'The body has another length than Content-Length.',
@@ -298,6 +299,7 @@ export const WARNING_CODES = {
   delay_adjusted: 'The delay of a frame was shortened to the longest that can be written.',
   animation_lost: 'The output has the first frame of an animation.',
   pages_lost: 'The output has the first of several pages.',
+  no_output: 'The conditions of all outputs of the recipe exclude the image.',
   frames_not_compared: 'Only the first frames or pages were compared.',
 } as const;
 

@@ -23,7 +23,7 @@ export interface Batch {
 }
 
 /** Commands that report and write no files. */
-const REPORTS = new Set(['hash', 'metadata', 'palette', 'size-map']);
+const REPORTS = new Set(['hash', 'metadata', 'palette', 'placeholder', 'size-map']);
 
 export type Files = Readonly<Record<string, Uint8Array>>;
 

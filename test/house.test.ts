@@ -13,7 +13,8 @@ const FLOORS: readonly (readonly string[])[] = [
   ['text', 'media', 'workers'],
   ['routing'],
   ['telemetry'],
-  ['administration', 'operations', 'config'],
+  ['administration', 'operations'],
+  ['config'],
   ['images', 'safety'],
   ['store', 'upstream', 'schema'],
   ['failure', 'libc', 'folders'],
@@ -43,6 +44,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   lowdb: ['src/store/lowdb/'],
   koffi: ['src/libc.ts'],
   'gpt-tokenizer': ['src/operations/count-tokens.ts'],
+  blurhash: ['src/operations/placeholder.ts'],
+  thumbhash: ['src/operations/placeholder.ts'],
   // Not imported: they are dependencies only to pin their versions.
   'light-my-request': [],
   'strip-json-comments': [],

@@ -85,7 +85,7 @@ export async function runJob(
     input.file = source.read();
     input.bytes = completePng(input.file);
     const result = await operation.run(input, job.options as never);
-    const { image, images, data, warnings = [] } = result;
+    const { image, images, data, planned, warnings = [] } = result;
     const taken = job.taken ? { taken: takenOf(await readHeader(input)) } : {};
     const complete = (one: OutputImage): JobImage => ({
       ...one,
@@ -101,6 +101,7 @@ export async function runJob(
       // A result of further files is not that of the input alone, and may not be stored by its hash.
       ...(job.digest && !readsOthers && { inputSha256: sha256Of(input.file) }),
       ...(data && { data }),
+      ...(planned && { planned }),
     };
   } catch (error) {
     if (error instanceof GrantExceededError) throw error;

@@ -136,7 +136,9 @@ async function startServices(start: Start): Promise<Services> {
   // After the last request and task have ended.
   closers.add(() => telemetry.close());
   const observer = routingObserver(state, log, metrics);
-  const parts = { state, store, span, upstream, pool, routingObserver: observer, log, metrics };
+  const tracer = () => telemetry.tracer;
+  const own = { state, log, metrics, routingObserver: observer, tracer };
+  const parts = { ...own, store, span, upstream, pool };
   const textObserver = createTextObserver(parts);
   const text = createTextGateway(parts, textObserver);
   const embeddings = new EmbeddingsGateway({
@@ -223,9 +225,10 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
     reconfigure(next, details) {
       const subject = () => ({ object: 'configuration', details });
       return audit.record({ act: 'config.reload', who, subject }, async () => {
+        // First, since it may fail.
+        await services.telemetry.configure(next);
         state.config = next;
         services.media.runner.reconfigured();
-        await services.telemetry.configure(next);
       });
     },
     async refuseConfiguration() {

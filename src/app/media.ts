@@ -9,8 +9,10 @@ import type { SharedPool } from '../operations/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
 import { AssetFiles } from '../store/asset-files.ts';
 import type { Store, TimeRange } from '../store/store.ts';
+import type { Tracer } from '../telemetry/tracer.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type { Closers } from './closers.ts';
+import { AskedProviders, endTaskSpan, logTask } from './ended-task.ts';
 import type { DaemonState } from './state.ts';
 
 interface MediaParts {
@@ -21,6 +23,7 @@ interface MediaParts {
   readonly upstream: UpstreamClient;
   readonly pool: SharedPool;
   readonly routingObserver: RoutingObserver;
+  readonly tracer: () => Tracer | null;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -57,16 +60,26 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
     onFault: (error) => log.error({ err: error }, 'expired records or files could not be removed'),
   });
   closers.add(() => retentionSweeper.close());
+  const asked = new AskedProviders();
   const media = new MediaGateway({
     config,
     store,
     files,
     upstream,
     pool,
+    tracer: parts.tracer,
     observer: {
       ...routingObserver,
+      onAttempt: (provider, failure, logContext, key) => {
+        if (logContext.task !== undefined) asked.add(logContext.task, provider);
+        routingObserver.onAttempt(provider, failure, logContext, key);
+      },
       ended: (task) => {
         metrics.observeTask(task);
+        const ended = asked.take(task.id);
+        logTask(log, task, ended);
+        const tracer = parts.tracer();
+        if (tracer !== null) endTaskSpan(tracer, task, { asked: ended, config: state.config });
         callbacks.added(task);
         retentionSweeper.ended(task);
       },

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { Tracer } from '../telemetry/tracer.ts';
+import type { OtlpSettings, Tracer } from '../telemetry/tracer.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 
 interface TelemetryParts {
@@ -34,28 +34,30 @@ export class DaemonTelemetry {
   async configure({ telemetry: { otlp } }: Pick<Config, 'telemetry'>): Promise<void> {
     const settings = JSON.stringify(otlp);
     if (settings === this.#settings) return;
-    this.#settings = settings;
+    const next = otlp === undefined ? null : await this.#create(otlp);
     const former = this.#telemetry;
-    const { metrics, log, ...parts } = this.#parts;
-    if (otlp === undefined) this.#telemetry = null;
-    else {
-      const { Telemetry } = await import('../telemetry/telemetry.ts');
-      const { host } = new URL(otlp.endpoint);
-      this.#telemetry = new Telemetry({
-        ...parts,
-        settings: otlp,
-        metrics: metrics.source(),
-        onDropped: (signal, count) => metrics.observeDropped(signal, count),
-        onOutage: (reason) => {
-          if (reason === null) log.info({ collector: host }, 'telemetry is accepted again');
-          else log.warn({ collector: host, reason }, 'telemetry is not accepted by the collector');
-        },
-      });
-    }
-    metrics.observeGenAi(otlp?.metrics ?? false);
+    this.#settings = settings;
+    this.#telemetry = next;
+    this.#parts.metrics.observeGenAi(otlp?.metrics ?? false);
     if (former === null) return;
     const closing = former.close().finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
+  }
+
+  async #create(settings: OtlpSettings): Promise<Telemetry> {
+    const { metrics, log, ...parts } = this.#parts;
+    const { Telemetry } = await import('../telemetry/telemetry.ts');
+    const { host } = new URL(settings.endpoint);
+    return new Telemetry({
+      ...parts,
+      settings,
+      metrics: metrics.source(),
+      onDropped: (signal, count) => metrics.observeDropped(signal, count),
+      onOutage: (reason) => {
+        if (reason === null) log.info({ collector: host }, 'telemetry is accepted again');
+        else log.warn({ collector: host, reason }, 'telemetry is not accepted by the collector');
+      },
+    });
   }
 
   /** Sends what is left, for three seconds at most. */

@@ -7,11 +7,13 @@ import { completionCommand } from './completion-command.ts';
 import { auditCommand, configCommand, serveCommand } from './daemon-commands.ts';
 import { duplicatesCommand } from './duplicates-command.ts';
 import { imageCommand } from './image-command.ts';
+import { recipeCommand } from './recipe-command.ts';
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly CommandDefinition[] = [
   ...OPERATIONS.map(imageCommand),
   duplicatesCommand,
+  recipeCommand,
   compareCommand,
   serveCommand,
   configCommand,

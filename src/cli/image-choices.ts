@@ -52,6 +52,7 @@ export function readChoices(
   };
   checkSides(choices.options, choices.limits, flagOf, '; --max-side moves the bound');
   refuseContradictions(choices);
+  if (operation.several) refuseOneName(choices.outputs);
   if (formatOfOut !== null && choices.options['format'] !== formatOfOut) {
     throw usageFailure(
       `--format: expected ${formatOfOut} as the name ${outputs.out} says, received ${choices.options['format']}`,
@@ -60,18 +61,36 @@ export function readChoices(
   return choices;
 }
 
-function refuseContradictions({ outputs, run }: Choices): void {
+/** Refuses names of one output, for an operation that gives several. */
+function refuseOneName({ name, out }: Choices['outputs']): void {
+  if (name !== undefined) throw usageFailure('--name: the outputs of a recipe have names there');
+  if (out === STANDARD_STREAM || formatOfPath(out) !== null) {
+    throw usageFailure(`--out ${out}: expected a folder, because a recipe gives several outputs`);
+  }
+}
+
+function refuseContradictions({ inputs, outputs, run }: Choices): void {
   const { out, zip } = outputs;
-  const incremental = run.incremental || run.cache !== undefined;
+  const incremental = run.incremental || run.cache !== undefined || outputs.watch;
   const report = run.json || run.jsonl;
   const pairs: readonly [boolean, string][] = [
     [run.json && run.jsonl, '--json and --jsonl'],
+    [run.sha256sum && report, '--sha256sum and --json'],
     [outputs.overwrite && outputs.skipExisting, '--overwrite and --skip-existing'],
     [zip !== undefined && out !== undefined, '--zip and --out'],
     [zip !== undefined && outputs.name !== undefined, '--zip and --name'],
     [zip !== undefined && outputs.keepMtime, '--zip and --keep-mtime'],
     [zip !== undefined && outputs.skipExisting, '--zip and --skip-existing'],
-    [incremental && outputs.skipExisting, '--incremental and --skip-existing'],
+    [
+      incremental && outputs.skipExisting,
+      `${outputs.watch ? '--watch' : '--incremental'} and --skip-existing`,
+    ],
+    [outputs.watch && zip !== undefined, '--watch and --zip'],
+    [outputs.watch && out === STANDARD_STREAM, '--watch and standard input or output'],
+    [outputs.watch && inputs.filesFrom === STANDARD_STREAM, '--watch and --files-from -'],
+    [outputs.watch && run.json, '--watch and --json'],
+    [outputs.watch && run.dryRun, '--watch and --dry-run'],
+    [outputs.watch && outputs.check, '--watch and --check'],
     [outputs.check && run.dryRun, '--check and --dry-run'],
     [outputs.check && outputs.skipExisting, '--check and --skip-existing'],
     [outputs.check && zip !== undefined, '--check and --zip'],

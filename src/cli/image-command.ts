@@ -1,14 +1,26 @@
 import type { Operation } from '../operations/operation.ts';
-import type { CommandDefinition } from './command.ts';
+import type { CommandDefinition, Positional } from './command.ts';
 import { inputFlags, limitFlags, outputFlags, runFlags } from './image-flags.ts';
 
 /** The command of one image operation. */
 export function imageCommand(operation: Operation): CommandDefinition {
-  const { name, summary, gives, options, examples } = operation;
+  const { name, summary, gives, options, examples, document, checksum } = operation;
+  const first: Positional[] = document
+    ? [
+        {
+          name: document.option,
+          description: document.description,
+          required: true,
+          path: true,
+          choices: document.names,
+        },
+      ]
+    : [];
   return {
     name,
     summary,
     positionals: [
+      ...first,
       {
         name: 'files',
         description: 'files, folders with --recursive, quoted patterns, or - for standard input',
@@ -17,16 +29,21 @@ export function imageCommand(operation: Operation): CommandDefinition {
       },
     ],
     flags: [
-      { heading: 'Options:', schema: options },
+      { heading: 'Options:', schema: options, ...(document && { except: [document.option] }) },
       { heading: 'Inputs:', schema: inputFlags },
       ...(gives === 'image' ? [{ heading: 'Outputs:', schema: outputFlags }] : []),
-      { heading: 'Running:', schema: runFlags },
+      { heading: 'Running:', schema: runFlags, except: checksum ? [] : ['sha256sum'] },
       { heading: 'Limits:', schema: limitFlags },
     ],
     examples: examples.map((example) => `oriel ${example}`),
-    async run({ positionals: [files], flags }) {
+    async run({ positionals, flags }) {
       const { runImageCommand } = await import('./image-run.ts');
-      return runImageCommand(operation, files as string[], flags);
+      const files = positionals.at(-1) as string[];
+      if (!document) return runImageCommand(operation, files, flags);
+      const { readText } = await import('./text-argument.ts');
+      const origin = positionals[0] as string;
+      const text = document.names.includes(origin) ? origin : readText(origin, document.names);
+      return runImageCommand(operation, files, { ...flags, [document.option]: text }, origin);
     },
   };
 }

@@ -4,6 +4,7 @@ import { formatOfExtension, type OutputFormat } from '../images/formats.ts';
 import type { BatchInput } from '../operations/batch.ts';
 import { type CodedMessage, type FileRecord, resultRecord } from '../operations/batch-record.ts';
 import { imagesOf, type StoredImage } from '../operations/cache/cache-index.ts';
+import type { Operation } from '../operations/operation.ts';
 import { sizeOf } from '../operations/pool.ts';
 import type { Choices } from './image-choices.ts';
 import type { Incremental } from './incremental.ts';
@@ -23,15 +24,15 @@ export interface Planned extends BatchInput {
  * are no files, outputs that exist or are unchanged, and all inputs in a dry run.
  *
  * @param names null where no files are written
+ * @param operation its formats, and whether it names its outputs
  * @param incremental null for a run without a cache
- * @param writable the formats that the operation writes
  * @throws Failure with code `usage` where two inputs would write one output
  */
 export function plan(
   inputs: readonly Input[],
   names: OutputNames | null,
   { options, outputs, run }: Pick<Choices, 'options' | 'outputs' | 'run'>,
-  writable: readonly string[],
+  { keeps: writable = [], several = false }: Pick<Operation, 'keeps' | 'several'>,
   incremental: Incremental | null,
 ): Planned[] {
   const holds = (path: string | null, image: StoredImage) =>
@@ -47,6 +48,8 @@ export function plan(
     });
     if (problem) return withRecord({ status: 'failed', error: problem });
     if (answer) return withRecord({ status: 'succeeded', data: answer });
+    // The image decides the names, and the operation plans them.
+    if (several && !found) return known;
     const images = found ? imagesOf(found) : [];
     const result = found && resultRecord(found, ({ size }) => size);
     if (found && images.length === 0) {
@@ -67,6 +70,7 @@ export function plan(
         ...(outputs ? { outputs } : { outputFilename: path! }),
       });
     }
+    if (several) return known;
     // With a cache, the content of the output decides.
     const decidesNow = !outputs.overwrite && !outputs.check && !incremental;
     if (path !== null && decidesNow && existsSync(path)) {

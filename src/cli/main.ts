@@ -84,7 +84,8 @@ function report(error: unknown): number {
       printStderrLines(error.message);
       return EXIT.failed;
     }
-    printStderr(`oriel: ${error.message}`);
+    if (error.code === 'invalid_recipe') printStderrLines(error.message);
+    else printStderr(`oriel: ${error.message}`);
     return isUsageFailure(error) ? EXIT.usage : EXIT.failed;
   }
   // A reader such as `head` closes the pipe when it has read enough, which is no error.

@@ -4,6 +4,7 @@ import type {
   BatchTotals,
   CodedMessage,
   FileRecord,
+  OutputRecord,
 } from '../operations/batch-record.ts';
 import { printable } from '../operations/filename.ts';
 import type { Operation } from '../operations/operation.ts';
@@ -116,6 +117,26 @@ export function failuresReport(): Report {
   };
 }
 
+/**
+ * A line for each file as GNU `sha256sum` prints it, which begins with a backslash where the name has escapes. Failures
+ * go to standard error.
+ */
+export function checksumReport(checksum: (data: object) => string): Report {
+  const failures = failuresReport();
+  const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r' };
+  return {
+    ...failures,
+    add(record) {
+      const { inputFilename, data } = record;
+      if (!data) return failures.add(record);
+      const name = inputFilename.replace(/[\\\n\r]/g, (character) => escapes[character]!);
+      const line = `${name === inputFilename ? '' : '\\'}${checksum(data)}  ${name}\n`;
+      // Control characters in names are for programs, not for a terminal.
+      return print(process.stdout.isTTY ? `${printable(line.trimEnd())}\n` : line);
+    },
+  };
+}
+
 const text = (value: string): Cell => ({ text: value });
 
 /** A text that is shortened in its middle: a path, or a message with its code. */
@@ -160,6 +181,9 @@ function dataCell(value: unknown, depth: number): Cell {
 /** The values in an object, each on a line below its file: `  photo.FNumber: 2.8`. */
 function detailRows(name: string, value: unknown): Cell[][] {
   if (value === undefined || value === null) return [];
+  if (Array.isArray(value) && value.some((item) => typeof item === 'object')) {
+    return value.flatMap((item, index) => [[text(`  ${name} ${index + 1}: ${plain(item)}`)]]);
+  }
   if (typeof value === 'object' && !Array.isArray(value)) {
     return Object.entries(value).flatMap(([key, inner]) => detailRows(`${name}.${key}`, inner));
   }
@@ -192,6 +216,31 @@ function dataColumns(keys: readonly string[]): Column[] {
   return keys.map((_, index) => (index === 0 ? { minWidth: 12 } : { dropOrder: -index }));
 }
 
+/** The row of a file with several outputs, whose rows follow. */
+function outputsCells(name: Cell, record: FileRecord, outputs: readonly OutputRecord[]): Cell[] {
+  const { originalSize, warnings = [] } = record;
+  const size = outputs.reduce((sum, output) => sum + output.size, 0);
+  return [
+    name,
+    text(outputs.length === 1 ? '1 output' : `${outputs.length} outputs`),
+    text(''),
+    text(humanBytes(originalSize)),
+    text(humanBytes(size)),
+    text([humanChange(originalSize, size), ...warnings.map(inParentheses)].join(' ')),
+  ];
+}
+
+function outputCells({ outputFilename, width, height, pages, size, reason }: OutputRecord): Cell[] {
+  return [
+    text(''),
+    pathCell(outputFilename ?? '-'),
+    text(`${width}x${height}${pages ? ` x${pages}` : ''}`),
+    text(''),
+    text(humanBytes(size)),
+    text(reason ? `skipped: ${reason.message}` : ''),
+  ];
+}
+
 /**
  * A table on standard output.
  *
@@ -205,7 +254,9 @@ export function tableReport(
   details: readonly string[] = [],
   row?: Operation['row'],
 ): Report {
-  const table = new Table([PATH, ...(gives === 'image' ? IMAGES : dataColumns(columns))]);
+  const table = new Table(
+    gives === 'image' ? [PATH, ...IMAGES] : [{ minWidth: 18 }, ...dataColumns(columns)],
+  );
   const depth = colourDepth();
   let titled = false;
 
@@ -219,9 +270,11 @@ export function tableReport(
       const skipped = [`${what}: ${reason.message}`, ...warnings.map(inParentheses)].join(' ');
       return [name, ...(gives === 'image' ? [output] : []), text(printable(skipped))];
     }
+    if (record.outputs) return outputsCells(name, record, record.outputs);
     if (status === 'planned') return gives === 'image' ? [name, output] : [name];
     if (gives === 'data') {
-      const values: Record<string, unknown> = { ...data, ...(data && row?.(data)) };
+      const fileSize = humanBytes(originalSize);
+      const values: Record<string, unknown> = { fileSize, ...data, ...(data && row?.(data)) };
       return [name, ...columns.map((key) => dataCell(values[key], depth))];
     }
     return [
@@ -245,6 +298,7 @@ export function tableReport(
         await table.add([text('FILE'), ...titles]);
       }
       await table.add(cells(record));
+      for (const output of record.outputs ?? []) await table.add(outputCells(output));
       for (const key of record.data ? details : []) {
         const rows = detailRows(key, (record.data as Record<string, unknown>)[key]);
         for (const row of rows) await table.add(row);

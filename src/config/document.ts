@@ -12,7 +12,7 @@ import {
   type YAMLError,
   type YAMLMap,
 } from 'yaml';
-import type { Fault } from '../schema/faults.ts';
+import { type Fault, formatPath } from '../schema/faults.ts';
 import type { Path } from '../schema/walk.ts';
 import { type Environment, interpolate } from './interpolate.ts';
 
@@ -182,6 +182,27 @@ class Reader implements Document {
     }
     return values;
   }
+}
+
+/** The messages of faults with the file and their lines, from the first line to the last. */
+export function faultLines(
+  file: string,
+  faults: readonly Fault[],
+  document: Document,
+  most: number,
+): readonly string[] {
+  const lines = faults
+    .map((fault) => ({
+      ...fault,
+      path: document.pathInFile(fault.path),
+      line: 'line' in fault ? Number(fault.line) : document.line(fault.path),
+    }))
+    .sort((a, b) => a.line - b.line)
+    .map(({ path, message, line }) =>
+      [`${file}:${line}`, ...(path.length > 0 ? [formatPath(path)] : []), message].join(': '),
+    );
+  const more = lines.length - most;
+  return more > 0 ? [...lines.slice(0, most), `and ${more} more`] : lines;
 }
 
 /** Parses YAML, and then replaces environment variables in its texts. */

@@ -12,7 +12,7 @@ import { describeField, fromText, metadataOf } from '../schema/fields.ts';
 import { redactUrl } from '../schema/redact-url.ts';
 import { declaredProperties, type Path, schemaAt, valueAt, walk } from '../schema/walk.ts';
 import { crossFaults, warningsOf } from './check.ts';
-import { type Document, readDocument } from './document.ts';
+import { type Document, faultLines, readDocument } from './document.ts';
 import type { Environment } from './interpolate.ts';
 import { invalidConfig } from './invalid.ts';
 import { allNames } from './model-names.ts';
@@ -97,19 +97,7 @@ function findConfig({ file, env, cwd }: ConfigOptions): string | null {
 }
 
 function failWith(file: string | null, faults: readonly Fault[], document: Document): never {
-  const lines = faults
-    .map((fault) => ({
-      ...fault,
-      path: document.pathInFile(fault.path),
-      line: 'line' in fault ? Number(fault.line) : document.line(fault.path),
-    }))
-    .sort((a, b) => a.line - b.line)
-    .map(({ path, message, line }) =>
-      [`${file}:${line}`, ...(path.length > 0 ? [formatPath(path)] : []), message].join(': '),
-    );
-  const more = lines.length - MAX_FAULTS;
-  const shown = more > 0 ? [...lines.slice(0, MAX_FAULTS), `and ${more} more`] : lines;
-  throw invalidConfig(shown.join('\n'));
+  throw invalidConfig(faultLines(String(file), faults, document, MAX_FAULTS).join('\n'));
 }
 
 /** The catalog of the embedded sandbox, which needs no account. */

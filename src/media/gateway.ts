@@ -5,6 +5,7 @@ import { Routing } from '../routing/routing.ts';
 import type { AssetFiles } from '../store/asset-files.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
+import type { Tracer } from '../telemetry/tracer.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import { MAX_IMAGE_BYTES, storeImage } from './files/stored-image.ts';
 import { imageLimits } from './files/verified-image.ts';
@@ -27,6 +28,8 @@ export interface MediaGatewayOptions {
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly observer: MediaObserver;
+  /** Returns null, or is absent, where no traces are sent. */
+  readonly tracer?: () => Tracer | null;
 }
 
 /** Accepts media requests as tasks, and runs them. */

@@ -106,6 +106,8 @@ export class BatchSummary {
   readonly reasons = new Map<string, number>();
   /** Skipped files whose input is newer than the output. */
   outdated = 0;
+  /** Results of succeeded files: several where the operation gives several images. */
+  outputs = 0;
   /** Files whose result comes from a cache. */
   cached = 0;
   /** Bytes of all inputs, those of failed files included. */
@@ -120,6 +122,7 @@ export class BatchSummary {
     this.total += 1;
     if (cached) this.cached += 1;
     this[status] += 1;
+    if (status === 'succeeded') this.outputs += record.outputs?.length ?? 1;
     if (reason) this.reasons.set(reason.code, (this.reasons.get(reason.code) ?? 0) + 1);
     if (warnings.some(({ code }) => code === OUTPUT_OUTDATED)) this.outdated += 1;
     this.originalBytes += originalSize;

@@ -294,7 +294,7 @@ async function runOne<Input extends BatchInput>(
   const all = images ?? (image ? [image] : []);
   const done: FileRecord = {
     ...base,
-    status: 'succeeded',
+    status: result.planned ? 'planned' : 'succeeded',
     originalSize,
     ...resultRecord(result, ({ bytes }) => bytes.byteLength),
     ...(result.cached && { cached: true }),
@@ -329,7 +329,7 @@ function withStored(record: FileRecord, stored: readonly Stored[]): FileRecord {
   const skipped = stored.length > 0 && stored.every((one) => one?.status === 'skipped');
   const outputs = record.outputs.map((output, index) => {
     const { outputFilename, reason } = stored[index] ?? {};
-    return { ...output, ...(outputFilename && { outputFilename }), ...(reason && { reason }) };
+    return { ...(outputFilename && { outputFilename }), ...output, ...(reason && { reason }) };
   });
   const changed = stored.find((one) => one?.status === 'planned');
   return {

@@ -4,7 +4,7 @@ import type { Facts } from '../images/facts.ts';
 import { addAlpha } from '../images/pixels.ts';
 import { field, integer } from '../schema/fields.ts';
 import { GRAVITIES, offsetOf, ratioField, ratioOf } from './placement.ts';
-import { type OptionsOf, PLACE } from './step.ts';
+import { type OptionsOf, PLACE, placeOfPaint } from './step.ts';
 import { stepOperation } from './step-operation.ts';
 
 const edge = (side: string) => v.optional(field(integer(0), `pixels added ${side}`), 0);
@@ -73,16 +73,17 @@ export const extend = stepOperation({
     const transparent = filled && background.alpha < 1;
     const width = facts.width + edges.left + edges.right;
     const height = facts.height + edges.top + edges.bottom;
+    const after = {
+      ...facts,
+      width,
+      height,
+      hasAlpha: facts.hasAlpha || transparent,
+      grey: facts.grey && (!filled || isGrey(background)),
+    };
     return {
-      after: {
-        ...facts,
-        width,
-        height,
-        hasAlpha: facts.hasAlpha || transparent,
-        grey: facts.grey && (!filled || isGrey(background)),
-      },
+      after,
       // The edges must not be premultiplied with the image.
-      from: facts.hasAlpha || transparent ? PLACE.FIRST : PLACE.EXTEND,
+      from: after.hasAlpha ? PLACE.FIRST : placeOfPaint(facts, after, PLACE.EXTEND),
       to: PLACE.EXTEND,
       unchanged: width === facts.width && height === facts.height,
       held: content === 'background' || content === 'copy' ? 0 : 8,

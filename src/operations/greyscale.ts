@@ -8,13 +8,17 @@ export const greyscale = stepOperation({
   cost: 30,
   fields: {},
   examples: ['greyscale --out grey *.jpg'],
-  plan: (facts) => ({
-    after: { ...facts, grey: true },
-    // sharp's own step turns sixteen bits into eight.
-    from: facts.deep ? PLACE.FIRST : PLACE.GREYSCALE,
-    to: facts.deep ? PLACE.LAST : PLACE.GREYSCALE,
-    colours: true,
-    microseconds: 0.02,
-    apply: (frame) => (facts.deep ? frame.pipelineColourspace('grey16') : frame.greyscale()),
-  }),
+  plan(facts) {
+    // sharp's own turns sixteen bits into eight, and drops alpha from raw pixels (0.35.5, pipeline.cc).
+    const own = !facts.deep && !facts.hasAlpha;
+    return {
+      after: { ...facts, grey: true },
+      from: facts.hasAlpha ? PLACE.FIRST : own ? PLACE.GREYSCALE : PLACE.MODULATE,
+      to: own ? PLACE.GREYSCALE : PLACE.MODULATE,
+      colours: true,
+      microseconds: own ? 0.02 : 0.1,
+      // Without chroma a colour keeps its luminance, too.
+      apply: (frame) => (own ? frame.greyscale() : frame.modulate({ saturation: 0 })),
+    };
+  },
 });

@@ -41,6 +41,8 @@ export interface JobSuccess extends Outcome {
   /** In place of `image`, all outputs of an operation that gives several for one input. */
   readonly images?: readonly JobImage[];
   readonly data?: object;
+  /** Whether `data` is a plan, and nothing was made. */
+  readonly planned?: boolean;
   readonly warnings: readonly Warning[];
   readonly inputSha256?: string;
   /** Whether it comes from a cache. */

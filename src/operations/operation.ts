@@ -9,6 +9,8 @@ export interface OperationResult {
   /** In place of `image`, all outputs of an operation that gives several for one input. */
   readonly images?: readonly OutputImage[];
   readonly data?: object;
+  /** Whether `data` is a plan, and nothing was made. */
+  readonly planned?: boolean;
   readonly warnings?: readonly Warning[];
 }
 
@@ -18,12 +20,25 @@ export interface ThreadOperation<Options> {
   run(input: ImageInput, options: Options): Promise<OperationResult>;
 }
 
+export interface PrepareContext {
+  readonly origin?: string | undefined;
+  readonly planOnly?: boolean;
+}
+
 /** One image tool. Its flags, form fields, help and documentation all derive from this record. */
 export interface Operation<Schema extends ObjectSchema = ObjectSchema>
   extends ThreadOperation<v.InferOutput<Schema>> {
   readonly summary: string;
   /** Result of each file: an image, or the `data` of interface part 2.8. */
   readonly gives: 'image' | 'data';
+  /** Whether it gives several images for one input, which it names itself. */
+  readonly several?: boolean;
+  /** An option that is a text: the command line takes a file with it, or one of some names, as first argument. */
+  readonly document?: {
+    readonly option: string;
+    readonly description: string;
+    readonly names: readonly string[];
+  };
   readonly options: Schema;
   /** Input formats that an output has too where none is asked for; others become PNG. */
   readonly keeps?: readonly OutputFormat[];
@@ -31,10 +46,20 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
   readonly endpoint?: string;
   /** CPU milliseconds for a megabyte of input, roughly: decides whether starting threads pays. */
   readonly cost: number;
-  /** Keys of `data` or of `row` that are columns of the table. */
+  /**
+   * Job options from the checked ones, which they are by default.
+   *
+   * @param context.origin name of a text option's source in messages
+   * @param context.planOnly whether a dry run wants the plan of each file
+   * @throws Failure invalid_request
+   */
+  prepare?(options: v.InferOutput<Schema>, context?: PrepareContext): Promise<unknown>;
+  /** Keys of `data` or of `row` that are columns of the table; `fileSize` is that of the input. */
   columns?(options: v.InferOutput<Schema>): readonly string[];
   /** Values of columns that are not those of `data` as they are. */
   row?(data: object): Readonly<Record<string, unknown>>;
+  /** The SHA-256 in `data`, for lines that `sha256sum` reads. */
+  checksum?(data: object): string;
   /** Keys of `data` whose values are listed in lines below a file's row. */
   details?(options: v.InferOutput<Schema>): readonly string[];
   /**

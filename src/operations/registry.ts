@@ -3,6 +3,8 @@ import { hash } from './hash.ts';
 import { metadata } from './metadata.ts';
 import type { Operation } from './operation.ts';
 import { palette } from './palette.ts';
+import { placeholder } from './placeholder.ts';
+import { run } from './run.ts';
 import { sizeMap } from './size-map.ts';
 import { STEP_OPERATIONS } from './steps.ts';
 
@@ -10,8 +12,10 @@ import { STEP_OPERATIONS } from './steps.ts';
 export const OPERATIONS = [
   convert,
   ...STEP_OPERATIONS,
+  run,
   metadata,
   palette,
+  placeholder,
   hash,
   sizeMap,
 ] as readonly Operation[];

@@ -6,7 +6,7 @@ import type { Sharp } from '../images/input.ts';
 import { addAlpha } from '../images/pixels.ts';
 import { field, integer, number } from '../schema/fields.ts';
 import { GRAVITIES, isStrategy, offsetOf, STRATEGIES } from './placement.ts';
-import { type OptionsOf, PLACE } from './step.ts';
+import { type OptionsOf, PLACE, placeOfPaint } from './step.ts';
 import { stepOperation } from './step-operation.ts';
 
 const sideField = (description: string) => v.optional(field(integer(1), description));
@@ -153,14 +153,15 @@ export const resize = stepOperation({
     }
     const grows = fit === 'contain' && !isSameSize(scaled, final);
     const background = parseColour(options.background);
+    const after = {
+      ...facts,
+      ...final,
+      hasAlpha: facts.hasAlpha || (grows && alpha && background.alpha < 1),
+      grey: facts.grey && (!grows || isGrey(background)),
+    };
     return {
-      after: {
-        ...facts,
-        ...final,
-        hasAlpha: facts.hasAlpha || (grows && alpha && background.alpha < 1),
-        grey: facts.grey && (!grows || isGrey(background)),
-      },
-      from: PLACE.RESIZE,
+      after,
+      from: placeOfPaint(facts, after, PLACE.RESIZE),
       to: fit === 'contain' ? PLACE.EXTEND : PLACE.CUT,
       apply: (frame) => place(frame, facts, options, alpha),
       unchanged: isSameSize(scaled, facts) && isSameSize(final, facts),

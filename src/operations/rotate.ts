@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { colourField, isGrey, onWhite, parseColour, premultiplied } from '../images/colour.ts';
 import { addAlpha } from '../images/pixels.ts';
 import { field, number } from '../schema/fields.ts';
-import { PLACE } from './step.ts';
+import { PLACE, placeOfPaint } from './step.ts';
 import { stepOperation } from './step-operation.ts';
 
 /** The bounding box of a rectangle rotated by `angle` degrees, rounded as by libvips. */
@@ -42,14 +42,15 @@ export const rotate = stepOperation({
     // sharp mirrors before it rotates. Rotating and then mirroring along one axis is the same as
     // mirroring and then rotating in the other direction.
     const degrees = flip === flop ? angle : (360 - angle) % 360;
+    const after = {
+      ...facts,
+      ...rotatedSize(facts, angle),
+      hasAlpha: facts.hasAlpha || (hasCorners && fill.alpha < 1),
+      grey: facts.grey && (!hasCorners || isGrey(fill)),
+    };
     return {
-      after: {
-        ...facts,
-        ...rotatedSize(facts, angle),
-        hasAlpha: facts.hasAlpha || (hasCorners && fill.alpha < 1),
-        grey: facts.grey && (!hasCorners || isGrey(fill)),
-      },
-      from: PLACE.RESIZE,
+      after,
+      from: placeOfPaint(facts, after, PLACE.RESIZE),
       to: PLACE.CUT,
       // Bytes a pixel: libvips buffers the whole image to rotate it, and its transform uses floats.
       held: degrees === 0 ? 0 : hasCorners ? 16 : 8,

@@ -12,7 +12,7 @@ import type { ImageInput, Sharp } from '../images/input.ts';
 import { withMetadata } from '../images/metadata.ts';
 import type { Encoded } from '../images/output.ts';
 import { openPicture, selectFrames } from '../images/picture.ts';
-import { mapFrames, read, start } from '../images/pixels.ts';
+import { mapFrames, type Pixels, read, start } from '../images/pixels.ts';
 import { type ChosenStep, PLACE, type StepContext } from './step.ts';
 
 /** The image that steps change. */
@@ -52,7 +52,13 @@ async function reopen({ input, header, profiled }: Source, progress: Progress): 
   }
   const pixels = await read(image, facts);
   const { width, height } = pixels;
-  return { ...fresh, image: start(input, pixels), facts: { ...facts, width, height } };
+  return { ...fresh, image: openPixels(input, pixels), facts: { ...facts, width, height } };
+}
+
+/** A pipeline that begins with pixels, to which steps may add colour: they are grey after greyscale. */
+export function openPixels(input: ImageInput, pixels: Pixels): Sharp {
+  const image = start(input, pixels);
+  return pixels.channels < 3 ? image.pipelineColourspace('srgb') : image;
 }
 
 /**

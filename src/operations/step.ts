@@ -43,6 +43,11 @@ export interface PlannedStep {
   readonly microseconds?: number;
 }
 
+/** The place of a step that paints: pixels that are grey take no colour in the same pipeline. */
+export function placeOfPaint(before: Facts, after: Facts, place: number): number {
+  return before.grey && !after.grey ? PLACE.FIRST : place;
+}
+
 /** Conditions under which a step is planned. */
 export interface StepContext {
   /** Whether an output holds transparency. */

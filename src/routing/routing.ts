@@ -42,6 +42,8 @@ export interface RoutedRequest<RouteType extends Route, Outcome> {
   failureOf?(outcome: Outcome): Failure | null;
   /** Called after a failed attempt that another one may follow. */
   onAttemptFailed?(): void;
+  /** Called after an attempt that was not sent, because the route cannot represent the request. */
+  onNotSent?(): void;
 }
 
 /** Keys that one request tries at most: some providers refuse each of them for the prompt alone. */
@@ -161,6 +163,7 @@ export class Routing {
       }
       if (wasNotSent(failure)) {
         trace?.discard();
+        request.onNotSent?.();
         report(null);
         return failure;
       }

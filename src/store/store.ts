@@ -61,6 +61,7 @@ export interface NewTask
     | 'deadline'
     | 'callbackUrl'
     | 'idempotency'
+    | 'traceparent'
   > {
   /** Micro-credits to reserve until the task ends. */
   readonly reservation: number;

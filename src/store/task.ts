@@ -50,6 +50,8 @@ export interface Task {
   readonly progress: unknown;
   /** The client's Idempotency-Key, with a fingerprint of the request body. */
   readonly idempotency: { readonly key: string; readonly fingerprint: string } | null;
+  /** The client's span (W3C Trace Context); absent without one, and where no traces are sent. */
+  readonly traceparent?: string;
 }
 
 /** Allowed transitions of the state; a terminal state never changes (interface part 3). */

@@ -100,7 +100,9 @@ export class Telemetry {
   async #postMetrics(): Promise<void> {
     const { metrics, onDropped } = this.#options;
     const families = await metrics.read();
-    const period = { start: nanoseconds(performance.timeOrigin), end: nanoseconds(Date.now()) };
+    const start = performance.timeOrigin;
+    // The clock may have been set back.
+    const period = { start: nanoseconds(start), end: nanoseconds(Math.max(start, Date.now())) };
     const data = metricData(families, metrics.names, period);
     const { isAccepted, rejected, reason } = await this.#collector.post(
       'metrics',

@@ -53,7 +53,9 @@ export class Tracer {
     const traceId = parent?.traceId ?? hash.slice(0, 32);
     const isSampled = parent?.isSampled ?? isInSample(traceId, this.#settings.sampling);
     const context = { traceId, spanId: hash.slice(32, 48), isSampled };
-    return this.#trace({ ...context, parentId: parent?.spanId ?? null }, createdAt);
+    const trace = this.#trace({ ...context, parentId: parent?.spanId ?? null }, createdAt);
+    if (trace !== null) trace.operation = 'generate_content';
+    return trace;
   }
 
   #trace(context: TraceContext, createdAt?: number): Trace | null {

@@ -187,6 +187,9 @@ export class TextGateway {
         },
         failureOf: ({ failure }: Outcome) => failure,
         onAttemptFailed: () => tracker.reset(),
+        onNotSent: () => {
+          report.attempts -= 1;
+        },
       });
       if (conversation && outcome.failure === null) {
         this.#affinity.answered(answering, candidates, conversation);

@@ -104,6 +104,7 @@ export async function startServer({
     pool: threads,
     spool,
     metrics,
+    tracer: null,
     log: pino({ level: 'info', formatters: { level: (level) => ({ level }) } }, sink),
     draining,
   } as unknown as AppContext;

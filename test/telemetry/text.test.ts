@@ -82,6 +82,13 @@ const gateway = gatewayDaemon((url) => ({
         { provider: 'two', model: 'second' },
       ],
     },
+    partly: {
+      type: 'text',
+      routes: [
+        { provider: 'anthropic', model: 'without' },
+        { provider: 'openai', model: 'with' },
+      ],
+    },
     vectors: { type: 'embedding', routes: [{ provider: 'openai', model: 'upstream-vectors' }] },
   },
 }));
@@ -235,6 +242,7 @@ describe('spans of text requests', () => {
     expect(upstream.only().headers['traceparent']).toMatch(
       new RegExp(`^00-${UNSAMPLED}-(?!${PARENT})[0-9a-f]{16}-00$`),
     );
+    ids.set('partly', await ask(PATHS.chat, plainBody('chat', 'partly', { logit_bias: { 5: 1 } })));
     ids.set('stranger', await ask(PATHS.chat, chat, { authorization: 'Bearer of-nobody' }));
     ids.set('legacy', await ask('/v1/completions', { model: 'to-chat', prompt: 'Hello' }));
     const contents = [{ role: 'user', parts: [{ text: 'Hello' }] }];
@@ -296,6 +304,19 @@ describe('spans of text requests', () => {
       'http.response.status_code': 400,
     });
     expect(attempts).toEqual([]);
+  });
+
+  it('and attempts count only routes that were sent the request', async () => {
+    const { server, attempts } = await spansNamed('partly');
+    expect(server.attributes).toMatchObject({ 'oriel.attempts': 1 });
+    expect(attempts.map(({ name }) => name)).toEqual(['chat with']);
+    const id = ids.get('partly');
+    const line = gateway().daemon.log.find(({ requestId }) => requestId === id);
+    expect(line).toMatchObject({ attempts: 1, provider: 'openai' });
+  });
+
+  it('are none of an endpoint that does not exist', async () => {
+    expect((await gateway().daemon.request('/nowhere')).status).toBe(404);
   });
 
   it('begin a trace of their own where the traceparent is invalid', async () => {

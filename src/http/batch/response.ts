@@ -67,7 +67,7 @@ export async function sendBatch(
       await batch.run();
     } finally {
       metrics.observeBatch(endpoint, signal.aborted ? 'abandoned' : 'completed');
-      await settle(batch.summary.succeeded);
+      await settle(batch.summary.outputs);
     }
     return {
       requestId: request.id,

@@ -20,6 +20,9 @@ const BOUNDS = {
   requestBytes: 100 * 1024 * 1024,
 } as const;
 
+/** Bytes of a field that is a document, such as a recipe. */
+const DOCUMENT_BYTES = 256 * 1024;
+
 /** The batch image endpoints (interface part 4.10), one for each operation with an `endpoint`. */
 export function batchRoutes(context: AppContext): FastifyPluginAsync {
   return async (server) => {
@@ -36,7 +39,12 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
       const { endpoint } = operation;
       if (endpoint === undefined) continue;
       const fields = fieldsOf(operation.options).map(({ name }) => name);
-      const shape: FormShape = { files: [FILES], ...BOUNDS, fields };
+      const shape: FormShape = {
+        ...BOUNDS,
+        files: [FILES],
+        fields,
+        ...(operation.document && { valueBytes: DOCUMENT_BYTES }),
+      };
       server.post(`/api/free/${endpoint}`, {
         schema: batchSchema(operation, FILES, fields, context.config.batch.side),
         config: { operation: 'batch' },
@@ -51,7 +59,7 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
           let started = false;
           try {
             const form = await readForm(request, shape, uploads, signal);
-            const options = parseOptions(operation, form, context.config.batch);
+            const options = await parseOptions(operation, form, context.config.batch);
             // Only once the upload is complete: a slow upload must not hold a slot.
             const release = await acquireSlot(semaphore, request, context, signal);
             started = true;
@@ -73,18 +81,21 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
 }
 
 /** @throws Failure that names the field at fault */
-function parseOptions(
-  { options }: Operation,
+async function parseOptions(
+  { options, prepare }: Operation,
   form: Form,
   limits: AppContext['config']['batch'],
-): unknown {
+): Promise<unknown> {
   const values = fieldsOf(options).flatMap((field) => {
     const text = form.fields.get(field.name);
-    return text === undefined ? [] : [[field.name, fromText(field, text)]];
+    if (text === undefined) return [];
+    // A field is sent once: a list has an item on each line.
+    const value = field.repeatable ? text.split(/\r?\n/).filter(Boolean) : fromText(field, text);
+    return [[field.name, value]];
   });
   const parsed = parseFields(options, Object.fromEntries(values));
   checkSides(parsed as Record<string, unknown>, limits);
-  return parsed;
+  return prepare ? prepare(parsed as never) : parsed;
 }
 
 async function acquireSlot(

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Operation } from '../../operations/operation.ts';
+import { fieldsOf } from '../../schema/fields.ts';
 import { jsonSchemaOf, withSample } from '../openapi.ts';
 import type { FileField } from '../uploads/form.ts';
 
@@ -47,6 +48,10 @@ export function batchSchema(
   const options = jsonSchemaOf(operation.options, 'input');
   const { width, height } = options['properties'] as Record<string, { maximum?: number }>;
   for (const bounded of [width, height]) if (bounded) bounded.maximum = side;
+  const own = options['properties'] as Record<string, object>;
+  for (const { name, repeatable, description } of fieldsOf(operation.options)) {
+    if (repeatable) own[name] = { type: 'string', description: `${description}, one on each line` };
+  }
   const properties = {
     [files.name]: {
       type: 'array',
@@ -55,7 +60,7 @@ export function batchSchema(
       maxItems: files.max,
       description: 'The images, at most 30 MB each and 100 MB in all.',
     },
-    ...withSample(options['properties'] as Record<string, object>, operation.sample ?? {}),
+    ...withSample(own, operation.sample ?? {}),
   };
   const required = [files.name, ...((options['required'] as string[] | undefined) ?? [])];
   const description =

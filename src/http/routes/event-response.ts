@@ -28,8 +28,13 @@ export async function sendEvents(
   } catch (error) {
     if (!stream.started) throw error;
     const failure = reportFailure(error, request);
-    if (hasEvents) raw.destroy();
-    if (!raw.destroyed) {
+    if (raw.destroyed) return reply;
+    if (hasEvents) {
+      // As Fastify does for streams: hooks do not run for a response that is cut.
+      const line = { err: failure, requestId: request.id };
+      request.log.warn(line, 'response terminated with an error with headers already sent');
+      raw.destroy();
+    } else {
       const body = { type: 'error', ...bodyOf(failure) };
       stream.write(`event: error\ndata: ${JSON.stringify(body)}\n\n`);
     }

@@ -9,6 +9,7 @@ import type { AppContext } from '../app-context.ts';
 import { draining } from '../errors.ts';
 import { jsonOrEvents, jsonSchemaOf, withSample } from '../openapi.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
+import { traceOf } from '../transport/request-span.ts';
 import { checkFormHeaders, type Form, type FormShape, readForm } from '../uploads/form.ts';
 import { sentFiles } from '../uploads/sent-files.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
@@ -118,7 +119,7 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
         const uploads = spool.uploads();
         try {
           const form = await readForm(request, EDIT, uploads, signal);
-          const defaultFormat = defaultFormatOf(request.holder.key, context.config);
+          const defaultFormat = defaultFormatOf(request, context.config);
           const [response, fields] = imageResponseOf(valuesOf(form), defaultFormat);
           const submitted = await media.submit({
             kind: 'edit',
@@ -128,6 +129,7 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
             holder: request.holder,
             idempotencyKey,
             publicUrl: context.publicUrl,
+            ...traceOf(request, context),
           });
           // The task has its own copies: the spool gets its room back while the client waits.
           await uploads.discard();

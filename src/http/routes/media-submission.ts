@@ -6,18 +6,21 @@ import { formatValue } from '../../schema/faults.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Task } from '../../store/task.ts';
 import type { AppContext } from '../app-context.ts';
+import { traceOf } from '../transport/request-span.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 
 /** Creates the task of a request with a JSON body. @throws Failure */
 export function submitJson(
-  { media, publicUrl }: AppContext,
+  context: AppContext,
   kind: MediaKind,
   request: FastifyRequest,
   fields: Fields,
 ): Promise<Task> {
+  const { media, publicUrl } = context;
   const { holder } = request;
   const idempotencyKey = idempotencyKeyOf(request);
-  return media.submit({ kind, fields, holder, idempotencyKey, publicUrl });
+  const trace = traceOf(request, context);
+  return media.submit({ kind, fields, holder, idempotencyKey, publicUrl, ...trace });
 }
 
 /** @throws Failure invalid_request if the body is not an object */

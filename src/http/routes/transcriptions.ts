@@ -19,7 +19,7 @@ const { fileBytes } = DEFAULT_LIMITS;
 const fields = fieldsOf(transcriptionRequest);
 const listNames: readonly string[] = LIST_NAMES;
 
-export const TRANSCRIPTION: FormShape = {
+const TRANSCRIPTION: FormShape = {
   files: [{ name: 'file', min: 1, max: 1 }],
   fileBytes,
   // Boundaries, headers and fields beside the file.
@@ -31,6 +31,12 @@ export const TRANSCRIPTION: FormShape = {
 };
 
 const transcriptShape = v.looseObject({ text: v.string() });
+
+/** What the page `/docs` fills in; it cannot show a list with a text in its place. */
+const SAMPLE = {
+  model: 'sandbox-transcription',
+  ...Object.fromEntries(listNames.map((name) => [name, []])),
+};
 
 /** The OpenAPI schema of the form. */
 function transcriptionBody() {
@@ -45,7 +51,7 @@ function transcriptionBody() {
   };
   return {
     type: 'object',
-    properties: { file, ...withSample(properties, { model: 'sandbox-transcription' }) },
+    properties: { file, ...withSample(properties, SAMPLE) },
     required: ['file', ...required],
     additionalProperties: false,
   };

@@ -109,7 +109,7 @@ export class ProviderClient {
 
   async #open(request: ProviderRequest): Promise<UpstreamResponse> {
     const { path, body, headers, timeouts } = request;
-    const { upstream, signal, timeouts: defaultTimeouts } = this.#context;
+    const { upstream, signal, timeouts: defaultTimeouts, traceparent } = this.#context;
     try {
       return await upstream.open(this.url(path), {
         name: 'The provider',
@@ -118,6 +118,7 @@ export class ProviderClient {
           ...headersOf(this.settings),
           // Undici adds the content type of a form, with its boundary.
           ...(body !== undefined && 'json' in body && { 'content-type': 'application/json' }),
+          ...(traceparent && { traceparent }),
           ...headers,
         },
         ...(body !== undefined && { body: 'json' in body ? JSON.stringify(body.json) : body.form }),

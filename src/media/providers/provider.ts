@@ -55,6 +55,8 @@ export interface ProviderContext {
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly timeouts: Timeouts;
+  /** Header of requests that names the attempt's span; absent or null where providers are sent none. */
+  readonly traceparent?: string | null;
   /** Aborted at the task's deadline and on shutdown; its reason is to be thrown. */
   readonly signal: AbortSignal;
   /** The state that `saveState` stored for this provider and model before a crash; null where none. */

@@ -10,6 +10,8 @@ import { timeoutsOf } from '../../routing/timeouts.ts';
 import { unknownToProvider } from '../../routing/unknown-model.ts';
 import type { AssetFiles } from '../../store/asset-files.ts';
 import type { Completion, Store } from '../../store/store.ts';
+import type { Trace } from '../../telemetry/trace.ts';
+import type { Tracer } from '../../telemetry/tracer.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { type NetworkPolicy, networkPolicyOf } from '../../upstream/network-policy.ts';
 import { expectedDiskSpace } from '../files/disk-space.ts';
@@ -36,6 +38,8 @@ interface MediaTaskExecutorOptions {
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly routing: Routing;
+  /** Returns null, or is absent, where no traces are sent. */
+  readonly tracer?: () => Tracer | null;
 }
 
 interface RoutedOutput {
@@ -94,11 +98,13 @@ export class MediaTaskExecutor implements TaskExecutor {
    */
   async #route(job: MediaJob, execution: TaskExecution): Promise<RoutedOutput> {
     const { task, candidates, slot, signal, deadline } = execution;
+    const trace = this.#options.tracer?.()?.task(task) ?? null;
     for (;;) {
       try {
         return await this.#options.routing.run({
           model: task.model,
           logContext: { task: task.id },
+          trace,
           candidates,
           signal,
           deadline,
@@ -106,7 +112,7 @@ export class MediaTaskExecutor implements TaskExecutor {
             await slot.moveTo(candidate.route.provider);
             const releaseSpace = await this.#reserveSpace(job, execution);
             try {
-              const context = this.#contextFor(candidate, provider, execution);
+              const context = this.#contextFor(candidate, provider, execution, trace);
               const output = await runOrResume(job, candidate, context, execution);
               return { output, context, releaseSpace };
             } catch (error) {
@@ -191,6 +197,7 @@ export class MediaTaskExecutor implements TaskExecutor {
     candidate: MediaRouteCandidate,
     settings: Provider,
     execution: TaskExecution,
+    trace: Trace | null,
   ): ProviderContext {
     const { config, upstream } = this.#options;
     const { task, signal, checkpoint } = execution;
@@ -205,6 +212,7 @@ export class MediaTaskExecutor implements TaskExecutor {
       // Only the task's deadline, which aborts the signal, bounds the time that a model takes: a
       // second timer for the same moment would sometimes fire first.
       timeouts: { ...timeoutsOf(config(), settings), firstByte: 0, total: 0 },
+      traceparent: trace?.traceparent ?? null,
       signal,
       savedState: checkpoint?.route === route ? checkpoint.jobState : null,
       saveState: (jobState) => execution.saveCheckpoint({ route, jobState }),

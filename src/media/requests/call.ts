@@ -20,6 +20,8 @@ export interface MediaCall {
   /** Mask of an edit. */
   readonly mask?: SentFile | null;
   readonly idempotencyKey: string | null;
+  /** The client's span; absent without one, and where no traces are sent. */
+  readonly traceparent?: string;
   /** Base URL of this server's assets: `https://oriel.example.com`. */
   readonly publicUrl: string;
 }

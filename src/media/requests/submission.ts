@@ -95,6 +95,7 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
       callbackUrl,
       deadline: Date.now() + config.limits.taskDeadline,
       idempotency,
+      ...(call.traceparent !== undefined && { traceparent: call.traceparent }),
       reservation: priceOf(request, model),
       maxOpenTasks: config.limits[holder.account.plan].tasks,
       assets: stored,

@@ -51,6 +51,7 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   modulate: { brightness: '1.2', hue: '90' },
   metadata: { exif: 'full', gps: 'true' },
   palette: { count: '3' },
+  placeholder: { components: '3x3' },
   hash: { perceptual: 'dhash' },
 };
 
@@ -65,8 +66,10 @@ const ENDPOINTS = {
   blur: '/api/free/batch-blur-images',
   greyscale: '/api/free/batch-greyscale-images',
   modulate: '/api/free/batch-modulate-images',
+  run: '/api/free/batch-run',
   metadata: '/api/free/batch-image-metadata',
   palette: '/api/free/batch-color-palette',
+  placeholder: '/api/free/batch-image-placeholder',
   hash: '/api/free/batch-image-hash',
 };
 
@@ -78,7 +81,9 @@ test('the endpoints are those of the interface and of further steps', () => {
 });
 
 const cases = OPERATIONS.flatMap(({ name, gives, endpoint }) =>
-  endpoint === undefined ? [] : [{ name, gives, endpoint, fields: FIELDS[name]! }],
+  endpoint === undefined || name === 'run'
+    ? []
+    : [{ name, gives, endpoint, fields: FIELDS[name]! }],
 );
 
 /** The same options as flags. */
@@ -298,7 +303,7 @@ test('the OpenAPI document has ranges, choices and defaults of the fields', asyn
     properties: { quality: { type: 'integer', minimum: 1, maximum: 100 } },
   });
   expect(bodies[2]).toMatchObject({
-    required: ['files', 'left', 'top', 'width', 'height'],
+    required: ['files'],
     properties: { width: { minimum: 1, maximum: 8192 } },
   });
   expect(bodies[5]).toMatchObject({

@@ -1,3 +1,5 @@
+import type Anthropic from '@anthropic-ai/sdk';
+import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import { describe, expect, it } from 'vitest';
 import { DIALECTS, gatewayConfig, gatewayDaemon, modelTo, REASONING } from '../gateway-daemon.ts';
 import type { Item } from './fixture.ts';
@@ -101,3 +103,130 @@ it.each([...DIALECTS.map(modelTo), 'sandbox-chat'])(
     expect(message.stop_reason).toBe('max_tokens');
   },
 );
+
+describe.each(DIALECTS)('tools that Anthropic defines, upstream %s', (dialect) => {
+  const model = modelTo(dialect);
+
+  it('the memory of the SDK is called by its tool runner', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const call = (command: object) => ({ arguments: JSON.stringify(command), call: 'memory' });
+    mock.play(
+      { steps: [{ ...call({ command: 'view', path: '/memories' }), id: 'call_1' }] },
+      {
+        steps: [
+          {
+            ...call({ command: 'create', path: '/memories/a.md', file_text: 'Grey.' }),
+            id: 'call_2',
+          },
+        ],
+      },
+      { steps: [{ text: 'Noted.' }] },
+    );
+    const done: string[] = [];
+    const unused = async () => 'unused';
+    const memory = betaMemoryTool({
+      view: async ({ path }) => `view ${path}`,
+      create: async ({ path, file_text }) => {
+        done.push(`${path}: ${file_text}`);
+        return 'created';
+      },
+      ...{ str_replace: unused, insert: unused, delete: unused, rename: unused },
+    });
+    const runner = clientFor(daemon).beta.messages.toolRunner({
+      model,
+      max_tokens: 500,
+      messages: [{ role: 'user', content: 'Remember grey' }],
+      tools: [memory],
+      betas: ['context-management-2025-06-27'],
+      stream: true,
+    });
+    const answers: unknown[] = [];
+    for await (const stream of runner) answers.push((await stream.finalMessage()).content.at(-1));
+    expect(answers.at(-1)).toMatchObject({ text: 'Noted.' });
+    expect(done).toEqual(['/memories/a.md: Grey.']);
+    expect(mock.requests.at(-1)!.text).toContain('view /memories');
+  });
+
+  it.each([undefined, null, '', 7, {}])('without a valid name are not called: %j', async (name) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ steps: [{ text: 'Hello' }] });
+    const response = await daemon.request('/v1/messages', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model,
+        max_tokens: 100,
+        messages: [{ role: 'user', content: 'Go' }],
+        tools: [{ type: 'memory_20250818', name }],
+      }),
+    });
+    expect(response.status).toBe(dialect === 'messages' ? 200 : 400);
+  });
+
+  it('the shell, the editor and examples of inputs reach the model', async () => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({
+      steps: [
+        { call: 'bash', id: 'call_1', arguments: '{"command":"ls"}' },
+        { call: 'str_replace_based_edit_tool', id: 'call_2', arguments: '{"command":"view"}' },
+      ],
+    });
+    const own = { name: 'find', input_schema: { type: 'object' as const } };
+    const { content } = await clientFor(daemon).beta.messages.create({
+      model,
+      max_tokens: 500,
+      messages: [{ role: 'user', content: 'Go' }],
+      tools: [
+        { type: 'bash_20250124', name: 'bash' },
+        {
+          type: 'text_editor_20250728',
+          name: 'str_replace_based_edit_tool',
+          max_characters: 5000,
+        },
+        { ...own, description: 'Finds.', input_examples: [{ query: 'a "b"' }] },
+      ],
+    });
+    expect(content).toMatchObject([
+      { type: 'tool_use', name: 'bash', input: { command: 'ls' } },
+      { type: 'tool_use', name: 'str_replace_based_edit_tool' },
+    ]);
+    const { tools } = mock.only().body;
+    if (dialect === 'messages') {
+      expect(tools).toMatchObject([{ type: 'bash_20250124' }, { max_characters: 5000 }, own]);
+      return;
+    }
+    const functions = tools.map((tool: Item) => tool.function ?? tool);
+    expect(functions).toMatchObject([
+      { name: 'bash', parameters: { properties: { command: { type: 'string' } } } },
+      {
+        description: expect.stringContaining('5000 characters'),
+        parameters: { properties: { insert_text: { type: 'string' } } },
+      },
+      { description: 'Finds.\n\nExample of an input: {"query":"a \\"b\\""}' },
+    ]);
+  });
+});
+
+it.each([
+  [{ mcp_servers: [{ type: 'url', url: 'https://example.com', name: 'a' }] }, 'mcp_servers'],
+  [{ context_management: { edits: [{ type: 'compact_20260112' }] } }, 'context_management'],
+  [
+    {
+      messages: [
+        { role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }] },
+      ],
+    },
+    'messages[0].content[0]',
+  ],
+])('what runs or is stored at Anthropic is refused by every upstream: %j', async (more, param) => {
+  const { daemon } = gateway();
+  const messages = [{ role: 'user', content: 'Go' }];
+  for (const model of DIALECTS.map(modelTo)) {
+    const body = { model, max_tokens: 100, messages, ...more } as unknown;
+    const error = await clientFor(daemon)
+      .beta.messages.create(body as Parameters<Anthropic['beta']['messages']['create']>[0])
+      .catch((thrown: unknown) => thrown);
+    expect([model, error]).toMatchObject([model, { status: 400 }]);
+    expect((error as { error: { error: { param: string } } }).error.error.param).toContain(param);
+  }
+});

@@ -200,6 +200,9 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
     'callers of a tool': { tools: [{ ...CHAT_TOOL, allowed_callers: ['x'] }] },
     'a hosted tool': { tools: [{ type: 'web_search' }] },
     'an unknown tool': { tools: [{ type: 'of_tomorrow' }] },
+    'a custom tool of no shape': {
+      tools: [{ type: 'custom', custom: { name: 'p', format: 'x' } }],
+    },
     'an unknown part': { messages: [user({ type: 'of_tomorrow' })] },
     video: {
       messages: [user({ type: 'video_url', video_url: { url: 'https://a.example/a.mp4' } })],
@@ -210,9 +213,6 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
     'a stored file': { messages: [user({ type: 'file', file: { file_id: 'file-1' } })] },
     'detail of an image': {
       messages: [user({ type: 'image_url', image_url: { url: IMAGE, detail: 'low' } })],
-    },
-    'more stop sequences than are searched': {
-      stop: Array.from({ length: 101 }, (_, i) => `s${i}`),
     },
   },
   responses: {
@@ -315,9 +315,7 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
     'a stored file': {
       messages: [user({ type: 'image', source: { type: 'file', file_id: 'file_1' } })],
     },
-    'examples of a tool': { tools: [{ ...OWN_TOOL, input_examples: [{ a: 'b' }] }] },
     'callers of a tool': { tools: [{ ...OWN_TOOL, allowed_callers: ['code_execution_20250825'] }] },
-    'a tool that Anthropic defines': { tools: [{ type: 'bash_20250124', name: 'bash' }] },
     'a hosted tool': { tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }] },
     'a search of an earlier answer': {
       messages: [
@@ -331,6 +329,9 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
         },
         user({ type: 'text', text: 'c' }),
       ],
+    },
+    'more stop sequences than are searched': {
+      stop_sequences: Array.from({ length: 101 }, (_, i) => `s${i}`),
     },
     'a search among tools': {
       tools: [

@@ -93,6 +93,7 @@ export class TaskWriter {
       callbackUrl: task.callbackUrl,
       progress: null,
       idempotency,
+      ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
     };
     const transaction = this.#records.begin();
     transaction.changes.push(['tasks', state.tasks.newOrder(), created]);

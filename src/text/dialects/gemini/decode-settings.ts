@@ -46,21 +46,30 @@ export function settingsOf({ generationConfig, toolConfig }: GeminiRequest): Req
 }
 
 function toolChoiceOf({ mode, allowedFunctionNames: names, ...rest }: Calling): ToolChoice | null {
-  const native = () => nativePart('gemini', CHOICE_PATH, { mode, allowedFunctionNames: names });
+  const allowed = (kind: 'auto' | 'required'): ToolChoice => ({
+    type: 'allowed',
+    mode: kind,
+    tools: (names ?? []).map((name) => ({
+      type: 'tool',
+      name,
+      namespace: null,
+      value: { name },
+    })),
+  });
   const [unknown] = Object.keys(rest).filter((name) => rest[name]);
   if (unknown !== undefined) return nativePart('gemini', `${CHOICE_PATH}.${unknown}`, rest);
   const [first, second] = names ?? [];
   switch (mode ?? 'MODE_UNSPECIFIED') {
     case 'ANY':
-      if (second !== undefined) return native();
+      if (second !== undefined) return allowed('required');
       return first === undefined ? { type: 'required' } : { type: 'tool', name: first };
     case 'NONE':
       return { type: 'none' };
     case 'AUTO':
     case 'VALIDATED':
-      return first === undefined ? { type: 'auto' } : native();
+      return first === undefined ? { type: 'auto' } : allowed('auto');
     default:
-      return first === undefined ? null : native();
+      return first === undefined ? null : allowed('auto');
   }
 }
 

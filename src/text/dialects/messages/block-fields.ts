@@ -12,12 +12,11 @@ import {
   named,
   native,
   object,
+  read,
   values,
 } from '../fields.ts';
 import { address, type Check, feature, reference } from '../inspection.ts';
 import { LOADING } from '../shared-fields.ts';
-
-const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
 
 const CACHE_MARK: Fields = { cache_control: advice('Mark of a prompt cache.') };
 
@@ -106,12 +105,8 @@ export const clientTool = new FieldTable({
   }),
   allowed_callers: native('What may call the tool.', { neutral: directCaller }),
   ...LOADING,
-  ...named(
-    native('Setting of the tool.', { neutral: empty }),
-    'configs',
-    'input_examples',
-    'max_characters',
-  ),
+  ...read('input_examples', 'max_characters'),
+  configs: native('Setting of the tool.', { neutral: empty }),
 });
 
 const { check: client } = clientTool;

@@ -14,6 +14,7 @@ import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
 import { blockTables, clientTool, isToolSearch, messageFields } from './block-fields.ts';
+import { describedTool } from './defined-tools.ts';
 import type {
   Block,
   CustomTool,
@@ -194,11 +195,11 @@ export function toolOf(tool: Json, path: string, advice: string[]): Tool | Nativ
     advice.push(path);
     return null;
   }
-  if (type !== undefined && type !== null && type !== 'custom')
-    return nativePart('messages', path, tool);
-  const [nativeName] = clientTool.nativeNames(tool, path, advice);
+  const described = describedTool(tool);
+  if (described === null) return nativePart('messages', path, tool);
+  const [nativeName] = clientTool.nativeNames(described, path, advice);
   if (nativeName !== undefined) return nativePart('messages', `${path}.${nativeName}`, tool);
-  const { name, description, input_schema, strict } = tool as unknown as CustomTool;
+  const { name, description, input_schema, strict } = described as unknown as CustomTool;
   return {
     type: 'tool',
     path,

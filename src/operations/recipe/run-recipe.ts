@@ -1,0 +1,206 @@
+import { checkOutputSize, estimateOutput, sameFormat } from '../../images/encoding.ts';
+import { estimateDecoding } from '../../images/estimate.ts';
+import { type Facts, factsOf } from '../../images/facts.ts';
+import { fileFailure } from '../../images/file-error.ts';
+import { type Header, readHeader } from '../../images/header.ts';
+import type { Estimate, ImageInput } from '../../images/input.ts';
+import type { OutputImage, Warning } from '../../images/output.ts';
+import { openPicture, type Selection, selectFrames } from '../../images/picture.ts';
+import { read } from '../../images/pixels.ts';
+import type { OperationResult } from '../operation.ts';
+import {
+  applyStep,
+  beginProgress,
+  encodeResult,
+  openPixels,
+  type Progress,
+  planSteps,
+} from '../run-steps.ts';
+import type { Recipe } from './recipe.ts';
+import { type Branch, type Engine, type Leaf, traverse } from './traverse.ts';
+
+/** Outputs that share decoded frames. */
+interface Group {
+  readonly selection: Selection;
+  readonly branches: Branch[];
+}
+
+/** An output before it is made. */
+interface PlannedOutput {
+  readonly leaf: Leaf;
+  readonly facts: Facts;
+  readonly steps: readonly string[];
+}
+
+interface PlanState {
+  readonly facts: Facts;
+  /** Bytes that steps and shared pixels hold. */
+  readonly held: number;
+  readonly steps: readonly string[];
+}
+
+/** Runs a recipe over one image: one decode for all outputs with the same frames, one encode for each. */
+export async function runRecipe(input: ImageInput, recipe: Recipe): Promise<OperationResult> {
+  const header = await readHeader(input);
+  const groups = await groupsOf(input, header, recipe);
+  const planned: PlannedOutput[] = [];
+  const works: Estimate[] = [];
+  for (const group of groups) works.push(await planGroup(input, header, recipe, group, planned));
+  checkTotal(input, planned);
+  if (recipe.planOnly) return { data: { outputs: ordered(planned).map(described) }, planned: true };
+  input.admit({
+    milliseconds: works.reduce((sum, { milliseconds }) => sum + milliseconds, 0),
+    bytes: Math.max(0, ...works.map(({ bytes }) => bytes)),
+  });
+  const made: { readonly leaf: Leaf; readonly image: OutputImage }[] = [];
+  const warnings: Warning[] = [...header.warnings];
+  for (const group of groups) {
+    warnings.push(...group.selection.warnings);
+    await runGroup(input, header, recipe, group, (leaf, image, own) => {
+      made.push({ leaf, image });
+      warnings.push(...own);
+    });
+  }
+  if (made.length === 0) {
+    warnings.push({ code: 'no_output', message: 'the conditions of all outputs exclude it' });
+  }
+  const images = ordered(made).map(({ leaf, image }, index) => ({
+    ...image,
+    output: { index, nameTemplate: leaf.name },
+  }));
+  const distinct = new Map(warnings.map((warning) => [JSON.stringify(warning), warning]));
+  return { images, warnings: [...distinct.values()] };
+}
+
+function ordered<Item extends { readonly leaf: Leaf }>(items: readonly Item[]): Item[] {
+  return items.toSorted(({ leaf: { position: one } }, { leaf: { position: other } }) => {
+    const at = one.findIndex((place, index) => place !== other[index]);
+    return at < 0 ? 0 : one[at]! - other[at]!;
+  });
+}
+
+function described({ leaf, facts, steps }: PlannedOutput) {
+  const { width, height } = facts;
+  return { name: leaf.name, format: leaf.to, width, height, steps };
+}
+
+/** Refuses outputs that would have more pixels together than one may have. */
+function checkTotal({ limits }: ImageInput, planned: readonly PlannedOutput[]): void {
+  const pixels = planned.reduce(
+    (sum, { facts: { width, height, frames } }) => sum + width * height * frames,
+    0,
+  );
+  if (pixels <= limits.pixels * 4) return;
+  const megapixels = (count: number) => Math.round(count / 1e6);
+  throw fileFailure(
+    'output_too_large',
+    `${planned.length} outputs would have ${megapixels(pixels)} megapixels together, more than ${megapixels(limits.pixels * 4)}`,
+  );
+}
+
+async function groupsOf(input: ImageInput, header: Header, recipe: Recipe): Promise<Group[]> {
+  const groups = new Map<string, Group>();
+  for (const [index, output] of recipe.outputs.entries()) {
+    const formats = output.formats.length > 0 ? output.formats : [sameFormat(header)];
+    for (const [position, to] of formats.entries()) {
+      const selection = await selectFrames(input, header, to, output.encoding);
+      const { frames, profiled } = selection;
+      // Raw pixels have no profile and no metadata: these outputs are decoded by themselves.
+      const key = profiled ? `${index} ${position}` : `${frames} frames`;
+      const group = groups.get(key) ?? { selection: { ...selection, warnings: [] }, branches: [] };
+      const merged = {
+        selection: {
+          ...group.selection,
+          warnings: [...group.selection.warnings, ...selection.warnings],
+        },
+        branches: group.branches,
+      };
+      groups.set(key, merged);
+      const last = merged.branches.at(-1);
+      if (last?.index === index) {
+        merged.branches[merged.branches.length - 1] = {
+          ...last,
+          formats: [...last.formats, [position, to]],
+        };
+      } else merged.branches.push({ index, output, formats: [[position, to]] });
+    }
+  }
+  return [...groups.values()];
+}
+
+/** Plans the outputs of a group, adds them to `planned`, and estimates their work. */
+async function planGroup(
+  input: ImageInput,
+  header: Header,
+  recipe: Recipe,
+  { selection, branches }: Group,
+  planned: PlannedOutput[],
+): Promise<Estimate> {
+  const facts = factsOf(header, selection.frames);
+  const pixels = facts.width * facts.height * facts.frames;
+  const decoding = estimateDecoding(header, selection.frames);
+  let { milliseconds } = decoding;
+  let { bytes } = decoding;
+  const engine: Engine<PlanState> = {
+    factsOf: (state) => state.facts,
+    async apply(state, chosen, context) {
+      const plan = planSteps(input, state.facts, [chosen], context);
+      milliseconds += plan.milliseconds;
+      const { width, height } = plan.after;
+      const text = `${chosen.step.name} to ${width}x${height}`;
+      const held = state.held + plan.held + bytesOf(plan.after);
+      return { facts: plan.after, held, steps: [...state.steps, text] };
+    },
+    async share(state) {
+      const shared = { ...state, held: state.held + bytesOf(state.facts) };
+      return () => shared;
+    },
+    async finish(state, leaf) {
+      checkOutputSize(input, state.facts);
+      const { to, encoding } = leaf;
+      const held = state.held / pixels;
+      const work = estimateOutput(input, header, { to, facts: state.facts, held }, encoding);
+      milliseconds += work.milliseconds - decoding.milliseconds;
+      bytes = Math.max(bytes, work.bytes);
+      planned.push({ leaf, facts: state.facts, steps: state.steps });
+    },
+  };
+  await traverse(engine, header, { facts, held: 0, steps: [] }, recipe.steps, branches);
+  return { milliseconds, bytes };
+}
+
+/** Bytes of raw pixels. */
+function bytesOf({ width, height, frames, deep }: Facts): number {
+  return width * height * frames * (deep ? 8 : 4);
+}
+
+async function runGroup(
+  input: ImageInput,
+  header: Header,
+  recipe: Recipe,
+  { selection, branches }: Group,
+  add: (leaf: Leaf, image: OutputImage, warnings: readonly Warning[]) => void,
+): Promise<void> {
+  const source = { input, header, profiled: selection.profiled };
+  const engine: Engine<Progress> = {
+    factsOf: (progress) => progress.facts,
+    apply: (progress, step, context) => applyStep(source, progress, step, context),
+    async share(progress) {
+      const pixels = await read(progress.image, progress.facts);
+      const { facts, unchanged } = progress;
+      return () => ({
+        ...beginProgress(openPixels(input, pixels), facts),
+        decoded: false,
+        unchanged,
+      });
+    },
+    async finish(progress, leaf) {
+      checkOutputSize(input, progress.facts);
+      const { image, warnings } = await encodeResult(source, progress, leaf.to, leaf.encoding);
+      add(leaf, image, warnings);
+    },
+  };
+  const image = await openPicture(input, header, selection);
+  const begin = beginProgress(image, factsOf(header, selection.frames));
+  await traverse(engine, header, begin, recipe.steps, branches);
+}

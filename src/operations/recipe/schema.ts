@@ -1,0 +1,108 @@
+import * as v from 'valibot';
+import { encodingFields, formatField } from '../../images/encoding.ts';
+import { field, integer, rule } from '../../schema/fields.ts';
+import { OUTPUT_PLACEHOLDERS, templateFault } from '../name-template.ts';
+import { stepSchema } from '../step.ts';
+import { STEPS } from '../steps.ts';
+import { conditionsSchema } from './conditions.ts';
+
+/** Most items of each list: a recipe runs over every image of a batch. */
+const MAX_STEPS = 32;
+const MAX_OUTPUTS = 32;
+const MAX_WIDTHS = 16;
+
+const when = v.optional(field(conditionsSchema, 'conditions on the image at this place'));
+
+const stepEntries = Object.fromEntries(
+  [...STEPS.values()].map((step) => [
+    step.name,
+    v.nullish(field(stepSchema(step) as v.GenericSchema, step.summary)),
+  ]),
+);
+
+const step = v.pipe(
+  v.strictObject({ ...stepEntries, when }),
+  rule((given) => {
+    const names = Object.keys(given).filter((name) => name !== 'when');
+    if (names.length === 1) return null;
+    return names.length === 0
+      ? ['when', `expected one of ${[...STEPS.keys()].join(', ')} beside it`]
+      : [names[1]!, `expected one step in each item of the list, received ${names[0]} too`];
+  }),
+);
+
+const list = <Item extends v.GenericSchema>(item: Item, most: number, least = 0) =>
+  v.pipe(v.array(item), v.minLength(least), v.maxLength(most));
+
+const steps = v.optional(
+  field(list(step, MAX_STEPS), 'changes of the pixels, in this order', {
+    expects: `a list of at most ${MAX_STEPS} steps`,
+  }),
+);
+
+const output = v.pipe(
+  v.strictObject({
+    name: v.optional(
+      field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)), 'template of the file name', {
+        expects: 'a text of at most 200 characters',
+      }),
+    ),
+    when,
+    steps,
+    widths: v.optional(
+      field(list(integer(1, 65_535), MAX_WIDTHS, 1), 'an output for each width, at most the own', {
+        expects: `a list of at most ${MAX_WIDTHS} integers`,
+      }),
+    ),
+    format: v.optional(formatField("output format; the input's where not given")),
+    formats: v.optional(
+      field(list(formatField('output format'), 6, 1), 'an output for each format', {
+        expects: 'a list of formats',
+      }),
+    ),
+    ...encodingFields,
+  }),
+  rule(({ name, widths, format, formats }) => {
+    if (format !== undefined && formats !== undefined) return ['format', 'excludes formats'];
+    if (name === undefined) return null;
+    const fault = templateFault(name, OUTPUT_PLACEHOLDERS);
+    if (fault !== null) return ['name', fault];
+    if (widths && new Set(widths).size > 1 && !name.includes('{width}')) {
+      return ['name', 'expected {width} in it, because there are several widths'];
+    }
+    return formats && new Set(formats).size > 1 && !/\{(?:ext|format)\}/.test(name)
+      ? ['name', 'expected {ext} or {format} in it, because there are several formats']
+      : null;
+  }),
+);
+
+const NAME = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z_][A-Za-z0-9_]*$/),
+  v.metadata({ expects: 'letters, digits and _' }),
+);
+
+/** A recipe as it is written. */
+export const recipeSchema = v.strictObject({
+  description: v.optional(field(v.string(), 'what the recipe is for')),
+  vars: v.optional(
+    field(
+      v.record(
+        NAME,
+        field(v.union([v.string(), v.number(), v.boolean()]), 'value of a variable', {
+          expects: 'a text, a number, true or false',
+        }),
+      ),
+      'variables with their defaults: ${NAME} in a text stands for the value',
+    ),
+  ),
+  steps,
+  outputs: v.optional(
+    field(list(output, MAX_OUTPUTS, 1), 'outputs for each image; one where not given', {
+      expects: `a list of 1 to ${MAX_OUTPUTS} outputs`,
+    }),
+  ),
+});
+
+export type WrittenRecipe = v.InferOutput<typeof recipeSchema>;
+export type WrittenStep = NonNullable<WrittenRecipe['steps']>[number];

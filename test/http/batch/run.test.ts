@@ -1,0 +1,108 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { BatchResult } from '../../../src/operations/batch-record.ts';
+import { readArchive } from '../../cli/archive.ts';
+import { photo, quadrants } from '../../fixtures/images.ts';
+import { oriel, temporaryFolder } from '../../oriel.ts';
+import { KEYS, startServer, type TestServer } from '../test-server.ts';
+import { bodyOf, fieldPart, filePart, send } from './form.ts';
+
+const RECIPE = `
+vars: { quality: 60 }
+steps:
+  - resize: { width: 100 }
+outputs:
+  - { formats: [webp, jpeg], widths: [80, 40], quality: "\${quality}" }
+  - { name: "{name}-grey.{ext}", format: png, steps: [greyscale], when: { format: jpeg } }
+`;
+
+let server: TestServer;
+let files: Record<string, Buffer>;
+beforeAll(async () => {
+  server = await startServer();
+  files = {
+    'b.jpg': await photo({ width: 300, height: 200 }).jpeg().toBuffer(),
+    'a.png': await quadrants({ width: 64, height: 64 }).png().toBuffer(),
+    'broken.png': Buffer.from('no image'),
+  };
+});
+afterAll(() => server.close());
+
+const form = (fields: Readonly<Record<string, string>>) =>
+  bodyOf([
+    ...Object.entries(fields).map(([name, value]) => fieldPart(name, value)),
+    ...Object.entries(files).map(([name, bytes]) => filePart(name, bytes)),
+  ]);
+
+const contentsOf = (archive: Buffer) =>
+  new Map(readArchive(archive).map(({ name, bytes }) => [name, bytes]));
+
+const manifestOf = (contents: ReadonlyMap<string, Buffer>) =>
+  JSON.parse(String(contents.get('manifest.json'))) as BatchResult;
+
+test('a recipe gives the ZIP of the command, with all outputs', async () => {
+  const { status, bytes } = await send(server, 'batch-run', form({ recipe: RECIPE }));
+  expect(status).toBe(200);
+  const http = contentsOf(bytes);
+
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'recipe.yaml'), RECIPE);
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
+  await oriel(['run', 'recipe.yaml', ...Object.keys(files), '--zip', 'out.zip'], { cwd });
+  const cli = contentsOf(readFileSync(join(cwd, 'out.zip')));
+
+  const { requestId: _, ...mine } = manifestOf(http);
+  const { requestId: __, ...theirs } = manifestOf(cli);
+  expect(mine).toEqual(theirs);
+  expect(mine.summary).toMatchObject({ total: 3, succeeded: 2, failed: 1 });
+  const names = [...http.keys()].filter((name) => name !== 'manifest.json');
+  expect(names).toEqual([
+    ...['b-80w.webp', 'b-80w.jpg', 'b-40w.webp', 'b-40w.jpg', 'b-grey.png'],
+    ...['a-64w.webp', 'a-64w.jpg', 'a-40w.webp', 'a-40w.jpg'],
+  ]);
+  for (const name of names) expect(http.get(name)?.equals(cli.get(name)!), name).toBe(true);
+  expect(mine.results[0]!.outputs!.map(({ outputFilename }) => outputFilename)).toEqual(
+    names.slice(0, 5),
+  );
+});
+
+test('variables are lines of the field set, and a preset is named', async () => {
+  const set = await send(server, 'batch-run', form({ recipe: RECIPE, set: 'quality=5\n' }));
+  const plain = await send(server, 'batch-run', form({ recipe: RECIPE }));
+  const bytesOf = ({ bytes }: typeof set) => contentsOf(bytes).get('b-80w.jpg')!.length;
+  expect(bytesOf(set)).toBeLessThan(bytesOf(plain));
+  const preset = await send(server, 'batch-run', form({ recipe: 'thumbnails', set: 'size=20' }));
+  expect(manifestOf(contentsOf(preset.bytes)).results[0]!.outputs).toMatchObject([{ width: 20 }]);
+});
+
+test.each([
+  [{}, 'recipe', /^recipe: expected a recipe or the name of a preset, received nothing$/],
+  [{ recipe: 'steps: [blurr]' }, 'recipe', /^recipe:1: steps\[0\]\.blurr: unknown; did you mean/],
+  [{ recipe: 'a: [' }, 'recipe', /^recipe:1: column/],
+  [{ recipe: `steps: ${'['.repeat(9000)}` }, 'recipe', /nested too deeply/],
+  [{ recipe: `#${'x'.repeat(70_000)}` }, 'recipe', /larger than 64 KB/],
+  [{ recipe: `#${'x'.repeat(300_000)}` }, 'recipe', /at most 262144 bytes/],
+  [{ recipe: RECIPE, set: 'qality=5' }, 'set', /did you mean quality/],
+  [{ recipe: 'steps: [{ crop: { ratio: "${PATH}" } }]' }, 'recipe', /PATH is not declared in vars/],
+  [{ recipe: 'nosuchpreset' }, 'recipe', /^recipe:1: expected a map/],
+])('a form %# with a fault gets 400 that names %s', async (fields, param, message) => {
+  const { status, json } = await send(server, 'batch-run', form(fields as Record<string, string>));
+  expect(status).toBe(400);
+  expect(json.error).toMatchObject({ type: 'invalid_request', param });
+  expect(json.error?.message).toMatch(message);
+});
+
+test('usage counts each output', async () => {
+  const own = await startServer();
+  try {
+    await send(own, 'batch-run', form({ recipe: RECIPE }));
+    const response = await fetch(`${own.url}/v1/account/usage?by=model`, {
+      headers: { authorization: `Bearer ${KEYS.a}` },
+    });
+    const { data } = (await response.json()) as { data: object[] };
+    expect(data).toMatchObject([{ model: 'batch-run', requests: 1, outputs: 9, credits: 0 }]);
+  } finally {
+    await own.close();
+  }
+});
