@@ -75,6 +75,7 @@ function refuseContradictions({ inputs, outputs, run }: Choices): void {
   const report = run.json || run.jsonl;
   const pairs: readonly [boolean, string][] = [
     [run.json && run.jsonl, '--json and --jsonl'],
+    [run.sha256sum && report, '--sha256sum and --json'],
     [outputs.overwrite && outputs.skipExisting, '--overwrite and --skip-existing'],
     [zip !== undefined && out !== undefined, '--zip and --out'],
     [zip !== undefined && outputs.name !== undefined, '--zip and --name'],

@@ -82,7 +82,11 @@ export const duplicatesFlags = v.strictObject({
 export const runFlags = v.strictObject({
   json: flag('print one JSON document of all results'),
   jsonl: flag('print a line of JSON for each file as it finishes'),
+  sha256sum: flag('print lines that sha256sum --check reads'),
   quiet: flag('print errors only', 'q'),
+  annotate: v.optional(
+    field(v.picklist(['github']), 'mark failed files in GitHub Actions, on standard error'),
+  ),
   jobs: v.optional(
     field(integer(1, 256), 'threads; as many as cores where not given', { short: 'j' }),
   ),

@@ -5,6 +5,7 @@ import { Batch } from '../operations/batch.ts';
 import type { BatchResult, CodedMessage, FileRecord } from '../operations/batch-record.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
+import { withAnnotations } from './annotations.ts';
 import { noteNativeCode } from './exit.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
@@ -14,6 +15,7 @@ import { onInterrupt } from './interrupt.ts';
 import { OutputNames } from './naming.ts';
 import { startProgress } from './progress.ts';
 import {
+  checksumReport,
   failuresReport,
   type Head,
   jsonReport,
@@ -156,12 +158,19 @@ async function choosePool(
 }
 
 export function chooseReport(
-  { gives, columns, details, row }: Pick<Operation, 'gives' | 'columns' | 'details' | 'row'>,
+  {
+    gives,
+    columns,
+    details,
+    row,
+    checksum,
+  }: Pick<Operation, 'gives' | 'columns' | 'details' | 'row' | 'checksum'>,
   { options, run, outputs }: Pick<Choices, 'options' | 'run' | 'outputs'>,
   head: Head,
 ): Report {
   if (run.json) return jsonReport(head);
   if (run.jsonl) return linesReport(outputs.zip !== undefined);
+  if (run.sha256sum && checksum) return checksumReport(checksum);
   const imageOnStandardOutput = outputs.out === STANDARD_STREAM || outputs.zip === STANDARD_STREAM;
   const silent = run.quiet || (gives === 'image' && imageOnStandardOutput);
   return silent
@@ -190,13 +199,15 @@ export async function runPlanned(
   if (planned.some(({ knownRecord }) => !knownRecord)) setFlagsFromString('--optimize-for-size');
   const { options, limits, run, taken = false } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name };
-  const chosen = reportFor(head);
+  const chosen = run.annotate ? withAnnotations(reportFor(head)) : reportFor(head);
   const report = sink.store || sink.append ? untilReaderCloses(chosen) : chosen;
   const pool = await choosePool(operation, planned, choices, incremental);
   // On one terminal, lines that are printed while the bar is shown would mix with it.
   const streams = !chosen.atEnd && (run.json || run.jsonl || planned.length >= SAMPLE_ROWS);
   const wanted = !run.quiet && !(process.stdout.isTTY && streams);
-  const progress = await startProgress(planned.length, wanted);
+  // Files without work end at once, and would make the rate and the time left wrong.
+  const working = planned.filter(({ knownRecord }) => !knownRecord).length;
+  const progress = await startProgress(working, wanted);
   const stop = new AbortController();
   const { signal } = stop;
   const results: FileRecord[] = [];
@@ -206,7 +217,7 @@ export async function runPlanned(
     {
       ...sink,
       onFinish(record) {
-        progress.advance();
+        if (!planned[record.index]!.knownRecord) progress.advance();
         report.finished?.(record);
       },
       add(record) {
