@@ -75,8 +75,8 @@ export class ProviderCalls {
         providers: config.providers,
         signal,
         deadline,
-        attempt: ({ route }, settings: Provider) =>
-          attempt(providerOf(settings.kind), {
+        attempt: async ({ route }, settings: Provider) => {
+          return attempt(providerOf(settings.kind), {
             settings,
             model: upstreamModelOf(route, part),
             idempotencyKey: newId(prefix),
@@ -89,7 +89,11 @@ export class ProviderCalls {
             beforeBillableRequest: async () => {
               isSent = true;
             },
-          }),
+          }).catch((error: unknown) => {
+            if (!signal.aborted) isSent = false;
+            throw error;
+          });
+        },
       });
       await charge();
       return answer;

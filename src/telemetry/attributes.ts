@@ -3,15 +3,19 @@ const MAX_TEXT = 256;
 
 const SURROGATE = /[\ud800-\udfff]/;
 
+/** Texts that are the same in JSON. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 /** A text in JSON, cut to its limit. Halves of surrogate pairs, which protobuf refuses, are replaced. */
 export function jsonText(text: string): string {
   const short = text.length > MAX_TEXT ? text.slice(0, MAX_TEXT) : text;
+  if (PLAIN.test(short)) return `"${short}"`;
   return JSON.stringify(SURROGATE.test(short) ? Buffer.from(short).toString() : short);
 }
 
 const textValue = (text: string) => `{"stringValue":${jsonText(text)}}`;
 
-/** Attributes as OTLP writes them in JSON. A value of null is left out. */
+/** Attributes as OTLP writes them in JSON. A value of null is left out. Keys contain nothing to escape. */
 export class Attributes {
   #json = '';
 
@@ -36,14 +40,21 @@ export class Attributes {
     return this.#add(key, `{"boolValue":${value}}`);
   }
 
+  /** Attributes of another list. */
+  all(others: Attributes): this {
+    const json = others.#json;
+    if (json !== '') this.#json += this.#json === '' ? json : `,${json}`;
+    return this;
+  }
+
   /** A list in JSON. */
   toString(): string {
     return `[${this.#json}]`;
   }
 
   #add(key: string, value: string): this {
-    if (this.#json !== '') this.#json += ',';
-    this.#json += `{"key":${JSON.stringify(key)},"value":${value}}`;
+    const attribute = `{"key":"${key}","value":${value}}`;
+    this.#json += this.#json === '' ? attribute : `,${attribute}`;
     return this;
   }
 }

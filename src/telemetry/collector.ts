@@ -37,7 +37,7 @@ export class Collector {
   }
 
   /** Sends one request. Never throws. @param signal `traces` or `metrics` */
-  async post(signal: 'traces' | 'metrics', body: string): Promise<Delivery> {
+  async post(signal: 'traces' | 'metrics', body: string | Buffer): Promise<Delivery> {
     const { endpoint, headers, timeout } = this.#settings;
     try {
       const response = await this.#upstream.open(`${endpoint}/v1/${signal}`, {

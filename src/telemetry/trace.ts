@@ -35,6 +35,27 @@ interface Attempt {
   readonly route: { readonly provider: string; readonly model: string };
 }
 
+const PROVIDERS = new WeakMap<Provider, Attributes>();
+
+/** The attributes that all attempts at a provider have; made once for each loaded configuration. */
+function attributesOf(provider: Provider): Attributes {
+  let attributes = PROVIDERS.get(provider);
+  if (attributes === undefined) {
+    attributes = new Attributes().text('gen_ai.provider.name', genAiNameOf(provider));
+    if (isRemote(provider)) attributes.all(addressAttributes(provider.baseUrl));
+    PROVIDERS.set(provider, attributes);
+  }
+  return attributes;
+}
+
+/** `server.address` and `server.port` of a URL. */
+export function addressAttributes(url: string): Attributes {
+  const { hostname, port, protocol } = new URL(url);
+  return new Attributes()
+    .text('server.address', hostname)
+    .integer('server.port', Number(port) || (protocol === 'https:' ? 443 : 80));
+}
+
 /** What ends a span beside its time. */
 export interface SpanEnd {
   readonly name: string;
@@ -112,18 +133,15 @@ export class Trace {
     const { route, provider } = attempt;
     const attributes = new Attributes()
       .text('gen_ai.operation.name', this.operation)
-      .text('gen_ai.provider.name', genAiNameOf(provider))
+      .all(attributesOf(provider))
       .text('gen_ai.request.model', route.model)
       .text('gen_ai.response.model', this.responseModel)
       .texts('gen_ai.response.finish_reasons', this.finishReasons)
       .text('oriel.provider', route.provider)
       .text('oriel.provider.key', key);
     if (isRemote(provider)) {
-      const { hostname, port, protocol } = new URL(provider.baseUrl);
-      attributes
-        .text('server.address', hostname)
-        .integer('server.port', Number(port) || (protocol === 'https:' ? 443 : 80))
-        .integer('http.response.status_code', failure === null ? 200 : failure.upstreamStatus);
+      const status = failure === null ? 200 : failure.upstreamStatus;
+      attributes.integer('http.response.status_code', status);
     }
     if (failure !== null) attributes.text('error.type', errorTypeOf(failure));
     this.#send({

@@ -119,8 +119,10 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     const { key, id } = await json(
       ...['keys', 'create', '--account', 'ci', '--expires', '90d', '--rpm', '60'],
       ...['--models', 'sandbox-chat', '--allow', 'mcp', '--budget', '5'],
+      ...['--images', 'b64_json'],
     );
     const { keys } = await json('keys', 'list');
+    expect(keys[0]).toMatchObject({ allow: ['mcp'], images: 'b64_json' });
     await look((store) => spend(store, key, 'm', 2_000_000));
     const budgets = ['--budget-day', '3', '--budget-week', '4', '--time-zone', 'Asia/Kolkata'];
     const set = await json('keys', 'set', id, '--name', 'desk', '--budget', '1', ...budgets);
@@ -138,7 +140,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     await look((store) => spend(store, key, 'm', 0));
     const all = ['--models', 'all', '--rpm', 'plan', '--expires', 'never', '--allow', 'none'];
     const none = ['--budget', 'none', '--budget-day', 'none', '--budget-week', 'none'];
-    const bare = await json('keys', 'set', key, ...all, ...none);
+    const bare = await json('keys', 'set', key, ...all, ...none, '--images', 'default');
     expect(bare).toMatchObject({
       name: 'desk',
       expiresAt: null,
@@ -148,6 +150,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
       windows: [],
     });
     expect(bare).not.toHaveProperty('allow');
+    expect(bare).not.toHaveProperty('images');
     const { models, rpm } = await json(
       'keys',
       'set',

@@ -15,7 +15,7 @@ const SPEECH_FIELDS = [
 const VOICES = ['alloy', 'ash', 'ballad', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage'];
 
 /** An error as OpenAI answers it. */
-export function refusal(param: string, message: string): Answer {
+function refusal(param: string, message: string): Answer {
   const error = { message, type: 'invalid_request_error', param, code: 'invalid_value' };
   return { status: 400, body: { error } };
 }

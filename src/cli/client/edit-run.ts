@@ -47,7 +47,10 @@ export async function runEdit(
     results.prepare();
     // If the response is lost, its task is still in the list of tasks.
     session.resumeHint = '`oriel tasks` lists its task';
-    const headers = { ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }) };
+    const headers = {
+      prefer: 'respond-async',
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    };
     const answer = await client
       .form(PATH, form, headers)
       .catch((error: unknown) => {

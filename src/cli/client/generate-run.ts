@@ -51,6 +51,7 @@ export async function runGenerate(
     const inputs = await uploadInputs(client, options.input ?? []);
     const submission = readSubmission(
       await client.json(ENDPOINTS[type]!, bodyFor(options, { model, prompt: text, inputs }), {
+        prefer: 'respond-async',
         ...(options.idempotencyKey !== undefined && { 'idempotency-key': options.idempotencyKey }),
       }),
     );

@@ -119,7 +119,7 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
         const uploads = spool.uploads();
         try {
           const form = await readForm(request, EDIT, uploads, signal);
-          const defaultFormat = defaultFormatOf(request.holder.key, context.config);
+          const defaultFormat = defaultFormatOf(request, context.config);
           const [response, fields] = imageResponseOf(valuesOf(form), defaultFormat);
           const submitted = await media.submit({
             kind: 'edit',

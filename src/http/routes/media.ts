@@ -88,7 +88,7 @@ export function mediaRoutes(context: AppContext): FastifyPluginAsync {
         response: { 200: jsonOrEvents(imagesShape), 202: createdShape },
       },
       handler: async (request, reply) => {
-        const format = defaultFormatOf(request.holder.key, context.config);
+        const format = defaultFormatOf(request, context.config);
         const [response, fields] = imageResponseOf(fieldsOf(request), format);
         const signal = disconnectSignal(reply);
         const submitted = await submitJson(context, 'image', request, fields);

@@ -1,8 +1,8 @@
+import type { FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { Config } from '../../config/schema.ts';
 import { checkFields, type Fields, invalid } from '../../media/requests/fields.ts';
 import { field, integer } from '../../schema/fields.ts';
-import type { ApiKey } from '../../store/account.ts';
 
 const RESPONSE_FORMATS = ['url', 'b64_json'] as const;
 
@@ -64,11 +64,15 @@ export function imageResponseOf(
   return [{ format: 'b64_json', isStreamed: true, ignored }, fields];
 }
 
+/** A client that asks for the task whatever the setting of its key is (RFC 7240, section 4.1). */
+const PREFERS_TASK = /(?:^|,)\s*respond-async\s*(?:[,;]|$)/i;
+
 /** The format of image requests that do not choose any, by the setting of the key or else the configuration. */
 export function defaultFormatOf(
-  { images }: Pick<ApiKey, 'images'>,
+  { headers, holder }: FastifyRequest,
   { answers }: Config,
 ): ResponseFormat | null {
-  const choice = images ?? answers.images;
+  if (PREFERS_TASK.test(String(headers['prefer'] ?? ''))) return null;
+  const choice = holder.key.images ?? answers.images;
   return choice === 'task' ? null : choice;
 }

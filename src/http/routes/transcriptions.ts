@@ -19,7 +19,7 @@ const { fileBytes } = DEFAULT_LIMITS;
 const fields = fieldsOf(transcriptionRequest);
 const listNames: readonly string[] = LIST_NAMES;
 
-export const TRANSCRIPTION: FormShape = {
+const TRANSCRIPTION: FormShape = {
   files: [{ name: 'file', min: 1, max: 1 }],
   fileBytes,
   // Boundaries, headers and fields beside the file.

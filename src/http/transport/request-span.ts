@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { genAiNameOf } from '../../config/provider-kinds.ts';
 import { toCredits } from '../../store/credits.ts';
 import { Attributes } from '../../telemetry/attributes.ts';
-import { errorTypeOf, type Trace } from '../../telemetry/trace.ts';
+import { addressAttributes, errorTypeOf, type Trace } from '../../telemetry/trace.ts';
 import { parseTraceparent } from '../../telemetry/trace-context.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
 import type { TextReport } from '../../text/report.ts';
@@ -47,6 +47,20 @@ export function traceOf(
   return isUsed ? { traceparent: traceparent as string } : {};
 }
 
+let own = { url: '', attributes: new Attributes() };
+
+/** The attributes that all requests have; made once for each address of the server. */
+function ownAttributes(url: string): Attributes {
+  if (own.url !== url) {
+    const scheme = url.slice(0, url.indexOf(':'));
+    own = {
+      url,
+      attributes: new Attributes().text('url.scheme', scheme).all(addressAttributes(url)),
+    };
+  }
+  return own.attributes;
+}
+
 /** Ends the span of a request. Without a valid key it has none: strangers could fill the queue of spans. */
 export function endSpan(
   request: FastifyRequest,
@@ -56,14 +70,11 @@ export function endSpan(
   if (!request.holder) return;
   const { method, routeOptions, textReport: report, firstFrameMs, failure: refusal } = request;
   const failure = refusal ?? report?.failure ?? null;
-  const { protocol, hostname, port } = new URL(context.publicUrl);
   const attributes = new Attributes()
     .text('http.request.method', method)
     .text('http.route', routeOptions.url)
     .text('url.path', path)
-    .text('url.scheme', protocol.slice(0, -1))
-    .text('server.address', hostname)
-    .integer('server.port', Number(port) || (protocol === 'https:' ? 443 : 80))
+    .all(ownAttributes(context.publicUrl))
     .integer('http.response.status_code', status)
     .text('oriel.request.id', request.id)
     .text('oriel.key.id', request.holder.key.id);

@@ -77,7 +77,11 @@ async function runRemote(job: RemoteJob, options: RunOptions): Promise<MediaOutp
   const { json } = await client.sendForJson({
     path: job.path,
     body: job.body,
-    headers: { 'idempotency-key': idempotencyKeyOf(context, failed) },
+    headers: {
+      'idempotency-key': idempotencyKeyOf(context, failed),
+      // Whatever the setting of the key there is.
+      prefer: 'respond-async',
+    },
     maxBytes: job.maxBytes,
   });
   if (isObject(json['error'])) throw client.failureOf(null, json);

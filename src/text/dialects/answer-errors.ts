@@ -16,6 +16,18 @@ export function invalidAnswer(what: string): Failure {
   });
 }
 
+/**
+ * The failure of a provider whose answer could not be decoded: answers are untrusted.
+ *
+ * @throws any other error as it is
+ */
+export function decodingFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (error instanceof SyntaxError) return invalidAnswer('malformed JSON');
+  if (error instanceof RangeError) return invalidAnswer('JSON that is nested too deeply');
+  throw error;
+}
+
 /** The failure of an answer that the client's dialect cannot express. The provider charges for it. */
 export function untranslatableAnswer(client: DialectName, what: string): Failure {
   return new Failure(

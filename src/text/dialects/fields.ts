@@ -130,6 +130,11 @@ export function named(entry: Field, ...names: readonly string[]): Fields {
   return Object.fromEntries(names.map((name) => [name, entry]));
 }
 
+/** Fields that a decoder reads. */
+export function read(...names: readonly string[]): Fields {
+  return named(meaning('Content.'), ...names);
+}
+
 /** Neutral values, listed. Null is neutral everywhere. */
 export function values(...neutral: readonly (string | number | boolean)[]): NeutralValues {
   return { words: neutral.join(', '), test: (value) => neutral.includes(value as string) };

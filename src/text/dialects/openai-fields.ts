@@ -1,4 +1,5 @@
-import type { Json, ResponseFormat, Tool } from '../canonical.ts';
+import { isObject, nonEmptyTextOf, objectOf } from '../../schema/untrusted.ts';
+import type { Grammar, Json, ResponseFormat, Tool } from '../canonical.ts';
 
 // Fields that both of OpenAI's formats have: chat completions and responses.
 
@@ -23,6 +24,32 @@ export function decodeFunction(path: string, own: Json): Tool {
     parameters: (own['parameters'] ?? null) as Json | null,
     strict: (own['strict'] ?? null) as boolean | null,
   };
+}
+
+/** The grammar of a custom tool; null for any text; undefined for a format that is not known. */
+function grammarOf(format: unknown, path: string): Grammar | null | undefined {
+  if (format === null || format === undefined) return null;
+  const { type, grammar, ...flat } = objectOf(format);
+  if (type === 'text') return null;
+  // Chat has it in an object of its own.
+  const { syntax, definition } = isObject(grammar) ? grammar : flat;
+  const isKnown = type === 'grammar' && typeof syntax === 'string';
+  return isKnown && typeof definition === 'string' ? { path, syntax, definition } : undefined;
+}
+
+/**
+ * A tool whose input is free text; null for one without a name, or with an unknown format.
+ *
+ * @param own the object that has its name
+ * @param ownPath the path of that
+ */
+export function decodeCustom(path: string, own: Json, ownPath: string): Tool | null {
+  const name = nonEmptyTextOf(own['name']);
+  const grammar = grammarOf(own['format'], `${ownPath}.format`);
+  if (name === null || grammar === undefined) return null;
+  const description = nonEmptyTextOf(own['description']);
+  const textInput = { grammar };
+  return { type: 'tool', path, name, description, parameters: null, strict: null, textInput };
 }
 
 /** @param own valid by its schema */

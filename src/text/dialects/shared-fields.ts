@@ -1,4 +1,13 @@
-import { advice, empty, type Fields, named, native, untranslated, values } from './fields.ts';
+import {
+  advice,
+  empty,
+  type Fields,
+  meaning,
+  named,
+  native,
+  untranslated,
+  values,
+} from './fields.ts';
 
 // Fields that requests of several formats have.
 
@@ -32,6 +41,26 @@ export const ROUTING: Fields = named(
   'user_profile_id',
   'workspace_id',
 );
+
+/** Settings that OpenAI's formats and Anthropic's have. */
+export const SETTINGS: Fields = {
+  model: meaning('The model that answers.'),
+  stream: meaning('Whether to stream the answer.'),
+  temperature: meaning('Sampling temperature.'),
+  top_p: meaning('Nucleus sampling.', { neutral: values(1) }),
+};
+
+/** Settings of sampling and of several answers, which only some of OpenAI's formats have. */
+export const CHOICES: Fields = {
+  ...named(
+    meaning('Penalty for repeated tokens.', { neutral: values(0) }),
+    'frequency_penalty',
+    'presence_penalty',
+  ),
+  seed: meaning('Seed of the sampling.'),
+  n: meaning('Number of answers.', { neutral: values(1) }),
+  logit_bias: meaning('Bias of single tokens.', { neutral: empty }),
+};
 
 /** Labels, and hints for caches. */
 export const LABELS: Fields = {

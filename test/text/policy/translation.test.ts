@@ -200,6 +200,9 @@ const LISTS: Readonly<Record<Format, Readonly<Record<string, object>>>> = {
     'callers of a tool': { tools: [{ ...CHAT_TOOL, allowed_callers: ['x'] }] },
     'a hosted tool': { tools: [{ type: 'web_search' }] },
     'an unknown tool': { tools: [{ type: 'of_tomorrow' }] },
+    'a custom tool of no shape': {
+      tools: [{ type: 'custom', custom: { name: 'p', format: 'x' } }],
+    },
     'an unknown part': { messages: [user({ type: 'of_tomorrow' })] },
     video: {
       messages: [user({ type: 'video_url', video_url: { url: 'https://a.example/a.mp4' } })],

@@ -41,6 +41,7 @@ export interface WavDescription {
 
 /** Reads duration and comment of a RIFF WAVE file, whose headers may be wrong. */
 export async function describeWav(file: FileHandle): Promise<WavDescription> {
+  const { size: fileBytes } = await file.stat();
   let bytesPerSecond = 0;
   let seconds: number | null = null;
   let comment: string | null = null;
@@ -54,7 +55,8 @@ export async function describeWav(file: FileHandle): Promise<WavDescription> {
       const format = await bytesAt(file, position + 8, 16);
       bytesPerSecond = format.length === 16 ? format.readUInt32LE(8) : 0;
     } else if (id === 'data' && bytesPerSecond > 0) {
-      seconds = size / bytesPerSecond;
+      // Files that were streamed have the largest size in their headers.
+      seconds = Math.min(size, Math.max(0, fileBytes - position - 8)) / bytesPerSecond;
     } else if (id === 'LIST') {
       comment ??= commentIn(await bytesAt(file, position + 8, Math.min(size, MAX_COMMENT_BYTES)));
     }

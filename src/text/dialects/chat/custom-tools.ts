@@ -1,6 +1,5 @@
-import { isObject, nonEmptyTextOf, objectOf, textOf } from '../../../schema/untrusted.ts';
+import { isObject, objectOf, textOf } from '../../../schema/untrusted.ts';
 import type {
-  Grammar,
   Json,
   NativePart,
   Tool,
@@ -10,39 +9,19 @@ import type {
 } from '../../canonical.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import { nativePart } from '../native-parts.ts';
+import { decodeCustom } from '../openai-fields.ts';
 
 const CUSTOM = new Set(['name', 'description', 'format']);
-
-/** The grammar of a custom tool; null for any text; undefined for a format that is not known. */
-function grammarOf(format: unknown, path: string): Grammar | null | undefined {
-  if (format === null || format === undefined) return null;
-  const { type, grammar } = objectOf(format);
-  if (type === 'text') return null;
-  const { syntax, definition } = objectOf(grammar);
-  const isKnown = type === 'grammar' && typeof syntax === 'string';
-  return isKnown && typeof definition === 'string' ? { path, syntax, definition } : undefined;
-}
 
 /** A tool whose input is free text; native where it has more than other dialects can be sent. */
 export function decodeCustomTool(tool: Json, path: string): Tool | NativePart {
   const own = objectOf(tool['custom']);
-  const name = nonEmptyTextOf(own['name']);
-  const grammar = grammarOf(own['format'], `${path}.custom.format`);
-  const isNative =
-    Object.keys(tool).some((key) => key !== 'type' && key !== 'custom') ||
-    Object.keys(own).some((key) => !CUSTOM.has(key));
-  if (tool['type'] !== 'custom' || name === null || grammar === undefined || isNative) {
-    return nativePart('chat', path, tool);
-  }
-  return {
-    type: 'tool',
-    path,
-    name,
-    description: nonEmptyTextOf(own['description']),
-    parameters: null,
-    strict: null,
-    textInput: { grammar },
-  };
+  const isPlain =
+    tool['type'] === 'custom' &&
+    Object.keys(tool).every((key) => key === 'type' || key === 'custom') &&
+    Object.keys(own).every((key) => CUSTOM.has(key));
+  const decoded = isPlain ? decodeCustom(path, own, `${path}.custom`) : null;
+  return decoded ?? nativePart('chat', path, tool);
 }
 
 /** A call of a tool with text input; null for a call of another type. */

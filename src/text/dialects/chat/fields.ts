@@ -10,7 +10,7 @@ import {
   values,
 } from '../fields.ts';
 import type { Check } from '../inspection.ts';
-import { LABELS, ROUTING, SAMPLING } from '../shared-fields.ts';
+import { CHOICES, LABELS, ROUTING, SAMPLING, SETTINGS } from '../shared-fields.ts';
 import { message, toolChoice, tools } from './message-fields.ts';
 
 /** Modalities that are not metered as text. */
@@ -40,9 +40,9 @@ export const fields = new FieldTable({
   }),
   ...LABELS,
   ...ROUTING,
-  model: meaning('The model that answers.'),
+  ...SETTINGS,
+  ...CHOICES,
   messages: meaning('The conversation so far.', { items: message.check }),
-  stream: meaning('Whether to stream the answer.'),
   stream_options: meaning('Options of the stream.', {
     check: object({
       include_usage: meaning('Whether the stream ends with the usage.'),
@@ -54,20 +54,10 @@ export const fields = new FieldTable({
     }),
   }),
   ...named(meaning('Maximum output tokens.'), 'max_completion_tokens', 'max_tokens'),
-  temperature: meaning('Sampling temperature.'),
-  top_p: meaning('Nucleus sampling.', { neutral: values(1) }),
   top_k: meaning('Number of most likely tokens to choose from.', { neutral: values(0, -1) }),
-  ...named(
-    meaning('Penalty for repeated tokens.', { neutral: values(0) }),
-    'frequency_penalty',
-    'presence_penalty',
-  ),
-  seed: meaning('Seed of the sampling.'),
   stop: meaning('Stop sequences.', { neutral: empty }),
-  n: meaning('Number of answers.', { neutral: values(1) }),
   logprobs: meaning('Whether to return log probabilities.', { neutral: values(false) }),
   top_logprobs: meaning('Number of alternatives with log probabilities.', { neutral: values(0) }),
-  logit_bias: meaning('Bias of single tokens.', { neutral: empty }),
   ...named(meaning('How much the model reasons.'), 'reasoning_effort', 'thinking'),
   reasoning: untranslated('How much the model reasons, for a router.', { neutral: empty }),
   verbosity: meaning('Length of the answer.', { neutral: values('medium') }),

@@ -11,14 +11,12 @@ import {
   named,
   native,
   object,
+  read,
   untranslated,
   values,
 } from '../fields.ts';
 import { address, type Check, feature, media, reference } from '../inspection.ts';
 import { CACHE_MARKS, LOADING } from '../shared-fields.ts';
-
-/** Fields that a decoder reads. */
-const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
 
 /** Properties that other gateways and providers add to answers for their own use. */
 const FOREIGN: Fields = named(

@@ -1,10 +1,10 @@
-import { Failure } from '../../../failure.ts';
+import type { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../../schema/json.ts';
 import { isObject, listOf, nonEmptyTextOf, objectOf, textOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Json, TextEvent, Usage } from '../../canonical.ts';
-import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
+import { decodingFailure, invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
 import { wholeCall } from '../whole-call.ts';
 import { citationsOf } from './citations.ts';
@@ -73,15 +73,12 @@ export class GeminiDecoder implements EventDecoder {
     });
   }
 
-  /** Turns errors of decoding into a failure of the provider, whose answers are untrusted. */
+  /** Turns errors of decoding into a failure of the provider. */
   #failOnError(decode: () => void): void {
     try {
       decode();
     } catch (error) {
-      if (error instanceof Failure) this.#fail(error);
-      else if (error instanceof RangeError)
-        this.#fail(invalidAnswer('JSON that is nested too deeply'));
-      else throw error;
+      this.#fail(decodingFailure(error));
     }
   }
 

@@ -7,13 +7,12 @@ import {
   named,
   native,
   object,
+  read,
   untranslated,
   values,
 } from '../fields.ts';
 import { type Check, feature, reference } from '../inspection.ts';
 import { isStoredFile } from './decode-turns.ts';
-
-const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
 
 /** A file of an account at Google, or an address that Google reads. */
 const fileUri: Check = (value, found) => {

@@ -12,12 +12,11 @@ import {
   named,
   native,
   object,
+  read,
   values,
 } from '../fields.ts';
 import { address, type Check, feature, reference } from '../inspection.ts';
 import { LOADING } from '../shared-fields.ts';
-
-const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
 
 const CACHE_MARK: Fields = { cache_control: advice('Mark of a prompt cache.') };
 

@@ -3,7 +3,7 @@ import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../../schema/json.ts';
 import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import type { FinishReason, Json, TextEvent } from '../../canonical.ts';
-import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
+import { decodingFailure, invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
 import type { DecodeContext, EventDecoder } from '../dialect.ts';
 import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './block-decoders.ts';
 import { type Counts, counted, NOTHING_COUNTED, usageOf } from './usage.ts';
@@ -73,16 +73,12 @@ export class MessagesDecoder implements EventDecoder {
     this.#fail(truncatedAnswer());
   }
 
-  /** Turns errors of decoding into a failure of the provider, whose answers are untrusted. */
+  /** Turns errors of decoding into a failure of the provider. */
   #failOnError(decode: () => void): void {
     try {
       decode();
     } catch (error) {
-      if (error instanceof Failure) this.#fail(error);
-      else if (error instanceof SyntaxError) this.#fail(invalidAnswer('malformed JSON'));
-      else if (error instanceof RangeError)
-        this.#fail(invalidAnswer('JSON that is nested too deeply'));
-      else throw error;
+      this.#fail(decodingFailure(error));
     }
   }
 

@@ -11,7 +11,7 @@ import {
   values,
 } from '../fields.ts';
 import { type Check, reference } from '../inspection.ts';
-import { LABELS, ROUTING } from '../shared-fields.ts';
+import { LABELS, ROUTING, SETTINGS } from '../shared-fields.ts';
 import { blocks, messageFields, tools } from './block-fields.ts';
 import { contextEdits, keepsContext } from './context-management.ts';
 
@@ -28,14 +28,11 @@ const containerFields = object({
 /** The fields of a messages request. */
 export const fields = new FieldTable({
   ...ROUTING,
+  ...SETTINGS,
   client_metadata: LABELS['client_metadata']!,
-  model: meaning('The model that answers.'),
   system: meaning('Instructions.', { items: blocks }),
   messages: meaning('The conversation so far.', { items: messageFields.check }),
-  stream: meaning('Whether to stream the answer.'),
   max_tokens: meaning('Maximum output tokens.'),
-  temperature: meaning('Sampling temperature.'),
-  top_p: meaning('Nucleus sampling.', { neutral: values(1) }),
   top_k: meaning('Number of most likely tokens to choose from.', { neutral: values(0) }),
   stop_sequences: meaning('Stop sequences.', { neutral: empty }),
   thinking: meaning('How much the model reasons.', {

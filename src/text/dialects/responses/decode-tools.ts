@@ -1,7 +1,6 @@
 import * as v from 'valibot';
-import { isObject, listOf, nonEmptyTextOf, objectOf, textOf } from '../../../schema/untrusted.ts';
+import { isObject, listOf, nonEmptyTextOf, textOf } from '../../../schema/untrusted.ts';
 import type {
-  Grammar,
   Json,
   Namespace,
   NativePart,
@@ -10,6 +9,7 @@ import type {
   ToolReference,
 } from '../../canonical.ts';
 import { nativePart } from '../native-parts.ts';
+import { decodeCustom } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
 import { functionTool } from './request.ts';
 import { decodeSearchTool } from './tool-search.ts';
@@ -29,33 +29,12 @@ function isDefault(name: string, value: unknown): boolean {
   return name === 'allowed_callers' && listOf(value).every((caller) => caller === 'direct');
 }
 
-/** The grammar of a custom tool; null for any text; undefined for a format that is not known. */
-function grammarOf(format: unknown, path: string): Grammar | null | undefined {
-  if (format === null || format === undefined) return null;
-  const { type, syntax, definition } = objectOf(format);
-  if (type === 'text') return null;
-  const isKnown = type === 'grammar' && typeof syntax === 'string';
-  return isKnown && typeof definition === 'string' ? { path, syntax, definition } : undefined;
-}
-
 /** A tool whose input is free text; native where it has more than other dialects can be sent. */
-function decodeCustom(tool: Json, path: string): Tool | NativePart {
-  const grammar = grammarOf(tool['format'], `${path}.format`);
-  const name = nonEmptyTextOf(tool['name']);
+function decodeCustomTool(tool: Json, path: string): Tool | NativePart {
   const others = Object.keys(tool).filter((key) => !CUSTOM.has(key));
-  const isNative = others.some((key) => !isDefault(key, tool[key]));
-  if (grammar === undefined || name === null || isNative) {
-    return nativePart('responses', path, tool);
-  }
-  return {
-    type: 'tool',
-    path,
-    name,
-    description: nonEmptyTextOf(tool['description']),
-    parameters: null,
-    strict: null,
-    textInput: { grammar },
-  };
+  const isPlain = others.every((key) => isDefault(key, tool[key]));
+  const decoded = isPlain ? decodeCustom(path, tool, path) : null;
+  return decoded ?? nativePart('responses', path, tool);
 }
 
 function decodeTool(
@@ -72,7 +51,7 @@ function decodeTool(
       return decodeFunction(tool, path);
     case 'custom':
       if (tool['defer_loading'] === true) advice.push(`${path}.defer_loading`);
-      return decodeCustom(tool, path);
+      return decodeCustomTool(tool, path);
     default:
       return decodeSearchTool(tool, path) ?? nativePart('responses', path, tool);
   }

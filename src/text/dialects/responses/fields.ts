@@ -10,7 +10,7 @@ import {
   values,
 } from '../fields.ts';
 import { reference } from '../inspection.ts';
-import { LABELS, ROUTING, SAMPLING } from '../shared-fields.ts';
+import { LABELS, ROUTING, SAMPLING, SETTINGS } from '../shared-fields.ts';
 import { input, items } from './item-fields.ts';
 import { hasHostedTools, toolChoice, tools } from './tool-fields.ts';
 
@@ -24,18 +24,15 @@ export const fields = new FieldTable({
   ...SAMPLING,
   ...LABELS,
   ...ROUTING,
-  model: meaning('The model that answers.'),
+  ...SETTINGS,
   input: meaning('The conversation so far.', { check: input, items }),
   instructions: meaning('System message before the input.'),
-  stream: meaning('Whether to stream the answer.'),
   stream_options: meaning('Options of the stream.', {
     check: object({
       include_obfuscation: advice('Padding in a stream.', { neutral: values(false) }),
     }),
   }),
   max_output_tokens: meaning('Maximum output tokens.'),
-  temperature: meaning('Sampling temperature.'),
-  top_p: meaning('Nucleus sampling.', { neutral: values(1) }),
   top_k: untranslated('Number of most likely tokens to choose from.', { neutral: values(0, -1) }),
   ...named(
     untranslated('Penalty for repeated tokens.', { neutral: values(0) }),

@@ -10,14 +10,13 @@ import {
   named,
   native,
   object,
+  read,
 } from '../fields.ts';
 import { address, all, type Check, feature, media, reference } from '../inspection.ts';
 import { CACHE_MARKS } from '../shared-fields.ts';
 import { isReference } from './items.ts';
 import { OWN_REASONING } from './reasoning.ts';
 import { environments, tools } from './tool-fields.ts';
-
-const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
 
 const FILE: Fields = {
   file_id: meaning('Identifier of a stored file.', { check: reference('file_id') }),

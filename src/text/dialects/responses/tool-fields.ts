@@ -6,14 +6,12 @@ import {
   FieldTable,
   gated,
   meaning,
-  named,
   native,
   object,
+  read,
 } from '../fields.ts';
 import { address, type Check, feature, reference } from '../inspection.ts';
 import { LOADING } from '../shared-fields.ts';
-
-const read = (...names: readonly string[]) => named(meaning('Content.'), ...names);
 
 const CONTAINER: Fields = {
   ...read('type', 'memory_limit', 'network_policy'),
