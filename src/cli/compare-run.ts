@@ -62,7 +62,7 @@ export async function runCompare(
     name: 'compare',
     gives: 'data',
     cost: 100,
-    columns: () => ['ssim', 'psnr', 'differing', ...(checks(own).length > 0 ? ['check'] : [])],
+    columns: () => ['ssim', ...(checks(own).length > 0 ? ['check'] : []), 'psnr', 'differing'],
     row: (data: object) => rowOf(data as Comparison),
   } as const;
   let below = 0;

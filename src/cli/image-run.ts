@@ -205,7 +205,9 @@ export async function runPlanned(
   // On one terminal, lines that are printed while the bar is shown would mix with it.
   const streams = !chosen.atEnd && (run.json || run.jsonl || planned.length >= SAMPLE_ROWS);
   const wanted = !run.quiet && !(process.stdout.isTTY && streams);
-  const progress = await startProgress(planned.length, wanted);
+  // Files without work end at once, and would make the rate and the time left wrong.
+  const working = planned.filter(({ knownRecord }) => !knownRecord).length;
+  const progress = await startProgress(working, wanted);
   const stop = new AbortController();
   const { signal } = stop;
   const results: FileRecord[] = [];
@@ -215,7 +217,7 @@ export async function runPlanned(
     {
       ...sink,
       onFinish(record) {
-        progress.advance();
+        if (!planned[record.index]!.knownRecord) progress.advance();
         report.finished?.(record);
       },
       add(record) {
