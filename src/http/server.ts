@@ -25,6 +25,7 @@ import { answerUnknownRoutes } from './routes/unknown.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
 import { BodyBudget, bodyBytes } from './transport/body-budget.ts';
+import { CLIENT_CLOSED_REQUEST } from './transport/client-disconnect.ts';
 import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
 import { allowOrigin, answerPreflights } from './transport/cors.ts';
 import { continueAfterHooks } from './transport/expect-continue.ts';
@@ -166,8 +167,18 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
   server.decorateRequest('firstFrameMs', null);
   server.decorateRequest('failure', null);
   server.decorateRequest('trace', null);
+  server.decorateRequest('answering', null);
+  server.decorateRequest('isObserved', false);
   server.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id);
+    const { raw } = reply;
+    raw.once('close', () => {
+      if (raw.writableFinished) return;
+      // Fastify runs no hook then. Tokens and credits are known when the request has been settled.
+      const end = () => observe(request, CLIENT_CLOSED_REQUEST, reply.elapsedTime);
+      if (request.answering === null) end();
+      else request.answering.then(end, end);
+    });
     const { tracer } = context;
     if (tracer !== null) beginSpan(request, tracer);
     next();
@@ -180,10 +191,14 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
   server.addHook('onResponse', (request, reply, next) => {
     // The headers of a stream that began earlier could not have `connection: close`.
     if (draining.aborted) request.raw.socket.end();
+    observe(request, reply.statusCode, reply.elapsedTime);
+    next();
+  });
+  const observe = (request: FastifyRequest, status: number, elapsed: number) => {
+    if (request.isObserved) return;
+    request.isObserved = true;
     const { method, url, ip } = request;
     const route = request.routeOptions.url ?? 'unknown';
-    const status = reply.statusCode;
-    const elapsed = reply.elapsedTime;
     metrics.observeRequest(method, route, status, elapsed / 1000);
     // Without the query, in which clients may send secrets by mistake.
     const query = url.indexOf('?');
@@ -197,8 +212,7 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
       if (metrics.genAi !== null) observeGenAi(request, metrics.genAi, { elapsed, context });
     }
     if (request.trace !== null) endSpan(request, request.trace, { path, status, context });
-    next();
-  });
+  };
 }
 
 /** Limits the JSON bodies that are in memory at once; forms go to the spool. */

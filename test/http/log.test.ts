@@ -86,6 +86,27 @@ it('the log line of a text request has model, provider, attempts, tokens, credit
   expect(metrics).toContain('oriel_time_to_first_token_seconds_count{model="sandbox-chat"} 1');
 });
 
+it('the log line of a client that disconnects has status 499, tokens and credits', async () => {
+  const daemon = await startDaemon();
+  const messages = [{ role: 'user', content: 'sandbox:fail=hang Hello' }];
+  const controller = new AbortController();
+  const { body } = await daemon.request('/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sandbox-chat', stream: true, messages }),
+    signal: controller.signal,
+  });
+  await body!.getReader().read();
+  controller.abort();
+  expect(await daemon.logged('request')).toMatchObject({
+    ...{ status: 499, code: 'client_left', model: 'sandbox-chat', attempts: 1 },
+    inputTokens: expect.any(Number),
+    credits: expect.any(Number),
+    firstFrameMilliseconds: expect.any(Number),
+  });
+  expect(await daemon.metrics()).toMatch(/oriel_http_request_duration_seconds_count\{[^}]*status="499"\} 1/);
+});
+
 it('a log line is valid JSON with hostile headers and paths', async () => {
   const daemon = await startDaemon({ config: { server: { trustProxy: true } } });
   const { hostname, port } = new URL(daemon.url);

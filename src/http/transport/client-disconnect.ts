@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { Failure } from '../../failure.ts';
 
 /** Status in the log of a response whose client disconnected; nginx uses the same number. */
-const CLIENT_CLOSED_REQUEST = 499;
+export const CLIENT_CLOSED_REQUEST = 499;
 
 /** Calls `abort` once if the client disconnects before it has the whole response. */
 export function onClientDisconnect(
