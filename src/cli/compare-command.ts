@@ -23,7 +23,7 @@ export const compareCommand: CommandDefinition = {
   flags: [
     { heading: 'Options:', schema: compareFlags },
     { heading: 'Inputs:', schema: recursiveFlags },
-    { heading: 'Running:', schema: runFlags, except: ['dryRun'] },
+    { heading: 'Running:', schema: runFlags, except: ['dryRun', 'sha256sum'] },
     { heading: 'Limits:', schema: limitFlags },
   ],
   notes: [

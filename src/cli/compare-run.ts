@@ -4,6 +4,7 @@ import type * as v from 'valibot';
 import type { CodedMessage } from '../operations/batch-record.ts';
 import type { Comparison } from '../operations/compare.ts';
 import { sizeOf } from '../operations/pool.ts';
+import { annotate } from './annotations.ts';
 import { flagOf, readFlags } from './flags.ts';
 import {
   compareFlags,
@@ -61,7 +62,7 @@ export async function runCompare(
     name: 'compare',
     gives: 'data',
     cost: 100,
-    columns: () => ['ssim', 'psnr', 'differing', ...(checks(own).length > 0 ? ['check'] : [])],
+    columns: () => ['ssim', ...(checks(own).length > 0 ? ['check'] : []), 'psnr', 'differing'],
     row: (data: object) => rowOf(data as Comparison),
   } as const;
   let below = 0;
@@ -71,7 +72,11 @@ export async function runCompare(
     return {
       ...report,
       add(record) {
-        if ((record.data as Comparison | undefined)?.passed === false) below += 1;
+        const compared = record.data as Comparison | undefined;
+        if (compared?.passed === false) {
+          below += 1;
+          if (run.annotate) annotateBelow(record.inputFilename, compared);
+        }
         return report.add(record);
       },
     };
@@ -81,6 +86,11 @@ export async function runCompare(
   const minima = checks(own).map(([name, minimum]) => `${flagOf(name)} ${minimum}`);
   printStderr(`oriel: ${below} of ${pairs.length} below ${minima.join(' or ')}`);
   return 1;
+}
+
+function annotateBelow(file: string, { reference, ssim, psnr }: Comparison): void {
+  const message = `SSIM ${ssim}, PSNR ${psnr} dB to ${reference}`;
+  annotate({ level: 'error', file, title: 'below the minimum', message });
 }
 
 /** The minima that were given. */

@@ -16,7 +16,7 @@ export const duplicatesCommand: CommandDefinition = {
   flags: [
     { heading: 'Options:', schema: duplicatesFlags },
     { heading: 'Inputs:', schema: inputFlags },
-    { heading: 'Running:', schema: runFlags, except: ['dryRun'] },
+    { heading: 'Running:', schema: runFlags, except: ['dryRun', 'sha256sum'] },
     { heading: 'Limits:', schema: limitFlags },
   ],
   notes: [

@@ -4,6 +4,7 @@ import type { FileRecord } from '../operations/batch-record.ts';
 import { type Candidate, type DuplicateGroup, findDuplicates } from '../operations/duplicates.ts';
 import type { Fingerprint } from '../operations/fingerprint.ts';
 import { sizeOf } from '../operations/pool.ts';
+import { annotate } from './annotations.ts';
 import { readFlags } from './flags.ts';
 import { duplicatesFlags, inputFlags, limitFlags, limitsOf, runFlags } from './image-flags.ts';
 import type { Planned } from './image-plan.ts';
@@ -66,6 +67,7 @@ export async function runDuplicates(
       },
       async finish(status, totals) {
         groups = findDuplicates(candidates, threshold);
+        if (run.annotate) annotateGroups(groups, exitCode ? 'error' : 'warning');
         await inner.finish(status, { ...totals, ...totalsOf(groups) });
       },
     };
@@ -126,6 +128,14 @@ function planOf(
       knownRecord: { status: 'skipped', originalSize: sizeOf(source), reason },
     };
   });
+}
+
+function annotateGroups(groups: readonly DuplicateGroup[], level: 'error' | 'warning'): void {
+  for (const { keep, duplicates } of groups) {
+    for (const { inputFilename: file, match } of duplicates) {
+      annotate({ level, file, title: 'duplicate', message: `${match} to ${keep.inputFilename}` });
+    }
+  }
 }
 
 /** Numbers of a search; `duplicateBytes` would be free without the duplicates. */

@@ -69,18 +69,28 @@ function refuseOneName({ name, out }: Choices['outputs']): void {
   }
 }
 
-function refuseContradictions({ outputs, run }: Choices): void {
+function refuseContradictions({ inputs, outputs, run }: Choices): void {
   const { out, zip } = outputs;
-  const incremental = run.incremental || run.cache !== undefined;
+  const incremental = run.incremental || run.cache !== undefined || outputs.watch;
   const report = run.json || run.jsonl;
   const pairs: readonly [boolean, string][] = [
     [run.json && run.jsonl, '--json and --jsonl'],
+    [run.sha256sum && report, '--sha256sum and --json'],
     [outputs.overwrite && outputs.skipExisting, '--overwrite and --skip-existing'],
     [zip !== undefined && out !== undefined, '--zip and --out'],
     [zip !== undefined && outputs.name !== undefined, '--zip and --name'],
     [zip !== undefined && outputs.keepMtime, '--zip and --keep-mtime'],
     [zip !== undefined && outputs.skipExisting, '--zip and --skip-existing'],
-    [incremental && outputs.skipExisting, '--incremental and --skip-existing'],
+    [
+      incremental && outputs.skipExisting,
+      `${outputs.watch ? '--watch' : '--incremental'} and --skip-existing`,
+    ],
+    [outputs.watch && zip !== undefined, '--watch and --zip'],
+    [outputs.watch && out === STANDARD_STREAM, '--watch and standard input or output'],
+    [outputs.watch && inputs.filesFrom === STANDARD_STREAM, '--watch and --files-from -'],
+    [outputs.watch && run.json, '--watch and --json'],
+    [outputs.watch && run.dryRun, '--watch and --dry-run'],
+    [outputs.watch && outputs.check, '--watch and --check'],
     [outputs.check && run.dryRun, '--check and --dry-run'],
     [outputs.check && outputs.skipExisting, '--check and --skip-existing'],
     [outputs.check && zip !== undefined, '--check and --zip'],

@@ -4,7 +4,7 @@ import { inputFlags, limitFlags, outputFlags, runFlags } from './image-flags.ts'
 
 /** The command of one image operation. */
 export function imageCommand(operation: Operation): CommandDefinition {
-  const { name, summary, gives, options, examples, document } = operation;
+  const { name, summary, gives, options, examples, document, checksum } = operation;
   const first: Positional[] = document
     ? [
         {
@@ -32,7 +32,7 @@ export function imageCommand(operation: Operation): CommandDefinition {
       { heading: 'Options:', schema: options, ...(document && { except: [document.option] }) },
       { heading: 'Inputs:', schema: inputFlags },
       ...(gives === 'image' ? [{ heading: 'Outputs:', schema: outputFlags }] : []),
-      { heading: 'Running:', schema: runFlags },
+      { heading: 'Running:', schema: runFlags, except: checksum ? [] : ['sha256sum'] },
       { heading: 'Limits:', schema: limitFlags },
     ],
     examples: examples.map((example) => `oriel ${example}`),

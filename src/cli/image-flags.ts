@@ -58,6 +58,7 @@ export const outputFlags = v.strictObject({
   overwrite: flag('replace files that exist'),
   skipExisting: flag('leave out inputs whose output exists'),
   keepMtime: flag("give outputs their inputs' modification time"),
+  watch: flag('go on after the first run, and redo what changes until Ctrl-C; --incremental'),
   check: flag('write nothing, and exit with 1 if an output is missing or differs'),
 });
 
@@ -81,7 +82,11 @@ export const duplicatesFlags = v.strictObject({
 export const runFlags = v.strictObject({
   json: flag('print one JSON document of all results'),
   jsonl: flag('print a line of JSON for each file as it finishes'),
+  sha256sum: flag('print lines that sha256sum --check reads'),
   quiet: flag('print errors only', 'q'),
+  annotate: v.optional(
+    field(v.picklist(['github']), 'mark failed files in GitHub Actions, on standard error'),
+  ),
   jobs: v.optional(
     field(integer(1, 256), 'threads; as many as cores where not given', { short: 'j' }),
   ),

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
+import { Failure } from '../failure.ts';
 import { Batch } from '../operations/batch.ts';
 import type { BatchResult, CodedMessage, FileRecord } from '../operations/batch-record.ts';
 import type { Operation } from '../operations/operation.ts';
 import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
+import { withAnnotations } from './annotations.ts';
 import { noteNativeCode } from './exit.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
@@ -13,6 +15,7 @@ import { onInterrupt } from './interrupt.ts';
 import { OutputNames } from './naming.ts';
 import { startProgress } from './progress.ts';
 import {
+  checksumReport,
   failuresReport,
   type Head,
   jsonReport,
@@ -26,6 +29,7 @@ import { checkSink, fileSink, type OutputSink, standardOutputSink, zipSink } fro
 import { SAMPLE_ROWS } from './table.ts';
 import { printStderr } from './terminal.ts';
 import { usageFailure } from './usage.ts';
+import { FailedInputs, FolderWatcher, foldersOf } from './watch.ts';
 import { Writer } from './writer.ts';
 
 /**
@@ -42,6 +46,48 @@ export async function runImageCommand(
   origin?: string,
 ): Promise<number> {
   const choices = await prepared(operation, readChoices(operation, files, flags), origin);
+  return choices.outputs.watch
+    ? watchImages(operation, files, choices)
+    : runOnce(operation, files, choices);
+}
+
+/**
+ * Runs an operation, and again after each change of its inputs.
+ *
+ * @throws Failure with code `usage` before any work was done; ends otherwise only by a signal
+ */
+async function watchImages(
+  operation: Operation,
+  files: readonly string[],
+  choices: Choices,
+): Promise<never> {
+  const exclude = [choices.outputs.out, cacheFolder(choices)];
+  const watcher = new FolderWatcher();
+  const failed = new FailedInputs();
+  onInterrupt(async () => watcher.close());
+  for (let isFirst = true; ; isFirst = false) {
+    // Before the inputs are read, so that no later change is missed.
+    const folders = await watcher.set(() => foldersOf(files, choices.inputs, exclude));
+    try {
+      await runOnce(operation, files, choices, failed);
+    } catch (error) {
+      if (isFirst || !(error instanceof Failure)) throw error;
+      printStderr(`oriel: ${error.message}`);
+    }
+    if (isFirst && !choices.run.quiet) {
+      const count = `${folders} ${folders === 1 ? 'folder' : 'folders'}`;
+      printStderr(`oriel: watching ${count}; Ctrl-C ends`);
+    }
+    await watcher.changed();
+  }
+}
+
+async function runOnce(
+  operation: Operation,
+  files: readonly string[],
+  choices: Choices,
+  failed?: FailedInputs,
+): Promise<number> {
   const { outputs } = choices;
   const given = await findInputs(files, {
     ...choices.inputs,
@@ -52,8 +98,10 @@ export async function runImageCommand(
   const { options, limits, taken } = choices;
   const job = { operation: operation.name, options, limits, taken };
   const incremental = openIncremental(job, choices);
-  const inputs = incremental ? incremental.withoutOutputs(given) : given;
+  const sources = incremental ? incremental.withoutOutputs(given) : given;
+  const inputs = failed ? failed.without(sources) : sources;
   if (inputs.length === 0) {
+    if (sources.length > 0) return 1;
     printStderr('oriel: no image was found');
     return 1;
   }
@@ -65,7 +113,10 @@ export async function runImageCommand(
   const names = writesFiles ? new OutputNames(outputs, inputs) : null;
   const planned = plan(inputs, names, choices, operation, incremental);
   const sink = await chooseSink(operation, names, choices, incremental);
-  const reportFor = (head: Head) => chooseReport(operation, choices, head);
+  const reportFor = (head: Head) => {
+    const report = chooseReport(operation, choices, head);
+    return failed ? failed.watch(report) : report;
+  };
   return runPlanned(operation, planned, sink, choices, reportFor, incremental);
 }
 
@@ -107,12 +158,19 @@ async function choosePool(
 }
 
 export function chooseReport(
-  { gives, columns, details, row }: Pick<Operation, 'gives' | 'columns' | 'details' | 'row'>,
+  {
+    gives,
+    columns,
+    details,
+    row,
+    checksum,
+  }: Pick<Operation, 'gives' | 'columns' | 'details' | 'row' | 'checksum'>,
   { options, run, outputs }: Pick<Choices, 'options' | 'run' | 'outputs'>,
   head: Head,
 ): Report {
   if (run.json) return jsonReport(head);
   if (run.jsonl) return linesReport(outputs.zip !== undefined);
+  if (run.sha256sum && checksum) return checksumReport(checksum);
   const imageOnStandardOutput = outputs.out === STANDARD_STREAM || outputs.zip === STANDARD_STREAM;
   const silent = run.quiet || (gives === 'image' && imageOnStandardOutput);
   return silent
@@ -141,13 +199,15 @@ export async function runPlanned(
   if (planned.some(({ knownRecord }) => !knownRecord)) setFlagsFromString('--optimize-for-size');
   const { options, limits, run, taken = false } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name };
-  const chosen = reportFor(head);
+  const chosen = run.annotate ? withAnnotations(reportFor(head)) : reportFor(head);
   const report = sink.store || sink.append ? untilReaderCloses(chosen) : chosen;
   const pool = await choosePool(operation, planned, choices, incremental);
   // On one terminal, lines that are printed while the bar is shown would mix with it.
   const streams = !chosen.atEnd && (run.json || run.jsonl || planned.length >= SAMPLE_ROWS);
   const wanted = !run.quiet && !(process.stdout.isTTY && streams);
-  const progress = await startProgress(planned.length, wanted);
+  // Files without work end at once, and would make the rate and the time left wrong.
+  const working = planned.filter(({ knownRecord }) => !knownRecord).length;
+  const progress = await startProgress(working, wanted);
   const stop = new AbortController();
   const { signal } = stop;
   const results: FileRecord[] = [];
@@ -157,7 +217,7 @@ export async function runPlanned(
     {
       ...sink,
       onFinish(record) {
-        progress.advance();
+        if (!planned[record.index]!.knownRecord) progress.advance();
         report.finished?.(record);
       },
       add(record) {
@@ -192,7 +252,9 @@ export async function runPlanned(
     signal.throwIfAborted();
     progress.stop();
     await closeReport(status);
-    if (!run.quiet)
+    const { total, reasons } = batch.summary;
+    const isNews = !choices.outputs?.watch || reasons.get('unchanged') !== total;
+    if (!run.quiet && isNews)
       printStderr(totalsLine(batch.summary, operation.gives, performance.now() - started));
   } catch (error) {
     // The handler of the signal ends the process; nothing more may be printed or written.

@@ -14,9 +14,11 @@ const DEFAULT_FOLDER = '.oriel-cache';
 
 const MEGABYTE = 1024 * 1024;
 
+type CacheChoices = Pick<Choices, 'run'> & Partial<Pick<Choices, 'outputs'>>;
+
 /** The folder of the cache; undefined for a run without one. */
-export function cacheFolder({ run }: Pick<Choices, 'run'>): string | undefined {
-  return run.cache ?? (run.incremental ? DEFAULT_FOLDER : undefined);
+export function cacheFolder({ run, outputs }: CacheChoices): string | undefined {
+  return run.cache ?? (run.incremental || outputs?.watch ? DEFAULT_FOLDER : undefined);
 }
 
 /**
@@ -27,7 +29,7 @@ export function cacheFolder({ run }: Pick<Choices, 'run'>): string | undefined {
  */
 export function openIncremental(
   job: Omit<Job, 'source'>,
-  choices: Pick<Choices, 'run'> & Partial<Pick<Choices, 'outputs'>>,
+  choices: CacheChoices,
 ): Incremental | null {
   const folder = cacheFolder(choices);
   return folder === undefined ? null : new Incremental(folder, job, choices);
@@ -38,11 +40,7 @@ export class Incremental {
   readonly #cache: ResultCache;
   readonly #maker: string;
 
-  constructor(
-    folder: string,
-    job: Omit<Job, 'source'>,
-    { run, outputs }: Pick<Choices, 'run'> & Partial<Pick<Choices, 'outputs'>>,
-  ) {
+  constructor(folder: string, job: Omit<Job, 'source'>, { run, outputs }: CacheChoices) {
     try {
       this.#cache = new ResultCache({
         folder,

@@ -71,7 +71,7 @@ async function orUsageFailure<Content>(
   }
 }
 
-async function listedPaths(filesFrom: string): Promise<string[]> {
+export async function listedPaths(filesFrom: string): Promise<string[]> {
   const content = await orUsageFailure(`--files-from ${filesFrom}`, () =>
     filesFrom === STANDARD_INPUT ? readStandardInput() : readFile(filesFrom),
   );
@@ -171,7 +171,12 @@ function baseOf(pattern: string): string {
   return base === '' && pattern.startsWith('/') ? '/' : base || '.';
 }
 
-function isInside(folder: string, path: string): boolean {
+/** The folder below which a pattern's files are; null for an argument that is no pattern. */
+export function patternBase(argument: string): string | null {
+  return PATTERN.test(argument) ? baseOf(argument) : null;
+}
+
+export function isInside(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 

@@ -6,23 +6,31 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 type StopSignal = keyof typeof EXIT_CODES;
 
+const SIGNALS = Object.keys(EXIT_CODES) as StopSignal[];
+
+/** Of nested calls, the last one handles a signal. */
+const cleanUps: (() => Promise<void>)[] = [];
+let interrupted = false;
+
+function handle(signal: StopSignal): void {
+  const code = EXIT_CODES[signal];
+  if (interrupted) exitImmediately(code);
+  interrupted = true;
+  void cleanUps.at(-1)!().finally(() => exitNow(code));
+}
+
 /**
  * Ends the process after the first signal, once `cleanUp` has completed; running encoders are not
  * waited for. A second signal ends the process at once.
  *
- * @returns removes the handlers
+ * @returns removes the handlers. A signal that has arrived, but was not handled before the last are removed, is
+ *   lost: a command that goes on keeps handlers of its own around those of its parts.
  */
 export function onInterrupt(cleanUp: () => Promise<void>): () => void {
-  const signals = Object.keys(EXIT_CODES) as StopSignal[];
-  let interrupted = false;
-  const handle = (signal: StopSignal) => {
-    const code = EXIT_CODES[signal];
-    if (interrupted) exitImmediately(code);
-    interrupted = true;
-    void cleanUp().finally(() => exitNow(code));
-  };
-  for (const signal of signals) process.on(signal, handle);
+  if (cleanUps.length === 0) for (const signal of SIGNALS) process.on(signal, handle);
+  cleanUps.push(cleanUp);
   return () => {
-    for (const signal of signals) process.off(signal, handle);
+    cleanUps.splice(cleanUps.indexOf(cleanUp), 1);
+    if (cleanUps.length === 0) for (const signal of SIGNALS) process.off(signal, handle);
   };
 }

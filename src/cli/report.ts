@@ -117,6 +117,26 @@ export function failuresReport(): Report {
   };
 }
 
+/**
+ * A line for each file as GNU `sha256sum` prints it, which begins with a backslash where the name has escapes. Failures
+ * go to standard error.
+ */
+export function checksumReport(checksum: (data: object) => string): Report {
+  const failures = failuresReport();
+  const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r' };
+  return {
+    ...failures,
+    add(record) {
+      const { inputFilename, data } = record;
+      if (!data) return failures.add(record);
+      const name = inputFilename.replace(/[\\\n\r]/g, (character) => escapes[character]!);
+      const line = `${name === inputFilename ? '' : '\\'}${checksum(data)}  ${name}\n`;
+      // Control characters in names are for programs, not for a terminal.
+      return print(process.stdout.isTTY ? `${printable(line.trimEnd())}\n` : line);
+    },
+  };
+}
+
 const text = (value: string): Cell => ({ text: value });
 
 /** A text that is shortened in its middle: a path, or a message with its code. */
@@ -234,7 +254,9 @@ export function tableReport(
   details: readonly string[] = [],
   row?: Operation['row'],
 ): Report {
-  const table = new Table([PATH, ...(gives === 'image' ? IMAGES : dataColumns(columns))]);
+  const table = new Table(
+    gives === 'image' ? [PATH, ...IMAGES] : [{ minWidth: 18 }, ...dataColumns(columns)],
+  );
   const depth = colourDepth();
   let titled = false;
 
@@ -251,7 +273,8 @@ export function tableReport(
     if (record.outputs) return outputsCells(name, record, record.outputs);
     if (status === 'planned') return gives === 'image' ? [name, output] : [name];
     if (gives === 'data') {
-      const values: Record<string, unknown> = { ...data, ...(data && row?.(data)) };
+      const fileSize = humanBytes(originalSize);
+      const values: Record<string, unknown> = { fileSize, ...data, ...(data && row?.(data)) };
       return [name, ...columns.map((key) => dataCell(values[key], depth))];
     }
     return [

@@ -1,7 +1,7 @@
 import { Failure } from '../failure.ts';
 import { fileFailure } from './file-error.ts';
 import type { ImageInput } from './input.ts';
-import { type InputFormat, sniff } from './sniff.ts';
+import { HEIC_UNSUPPORTED, type InputFormat, sniff } from './sniff.ts';
 
 /** Prefixes of the error messages of each loader of libvips. */
 const LOADER_PREFIXES: Readonly<Record<InputFormat, RegExp>> = {
@@ -29,7 +29,7 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
   const { format } = sniffed;
   const name = format.toUpperCase();
   if (format === 'heic') {
-    return fileFailure('unsupported_format', 'HEIC images (HEVC) cannot be decoded', error);
+    return fileFailure('unsupported_format', HEIC_UNSUPPORTED, error);
   }
   // sharp itself throws this before it decodes anything.
   if (/not supported for multi-page/i.test(text)) {

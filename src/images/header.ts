@@ -6,7 +6,7 @@ import type { ImageInput } from './input.ts';
 import type { Limits } from './limits.ts';
 import type { Warning } from './output.ts';
 import { codedColours, colourWarnings, findRawSamples, type RawSamples } from './samples.ts';
-import { type InputFormat, sniff } from './sniff.ts';
+import { type InputFormat, sniff, unsupportedMessage } from './sniff.ts';
 
 /** The header of an image, with width and height after EXIF orientation. */
 export interface Header {
@@ -50,7 +50,7 @@ export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<
   const sniffed = sniff(bytes);
   if (sniffed === null) throw fileFailure('unsupported_format', 'not an image of a known format');
   if ('unsupported' in sniffed) {
-    throw fileFailure('unsupported_format', `${sniffed.unsupported} images are not supported`);
+    throw fileFailure('unsupported_format', unsupportedMessage(sniffed.unsupported));
   }
   if (sniffed.format === 'svg' && !limits.svg) {
     const { svgSwitch } = limits;

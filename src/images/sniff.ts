@@ -61,3 +61,20 @@ export function sniff(bytes: Uint8Array): Sniffed {
   }
   return null;
 }
+
+/** Programs that convert images of formats that are not read, where ImageMagick is not the best. */
+const CONVERTERS: Readonly<Record<string, string>> = {
+  'JPEG XL': 'djxl (libjxl) makes PNG of them',
+  PDF: 'pdftoppm (poppler) makes PNG of their pages',
+  'animated AVIF': 'avifdec (libavif) makes PNG of their frames',
+};
+
+/** The message for an image of a known format that is not read. */
+export function unsupportedMessage(format: string): string {
+  const converter = CONVERTERS[format] ?? 'magick (ImageMagick) makes PNG of them';
+  return `${format} images are not supported; ${converter}`;
+}
+
+/** sharp's libheif has no decoder of HEVC, whose patents are licensed. */
+export const HEIC_UNSUPPORTED =
+  'HEIC images (HEVC) cannot be decoded; heif-convert (libheif) or sips (macOS) makes JPEG of them';

@@ -63,7 +63,8 @@ export const hash = defineOperation({
     ),
   }),
   columns: ({ perceptual }) => (perceptual === 'none' ? ['sha256'] : ['sha256', 'perceptual']),
-  examples: ['hash *.jpg', 'hash --perceptual phash --json *.jpg'],
+  checksum: (data) => (data as { sha256: string }).sha256,
+  examples: ['hash *.jpg', 'hash --sha256sum *.jpg', 'hash --perceptual phash --json *.jpg'],
   async run(input, { perceptual }) {
     // A digest needs no decoding: any bytes have one, whatever they hold.
     if (input.file.byteLength === 0) throw fileFailure('empty_file', 'the file is empty');

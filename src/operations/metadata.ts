@@ -1,5 +1,11 @@
 import * as v from 'valibot';
-import { basicExif, gpsPosition, readExif } from '../images/exif/exif.ts';
+import {
+  type BasicExif,
+  basicExif,
+  type ExifTags,
+  gpsPosition,
+  readExif,
+} from '../images/exif/exif.ts';
 import { readHeader } from '../images/header.ts';
 import { isMadeProfile } from '../images/icc.ts';
 import { field } from '../schema/fields.ts';
@@ -18,16 +24,18 @@ export const metadata = defineOperation({
     ),
     gps: v.optional(field(v.boolean(), 'show where the picture was taken'), false),
   }),
-  columns: () => [
+  columns: ({ exif }) => [
     'format',
-    'width',
-    'height',
+    'pixels',
+    'fileSize',
+    ...(exif === 'none' ? [] : ['date', 'camera', 'exposure', 'lens']),
     'space',
     'depth',
     'hasAlpha',
     'orientation',
     'pages',
   ],
+  row: rowOf,
   details: ({ exif, gps }) => [...(exif === 'full' ? ['exif'] : []), ...(gps ? ['gps'] : [])],
   examples: ['metadata *.jpg', 'metadata --json --exif full --gps *.jpg'],
   async run(input, { exif, gps }) {
@@ -63,3 +71,50 @@ export const metadata = defineOperation({
     return { data };
   },
 });
+
+/** Columns of the table that are put together from several properties. */
+function rowOf(data: object) {
+  const { width, height, exif } = data as {
+    readonly width: number;
+    readonly height: number;
+    readonly exif?: BasicExif | ExifTags;
+  };
+  const tags = exif && ('photo' in exif ? basicExif(exif) : exif);
+  return { pixels: `${width}x${height}`, ...(tags && shortTexts(tags as BasicExif)) };
+}
+
+/** Date, camera, exposure and lens as short texts; undefined where nothing is known. */
+function shortTexts({
+  dateTime,
+  make = '',
+  model = '',
+  lens,
+  exposureTime,
+  fNumber,
+  iso,
+  focalLength,
+}: BasicExif) {
+  // Most models begin with the name of the maker: `Canon`, `Canon EOS 5D`.
+  const [maker = ''] = make.split(' ');
+  const camera = model.toLowerCase().startsWith(maker.toLowerCase()) ? model : `${make} ${model}`;
+  const exposure = [
+    exposureTime !== undefined && `${fraction(exposureTime)} s`,
+    fNumber !== undefined && `f/${fNumber}`,
+    iso !== undefined && `ISO ${iso}`,
+    focalLength !== undefined && `${focalLength} mm`,
+  ];
+  return {
+    // Without the offset from UTC: the time on the clock of the photographer.
+    date: dateTime?.slice(0, 16).replace('T', ' '),
+    camera: camera.trim() || undefined,
+    exposure: exposure.filter(Boolean).join(' ') || undefined,
+    lens,
+  };
+}
+
+/** Seconds as photographers write them: `1/250`, `2`. */
+function fraction(seconds: number): string {
+  return seconds > 0 && seconds < 0.3
+    ? `1/${Math.round(1 / seconds)}`
+    : String(Number(seconds.toFixed(1)));
+}

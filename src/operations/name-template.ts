@@ -55,7 +55,7 @@ export function templateFault(
 ): string | null {
   for (const [text, content = ''] of template.matchAll(PLACEHOLDER)) {
     const [placeholder, format] = content.split(/:(.*)/s);
-    if (placeholder === 'date' && format !== undefined) {
+    if (placeholder === 'date' && placeholders.includes('date') && format !== undefined) {
       const rest = format.replace(DATE_PART, '');
       if (rest !== format && /^[-_. ]*$/.test(rest)) continue;
       return `expected YYYY MM DD HH mm ss with - _ . or blanks between them, received ${text}`;

@@ -54,10 +54,12 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
    * @throws Failure invalid_request
    */
   prepare?(options: v.InferOutput<Schema>, context?: PrepareContext): Promise<unknown>;
-  /** Keys of `data` or of `row` that are columns of the table. */
+  /** Keys of `data` or of `row` that are columns of the table; `fileSize` is that of the input. */
   columns?(options: v.InferOutput<Schema>): readonly string[];
   /** Values of columns that are not those of `data` as they are. */
   row?(data: object): Readonly<Record<string, unknown>>;
+  /** The SHA-256 in `data`, for lines that `sha256sum` reads. */
+  checksum?(data: object): string;
   /** Keys of `data` whose values are listed in lines below a file's row. */
   details?(options: v.InferOutput<Schema>): readonly string[];
   /**

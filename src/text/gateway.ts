@@ -21,6 +21,7 @@ import './dialects/built-in.ts';
 import { Inspection } from './dialects/inspection.ts';
 import { dialectNamed, upstreamDialectOf } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
+import { checkAllowedTools } from './emulation/allowed-tools.ts';
 import { forwardedHeaders, type Outcome, type TextExecution } from './execution/execution.ts';
 import { canPass } from './execution/pass-through.ts';
 import { runRoute } from './execution/run-route.ts';
@@ -124,6 +125,7 @@ export class TextGateway {
         omitted = { ignored: removed, dropped: [] };
       }
     }
+    checkAllowedTools(decoded);
     const hosted = HostedTools.of(decoded, inspection, model, id);
     if (hosted !== null) {
       const left = hosted.withoutForbidden(decoded, inspection, allowance);

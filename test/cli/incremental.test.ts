@@ -209,6 +209,34 @@ describe('--incremental', () => {
     expect(hashed.map(([name]) => name)).toEqual(['1.zip', '2.zip', 'in/a.jpg', 'in/b.png']);
   });
 
+  it('stores all outputs of a recipe, and restores the missing one', async () => {
+    const cwd = await project('in/a.jpg', 'in/b.png');
+    const recipe = `outputs:
+  - { widths: [10, 20], formats: [webp, jpeg], name: '{name}-{width}.{ext}' }
+`;
+    writeFileSync(join(cwd, 'r.yaml'), recipe);
+    const run = ['run', 'r.yaml', '-r', 'in', '--out', 'out', '--incremental'];
+    expect((await lines(run, cwd)).map(([, fate]) => fate)).toEqual(['succeeded', 'succeeded']);
+    const made = contentBelow(join(cwd, 'out'));
+    expect(made.size).toBe(8);
+    expect((await lines(run, cwd)).map(([, fate]) => fate)).toEqual(['unchanged', 'unchanged']);
+    rmSync(join(cwd, 'out/a-20.webp'));
+    expect(await lines(run, cwd)).toEqual([
+      ['in/a.jpg', 'cached'],
+      ['in/b.png', 'unchanged'],
+    ]);
+    expect(contentBelow(join(cwd, 'out'))).toEqual(made);
+    writeFileSync(join(cwd, 'r.yaml'), recipe.replace('[10, 20]', '[10, 21]'));
+    expect((await lines(run, cwd)).map(([, fate]) => fate)).toEqual(['succeeded', 'succeeded']);
+    rmSync(join(cwd, 'out/b-21.jpg'));
+    const check = await resident([...run.slice(0, -1), '--check', '--jsonl'], { cwd });
+    expect([check.status, ...fates(check).map(([, fate]) => fate)]).toEqual([
+      1,
+      'unchanged',
+      'output_missing',
+    ]);
+  });
+
   it('survives damage to index and objects', async () => {
     const cwd = await project('in/a.jpg', 'in/b.png');
     await lines(WEBP, cwd);

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FileRecord } from '../../src/operations/batch-record.ts';
@@ -38,6 +38,32 @@ describe('SIGKILL at any moment', () => {
     expect(last.status).toBe(0);
     const statuses = new Set(linesOf(last).map(({ status }: FileRecord) => status));
     expect([...statuses].sort()).toEqual(['skipped', 'succeeded']);
+    expect(contentBelow(join(cwd, 'out'))).toEqual(undisturbed);
+  });
+
+  it('of a recipe leaves whole outputs, and the next run completes those of each file', async () => {
+    const cwd = temporaryFolder();
+    const names = Array.from({ length: 40 }, (_, index) => `in/${index}.jpg`);
+    await writePhotographs(cwd, names, { width: 160, height: 120 });
+    const recipe = '{ outputs: [{ widths: [120, 60], formats: [webp, jpeg] }] }';
+    writeFileSync(join(cwd, 'recipe.yaml'), recipe);
+    const run = ['run', 'recipe.yaml', '-r', 'in', '--jobs', '2', '--jsonl'];
+    await oriel([...run, '--out', 'undisturbed'], { cwd });
+    const undisturbed = contentBelow(join(cwd, 'undisturbed'));
+    expect(undisturbed.size).toBe(160);
+
+    const round = [...run, '--out', 'out', '--skip-existing'];
+    for (const lines of [1, 4, 9]) {
+      const running = start(round, { cwd });
+      await printed(running, lines);
+      running.child.kill('SIGKILL');
+      await running.ended;
+      for (const [name, content] of contentBelow(join(cwd, 'out'))) {
+        if (name.startsWith('.')) expect(name).toMatch(/^\.oriel-\d+-\d+\.tmp$/);
+        else expect([name, content === undisturbed.get(name)]).toEqual([name, true]);
+      }
+    }
+    expect((await oriel(round, { cwd })).status).toBe(0);
     expect(contentBelow(join(cwd, 'out'))).toEqual(undisturbed);
   });
 });

@@ -235,7 +235,7 @@ describe('the metadata table', () => {
     const printed = async (...flags: string[]) =>
       (await resident(['metadata', ...flags, 'a.jpg', 'plain.png'], { cwd })).out.split('\n');
     const full = await printed('--exif', 'full');
-    expect(full[1]).toMatch(/^a\.jpg +jpeg +8 +8 /);
+    expect(full[1]).toMatch(/^a\.jpg +jpeg +8x8 /);
     expect(full).toContain('  exif.image.Model: Camera Obscura');
     expect(full.at(-2)).toMatch(/^plain\.png /);
     expect(full.join()).not.toContain('GPS');

@@ -254,6 +254,28 @@ describe('config check reports', () => {
       ],
     ],
     [
+      'tiers of prices out of order, without a price, and with values that they cannot have',
+      model(
+        'type: text, routes: [{ provider: sandbox, model: a }], price: { input: 1, tiers: [{ above: 200000, input: 2 }, { above: 200000, input: 3 }, { above: 300000 }, { above: 0, output: 1 }, { input: -1, perImage: 4 }] }',
+      ),
+      [
+        '6: models.m.price.tiers[4].perImage: unknown; expected one of above, input, cachedInput, cacheWrite, cacheWrite1h, output',
+        '6: models.m.price.tiers[3].above: expected an integer of at least 1, received 0',
+        '6: models.m.price.tiers[4].above: expected an integer of at least 1, received nothing',
+        '6: models.m.price.tiers[4].input: expected credits from 0 to 1000000000 with at most six decimals, received -1',
+        '6: models.m.price.tiers[1].above: expected more than the 200000 of the tier before it, received 200000',
+        '6: models.m.price.tiers[2]: expected a price beside above: input, cachedInput, cacheWrite, cacheWrite1h or output',
+        '6: models.m.price.tiers[3].above: expected more than the 300000 of the tier before it, received 0',
+      ],
+    ],
+    [
+      'tiers of prices that are no list',
+      model(
+        'type: text, routes: [{ provider: sandbox, model: a }], price: { tiers: { above: 5, input: 1 } }',
+      ),
+      ['6: models.m.price.tiers: expected a list of tiers, each with above, received an object'],
+    ],
+    [
       'reasoning that contradicts itself',
       model(
         'type: text, routes: [{ provider: sandbox, model: a }], reasoning: { supported_efforts: [low, huge], default_effort: high, can_disable: maybe }',
@@ -381,6 +403,17 @@ describe('the configuration file', () => {
       expect.stringContaining('oriel: warning: server.publicUrl: not set, while'),
       '',
     ]);
+  });
+
+  it('causes a warning for a tier of prices that no request reaches', async () => {
+    const settings =
+      'type: text, routes: [{ provider: sandbox, model: a }], contextWindow: 200000, price: { tiers: [{ above: 100000, input: 1 }, { above: 200000, input: 2 }] }';
+    const { status, stderr } = await resident(['config', 'check', configFile(model(settings))]);
+    expect(status).toBe(0);
+    expect(stderr).toContain(
+      'warning: models.m.price.tiers[1].above: no request has more than the 200000 tokens of contextWindow',
+    );
+    expect(stderr).not.toContain('tiers[0]');
   });
 
   it('causes warnings for base URLs without a version', async () => {

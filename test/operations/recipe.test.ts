@@ -372,6 +372,7 @@ describe('faults', () => {
       'r.yaml:2: outputs[0].name: expected a file name, received a path',
     ],
     ['outputs:\n  - name: "{index}"', 'r.yaml:2: outputs[0].name: expected {name}'],
+    ['outputs:\n  - name: "{date:YYYY}"', 'r.yaml:2: outputs[0].name: expected {name}'],
     [
       'outputs:\n  - widths: [1, 2]\n    name: a',
       'r.yaml:3: outputs[0].name: expected {width} in it',

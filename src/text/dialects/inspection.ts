@@ -40,7 +40,9 @@ export class Inspection {
   /** Forgets what was found at paths that are left out of the request. */
   forget(isLeftOut: (path: string) => boolean): void {
     const left = this.uses.filter(({ path }) => !isLeftOut(path));
-    this.uses.splice(0, this.uses.length, ...left);
+    // As arguments of one call so many uses would not fit on the stack.
+    this.uses.length = 0;
+    for (const use of left) this.uses.push(use);
   }
 
   address(url: string): void {

@@ -5,9 +5,14 @@ import type { Emulated } from './emulation.ts';
 export function emulateAddedTools(request: TextRequest): Emulated | null {
   const added = request.turns.flatMap((turn) => turn.tools ?? []);
   if (added.length === 0) return null;
+  const names = new Set<string>();
+  // A tool may be added again.
+  const tools = [...request.tools, ...added].filter((tool) => {
+    return tool.type === 'native' || (!names.has(tool.name) && names.add(tool.name));
+  });
   const turns = request.turns.flatMap((turn) => {
     if (turn.tools === null) return [turn];
     return turn.parts.length === 0 ? [] : [{ ...turn, tools: null }];
   });
-  return { request: { ...request, tools: [...request.tools, ...added], turns } };
+  return { request: { ...request, tools, turns } };
 }

@@ -3,6 +3,17 @@ import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import type { Emulated } from './emulation.ts';
 
+/** Tools that a choice may allow: each is compared with every tool of the request. */
+const MAX_ALLOWED = 512;
+
+/** Refuses a choice among too many tools. */
+export function checkAllowedTools(request: TextRequest): void {
+  const { toolChoice } = request;
+  if (toolChoice?.type !== 'allowed' || toolChoice.tools.length <= MAX_ALLOWED) return;
+  const expected = `expected at most ${MAX_ALLOWED} allowed tools`;
+  throw invalid(pathOf(request, 'toolChoice'), `${expected}, received ${toolChoice.tools.length}`);
+}
+
 /** A choice among some of the tools: the upstream is sent no others. */
 export function emulateAllowedTools(request: TextRequest): Emulated | null {
   const { toolChoice } = request;

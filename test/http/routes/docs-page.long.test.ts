@@ -88,7 +88,9 @@ describe.skipIf(!existsSync(CHROMIUM))(`the page /docs in a browser (${CHROMIUM}
       statuses[path!] = await status.textContent();
       await block.locator('.opblock-summary').click();
     }
-    expect(blocks.length).toBe(32);
+    const response = await fetch(`${daemon().url}/openapi.json`);
+    const { paths } = (await response.json()) as { paths: Record<string, { post?: object }> };
+    expect(blocks.length).toBe(Object.values(paths).filter(({ post }) => post).length);
     const refused = Object.entries(statuses).filter(([, status]) => !/^2\d\d/.test(status ?? ''));
     expect(refused).toEqual([]);
     expect(faults).toEqual([]);

@@ -162,6 +162,14 @@ describe("audio.speech of OpenAI's SDK", () => {
     expect(await ann.credits()).toMatchObject({ reserved: 0, spent: 2 });
   });
 
+  it('as a task names the advice that its upstream lacks', async () => {
+    const ann = await media().client();
+    const body = { model: 'speech', prompt: 'Hello', user: 'u', seed: 1 };
+    const { status, headers, body: task } = await ann.post('/v1/audio/generations', body);
+    expect([status, headers.get('x-oriel-ignored')]).toEqual([202, 'seed, user']);
+    expect(await ann.ended(task.task_id)).toMatchObject({ status: 'completed' });
+  });
+
   it('is repeated by its Idempotency-Key without a second charge', async () => {
     const { first, client } = media();
     const ann = await client();

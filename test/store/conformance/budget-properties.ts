@@ -13,7 +13,10 @@ const ZONES = ['Europe/Berlin', 'America/Havana', 'Pacific/Apia', 'UTC'];
 const HOUR = 3_600_000;
 
 const step = fc.record({
-  method: fc.constantFrom('hold', 'hold', 'create', 'settle', 'settle', 'end', 'release', 'reopen'),
+  method: fc.constantFrom(
+    ...(['hold', 'hold', 'hold', 'create', 'create', 'settle', 'settle', 'settle'] as const),
+    ...(['end', 'end', 'release', 'reopen', 'limit', 'limit', 'move', 'limit team'] as const),
+  ),
   which: fc.nat(9),
   amount: fc.integer({ min: 1, max: 30 }),
   /** Hours until the call. The clock also goes back. */
@@ -64,7 +67,7 @@ class Model {
 
 /** Random reservations and charges over windows: the store allows and counts what a model does. */
 export function describeBudgetProperties(driver: DriverFactory): void {
-  it('counts reservations and charges in the windows in which they were made', async () => {
+  it('counts in the windows of the reservation, also where budgets and teams of keys change', async () => {
     const steps = fc.array(step, { minLength: 5, maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(steps, fc.constantFrom(...ZONES), async (calls, timeZone) => {
@@ -73,7 +76,7 @@ export function describeBudgetProperties(driver: DriverFactory): void {
         let store: Store = await driver.open(folder, { now: () => now });
         const account = await store.createAccount({ name: 'a', plan: 'paid', credits: 10_000 });
         const windows = { timeZone, day: 40, week: 90 };
-        const team = await store.createTeam({
+        let team = await store.createTeam({
           accountId: account.id,
           name: 'crew',
           budget: null,
@@ -90,7 +93,7 @@ export function describeBudgetProperties(driver: DriverFactory): void {
         for (const { method, which, amount, hours } of calls) {
           now += hours * HOUR;
           const key = keys[which % 2]!;
-          const limits = model.idsOf([key, team], now);
+          const limits = model.idsOf(key.teamId ? [key, team] : [key], now);
           const ids = limits.map(({ id }) => id);
           const fits = limits.every(({ id, limit }) => {
             const { reserved, spent } = model.of(id);
@@ -128,6 +131,15 @@ export function describeBudgetProperties(driver: DriverFactory): void {
             await store.claimTask(task.id);
             await store.completeTask(task.id, completionOf({ charge }));
             model.move(task.ids, -task.amount, charge);
+          } else if (method === 'limit') {
+            const changed = { windows: { timeZone, day: amount * 2, week: 90 } };
+            keys[which % 2] = await store.updateKey(key.id, changed);
+          } else if (method === 'move') {
+            const teamId = key.teamId ? null : team.id;
+            keys[which % 2] = await store.updateKey(key.id, { teamId });
+          } else if (method === 'limit team') {
+            const changed = { timeZone: 'Asia/Tokyo', day: amount * 3, month: 200 };
+            team = await store.updateTeam(team.id, { windows: changed });
           } else {
             await store.close();
             for (const { hold, ids: held } of holds) model.move(held, -hold.amount, 0);

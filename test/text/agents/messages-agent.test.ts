@@ -147,6 +147,22 @@ describe.each(DIALECTS)('tools that Anthropic defines, upstream %s', (dialect) =
     expect(mock.requests.at(-1)!.text).toContain('view /memories');
   });
 
+  it.each([undefined, null, '', 7, {}])('without a valid name are not called: %j', async (name) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play({ steps: [{ text: 'Hello' }] });
+    const response = await daemon.request('/v1/messages', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model,
+        max_tokens: 100,
+        messages: [{ role: 'user', content: 'Go' }],
+        tools: [{ type: 'memory_20250818', name }],
+      }),
+    });
+    expect(response.status).toBe(dialect === 'messages' ? 200 : 400);
+  });
+
   it('the shell, the editor and examples of inputs reach the model', async () => {
     const { daemon, upstream: mock } = gateway();
     mock.play({

@@ -207,3 +207,23 @@ describe('a request without a token limit', () => {
     },
   );
 });
+
+it('cache writes are columns of usage and of the log', async () => {
+  const { daemon, upstream: mock } = gateway();
+  const key = await fresh(daemon);
+  const usage = { input: 40, output: 11, cached: 5, cacheWrite: 7, cacheWrite1h: 3 };
+  mock.play({ steps: [{ text: 'Hello' }], usage });
+  const response = await send(daemon, 'chat', plainBody('chat', modelTo('messages')), { key });
+  const requestId = response.headers.get('x-request-id');
+  await response.text();
+  await settled(daemon, key);
+  const report = await fetch(`${daemon.url}/v1/account/usage?by=model`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  expect(await report.json()).toMatchObject({
+    data: [{ cached_input_tokens: 5, cache_write_tokens: 7, cache_write_1h_tokens: 3 }],
+  });
+  const line = () =>
+    daemon.log.find((one) => one.msg === 'request' && one['requestId'] === requestId);
+  await expect.poll(line).toMatchObject({ cacheWriteTokens: 7, cacheWrite1hTokens: 3 });
+});

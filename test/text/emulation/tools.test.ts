@@ -353,6 +353,38 @@ describe.each([
   });
 });
 
+it('a choice among more than 512 tools is refused', async () => {
+  const tools = Array.from({ length: 600 }, (_, index) => ({
+    type: 'function',
+    name: `f${index}`,
+  }));
+  const body = {
+    model: modelTo('chat'),
+    input: 'Hi',
+    tools: [SHELL],
+    tool_choice: { type: 'allowed_tools', mode: 'auto', tools },
+  };
+  const response = await send(gateway().daemon, 'responses', body);
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { param: 'tool_choice' } });
+});
+
+it('a tool that messages of chat add twice is one tool of the request', async () => {
+  const { daemon, upstream: mock } = gateway();
+  mock.play({ steps: [{ text: 'Hello' }], usage: USAGE });
+  const tools = [{ type: 'function', function: { name: 'find', parameters: { type: 'object' } } }];
+  const messages = [
+    { role: 'system', tools },
+    { role: 'user', content: 'Hi' },
+    { role: 'system', tools },
+  ];
+  const response = await send(daemon, 'chat', { model: modelTo('messages'), messages });
+  expect(response.status).toBe(200);
+  const { body } = mock.only();
+  expect(toolsOf(body).map(({ name }) => name)).toEqual(['find']);
+  expect(body.messages).toEqual([{ role: 'user', content: 'Hi' }]);
+});
+
 it('the sandbox calls custom and namespaced tools', async () => {
   const { daemon } = gateway();
   const tools = [{ type: 'namespace', name: 'files', description: 'Files.', tools: [CUSTOM] }];

@@ -89,13 +89,17 @@ function definedTool(type: unknown): DefinedTool | null {
 
 /**
  * A client's tool with a schema of its own: what Anthropic defines by a type has its documented parameters, and
- * examples and limits are in the description. Null for tools that the provider runs.
+ * examples and limits are in the description. Null for tools that the provider runs, and for others that are not translated.
  */
 export function describedTool(tool: Json): Json | null {
-  const { type, max_characters: limit, input_examples: examples, ...own } = tool;
+  const { type } = tool;
   const isOwn = type === undefined || type === null || type === 'custom';
+  if (isOwn && !tool['input_examples']) return tool;
+  const { type: _, max_characters: limit, input_examples: examples, ...own } = tool;
   const defined = isOwn ? null : definedTool(type);
-  if (!isOwn && defined === null) return null;
+  // The documented parameters are no strict schema.
+  const isPlain = textOf(own['name']) !== '' && !own['strict'];
+  if (!isOwn && (defined === null || !isPlain)) return null;
   const description = [
     defined?.description ?? textOf(own['description']),
     ...(defined && typeof limit === 'number' ? [`View shows ${limit} characters at most.`] : []),

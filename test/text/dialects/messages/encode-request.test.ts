@@ -335,7 +335,7 @@ describe('settings encoded for a messages upstream', () => {
       },
       { output_config: { format: { type: 'json_schema', schema: { type: 'object' } } } },
     ],
-    [{ body: { user: 'ann' } }, { metadata: { user_id: 'ann' } }],
+    [{ endUser: { path: 'user', id: 'ann' } }, { metadata: { user_id: 'ann' } }],
     [{ stream: true }, { stream: true }],
   ] as const)('%j', (request, encoded) => {
     expect(sent(request as Partial<TextRequest>)).toMatchObject(encoded);
