@@ -25,6 +25,7 @@ import { answerUnknownRoutes } from './routes/unknown.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
 import { BodyBudget, bodyBytes } from './transport/body-budget.ts';
+import { CLIENT_CLOSED_REQUEST } from './transport/client-disconnect.ts';
 import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
 import { allowOrigin, answerPreflights } from './transport/cors.ts';
 import { continueAfterHooks } from './transport/expect-continue.ts';
@@ -177,13 +178,9 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
     if (draining.aborted) reply.header('connection', 'close');
     next(null, payload);
   });
-  server.addHook('onResponse', (request, reply, next) => {
-    // The headers of a stream that began earlier could not have `connection: close`.
-    if (draining.aborted) request.raw.socket.end();
+  const observe = (request: FastifyRequest, elapsed: number, status: number) => {
     const { method, url, ip } = request;
     const route = request.routeOptions.url ?? 'unknown';
-    const status = reply.statusCode;
-    const elapsed = reply.elapsedTime;
     metrics.observeRequest(method, route, status, elapsed / 1000);
     // Without the query, in which clients may send secrets by mistake.
     const query = url.indexOf('?');
@@ -197,7 +194,20 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
       if (metrics.genAi !== null) observeGenAi(request, metrics.genAi, { elapsed, context });
     }
     if (request.trace !== null) endSpan(request, request.trace, { path, status, context });
+  };
+  server.addHook('onResponse', (request, reply, next) => {
+    // The headers of a stream that began earlier could not have `connection: close`.
+    if (draining.aborted) request.raw.socket.end();
+    if (!request.isAbandoned) observe(request, reply.elapsedTime, reply.statusCode);
     next();
+  });
+  // Fastify calls no hook for a response whose connection was closed before its end.
+  server.decorateRequest('isAbandoned', false);
+  server.decorateReply('abandon', function abandon(this: FastifyReply) {
+    const { request } = this;
+    if (request.isAbandoned) return;
+    request.isAbandoned = true;
+    observe(request, this.elapsedTime, CLIENT_CLOSED_REQUEST);
   });
 }
 

@@ -4,7 +4,7 @@ import { isObject } from '../../schema/untrusted.ts';
 import { embeddingsRequest } from '../../text/embeddings/request.ts';
 import { TextReport } from '../../text/report.ts';
 import type { AppContext } from '../app-context.ts';
-import { disconnectSignal } from '../transport/client-disconnect.ts';
+import { disconnectSignal, logIfAbandoned } from '../transport/client-disconnect.ts';
 import type { TextHttpRequest } from './text.ts';
 
 const body = v.pipe(
@@ -38,14 +38,18 @@ export function embeddingRoutes({ embeddings }: AppContext): FastifyPluginAsync 
     const handler = async (request: TextHttpRequest, reply: FastifyReply) => {
       const report = new TextReport(request.trace);
       request.textReport = report;
-      const whole = await embeddings.answer({
-        requestId: request.id,
-        body: named(request),
-        holder: request.holder,
-        report,
-        signal: disconnectSignal(reply),
-      });
-      return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
+      try {
+        const whole = await embeddings.answer({
+          requestId: request.id,
+          body: named(request),
+          holder: request.holder,
+          report,
+          signal: disconnectSignal(reply),
+        });
+        return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
+      } finally {
+        logIfAbandoned(reply);
+      }
     };
     server.post('/v1/embeddings', { schema, config, handler });
     // Of Azure's clients, whose bodies need not name the model.

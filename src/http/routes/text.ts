@@ -7,7 +7,7 @@ import { TextReport } from '../../text/report.ts';
 import { LightAbortSignal } from '../../upstream/abort-signal.ts';
 import type { AppContext } from '../app-context.ts';
 import { EVENT_STREAM } from '../openapi.ts';
-import { onClientDisconnect } from '../transport/client-disconnect.ts';
+import { logIfAbandoned, onClientDisconnect } from '../transport/client-disconnect.ts';
 import { SseResponse } from '../transport/sse-response.ts';
 
 /** The document's entry for answers that are always streamed. */
@@ -72,6 +72,8 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
             return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
           } finally {
             request.firstFrameMs = sse.firstFrameMs;
+            // Before the end, after which a closed response is taken for a finished one.
+            logIfAbandoned(reply);
             sse.end();
           }
         };

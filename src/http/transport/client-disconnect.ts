@@ -2,19 +2,29 @@ import type { FastifyReply } from 'fastify';
 import { Failure } from '../../failure.ts';
 
 /** Status in the log of a response whose client disconnected; nginx uses the same number. */
-const CLIENT_CLOSED_REQUEST = 499;
+export const CLIENT_CLOSED_REQUEST = 499;
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether the request was logged although its response did not end. */
+    isAbandoned: boolean;
+  }
+  interface FastifyReply {
+    /** Logs and counts a request whose client has disconnected. */
+    abandon(): void;
+  }
+}
 
 /** Calls `abort` once if the client disconnects before it has the whole response. */
-export function onClientDisconnect(
-  { raw: response }: FastifyReply,
-  abort: (failure: Failure) => void,
-): void {
+export function onClientDisconnect(reply: FastifyReply, abort: (failure: Failure) => void): void {
+  const { raw: response } = reply;
   const onClose = () => {
     if (response.writableFinished) return;
     const failure = new Failure('invalid_request', 'the client disconnected', {
       code: 'client_left',
       status: CLIENT_CLOSED_REQUEST,
     });
+    reply.request.failure = failure;
     abort(failure);
   };
   // The connection may already be closed when this is called.
@@ -22,10 +32,22 @@ export function onClientDisconnect(
   else response.once('close', onClose);
 }
 
-/** A signal that aborts when the client disconnects; its reason is a Failure. */
+/** Logs a request, once its handler is done, if its client has disconnected before the end of the response. */
+export function logIfAbandoned(reply: FastifyReply): void {
+  if (reply.raw.destroyed && !reply.raw.writableFinished) reply.abandon();
+}
+
+/**
+ * A signal that aborts when the client disconnects; its reason is a Failure. The request is logged then, unless
+ * its handler has more to say of it afterwards.
+ */
 export function disconnectSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
-  onClientDisconnect(reply, (failure) => controller.abort(failure));
+  onClientDisconnect(reply, (failure) => {
+    controller.abort(failure);
+    // A text report is filled until the handler ends.
+    if (reply.request.textReport === null) reply.abandon();
+  });
   return controller.signal;
 }
 
