@@ -25,7 +25,7 @@ import { answerUnknownRoutes } from './routes/unknown.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
 import { BodyBudget, bodyBytes } from './transport/body-budget.ts';
-import { CLIENT_CLOSED_REQUEST } from './transport/client-disconnect.ts';
+import { CLIENT_CLOSED_REQUEST, clientLeft } from './transport/client-disconnect.ts';
 import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
 import { allowOrigin, answerPreflights } from './transport/cors.ts';
 import { continueAfterHooks } from './transport/expect-continue.ts';
@@ -169,15 +169,25 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
   server.decorateRequest('trace', null);
   server.decorateRequest('answering', null);
   server.decorateRequest('isObserved', false);
+  server.addHook('onRoute', (route) => {
+    const { handler } = route;
+    route.handler = function answer(request, reply) {
+      request.answering = handler.call(this, request, reply);
+      return request.answering;
+    };
+  });
   server.addHook('onRequest', (request, reply, next) => {
     reply.header('x-request-id', request.id);
     const { raw } = reply;
     raw.once('close', () => {
+      // Fastify calls no hook for a response whose connection was closed before its end.
       if (raw.writableFinished) return;
-      // Fastify runs no hook then. Tokens and credits are known when the request has been settled.
-      const end = () => observe(request, CLIENT_CLOSED_REQUEST, reply.elapsedTime);
-      if (request.answering === null) end();
-      else request.answering.then(end, end);
+      const end = () => {
+        request.failure ??= clientLeft();
+        observe(request, CLIENT_CLOSED_REQUEST, reply.elapsedTime);
+      };
+      // The handler reports tokens and credits.
+      Promise.resolve(request.answering).then(end, end);
     });
     const { tracer } = context;
     if (tracer !== null) beginSpan(request, tracer);

@@ -75,6 +75,7 @@ describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () =>
         'hash --perceptual phash -r .',
         'metadata --exif full -r .',
         'palette --count 12 -r .',
+        'placeholder -r .',
       ];
       for (const command of commands) {
         const lines = await linesAt(columns, `oriel ${command}`);

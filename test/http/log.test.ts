@@ -104,7 +104,9 @@ it('the log line of a client that disconnects has status 499, tokens and credits
     credits: expect.any(Number),
     firstFrameMilliseconds: expect.any(Number),
   });
-  expect(await daemon.metrics()).toMatch(/oriel_http_request_duration_seconds_count\{[^}]*status="499"\} 1/);
+  expect(await daemon.metrics()).toMatch(
+    /oriel_http_request_duration_seconds_count\{[^}]*status="499"\} 1/,
+  );
 });
 
 it('a log line is valid JSON with hostile headers and paths', async () => {

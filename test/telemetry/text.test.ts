@@ -364,6 +364,40 @@ describe('spans of text requests', () => {
   });
 });
 
+it.each([
+  ['before a stream', true, { before: 'silence' }],
+  ['before a whole answer', false, { before: 'silence' }],
+  ['within a stream', true, { steps: [{ text: 'Hel' }, { fail: 'silence' }] }],
+] as const)(
+  'a client that leaves %s has a line with 499 and a span without error',
+  async (_, stream, script) => {
+    const { daemon, upstream } = gateway();
+    upstream.play(script);
+    const id = `req_left_${stream}_${'steps' in script}`;
+    const leave = new AbortController();
+    const asked = daemon.request(PATHS.chat, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-request-id': id },
+      body: JSON.stringify(plainBody('chat', 'to-chat', { stream })),
+      signal: leave.signal,
+    });
+    asked.catch(() => {});
+    await upstream.received();
+    if ('steps' in script) await (await asked).body!.getReader().read();
+    leave.abort();
+    const { server, attempts } = await spansOf(id);
+    expect(server.status).toEqual({});
+    expect(server.attributes).toMatchObject({
+      'http.response.status_code': 499,
+      'error.type': 'client_left',
+    });
+    expect(attempts).toHaveLength(1);
+    await expect
+      .poll(() => daemon.log.filter(({ msg, requestId }) => msg === 'request' && requestId === id))
+      .toMatchObject([{ status: 499, code: 'client_left', provider: 'openai', attempts: 1 }]);
+  },
+);
+
 it('metrics of the conventions and of the house reach the collector, the same as at /metrics', async () => {
   gateway().upstream.play(GOOD);
   const key = await newKey(gateway().daemon, 'measured');

@@ -43,7 +43,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
           ...(path.includes(':model') && { params: MODEL_PARAMS }),
           response: { 200: stream === true ? STREAMED : response },
         };
-        const answer = async (request: TextHttpRequest, reply: FastifyReply) => {
+        const handler = async (request: TextHttpRequest, reply: FastifyReply) => {
           if (requestIdHeader !== undefined) reply.header(requestIdHeader, request.id);
           const clientDisconnect = new LightAbortSignal();
           onClientDisconnect(reply, (failure) => clientDisconnect.abort(failure));
@@ -74,10 +74,6 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
             request.firstFrameMs = sse.firstFrameMs;
             sse.end();
           }
-        };
-        const handler = (request: TextHttpRequest, reply: FastifyReply) => {
-          request.answering = answer(request, reply);
-          return request.answering;
         };
         server.post(path, { schema, config: { operation }, handler });
         for (const alias of aliases) server.post(alias, { config: { operation }, handler });

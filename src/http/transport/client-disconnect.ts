@@ -4,18 +4,21 @@ import { Failure } from '../../failure.ts';
 /** Status in the log of a response whose client disconnected; nginx uses the same number. */
 export const CLIENT_CLOSED_REQUEST = 499;
 
+/** The failure of a request whose client disconnected. */
+export function clientLeft(): Failure {
+  return new Failure('invalid_request', 'the client disconnected', {
+    code: 'client_left',
+    status: CLIENT_CLOSED_REQUEST,
+  });
+}
+
 /** Calls `abort` once if the client disconnects before it has the whole response. */
 export function onClientDisconnect(
   { raw: response }: FastifyReply,
   abort: (failure: Failure) => void,
 ): void {
   const onClose = () => {
-    if (response.writableFinished) return;
-    const failure = new Failure('invalid_request', 'the client disconnected', {
-      code: 'client_left',
-      status: CLIENT_CLOSED_REQUEST,
-    });
-    abort(failure);
+    if (!response.writableFinished) abort(clientLeft());
   };
   // The connection may already be closed when this is called.
   if (response.destroyed) onClose();

@@ -11,8 +11,8 @@ declare module 'fastify' {
     textReport: TextReport | null;
     /** Milliseconds until the first frame of a stream; null without one. */
     firstFrameMs: number | null;
-    /** The promise of a text request's handler; null for other requests. */
-    answering: Promise<unknown> | null;
+    /** What the handler has returned. */
+    answering: unknown;
     /** Whether the request has been logged and counted. */
     isObserved: boolean;
     /** The failure with which the request was answered; null for a success. */

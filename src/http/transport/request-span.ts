@@ -89,8 +89,8 @@ export function endSpan(
       ? `${method} ${routeOptions.url}`
       : [trace.operation, report?.model].filter((part) => part).join(' '),
     attributes,
-    // A failure inside a stream has status 200. Refusals of a server are no errors of it.
-    isError: status >= 500 || (report?.failure ?? null) !== null,
+    // A failure inside a stream has status 200. Neither refusals nor clients that leave are errors of a server.
+    isError: status >= 500 || (status < 400 && (report?.failure ?? null) !== null),
   });
 }
 
