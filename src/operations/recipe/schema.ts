@@ -93,6 +93,7 @@ export const recipeSchema = v.strictObject({
           expects: 'a text, a number, true or false',
         }),
       ),
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: the description shows how recipes write it
       'variables with their defaults: ${NAME} in a text stands for the value',
     ),
   ),
