@@ -259,7 +259,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     expect({ status, stderr }).toEqual({
       status: 1,
       stderr:
-        'oriel: credits: the account has had 1000000000; expected at most 1000000000 in all\n',
+        'oriel: <credits>: the account has had 1000000000; expected at most 1000000000 in all\n',
     });
     expect(await json('accounts', 'show', 'ci')).toMatchObject({ credits: { granted: 1e9 } });
   });

@@ -9,6 +9,7 @@ it.each(['openai', 'oriel', 'sandbox'] as const)(
       'makeImages',
       'makeVideo',
       'moderate',
+      'transcribe',
     ]);
   },
 );

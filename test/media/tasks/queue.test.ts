@@ -57,14 +57,27 @@ it("uses a slot of the next route's provider after a failover", async () => {
   expect(await ann.ended(moved)).toMatchObject({ status: 'completed' });
 });
 
+interface Model {
+  readonly routes: readonly { readonly provider: string }[];
+}
+
+function omit<Value>(
+  values: Readonly<Record<string, Value>>,
+  isOmitted: (value: Value, name: string) => boolean,
+): Record<string, Value> {
+  return Object.fromEntries(
+    Object.entries(values).filter(([name, value]) => !isOmitted(value, name)),
+  );
+}
+
 it('applies reloaded concurrency, routes and models', async () => {
   const providers = await startProviders();
   onTestFinished(() => providers.close());
   const { first } = providers;
-  const config = mediaConfig(providers, { concurrency: 2 }) as Record<
-    'models' | 'providers',
-    Record<string, object>
-  >;
+  const config = mediaConfig(providers, { concurrency: 2 }) as {
+    readonly providers: Readonly<Record<string, object>>;
+    readonly models: Readonly<Record<string, Model>>;
+  };
   const daemon = await startDaemon({ config });
   const ann = await Client.of(daemon);
   const reload = async (changed: object, times: number) => {
@@ -92,16 +105,22 @@ it('applies reloaded concurrency, routes and models', async () => {
   expect(await ann.ended(ids[0]!)).toMatchObject({ status: 'completed' });
   expect(first.to(POST)).toHaveLength(3);
 
-  // A model, and its provider, that are offered no longer.
-  const { any: _, ...models } = config.models;
-  const { first: __, ...others } = config.providers;
-  for (const model of ['native', 'film', 'speech', 'judge', 'mixed']) delete models[model];
-  models['either'] = {
+  // A provider, and its models, that are offered no longer.
+  const without = (gone: string) => {
+    const isLeft = ({ routes }: Model) => routes.every(({ provider }) => provider !== gone);
+    return {
+      ...config,
+      providers: omit(config.providers, (_, name) => name === gone),
+      models: omit(config.models, (model) => !isLeft(model)),
+    };
+  };
+  const { models, ...others } = without('first');
+  const either = {
     type: 'image',
     routes: [{ provider: 'second', model: 'upstream-image' }],
     price: { perImage: 4 },
   };
-  await reload({ ...config, providers: others, models }, 3);
+  await reload({ ...others, models: { ...models, either } }, 3);
   for (const { open } of gates) open();
   const ends = await Promise.all(ids.map((id) => ann.ended(id)));
   expect(ends.map(({ status }) => status)).toEqual([
@@ -122,9 +141,7 @@ it('applies reloaded concurrency, routes and models', async () => {
   first.next(POST, { wait: failing.passed, status: 500, body: 'no' });
   const id = await ann.begin({ model: 'either' });
   await first.received(POST);
-  const { second: ___, ...left } = config.providers;
-  const { either: ____, ...known } = config.models;
-  await reload({ ...config, providers: left, models: known }, 5);
+  await reload(without('second'), 5);
   failing.open();
   expect(await ann.ended(id)).toMatchObject({ status: 'failed', error: { type: 'service_error' } });
   expect(daemon.log.filter(({ msg }) => msg.includes('defect'))).toEqual([]);
