@@ -29,9 +29,6 @@ import { type OpenedStore, openDaemonStore } from './store.ts';
 import { DaemonTelemetry } from './telemetry.ts';
 import { createTextGateway, createTextObserver } from './text.ts';
 
-/** Time after the start until the rules for prompts are loaded: clients that waited for the start come first. */
-const RULES_DELAY_MS = 3000;
-
 /** A daemon that serves requests. */
 export interface Daemon {
   /** Address of the public listener: `http://127.0.0.1:8787`. */
@@ -219,10 +216,7 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
   const saveKey = (key: string) => writeFirstKey(dataDir, key);
   await firstRun(opened.store, { audit, who, credits: owner.credits, saveKey });
   const firstKey = await readFirstKey(dataDir, opened.store);
-  const preparation = setTimeout(() => {
-    inBackground(preparePromptRules(), 'the rules for prompts could not be loaded', log);
-  }, RULES_DELAY_MS);
-  closers.add(async () => clearTimeout(preparation));
+  inBackground(preparePromptRules(), 'the rules for prompts could not be loaded', log);
   return {
     url: state.url,
     operationsUrl,

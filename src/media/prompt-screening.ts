@@ -8,8 +8,8 @@ import type { Classification } from '../safety/classify.ts';
 const MAX_LENGTH_IN_THREAD = 2000;
 
 /**
- * Loads the rules and compiles them in slices, some time after the start, because they take almost as much CPU as
- * the start itself. An earlier prompt loads them.
+ * Loads the rules and compiles them in slices, after the start: loading them with the other modules
+ * would double the time of a start. A prompt that arrives earlier waits for them.
  */
 export async function preparePromptRules(): Promise<void> {
   const { prepareLexicon } = await import('../safety/lexicon.ts');
