@@ -25,7 +25,6 @@ import { unreadDownloads } from './unread-downloads.ts';
 /** All scenarios, the longest first, so that a short run completes them. */
 export const ATTACKS: readonly Attack[] = [
   freeEdits,
-  avifEncodes,
   unreadDownloads,
   slowWriters,
   slowReaders,
@@ -42,6 +41,7 @@ export const ATTACKS: readonly Attack[] = [
   failedKeys,
   deepBodies,
   halfClosed,
+  avifEncodes,
   operatorsMoney,
   overcharge,
   schemaBomb,
