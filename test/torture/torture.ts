@@ -105,6 +105,8 @@ const PAUSE = 350;
 /** Shares of the time: before the faults, in which every attack runs at least once, and of the faults. */
 const SHARE_BEFORE_FAULTS = 0.5;
 const SHARE_OF_FAULTS = 0.35;
+/** Minutes from which on attacks are repeated. */
+const LONGER_RUN = 3;
 /** Milliseconds that faults wait at most for the first round of attacks on a slow machine. */
 const FIRST_ROUND_TIMEOUT = 120_000;
 /** Milliseconds until memory and descriptors must be released once the load is over. */
@@ -219,10 +221,9 @@ async function inFolder(
       return runTenant(tenant, random, () => !isOver);
     }),
   );
-  const loadStarted = performance.now();
   const firstRound = attackers.receive('first round').then(() => {
-    // A short run has no time for a second round: it would only delay the end.
-    if (performance.now() - loadStarted > time) attackers.send({ type: 'last rounds' });
+    // A second round would not end in time.
+    if (minutes < LONGER_RUN) attackers.send({ type: 'last rounds' });
   });
   await Promise.all([
     sleep(time * SHARE_BEFORE_FAULTS),
