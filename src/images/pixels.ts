@@ -97,3 +97,21 @@ export function addAlpha(
   // sharp accepts any typed array here; its types declare bytes only.
   return image.joinChannel(opacity as unknown as Buffer, { raw: { width, height, channels: 1 } });
 }
+
+/**
+ * Continues with samples of eight bits: red, green, blue and alpha, in a box of `side` pixels. The linear kernel
+ * cannot overshoot; a sharper one adds colours beside every edge.
+ */
+export function reducedRgba(image: Sharp, side: number): Sharp {
+  return image
+    .resize({
+      width: side,
+      height: side,
+      fit: 'inside',
+      withoutEnlargement: true,
+      kernel: 'linear',
+    })
+    .toColourspace('srgb')
+    .ensureAlpha()
+    .raw();
+}

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { readHeader } from '../images/header.ts';
 import { quantise } from '../images/palette/quantise.ts';
+import { reducedRgba } from '../images/pixels.ts';
 import { openInEightBits } from '../images/true-colours.ts';
 import { field, integer } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
@@ -22,19 +23,7 @@ export const palette = defineOperation({
   async run(input, { count }) {
     const header = await readHeader(input);
     const image = await openInEightBits(input, header);
-    const pixels = await image
-      // The linear kernel cannot overshoot; a sharper one adds colours beside every edge.
-      .resize({
-        width: SIDE,
-        height: SIDE,
-        fit: 'inside',
-        withoutEnlargement: true,
-        kernel: 'linear',
-      })
-      .toColourspace('srgb')
-      .ensureAlpha()
-      .raw()
-      .toBuffer();
+    const pixels = await reducedRgba(image, SIDE).toBuffer();
     return { data: { colors: quantise(pixels, count) }, warnings: header.warnings };
   },
 });

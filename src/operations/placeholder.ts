@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { type Header, readHeader } from '../images/header.ts';
 import type { ImageInput } from '../images/input.ts';
 import { quantise } from '../images/palette/quantise.ts';
+import { reducedRgba } from '../images/pixels.ts';
 import { openInEightBits } from '../images/true-colours.ts';
 import { field, integer } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
@@ -73,20 +74,9 @@ export const placeholder = defineOperation({
 
 async function readRaster(input: ImageInput, header: Header): Promise<Raster> {
   const image = await openInEightBits(input, header);
-  const { data, info } = await image
-    .autoOrient()
-    // The linear kernel cannot overshoot.
-    .resize({
-      width: SIDE,
-      height: SIDE,
-      fit: 'inside',
-      withoutEnlargement: true,
-      kernel: 'linear',
-    })
-    .toColourspace('srgb')
-    .ensureAlpha()
-    .raw()
-    .toBuffer({ resolveWithObject: true });
+  const { data, info } = await reducedRgba(image.autoOrient(), SIDE).toBuffer({
+    resolveWithObject: true,
+  });
   return { data, width: info.width, height: info.height };
 }
 
