@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
-import { genAiNameOf } from '../config/provider-kinds.ts';
+import { genAiNameIn } from '../config/provider-kinds.ts';
 import type { Config } from '../config/schema.ts';
+import { MAX_REASON } from '../http/transport/request-log.ts';
 import { toCredits } from '../store/credits.ts';
 import type { Task } from '../store/task.ts';
 import { Attributes } from '../telemetry/attributes.ts';
@@ -31,9 +32,6 @@ export class AskedProviders {
     return asked;
   }
 }
-
-/** Characters of an error's message in a line: it may quote the request. */
-const MAX_REASON = 300;
 
 /** Writes the log line of a task that has ended. */
 export function logTask(
@@ -70,15 +68,14 @@ export function endTaskSpan(
   const trace = tracer.task(task);
   if (trace === null) return;
   const { id, keyId, type, model, status, error, charged } = task;
-  const { provider: name, attempts } = asked;
-  const provider = name === null ? undefined : config.providers[name];
+  const { provider, attempts } = asked;
   const attributes = new Attributes()
     .text('gen_ai.operation.name', trace.operation)
-    .text('gen_ai.provider.name', provider === undefined ? 'oriel' : genAiNameOf(provider))
+    .text('gen_ai.provider.name', genAiNameIn(config.providers, provider))
     .text('gen_ai.request.model', model)
     .text('gen_ai.output.type', OUTPUTS[type])
     .text('error.type', error && errorTypeOf(error))
-    .text('oriel.provider', name)
+    .text('oriel.provider', provider)
     .integer('oriel.attempts', attempts)
     .text('oriel.task.id', id)
     .text('oriel.task.type', type)

@@ -120,6 +120,18 @@ export function genAiNameOf(provider: Pick<Provider, 'kind'>): string {
   return kindOf(provider).genAiName ?? provider.kind;
 }
 
+/**
+ * The name of a provider of the configuration in OpenTelemetry. Requests that were sent to no provider are
+ * answered by Oriel itself.
+ */
+export function genAiNameIn(
+  providers: Readonly<Record<string, Pick<Provider, 'kind'>>>,
+  name: string | null,
+): string {
+  const provider = name === null ? undefined : providers[name];
+  return provider === undefined ? 'oriel' : genAiNameOf(provider);
+}
+
 /** Whether a provider is on the network. */
 export function isRemote(provider: Provider): provider is RemoteProvider {
   return 'baseUrl' in provider;

@@ -42,7 +42,7 @@ export interface RequestOutcome {
 }
 
 /** Characters of a failure's message in a line: it may quote the request. */
-const MAX_REASON = 300;
+export const MAX_REASON = 300;
 
 /**
  * Writes the log lines of requests. The line of a request is built here in 1 µs, because pino, which looks for

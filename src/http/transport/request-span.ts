@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { genAiNameOf } from '../../config/provider-kinds.ts';
+import { genAiNameIn } from '../../config/provider-kinds.ts';
 import { toCredits } from '../../store/credits.ts';
 import { Attributes } from '../../telemetry/attributes.ts';
 import { addressAttributes, errorTypeOf, type Trace } from '../../telemetry/trace.ts';
@@ -105,17 +105,11 @@ export function observeGenAi(
   metrics.observe({
     report,
     operation: routeOptions.config.operation ?? 'chat',
-    provider: providerNameOf(report, context),
+    provider: genAiNameIn(context.config.providers, report.provider),
     error: failure && errorTypeOf(failure),
     firstFrameMs,
     elapsed,
   });
-}
-
-/** `gen_ai.provider.name`. Requests that were sent to no provider are answered by Oriel itself. */
-function providerNameOf({ provider: name }: TextReport, { config }: AppContext): string {
-  const provider = name === null ? undefined : config.providers[name];
-  return provider === undefined ? 'oriel' : genAiNameOf(provider);
 }
 
 /** Adds what the semantic conventions for generative AI have of a request, and Oriel's own attempts and credits. */
@@ -129,7 +123,7 @@ function addModel(
   if (report === null) return;
   const { model, provider, attempts, usage, charge } = report;
   attributes
-    .text('gen_ai.provider.name', providerNameOf(report, context))
+    .text('gen_ai.provider.name', genAiNameIn(context.config.providers, provider))
     .text('gen_ai.request.model', model)
     .text('gen_ai.response.model', trace.responseModel)
     .texts('gen_ai.response.finish_reasons', trace.finishReasons)
