@@ -1,6 +1,7 @@
 import OpenAI, { APIUserAbortError, toFile } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { sniffMedia } from '../../../src/media/files/media-type.ts';
+import { gate } from '../../gate.ts';
 import { decode } from '../../pixels.ts';
 import { png } from '../media-files.ts';
 import { type Client, EDITS, GENERATIONS } from './client.ts';
@@ -95,11 +96,8 @@ describe("images.generate of OpenAI's SDK", () => {
   it('that is aborted loses neither the task nor its images', async () => {
     const { first, client } = media();
     const ann = await client();
-    let answer = () => {};
-    const wait = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    first.next(POST, { wait });
+    const answer = gate();
+    first.next(POST, { wait: answer.passed });
     const controller = new AbortController();
     const request = sdk(ann).images.generate(
       { model: 'any', prompt, response_format: 'b64_json' },
@@ -108,7 +106,7 @@ describe("images.generate of OpenAI's SDK", () => {
     await first.received(POST);
     controller.abort();
     await expect(request).rejects.toThrow(APIUserAbortError);
-    answer();
+    answer.open();
     const { data } = (await ann.ask('/v1/tasks')).body;
     const task = await ann.ended(data[0].task_id);
     expect(await bytesAt(task.result.data[0].url)).toEqual(png(64, 64));

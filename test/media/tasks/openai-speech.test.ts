@@ -1,5 +1,6 @@
 import OpenAI, { APIUserAbortError } from 'openai';
 import { describe, expect, it } from 'vitest';
+import { gate } from '../../gate.ts';
 import { speech } from '../media-files.ts';
 import type { Client } from './client.ts';
 import { mediaDaemon } from './media-daemon.ts';
@@ -144,17 +145,14 @@ describe("audio.speech of OpenAI's SDK", () => {
   it('that is aborted loses neither the task nor its file', async () => {
     const { first, client } = media();
     const ann = await client();
-    let answer = () => {};
-    const wait = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    first.next(POST, { wait });
+    const answer = gate();
+    first.next(POST, { wait: answer.passed });
     const controller = new AbortController();
     const request = sdk(ann).create(said, { signal: controller.signal });
     await first.received(POST);
     controller.abort();
     await expect(request).rejects.toThrow(APIUserAbortError);
-    answer();
+    answer.open();
     const { data } = (await ann.ask('/v1/tasks')).body;
     const task = await ann.ended(data[0].task_id);
     const file = await fetch(task.result.audio_url);
