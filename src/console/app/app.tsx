@@ -41,17 +41,21 @@ function CurrentView({ session }: { readonly session: Session | null }) {
   }, [view]);
   if (!view) {
     return (
-      <Empty title="There is no such page">
+      <>
+        <h1>There is no such page</h1>
         <Link to="">Back to the start</Link>
-      </Empty>
+      </>
     );
   }
   if (view.access !== 'anyone' && session === null) return <SignIn />;
   if (view.access === 'owner' && !session?.owner) {
     return (
-      <Empty title="This page is for the owner of the server">
-        <p>Sign in with a key of the account owner that has no limits.</p>
-      </Empty>
+      <>
+        <h1>{view.label}</h1>
+        <Empty title="This page is for the owner of the server">
+          <p>Sign in with a key of the account owner that has no limits.</p>
+        </Empty>
+      </>
     );
   }
   return <LoadedView key={view.path} load={view.load} session={session} />;
