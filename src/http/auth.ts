@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OWNER } from '../administration/first-run.ts';
 import { Failure } from '../failure.ts';
 import { type ApiKey, statusOf } from '../store/account.ts';
+import type { Actor } from '../store/audit/entry.ts';
 import { hashOf } from '../store/key.ts';
 import type { KeyHolder } from '../store/store.ts';
 import { allDialects } from '../text/dialects/registry.ts';
@@ -93,13 +94,36 @@ export function authenticator(context: AppContext) {
 }
 
 /**
- * Refuses keys that are not the operator's: those of other accounts than the one of the first start, and
- * limited ones of it, which applications have.
+ * Whether a key is the operator's: neither of another account than the one of the first start, nor a limited
+ * one of it, which applications have.
  */
-export function requireOwner({ holder: { account, key } }: FastifyRequest): void {
+function isOwner({ account, key }: KeyHolder): boolean {
   const { models, budget, windows, teamId } = key;
   const isLimited = models !== null || budget !== null || windows !== undefined;
-  if (account.name === OWNER && !isLimited && teamId === undefined) return;
+  return account.name === OWNER && !isLimited && teamId === undefined;
+}
+
+/** Whether a request without authentication has `metrics.token` or a key of the operator. */
+export async function isOperator(
+  { config, store }: AppContext,
+  request: FastifyRequest,
+): Promise<boolean> {
+  const { authorization } = request.headers;
+  if (authorization === undefined) return false;
+  const { token } = config.metrics;
+  if (token !== undefined && hasBearerToken(request, token)) return true;
+  const found = await store.findKey(hashOf(authorization.replace(/^Bearer +/i, '')));
+  return found !== undefined && statusOf(found.key, Date.now()) === 'active' && isOwner(found);
+}
+
+/** The key of a request, for the audit log. */
+export function keyActor({ holder: { account, key }, ip }: FastifyRequest): Actor {
+  return { user: null, uid: null, sudoUser: null, key: key.id, account: account.id, from: ip };
+}
+
+/** Refuses keys that are not the operator's. */
+export function requireOwner({ holder }: FastifyRequest): void {
+  if (isOwner(holder)) return;
   const message = `this endpoint needs a key of the account ${OWNER} without a list of models, a budget and a team`;
   throw new Failure('auth_error', message, { status: 403, code: 'owner_required' });
 }

@@ -7,6 +7,7 @@ import { sendFailure } from './errors.ts';
 import { jsonLine } from './json-line.ts';
 import { serverLog } from './log.ts';
 import { collectRoutes } from './openapi.ts';
+import { ownerRoutes } from './owner/routes.ts';
 import { accountRoutes } from './routes/account.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { tokenCountRoutes } from './routes/count-tokens.ts';
@@ -17,6 +18,7 @@ import { mediaRoutes } from './routes/media.ts';
 import { mediaFormRoutes } from './routes/media-forms.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { modelRoutes } from './routes/models.ts';
+import { operationRoutes } from './routes/operations.ts';
 import { parseQuery } from './routes/query.ts';
 import { rootRoute } from './routes/root.ts';
 import { taskRoutes } from './routes/tasks.ts';
@@ -80,6 +82,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     limitBodies(api, context, shares);
     api.register(accountRoutes(context));
     api.register(usageRoutes(context));
+    api.register(ownerRoutes(context));
     api.register(modelRoutes(context));
     api.register(textRoutes(context));
     api.register(tokenCountRoutes(context));
@@ -87,6 +90,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     api.register(mediaRoutes(context));
     api.register(mediaFormRoutes(context));
     api.register(taskRoutes(context));
+    api.register(operationRoutes(context));
     api.register(batchRoutes(context));
   });
   if (!settings.operations) {
