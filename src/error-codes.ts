@@ -56,6 +56,8 @@ const FILE_CODES = {
     is_directory: 'The path is a folder.',
     read_failed: 'The file could not be read.',
     processing_failed: 'The image library failed on the file.',
+    lossless_impossible: 'The change cannot be made without encoding pixels anew.',
+    metadata_not_writable: 'The format or the file cannot hold the metadata.',
     size_mismatch: 'The image has another size than the one that it is compared with.',
   }),
   ...group('invalid_request', 413, {
