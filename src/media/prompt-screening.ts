@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { DEFAULT_LIMITS } from '../images/limits.ts';
 import type { Classifications } from '../operations/classify.ts';
@@ -7,22 +8,39 @@ import type { Classification } from '../safety/classify.ts';
 /** Characters that are classified in this thread, in at most 3 ms; longer texts go to the pool. */
 const MAX_LENGTH_IN_THREAD = 2000;
 
-/**
- * Loads the rules and compiles them in slices, after the start: loading them with the other modules
- * would double the time of a start. A prompt that arrives earlier waits for them.
- */
-export async function preparePromptRules(): Promise<void> {
-  const { prepareLexicon } = await import('../safety/lexicon.ts');
-  await Promise.all([loadRules(), prepareLexicon()]);
-}
+/** Milliseconds before terms are compiled: the first seconds of a daemon belong to its first requests. */
+const COMPILE_DELAY_MS = 3000;
 
-type Rules = typeof import('../safety/check-prompt.ts');
+type Rules = Pick<typeof import('../safety/check-prompt.ts'), 'checkPrompt' | 'promptRefusal'> &
+  Pick<typeof import('../safety/classify.ts'), 'classify'> &
+  Pick<typeof import('../safety/lexicon.ts'), 'prepareLexicon'>;
 
+let loading: Promise<Rules> | undefined;
 let rules: Rules | undefined;
 
-/** Cached, since importing a loaded module again still takes microseconds. */
-async function loadRules(): Promise<Rules> {
-  rules ??= await import('../safety/check-prompt.ts');
+/**
+ * Loads the rules at once, since later the process may have no free file descriptor, and compiles their
+ * terms later or for the first prompt. A start that waited for them would take 0.2 s longer.
+ */
+export async function preparePromptRules(delayMs = COMPILE_DELAY_MS): Promise<void> {
+  await loadRules();
+  await setTimeout(delayMs, undefined, { ref: false });
+  await compiledRules();
+}
+
+function loadRules(): Promise<Rules> {
+  loading ??= Promise.all([
+    import('../safety/check-prompt.ts'),
+    import('../safety/classify.ts'),
+    import('../safety/lexicon.ts'),
+  ]).then(([check, classify, { prepareLexicon }]) => ({ ...check, ...classify, prepareLexicon }));
+  return loading;
+}
+
+async function compiledRules(): Promise<Rules> {
+  const loaded = await loadRules();
+  await loaded.prepareLexicon();
+  rules = loaded;
   return rules;
 }
 
@@ -38,7 +56,7 @@ export async function screenPrompt(
   param: string,
   context?: JobContext,
 ): Promise<void> {
-  const { checkPrompt, promptRefusal } = rules ?? (await loadRules());
+  const { checkPrompt, promptRefusal } = rules ?? (await compiledRules());
   if (prompt.length <= MAX_LENGTH_IN_THREAD) {
     checkPrompt(prompt, param);
     return;
@@ -59,7 +77,7 @@ export async function classifyTexts(
 ): Promise<readonly Classification[]> {
   const length = texts.reduce((sum, text) => sum + text.length, 0);
   if (length > MAX_LENGTH_IN_THREAD) return classifyInPool(pool, texts, context);
-  const { classify } = await import('../safety/classify.ts');
+  const { classify } = rules ?? (await compiledRules());
   return texts.map(classify);
 }
 

@@ -61,7 +61,8 @@ function environment(): NodeJS.ProcessEnv {
 /**
  * Processes for jobs that run native code over untrusted files. A process starts when no idle one is
  * left, is reused for further jobs, and is killed when its job misses the deadline or is aborted. If
- * it dies, only its job fails.
+ * it dies, only its job fails, after a second attempt: the system may have ended the process for
+ * another reason, as it does when memory is short.
  */
 export class WorkerProcesses {
   readonly #options: ProcessOptions;
@@ -91,7 +92,30 @@ export class WorkerProcesses {
     deadline: number,
     signal?: AbortSignal,
   ): Promise<ProcessOutcome> {
+    const started = performance.now();
     const worker = this.#idle.pop() ?? this.#start();
+    try {
+      return await this.#runIn(worker, request, deadline, signal);
+    } catch (error) {
+      const isRepeated =
+        error instanceof ProcessLostError && !error.isTimeout && worker.startFault === null;
+      if (!isRepeated || this.#closed) throw error;
+    }
+    const left = Math.max(1, deadline - (performance.now() - started));
+    return this.#runIn(this.#start(), request, left, signal);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const worker of this.#all) worker.kill();
+  }
+
+  async #runIn(
+    worker: WorkerProcess,
+    request: ProcessRequest,
+    deadline: number,
+    signal: AbortSignal | undefined,
+  ): Promise<ProcessOutcome> {
     try {
       const { memory = 0, ...outcome } = await worker.run(request, deadline, signal);
       if (memory > MAX_IDLE_BYTES) worker.kill();
@@ -103,11 +127,6 @@ export class WorkerProcesses {
     } finally {
       if (!this.#closed) this.#startFault = worker.startFault;
     }
-  }
-
-  close(): void {
-    this.#closed = true;
-    for (const worker of this.#all) worker.kill();
   }
 
   #start(): WorkerProcess {
@@ -138,6 +157,7 @@ class WorkerProcess {
   readonly #child: ChildProcess;
   readonly #ready: Promise<void>;
   #idleTimer: NodeJS.Timeout | undefined;
+  readonly #onEnd: () => void;
   /** Rejects the pending response. */
   #rejectPending: (error: ProcessLostError) => void = () => {};
   dead = false;
@@ -152,19 +172,13 @@ class WorkerProcess {
       // Native libraries print messages that are no log lines.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
+    this.#onEnd = onEnd;
     const child = this.#child;
-    const end = (reason: string) => {
-      if (this.dead) return;
-      this.dead = true;
-      clearTimeout(this.#idleTimer);
-      onEnd();
-      this.#rejectPending(new ProcessLostError(`the process that worked on this file ${reason}`));
-    };
-    child.on('exit', (code, signal) => end(`died (${signal ?? `exit code ${code}`})`));
+    child.on('exit', (code, signal) => this.#end(`died (${signal ?? `exit code ${code}`})`));
     child.on('error', ({ message }) => {
       // The IPC channel failed, or the process did not start.
       child.kill('SIGKILL');
-      end(`could not be used: ${message}`);
+      this.#end(`could not be used: ${message}`);
     });
     this.#ready = this.#response<'ready'>(START_TIMEOUT_MS).then(
       () => {
@@ -197,11 +211,21 @@ class WorkerProcess {
 
   kill(): void {
     this.#child.kill('SIGKILL');
+    // Its exit is reported later, and until then a job would be given to it.
+    this.#end('died (SIGKILL)');
   }
 
   killAfter(milliseconds: number): void {
     this.#idleTimer = setTimeout(() => this.kill(), milliseconds);
     this.#idleTimer.unref();
+  }
+
+  #end(reason: string): void {
+    if (this.dead) return;
+    this.dead = true;
+    clearTimeout(this.#idleTimer);
+    this.#onEnd();
+    this.#rejectPending(new ProcessLostError(`the process that worked on this file ${reason}`));
   }
 
   /** Resolves with the next message. */

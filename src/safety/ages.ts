@@ -1,5 +1,5 @@
 import { normalise } from './normalise.ts';
-import { readAgeWords } from './word-lists.ts';
+import { ageWords } from './word-lists.ts';
 import type { Word } from './words.ts';
 
 /** An age in years that the words from `start` to `end` state. */
@@ -9,7 +9,7 @@ export interface Age {
   readonly end: number;
 }
 
-const WORDS = readAgeWords();
+const WORDS = ageWords();
 const normalised = (words: readonly string[]) => words.map(normalise);
 
 /** The numbers from 1 to 17 by their names. */

@@ -6,7 +6,7 @@ import {
   LANGUAGE_CODES,
   type LanguageCode,
   type LanguageTerms,
-  readLanguageTerms,
+  languageTerms,
 } from './word-lists.ts';
 import { textsOf } from './words.ts';
 
@@ -72,7 +72,7 @@ export function pairOf(word: string): number {
 function* compile(): Generator<void, Lexicon> {
   const root = newNode();
   for (const [index, code] of LANGUAGE_CODES.entries()) {
-    const terms = readLanguageTerms(code);
+    const terms = languageTerms(code);
     yield;
     for (const termClass of TERM_CLASSES) {
       insertAll(root, terms, termClass, { code, bit: 1 << index });
@@ -118,7 +118,7 @@ function compileMore(): void {
   if (done) compiled = value;
 }
 
-/** The terms of all languages. Compiles the rest if needed, which takes 40 ms at most. */
+/** The terms of all languages. Compiles the rest if needed, which takes 40 to 150 ms. */
 export function lexicon(): Lexicon {
   while (compiled === null) compileMore();
   return compiled;
@@ -132,7 +132,7 @@ export async function prepareLexicon(): Promise<void> {
   while (compiled === null) {
     const end = performance.now() + SLICE_MS;
     while (compiled === null && performance.now() < end) compileMore();
-    await setImmediate(undefined, { ref: false });
+    await setImmediate();
   }
 }
 

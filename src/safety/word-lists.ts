@@ -38,15 +38,19 @@ export interface AgeWords {
 
 const require = createRequire(import.meta.url);
 
-/** Reads a file at each call: the lists are compiled once and not kept. */
 function readList(name: string): unknown {
   return JSON.parse(readFileSync(require.resolve(`#config/safety/${name}.json`), 'utf8'));
 }
 
-export function readLanguageTerms(code: LanguageCode): LanguageTerms {
-  return readList(code) as LanguageTerms;
+/** Read with this module: later, the process may have no free file descriptor. */
+const LISTS = new Map(
+  [...LANGUAGE_CODES, 'ages'].map((name): [string, unknown] => [name, readList(name)]),
+);
+
+export function languageTerms(code: LanguageCode): LanguageTerms {
+  return LISTS.get(code) as LanguageTerms;
 }
 
-export function readAgeWords(): AgeWords {
-  return readList('ages') as AgeWords;
+export function ageWords(): AgeWords {
+  return LISTS.get('ages') as AgeWords;
 }

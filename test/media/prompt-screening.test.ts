@@ -69,6 +69,6 @@ test('a long prompt is screened in the pool', async () => {
 });
 
 test('preparePromptRules loads the rules in advance', async () => {
-  await preparePromptRules();
+  await preparePromptRules(0);
   expect(await classifyTexts(dead, [BENIGN])).toMatchObject([{ flagged: false }]);
 });

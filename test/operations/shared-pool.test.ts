@@ -104,6 +104,20 @@ describe('a worker process', () => {
     );
   });
 
+  test('that dies of something else has its job repeated, in another process', async () => {
+    const pool = await poolOf();
+    const { data } = (await echo(pool, 'a')) as { data: { pid: number } };
+    // Its exit is reported after the next job was given to it.
+    process.kill(data.pid, 'SIGKILL');
+    expect(await echo(pool, 'b')).toMatchObject({ data: { echo: 'b' } });
+    const wait = gated(temporaryFolder(), 'one');
+    const running = pool.run(job('wait', wait.options));
+    const pid = await wait.begun();
+    process.kill(pid, 'SIGKILL');
+    wait.open();
+    expect(await running).toMatchObject({ ok: true });
+  });
+
   test('is killed at the deadline', async () => {
     const pool = await poolOf();
     const wait = gated(temporaryFolder(), 'one');

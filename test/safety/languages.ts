@@ -2,7 +2,7 @@ import {
   LANGUAGE_CODES,
   type LanguageCode,
   type LanguageTerms,
-  readLanguageTerms,
+  languageTerms,
 } from '../../src/safety/word-lists.ts';
 
 export interface Language {
@@ -12,5 +12,5 @@ export interface Language {
 
 export const LANGUAGES: readonly Language[] = LANGUAGE_CODES.map((code) => ({
   code,
-  terms: readLanguageTerms(code),
+  terms: languageTerms(code),
 }));

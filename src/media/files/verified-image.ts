@@ -34,17 +34,13 @@ export async function verifyImage(
   limits: Limits,
   param: string | null = null,
 ): Promise<VerifiedImage> {
-  const decode = () =>
-    pool.run({
-      operation: 'verify',
-      options: {},
-      // The pool transfers bytes to a thread, so it gets a copy.
-      source: typeof source === 'string' ? { path: source } : { bytes: new Uint8Array(source) },
-      limits,
-    });
-  let result = await decode();
-  // Something else may have ended the process, and a provider's result is already paid for.
-  if (!result.ok && result.error.code === 'worker_crashed') result = await decode();
+  const result = await pool.run({
+    operation: 'verify',
+    options: {},
+    // The pool transfers bytes to a thread, so it gets a copy.
+    source: typeof source === 'string' ? { path: source } : { bytes: new Uint8Array(source) },
+    limits,
+  });
   if (!result.ok) throw verificationFailure(result.error, param);
   const proof = result.data as VerifiedProperties;
   return { ...proof, extension: FORMATS[proof.format].extensions[0] };

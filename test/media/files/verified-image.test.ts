@@ -56,23 +56,3 @@ it('rejects an unreadable file as service_error', async () => {
     status: 503,
   });
 });
-
-it('decodes an image again after the process died, and rejects it if it dies again', async () => {
-  const bytes = await photo(SIZE).png().toBuffer();
-  let deaths = 1;
-  const mortal: ImagePool = {
-    ...pool,
-    run: async (job) => {
-      if (deaths === 0) return pool.run(job);
-      deaths -= 1;
-      const error = { code: 'worker_crashed', message: 'the process died' } as const;
-      return { ok: false, originalSize: 0, error };
-    },
-  };
-  expect(await verifyImage(mortal, bytes, DEFAULT_LIMITS)).toMatchObject({ format: 'png' });
-  deaths = 2;
-  await expect(verifyImage(mortal, bytes, DEFAULT_LIMITS)).rejects.toMatchObject({
-    type: 'service_error',
-  });
-  expect(deaths).toBe(0);
-});
