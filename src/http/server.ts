@@ -10,8 +10,9 @@ import { collectRoutes } from './openapi.ts';
 import { ownerRoutes } from './owner/routes.ts';
 import { accountRoutes } from './routes/account.ts';
 import { assetRoutes } from './routes/assets.ts';
+import { consolePage } from './routes/console-page.ts';
 import { tokenCountRoutes } from './routes/count-tokens.ts';
-import { documentRoutes, type MemoryFile } from './routes/docs-page.ts';
+import { documentRoutes } from './routes/docs-page.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
 import { healthRoutes } from './routes/health.ts';
 import { mediaRoutes } from './routes/media.ts';
@@ -22,6 +23,7 @@ import { operationRoutes } from './routes/operations.ts';
 import { parseQuery } from './routes/query.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { rootRoute } from './routes/root.ts';
+import { sessionRoutes, signInRoute } from './routes/session.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { textRoutes } from './routes/text.ts';
 import { answerUnknownRoutes } from './routes/unknown.ts';
@@ -81,6 +83,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   server.register(async (api) => {
     api.addHook('onRequest', authenticator(context));
     limitBodies(api, context, shares);
+    if (settings.console) api.register(signInRoute(context));
     api.register(accountRoutes(context));
     api.register(usageRoutes(context));
     api.register(requestRoutes(context));
@@ -95,21 +98,23 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     api.register(operationRoutes(context));
     api.register(batchRoutes(context));
   });
+  if (settings.console) {
+    server.register(consolePage);
+    server.register(sessionRoutes(context));
+  }
   if (!settings.operations) {
+    server.register(rootRoute(settings.console ? 'console' : 'docs'));
     server.register(metricsRoute(context, true));
-    documentation(server, document);
+    server.register(documentRoutes(document));
     return { server, operations: undefined };
   }
+  if (settings.console) server.register(rootRoute('console'));
   const operations = newServer(context, OPERATIONS_CONNECTIONS);
   operations.register(healthRoutes(context, false));
   operations.register(metricsRoute(context, false));
-  documentation(operations, document);
+  operations.register(rootRoute('docs'));
+  operations.register(documentRoutes(document));
   return { server, operations };
-}
-
-function documentation(server: FastifyInstance, document: () => MemoryFile): void {
-  server.register(rootRoute);
-  server.register(documentRoutes(document));
 }
 
 /** A server without endpoints: limits, parsing, errors, logging and metrics. */
