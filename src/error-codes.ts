@@ -303,6 +303,7 @@ export const WARNING_CODES = {
   delay_adjusted: 'The delay of a frame was shortened to the longest that can be written.',
   animation_lost: 'The output has the first frame of an animation.',
   pages_lost: 'The output has the first of several pages.',
+  trailer_lost: 'Pictures or data after the first picture, such as a gain map, were left out.',
   no_output: 'The conditions of all outputs of the recipe exclude the image.',
   frames_not_compared: 'Only the first frames or pages were compared.',
 } as const;
