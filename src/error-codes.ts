@@ -57,6 +57,8 @@ const FILE_CODES = {
     read_failed: 'The file could not be read.',
     processing_failed: 'The image library failed on the file.',
     target_unsupported: 'The output format has no setting by which a target could be reached.',
+    lossless_impossible: 'The change cannot be made without encoding pixels anew.',
+    metadata_not_writable: 'The format or the file cannot hold the metadata.',
     size_mismatch: 'The image has another size than the one that it is compared with.',
   }),
   ...group('invalid_request', 413, {
@@ -148,12 +150,14 @@ export const HTTP_CODES = {
     invalid_api_key: 'The API key is not known or not well-formed.',
     revoked_api_key: 'The API key was revoked.',
     expired_api_key: 'The API key has expired.',
+    session_ended: 'The session of the browser has ended.',
     wrong_token: "The token is not the daemon's administration token.",
   }),
   ...group('auth_error', 403, {
     model_not_allowed: 'The API key may not use this model.',
     paid_account_required: 'The endpoint needs an API key of a paid account.',
     owner_required: 'The endpoint needs a key of the account owner that has no limits.',
+    cross_origin_session: 'The request uses a session and comes from a page of another origin.',
     metrics_token_required:
       'No metrics.token is set, without which clients cannot read the metrics.',
   }),
@@ -307,6 +311,7 @@ export const WARNING_CODES = {
   dither_ignored: 'The output keeps all colours, or its format has no palette.',
   target_not_reached:
     'No encoding has the target size or SSIM; the output is the smallest or the most similar one.',
+  trailer_lost: 'Data after the picture, such as a gain map, is not in the output.',
   metadata_kept: 'The output has metadata of the input, whose bytes were kept.',
   frames_not_compared: 'Only the first frames or pages were compared.',
 } as const;

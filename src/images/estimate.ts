@@ -118,7 +118,7 @@ const CANDIDATES: Readonly<Record<OutputFormat, { bytes: number; microseconds: n
   gif: { bytes: 24, microseconds: 4 },
   webp: { bytes: 12, microseconds: 0.3 },
   tiff: { bytes: 12, microseconds: 0.3 },
-  jpeg: { bytes: 12, microseconds: 0.3 },
+  jpeg: { bytes: 24, microseconds: 0.5 },
   avif: { bytes: 0, microseconds: 0 },
 };
 

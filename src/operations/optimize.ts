@@ -184,7 +184,12 @@ async function losslessCandidates(
   const asCandidate = (bytes: Uint8Array, warnings: readonly Warning[]): Candidate => {
     const frames = Math.max(pages, storedPages);
     const image = { bytes, format: to, width, height, ...(frames > 1 && { pages: frames }) };
-    const attempt: Attempt = { format: to, lossless: true, size: bytes.byteLength };
+    const attempt: Attempt = {
+      format: to,
+      lossless: true,
+      size: bytes.byteLength,
+      ...(options.targetSsim !== undefined && { ssim: 1 }),
+    };
     return { image, attempt, warnings, reached: reachesSize(options, image) };
   };
   if (storedPages > pages)
@@ -207,15 +212,16 @@ async function losslessCandidates(
     nearLossless: false,
     lossless: FORMATS[to].lossless === 'optional',
   };
-  let warnings: readonly Warning[] = [];
+  const warnings: Warning[] = [];
   const bytes = await smallestLossless(await readStored(input, header), to, {
     metadata,
     keepsColours,
     level: Math.min(9, effort ?? 9),
     progressive: options.progressive,
+    warn: (warning) => warnings.push(warning),
     async encode() {
       const made = await runSteps(input, { steps: [], format: () => to, encoding, exact: true });
-      warnings = made.warnings;
+      warnings.push(...made.warnings);
       return made.image.bytes;
     },
   });

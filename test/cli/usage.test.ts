@@ -211,7 +211,7 @@ describe('the command line', () => {
     [['convert', '--formt', 'webp', 'a.jpg'], "unknown option '--formt'\n(Did you mean --format?)"],
     [
       ['convert', '--no-lossless', 'a.jpg'],
-      "unknown option '--no-lossless'\n(Did you mean --lossless?)",
+      "unknown option '--no-lossless'\n(Did you mean one of --lossless, --near-lossless?)",
     ],
     [['hash', '--out', 'x', 'a.jpg'], "unknown option '--out'"],
     [['hash', '-x', 'a.jpg'], "unknown option '-x'"],

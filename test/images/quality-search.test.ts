@@ -43,7 +43,10 @@ async function search({ sizes, ssims }: Encoder, goal: Goal, first: number) {
     size: sizes[setting - 1]!,
     ssim: ssims[setting - 1]!,
   });
-  const found = await searchQuality(async (setting) => trialOf(setting), QUALITIES, { goal, first });
+  const found = await searchQuality(async (setting) => trialOf(setting), QUALITIES, {
+    goal,
+    first,
+  });
   return { ...found, all: QUALITIES.map(trialOf) };
 }
 

@@ -1,6 +1,9 @@
+import { Failure } from '../../failure.ts';
 import type { OutputFormat } from '../formats.ts';
 import { strippedGif } from '../gif.ts';
+import { transcodeJpeg } from '../jpeg/transcode.ts';
 import type { MetadataPolicy } from '../metadata.ts';
+import type { Warning } from '../output.ts';
 import { type PngChunk, pngChunks, pngOf } from '../png-chunks.ts';
 import { recompressedApng, smallestPngOf } from './png-encoder.ts';
 import { isSameImage, type Stored } from './stored.ts';
@@ -13,6 +16,7 @@ export interface LosslessOptions {
   /** Compression level of PNG. */
   readonly level: number;
   readonly progressive: boolean;
+  readonly warn: (warning: Warning) => void;
   /** Encodes the image as another command would, without loss where its format can. */
   readonly encode: () => Promise<Uint8Array>;
 }
@@ -42,6 +46,23 @@ async function pngCandidates({ input, header, pixels }: Stored, options: Lossles
   const chunks = [...pngChunks(input.file)].filter(stays);
   const smallest = await smallestPngOf(pixels, chunks, level);
   return [encoded, smallest, ...(header.oriented ? [] : [pngOf(chunks)])];
+}
+
+async function jpegCandidates({ input }: Stored, { metadata, progressive, warn }: LosslessOptions) {
+  try {
+    const way = { metadata, progressive: progressive || 'auto' } as const;
+    const { bytes, lostTrailer } = transcodeJpeg(input, way);
+    if (lostTrailer) {
+      const message =
+        'data after the picture, such as a gain map, was left out; metadata "all" keeps it';
+      warn({ code: 'trailer_lost', message });
+    }
+    return [bytes];
+  } catch (error) {
+    // Arithmetic coding and other rare files; or damage that the decoder accepts.
+    if (error instanceof Failure && error.code !== 'timeout') return [];
+    throw error;
+  }
 }
 
 async function webpCandidates({ input, header }: Stored, { metadata, encode }: LosslessOptions) {
@@ -79,7 +100,7 @@ async function gifCandidates(
 }
 
 const CANDIDATES: Readonly<Record<OutputFormat, Candidates>> = {
-  jpeg: async () => [],
+  jpeg: jpegCandidates,
   png: pngCandidates,
   webp: webpCandidates,
   gif: gifCandidates,

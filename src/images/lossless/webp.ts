@@ -1,4 +1,6 @@
+import { ExifEditor } from '../exif/edit.ts';
 import type { Header } from '../header.ts';
+import { ORIENTATION } from '../jpeg/metadata.ts';
 import type { MetadataPolicy } from '../metadata.ts';
 
 interface RiffChunk {
@@ -48,28 +50,40 @@ export function isLosslessWebp(file: Uint8Array): boolean {
 const FLAG = { xmp: 0x04, exif: 0x08 } as const;
 
 /**
- * A WebP without EXIF and XMP; null where the policy keeps them, or where EXIF has the orientation.
- *
- * The colour profile stays: pixels are not converted.
+ * A WebP without XMP and without EXIF but its orientation; null where the policy keeps more. The colour profile stays:
+ * pixels are not converted.
  */
 export function strippedWebp(
   file: Uint8Array,
   policy: MetadataPolicy,
-  { oriented }: Pick<Header, 'oriented'>,
+  { oriented, metadata }: Pick<Header, 'oriented' | 'metadata'>,
 ): Uint8Array | null {
-  if (policy === 'all' || policy === 'copyright' || oriented) return null;
+  if (policy === 'all' || policy === 'copyright') return null;
+  const exif = ExifEditor.open(null);
+  if (oriented) exif.setShort('image', ORIENTATION, metadata.orientation!);
+  const block = exif.bytes();
   const parts: Buffer[] = [];
   for (const { name, data, stored } of chunksOf(bodyOf(file))) {
-    if (name === 'EXIF' || name === 'XMP ') continue;
+    if (name === 'XMP ' || name === 'EXIF') continue;
     if (name !== 'VP8X') parts.push(stored);
     else {
       const copy = Buffer.from(stored);
-      copy[stored.length - data.length] = data[0]! & ~(FLAG.xmp | FLAG.exif);
+      const flags = data[0]! & ~(FLAG.xmp | FLAG.exif);
+      copy[stored.length - data.length] = block ? flags | FLAG.exif : flags;
       parts.push(copy);
     }
   }
+  if (block) parts.push(chunkOf('EXIF', block));
   const head = Buffer.from(file.subarray(0, RIFF_HEADER));
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   head.writeUInt32LE(length + 4, 4);
   return Buffer.concat([head, ...parts]);
+}
+
+function chunkOf(name: string, data: Uint8Array): Buffer {
+  const chunk = Buffer.alloc(8 + data.length + (data.length % 2));
+  chunk.write(name, 'latin1');
+  chunk.writeUInt32LE(data.length, 4);
+  chunk.set(data, 8);
+  return chunk;
 }
