@@ -4,8 +4,9 @@ import { readDisplayed, readSamples } from './displayed.ts';
 import { type EncodingOptions, type EncodingTarget, encode } from './encoding.ts';
 import { fileFailure } from './file-error.ts';
 import { FORMATS, type OutputFormat } from './formats.ts';
-import { type Header, readHeader } from './header.ts';
+import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
+import { openEncoded } from './lossless/stored.ts';
 import type { Attempt, Encoded, Warning } from './output.ts';
 import { type Goal, reaches, searchQuality } from './quality-search.ts';
 
@@ -147,8 +148,8 @@ async function meterFor(
     await readSamples(facts.deep ? shown.pipelineColourspace(facts.grey ? 'b-w' : 'srgb') : shown),
   );
   return async (bytes) => {
-    const encoded = { ...input, file: bytes, bytes, admit: () => {} };
-    const ssim = meter(await readDisplayed(encoded, await readHeader(encoded)));
+    const encoded = await openEncoded(input, bytes);
+    const ssim = meter(await readDisplayed(encoded.input, encoded.header));
     // Rounded down, so that no difference is reported as none.
     return Math.floor(ssim * 1e6) / 1e6;
   };

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { flagOf } from '../../src/cli/flags.ts';
+import { flagNames } from '../../src/cli/flags.ts';
 import { inputFlags, limitFlags, outputFlags, runFlags } from '../../src/cli/image-flags.ts';
 import { OPERATIONS } from '../../src/operations/registry.ts';
 import { fieldsOf } from '../../src/schema/fields.ts';
@@ -293,7 +293,7 @@ describe('help', () => {
       const flags = schemas.flatMap((schema) =>
         fieldsOf(schema)
           .filter(({ name: option }) => option !== operation.document?.option)
-          .map((field) => flagOf(field.name)),
+          .map((field) => flagNames(field).at(-1)!),
       );
       const own = flags.filter((flag) => flag !== '--sha256sum' || operation.checksum);
       expect([...listed].sort()).toEqual([...own, '--help'].sort());
