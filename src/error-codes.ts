@@ -305,13 +305,13 @@ export const WARNING_CODES = {
   delay_adjusted: 'The delay of a frame was shortened to the longest that can be written.',
   animation_lost: 'The output has the first frame of an animation.',
   pages_lost: 'The output has the first of several pages.',
+  trailer_lost: 'Pictures or data after the first picture, such as a gain map, were left out.',
   no_output: 'The conditions of all outputs of the recipe exclude the image.',
   near_lossless_ignored: 'The output format has no near-lossless setting.',
   colors_ignored: 'The output format has no palette.',
   dither_ignored: 'The output keeps all colours, or its format has no palette.',
   target_not_reached:
     'No encoding has the target size or SSIM; the output is the smallest or the most similar one.',
-  trailer_lost: 'Data after the picture, such as a gain map, is not in the output.',
   metadata_kept: 'The output has metadata of the input, whose bytes were kept.',
   frames_not_compared: 'Only the first frames or pages were compared.',
 } as const;

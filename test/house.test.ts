@@ -41,7 +41,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   sixel: ['src/cli/client/'],
   pino: ['src/http/log.ts'],
   'pino-pretty': ['src/http/log.ts'],
-  'prom-client': ['src/http/gen-ai-metrics.ts', 'src/http/metrics.ts'],
+  'prom-client': ['src/http/gen-ai-metrics.ts', 'src/http/metrics.ts', 'src/http/state-metrics.ts'],
   yaml: ['src/config/'],
   lowdb: ['src/store/lowdb/'],
   preact: ['src/console/'],

@@ -6,14 +6,14 @@ import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type { FileErrorCode } from '../src/error-codes.ts';
 import { Failure } from '../src/failure.ts';
+import { decodable } from '../src/images/bitmap/decodable.ts';
 import { diagnose } from '../src/images/diagnose.ts';
 import { basicExif, readExif } from '../src/images/exif/exif.ts';
 import { fileFailure } from '../src/images/file-error.ts';
 import { type Header, readHeader } from '../src/images/header.ts';
 import type { Estimate, ImageInput } from '../src/images/input.ts';
-import { checkFileSize } from '../src/images/limits.ts';
+import { checkFileSize, type Limits } from '../src/images/limits.ts';
 import type { OutputImage } from '../src/images/output.ts';
-import { completePng } from '../src/images/png.ts';
 import type { Job, JobImage, JobResult } from '../src/operations/job.ts';
 import type { ThreadOperation } from '../src/operations/operation.ts';
 import { findOperation } from '../src/operations/registry.ts';
@@ -49,6 +49,28 @@ function takenOf({ exif }: Header): string | null {
   return (tags && basicExif(tags).dateTime?.slice(0, 19)) ?? null;
 }
 
+/** An input whose file is still to be read. Hashing it neither decodes it nor loads sharp. */
+function emptyInput(
+  limits: Limits,
+  admit: ImageInput['admit'],
+  withFile: ImageInput['withFile'],
+): { -readonly [Key in keyof ImageInput]: ImageInput[Key] } {
+  let bytes: Uint8Array | undefined;
+  return {
+    file: new Uint8Array(),
+    limits,
+    admit,
+    withFile,
+    get bytes() {
+      bytes ??= decodable(this);
+      return bytes;
+    },
+    get sharp() {
+      return loadDecoder(limits);
+    },
+  };
+}
+
 /**
  * Runs one job in the calling thread.
  *
@@ -60,22 +82,10 @@ export async function runJob(
 ): Promise<JobResult> {
   const { limits } = job;
   let readsOthers = false;
-  const input = {
-    file: new Uint8Array() as Uint8Array,
-    bytes: new Uint8Array() as Uint8Array,
-    limits,
-    admit,
-    get sharp() {
-      return loadDecoder(limits);
-    },
-    withFile: <Result>(
-      path: string,
-      work: (other: ImageInput) => Promise<Result>,
-    ): Promise<Result> => {
-      readsOthers = true;
-      return runWithFile(input, path, work);
-    },
-  };
+  const input = emptyInput(limits, admit, (path, work) => {
+    readsOthers = true;
+    return runWithFile(input, path, work);
+  });
   let source: OpenSource | undefined;
   try {
     const operation = findOperation(job.operation) ?? (await findInternal(job.operation));
@@ -83,7 +93,6 @@ export async function runJob(
     source = openSource(job.source);
     checkFileSize(source.size, limits);
     input.file = source.read();
-    input.bytes = completePng(input.file);
     const result = await operation.run(input, job.options as never);
     const { image, images, data, planned, warnings = [] } = result;
     const taken = job.taken ? { taken: takenOf(await readHeader(input)) } : {};
@@ -119,15 +128,13 @@ async function runWithFile<Result>(
   path: string,
   work: (input: ImageInput) => Promise<Result>,
 ): Promise<Result> {
-  const { limits, sharp } = first;
-  const none = new Uint8Array() as Uint8Array;
-  const input = { ...first, sharp, file: none, bytes: none };
+  const { limits, admit, withFile } = first;
+  const input = emptyInput(limits, admit, withFile);
   let source: OpenSource | undefined;
   try {
     source = openSource({ path });
     checkFileSize(source.size, limits);
     input.file = source.read();
-    input.bytes = completePng(input.file);
     return await work(input);
   } catch (error) {
     if (error instanceof GrantExceededError) throw error;

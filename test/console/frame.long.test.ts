@@ -31,7 +31,7 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
   });
 
   it.each([
-    ['', 'Start'],
+    ['', 'Overview'],
     ['images', 'Images'],
     ['chat', 'Chat'],
     ['create', 'Create'],
@@ -63,7 +63,7 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
     await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
     await page.goBack();
-    await page.getByRole('heading', { name: 'Start', level: 1 }).waitFor();
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     expect(page.url()).toBe(`${url()}/console/#main`);
   });
 

@@ -20,7 +20,7 @@ interface SessionAnswer extends Omit<Session, 'account'> {
   readonly account: Session['account'] | null;
 }
 
-/** Undefined until the server answered; null where nobody is signed in. */
+/** Undefined until the server answered; null without a session. */
 let current: Session | null | undefined;
 const listeners = new Set<() => void>();
 
@@ -57,7 +57,7 @@ export async function signOut(): Promise<void> {
   set(null);
 }
 
-/** The session; undefined until the server answered, null where nobody is signed in. */
+/** The session; undefined until the server answered, null without a session. */
 export function useSession(): Session | null | undefined {
   const [session, setSession] = useState(current);
   useEffect(() => {

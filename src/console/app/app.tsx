@@ -8,7 +8,8 @@ import { usePlace } from './address.ts';
 import { Frame } from './frame.tsx';
 import { Link } from './link.tsx';
 import { SignIn } from './sign-in.tsx';
-import { VIEWS, type ViewProps } from './views.ts';
+import type { ViewProps } from './view.ts';
+import { VIEWS } from './views.ts';
 
 /** The console: frame, sign-in, and the view of the address. */
 export function App() {

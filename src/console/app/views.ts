@@ -1,19 +1,4 @@
-import type { ComponentType } from 'preact';
-import type { Session } from '../api/session.ts';
-import type { Place } from './address.ts';
-
-/** What every view gets. */
-export interface ViewProps {
-  readonly place: Place;
-  /** Null only in views that need no key. */
-  readonly session: Session;
-}
-
-interface ViewModule {
-  readonly default: ComponentType<ViewProps>;
-  /** The view's own style: `import style from './images.css'; export { style }`. */
-  readonly style?: string;
-}
+import type { ViewModule } from './view.ts';
 
 interface View {
   /** First part of the address below `/console/`. */
@@ -27,7 +12,7 @@ interface View {
 export const VIEWS: readonly View[] = [
   {
     path: '',
-    label: 'Start',
+    label: 'Overview',
     access: 'key',
     load: () => import('../views/start/start.tsx'),
   },

@@ -51,11 +51,14 @@ interface CodeProps {
 export function Code({ text, label }: CodeProps) {
   return (
     <div class="code">
+      <header>
+        <span>{label}</span>
+        <CopyButton text={text} label={label} />
+      </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by arrow keys */}
       <section aria-label={label} tabIndex={0}>
         <pre>{text}</pre>
       </section>
-      <CopyButton text={text} label={label} />
     </div>
   );
 }

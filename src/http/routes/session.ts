@@ -82,7 +82,7 @@ export function sessionRoutes(context: AppContext): FastifyPluginAsync {
   return async (server) => {
     server.get('/v1/session', {
       schema: {
-        summary: 'Who is signed in by the session cookie; null for nobody',
+        summary: 'The account and the key of the session cookie; null without a session',
         tags: ['Account'],
         security: [],
         response: { 200: sessionShape },
