@@ -40,6 +40,8 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
     readonly names: readonly string[];
   };
   readonly options: Schema;
+  /** An operation that the command runs instead where one of its options is given. */
+  readonly edit?: Operation;
   /** Input formats that an output has too where none is asked for; others become PNG. */
   readonly keeps?: readonly OutputFormat[];
   /** The name of its HTTP endpoint below `/api/free/`. Without it, only the command line has it. */

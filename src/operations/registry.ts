@@ -1,4 +1,5 @@
 import { convert } from './convert.ts';
+import { editMetadata } from './edit-metadata.ts';
 import { hash } from './hash.ts';
 import { metadata } from './metadata.ts';
 import type { Operation } from './operation.ts';
@@ -14,6 +15,7 @@ export const OPERATIONS = [
   ...STEP_OPERATIONS,
   run,
   metadata,
+  editMetadata,
   palette,
   placeholder,
   hash,
