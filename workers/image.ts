@@ -14,7 +14,7 @@ import type { Estimate, ImageInput } from '../src/images/input.ts';
 import { checkFileSize } from '../src/images/limits.ts';
 import type { OutputImage } from '../src/images/output.ts';
 import { completePng } from '../src/images/png.ts';
-import type { Job, JobImage, JobResult } from '../src/operations/job.ts';
+import type { Job, JobImage, JobResult, NamedImage } from '../src/operations/job.ts';
 import type { ThreadOperation } from '../src/operations/operation.ts';
 import { findOperation } from '../src/operations/registry.ts';
 import { loadDecoder } from './decoder.ts';
@@ -73,8 +73,19 @@ export async function runJob(
       work: (other: ImageInput) => Promise<Result>,
     ): Promise<Result> => {
       readsOthers = true;
-      return runWithFile(input, path, work);
+      return runWithFile(input, { path, name: path }, work);
     },
+    withNamed: <Result>(
+      name: string,
+      work: (other: ImageInput, key: string) => Promise<Result>,
+    ): Promise<Result> => {
+      const { images = {} } = job;
+      const image = Object.hasOwn(images, name) ? images[name] : undefined;
+      if (!image) throw fileFailure('not_found', `${name}: no image of this name was given`);
+      const key = image.sha256 ?? image.path;
+      return runWithFile(input, { ...image, name }, (other) => work(other, key));
+    },
+    variables: job.variables ?? {},
   };
   let source: OpenSource | undefined;
   try {
@@ -116,7 +127,7 @@ export async function runJob(
 /** Runs some work of a job over a second file. @throws Failure that names the file */
 async function runWithFile<Result>(
   first: ImageInput,
-  path: string,
+  { path, sha256, name }: NamedImage & { readonly name: string },
   work: (input: ImageInput) => Promise<Result>,
 ): Promise<Result> {
   const { limits, sharp } = first;
@@ -127,12 +138,15 @@ async function runWithFile<Result>(
     source = openSource({ path });
     checkFileSize(source.size, limits);
     input.file = source.read();
+    if (sha256 !== undefined && sha256Of(input.file) !== sha256) {
+      throw fileFailure('read_failed', 'it was changed while the command ran; run it again');
+    }
     input.bytes = completePng(input.file);
     return await work(input);
   } catch (error) {
     if (error instanceof GrantExceededError) throw error;
     const { code, message } = await diagnose(error, input);
-    throw fileFailure((code ?? 'processing_failed') as FileErrorCode, `${path}: ${message}`, error);
+    throw fileFailure((code ?? 'processing_failed') as FileErrorCode, `${name}: ${message}`, error);
   } finally {
     source?.close();
   }

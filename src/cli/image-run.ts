@@ -1,16 +1,21 @@
 import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { dirname, parse, resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Failure } from '../failure.ts';
+import { checkFileSize, type Limits } from '../images/limits.ts';
 import { Batch } from '../operations/batch.ts';
 import type { BatchResult, CodedMessage, FileRecord } from '../operations/batch-record.ts';
-import type { Operation } from '../operations/operation.ts';
+import { digestFile } from '../operations/cache/file-identity.ts';
+import type { NamedImages } from '../operations/job.ts';
+import type { Operation, Variable } from '../operations/operation.ts';
 import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
 import { withAnnotations } from './annotations.ts';
 import { noteNativeCode } from './exit.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
 import { cacheFolder, type Incremental, openIncremental } from './incremental.ts';
-import { findInputs } from './inputs.ts';
+import { findInputs, type Input } from './inputs.ts';
 import { onInterrupt } from './interrupt.ts';
 import { OutputNames } from './naming.ts';
 import { startProgress } from './progress.ts';
@@ -46,9 +51,10 @@ export async function runImageCommand(
   origin?: string,
 ): Promise<number> {
   const choices = await prepared(operation, readChoices(operation, files, flags), origin);
+  const paths = imagePaths(operation, choices, origin);
   return choices.outputs.watch
-    ? watchImages(operation, files, choices)
-    : runOnce(operation, files, choices);
+    ? watchImages(operation, files, choices, paths)
+    : runOnce(operation, files, choices, paths);
 }
 
 /**
@@ -60,6 +66,7 @@ async function watchImages(
   operation: Operation,
   files: readonly string[],
   choices: Choices,
+  paths: ReadonlyMap<string, string>,
 ): Promise<never> {
   const exclude = [choices.outputs.out, cacheFolder(choices)];
   const watcher = new FolderWatcher();
@@ -67,9 +74,12 @@ async function watchImages(
   onInterrupt(async () => watcher.close());
   for (let isFirst = true; ; isFirst = false) {
     // Before the inputs are read, so that no later change is missed.
-    const folders = await watcher.set(() => foldersOf(files, choices.inputs, exclude));
+    const folders = await watcher.set(async () => {
+      const found = await foldersOf(files, choices.inputs, exclude);
+      return new Set([...found, ...[...paths.values()].map((path) => dirname(path))]);
+    });
     try {
-      await runOnce(operation, files, choices, failed);
+      await runOnce(operation, files, choices, paths, failed);
     } catch (error) {
       if (isFirst || !(error instanceof Failure)) throw error;
       printStderr(`oriel: ${error.message}`);
@@ -85,21 +95,24 @@ async function watchImages(
 async function runOnce(
   operation: Operation,
   files: readonly string[],
-  choices: Choices,
+  given: Choices,
+  paths: ReadonlyMap<string, string>,
   failed?: FailedInputs,
 ): Promise<number> {
-  const { outputs } = choices;
-  const given = await findInputs(files, {
+  const { outputs } = given;
+  const choices = paths.size === 0 ? given : { ...given, images: namedImages(paths, given.limits) };
+  const found = await findInputs(files, {
     ...choices.inputs,
     exclude: [outputs.out, cacheFolder(choices)],
     fileBytes: choices.limits.fileBytes,
     answer: (argument) => operation.answer?.(argument, choices.options),
   });
-  const { options, limits, taken } = choices;
-  const job = { operation: operation.name, options, limits, taken };
+  const { options, images, limits, taken } = choices;
+  const job = { operation: operation.name, options, limits, taken, ...(images && { images }) };
   const incremental = openIncremental(job, choices);
-  const sources = incremental ? incremental.withoutOutputs(given) : given;
-  const inputs = failed ? failed.without(sources) : sources;
+  const sources = incremental ? incremental.withoutOutputs(found) : found;
+  const numbered = withVariables(sources, operation.variables?.(options) ?? []);
+  const inputs = failed ? failed.without(numbered) : numbered;
   if (inputs.length === 0) {
     if (sources.length > 0) return 1;
     printStderr('oriel: no image was found');
@@ -129,6 +142,44 @@ async function prepared(
   const planOnly = choices.run.dryRun;
   const options = await operation.prepare?.(choices.options as never, { origin, planOnly });
   return options === undefined ? choices : { ...choices, options: options as Choices['options'] };
+}
+
+/** Paths of the images that options refer to, by their names. A recipe names them from its own folder. */
+function imagePaths(
+  operation: Operation,
+  { options }: Pick<Choices, 'options'>,
+  origin: string | undefined,
+): Map<string, string> {
+  const folder = origin === undefined ? '.' : dirname(origin);
+  const names = operation.images?.(options) ?? [];
+  return new Map(names.map((name) => [name, resolve(folder, name)]));
+}
+
+/** Finds the images that options refer to. @throws Failure with code `usage` */
+function namedImages(paths: ReadonlyMap<string, string>, limits: Limits): NamedImages {
+  return Object.fromEntries(
+    [...paths].map(([name, path]) => {
+      const size = statSync(path, { throwIfNoEntry: false })?.size;
+      if (size === undefined) throw usageFailure(`image: no such file: ${path}`);
+      const digest = digestFile(path, limits.fileBytes);
+      if (digest) return [name, { path, sha256: digest.sha256 }];
+      checkFileSize(size, limits);
+      throw usageFailure(`image: ${path} cannot be read as a file`);
+    }),
+  );
+}
+
+/** The properties of an input that the options refer to. */
+function withVariables(inputs: readonly Input[], used: readonly Variable[]): readonly Input[] {
+  if (used.length === 0) return inputs;
+  return inputs.map((input, index) => {
+    const { name } = parse(input.relativePath);
+    const variables = {
+      ...(used.includes('name') && { name }),
+      ...(used.includes('index') && { index: index + 1 }),
+    };
+    return { ...input, variables };
+  });
 }
 
 async function chooseSink(
@@ -189,7 +240,7 @@ export async function runPlanned(
   planned: readonly Planned[],
   sink: OutputSink,
   choices: Pick<Choices, 'options' | 'limits' | 'run'> &
-    Partial<Pick<Choices, 'outputs' | 'taken'>>,
+    Partial<Pick<Choices, 'outputs' | 'taken' | 'images'>>,
   reportFor: (head: Head) => Report,
   incremental: Incremental | null,
 ): Promise<number> {
@@ -197,7 +248,7 @@ export async function runPlanned(
   // V8 would collect the memory of finished files late, because libvips does the work: ten thousand
   // files took 330 MB on Node 24, and take 125 with this flag.
   if (planned.some(({ knownRecord }) => !knownRecord)) setFlagsFromString('--optimize-for-size');
-  const { options, limits, run, taken = false } = choices;
+  const { options, images, limits, run, taken = false } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name };
   const chosen = run.annotate ? withAnnotations(reportFor(head)) : reportFor(head);
   const report = sink.store || sink.append ? untilReaderCloses(chosen) : chosen;
@@ -213,7 +264,7 @@ export async function runPlanned(
   const results: FileRecord[] = [];
   const batch = new Batch(
     planned,
-    { operation, options, limits, taken, pool, signal, failFast: run.failFast },
+    { operation, options, images, limits, taken, pool, signal, failFast: run.failFast },
     {
       ...sink,
       onFinish(record) {

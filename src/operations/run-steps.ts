@@ -10,18 +10,10 @@ import { FORMATS, type OutputFormat } from '../images/formats.ts';
 import { type Header, readHeader } from '../images/header.ts';
 import type { ImageInput, Sharp } from '../images/input.ts';
 import { withMetadata } from '../images/metadata.ts';
-import type { Encoded } from '../images/output.ts';
+import type { Encoded, Warning } from '../images/output.ts';
 import { openPicture, selectFrames } from '../images/picture.ts';
 import { mapFrames, type Pixels, read, start } from '../images/pixels.ts';
-import { type ChosenStep, PLACE, type StepContext } from './step.ts';
-
-/** The image that steps change. */
-export interface Source {
-  readonly input: ImageInput;
-  readonly header: Header;
-  /** Whether pixels keep the input's colours, because the output keeps its colour profile. */
-  readonly profiled: boolean;
-}
+import { type ChosenStep, loadStep, PLACE, type Source, type StepContext } from './step.ts';
 
 /** An image between two steps: a pipeline, and what it has done. */
 export interface Progress {
@@ -80,15 +72,16 @@ export async function applyStep(
   const unchanged = progress.unchanged && planned.unchanged === true;
   if (facts.frames > 1) {
     const whole = planned.whole === true && progress.decoded && progress.place === -1;
+    const apply = (frame: Sharp) => planned.apply(frame, source);
     const image = whole
-      ? planned.apply(progress.image)
-      : await mapFrames(input, progress.image, facts, planned.apply);
+      ? await apply(progress.image)
+      : await mapFrames(input, progress.image, facts, apply);
     const place = whole ? planned.to : -1;
     return { image, facts: planned.after, place, decoded: whole, colours: false, unchanged };
   }
   const before = planned.from > progress.place ? progress : await reopen(source, progress);
   const next: Progress = {
-    image: planned.apply(before.image),
+    image: await planned.apply(before.image, source),
     facts: planned.after,
     place: planned.to,
     decoded: before.decoded,
@@ -156,11 +149,18 @@ export interface StepsOptions {
 /** Decodes an input, applies steps and encodes the result. */
 export async function runSteps(
   input: ImageInput,
-  { steps, format, encoding }: StepsOptions,
+  { steps: chosen, format, encoding }: StepsOptions,
 ): Promise<Encoded> {
   const header = await readHeader(input);
   const to = format(header);
   const selection = await selectFrames(input, header, to, encoding);
+  const steps: ChosenStep[] = [];
+  const loading: Warning[] = [];
+  for (const one of chosen) {
+    const { options, warnings } = await loadStep(input, one);
+    steps.push({ ...one, options });
+    loading.push(...warnings);
+  }
   const facts = factsOf(header, selection.frames);
   const context = { alpha: FORMATS[to].alpha };
   const plan = planSteps(input, facts, steps, context);
@@ -173,5 +173,8 @@ export async function runSteps(
   let progress = beginProgress(image, facts);
   for (const step of steps) progress = await applyStep(source, progress, step, context);
   const { image: output, warnings } = await encodeResult(source, progress, to, encoding);
-  return { image: output, warnings: [...header.warnings, ...selection.warnings, ...warnings] };
+  return {
+    image: output,
+    warnings: [...header.warnings, ...selection.warnings, ...loading, ...warnings],
+  };
 }

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { field } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
-import { PRESETS, type Recipe } from './recipe/recipe.ts';
+import { PRESETS, type Recipe, stepsOf } from './recipe/recipe.ts';
 import { runRecipe } from './recipe/run-recipe.ts';
+import { STEPS } from './steps.ts';
 
 export const run = defineOperation({
   name: 'run',
@@ -38,5 +39,13 @@ export const run = defineOperation({
     const { findRecipe } = await import('./recipe/presets.ts');
     return { ...findRecipe(recipe, { origin, set }), ...(planOnly && { planOnly }) };
   },
+  images: (recipe) =>
+    stepsOf(recipe as Recipe).flatMap(
+      ({ name, options }) => STEPS.get(name)!.images?.(options as never) ?? [],
+    ),
+  variables: (recipe) =>
+    stepsOf(recipe as Recipe).flatMap(
+      ({ name, options }) => STEPS.get(name)!.variables?.(options as never) ?? [],
+    ),
   run: (input, recipe) => runRecipe(input, recipe as unknown as Recipe),
 });

@@ -16,7 +16,9 @@ import {
   type Progress,
   planSteps,
 } from '../run-steps.ts';
-import type { Recipe } from './recipe.ts';
+import { loadStep } from '../step.ts';
+import { STEPS } from '../steps.ts';
+import type { Recipe, RecipeOutput, RecipeStep } from './recipe.ts';
 import { type Branch, type Engine, type Leaf, traverse } from './traverse.ts';
 
 /** Outputs that share decoded frames. */
@@ -39,9 +41,33 @@ interface PlanState {
   readonly steps: readonly string[];
 }
 
+/** The recipe with what its steps need beside their options. */
+async function loadRecipe(input: ImageInput, recipe: Recipe) {
+  const warnings: Warning[] = [];
+  const load = async (steps: readonly RecipeStep[]) => {
+    const loaded: RecipeStep[] = [];
+    for (const one of steps) {
+      const { options, warnings: own } = await loadStep(input, {
+        step: STEPS.get(one.name)!,
+        options: one.options,
+      });
+      loaded.push({ ...one, options });
+      warnings.push(...own);
+    }
+    return loaded;
+  };
+  const steps = await load(recipe.steps);
+  const outputs: RecipeOutput[] = [];
+  for (const output of recipe.outputs) {
+    outputs.push({ ...output, steps: await load(output.steps) });
+  }
+  return { recipe: { ...recipe, steps, outputs }, warnings };
+}
+
 /** Runs a recipe over one image: one decode for all outputs with the same frames, one encode for each. */
-export async function runRecipe(input: ImageInput, recipe: Recipe): Promise<OperationResult> {
+export async function runRecipe(input: ImageInput, given: Recipe): Promise<OperationResult> {
   const header = await readHeader(input);
+  const { recipe, warnings: loading } = await loadRecipe(input, given);
   const groups = await groupsOf(input, header, recipe);
   const planned: PlannedOutput[] = [];
   const works: Estimate[] = [];
@@ -53,7 +79,7 @@ export async function runRecipe(input: ImageInput, recipe: Recipe): Promise<Oper
     bytes: Math.max(0, ...works.map(({ bytes }) => bytes)),
   });
   const made: { readonly leaf: Leaf; readonly image: OutputImage }[] = [];
-  const warnings: Warning[] = [...header.warnings];
+  const warnings: Warning[] = [...header.warnings, ...loading];
   for (const group of groups) {
     warnings.push(...group.selection.warnings);
     await runGroup(input, header, recipe, group, (leaf, image, own) => {
