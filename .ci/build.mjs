@@ -4,6 +4,7 @@ import { chmodSync, readdirSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, context } from 'esbuild';
+import { consoleOptions } from './console.mjs';
 
 process.chdir(dirname(dirname(fileURLToPath(import.meta.url))));
 
@@ -36,10 +37,12 @@ const binary = {
 };
 
 rmSync('dist', { recursive: true, force: true });
-await Promise.all([build(modules), build(binary)]);
+await Promise.all([build(modules), build(binary), build(consoleOptions)]);
 // Every module by its own name, for tests, benchmarks and generated documents.
 if (process.argv.includes('--modules')) {
   await build({ ...modules, entryPoints: ['src/**/*.ts'], outdir: 'test/.modules' });
 }
 chmodSync('dist/bin/oriel.cjs', 0o755);
-if (process.argv.includes('--watch')) await (await context(modules)).watch();
+if (process.argv.includes('--watch')) {
+  for (const options of [modules, consoleOptions]) await (await context(options)).watch();
+}

@@ -59,6 +59,8 @@ const FILE_CODES = {
     is_directory: 'The path is a folder.',
     read_failed: 'The file could not be read.',
     processing_failed: 'The image library failed on the file.',
+    lossless_impossible: 'The change cannot be made without encoding pixels anew.',
+    metadata_not_writable: 'The format or the file cannot hold the metadata.',
     size_mismatch: 'The image has another size than the one that it is compared with.',
   }),
   ...group('invalid_request', 413, {
@@ -150,12 +152,14 @@ export const HTTP_CODES = {
     invalid_api_key: 'The API key is not known or not well-formed.',
     revoked_api_key: 'The API key was revoked.',
     expired_api_key: 'The API key has expired.',
+    session_ended: 'The session of the browser has ended.',
     wrong_token: "The token is not the daemon's administration token.",
   }),
   ...group('auth_error', 403, {
     model_not_allowed: 'The API key may not use this model.',
     paid_account_required: 'The endpoint needs an API key of a paid account.',
     owner_required: 'The endpoint needs a key of the account owner that has no limits.',
+    cross_origin_session: 'The request uses a session and comes from a page of another origin.',
     metrics_token_required:
       'No metrics.token is set, without which clients cannot read the metrics.',
   }),

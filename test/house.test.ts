@@ -7,6 +7,8 @@ import { ROOT } from './oriel.ts';
 /** Floors from the top down. A file imports from its own folder and from folders on lower floors. */
 const FLOORS: readonly (readonly string[])[] = [
   ['bin'],
+  // Runs in browsers.
+  ['console'],
   ['cli'],
   ['app'],
   ['http'],
@@ -39,9 +41,11 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   sixel: ['src/cli/client/'],
   pino: ['src/http/log.ts'],
   'pino-pretty': ['src/http/log.ts'],
-  'prom-client': ['src/http/gen-ai-metrics.ts', 'src/http/metrics.ts'],
+  'prom-client': ['src/http/gen-ai-metrics.ts', 'src/http/metrics.ts', 'src/http/state-metrics.ts'],
   yaml: ['src/config/'],
   lowdb: ['src/store/lowdb/'],
+  preact: ['src/console/'],
+  uplot: ['src/console/'],
   koffi: ['src/libc.ts'],
   'gpt-tokenizer': ['src/operations/count-tokens.ts'],
   blurhash: ['src/operations/placeholder.ts'],
@@ -97,7 +101,7 @@ function owned(specifier: string): string | undefined {
 }
 
 /** Every imported module of a file: statements, `import()`, `require()` and types. */
-function importsOf(source: string): Import[] {
+function importsOf(source: string, lang: 'ts' | 'tsx'): Import[] {
   const found: Import[] = [];
   const add = (node: Node, specifier: string | null, typeOnly: boolean) => {
     found.push({ specifier, typeOnly, line: source.slice(0, node.start).split('\n').length });
@@ -121,7 +125,7 @@ function importsOf(source: string): Import[] {
       for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) visit(child);
     }
   };
-  visit(parseAst(source, { lang: 'ts' }) as unknown as Node);
+  visit(parseAst(source, { lang }) as unknown as Node);
   return found;
 }
 
@@ -161,7 +165,7 @@ function violation(file: string, { specifier, typeOnly }: Import): string | null
 
 function violations(file: string, source: string): string[] {
   if (floor(file) === -1) return [`${file}: on no floor`];
-  return importsOf(source).flatMap((found) => {
+  return importsOf(source, file.endsWith('.tsx') ? 'tsx' : 'ts').flatMap((found) => {
     const wrong = violation(file, found);
     return wrong === null ? [] : [`${file}:${found.line}: ${wrong}`];
   });
@@ -169,7 +173,7 @@ function violations(file: string, source: string): string[] {
 
 const files = ['bin', 'src', 'workers'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith('.md'))
+    .filter((entry) => entry.isFile() && /\.[cm]?tsx?$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name).slice(ROOT.length)),
 );
 

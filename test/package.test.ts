@@ -14,7 +14,13 @@ test('the packed package has the files it needs and no others, and converts imag
   const root = join(folder, 'package');
   const allowed = ['CHANGELOG.md', 'LICENSE', 'README.md', 'config', 'dist', 'package.json', 'src'];
   expect(allowed).toEqual(expect.arrayContaining(readdirSync(root)));
-  expect(readdirSync(join(root, 'dist')).sort()).toEqual(['bin', 'chunks', 'src', 'workers']);
+  expect(readdirSync(join(root, 'dist')).sort()).toEqual([
+    'bin',
+    'chunks',
+    'console',
+    'src',
+    'workers',
+  ]);
 
   // Dependencies, as npm would install them.
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));

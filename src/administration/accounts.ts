@@ -25,6 +25,7 @@ const createAccount = defineAdminCommand({
     credits: v.optional(credits('what it starts with', '0'), '0'),
   }),
   examples: ['accounts create ci --plan paid --credits 1000'],
+  sample: { name: 'ci', plan: 'paid', credits: '1000' },
   run: async (store, account) => accountRecord(await store.createAccount(account)),
   audit: ({ name, plan: assigned, credits: sum }, account) => ({
     object: name,
@@ -53,6 +54,7 @@ const showAccount = defineAdminCommand({
   positionals: ['name'],
   options: v.strictObject({ name: accountReference('the account') }),
   examples: ['accounts show ci --json'],
+  sample: { name: 'owner' },
   run: async (store, { name }) => {
     const account = await requireAccount(store, name);
     const keys = await store.listKeys(account.id);
@@ -74,6 +76,7 @@ const grantCredits = defineAdminCommand({
     note: v.optional(note('shown in its ledger')),
   }),
   examples: ['accounts grant ci 12.5 --note "invoice 7"'],
+  sample: { name: 'ci', credits: '12.5', note: 'invoice 7' },
   run: async (store, options) => {
     const { id } = await requireAccount(store, options.name);
     return accountRecord(await store.grant(id, options.credits, options.note));
@@ -92,6 +95,7 @@ const setPlan = defineAdminCommand({
   positionals: ['name', 'plan'],
   options: v.strictObject({ name: accountReference('the account'), plan }),
   examples: ['accounts set-plan ci free'],
+  sample: { name: 'ci', plan: 'free' },
   run: async (store, options) => {
     const { id } = await requireAccount(store, options.name);
     return accountRecord(await store.setPlan(id, options.plan));
@@ -112,6 +116,7 @@ const showCallbackSecret = defineAdminCommand({
   positionals: ['name'],
   options: v.strictObject({ name: accountReference('the account') }),
   examples: ['accounts callback-secret ci'],
+  sample: { name: 'ci' },
   run: async (store, options) => {
     const { id, name, callbackSecret } = await requireAccount(store, options.name);
     return { id, name, secret: callbackSecret };
@@ -136,6 +141,7 @@ const rotateCallbackSecret = defineAdminCommand({
     ),
   }),
   examples: ['accounts rotate-callback-secret ci'],
+  sample: { name: 'ci' },
   run: async (store, options) => {
     const account = await requireAccount(store, options.name);
     const { id, name, callbackSecret } = await store.rotateCallbackSecret(

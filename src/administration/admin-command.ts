@@ -41,6 +41,8 @@ export interface AdminCommand<
   readonly createsStore?: boolean;
   /** Command lines without the leading `oriel`, which a test runs in the order of the registry. */
   readonly examples: readonly string[];
+  /** Example options of its endpoint. */
+  readonly sample?: Readonly<v.InferInput<Schema>>;
   /** @returns plain JSON without secrets, except for the one that the command is there to print */
   run(store: Store, options: v.InferOutput<Schema>): Promise<Result>;
   /**

@@ -76,6 +76,7 @@ const createKey = defineAdminCommand({
     team: v.optional(teamReference('the team of the account whose budgets count as well')),
   }),
   examples: ['keys create --account ci --name builds --expires 90d --rpm 60 --budget 50'],
+  sample: { account: 'ci', name: 'builds', expires: '90d', rpm: 60, budget: '50' },
   run: async (store, options) => {
     // Imported here, because every start of the command line loads this file.
     const { hashOf, hintOf, newKey } = await import('../store/key.ts');
@@ -159,6 +160,7 @@ const setKey = defineAdminCommand({
     team: v.optional(teamOrNone('the team of its account whose budgets count as well')),
   }),
   examples: [],
+  sample: { id: 'key_Ab3dEf5hJk', budget: '50' },
   run: async (store, options) => {
     requireChange(options, ['id']);
     const { hashOf } = await import('../store/key.ts');
@@ -207,6 +209,7 @@ const revokeKey = defineAdminCommand({
     id: keyReference('its id or the beginning of it, its hint, or the key itself'),
   }),
   examples: [],
+  sample: { id: 'key_Ab3dEf5hJk' },
   run: async (store, { id }) => {
     const { hashOf } = await import('../store/key.ts');
     const key = await requireKey(store, id, hashOf(id));

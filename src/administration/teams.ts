@@ -24,6 +24,7 @@ const createTeam = defineAdminCommand({
     ...windowOptions,
   }),
   examples: ['teams create crew --account ci --budget-month 500 --time-zone Europe/Berlin'],
+  sample: { name: 'crew', account: 'ci', budgetMonth: '500', timeZone: 'Europe/Berlin' },
   run: async (store, options) => {
     const { id: accountId } = await requireAccount(store, options.account);
     const windows = windowsFrom(options);
@@ -77,6 +78,7 @@ const setTeam = defineAdminCommand({
     ...windowOptions,
   }),
   examples: ['teams set crew --budget-day 40 --budget-month none'],
+  sample: { team: 'crew', budgetDay: '40', budgetMonth: 'none' },
   run: async (store, options) => {
     requireChange(options, ['team', 'account']);
     const of =
@@ -104,6 +106,7 @@ const removeTeam = defineAdminCommand({
   positionals: ['team'],
   options: v.strictObject({ team, account: v.optional(account) }),
   examples: [],
+  sample: { team: 'crew' },
   run: async (store, { team: named, account: of }) => {
     const within = of === undefined ? undefined : await requireAccount(store, of);
     const { id } = await requireTeam(store, named, within?.id);

@@ -198,12 +198,13 @@ async function chooseSink(
 async function choosePool(
   { cost }: Pick<Operation, 'cost'>,
   planned: readonly Planned[],
-  { run }: Pick<Choices, 'run'>,
+  { run, options }: Pick<Choices, 'run' | 'options'>,
   incremental: Incremental | null,
 ): Promise<BatchPool> {
   const files = planned.filter(({ knownRecord, cached }) => !knownRecord && !cached);
   const megabytes = files.reduce((sum, { source }) => sum + sizeOf(source), 0) / 1e6;
-  const work = { milliseconds: megabytes * cost, files: files.length };
+  const each = typeof cost === 'number' ? cost : cost(options as never);
+  const work = { milliseconds: megabytes * each, files: files.length };
   const pool = await poolFor(work, run.jobs);
   return incremental ? incremental.poolOf(pool) : pool;
 }

@@ -238,7 +238,8 @@ export function findModel({ models }: Catalog, name: string, allowed: Allowed): 
   }
   const model = entry === null ? undefined : models[entry.id];
   if (entry === null || model === undefined) throw notFound(name);
-  return { ...entry, model };
+  // A spread took 1 % of the CPU of a text request.
+  return { id: entry.id, part: entry.part, model };
 }
 
 /** The first model of a type that a key may use and that has a name, not a wildcard. */

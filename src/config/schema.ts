@@ -83,6 +83,15 @@ const server = v.strictObject({
         'use it, and no others.',
     ),
   ),
+  console: v.optional(
+    field(
+      v.boolean(),
+      'Whether /console is served, the pages for people, who sign in with an API key. Without it no cookie ' +
+        'is accepted either.',
+      ONCE,
+    ),
+    true,
+  ),
   operations: v.optional(
     field(
       v.strictObject({

@@ -3,10 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { OWNER } from '../administration/first-run.ts';
 import { Failure } from '../failure.ts';
 import { type ApiKey, statusOf } from '../store/account.ts';
+import type { Actor } from '../store/audit/entry.ts';
 import { hashOf } from '../store/key.ts';
 import type { KeyHolder } from '../store/store.ts';
 import { allDialects } from '../text/dialects/registry.ts';
 import type { AppContext } from './app-context.ts';
+import { findSession, hasSession, refuseOtherOrigins } from './session.ts';
 import { InvalidKeyLimit } from './transport/addresses.ts';
 import { RateLimiter } from './transport/rate-limit.ts';
 
@@ -18,24 +20,31 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether requests of the route do not count against the key's rate limit. */
     uncounted?: boolean;
+    /** Whether a session is not accepted in place of the key. */
+    keyOnly?: boolean;
   }
 }
 
+function missingKey(): Failure {
+  return new Failure(
+    'auth_error',
+    'the request has no API key; send the header Authorization: Bearer <key>',
+    { code: 'missing_api_key' },
+  );
+}
+
 /** The API key of a request: a bearer token, or a header of a text dialect such as x-api-key. */
-function credentialOf({ headers }: FastifyRequest, keyHeaders: readonly string[]): string {
+function credentialOf(
+  { headers }: FastifyRequest,
+  keyHeaders: readonly string[],
+): string | undefined {
   const { authorization } = headers;
   if (authorization === undefined) {
     for (const name of keyHeaders) {
       const key = headers[name];
       if (typeof key === 'string' && key !== '') return key;
     }
-    throw new Failure(
-      'auth_error',
-      'the request has no API key; send the header Authorization: Bearer <key>',
-      {
-        code: 'missing_api_key',
-      },
-    );
+    return undefined;
   }
   const token = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (token === undefined) {
@@ -47,7 +56,7 @@ function credentialOf({ headers }: FastifyRequest, keyHeaders: readonly string[]
 }
 
 /** The failure for an invalid key; null for a valid one. */
-function keyFailure(key: ApiKey | undefined): Failure | null {
+export function keyFailure(key: ApiKey | undefined): Failure | null {
   if (!key) {
     return new Failure('auth_error', 'this API key is not known', { code: 'invalid_api_key' });
   }
@@ -68,21 +77,26 @@ export function hasBearerToken({ headers }: FastifyRequest, token: string): bool
   return timingSafeEqual(received, Buffer.from(hashOf(`Bearer ${token}`)));
 }
 
-/** A hook that requires a valid API key and enforces its rate limit. */
+/** A hook that requires a valid API key, or a session of one, and enforces the key's rate limit. */
 export function authenticator(context: AppContext) {
   const { store } = context;
   const limiter = new RateLimiter();
   const invalidKeys = new InvalidKeyLimit();
   const keyHeaders = allDialects().flatMap(({ keyHeader }) => keyHeader ?? []);
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const found = await store.findKey(hashOf(credentialOf(request, keyHeaders)));
-    const failure = keyFailure(found?.key);
-    if (failure !== null) {
-      invalidKeys.count(request.ip, context.config.limits.address.failedKeys);
-      throw failure;
+    const credential = credentialOf(request, keyHeaders);
+    if (credential === undefined) {
+      request.holder = await sessionHolder(context, request);
+    } else {
+      const found = await store.findKey(hashOf(credential));
+      const failure = keyFailure(found?.key);
+      if (failure !== null) {
+        invalidKeys.count(request.ip, context.config.limits.address.failedKeys);
+        throw failure;
+      }
+      request.holder = found!;
     }
-    request.holder = found!;
-    const { key, account } = found!;
+    const { key, account } = request.holder;
     const limit = key.rpm ?? context.config.limits[account.plan].rpm;
     const state = limiter.take(key.id, limit, !request.routeOptions.config.uncounted);
     // Header names of OpenAI's API; its reset is a duration with a unit.
@@ -93,13 +107,59 @@ export function authenticator(context: AppContext) {
 }
 
 /**
- * Refuses keys that are not the operator's: those of other accounts than the one of the first start, and
- * limited ones of it, which applications have.
+ * The holder of the key that a request's session stands for.
+ *
+ * @throws Failure auth_error
  */
-export function requireOwner({ holder: { account, key } }: FastifyRequest): void {
+async function sessionHolder(context: AppContext, request: FastifyRequest): Promise<KeyHolder> {
+  const isAllowed = context.config.server.console && !request.routeOptions.config.keyOnly;
+  if (!isAllowed || !hasSession(request)) throw missingKey();
+  const found = await findSession(context, request);
+  if (!found) {
+    throw new Failure('auth_error', 'the session has ended; sign in again', {
+      code: 'session_ended',
+    });
+  }
+  const failure = keyFailure(found.holder.key);
+  if (failure !== null) throw failure;
+  refuseOtherOrigins(context, request);
+  return found.holder;
+}
+
+/**
+ * Whether a key is the operator's: neither of another account than the one of the first start, nor a limited
+ * one of it, which applications have.
+ */
+export function isOwner({ account, key }: KeyHolder): boolean {
   const { models, budget, windows, teamId } = key;
   const isLimited = models !== null || budget !== null || windows !== undefined;
-  if (account.name === OWNER && !isLimited && teamId === undefined) return;
+  return account.name === OWNER && !isLimited && teamId === undefined;
+}
+
+/** Whether a request without authentication has `metrics.token` or a key of the operator. */
+export async function isOperator(context: AppContext, request: FastifyRequest): Promise<boolean> {
+  const { config, store } = context;
+  const { authorization } = request.headers;
+  if (authorization === undefined) {
+    const session = config.server.console ? await findSession(context, request) : undefined;
+    return (
+      session !== undefined && keyFailure(session.holder.key) === null && isOwner(session.holder)
+    );
+  }
+  const { token } = config.metrics;
+  if (token !== undefined && hasBearerToken(request, token)) return true;
+  const found = await store.findKey(hashOf(authorization.replace(/^Bearer +/i, '')));
+  return found !== undefined && keyFailure(found.key) === null && isOwner(found);
+}
+
+/** The key of a request, for the audit log. */
+export function keyActor({ holder: { account, key }, ip }: FastifyRequest): Actor {
+  return { user: null, uid: null, sudoUser: null, key: key.id, account: account.id, from: ip };
+}
+
+/** Refuses keys that are not the operator's. */
+export function requireOwner({ holder }: FastifyRequest): void {
+  if (isOwner(holder)) return;
   const message = `this endpoint needs a key of the account ${OWNER} without a list of models, a budget and a team`;
   throw new Failure('auth_error', message, { status: 403, code: 'owner_required' });
 }

@@ -19,6 +19,8 @@ const OPTIONS: LoggerOptions = {
       '*.headers["x-api-key"]',
       'headers.authorization',
       'headers["x-api-key"]',
+      '*.headers.cookie',
+      'headers.cookie',
       'apiKey',
       '*.apiKey',
     ],

@@ -1,13 +1,13 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { SharedPool } from '../operations/pool.ts';
 import type { Routing } from '../routing/routing.ts';
-import { toCredits } from '../store/credits.ts';
 import type { Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
 import type { MetricFamily } from '../telemetry/metric-data.ts';
 import type { MetricSource } from '../telemetry/telemetry.ts';
 import type { TextReport } from '../text/report.ts';
 import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
+import { addGauge, addPoolMetrics, addRoutingMetrics, addStoreMetrics } from './state-metrics.ts';
 
 /** One commit of the store. */
 export interface Commit {
@@ -192,133 +192,18 @@ export class Metrics {
 
   /** Adds metrics of the pool and the store, which are read at each scrape. */
   watch(pool: SharedPool, store: Store): void {
-    this.gauge('oriel_pool_threads', 'Threads and processes of the image pool', () => pool.size);
-    this.gauge('oriel_pool_jobs_running', 'Image jobs that are running', () => {
-      return pool.statistics().running;
-    });
-    this.gauge('oriel_pool_jobs_waiting', 'Image jobs that wait', () => {
-      return pool.statistics().waiting;
-    });
-    this.#watchFinished(pool);
-    this.gauge('oriel_accounts', 'Accounts', () => store.statistics().accounts);
-    this.#watchHealth(store);
-    new Gauge({
-      name: 'oriel_tasks',
-      help: 'Tasks in the store by state',
-      labelNames: ['status'],
-      registers: [this.#registry],
-      collect() {
-        for (const [status, count] of Object.entries(store.statistics().tasks)) {
-          this.set({ status }, count);
-        }
-      },
-    });
-    new Gauge({
-      name: 'oriel_credits',
-      help: 'Credits of all accounts by kind',
-      labelNames: ['kind'],
-      registers: [this.#registry],
-      collect() {
-        const { granted, reserved, spent } = store.statistics().credits;
-        this.set({ kind: 'granted' }, toCredits(granted));
-        this.set({ kind: 'reserved' }, toCredits(reserved));
-        this.set({ kind: 'spent' }, toCredits(spent));
-        this.set({ kind: 'available' }, toCredits(granted - reserved - spent));
-      },
-    });
+    addPoolMetrics(this.#registry, pool);
+    addStoreMetrics(this.#registry, store);
   }
 
   /** Adds metrics of routes and keys that rest, which are read at each scrape. */
   watchRouting(routings: readonly Routing[]): void {
-    const registers = [this.#registry];
-    const labelNames = ['provider'] as const;
-    new Gauge({
-      name: 'oriel_routes_resting',
-      help: 'Routes that are skipped now, by provider',
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
-        for (const routing of routings) {
-          for (const { provider } of routing.restingRoutes()) this.inc({ provider });
-        }
-      },
-    });
-    new Gauge({
-      name: 'oriel_provider_keys_resting',
-      help: 'Keys that are not used now, or after others, on one route at least, by provider',
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
-        const keys = new Map<string, string>();
-        for (const routing of routings) {
-          for (const { provider, fingerprint } of routing.restingKeys()) {
-            keys.set(`${fingerprint} ${provider}`, provider);
-          }
-        }
-        for (const provider of keys.values()) this.inc({ provider });
-      },
-    });
-  }
-
-  #watchHealth(store: Store): void {
-    this.gauge('oriel_store_writable', '1 while the store can be written, else 0', () => {
-      return store.health().fault === null ? 1 : 0;
-    });
-    this.gauge('oriel_store_checkpoint_failing', '1 if the last checkpoint failed, else 0', () => {
-      return store.health().checkpointFault === null ? 0 : 1;
-    });
-    this.gauge('oriel_store_journals', 'Journal files that the next start replays', () => {
-      return store.health().journals;
-    });
-    this.gauge('oriel_store_journal_bytes', 'Size of these journal files', () => {
-      return store.health().journalBytes;
-    });
-    this.gauge('oriel_store_pending_charges', 'Requests whose charges are not booked yet', () => {
-      return store.health().pendingCharges;
-    });
-  }
-
-  #watchFinished(pool: SharedPool): void {
-    const registers = [this.#registry];
-    const labelNames = ['operation'] as const;
-    new Counter({
-      name: 'oriel_pool_jobs_total',
-      help: 'Finished image jobs by operation',
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
-        for (const [operation, { jobs }] of pool.statistics().finished) {
-          this.inc({ operation }, jobs);
-        }
-      },
-    });
-    new Counter({
-      name: 'oriel_pool_job_seconds_total',
-      help: 'Time spent on image jobs by operation',
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
-        for (const [operation, { milliseconds }] of pool.statistics().finished) {
-          this.inc({ operation }, milliseconds / 1000);
-        }
-      },
-    });
+    addRoutingMetrics(this.#registry, routings);
   }
 
   /** Adds a gauge that is read at each scrape. */
   gauge(name: string, help: string, read: () => number): void {
-    new Gauge({
-      name,
-      help,
-      registers: [this.#registry],
-      collect() {
-        this.set(read());
-      },
-    });
+    addGauge(this.#registry, name, help, read);
   }
 
   observeBatch(endpoint: string, outcome: 'completed' | 'abandoned'): void {

@@ -7,18 +7,22 @@ import { sendFailure } from './errors.ts';
 import { jsonLine } from './json-line.ts';
 import { serverLog } from './log.ts';
 import { collectRoutes } from './openapi.ts';
+import { ownerRoutes } from './owner/routes.ts';
 import { accountRoutes } from './routes/account.ts';
 import { assetRoutes } from './routes/assets.ts';
+import { consolePage } from './routes/console-page.ts';
 import { tokenCountRoutes } from './routes/count-tokens.ts';
-import { documentRoutes, type MemoryFile } from './routes/docs-page.ts';
+import { documentRoutes } from './routes/docs-page.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
 import { healthRoutes } from './routes/health.ts';
 import { mediaRoutes } from './routes/media.ts';
 import { mediaFormRoutes } from './routes/media-forms.ts';
 import { metricsRoute } from './routes/metrics.ts';
 import { modelRoutes } from './routes/models.ts';
+import { operationRoutes } from './routes/operations.ts';
 import { parseQuery } from './routes/query.ts';
 import { rootRoute } from './routes/root.ts';
+import { sessionRoutes, signInRoute } from './routes/session.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { textRoutes } from './routes/text.ts';
 import { answerUnknownRoutes } from './routes/unknown.ts';
@@ -78,8 +82,10 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   server.register(async (api) => {
     api.addHook('onRequest', authenticator(context));
     limitBodies(api, context, shares);
+    if (settings.console) api.register(signInRoute(context));
     api.register(accountRoutes(context));
     api.register(usageRoutes(context));
+    api.register(ownerRoutes(context));
     api.register(modelRoutes(context));
     api.register(textRoutes(context));
     api.register(tokenCountRoutes(context));
@@ -87,23 +93,26 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     api.register(mediaRoutes(context));
     api.register(mediaFormRoutes(context));
     api.register(taskRoutes(context));
+    api.register(operationRoutes(context));
     api.register(batchRoutes(context));
   });
+  if (settings.console) {
+    server.register(consolePage);
+    server.register(sessionRoutes(context));
+  }
   if (!settings.operations) {
+    server.register(rootRoute(settings.console ? 'console' : 'docs'));
     server.register(metricsRoute(context, true));
-    documentation(server, document);
+    server.register(documentRoutes(document));
     return { server, operations: undefined };
   }
+  if (settings.console) server.register(rootRoute('console'));
   const operations = newServer(context, OPERATIONS_CONNECTIONS);
   operations.register(healthRoutes(context, false));
   operations.register(metricsRoute(context, false));
-  documentation(operations, document);
+  operations.register(rootRoute('docs'));
+  operations.register(documentRoutes(document));
   return { server, operations };
-}
-
-function documentation(server: FastifyInstance, document: () => MemoryFile): void {
-  server.register(rootRoute);
-  server.register(documentRoutes(document));
 }
 
 /** A server without endpoints: limits, parsing, errors, logging and metrics. */

@@ -51,20 +51,20 @@ function countBits(value: number): number {
   return Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
 }
 
-/** The values of a chunk by the number of set bits, the fewest first. */
-const VALUES_BY_BITS = Uint16Array.from({ length: 2 ** CHUNK_BITS }, (_, value) => value).sort(
-  (one, other) => countBits(one) - countBits(other) || one - other,
-);
-
-/** How many values of a chunk have at most so many set bits. */
-function valuesWithin(radius: number): number {
-  let values = 0;
-  let binomial = 1;
-  for (let bits = 0; bits <= radius; bits += 1) {
-    values += binomial;
-    binomial = (binomial * (CHUNK_BITS - bits)) / (bits + 1);
+/** The values of a chunk with at most `radius` set bits. */
+function valuesWithin(radius: number): Uint16Array {
+  const values = radius < 0 ? [] : [0];
+  let start = 0;
+  for (let bits = 1; bits <= radius; bits += 1) {
+    const fewer = values.slice(start);
+    start = values.length;
+    for (const value of fewer) {
+      // Bits are added below the lowest one, so that each value is made once.
+      const lowest = value === 0 ? CHUNK_BITS : 31 - Math.clz32(value & -value);
+      for (let bit = 0; bit < lowest; bit += 1) values.push(value | (1 << bit));
+    }
   }
-  return values;
+  return Uint16Array.from(values);
 }
 
 /** The leaders of groups, found by any chunk of their hash. */
@@ -94,10 +94,9 @@ class LeaderIndex {
     this.#previous = chunks.map(() => new Int32Array(capacity));
     // If every chunk differed by more than its radius, the hashes would differ by more than the threshold,
     // because the radii, each plus one, add up to the threshold plus one.
-    this.#lookups = chunks.map((chunk) => {
-      const radius = Math.floor((threshold + CHUNKS - chunk) / CHUNKS) - 1;
-      return VALUES_BY_BITS.subarray(0, valuesWithin(radius));
-    });
+    this.#lookups = chunks.map((chunk) =>
+      valuesWithin(Math.floor((threshold + CHUNKS - chunk) / CHUNKS) - 1),
+    );
     this.#lookupCount = this.#lookups.reduce((sum, { length }) => sum + length, 0);
   }
 

@@ -50,8 +50,11 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
   readonly keeps?: readonly OutputFormat[];
   /** The name of its HTTP endpoint below `/api/free/`. Without it, only the command line has it. */
   readonly endpoint?: string;
-  /** CPU milliseconds for a megabyte of input, roughly: decides whether starting threads pays. */
-  readonly cost: number;
+  /**
+   * CPU milliseconds for a megabyte of input, roughly, from the job's options: decides whether starting
+   * threads pays.
+   */
+  readonly cost: number | ((options: never) => number);
   /**
    * Job options from the checked ones, which they are by default.
    *

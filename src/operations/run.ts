@@ -1,9 +1,29 @@
 import * as v from 'valibot';
 import { field } from '../schema/fields.ts';
+import { ENCODING_COST } from './convert.ts';
 import { defineOperation } from './operation.ts';
 import { PRESETS, type Recipe, stepsOf } from './recipe/recipe.ts';
 import { runRecipe } from './recipe/run-recipe.ts';
-import { STEPS } from './steps.ts';
+import { STEP_OPERATIONS, STEPS } from './steps.ts';
+
+const STEP_COSTS = new Map(STEP_OPERATIONS.map(({ name, cost }) => [name, cost]));
+
+/** Share of the pixels that outputs of given widths, or behind a resize, have on average. */
+const REDUCED = 0.1;
+
+/** A format is known where the recipe names it; else most inputs are JPEG. */
+function recipeCost({ steps, outputs }: Recipe): number {
+  let cost = 0;
+  for (const output of outputs) {
+    const all = [...steps, ...output.steps];
+    for (const { name } of all) cost += Number(STEP_COSTS.get(name)) / outputs.length;
+    const isReduced = output.widths.length > 0 || all.some(({ name }) => name === 'resize');
+    const formats = output.formats.length > 0 ? output.formats : (['jpeg'] as const);
+    const each = formats.reduce((sum, format) => sum + ENCODING_COST[format], 0);
+    cost += each * Math.max(1, output.widths.length) * (isReduced ? REDUCED : 1);
+  }
+  return cost;
+}
 
 export const run = defineOperation({
   name: 'run',
@@ -16,7 +36,7 @@ export const run = defineOperation({
     names: PRESETS,
   },
   endpoint: 'batch-run',
-  cost: 150,
+  cost: recipeCost,
   options: v.strictObject({
     recipe: field(v.pipe(v.string(), v.nonEmpty()), 'the recipe in YAML, or the name of a preset', {
       expects: 'a recipe or the name of a preset',

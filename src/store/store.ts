@@ -3,6 +3,7 @@ import type { Asset, NewAsset } from './asset.ts';
 import type { BudgetScope, BudgetWindow, WindowLimits } from './budgets.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from './delivery.ts';
 import type { LedgerEntry, UsageCounts, UsageRow } from './ledger.ts';
+import type { NewSession, Session } from './session.ts';
 import type { Task, TaskError, TaskState, TaskType } from './task.ts';
 
 /** API key with the account that pays for its requests. */
@@ -203,6 +204,18 @@ export interface Store {
   updateKey(keyId: string, change: KeyChange): Promise<ApiKey>;
   /** Revokes a key for good. Revoking it again changes nothing. */
   revokeKey(keyId: string): Promise<ApiKey>;
+
+  /** Creates a session. Expired ones are deleted, and the oldest of the key if it has too many. */
+  createSession(session: NewSession): Promise<Session>;
+  /**
+   * Finds a session that has not expired, with its key as it is now: the caller checks whether that is
+   * revoked or expired. Like `findKey`, it does not wait for writes.
+   */
+  findSession(
+    hash: string,
+  ): Promise<{ readonly session: Session; readonly holder: KeyHolder } | undefined>;
+  /** Ends a session. Ending an unknown one changes nothing. */
+  endSession(hash: string): Promise<void>;
 
   createTeam(team: NewTeam): Promise<Team>;
   /** Teams in the order of creation, with removed ones; of one account, or of all. */

@@ -32,6 +32,12 @@ interface Endpoint {
   readonly summary?: string;
   readonly tags?: readonly string[];
   readonly security?: readonly object[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required?: boolean;
+    readonly example?: unknown;
+  }[];
   readonly responses: Readonly<Record<string, Answer>>;
 }
 interface Document {
@@ -60,9 +66,21 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   '{model}': 'sandbox-chat',
 };
 /** Paths for which nothing can be found on a new daemon. */
-const NOT_FOUND = ['/v1/tasks/{task_id}', '/v1/tasks/{task_id}/callbacks', '/assets/{name}'];
+const NOT_FOUND = [
+  '/v1/tasks/{task_id}',
+  '/v1/tasks/{task_id}/callbacks',
+  '/v1/admin/keys/set',
+  '/v1/admin/keys/revoke',
+  '/assets/{name}',
+];
 /** Where work is only begun. */
 const ACCEPTED = ['/v1/images/generations', '/v1/videos/generations', '/v1/audio/generations'];
+/** The query with the examples of all required parameters. */
+function queryFor({ parameters = [] }: Endpoint): string {
+  const required = parameters.filter((one) => one.in === 'query' && one.required);
+  const query = required.map(({ name, example }) => [name, String(example)] as [string, string]);
+  return query.length > 0 ? `?${new URLSearchParams(query)}` : '';
+}
 /** Fills in the page's form as Swagger UI does: the first example or the default of every field. */
 async function bodyFor(endpoint: Endpoint, path: string): Promise<RequestInit> {
   if (!endpoint.requestBody) return {};
@@ -179,7 +197,7 @@ describe('every response matches its schema in the document', () => {
   it('with a paid key or the metrics token, for the bodies that /docs fills in', async () => {
     for (const [method, path, endpoint] of await endpoints()) {
       const place = path.replace(/\{\w+\}/g, (name) => PARAMETERS[name] ?? 'unknown');
-      const response = await daemon().request(place, {
+      const response = await daemon().request(place + queryFor(endpoint), {
         method,
         ...(path === '/metrics' && { headers: { authorization: `Bearer ${METRICS_TOKEN}` } }),
         ...(method === 'post' && (await bodyFor(endpoint, path))),

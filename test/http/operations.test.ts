@@ -93,7 +93,7 @@ describe('with an operations listener', () => {
   });
 
   it('serves only health and client endpoints on the public listener', async () => {
-    for (const path of ['/', '/metrics', ...Object.keys(FILES)]) {
+    for (const path of ['/metrics', ...Object.keys(FILES)]) {
       const response = await daemon().request(path, { headers: { accept: 'text/html' } });
       expect(response.status, path).toBe(404);
       expect(await response.text()).not.toContain('/docs lists');

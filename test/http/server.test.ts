@@ -84,11 +84,11 @@ describe('requests without a route or not in HTTP', () => {
     if (status === 405) expect(response.headers.get('allow')).toBe('GET, HEAD');
   });
 
-  it('/ redirects a browser to the documentation', async () => {
+  it('/ redirects a browser to the console', async () => {
     const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
     const response = await fetch(daemon().url, { headers: { accept } });
-    expect([response.status, response.url]).toEqual([200, `${daemon().url}/docs`]);
-    expect(await response.text()).toMatch(/^<!DOCTYPE html>|^<!--/i);
+    expect([response.status, response.url]).toEqual([200, `${daemon().url}/console`]);
+    expect(await response.text()).toMatch(/^<!doctype html>/);
   });
 
   it.each([

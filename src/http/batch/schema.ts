@@ -35,6 +35,26 @@ const batchResult = v.object({
   ),
 });
 
+interface Property {
+  readonly minimum?: number;
+  maximum?: number;
+}
+
+/**
+ * The JSON Schema of an operation's options as fields of a form.
+ *
+ * @param side the limit of `width` and `height`
+ */
+export function batchOptions(operation: Operation, side: number) {
+  const { properties, required = [] } = jsonSchemaOf(operation.options, 'input') as {
+    readonly properties: Record<string, Property>;
+    readonly required?: readonly string[];
+  };
+  const { width, height } = properties;
+  for (const bounded of [width, height]) if (bounded) bounded.maximum = side;
+  return { properties, required };
+}
+
 /**
  * The OpenAPI schema of a batch endpoint.
  *
@@ -46,10 +66,8 @@ export function batchSchema(
   fields: readonly string[],
   side: number,
 ) {
-  const options = jsonSchemaOf(operation.options, 'input');
-  const { width, height } = options['properties'] as Record<string, { maximum?: number }>;
-  for (const bounded of [width, height]) if (bounded) bounded.maximum = side;
-  const own = options['properties'] as Record<string, object>;
+  const options = batchOptions(operation, side);
+  const own: Record<string, object> = options.properties;
   const imageField = imagesField(operation);
   if (imageField) {
     const file = { type: 'string', format: 'binary' };
@@ -75,7 +93,7 @@ export function batchSchema(
     },
     ...withSample(own, operation.sample ?? {}),
   };
-  const required = [files.name, ...((options['required'] as string[] | undefined) ?? [])];
+  const required = [files.name, ...options.required];
   const description =
     operation.gives === 'image'
       ? 'Returns a ZIP of the images and `manifest.json`, which has the result of each file.'

@@ -14,6 +14,7 @@ import { type Balance, creditsOf, toCredits } from '../../store/credits.ts';
 import { ENTRY_TYPES, type LedgerEntry } from '../../store/ledger.ts';
 import type { KeyHolder, Store } from '../../store/store.ts';
 import type { AppContext } from '../app-context.ts';
+import { keyActor } from '../auth.ts';
 import { pageLimit, pageOf, seconds } from './query.ts';
 import { SecretRotationLimit } from './secret-rotation-limit.ts';
 
@@ -140,9 +141,6 @@ const rotationQuery = v.strictObject({
   ),
 });
 
-/** The fields of an actor that a client of the API does not have. */
-const NO_LOCAL_USER = { user: null, uid: null, sudoUser: null };
-
 /** Reading the account does not count against the rate limit: clients read it to see the limit. */
 const config = { uncounted: true };
 
@@ -207,11 +205,11 @@ export function accountRoutes(context: AppContext): FastifyPluginAsync {
           querystring: rotationQuery,
           response: { 200: secretShape },
         },
-        handler: async ({ holder, query, ip }, reply) => {
-          const { account, key } = holder;
+        handler: async (request, reply) => {
+          const { account } = request.holder;
           rotations.take(account.id);
-          const dropPrevious = query.drop_previous;
-          const who = { ...NO_LOCAL_USER, key: key.id, account: account.id, from: ip };
+          const dropPrevious = request.query.drop_previous;
+          const who = keyActor(request);
           const details = { id: account.id, dropPrevious };
           const subject = () => ({ object: account.name, details });
           const act = { act: 'accounts.rotate-callback-secret', who, subject };

@@ -1,12 +1,9 @@
 import { access } from 'node:fs/promises';
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
-import { OWNER } from '../../administration/first-run.ts';
 import { Failure } from '../../failure.ts';
-import { statusOf } from '../../store/account.ts';
-import { hashOf } from '../../store/key.ts';
 import type { AppContext } from '../app-context.ts';
-import { hasBearerToken } from '../auth.ts';
+import { isOperator } from '../auth.ts';
 import { draining } from '../errors.ts';
 
 declare module 'fastify' {
@@ -76,29 +73,15 @@ export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPlu
         }
         const stuck = await probe();
         if (stuck !== null) throw stuck;
-        const isOperator = !isPublic || (await hasOperatorKey(context, request));
+        const hasDetails = !isPublic || (await isOperator(context, request));
         return {
           status: 'ok',
           ...(reason !== null && { store: { status: 'degraded', reason } }),
-          ...(isOperator && { upstreams: restingUpstreams(context) }),
+          ...(hasDetails && { upstreams: restingUpstreams(context) }),
         };
       },
     });
   };
-}
-
-/** Whether a request has `metrics.token` or an active key of the account of the first start. */
-async function hasOperatorKey(
-  { config, store }: AppContext,
-  request: FastifyRequest,
-): Promise<boolean> {
-  const { authorization } = request.headers;
-  if (authorization === undefined) return false;
-  const { token } = config.metrics;
-  if (token !== undefined && hasBearerToken(request, token)) return true;
-  const found = await store.findKey(hashOf(authorization.replace(/^Bearer +/i, '')));
-  if (found === undefined || found.account.name !== OWNER) return false;
-  return statusOf(found.key, Date.now()) === 'active';
 }
 
 /** The routes and keys that rest now, and why. */

@@ -12,7 +12,6 @@ import { day, field } from '../../schema/fields.ts';
 import { notFound } from '../../store/errors.ts';
 import { USAGE_DIMENSIONS, usageDimensions } from '../../store/usage-report.ts';
 import type { AppContext } from '../app-context.ts';
-import { requireOwner } from '../auth.ts';
 
 const counts = {
   requests: v.number(),
@@ -144,9 +143,13 @@ export function usageRoutes({ store }: AppContext): FastifyPluginAsync {
         }));
       },
     });
+  };
+}
 
+/** The report over all accounts. */
+export function ownerUsageRoute({ store }: AppContext): FastifyPluginAsync {
+  return async (server) => {
     server.get<{ Querystring: v.InferOutput<typeof ownerQuery> }>('/v1/admin/usage', {
-      preHandler: async (request) => requireOwner(request),
       schema: {
         summary:
           'Requests, tokens, outputs and credits of all accounts, by account, team, key, model and day; for keys of the account owner',

@@ -13,6 +13,7 @@ import { conflict, notFound } from '../errors.ts';
 import { accountFunds, checkAmount, checkFunds, grant, spendable } from '../funds.ts';
 import { newId } from '../identifier.ts';
 import { carryForward, type LedgerEntry } from '../ledger.ts';
+import type { NewSession, Session } from '../session.ts';
 import type {
   Completion,
   DeletedRecords,
@@ -34,6 +35,7 @@ import type { JournalCompactor } from './compactor.ts';
 import { KeyWriter } from './records/keys.ts';
 import { StoreReader } from './records/reader.ts';
 import type { Records } from './records/records.ts';
+import { SessionWriter } from './records/sessions.ts';
 import { TaskWriter } from './records/tasks.ts';
 import { TeamWriter } from './records/teams.ts';
 import { UploadWriter } from './records/uploads.ts';
@@ -58,6 +60,7 @@ const MAX_DELETED_USAGE = 10_000;
  */
 export class LowdbStore extends StoreReader implements Store {
   readonly #keys: KeyWriter;
+  readonly #sessions: SessionWriter;
   readonly #teams: TeamWriter;
   readonly #tasks: TaskWriter;
   readonly #uploads: UploadWriter;
@@ -69,6 +72,7 @@ export class LowdbStore extends StoreReader implements Store {
     super(records);
     this.#compactor = compactor;
     this.#keys = new KeyWriter(records);
+    this.#sessions = new SessionWriter(records);
     this.#teams = new TeamWriter(records);
     this.#tasks = new TaskWriter(records);
     this.#uploads = new UploadWriter(records);
@@ -139,6 +143,14 @@ export class LowdbStore extends StoreReader implements Store {
 
   revokeKey(keyId: string): Promise<ApiKey> {
     return this.#keys.revoke(keyId);
+  }
+
+  createSession(session: NewSession): Promise<Session> {
+    return this.#sessions.create(session);
+  }
+
+  endSession(hash: string): Promise<void> {
+    return this.#sessions.end(hash);
   }
 
   createTeam(team: NewTeam): Promise<Team> {

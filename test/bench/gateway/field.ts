@@ -82,7 +82,10 @@ export class Field {
       settings,
       format: chat,
       headers: {},
-      start: () => Server.start(this.#folder(name), [file, this.#upstream.url], '/'),
+      start: () => {
+        const folder = this.#folder(name);
+        return Server.start(folder, [file, this.#upstream.url, folder], '/');
+      },
     };
   }
 

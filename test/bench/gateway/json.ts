@@ -64,6 +64,7 @@ async function compare(bench: Bench, id: string, cores: Cores) {
         field.script('null-route', 'peer', 'Fastify, a constant response'),
         field.script('bytes', 'peer', 'Fastify and undici, nothing parsed'),
         field.script('full', 'limit', 'Fastify and undici, parsed, checked and re-encoded'),
+        field.script('metered', 'limit', 'full with key, limit, log, metrics and a charge on disk'),
         field.portkey(),
         field.oriel(),
         ...field.orielTranslating(),

@@ -84,7 +84,7 @@ function* faultsOf(
   const newest = [...now.keys()].filter((other) => other.endsWith('.journal')).at(-1);
   const mayBeTorn = !isClosed && name === newest;
   const end = mayBeTorn ? bytes.indexOf(10) : bytes.length;
-  for (const part of [0.03, 0.3, 0.6, 0.97]) {
+  for (const part of [0.03, 0.5, 0.97]) {
     const at = Math.floor(end * part);
     if (!mayBeTorn) yield [`is cut at ${at}`, bytes.subarray(0, at)];
     const flipped = Buffer.from(bytes);

@@ -4,6 +4,7 @@ import type { BudgetWindow } from '../../budgets.ts';
 import type { Delivery } from '../../delivery.ts';
 import { notFound } from '../../errors.ts';
 import type { LedgerEntry, UsageRow } from '../../ledger.ts';
+import type { Session } from '../../session.ts';
 import type { KeyHolder, Page, StoreStatistics, TaskQuery, TimeRange } from '../../store.ts';
 import { TASK_STATES, type Task, type TaskState } from '../../task.ts';
 import { bodyOf } from '../archive/archive.ts';
@@ -41,7 +42,23 @@ export class StoreReader {
 
   /** Every request calls this. It does not wait for writes: it returns what was last on disk. */
   async findKey(hash: string): Promise<KeyHolder | undefined> {
-    const order = this.records.bookedState.keyByHash.order(hash);
+    return this.#holderAt(this.records.bookedState.keyByHash.order(hash));
+  }
+
+  /** Like `findKey`, it does not wait for writes. */
+  async findSession(
+    hash: string,
+  ): Promise<{ readonly session: Session; readonly holder: KeyHolder } | undefined> {
+    const { keyById, sessionByHash } = this.records.bookedState;
+    const order = sessionByHash.order(hash);
+    const session =
+      order === undefined ? undefined : this.records.commits.durable<Session>('sessions', order);
+    if (!session || session.expiresAt <= this.records.now()) return undefined;
+    const holder = this.#holderAt(keyById.order(session.keyId));
+    return holder && { session, holder };
+  }
+
+  #holderAt(order: number | undefined): KeyHolder | undefined {
     if (order === undefined) return undefined;
     const key = this.records.commits.durable<ApiKey>('keys', order);
     const accountOrder = key && this.records.bookedState.accountById.order(key.accountId);

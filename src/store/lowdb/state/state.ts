@@ -4,6 +4,7 @@ import { type BudgetScope, type BudgetWindow, emptyWindow } from '../../budgets.
 import type { Delivery } from '../../delivery.ts';
 import type { Funds } from '../../funds.ts';
 import { dayOf, type LedgerEntry, type UsageCounts, type UsageRow } from '../../ledger.ts';
+import type { Session } from '../../session.ts';
 import type { KeyHolder, Payer } from '../../store.ts';
 import { approximateSize, isTerminal, type Task } from '../../task.ts';
 import { NO_TASK } from '../archive/layout.ts';
@@ -48,6 +49,7 @@ interface Rows {
   forgotten: Tombstone;
   teams: Team;
   windows: BudgetWindow;
+  sessions: Session;
 }
 
 export const COLLECTIONS = [
@@ -62,6 +64,7 @@ export const COLLECTIONS = [
   'forgotten',
   'teams',
   'windows',
+  'sessions',
 ] as const;
 export type Collection = keyof Rows;
 
@@ -271,6 +274,12 @@ export class State {
   readonly windowById = this.windows.index((rows) => new UniqueIndex(rows, ({ id }) => id));
   readonly windowsOfHolder = this.windows.index(
     (rows) => new GroupIndex(rows, ({ holderId, period }) => compositeKey(holderId, period)),
+  );
+
+  readonly sessions = new Table<Session>();
+  readonly sessionByHash = this.sessions.index((rows) => new UniqueIndex(rows, ({ hash }) => hash));
+  readonly sessionsOfKey = this.sessions.index(
+    (rows) => new GroupIndex(rows, ({ keyId }) => keyId),
   );
 
   /** Totals of all accounts, in micro-credits. */

@@ -1,0 +1,124 @@
+import { SERVER } from '../app/address.ts';
+
+/** An error of the server, as its error body has it. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** HTTP status; 0 if no response came. */
+  readonly status: number;
+  readonly type: string;
+  readonly code: string | null;
+  /** Field of the request that was refused. */
+  readonly param: string | null;
+  /** Finds the request in the log of the server. */
+  readonly requestId: string | null;
+  /** Seconds until a retry may succeed. */
+  readonly retryAfter: number | null;
+
+  constructor(
+    message: string,
+    fields: Partial<
+      Pick<ApiError, 'status' | 'type' | 'code' | 'param' | 'requestId' | 'retryAfter'>
+    > = {},
+  ) {
+    super(message);
+    this.status = fields.status ?? 0;
+    this.type = fields.type ?? 'unknown';
+    this.code = fields.code ?? null;
+    this.param = fields.param ?? null;
+    this.requestId = fields.requestId ?? null;
+    this.retryAfter = fields.retryAfter ?? null;
+  }
+}
+
+export interface RequestOptions {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  readonly form?: FormData;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Aborts the request and the reading of its response. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+const endings = new Set<() => void>();
+
+/** Calls a function when the server refuses the session: it has ended, or its key was revoked. */
+export function onSessionEnd(listener: () => void): void {
+  endings.add(listener);
+}
+
+/**
+ * Sends a request to the server, with the session.
+ *
+ * @param path relative to the server, without a slash at the start: `v1/models`
+ * @throws ApiError for a status other than 2xx, and where no response comes
+ * @throws DOMException AbortError once the signal is aborted
+ */
+export async function send(path: string, options: RequestOptions = {}): Promise<Response> {
+  const { json, form, headers = {}, signal, method } = options;
+  const body = json === undefined ? form : JSON.stringify(json);
+  let response: Response;
+  try {
+    response = await fetch(new URL(path, SERVER), {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: { ...(json !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body }),
+      ...(signal && { signal }),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError('The server does not answer. Check that it runs and try again.', {
+      type: 'network_error',
+    });
+  }
+  if (response.ok) return response;
+  const error = await errorOf(response);
+  if (error.status === 401 && headers['authorization'] === undefined) {
+    for (const listener of endings) listener();
+  }
+  throw error;
+}
+
+/** Sends a request and reads the JSON of its response. */
+export async function sendJson<Answer>(path: string, options?: RequestOptions): Promise<Answer> {
+  const response = await send(path, options);
+  return (await response.json()) as Answer;
+}
+
+/** The error of a response, in the shape of any of the text formats. */
+async function errorOf(response: Response): Promise<ApiError> {
+  const { status, headers } = response;
+  const text = await response.text().catch(() => '');
+  const retryAfter = Number(headers.get('retry-after'));
+  return apiErrorOf(text, {
+    status,
+    requestId: headers.get('x-request-id'),
+    retryAfter: retryAfter > 0 ? retryAfter : null,
+  });
+}
+
+/** The error that a body or an event of a stream states. */
+export function apiErrorOf(
+  text: string,
+  fields: Partial<Pick<ApiError, 'status' | 'requestId' | 'retryAfter'>> = {},
+): ApiError {
+  const { status } = fields;
+  let error: Readonly<Record<string, unknown>> = {};
+  try {
+    const body = JSON.parse(text) as { readonly error?: object } | null;
+    error = (body?.error ?? body ?? {}) as typeof error;
+  } catch {
+    // A proxy may answer in its own format.
+  }
+  const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
+  return new ApiError(textOf(error['message']) ?? `The server answered with status ${status}.`, {
+    ...fields,
+    type: textOf(error['type']) ?? textOf(error['status']) ?? 'unknown',
+    code: textOf(error['code']),
+    param: textOf(error['param']),
+  });
+}
+
+export function isAborted(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}

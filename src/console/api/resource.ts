@@ -1,0 +1,44 @@
+import { useEffect, useState } from 'preact/hooks';
+import { ApiError, isAborted } from './request.ts';
+
+/** What a view loads from the server. */
+export interface Resource<Data> {
+  /** The last that was loaded, which stays while it is loaded again. */
+  readonly data: Data | undefined;
+  readonly error: ApiError | undefined;
+  readonly isLoading: boolean;
+  reload(): void;
+}
+
+/**
+ * Loads something, and again when an input changes. Leaving the view aborts the request.
+ *
+ * @param load passes the signal to `send` or `sendJson`
+ */
+export function useResource<Data>(
+  load: (signal: AbortSignal) => Promise<Data>,
+  inputs: readonly unknown[],
+): Resource<Data> {
+  const [turn, setTurn] = useState(0);
+  const [state, setState] = useState<Omit<Resource<Data>, 'reload'>>({
+    data: undefined,
+    error: undefined,
+    isLoading: true,
+  });
+  useEffect(() => {
+    const controller = new AbortController();
+    setState(({ data }) => ({ data, error: undefined, isLoading: true }));
+    load(controller.signal).then(
+      (data) => {
+        if (!controller.signal.aborted) setState({ data, error: undefined, isLoading: false });
+      },
+      (error: unknown) => {
+        if (controller.signal.aborted || isAborted(error)) return;
+        const failure = error instanceof ApiError ? error : new ApiError(String(error));
+        setState(({ data }) => ({ data, error: failure, isLoading: false }));
+      },
+    );
+    return () => controller.abort();
+  }, [...inputs, turn]);
+  return { ...state, reload: () => setTurn((value) => value + 1) };
+}

@@ -1,0 +1,62 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/**
+ * Address of the server, with a slash at its end. The scripts are in `console/assets/` below it, so this
+ * holds below any path of a proxy.
+ */
+export const SERVER = new URL('../../', import.meta.url);
+
+const CONSOLE = new URL('console/', SERVER).pathname;
+
+/** A place in the console: `/console/tasks/task_1?status=failed`. */
+export interface Place {
+  /** Name of the view: `tasks`; empty for the start. */
+  readonly view: string;
+  /** What follows the view in the path, decoded: `task_1`; empty for none. */
+  readonly rest: string;
+  readonly query: URLSearchParams;
+}
+
+function currentPlace(): Place {
+  const { pathname, search } = location;
+  const [view = '', ...rest] = pathname.slice(CONSOLE.length).split('/');
+  return { view, rest: decoded(rest.join('/')), query: new URLSearchParams(search) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** URL of a place in the console. @param place such as `tasks` or `tasks/task_1?a=b` */
+export function hrefOf(place: string): string {
+  return CONSOLE + place;
+}
+
+const listeners = new Set<() => void>();
+
+/** Opens a place in the console. @param replace does not add to the history: for filters of a view */
+export function open(place: string, { replace = false } = {}): void {
+  const url = hrefOf(place);
+  if (replace) history.replaceState(null, '', url);
+  else history.pushState(null, '', url);
+  for (const listener of listeners) listener();
+}
+
+addEventListener('popstate', () => {
+  for (const listener of listeners) listener();
+});
+
+/** The current place; the component renders again when it changes. */
+export function usePlace(): Place {
+  const [place, setPlace] = useState(currentPlace);
+  useEffect(() => {
+    const listener = () => setPlace(currentPlace());
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, []);
+  return place;
+}

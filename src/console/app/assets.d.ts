@@ -1,0 +1,5 @@
+/** A style that a view loads with itself: the address of the file, relative to the module. */
+declare module '*.css' {
+  const address: string;
+  export default address;
+}

@@ -1,0 +1,92 @@
+import { SERVER } from '../app/address.ts';
+import { Code } from './copy.tsx';
+import { Tabs } from './tabs.tsx';
+
+/** A request to show as a command or as code. */
+export interface ShownRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Relative to the server, without a slash at the start. */
+  readonly path: string;
+  readonly json?: unknown;
+  /** Fields of a form; files as the name that the command reads, after `@`. */
+  readonly form?: readonly (readonly [name: string, value: string])[];
+  /** File that the answer is written to, if it is no text. */
+  readonly output?: string;
+  /** Whether the answer streams. */
+  readonly isStream?: boolean;
+}
+
+/** A text between single quotes for a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A request as a command of curl, with the key in the variable ORIEL_API_KEY. */
+export function curlOf({ method, path, json, form, output, isStream }: ShownRequest): string {
+  const body = json !== undefined || form !== undefined;
+  const parts = [
+    `curl ${isStream ? '-N ' : ''}${method !== (body ? 'POST' : 'GET') ? `-X ${method} ` : ''}${quoted(new URL(path, SERVER).href)}`,
+    '-H "Authorization: Bearer $ORIEL_API_KEY"',
+    ...(json === undefined
+      ? []
+      : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(json, null, 2))}`]),
+    ...(form ?? []).map(([name, value]) => `-F ${quoted(`${name}=${value}`)}`),
+    ...(output === undefined ? [] : [`-o ${quoted(output)}`]),
+  ];
+  return parts.join(' \\\n  ');
+}
+
+/** A request as JavaScript with fetch. */
+export function fetchOf({ method, path, json, form, isStream }: ShownRequest): string {
+  const url = new URL(path, SERVER).href;
+  const headers = [
+    "    authorization: 'Bearer ' + process.env.ORIEL_API_KEY,",
+    ...(json === undefined ? [] : ["    'content-type': 'application/json',"]),
+  ];
+  const fields = (form ?? []).map(([name, value]) =>
+    value.startsWith('@')
+      ? `form.append(${JSON.stringify(name)}, await openAsBlob(${JSON.stringify(value.slice(1))}), ${JSON.stringify(value.slice(1))});`
+      : `form.append(${JSON.stringify(name)}, ${JSON.stringify(value)});`,
+  );
+  const body = json === undefined ? [] : [`  body: JSON.stringify(${indented(json)}),`];
+  return [
+    ...(fields.some((line) => line.includes('openAsBlob'))
+      ? ["import { openAsBlob } from 'node:fs';", '']
+      : []),
+    ...(form ? ['const form = new FormData();', ...fields, ''] : []),
+    `const response = await fetch(${JSON.stringify(url)}, {`,
+    `  method: '${method}',`,
+    '  headers: {',
+    ...headers,
+    '  },',
+    ...(form ? ['  body: form,'] : body),
+    '});',
+    isStream
+      ? 'for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {\n  process.stdout.write(chunk);\n}'
+      : 'console.log(response.status, await response.text());',
+  ].join('\n');
+}
+
+function indented(value: unknown): string {
+  return JSON.stringify(value, null, 2).replaceAll('\n', '\n  ');
+}
+
+interface SnippetsProps {
+  readonly request: ShownRequest;
+  /** Code for further clients, such as an SDK: `['OpenAI SDK', text]`. */
+  readonly others?: readonly (readonly [label: string, text: string])[];
+}
+
+/** "Copy as curl / SDK": what the view did, to repeat it elsewhere. No key is in it. */
+export function Snippets({ request, others = [] }: SnippetsProps) {
+  const all = [['curl', curlOf(request)], ['JavaScript', fetchOf(request)], ...others] as const;
+  return (
+    <Tabs
+      label="Copy as"
+      tabs={all.map(([label, text]) => ({
+        label,
+        content: () => <Code label={label} text={text} />,
+      }))}
+    />
+  );
+}

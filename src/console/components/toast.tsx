@@ -1,0 +1,49 @@
+import { useEffect, useState } from 'preact/hooks';
+
+interface Toast {
+  readonly id: number;
+  readonly text: string;
+  readonly isFault: boolean;
+}
+
+const VISIBLE_MS = 6000;
+
+let toasts: readonly Toast[] = [];
+let nextId = 1;
+let changed = () => {};
+
+function set(next: readonly Toast[]): void {
+  toasts = next;
+  changed();
+}
+
+/** Shows a message for some seconds, which screen readers read: `Copied`. A fault stays until it is closed. */
+export function showToast(text: string, { isFault = false } = {}): void {
+  const id = nextId++;
+  set([...toasts, { id, text, isFault }].slice(-4));
+  if (!isFault) setTimeout(() => close(id), VISIBLE_MS);
+}
+
+function close(id: number): void {
+  set(toasts.filter((toast) => toast.id !== id));
+}
+
+/** The one place of toasts, in the frame. */
+export function Toasts() {
+  const [shown, setShown] = useState(toasts);
+  useEffect(() => {
+    changed = () => setShown(toasts);
+  }, []);
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {shown.map(({ id, text, isFault }) => (
+        <p key={id} class={isFault ? 'toast bad' : 'toast'}>
+          <span>{text}</span>
+          <button type="button" class="close" aria-label="Close" onClick={() => close(id)}>
+            ×
+          </button>
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,212 @@
+import type { ComponentChildren } from 'preact';
+import { useAccount } from '../../api/account.ts';
+import { type Model, useModels } from '../../api/models.ts';
+import { sendJson } from '../../api/request.ts';
+import { useResource } from '../../api/resource.ts';
+import { SERVER } from '../../app/address.ts';
+import { Link } from '../../app/link.tsx';
+import type { ViewProps } from '../../app/view.ts';
+import { Code } from '../../components/copy.tsx';
+import { formatCredits, formatNumber } from '../../components/format.ts';
+import { Snippets } from '../../components/snippets.tsx';
+import { Loaded } from '../../components/states.tsx';
+import css from './start.css';
+
+export const style = css;
+
+/** What a newcomer sees: credits, models, health, what can be done here, and how a program does it. */
+export default function Start({ session }: ViewProps) {
+  const models = useModels();
+  return (
+    <>
+      <h1>Overview</h1>
+      {models.data && isSandbox(models.data) && session.owner && <SandboxNotice />}
+      <div class="columns">
+        <Credits />
+        <section class="card" aria-labelledby="models">
+          <h2 id="models">Models</h2>
+          <Loaded resource={models}>{(list) => <ModelCounts models={list} />}</Loaded>
+        </section>
+        <Health />
+      </div>
+      <h2>What you can do</h2>
+      <ul class="columns">
+        <Action to="images" title="Work on images">
+          Convert, resize, crop, compare before and after; palettes, metadata and hashes.
+        </Action>
+        <Action to="chat" title="Talk to a model">
+          Any text model in any format, streamed, with its usage and its price.
+        </Action>
+        <Action to="create" title="Create media">
+          Images, video and sound from a prompt, and edits with a mask.
+        </Action>
+        <Action to="usage" title="See where credits go">
+          By day, model and key, with a CSV for a spreadsheet.
+        </Action>
+      </ul>
+      <h2>Use it from a program</h2>
+      <div class="card">
+        <p>
+          Clients of OpenAI, Anthropic and Gemini work with another base URL and an API key of this
+          server.
+        </p>
+        <Loaded resource={models}>{(list) => <FirstRequest models={list} />}</Loaded>
+        <p>
+          All endpoints with their fields and examples: <Link to="api">API</Link>.
+        </p>
+      </div>
+    </>
+  );
+}
+
+function isSandbox(models: readonly Model[]): boolean {
+  return models.length > 0 && models.every(({ id }) => id.startsWith('sandbox-'));
+}
+
+function SandboxNotice() {
+  return (
+    <div class="notice">
+      <p>
+        <strong>The models here are a sandbox.</strong> They make up their answers, so that
+        everything can be tried without an account anywhere. Name providers and models in{' '}
+        <code>oriel.yaml</code> to use real ones; <Link to="settings">Settings</Link> shows what is
+        in force.
+      </p>
+    </div>
+  );
+}
+
+function Credits() {
+  const account = useAccount();
+  return (
+    <section class="card" aria-labelledby="credits">
+      <h2 id="credits">Credits</h2>
+      <Loaded resource={account}>
+        {({ credits, plan, limits }) => (
+          <>
+            <p class="figure">{formatCredits(credits.available)}</p>
+            <p class="facts">
+              <span>{formatCredits(credits.spent)} spent</span>
+              <span>{formatCredits(credits.reserved)} reserved</span>
+              <span>{plan} plan</span>
+              <span>{formatNumber(limits.requests_per_minute)} requests a minute</span>
+            </p>
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+function ModelCounts({ models }: { readonly models: readonly Model[] }) {
+  const counts = new Map<string, number>();
+  for (const { type } of models) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return (
+    <>
+      <p class="figure">{formatNumber(models.length)}</p>
+      <p class="facts">
+        {[...counts].map(([type, count]) => (
+          <span key={type}>
+            {formatNumber(count)} {type}
+          </span>
+        ))}
+      </p>
+    </>
+  );
+}
+
+/** Answer of `readyz`. */
+interface Readiness {
+  readonly store?: { readonly reason: string };
+  readonly upstreams?: {
+    readonly routes: readonly object[];
+    readonly keys: readonly object[];
+  };
+}
+
+function Health() {
+  const readiness = useResource((signal) => sendJson<Readiness>('readyz', { signal }), []);
+  return (
+    <section class="card" aria-labelledby="health">
+      <h2 id="health">Server</h2>
+      <Loaded resource={readiness}>
+        {({ store, upstreams }) => (
+          <>
+            <p class="figure">{store ? 'Needs attention' : 'Ready'}</p>
+            <p class="facts">
+              {store && <span>{store.reason}</span>}
+              {upstreams && <span>{resting(upstreams.routes.length, 'route')}</span>}
+              {upstreams && <span>{resting(upstreams.keys.length, 'provider key')}</span>}
+              <span>{SERVER.host}</span>
+            </p>
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+function resting(count: number, what: string): string {
+  if (count === 0) return `no ${what} rests`;
+  return count === 1 ? `1 ${what} rests` : `${formatNumber(count)} ${what}s rest`;
+}
+
+interface ActionProps {
+  readonly to: string;
+  readonly title: string;
+  readonly children: ComponentChildren;
+}
+
+function Action({ to, title, children }: ActionProps) {
+  return (
+    <li class="card action">
+      <h3>
+        <Link to={to}>{title}</Link>
+      </h3>
+      <p class="muted">{children}</p>
+    </li>
+  );
+}
+
+function FirstRequest({ models }: { readonly models: readonly Model[] }) {
+  const model = models.find(({ type }) => type === 'text')?.id;
+  if (model === undefined) return <Code label="base URL" text={new URL('v1', SERVER).href} />;
+  const messages = [{ role: 'user', content: 'Hello' }];
+  const base = SERVER.href.replace(/\/$/, '');
+  return (
+    <Snippets
+      request={{ method: 'POST', path: 'v1/chat/completions', json: { model, messages } }}
+      others={[
+        [
+          'OpenAI SDK',
+          `import OpenAI from 'openai';
+
+const client = new OpenAI({
+  baseURL: '${base}/v1',
+  apiKey: process.env.ORIEL_API_KEY,
+});
+const answer = await client.chat.completions.create({
+  model: '${model}',
+  messages: [{ role: 'user', content: 'Hello' }],
+});
+console.log(answer.choices[0].message.content);`,
+        ],
+        [
+          'Anthropic SDK',
+          `import Anthropic from '@anthropic-ai/sdk';
+
+const client = new Anthropic({
+  baseURL: '${base}',
+  apiKey: process.env.ORIEL_API_KEY,
+});
+const answer = await client.messages.create({
+  model: '${model}',
+  max_tokens: 1024,
+  messages: [{ role: 'user', content: 'Hello' }],
+});
+console.log(answer.content);`,
+        ],
+      ]}
+    />
+  );
+}

@@ -1,0 +1,90 @@
+import type { FastifyPluginAsync } from 'fastify';
+import * as v from 'valibot';
+import type { AdminCommand } from '../../administration/admin-command.ts';
+import { ADMIN_COMMANDS } from '../../administration/registry.ts';
+import { runAdminCommand } from '../../administration/run-admin-command.ts';
+import { allNames } from '../../config/model-names.ts';
+import { Failure } from '../../failure.ts';
+import { fieldsOf, type ObjectSchema, parseFields } from '../../schema/fields.ts';
+import type { AppContext } from '../app-context.ts';
+import { keyActor } from '../auth.ts';
+import { snakeCase, snakeCased } from '../snake-case.ts';
+
+const answer = v.object({
+  result: v.pipe(v.looseObject({}), v.description('the result as with --json, in snake_case')),
+  warnings: v.array(v.string()),
+});
+
+/** Options with the names of their fields in requests. */
+function schemaOf({ options, sample }: AdminCommand, isRead: boolean): ObjectSchema {
+  const entries = Object.entries(options.entries).map(([name, entry]) => {
+    const example = isRead ? sample?.[name] : undefined;
+    const schema = entry as v.GenericSchema;
+    return [
+      snakeCase(name),
+      example === undefined ? schema : v.pipe(schema, v.examples([example])),
+    ];
+  });
+  const schema = v.strictObject(Object.fromEntries(entries) as v.ObjectEntries);
+  if (sample === undefined || isRead) return schema;
+  return v.pipe(schema, v.examples([snakeCased(sample) as Record<string, unknown>]));
+}
+
+/** JSON has numbers and lists where the command line has texts. */
+function textOf(value: unknown): unknown {
+  if (typeof value === 'number') return String(value);
+  const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
+  return isList ? value.join(',') : value;
+}
+
+/** @throws Failure that names the field at fault */
+function parseBody(schema: ObjectSchema, body: unknown): Record<string, unknown> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new Failure('invalid_request', 'the body: expected a JSON object');
+  }
+  const values = { ...(body as Record<string, unknown>) };
+  for (const { name, kind } of fieldsOf(schema)) {
+    if (kind === 'string' && Object.hasOwn(values, name)) values[name] = textOf(values[name]);
+  }
+  return parseFields(schema, values) as Record<string, unknown>;
+}
+
+/**
+ * The administration commands: `oriel keys create` is `POST /v1/admin/keys/create`. Commands that change and
+ * show nothing secret are GET. The report of usage has an endpoint of its own.
+ */
+export function commandRoutes(context: AppContext): FastifyPluginAsync {
+  const { store, audit } = context;
+  return async (server) => {
+    for (const command of ADMIN_COMMANDS) {
+      if (command.isTopLevel) continue;
+      const isRead = command.audit === undefined;
+      const schema = schemaOf(command, isRead);
+      const fields = fieldsOf(command.options).map(({ name }) => name);
+      server.route({
+        method: isRead ? 'GET' : 'POST',
+        url: `/v1/admin/${command.group}/${command.name}`,
+        schema: {
+          summary: `${command.summary}; for keys of the account owner`,
+          tags: ['Administration'],
+          ...(isRead ? { querystring: schema } : { body: schema }),
+          response: { 200: answer },
+        },
+        handler: async (request, reply) => {
+          const { query, body } = request;
+          const given = isRead ? (query as Record<string, unknown>) : parseBody(schema, body);
+          const options = Object.fromEntries(fields.map((name) => [name, given[snakeCase(name)]]));
+          const result = await runAdminCommand(command, options as never, {
+            store,
+            audit: async () => audit,
+            who: keyActor(request),
+          });
+          // The result may have a key or the secret of callbacks.
+          reply.header('cache-control', 'no-store');
+          const warnings = command.warn?.(options, allNames(context.config.models)) ?? [];
+          return { result: snakeCased(result), warnings };
+        },
+      });
+    }
+  };
+}

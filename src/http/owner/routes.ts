@@ -1,0 +1,15 @@
+import type { FastifyPluginAsync } from 'fastify';
+import type { AppContext } from '../app-context.ts';
+import { requireOwner } from '../auth.ts';
+import { ownerUsageRoute } from '../routes/usage.ts';
+import { commandRoutes } from './commands.ts';
+
+/** The endpoints of the operator, below `/v1/admin`. None of them accepts a key of another account. */
+export function ownerRoutes(context: AppContext): FastifyPluginAsync {
+  return async (server) => {
+    // Before the body is read and the query is checked.
+    server.addHook('onRequest', async (request) => requireOwner(request));
+    server.register(commandRoutes(context));
+    server.register(ownerUsageRoute(context));
+  };
+}

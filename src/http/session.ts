@@ -1,0 +1,101 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Failure } from '../failure.ts';
+import { randomText } from '../store/identifier.ts';
+import { hashOf } from '../store/key.ts';
+import type { KeyHolder } from '../store/store.ts';
+import type { AppContext } from './app-context.ts';
+
+const COOKIE = 'oriel_session';
+
+/** Lifetime of a session: a working day. */
+const LIFETIME_MS = 12 * 3_600_000;
+
+/** Text of 256 random bits. */
+const TOKEN_LENGTH = 43;
+
+/** Value of the session cookie. */
+function tokenOf({ headers: { cookie } }: FastifyRequest): string | undefined {
+  if (cookie === undefined) return undefined;
+  return new RegExp(`(?:^|;) *${COOKIE}=([0-9A-Za-z]{${TOKEN_LENGTH}})(?:;|$)`).exec(cookie)?.[1];
+}
+
+/** Whether a request has a session cookie, valid or not. */
+export function hasSession(request: FastifyRequest): boolean {
+  return tokenOf(request) !== undefined;
+}
+
+/** The holder of a request's session; undefined if it has none or the session has ended. */
+export async function findSession(
+  { store }: AppContext,
+  request: FastifyRequest,
+): Promise<{ readonly holder: KeyHolder; readonly expiresAt: number } | undefined> {
+  const token = tokenOf(request);
+  const found = token === undefined ? undefined : await store.findSession(hashOf(token));
+  return found && { holder: found.holder, expiresAt: found.session.expiresAt };
+}
+
+/**
+ * Begins a session and sets its cookie.
+ *
+ * @param path of the cookie
+ * @returns the end of the session, in milliseconds since the epoch
+ */
+export async function beginSession(
+  { store }: AppContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  path: string,
+): Promise<number> {
+  const { key, account } = request.holder;
+  const token = randomText(TOKEN_LENGTH);
+  const expiresAt = Math.min(Date.now() + LIFETIME_MS, key.expiresAt ?? Infinity);
+  const payer = { accountId: account.id, keyId: key.id };
+  await store.createSession({ ...payer, hash: hashOf(token), expiresAt });
+  const seconds = Math.ceil((expiresAt - Date.now()) / 1000);
+  reply.header('set-cookie', cookieOf(request, token, path, seconds));
+  return expiresAt;
+}
+
+/** Ends the session of a request, if it has one, and removes its cookie. */
+export async function endSession(
+  { store }: AppContext,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  path: string,
+): Promise<void> {
+  const token = tokenOf(request);
+  if (token !== undefined) await store.endSession(hashOf(token));
+  reply.header('set-cookie', cookieOf(request, '', path, 0));
+}
+
+function cookieOf(request: FastifyRequest, value: string, path: string, seconds: number): string {
+  const attributes = `Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`;
+  // The page's own origin shows HTTPS also where a proxy that is not trusted terminates it.
+  const isSecure = request.protocol === 'https' || request.headers.origin?.startsWith('https:');
+  return `${COOKIE}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`;
+}
+
+/**
+ * Refuses requests that a page of another origin may have caused. SameSite keeps cookies from other sites,
+ * but other ports of the same host are the same site.
+ *
+ * @throws Failure auth_error with status 403
+ */
+export function refuseOtherOrigins({ publicUrl }: AppContext, request: FastifyRequest): void {
+  if (isSameOrigin(request, publicUrl)) return;
+  throw new Failure('auth_error', 'a session can only be used by pages of this server', {
+    status: 403,
+    code: 'cross_origin_session',
+  });
+}
+
+function isSameOrigin({ headers, method, host }: FastifyRequest, publicUrl: string): boolean {
+  const isRead = method === 'GET' || method === 'HEAD';
+  // Browsers send it over HTTPS and to localhost; no proxy changes what it says.
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin' || (isRead && site === 'none');
+  const { origin } = headers;
+  if (origin === undefined) return isRead;
+  if (!URL.canParse(origin)) return false;
+  return new URL(origin).host === host || origin === new URL(publicUrl).origin;
+}

@@ -1,0 +1,133 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { SharedPool } from '../operations/pool.ts';
+import type { Routing } from '../routing/routing.ts';
+import { toCredits } from '../store/credits.ts';
+import type { Store } from '../store/store.ts';
+
+// Metrics of states, which are read at each scrape.
+
+export function addGauge(registry: Registry, name: string, help: string, read: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read());
+    },
+  });
+}
+
+export function addPoolMetrics(registry: Registry, pool: SharedPool): void {
+  const gauge = (name: string, help: string, read: () => number) =>
+    addGauge(registry, name, help, read);
+  gauge('oriel_pool_threads', 'Threads and processes of the image pool', () => pool.size);
+  gauge('oriel_pool_jobs_running', 'Image jobs that are running', () => pool.statistics().running);
+  gauge('oriel_pool_jobs_waiting', 'Image jobs that wait', () => pool.statistics().waiting);
+  const registers = [registry];
+  const labelNames = ['operation'] as const;
+  new Counter({
+    name: 'oriel_pool_jobs_total',
+    help: 'Finished image jobs by operation',
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const [operation, { jobs }] of pool.statistics().finished) {
+        this.inc({ operation }, jobs);
+      }
+    },
+  });
+  new Counter({
+    name: 'oriel_pool_job_seconds_total',
+    help: 'Time spent on image jobs by operation',
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const [operation, { milliseconds }] of pool.statistics().finished) {
+        this.inc({ operation }, milliseconds / 1000);
+      }
+    },
+  });
+}
+
+export function addStoreMetrics(registry: Registry, store: Store): void {
+  const gauge = (name: string, help: string, read: () => number) =>
+    addGauge(registry, name, help, read);
+  gauge('oriel_accounts', 'Accounts', () => store.statistics().accounts);
+  gauge('oriel_store_writable', '1 while the store can be written, else 0', () =>
+    store.health().fault === null ? 1 : 0,
+  );
+  gauge('oriel_store_checkpoint_failing', '1 if the last checkpoint failed, else 0', () =>
+    store.health().checkpointFault === null ? 0 : 1,
+  );
+  gauge(
+    'oriel_store_journals',
+    'Journal files that the next start replays',
+    () => store.health().journals,
+  );
+  gauge('oriel_store_journal_bytes', 'Size of these journal files', () => {
+    return store.health().journalBytes;
+  });
+  gauge('oriel_store_pending_charges', 'Requests whose charges are not booked yet', () => {
+    return store.health().pendingCharges;
+  });
+  new Gauge({
+    name: 'oriel_tasks',
+    help: 'Tasks in the store by state',
+    labelNames: ['status'],
+    registers: [registry],
+    collect() {
+      for (const [status, count] of Object.entries(store.statistics().tasks)) {
+        this.set({ status }, count);
+      }
+    },
+  });
+  new Gauge({
+    name: 'oriel_credits',
+    help: 'Credits of all accounts by kind',
+    labelNames: ['kind'],
+    registers: [registry],
+    collect() {
+      const { granted, reserved, spent } = store.statistics().credits;
+      this.set({ kind: 'granted' }, toCredits(granted));
+      this.set({ kind: 'reserved' }, toCredits(reserved));
+      this.set({ kind: 'spent' }, toCredits(spent));
+      this.set({ kind: 'available' }, toCredits(granted - reserved - spent));
+    },
+  });
+}
+
+/** Adds metrics of routes and keys that rest. */
+export function addRoutingMetrics(registry: Registry, routings: readonly Routing[]): void {
+  const registers = [registry];
+  const labelNames = ['provider'] as const;
+  new Gauge({
+    name: 'oriel_routes_resting',
+    help: 'Routes that are skipped now, by provider',
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const routing of routings) {
+        for (const { provider } of routing.restingRoutes()) this.inc({ provider });
+      }
+    },
+  });
+  new Gauge({
+    name: 'oriel_provider_keys_resting',
+    help: 'Keys that are not used now, or after others, on one route at least, by provider',
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      const keys = new Map<string, string>();
+      for (const routing of routings) {
+        for (const { provider, fingerprint } of routing.restingKeys()) {
+          keys.set(`${fingerprint} ${provider}`, provider);
+        }
+      }
+      for (const provider of keys.values()) this.inc({ provider });
+    },
+  });
+}

@@ -1,0 +1,43 @@
+import { TiffBlock } from '../exif/tiff-block.ts';
+import { isKind } from './metadata.ts';
+import { splitJpeg } from './segments.ts';
+
+/** The tag of the list of pictures, and the bytes of an entry (CIPA DC-007, 5.2.3.3). */
+const ENTRIES = 0xb002;
+const ENTRY_BYTES = 16;
+
+/**
+ * Corrects the places of further pictures, such as gain maps, that follow the first one. They count from the start of
+ * their own segment, which may have moved otherwise than the pictures.
+ *
+ * @param before the file that was changed
+ * @param after the result, corrected in place
+ * @param trailer bytes after the first picture, the same in both
+ */
+export function correctPictures(before: Uint8Array, after: Buffer, trailer: number): void {
+  const [former, list] = [listOf(before), listOf(after)];
+  if (!former || !list || trailer === 0) return;
+  const block = TiffBlock.open(list.data);
+  const field = block?.directory(block.start)?.get(ENTRIES);
+  if (!block || !field) return;
+  const view = new DataView(list.data.buffer, list.data.byteOffset, list.data.length);
+  const grown = after.length - before.length;
+  const moved = list.place - former.place;
+  const end = field.offset + field.count * field.type.bytes;
+  for (let at = field.offset; at + ENTRY_BYTES <= end; at += ENTRY_BYTES) {
+    const add = (place: number, difference: number) => {
+      const value = view.getUint32(place, block.littleEndian) + difference;
+      view.setUint32(place, value, block.littleEndian);
+    };
+    // The first picture has offset 0.
+    if (view.getUint32(at + 8, block.littleEndian) === 0) add(at + 4, grown);
+    else add(at + 8, grown - moved);
+  }
+}
+
+function listOf(bytes: Uint8Array) {
+  const segment = splitJpeg(bytes).segments.find((one) => isKind(one, 'pictures'));
+  if (!segment) return null;
+  const data = segment.data.subarray(4);
+  return { data, place: data.byteOffset - bytes.byteOffset };
+}

@@ -1,0 +1,167 @@
+/** Pages of the console in a real browser, where every fault that the browser reports fails the test. */
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import { type DaemonSettings, OWNER_KEY, sharedDaemon, type TestDaemon } from '../daemon.ts';
+
+/** Where Debian's package puts it; CI installs it. */
+const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+
+/** Folder for screenshots; without it none are made. */
+const SCREENSHOTS = process.env['ORIEL_SCREENSHOTS'];
+
+/** A name that is not localhost, which browsers treat as if it had come over HTTPS. */
+const NAME = 'oriel.test';
+
+/** Widths that pages are checked at, and those of screenshots. */
+const WIDTHS = [360, 1280, 2560];
+const SHOWN_WIDTHS = [360, 1280];
+
+export interface OpenOptions {
+  /** Key to be signed in with; null for nobody, the owner's by default. */
+  readonly key?: string | null;
+  /** Address of the server as the browser sees it, such as that of a proxy. */
+  readonly server?: string;
+  readonly width?: number;
+}
+
+export interface ConsoleTest {
+  daemon(): TestDaemon;
+  /** Address of the daemon as the browser sees it. */
+  url(): string;
+  /** Opens a place of the console (`chat`, `tasks/task_1?a=b`), signed in. The test's end closes it. */
+  open(place: string, options?: OpenOptions): Promise<Page>;
+  /** Allows errors that a test brings about, by the text of the browser's message: `/status of 401/`. */
+  allow(expected: RegExp): void;
+  /**
+   * Checks what a page shows now by axe-core in both themes and for overflow at three widths, and makes
+   * screenshots if ORIEL_SCREENSHOTS names a folder.
+   *
+   * @param name of the screenshots
+   */
+  check(page: Page, name: string): Promise<void>;
+}
+
+/**
+ * Tests of the console: one daemon with the sandbox and one browser for a file. Skipped where Chromium is
+ * missing, since a browser is no dependency of ours.
+ */
+export function describeConsole(
+  title: string,
+  body: (console: ConsoleTest) => void,
+  settings: DaemonSettings = {},
+): void {
+  describe.skipIf(!existsSync(CHROMIUM))(`${title} in a browser (${CHROMIUM})`, () => {
+    const daemon = sharedDaemon(settings);
+    let browser: Browser;
+    let faults: string[] = [];
+    let allowed: RegExp[] = [];
+    let contexts: BrowserContext[] = [];
+    beforeAll(async () => {
+      browser = await chromium.launch({
+        executablePath: CHROMIUM,
+        args: [
+          '--no-sandbox',
+          '--disable-gpu',
+          '--disable-background-networking',
+          `--host-resolver-rules=MAP ${NAME} 127.0.0.1`,
+        ],
+      });
+    });
+    afterAll(() => browser?.close());
+    afterEach(async () => {
+      const unexpected = faults.filter((fault) => !allowed.some((one) => one.test(fault)));
+      await Promise.all(contexts.map((context) => context.close()));
+      [faults, allowed, contexts] = [[], [], []];
+      expect(unexpected).toEqual([]);
+    });
+    const url = () => daemon().url.replace('127.0.0.1', NAME);
+    const open = async (
+      place: string,
+      { key = OWNER_KEY, server = url(), width = 1280 }: OpenOptions = {},
+    ) => {
+      const context = await browser.newContext({
+        viewport: { width, height: 800 },
+        reducedMotion: 'reduce',
+        locale: 'en-GB',
+      });
+      contexts.push(context);
+      if (key !== null) {
+        const { name, value } = await sessionCookie(daemon(), key);
+        await context.addCookies([{ name, value, url: server, httpOnly: true }]);
+      }
+      const page = await context.newPage();
+      page.setDefaultTimeout(120_000);
+      page.on('pageerror', (error) => faults.push(String(error)));
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning')
+          faults.push(`${message.text()} (${message.location().url})`);
+      });
+      page.on('request', (request) => {
+        const { origin, protocol } = new URL(request.url());
+        if (protocol !== 'blob:' && protocol !== 'data:' && origin !== new URL(server).origin) {
+          faults.push(`request to ${request.url()}`);
+        }
+      });
+      await page.goto(`${server.replace(/\/$/, '')}/console/${place}`);
+      await page.getByRole('main').waitFor();
+      return page;
+    };
+    const check = async (page: Page, name: string) => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        for (const width of WIDTHS) {
+          await page.setViewportSize({ width, height: 800 });
+          const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+          expect(wide, `${name} scrolls sideways at ${width} pixels`).toBeLessThanOrEqual(width);
+          if (SCREENSHOTS === undefined || !SHOWN_WIDTHS.includes(width)) continue;
+          mkdirSync(SCREENSHOTS, { recursive: true });
+          const path = join(SCREENSHOTS, `${name}-${colorScheme}-${width}.png`);
+          await page.screenshot({ path });
+        }
+        await page.setViewportSize({ width: 1280, height: 800 });
+        expect(await violations(page), `${name}, ${colorScheme}`).toEqual([]);
+      }
+    };
+    const allow = (expected: RegExp) => void allowed.push(expected);
+    body({ daemon, url, open, allow, check });
+  });
+}
+
+/** Exchanges a key for a session cookie, as the page for signing in does. */
+async function sessionCookie(daemon: TestDaemon, key: string) {
+  const response = await fetch(`${daemon.url}/v1/session`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+  });
+  expect(response.status).toBe(200);
+  const [pair] = response.headers.getSetCookie()[0]!.split(';');
+  const [name, value] = pair!.split('=');
+  return { name: name!, value: value! };
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Rules of WCAG 2.2 A and AA, and good practice, that the page violates. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(`window.axe ?? (() => { ${AXE} })()`);
+  return page.evaluate(async () => {
+    const { axe } = window as unknown as {
+      axe: {
+        run(): Promise<{
+          violations: {
+            id: string;
+            help: string;
+            nodes: { html: string; failureSummary: string }[];
+          }[];
+        }>;
+      };
+    };
+    const found = await axe.run();
+    return found.violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`),
+    );
+  });
+}

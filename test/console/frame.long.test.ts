@@ -1,0 +1,155 @@
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, it, onTestFinished } from 'vitest';
+import { OWNER_KEY } from '../daemon.ts';
+import { oriel } from '../oriel.ts';
+import { describeConsole } from './browser.ts';
+
+describeConsole('the console', ({ daemon, url, open, allow, check }) => {
+  it('asks for a key, reports a wrong one, and opens the address after signing in', async () => {
+    allow(/status of 401/);
+    const page = await open('tasks', { key: null });
+    await page.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
+    await check(page, 'sign-in');
+    const field = page.getByLabel('API key');
+    await field.fill('sk-oriel-no-such-key-0000000000');
+    await field.press('Enter');
+    await page.getByText('This API key is not known.').waitFor();
+    await check(page, 'sign-in-refused');
+    await field.fill(OWNER_KEY);
+    await field.press('Enter');
+    await page.getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/console/tasks');
+    const [cookie] = await page.context().cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', secure: false, path: '/' });
+    expect(await page.evaluate(() => document.cookie)).toBe('');
+    await page.reload();
+    await page.getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
+    expect(await page.context().cookies()).toEqual([]);
+  });
+
+  it.each([
+    ['', 'Overview'],
+    ['images', 'Images'],
+    ['chat', 'Chat'],
+    ['create', 'Create'],
+    ['tasks', 'Tasks'],
+    ['usage', 'Usage'],
+    ['accounts', 'Accounts & keys'],
+    ['models', 'Models & routes'],
+    ['requests', 'Requests'],
+    ['settings', 'Settings'],
+    ['api', 'API'],
+  ])('opens the view at %j', async (place, title) => {
+    const page = await open(place);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const link = page.getByRole('navigation').getByRole('link', { name: title, exact: true });
+    expect(await link.getAttribute('aria-current')).toBe('page');
+    expect(await page.title()).toBe(`${title} · Oriel`);
+  });
+
+  it('moves between views by the keyboard, and keeps addresses for the back button', async () => {
+    const page = await open('');
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Skip to content');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
+    const link = page.getByRole('navigation').getByRole('link', { name: 'Usage' });
+    await link.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('main');
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    expect(page.url()).toBe(`${url()}/console/#main`);
+  });
+
+  it('hides views of the owner from other accounts, and says so at their addresses', async () => {
+    const data = ['--data', daemon().data];
+    await oriel(['accounts', 'create', 'other', '--plan', 'paid', ...data]);
+    const { out } = await oriel(['keys', 'create', '--account', 'other', '--name', 'web', ...data]);
+    const page = await open('settings', { key: out.trim() });
+    await page.getByText('This page is for the owner of the server').waitFor();
+    expect(await page.getByRole('link', { name: 'Settings' }).count()).toBe(0);
+    expect(await page.getByRole('link', { name: 'Usage' }).count()).toBe(1);
+    await check(page, 'not-owner');
+  });
+
+  it('returns to the page for signing in when the key is revoked', async () => {
+    allow(/status of 401/);
+    const data = ['--data', daemon().data];
+    const { out } = await oriel([
+      'keys',
+      'create',
+      '--account',
+      'owner',
+      '--name',
+      'short',
+      ...data,
+    ]);
+    const page = await open('', { key: out.trim() });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await oriel(['keys', 'revoke', out.trim(), ...data]);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
+  });
+
+  it('works behind a proxy below a path', async () => {
+    const target = new URL(daemon().url);
+    const proxy = createServer((incoming, outgoing) => {
+      const { method, headers } = incoming;
+      if (!incoming.url!.startsWith('/oriel/')) return void outgoing.writeHead(404).end();
+      const path = incoming.url!.slice('/oriel'.length);
+      const options = { host: target.hostname, port: target.port, method, path, headers };
+      const forwarded = request(options, (answer) => {
+        outgoing.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(outgoing);
+      });
+      incoming.pipe(forwarded);
+    });
+    await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      proxy.closeAllConnections();
+      proxy.close();
+    });
+    const { port } = proxy.address() as AddressInfo;
+    const server = `http://oriel.test:${port}/oriel/`;
+    const page = await open('usage/deep?a=b', { key: null, server });
+    await page.getByLabel('API key').fill(OWNER_KEY);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+    expect(await page.context().cookies()).toMatchObject([{ path: '/oriel/' }]);
+    await page.getByRole('navigation').getByRole('link', { name: 'Chat' }).click();
+    await page.getByRole('heading', { name: 'Chat', level: 1 }).waitFor();
+    expect(page.url()).toBe(`${server}console/chat`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
+  });
+
+  it('keeps the theme that the reader chose', async () => {
+    const page = await open('api', { key: null });
+    await page.getByLabel('Theme').selectOption('dark');
+    await page.reload();
+    expect(await page.getByLabel('Theme').inputValue()).toBe('dark');
+    const scheme = () =>
+      page.evaluate(() => getComputedStyle(document.documentElement).colorScheme);
+    expect(await scheme()).toBe('dark');
+  });
+
+  it('loads at most 40 KB for its first page', async () => {
+    let bytes = 0;
+    const page = await open('', { key: null });
+    const session = await page.context().newCDPSession(page);
+    await session.send('Network.enable');
+    await session.send('Network.setCacheDisabled', { cacheDisabled: true });
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      bytes += encodedDataLength;
+    });
+    await page.reload({ waitUntil: 'networkidle' });
+    expect(bytes).toBeGreaterThan(5_000);
+    expect(bytes).toBeLessThan(40 * 1024);
+  });
+});

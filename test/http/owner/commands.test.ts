@@ -1,0 +1,181 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { AuditEntry } from '../../../src/store/audit/entry.ts';
+import { sharedDaemon } from '../../daemon.ts';
+
+const daemon = sharedDaemon();
+
+interface Answer {
+  readonly status: number;
+  readonly body: {
+    readonly result: Readonly<Record<string, unknown>>;
+    readonly warnings: readonly string[];
+    readonly error: {
+      readonly code: string;
+      readonly param: string | null;
+      readonly message: string;
+    };
+  };
+}
+
+async function send(path: string, body?: object, key?: string): Promise<Answer> {
+  const response = await daemon().request(path, {
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    headers: {
+      ...(body && { 'content-type': 'application/json' }),
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+    },
+  });
+  return { status: response.status, body: (await response.json()) as Answer['body'] };
+}
+
+/** Creates a key of an account, and returns it. */
+async function newKey(options: object): Promise<string> {
+  const { status, body } = await send('/v1/admin/keys/create', options);
+  expect(status, JSON.stringify(body)).toBe(200);
+  return String(body.result['key']);
+}
+
+let guest: string;
+let limited: string;
+
+beforeAll(async () => {
+  await send('/v1/admin/accounts/create', { name: 'guest', plan: 'paid', credits: 5 });
+  guest = await newKey({ account: 'guest' });
+  limited = await newKey({ account: 'owner', models: ['sandbox-chat'] });
+});
+
+describe('administration commands over HTTP', () => {
+  it('make a key with numbers, lists and snake_case names, and show it once', async () => {
+    const options = { account: 'guest', name: 'form', budget: 2.5, budget_day: '0.5', rpm: 9 };
+    const created = await send('/v1/admin/keys/create', {
+      ...options,
+      models: ['sandbox-chat', 'no-model'],
+    });
+    expect(created.status).toBe(200);
+    expect(created.body.result).toMatchObject({
+      name: 'form',
+      rpm: 9,
+      models: ['sandbox-chat', 'no-model'],
+      budget: { granted: 2.5, available: 2.5 },
+      windows: [{ period: 'day', time_zone: 'UTC', granted: 0.5 }],
+      created_at: expect.any(String),
+      key: expect.stringMatching(/^sk-/),
+    });
+    expect(created.body.warnings).toEqual(['the configuration has no model "no-model"']);
+    const key = String(created.body.result['key']);
+    expect((await send('/v1/account', undefined, key)).status).toBe(200);
+    const list = await send('/v1/admin/keys/list?account=guest');
+    expect(JSON.stringify(list.body)).toContain(String(created.body.result['id']));
+    expect(JSON.stringify(list.body)).not.toContain(key);
+  });
+
+  it('end a key at once', async () => {
+    const key = await newKey({ account: 'guest', name: 'short' });
+    const { keys } = (await send('/v1/admin/keys/list?account=guest')).body.result as {
+      keys: { id: string; name: string }[];
+    };
+    const { id } = keys.find(({ name }) => name === 'short')!;
+    const { body } = await send('/v1/admin/keys/revoke', { id });
+    expect(body.result).toMatchObject({ id, status: 'revoked' });
+    expect((await send('/v1/account', undefined, key)).body.error.code).toBe('revoked_api_key');
+  });
+
+  it('are in the audit log with the key that sent them', async () => {
+    await send('/v1/admin/accounts/grant', { name: 'guest', credits: 1, note: 'over HTTP' });
+    const log = readFileSync(join(daemon().data, 'audit', 'audit-000000000001.jsonl'), 'utf8');
+    const lines = log
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as AuditEntry);
+    const { id, key } = (await send('/v1/account')).body as unknown as Record<
+      string,
+      { id: string }
+    >;
+    expect(lines.at(-1)).toMatchObject({
+      act: 'accounts.grant',
+      object: 'guest',
+      result: 'done',
+      who: { user: null, key: key!.id, account: id, from: '127.0.0.1' },
+    });
+  });
+
+  it('name the field at fault', async () => {
+    const { status, body } = await send('/v1/admin/keys/create', {
+      account: 'guest',
+      budget_day: 'x',
+    });
+    expect(status).toBe(400);
+    expect(body.error.param).toBe('budget_day');
+    expect(
+      (await send('/v1/admin/keys/create', { account: 'guest', plan: 1 })).body.error.param,
+    ).toBe('plan');
+    expect((await send('/v1/admin/keys/create', [])).status).toBe(400);
+  });
+
+  it('are refused to keys of other accounts, to limited keys and without a key', async () => {
+    for (const key of [guest, limited]) {
+      for (const [path, body] of [
+        ['/v1/admin/accounts/list'],
+        ['/v1/admin/accounts/create', { name: 'mine' }],
+        ['/v1/admin/keys/create', { account: 'owner' }],
+        ['/v1/admin/accounts/create', 'no options'],
+        ['/v1/admin/usage'],
+      ] as [string, object?][]) {
+        const refused = await send(path, body, key);
+        expect([refused.status, refused.body.error.code], path).toEqual([403, 'owner_required']);
+      }
+    }
+    const response = await fetch(`${daemon().url}/v1/admin/accounts/list`);
+    expect(response.status).toBe(401);
+  });
+
+  it('leave the details of /readyz to keys without limits', async () => {
+    const seen = async (key?: string) => {
+      const headers: Record<string, string> =
+        key === undefined ? {} : { authorization: `Bearer ${key}` };
+      const response = await daemon().request('/readyz', { headers });
+      return 'upstreams' in ((await response.json()) as object);
+    };
+    expect(await seen()).toBe(true);
+    expect(await seen(guest)).toBe(false);
+    expect(await seen(limited)).toBe(false);
+  });
+});
+
+describe('GET /v1/operations', () => {
+  it('has the fields of each operation for a form', async () => {
+    const response = await daemon().request('/v1/operations', {
+      headers: { authorization: `Bearer ${guest}` },
+    });
+    const { data } = (await response.json()) as {
+      data: { name: string; endpoint: string; fields: object[] }[];
+    };
+    const resize = data.find(({ name }) => name === 'resize')!;
+    expect(resize.endpoint).toBe('/api/free/batch-resize-images');
+    expect(resize.fields).toContainEqual({
+      name: 'width',
+      type: 'integer',
+      required: false,
+      repeatable: false,
+      choices: null,
+      minimum: 1,
+      maximum: expect.any(Number),
+      default: null,
+      sample: expect.anything(),
+      description: expect.stringMatching(/./),
+      expects: expect.stringMatching(/integer/),
+    });
+    const names = resize.fields.map((field) => (field as { name: string }).name);
+    const { paths } = (await (await daemon().request('/openapi.json')).json()) as {
+      paths: Record<
+        string,
+        { post: { requestBody: { content: Record<string, { schema: { properties: object } }> } } }
+      >;
+    };
+    const { properties } =
+      paths[resize.endpoint]!.post.requestBody.content['multipart/form-data']!.schema;
+    expect(Object.keys(properties)).toEqual(['files', ...names]);
+  });
+});
