@@ -3,17 +3,18 @@ import { colourField } from '../images/colour.ts';
 import { basicExif, readExif } from '../images/exif/exif.ts';
 import type { Facts, Size } from '../images/facts.ts';
 import { fileFailure } from '../images/file-error.ts';
-import { readHeader } from '../images/header.ts';
+import type { Header } from '../images/header.ts';
 import type { ImageInput, Sharp } from '../images/input.ts';
 import { openImageLayer } from '../images/layers/image-layer.ts';
 import { boundsOf, drawLayer, type Layer, tileOf } from '../images/layers/layer.ts';
 import { isVisible, MAX_LINES, openTextLayer } from '../images/layers/text-layer.ts';
+import type { Warning } from '../images/output.ts';
 import { read } from '../images/pixels.ts';
 import { field, integer, number } from '../schema/fields.ts';
 import { fillTemplate, needsDate, templateFault } from './name-template.ts';
 import { GRAVITIES, offsetOf } from './placement.ts';
 import { openPixels } from './run-steps.ts';
-import { type OptionsOf, PLACE, placeOfPaint, type Source } from './step.ts';
+import { type LoadedOptions, type OptionsOf, PLACE, placeOfPaint, type Source } from './step.ts';
 import { stepOperation } from './step-operation.ts';
 
 const BLENDS = [
@@ -110,24 +111,54 @@ function check(options: OverlayOptions): readonly [string, string] | null {
   return fault === null ? null : ['text', fault];
 }
 
-async function load(input: ImageInput, options: OverlayOptions) {
+async function load(source: Source, options: OverlayOptions) {
+  const { input, header } = source;
   const { image, text, font, color = 'white', box } = options;
   if (image !== undefined) {
     const layer = await openImageLayer(input, image);
     const loaded: Loaded = { layer, own: layer.size };
-    return { options: { ...options, ...loaded }, warnings: layer.warnings };
+    return withColours(source, options, loaded, layer.warnings);
   }
-  const layer = await openTextLayer(input, await textOf(input, text!), { font, color, box });
+  const layer = await openTextLayer(input, await textOf(input, header, text!), {
+    font,
+    color,
+    box,
+  });
   const loaded: Loaded = { layer, emsHigh: layer.emsHigh };
-  return { options: { ...options, ...loaded }, warnings: layer.warnings };
+  return withColours(source, options, loaded, layer.warnings);
+}
+
+/** Warns of colours of sRGB over an image whose own colours are kept. */
+function withColours(
+  { header, profiled }: Source,
+  options: OverlayOptions,
+  loaded: Loaded,
+  warnings: readonly Warning[],
+): LoadedOptions {
+  const { icc, space } = header.metadata;
+  const differs = profiled && icc !== undefined && space !== 'cmyk' && !isSrgb(icc);
+  const message =
+    "the overlay's colours were not converted to the colour profile that the output keeps";
+  return {
+    options: { ...options, ...loaded },
+    warnings:
+      differs && !loaded.layer.grey
+        ? [...warnings, { code: 'overlay_colours_not_converted', message }]
+        : warnings,
+  };
+}
+
+/** Whether a profile is called sRGB, in ASCII or in UTF-16. */
+function isSrgb(profile: Uint8Array): boolean {
+  const text = Buffer.from(profile).toString('latin1').replaceAll('\0', '');
+  return /sRGB|c2ci/.test(text);
 }
 
 /** A text with the values of its placeholders. */
-async function textOf(input: ImageInput, text: string): Promise<string> {
+async function textOf(input: ImageInput, { exif }: Header, text: string): Promise<string> {
   const { name = '', index } = input.variables;
   let date: string | null = null;
   if (needsDate(text)) {
-    const { exif } = await readHeader(input);
     const tags = exif && readExif(exif);
     date = (tags && basicExif(tags).dateTime?.slice(0, 19)) ?? null;
   }

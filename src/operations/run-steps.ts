@@ -154,10 +154,11 @@ export async function runSteps(
   const header = await readHeader(input);
   const to = format(header);
   const selection = await selectFrames(input, header, to, encoding);
+  const source = { input, header, profiled: selection.profiled };
   const steps: ChosenStep[] = [];
   const loading: Warning[] = [];
   for (const one of chosen) {
-    const { options, warnings } = await loadStep(input, one);
+    const { options, warnings } = await loadStep(source, one);
     steps.push({ ...one, options });
     loading.push(...warnings);
   }
@@ -169,7 +170,6 @@ export async function runSteps(
   const work = estimateOutput(input, header, { to, facts: plan.after, held }, encoding);
   input.admit({ ...work, milliseconds: work.milliseconds + plan.milliseconds });
   const image = await openPicture(input, header, selection);
-  const source = { input, header, profiled: selection.profiled };
   let progress = beginProgress(image, facts);
   for (const step of steps) progress = await applyStep(source, progress, step, context);
   const { image: output, warnings } = await encodeResult(source, progress, to, encoding);

@@ -84,7 +84,7 @@ export interface Step<Entries extends v.ObjectEntries = v.ObjectEntries> {
    * @returns the options for `plan`
    * @throws Failure with a file error code
    */
-  load?(input: ImageInput, options: OptionsOf<Entries>): Promise<LoadedOptions>;
+  load?(source: Source, options: OptionsOf<Entries>): Promise<LoadedOptions>;
   /** @throws Failure with a file error code, for an image that it cannot change */
   plan(facts: Facts, options: OptionsOf<Entries>, context: StepContext): PlannedStep;
 }
@@ -112,8 +112,8 @@ export function stepSchema({ fields, check }: Step): ObjectSchema {
 
 /** Loads what steps need beside their options. @throws Failure with a file error code */
 export async function loadStep(
-  input: ImageInput,
+  source: Source,
   { step, options }: ChosenStep,
 ): Promise<LoadedOptions> {
-  return step.load ? step.load(input, options as never) : { options, warnings: [] };
+  return step.load ? step.load(source, options as never) : { options, warnings: [] };
 }

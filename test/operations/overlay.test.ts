@@ -7,6 +7,7 @@ import sharp from 'sharp';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { BatchResult } from '../../src/operations/batch-record.ts';
 import { runBatch, runOne } from '../batch.ts';
+import { HAS_FONTS } from '../fixtures/fonts.ts';
 import { animatedGif, painted, photo, quadrants, type Samples } from '../fixtures/images.ts';
 import { oriel, temporaryFolder } from '../oriel.ts';
 import { decode, expectColour, type Pixels } from '../pixels.ts';
@@ -37,9 +38,6 @@ const half = fileOf(
     .toBuffer(),
 );
 
-const FONTS = spawnSync('fc-list', [':family=DejaVu Sans']).stdout?.toString() ?? '';
-const HAS_FONTS = FONTS.includes('DejaVuSans.ttf');
-if (!HAS_FONTS) console.warn('skipped: texts, because the font DejaVu Sans is not installed');
 const HAS_COMPOSITE =
   spawnSync('composite', ['-version']).stdout?.toString().includes('ImageMagick') ?? false;
 if (!HAS_COMPOSITE) console.warn('skipped: comparison with composite, which is not installed');
@@ -224,6 +222,16 @@ describe('the image below', () => {
       place(2, 2).map((below) => 255 - ((255 - below) * 100) / 255),
       12,
     );
+  });
+
+  test.each([
+    ['p3', ['overlay_colours_not_converted']],
+    ['srgb', []],
+  ])('with the profile %s that is kept has the warnings %j', async (profile, codes) => {
+    const jpeg = await photo(SIZE).withIccProfile(profile).jpeg().toBuffer();
+    const flags = ['--image', logo, '--metadata', 'icc'];
+    const { warnings, metadata } = await runOne(['overlay', ...flags], jpeg, 'a.jpg');
+    expect([warnings, metadata.hasProfile]).toEqual([codes, true]);
   });
 
   test('of inks is converted before', async () => {

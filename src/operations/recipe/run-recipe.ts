@@ -1,4 +1,9 @@
-import { checkOutputSize, estimateOutput, sameFormat } from '../../images/encoding.ts';
+import {
+  checkOutputSize,
+  type EncodingOptions,
+  estimateOutput,
+  sameFormat,
+} from '../../images/encoding.ts';
 import { estimateDecoding } from '../../images/estimate.ts';
 import { type Facts, factsOf } from '../../images/facts.ts';
 import { fileFailure } from '../../images/file-error.ts';
@@ -41,13 +46,19 @@ interface PlanState {
   readonly steps: readonly string[];
 }
 
+function keepsColours({ metadata }: EncodingOptions): boolean {
+  return metadata === 'icc' || metadata === 'all';
+}
+
 /** The recipe with what its steps need beside their options. */
-async function loadRecipe(input: ImageInput, recipe: Recipe) {
+async function loadRecipe(input: ImageInput, header: Header, recipe: Recipe) {
+  const profiled = recipe.outputs.some(({ encoding }) => keepsColours(encoding));
+  const source = { input, header, profiled };
   const warnings: Warning[] = [];
   const load = async (steps: readonly RecipeStep[]) => {
     const loaded: RecipeStep[] = [];
     for (const one of steps) {
-      const { options, warnings: own } = await loadStep(input, {
+      const { options, warnings: own } = await loadStep(source, {
         step: STEPS.get(one.name)!,
         options: one.options,
       });
@@ -67,7 +78,7 @@ async function loadRecipe(input: ImageInput, recipe: Recipe) {
 /** Runs a recipe over one image: one decode for all outputs with the same frames, one encode for each. */
 export async function runRecipe(input: ImageInput, given: Recipe): Promise<OperationResult> {
   const header = await readHeader(input);
-  const { recipe, warnings: loading } = await loadRecipe(input, given);
+  const { recipe, warnings: loading } = await loadRecipe(input, header, given);
   const groups = await groupsOf(input, header, recipe);
   const planned: PlannedOutput[] = [];
   const works: Estimate[] = [];

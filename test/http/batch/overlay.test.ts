@@ -1,14 +1,11 @@
-import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BatchResult } from '../../../src/operations/batch-record.ts';
 import { readArchive } from '../../cli/archive.ts';
+import { HAS_FONTS } from '../../fixtures/fonts.ts';
 import { painted, photo } from '../../fixtures/images.ts';
 import { decode, expectColour } from '../../pixels.ts';
 import { startServer, type TestServer } from '../test-server.ts';
 import { bodyOf, fieldPart, filePart, type PartSource, send } from './form.ts';
-
-const FONTS = spawnSync('fc-list', [':family=DejaVu Sans']).stdout?.toString() ?? '';
-const HAS_FONTS = FONTS.includes('DejaVuSans.ttf');
 
 let server: TestServer;
 let photograph: Buffer;
