@@ -306,6 +306,7 @@ export const WARNING_CODES = {
   delay_adjusted: 'The delay of a frame was shortened to the longest that can be written.',
   animation_lost: 'The output has the first frame of an animation.',
   pages_lost: 'The output has the first of several pages.',
+  trailer_lost: 'Pictures or data after the first picture, such as a gain map, were left out.',
   no_output: 'The conditions of all outputs of the recipe exclude the image.',
   characters_missing: 'No installed font has some of the characters of a text.',
   overlay_frames_lost: 'The first frame of an animated overlay was laid over the image.',

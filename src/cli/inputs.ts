@@ -1,7 +1,7 @@
 import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { formatOfExtension, IMAGE_EXTENSIONS } from '../images/formats.ts';
+import { IMAGE_EXTENSIONS, READABLE_EXTENSIONS } from '../images/formats.ts';
 import type { TextVariables } from '../images/input.ts';
 import { usageFailure } from './usage.ts';
 
@@ -148,7 +148,8 @@ function walk(folder: string, strict: boolean): Input[] {
       const relativePath = join(below, name);
       if (entry.isDirectory()) visit(relativePath);
       else if (isImageName(name) && isFile(entry, join(path, name))) {
-        const optional = !strict && formatOfExtension(extname(name).slice(1)) === null;
+        const optional =
+          !strict && !READABLE_EXTENSIONS.includes(extname(name).slice(1).toLowerCase());
         found.push({ ...fileInput(join(folder, relativePath), relativePath), optional });
       }
     }

@@ -17,6 +17,8 @@ const DECODING: Readonly<Record<InputFormat, number>> = {
   avif: 16,
   heic: 16,
   svg: 6,
+  bmp: 7,
+  ico: 7,
 };
 
 /** Microseconds of CPU per pixel. */
@@ -29,6 +31,8 @@ const DECODING_TIME: Readonly<Record<InputFormat, number>> = {
   avif: 0.06,
   heic: 0.06,
   svg: 0.03,
+  bmp: 0.05,
+  ico: 0.05,
 };
 
 /** Cost per pixel of an SVG filter, mask or group with opacity, which buffers the whole picture. */

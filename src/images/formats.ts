@@ -115,10 +115,16 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
   },
 };
 
+/** Extensions of images that are read in any case. */
+export const READABLE_EXTENSIONS: readonly string[] = [
+  ...OUTPUT_FORMATS.flatMap((format) => FORMATS[format].extensions),
+  ...['bmp', 'dib', 'ico'],
+];
+
 /** Extensions of image files in folders, including unreadable formats, which are reported. */
 export const IMAGE_EXTENSIONS: readonly string[] = [
-  ...OUTPUT_FORMATS.flatMap((format) => FORMATS[format].extensions),
-  ...['heic', 'heif', 'svg', 'bmp', 'jxl', 'jp2'],
+  ...READABLE_EXTENSIONS,
+  ...['heic', 'heif', 'svg', 'jxl', 'jp2'],
 ];
 
 /** The format of a file name extension, or null. */

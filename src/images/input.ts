@@ -25,7 +25,10 @@ export interface TextVariables {
 export interface ImageInput {
   /** Bytes of the file. */
   readonly file: Uint8Array;
-  /** Bytes for the decoder: the file, rewritten only if its decoder would miss parts of it. */
+  /**
+   * Bytes for the decoder: the file, unless its decoder would miss parts of it or does not read the format. The
+   * first access may decode. @throws Failure with a file error code
+   */
   readonly bytes: Uint8Array;
   readonly limits: Limits;
   /** Checks an estimate before pixels are decoded. Throws if it exceeds the limits of the job. */

@@ -2,6 +2,8 @@ import * as v from 'valibot';
 import { colourField, isGrey, onWhite, parseColour, premultiplied } from '../images/colour.ts';
 import { addAlpha } from '../images/pixels.ts';
 import { field, number } from '../schema/fields.ts';
+import type { LosslessOptions } from './rotate-lossless.ts';
+import { rotateLossless } from './rotate-lossless.ts';
 import { PLACE, placeOfPaint } from './step.ts';
 import { stepOperation } from './step-operation.ts';
 
@@ -28,11 +30,34 @@ export const rotate = stepOperation({
       colourField('what fills the corners; transparent, or white where the format has no alpha'),
     ),
   },
-  check: ({ angle, flip, flop }) =>
-    angle === undefined && !flip && !flop
+  extra: {
+    lossless: v.optional(
+      field(
+        v.boolean(),
+        'turn jpeg by its blocks, without encoding pixels anew; lossless webp or avif',
+      ),
+      false,
+    ),
+    losslessTrim: v.optional(
+      field(v.boolean(), 'with lossless, cut off partial blocks of jpeg that would have to move'),
+      false,
+    ),
+  },
+  check: (options) => {
+    const { angle, flip, flop } = options;
+    const { lossless, losslessTrim } = options as Partial<LosslessOptions>;
+    if (losslessTrim && !lossless) return ['losslessTrim', 'is of no use without lossless'];
+    return angle === undefined && !flip && !flop
       ? ['angle', 'one of angle, flip and flop is required']
-      : null,
-  examples: ['rotate --angle 90 --out turned *.jpg', 'rotate --flop --format png *.jpg'],
+      : null;
+  },
+  examples: [
+    'rotate --angle 90 --out turned *.jpg',
+    'rotate --flop --format png *.jpg',
+    'rotate --angle 0 --lossless --lossless-trim --metadata all --out upright *.jpg',
+  ],
+  direct: async (input, options, format) =>
+    options.lossless ? rotateLossless(input, options, format) : null,
   sample: { angle: 90 },
   plan(facts, { angle: given = 0, flip, flop, background }, { alpha }) {
     const angle = ((given % 360) + 360) % 360;

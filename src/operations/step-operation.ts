@@ -2,10 +2,11 @@ import * as v from 'valibot';
 import { type EncodingOptions, encodingFields, formatField } from '../images/encoding.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../images/formats.ts';
 import type { Header } from '../images/header.ts';
+import type { ImageInput } from '../images/input.ts';
 import { type ObjectSchema, rule } from '../schema/fields.ts';
-import { defineOperation, type Operation } from './operation.ts';
+import { defineOperation, type Operation, type OperationResult } from './operation.ts';
 import { runSteps } from './run-steps.ts';
-import type { Step } from './step.ts';
+import type { OptionsOf, Step } from './step.ts';
 
 interface StepOperation<Entries extends v.ObjectEntries>
   extends Step<Entries>,
@@ -13,6 +14,14 @@ interface StepOperation<Entries extends v.ObjectEntries>
   /** Input formats that the command keeps where no format is given; by default all that are written. */
   readonly keeps?: readonly OutputFormat[];
   readonly sample?: Readonly<Record<string, unknown>>;
+  /** Options of the command that its step in a recipe does not have. */
+  readonly extra?: v.ObjectEntries;
+  /** Work of the command that needs no decoded pixels; null where the step has to do it. */
+  direct?(
+    input: ImageInput,
+    options: OptionsOf<Entries> & EncodingOptions,
+    format: OutputFormat | undefined,
+  ): Promise<OperationResult | null>;
 }
 
 type OperationEntries<Entries> = Entries &
@@ -24,7 +33,16 @@ type OperationEntries<Entries> = Entries &
 export function stepOperation<const Entries extends v.ObjectEntries>(
   record: StepOperation<Entries>,
 ) {
-  const { keeps = OUTPUT_FORMATS, endpoint, cost, examples, sample, ...step } = record;
+  const {
+    keeps = OUTPUT_FORMATS,
+    endpoint,
+    cost,
+    examples,
+    sample,
+    extra,
+    direct,
+    ...step
+  } = record;
   const all = keeps.length === OUTPUT_FORMATS.length;
   const otherwise = all ? "the input's" : `the input's where it is ${keeps.join(', ')}, else png`;
   const { background, ...own } = step.fields;
@@ -32,6 +50,7 @@ export function stepOperation<const Entries extends v.ObjectEntries>(
     ...own,
     format: v.optional(formatField(`output format; ${otherwise} where not given`)),
     ...encodingFields,
+    ...extra,
     ...(background && { background }),
   } as unknown as OperationEntries<Entries>;
   const object = v.strictObject(entries as v.ObjectEntries);
@@ -53,6 +72,8 @@ export function stepOperation<const Entries extends v.ObjectEntries>(
     ...(step.variables && { variables: step.variables as never }),
     async run(input, given) {
       const chosen = given as unknown as EncodingOptions & { readonly format?: OutputFormat };
+      const done = await direct?.(input, given as never, chosen.format);
+      if (done) return done;
       return runSteps(input, {
         steps: [{ step: step as unknown as Step, options: given as object }],
         format: (header) => chosen.format ?? kept(header),

@@ -391,3 +391,78 @@ describe('errors', () => {
     expect(batch.record('small.png').status).toBe('succeeded');
   });
 });
+
+describe('lossless', () => {
+  const upright = { width: 64, height: 48 };
+  const jpeg = () =>
+    quadrants(upright).jpeg({ quality: 90, chromaSubsampling: '4:4:4' }).toBuffer();
+
+  test.each([
+    [['--angle', '90'], TURNED[90]],
+    [['--angle=-90', '--flip'], flipped(TURNED[270])],
+    [['--angle', '180', '--flop'], flopped(TURNED[180])],
+    [['--flip'], flipped('RGBW')],
+    [['--angle', '360'], 'RGBW'],
+  ])('%j turns JPEG as without it', async (flags, expected) => {
+    const pixels = await runOne(['rotate', ...flags, '--lossless'], await jpeg());
+    expect(quarters(pixels)).toBe(expected);
+    expect(pixels.metadata.format).toBe('jpeg');
+  });
+
+  test('EXIF orientation becomes 1, with other metadata kept on request', async () => {
+    const files = Object.fromEntries(
+      await Promise.all(
+        ORIENTATIONS.map(async (orientation) => {
+          const stored = await storedAs(quadrants(upright), orientation);
+          const bytes = await stored
+            .withExifMerge({ IFD0: { Artist: 'A. Painter' } })
+            .jpeg({ chromaSubsampling: '4:4:4' })
+            .toBuffer();
+          return [`${orientation}.jpg`, bytes] as const;
+        }),
+      ),
+    );
+    const all = await runBatch(
+      ['rotate', '--angle', '0', '--lossless', '--metadata', 'all'],
+      files,
+    );
+    const none = await runBatch(['rotate', '--angle', '0', '--lossless'], files);
+    for (const name of Object.keys(files)) {
+      const pixels = await all.pixels(name);
+      expect([pixels.width, pixels.height, quarters(pixels)], name).toEqual([64, 48, 'RGBW']);
+      expect(pixels.metadata.orientation ?? 1, name).toBe(1);
+      expect(pixels.metadata.exif?.includes('A. Painter'), name).toBe(true);
+      expect((await none.pixels(name)).metadata.exif, name).toBeUndefined();
+    }
+  });
+
+  test('partial blocks are refused by size and block, or cut off', async () => {
+    const files = { 'a.jpg': await quadrants({ width: 70, height: 50 }).jpeg().toBuffer() };
+    const refused = await runBatch(['rotate', '--angle', '90', '--lossless'], files);
+    expect(refused.code).toBe(1);
+    expect(refused.record('a.jpg').error).toEqual({
+      code: 'lossless_impossible',
+      message:
+        '70x50 is not whole blocks of 16x16, which cannot be turned this way without loss; losslessTrim cuts its height to 48',
+    });
+    const cut = await runBatch(['rotate', '--angle', '90', '--lossless', '--lossless-trim'], files);
+    expect(cut.record('a.jpg')).toMatchObject({ width: 48, height: 70 });
+  });
+
+  test('what cannot be lossless fails, and settings of encoders are warned of', async () => {
+    const files = {
+      'a.jpg': await jpeg(),
+      'b.gif': await quadrants(upright).gif().toBuffer(),
+      'c.png': await picture(),
+    };
+    const tilted = await runBatch(['rotate', '--angle', '45', '--lossless'], files);
+    expect(tilted.record('a.jpg').error?.message).toMatch(/multiples of 90 degrees, not by 45/);
+    expect(tilted.record('b.gif').error?.code).toBe('lossless_impossible');
+    expect(tilted.record('c.png').status).toBe('succeeded');
+    const set = await runBatch(['rotate', '--flip', '--lossless', '--quality', '50'], files);
+    expect(set.warnings('a.jpg')).toEqual(['quality_ignored']);
+    const run = await oriel(['rotate', '--flip', '--lossless-trim', 'a.jpg']);
+    expect(run.status).toBe(2);
+    expect(run.stderr).toContain('--lossless-trim: is of no use without lossless');
+  });
+});

@@ -69,6 +69,9 @@ describe.skipIf(absent)(title, () => {
         const isSvg = entry.metadata?.format === 'svg';
         if (isSvg && !FLAGS[format]!.includes('--allow-svg')) {
           expect(record.error?.code, file).toBe('unsupported_format');
+        } else if (file.endsWith('.bmp')) {
+          // Read by Oriel itself; the index says what sharp reads.
+          expect(record.status, file).toBe('succeeded');
         } else if (entry.header === 'error') {
           expect(record.error?.code, file).toBe('unsupported_format');
         } else if (entry.decode === 'error') {

@@ -52,16 +52,21 @@ export function orientationOf(segments: readonly Segment[]): number {
 
 /**
  * The metadata segments that a policy keeps. The colour profile and the marks of colour spaces always stay, since
- * pixels are not converted; so does the orientation.
+ * pixels are not converted.
+ *
+ * @param orientation what the picture is to have; 1 needs no tag
  */
-export function keptSegments(segments: readonly Segment[], policy: MetadataPolicy): Segment[] {
+export function keptSegments(
+  segments: readonly Segment[],
+  policy: MetadataPolicy,
+  orientation: number,
+): Segment[] {
   const metadata = segments.filter(isMetadata);
   if (policy === 'all') return metadata;
   const kept = metadata
     .filter((segment) => ['jfif', 'icc', 'adobe'].some((kind) => isKind(segment, kind as 'icc')))
     .map(withoutJfifThumbnail);
   const exif = ExifEditor.open(null);
-  const orientation = orientationOf(segments);
   if (orientation > 1) exif.setShort('image', ORIENTATION, orientation);
   if (policy === 'copyright') {
     const stored = segments.find((segment) => isKind(segment, 'exif'));

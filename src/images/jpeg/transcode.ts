@@ -68,8 +68,9 @@ export function transcodeJpeg(
     },
     check,
   });
-  const segments = keptSegments(file.segments, metadata);
-  const change = transform && compose(uprightTransform(orientationOf(file.segments)), transform);
+  const orientation = orientationOf(file.segments);
+  const change = transform && compose(uprightTransform(orientation), transform);
+  const segments = keptSegments(file.segments, metadata, change ? 1 : orientation);
   if (!change || isIdentity(change)) {
     const encoded = encodeJpeg(frame, segments, progressive, check);
     const keepsTrailer = metadata === 'all' && trailer.length > 0;
