@@ -73,7 +73,7 @@ export async function runSrcset(
     const own = { ...head, operation: 'srcset' };
     const report = printed ? failuresReport() : chooseReport(operation, choices, own);
     return withSnippets(report, {
-      describe: (record) => snippetOf(record, options),
+      describe: (record) => (makes ? snippetOf(record, options) : null),
       async add(file, one) {
         made.push({ file, snippet: one });
         if (printed && snippet === 'html') await print(`${one.html}\n`);
@@ -107,20 +107,16 @@ interface Snippets {
 
 /** A report whose records have their snippets as data. */
 function withSnippets(report: Report, { describe, add, finish }: Snippets): Report {
-  const described = (record: FileRecord): FileRecord => {
-    const data = describe(record);
-    return data ? { ...record, data } : record;
-  };
+  const described = (record: FileRecord, snippet = describe(record)): FileRecord =>
+    snippet ? { ...record, data: { ...record.data, ...snippet } } : record;
   const { finished } = report;
   return {
     ...report,
     ...(finished && { finished: (record: FileRecord) => finished(described(record)) }),
     async add(record) {
-      const whole = described(record);
-      if (whole.data && record.status !== 'planned') {
-        await add(record.inputFilename, whole.data as Snippet);
-      }
-      await report.add(whole);
+      const snippet = describe(record);
+      if (snippet) await add(record.inputFilename, snippet);
+      await report.add(described(record, snippet));
     },
     async finish(status, totals) {
       await finish();

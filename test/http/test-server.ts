@@ -10,6 +10,7 @@ import * as v from 'valibot';
 import { type Config, configSchema } from '../../src/config/schema.ts';
 import type { AppContext, Media } from '../../src/http/app-context.ts';
 import { Metrics } from '../../src/http/metrics.ts';
+import { RecentRequests } from '../../src/http/recent-requests.ts';
 import { buildServers } from '../../src/http/server.ts';
 import { Spool } from '../../src/http/uploads/spool.ts';
 import type { SharedPool } from '../../src/operations/pool.ts';
@@ -104,6 +105,7 @@ export async function startServer({
     pool: threads,
     spool,
     metrics,
+    recent: new RecentRequests(),
     tracer: null,
     log: pino({ level: 'info', formatters: { level: (level) => ({ level }) } }, sink),
     draining,

@@ -19,7 +19,7 @@ import {
   storedCheckpoint,
 } from './call-checkpoint.ts';
 import { OpenTask } from './open-task.ts';
-import { ProviderQueues, type Slot } from './provider-queues.ts';
+import { ProviderQueues, type QueueStatistics, type Slot } from './provider-queues.ts';
 
 export type MediaRoute = Model['routes'][number];
 export type MediaRouteCandidate = RouteCandidate<MediaRoute>;
@@ -100,6 +100,11 @@ export class TaskRunner {
   /** Number of tasks that have not ended. */
   get size(): number {
     return this.#open.size;
+  }
+
+  /** The queues of providers. */
+  queues(): Iterable<QueueStatistics> {
+    return this.#queues.statistics();
   }
 
   get draining(): boolean {
