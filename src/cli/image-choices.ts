@@ -16,7 +16,9 @@ export const STANDARD_STREAM = '-';
 export interface Choices {
   /** Output of the operation's schema. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** Files of the images that options refer to. */
+  /** Paths of the images that options refer to, by their names. */
+  readonly imagePaths?: ReadonlyMap<string, string>;
+  /** Files of these images. */
   readonly images?: NamedImages;
   readonly inputs: v.InferOutput<typeof inputFlags>;
   readonly outputs: v.InferOutput<typeof outputFlags>;

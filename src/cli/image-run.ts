@@ -1,22 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
-import { dirname, parse, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Failure } from '../failure.ts';
-import { checkFileSize, type Limits } from '../images/limits.ts';
 import { Batch } from '../operations/batch.ts';
 import type { BatchResult, CodedMessage, FileRecord } from '../operations/batch-record.ts';
-import { digestFile } from '../operations/cache/file-identity.ts';
-import type { NamedImages } from '../operations/job.ts';
-import type { Operation, Variable } from '../operations/operation.ts';
+import type { Operation } from '../operations/operation.ts';
 import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
 import { withAnnotations } from './annotations.ts';
 import { noteNativeCode } from './exit.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { type Planned, plan } from './image-plan.ts';
 import { cacheFolder, type Incremental, openIncremental } from './incremental.ts';
-import { findInputs, type Input } from './inputs.ts';
+import { findInputs } from './inputs.ts';
 import { onInterrupt } from './interrupt.ts';
+import { imagePaths, withImages, withVariables } from './named-images.ts';
 import { OutputNames } from './naming.ts';
 import { startProgress } from './progress.ts';
 import {
@@ -37,10 +34,18 @@ import { usageFailure } from './usage.ts';
 import { FailedInputs, FolderWatcher, foldersOf } from './watch.ts';
 import { Writer } from './writer.ts';
 
+/** Makes the report of a run. */
+export type ReportChooser = (operation: Operation, choices: Choices, head: Head) => Report;
+
+export interface ImageCommandOptions {
+  /** Path of the text that the operation takes as an argument. */
+  readonly origin?: string;
+  readonly reportOf?: ReportChooser;
+}
+
 /**
  * Runs one operation over the files that the arguments name.
  *
- * @param origin path of the text that the operation takes as an argument
  * @returns the exit code
  * @throws Failure with code `usage` or with a `param`, before any work was done
  */
@@ -48,13 +53,13 @@ export async function runImageCommand(
   operation: Operation,
   files: readonly string[],
   flags: Readonly<Record<string, unknown>>,
-  origin?: string,
+  { origin, reportOf = chooseReport }: ImageCommandOptions = {},
 ): Promise<number> {
-  const choices = await prepared(operation, readChoices(operation, files, flags), origin);
-  const paths = imagePaths(operation, choices, origin);
+  const chosen = await prepared(operation, readChoices(operation, files, flags), origin);
+  const choices = { ...chosen, imagePaths: imagePaths(operation, chosen, origin) };
   return choices.outputs.watch
-    ? watchImages(operation, files, choices, paths)
-    : runOnce(operation, files, choices, paths);
+    ? watchImages(operation, files, choices, reportOf)
+    : runOnce(operation, files, choices, reportOf);
 }
 
 /**
@@ -66,7 +71,7 @@ async function watchImages(
   operation: Operation,
   files: readonly string[],
   choices: Choices,
-  paths: ReadonlyMap<string, string>,
+  reportOf: ReportChooser,
 ): Promise<never> {
   const exclude = [choices.outputs.out, cacheFolder(choices)];
   const watcher = new FolderWatcher();
@@ -76,10 +81,13 @@ async function watchImages(
     // Before the inputs are read, so that no later change is missed.
     const folders = await watcher.set(async () => {
       const found = await foldersOf(files, choices.inputs, exclude);
-      return new Set([...found, ...[...paths.values()].map((path) => dirname(path))]);
+      return new Set([
+        ...found,
+        ...[...(choices.imagePaths?.values() ?? [])].map((path) => dirname(path)),
+      ]);
     });
     try {
-      await runOnce(operation, files, choices, paths, failed);
+      await runOnce(operation, files, choices, reportOf, failed);
     } catch (error) {
       if (isFirst || !(error instanceof Failure)) throw error;
       printStderr(`oriel: ${error.message}`);
@@ -96,11 +104,11 @@ async function runOnce(
   operation: Operation,
   files: readonly string[],
   given: Choices,
-  paths: ReadonlyMap<string, string>,
+  reportOf: ReportChooser,
   failed?: FailedInputs,
 ): Promise<number> {
   const { outputs } = given;
-  const choices = paths.size === 0 ? given : { ...given, images: namedImages(paths, given.limits) };
+  const choices = withImages(given);
   const found = await findInputs(files, {
     ...choices.inputs,
     exclude: [outputs.out, cacheFolder(choices)],
@@ -127,7 +135,7 @@ async function runOnce(
   const planned = plan(inputs, names, choices, operation, incremental);
   const sink = await chooseSink(operation, names, choices, incremental);
   const reportFor = (head: Head) => {
-    const report = chooseReport(operation, choices, head);
+    const report = reportOf(operation, choices, head);
     return failed ? failed.watch(report) : report;
   };
   return runPlanned(operation, planned, sink, choices, reportFor, incremental);
@@ -142,44 +150,6 @@ async function prepared(
   const planOnly = choices.run.dryRun;
   const options = await operation.prepare?.(choices.options as never, { origin, planOnly });
   return options === undefined ? choices : { ...choices, options: options as Choices['options'] };
-}
-
-/** Paths of the images that options refer to, by their names. A recipe names them from its own folder. */
-function imagePaths(
-  operation: Operation,
-  { options }: Pick<Choices, 'options'>,
-  origin: string | undefined,
-): Map<string, string> {
-  const folder = origin === undefined ? '.' : dirname(origin);
-  const names = operation.images?.(options) ?? [];
-  return new Map(names.map((name) => [name, resolve(folder, name)]));
-}
-
-/** Finds the images that options refer to. @throws Failure with code `usage` */
-function namedImages(paths: ReadonlyMap<string, string>, limits: Limits): NamedImages {
-  return Object.fromEntries(
-    [...paths].map(([name, path]) => {
-      const size = statSync(path, { throwIfNoEntry: false })?.size;
-      if (size === undefined) throw usageFailure(`image: no such file: ${path}`);
-      const digest = digestFile(path, limits.fileBytes);
-      if (digest) return [name, { path, sha256: digest.sha256 }];
-      checkFileSize(size, limits);
-      throw usageFailure(`image: ${path} cannot be read as a file`);
-    }),
-  );
-}
-
-/** The properties of an input that the options refer to. */
-function withVariables(inputs: readonly Input[], used: readonly Variable[]): readonly Input[] {
-  if (used.length === 0) return inputs;
-  return inputs.map((input, index) => {
-    const { name } = parse(input.relativePath);
-    const variables = {
-      ...(used.includes('name') && { name }),
-      ...(used.includes('index') && { index: index + 1 }),
-    };
-    return { ...input, variables };
-  });
 }
 
 async function chooseSink(
