@@ -32,10 +32,18 @@ import { usageFailure } from './usage.ts';
 import { FailedInputs, FolderWatcher, foldersOf } from './watch.ts';
 import { Writer } from './writer.ts';
 
+/** Makes the report of a run. */
+export type ReportChooser = (operation: Operation, choices: Choices, head: Head) => Report;
+
+export interface ImageCommandOptions {
+  /** Path of the text that the operation takes as an argument. */
+  readonly origin?: string;
+  readonly reportOf?: ReportChooser;
+}
+
 /**
  * Runs one operation over the files that the arguments name.
  *
- * @param origin path of the text that the operation takes as an argument
  * @returns the exit code
  * @throws Failure with code `usage` or with a `param`, before any work was done
  */
@@ -43,12 +51,12 @@ export async function runImageCommand(
   operation: Operation,
   files: readonly string[],
   flags: Readonly<Record<string, unknown>>,
-  origin?: string,
+  { origin, reportOf = chooseReport }: ImageCommandOptions = {},
 ): Promise<number> {
   const choices = await prepared(operation, readChoices(operation, files, flags), origin);
   return choices.outputs.watch
-    ? watchImages(operation, files, choices)
-    : runOnce(operation, files, choices);
+    ? watchImages(operation, files, choices, reportOf)
+    : runOnce(operation, files, choices, reportOf);
 }
 
 /**
@@ -60,6 +68,7 @@ async function watchImages(
   operation: Operation,
   files: readonly string[],
   choices: Choices,
+  reportOf: ReportChooser,
 ): Promise<never> {
   const exclude = [choices.outputs.out, cacheFolder(choices)];
   const watcher = new FolderWatcher();
@@ -69,7 +78,7 @@ async function watchImages(
     // Before the inputs are read, so that no later change is missed.
     const folders = await watcher.set(() => foldersOf(files, choices.inputs, exclude));
     try {
-      await runOnce(operation, files, choices, failed);
+      await runOnce(operation, files, choices, reportOf, failed);
     } catch (error) {
       if (isFirst || !(error instanceof Failure)) throw error;
       printStderr(`oriel: ${error.message}`);
@@ -86,6 +95,7 @@ async function runOnce(
   operation: Operation,
   files: readonly string[],
   choices: Choices,
+  reportOf: ReportChooser,
   failed?: FailedInputs,
 ): Promise<number> {
   const { outputs } = choices;
@@ -114,7 +124,7 @@ async function runOnce(
   const planned = plan(inputs, names, choices, operation, incremental);
   const sink = await chooseSink(operation, names, choices, incremental);
   const reportFor = (head: Head) => {
-    const report = chooseReport(operation, choices, head);
+    const report = reportOf(operation, choices, head);
     return failed ? failed.watch(report) : report;
   };
   return runPlanned(operation, planned, sink, choices, reportFor, incremental);

@@ -4,7 +4,7 @@ import { type Facts, factsOf } from '../../images/facts.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import { type Header, readHeader } from '../../images/header.ts';
 import type { Estimate, ImageInput } from '../../images/input.ts';
-import type { OutputImage, Warning } from '../../images/output.ts';
+import type { Encoded, OutputImage, Search, Warning } from '../../images/output.ts';
 import { openPicture, type Selection, selectFrames } from '../../images/picture.ts';
 import { read } from '../../images/pixels.ts';
 import type { OperationResult } from '../operation.ts';
@@ -52,24 +52,31 @@ export async function runRecipe(input: ImageInput, recipe: Recipe): Promise<Oper
     milliseconds: works.reduce((sum, { milliseconds }) => sum + milliseconds, 0),
     bytes: Math.max(0, ...works.map(({ bytes }) => bytes)),
   });
-  const made: { readonly leaf: Leaf; readonly image: OutputImage }[] = [];
+  const made: { readonly leaf: Leaf; readonly image: OutputImage; readonly search?: Search }[] = [];
   const warnings: Warning[] = [...header.warnings];
   for (const group of groups) {
     warnings.push(...group.selection.warnings);
-    await runGroup(input, header, recipe, group, (leaf, image, own) => {
-      made.push({ leaf, image });
+    await runGroup(input, header, recipe, group, (leaf, { image, search, warnings: own }) => {
+      made.push({ leaf, image, ...(search && { search }) });
       warnings.push(...own);
     });
   }
   if (made.length === 0) {
     warnings.push({ code: 'no_output', message: 'the conditions of all outputs exclude it' });
   }
+  const targets = ordered(made).flatMap(({ leaf: { name }, search }) =>
+    search ? [{ name, ...search }] : [],
+  );
   const images = ordered(made).map(({ leaf, image }, index) => ({
     ...image,
     output: { index, nameTemplate: leaf.name },
   }));
   const distinct = new Map(warnings.map((warning) => [JSON.stringify(warning), warning]));
-  return { images, warnings: [...distinct.values()] };
+  return {
+    images,
+    ...(targets.length > 0 && { data: { targets } }),
+    warnings: [...distinct.values()],
+  };
 }
 
 function ordered<Item extends { readonly leaf: Leaf }>(items: readonly Item[]): Item[] {
@@ -179,7 +186,7 @@ async function runGroup(
   header: Header,
   recipe: Recipe,
   { selection, branches }: Group,
-  add: (leaf: Leaf, image: OutputImage, warnings: readonly Warning[]) => void,
+  add: (leaf: Leaf, encoded: Encoded) => void,
 ): Promise<void> {
   const source = { input, header, profiled: selection.profiled };
   const engine: Engine<Progress> = {
@@ -196,8 +203,7 @@ async function runGroup(
     },
     async finish(progress, leaf) {
       checkOutputSize(input, progress.facts);
-      const { image, warnings } = await encodeResult(source, progress, leaf.to, leaf.encoding);
-      add(leaf, image, warnings);
+      add(leaf, await encodeResult(source, progress, leaf.to, leaf.encoding));
     },
   };
   const image = await openPicture(input, header, selection);
