@@ -45,6 +45,9 @@ const FILE_CODES = {
     empty_file: 'The file has no bytes.',
     too_many_frames: 'The image has more frames than the limit.',
     crop_out_of_bounds: 'The rectangle reaches beyond the image.',
+    overlay_out_of_bounds: 'The overlay would be outside of the image.',
+    font_not_found: 'No font of this name, or no font at all, is installed.',
+    text_too_long: 'The text is too long with the values of its placeholders.',
     output_too_large:
       'The output would have more pixels along a side than its format or the limit allows.',
     animation_unsupported: 'All frames are asked for, and the output format holds one.',
@@ -56,6 +59,7 @@ const FILE_CODES = {
     is_directory: 'The path is a folder.',
     read_failed: 'The file could not be read.',
     processing_failed: 'The image library failed on the file.',
+    target_unsupported: 'The output format has no setting by which a target could be reached.',
     lossless_impossible: 'The change cannot be made without encoding pixels anew.',
     metadata_not_writable: 'The format or the file cannot hold the metadata.',
     size_mismatch: 'The image has another size than the one that it is compared with.',
@@ -265,6 +269,7 @@ const LOCAL_CODES = {
     invalid_config: 'The configuration is not valid.',
     data_folder_open: 'Other users may read or write in the data folder.',
     no_audit: 'The data folder has no audit log.',
+    larger_than_input: 'The output would be larger than the input, and may not have its bytes.',
     output_exists: 'There is a file where the output would be written.',
   }),
   ...group('invalid_request', 404, {
@@ -306,6 +311,16 @@ export const WARNING_CODES = {
   pages_lost: 'The output has the first of several pages.',
   trailer_lost: 'Pictures or data after the first picture, such as a gain map, were left out.',
   no_output: 'The conditions of all outputs of the recipe exclude the image.',
+  characters_missing: 'No installed font has some of the characters of a text.',
+  overlay_frames_lost: 'The first frame of an animated overlay was laid over the image.',
+  overlay_colours_not_converted:
+    'The output keeps a colour profile to which the colours of an overlay were not converted.',
+  near_lossless_ignored: 'The output format has no near-lossless setting.',
+  colors_ignored: 'The output format has no palette.',
+  dither_ignored: 'The output keeps all colours, or its format has no palette.',
+  target_not_reached:
+    'No encoding has the target size or SSIM; the output is the smallest or the most similar one.',
+  metadata_kept: 'The output has metadata of the input, whose bytes were kept.',
   frames_not_compared: 'Only the first frames or pages were compared.',
 } as const;
 

@@ -107,7 +107,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   if (!settings.operations) {
     server.register(rootRoute(settings.console ? 'console' : 'docs'));
     server.register(metricsRoute(context, true));
-    server.register(documentRoutes(document));
+    server.register(documentRoutes(document, settings.console));
     return { server, operations: undefined };
   }
   if (settings.console) server.register(rootRoute('console'));
@@ -115,7 +115,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   operations.register(healthRoutes(context, false));
   operations.register(metricsRoute(context, false));
   operations.register(rootRoute('docs'));
-  operations.register(documentRoutes(document));
+  operations.register(documentRoutes(document, false));
   return { server, operations };
 }
 

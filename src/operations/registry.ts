@@ -2,6 +2,7 @@ import { convert } from './convert.ts';
 import { hash } from './hash.ts';
 import { metadata } from './metadata.ts';
 import type { Operation } from './operation.ts';
+import { optimize } from './optimize.ts';
 import { palette } from './palette.ts';
 import { placeholder } from './placeholder.ts';
 import { run } from './run.ts';
@@ -12,6 +13,7 @@ import { STEP_OPERATIONS } from './steps.ts';
 export const OPERATIONS = [
   convert,
   ...STEP_OPERATIONS,
+  optimize,
   run,
   metadata,
   palette,
