@@ -45,6 +45,9 @@ const FILE_CODES = {
     empty_file: 'The file has no bytes.',
     too_many_frames: 'The image has more frames than the limit.',
     crop_out_of_bounds: 'The rectangle reaches beyond the image.',
+    overlay_out_of_bounds: 'The overlay would be outside of the image.',
+    font_not_found: 'No font of this name, or no font at all, is installed.',
+    text_too_long: 'The text is too long with the values of its placeholders.',
     output_too_large:
       'The output would have more pixels along a side than its format or the limit allows.',
     animation_unsupported: 'All frames are asked for, and the output format holds one.',
@@ -56,6 +59,7 @@ const FILE_CODES = {
     is_directory: 'The path is a folder.',
     read_failed: 'The file could not be read.',
     processing_failed: 'The image library failed on the file.',
+    target_unsupported: 'The output format has no setting by which a target could be reached.',
     lossless_impossible: 'The change cannot be made without encoding pixels anew.',
     metadata_not_writable: 'The format or the file cannot hold the metadata.',
     size_mismatch: 'The image has another size than the one that it is compared with.',
@@ -181,6 +185,7 @@ export const HTTP_CODES = {
       'Memory is short and the client has too many requests in progress.',
     too_many_waiting: 'The account has too many images waiting.',
     too_many_tasks: 'The account has too many tasks that have not ended.',
+    too_many_streams: 'Too many streams of events are open, of the account or of all.',
     too_many_rotations: 'The callback secret was rotated too often in this hour.',
   }),
   ...group('content_policy', 400, {
@@ -264,6 +269,7 @@ const LOCAL_CODES = {
     invalid_config: 'The configuration is not valid.',
     data_folder_open: 'Other users may read or write in the data folder.',
     no_audit: 'The data folder has no audit log.',
+    larger_than_input: 'The output would be larger than the input, and may not have its bytes.',
     output_exists: 'There is a file where the output would be written.',
   }),
   ...group('invalid_request', 404, {
@@ -308,6 +314,16 @@ export const WARNING_CODES = {
   xmp_unchanged: 'XMP has a property that means the same as a changed tag.',
   trailer_lost: 'Pictures or data after the first picture, such as a gain map, were left out.',
   no_output: 'The conditions of all outputs of the recipe exclude the image.',
+  characters_missing: 'No installed font has some of the characters of a text.',
+  overlay_frames_lost: 'The first frame of an animated overlay was laid over the image.',
+  overlay_colours_not_converted:
+    'The output keeps a colour profile to which the colours of an overlay were not converted.',
+  near_lossless_ignored: 'The output format has no near-lossless setting.',
+  colors_ignored: 'The output format has no palette.',
+  dither_ignored: 'The output keeps all colours, or its format has no palette.',
+  target_not_reached:
+    'No encoding has the target size or SSIM; the output is the smallest or the most similar one.',
+  metadata_kept: 'The output has metadata of the input, whose bytes were kept.',
   frames_not_compared: 'Only the first frames or pages were compared.',
 } as const;
 

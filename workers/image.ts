@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type { FileErrorCode } from '../src/error-codes.ts';
 import { Failure } from '../src/failure.ts';
+import { decodable } from '../src/images/bitmap/decodable.ts';
 import { diagnose } from '../src/images/diagnose.ts';
 import { basicExif, readExif } from '../src/images/exif/exif.ts';
 import { fileFailure } from '../src/images/file-error.ts';
@@ -13,8 +14,7 @@ import { type Header, readHeader } from '../src/images/header.ts';
 import type { Estimate, ImageInput } from '../src/images/input.ts';
 import { checkFileSize } from '../src/images/limits.ts';
 import type { OutputImage } from '../src/images/output.ts';
-import { completePng } from '../src/images/png.ts';
-import type { Job, JobImage, JobResult } from '../src/operations/job.ts';
+import type { Job, JobImage, JobResult, NamedImage } from '../src/operations/job.ts';
 import type { ThreadOperation } from '../src/operations/operation.ts';
 import { findOperation } from '../src/operations/registry.ts';
 import { loadDecoder } from './decoder.ts';
@@ -49,6 +49,31 @@ function takenOf({ exif }: Header): string | null {
   return (tags && basicExif(tags).dateTime?.slice(0, 19)) ?? null;
 }
 
+/** The part of an input that does not depend on its file. */
+type Context = Pick<ImageInput, 'limits' | 'admit' | 'withFile' | 'withNamed' | 'variables'>;
+
+/** An input whose file is still to be read. Hashing it neither decodes it nor loads sharp. */
+function emptyInput({ limits, admit, withFile, withNamed, variables }: Context): {
+  -readonly [Key in keyof ImageInput]: ImageInput[Key];
+} {
+  let bytes: Uint8Array | undefined;
+  return {
+    file: new Uint8Array(),
+    limits,
+    admit,
+    withFile,
+    withNamed,
+    variables,
+    get bytes() {
+      bytes ??= decodable(this);
+      return bytes;
+    },
+    get sharp() {
+      return loadDecoder(limits);
+    },
+  };
+}
+
 /**
  * Runs one job in the calling thread.
  *
@@ -60,22 +85,20 @@ export async function runJob(
 ): Promise<JobResult> {
   const { limits } = job;
   let readsOthers = false;
-  const input = {
-    file: new Uint8Array() as Uint8Array,
-    bytes: new Uint8Array() as Uint8Array,
-    limits,
-    admit,
-    get sharp() {
-      return loadDecoder(limits);
-    },
-    withFile: <Result>(
-      path: string,
-      work: (other: ImageInput) => Promise<Result>,
-    ): Promise<Result> => {
+  const input = emptyInput({
+    ...{ limits, admit, variables: job.variables ?? {} },
+    withFile(path, work) {
       readsOthers = true;
-      return runWithFile(input, path, work);
+      return runWithFile(input, { path, name: path }, work);
     },
-  };
+    withNamed(name, work) {
+      const { images = {} } = job;
+      const image = Object.hasOwn(images, name) ? images[name] : undefined;
+      if (!image) throw fileFailure('not_found', `${name}: no image of this name was given`);
+      const key = image.sha256 ?? image.path;
+      return runWithFile(input, { ...image, name }, (other) => work(other, key));
+    },
+  });
   let source: OpenSource | undefined;
   try {
     const operation = findOperation(job.operation) ?? (await findInternal(job.operation));
@@ -83,7 +106,6 @@ export async function runJob(
     source = openSource(job.source);
     checkFileSize(source.size, limits);
     input.file = source.read();
-    input.bytes = completePng(input.file);
     const result = await operation.run(input, job.options as never);
     const { image, images, data, planned, warnings = [] } = result;
     const taken = job.taken ? { taken: takenOf(await readHeader(input)) } : {};
@@ -116,23 +138,24 @@ export async function runJob(
 /** Runs some work of a job over a second file. @throws Failure that names the file */
 async function runWithFile<Result>(
   first: ImageInput,
-  path: string,
+  { path, sha256, name }: NamedImage & { readonly name: string },
   work: (input: ImageInput) => Promise<Result>,
 ): Promise<Result> {
-  const { limits, sharp } = first;
-  const none = new Uint8Array() as Uint8Array;
-  const input = { ...first, sharp, file: none, bytes: none };
+  const { limits } = first;
+  const input = emptyInput(first);
   let source: OpenSource | undefined;
   try {
     source = openSource({ path });
     checkFileSize(source.size, limits);
     input.file = source.read();
-    input.bytes = completePng(input.file);
+    if (sha256 !== undefined && sha256Of(input.file) !== sha256) {
+      throw fileFailure('read_failed', 'it was changed while the command ran; run it again');
+    }
     return await work(input);
   } catch (error) {
     if (error instanceof GrantExceededError) throw error;
     const { code, message } = await diagnose(error, input);
-    throw fileFailure((code ?? 'processing_failed') as FileErrorCode, `${path}: ${message}`, error);
+    throw fileFailure((code ?? 'processing_failed') as FileErrorCode, `${name}: ${message}`, error);
   } finally {
     source?.close();
   }

@@ -11,10 +11,12 @@ import { startAdmin } from '../http/admin.ts';
 import type { AppContext } from '../http/app-context.ts';
 import { openLog } from '../http/log.ts';
 import { Metrics } from '../http/metrics.ts';
+import { RecentRequests } from '../http/recent-requests.ts';
 import { buildServers, type Servers } from '../http/server.ts';
 import { Spool } from '../http/uploads/spool.ts';
 import { preparePromptRules } from '../media/prompt-screening.ts';
 import { startSharedPool } from '../operations/shared-pool.ts';
+import { ProviderHealth } from '../routing/provider-health.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import type { AuditLog } from '../store/audit/log.ts';
 import { TokenCounter } from '../text/counting/token-counter.ts';
@@ -135,7 +137,8 @@ async function startServices(start: Start): Promise<Services> {
   await telemetry.configure(state.config);
   // After the last request and task have ended.
   closers.add(() => telemetry.close());
-  const observer = routingObserver(state, log, metrics);
+  const providerHealth = new ProviderHealth();
+  const observer = routingObserver(state, log, metrics, providerHealth);
   const tracer = () => telemetry.tracer;
   const own = { state, log, metrics, routingObserver: observer, tracer };
   const parts = { ...own, store, span, upstream, pool };
@@ -163,12 +166,17 @@ async function startServices(start: Start): Promise<Services> {
     tokenCounter,
     embeddings,
     media: daemonMedia.media,
+    tasks: daemonMedia.media.runner,
+    taskAttempts: daemonMedia.attempts,
+    taskEvents: daemonMedia.events,
     routings,
     assets: daemonMedia.files,
     pool,
     spool,
     log,
     metrics,
+    recent: new RecentRequests(),
+    providerHealth,
     get tracer() {
       return telemetry.tracer;
     },

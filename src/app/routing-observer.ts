@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Failure } from '../failure.ts';
 import type { Metrics } from '../http/metrics.ts';
 import type { OnAttempt, RoutingObserver } from '../routing/observer.ts';
+import type { ProviderHealth } from '../routing/provider-health.ts';
 import type { RestingRoute } from '../routing/resting-routes.ts';
 import { needsOperator } from '../routing/retry-policy.ts';
 import { secretsRedactor } from '../routing/secrets-redactor.ts';
@@ -15,6 +16,7 @@ export function routingObserver(
   state: DaemonState,
   log: Logger,
   metrics: Metrics,
+  health: ProviderHealth,
 ): Required<RoutingObserver> {
   const describe = ({ type, code, status, detail }: Failure) => {
     const redact = secretsRedactor(state.config.providers);
@@ -31,9 +33,16 @@ export function routingObserver(
     metrics.observeAttempt(provider, outcomeOf(failure));
     // Without a detail the gateway refused the request itself, before it reached the provider.
     const isLocal = failure?.type === 'invalid_request' && failure.detail === null;
+    if (failure === null) health.succeeded(provider);
     if (failure === null || isLocal) return;
     // Errors for clients name neither the provider nor its message: the log has both.
-    const line = { ...logContext, provider, ...(key !== null && { key }), ...describe(failure) };
+    const described = describe(failure);
+    if (isOfProvider(failure)) {
+      const { type, code, detail } = described;
+      const status = failure.upstreamStatus;
+      health.failed(provider, { type, code, status, message: detail ?? failure.message, key });
+    }
+    const line = { ...logContext, provider, ...(key !== null && { key }), ...described };
     if (needsOperator(failure)) {
       log.warn(line, 'a provider refused the key or the account of the gateway');
     } else log.info(line, 'an attempt at a provider failed');
@@ -44,6 +53,11 @@ export function routingObserver(
     onRest: (route) => log.warn(describeRoute(route), 'a route rests'),
     onRecovery: ({ provider, model }) => log.info({ provider, model }, 'a route is well again'),
   };
+}
+
+/** Whether a failure says something of the provider, and not of the client's request. */
+function isOfProvider({ type }: Failure): boolean {
+  return type !== 'invalid_request' && type !== 'content_policy';
 }
 
 /** `ok`, the code of a failure that the operator has to mend, or the type of any other. */

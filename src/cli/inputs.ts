@@ -1,7 +1,8 @@
 import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { formatOfExtension, IMAGE_EXTENSIONS } from '../images/formats.ts';
+import { IMAGE_EXTENSIONS, READABLE_EXTENSIONS } from '../images/formats.ts';
+import type { TextVariables } from '../images/input.ts';
 import { usageFailure } from './usage.ts';
 
 /** An input: a file, an image from standard input, or an argument that names no file. */
@@ -18,6 +19,8 @@ export interface Input {
   readonly optional?: boolean;
   /** The result, where the argument is no file but a value such as a size to map. */
   readonly answer?: object;
+  /** Properties that the options refer to. */
+  readonly variables?: Partial<TextVariables>;
 }
 
 export interface InputFlags {
@@ -145,7 +148,8 @@ function walk(folder: string, strict: boolean): Input[] {
       const relativePath = join(below, name);
       if (entry.isDirectory()) visit(relativePath);
       else if (isImageName(name) && isFile(entry, join(path, name))) {
-        const optional = !strict && formatOfExtension(extname(name).slice(1)) === null;
+        const optional =
+          !strict && !READABLE_EXTENSIONS.includes(extname(name).slice(1).toLowerCase());
         found.push({ ...fileInput(join(folder, relativePath), relativePath), optional });
       }
     }

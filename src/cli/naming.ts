@@ -25,6 +25,7 @@ interface OutputFacts {
   readonly width: number;
   readonly height: number;
   readonly output?: OutputImage['output'];
+  readonly kept?: true;
   readonly sha256: string;
   readonly taken?: string | null;
 }
@@ -125,11 +126,20 @@ export class OutputNames {
    */
   resolve(input: Input, index: number, facts: OutputFacts): string {
     const path = this.#path(input, index, facts)!;
+    if (facts.kept && this.#file !== undefined && formatOfPath(path) !== facts.format) {
+      const message = `no smaller image than the ${facts.format.toUpperCase()} was found, whose bytes cannot be ${path}; name a folder, or --no-keep-if-smaller`;
+      throw new Failure('invalid_request', message, { code: 'larger_than_input' });
+    }
     const conflict = this.#claim(path, input, facts.output);
     if (conflict !== null) {
       throw new Failure('invalid_request', conflict, { code: 'output_exists' });
     }
     return path;
+  }
+
+  /** Whether a path is that of the input itself. */
+  isInput(path: string, { source }: Input): boolean {
+    return 'path' in source && identity(source.path) === identity(path);
   }
 
   /** Claims a path for an input; returns null, or the reason why that is not possible. */

@@ -1,3 +1,4 @@
+import type { Search } from '../images/output.ts';
 import type {
   BatchResult,
   BatchSummary,
@@ -196,6 +197,22 @@ function titleCell(column: string): Cell {
 
 const inParentheses = ({ message }: CodedMessage) => `(${message})`;
 
+/** The chosen one of the encodings that were tried: `[quality 71, SSIM 0.9812, of 6]`. */
+function searchNotes(data: object | undefined): string[] {
+  const { chosen, tried } = (data ?? {}) as Partial<Search>;
+  if (!chosen || !tried) return [];
+  const { quality, colors, lossless, original, ssim } = chosen;
+  const parts = [
+    quality !== undefined && `quality ${quality}`,
+    colors !== undefined && `${colors} colours`,
+    lossless && 'lossless',
+    original && 'original kept',
+    ssim !== undefined && `SSIM ${ssim.toFixed(4)}`,
+    tried.length > 1 && `best of ${tried.length}`,
+  ];
+  return [`[${parts.filter(Boolean).join(', ')}]`];
+}
+
 /** Reason codes of files without a row: those that were not finished when the batch ended, or need no work. */
 const UNLISTED = new Set(['not_started', 'interrupted', 'unchanged']);
 
@@ -283,7 +300,13 @@ export function tableReport(
       text(`${record.width}x${record.height}${record.pages ? ` x${record.pages}` : ''}`),
       text(humanBytes(originalSize)),
       text(humanBytes(size)),
-      text([humanChange(originalSize, size), ...warnings.map(inParentheses)].join(' ')),
+      text(
+        [
+          humanChange(originalSize, size),
+          ...searchNotes(data),
+          ...warnings.map(inParentheses),
+        ].join(' '),
+      ),
     ];
   };
 

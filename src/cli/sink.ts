@@ -46,6 +46,8 @@ export function fileSink(
   return {
     async store(image, { input }, index) {
       const path = names.resolve(input, index, image);
+      // Not noted in the cache, by which a later run could replace the user's own file.
+      if (image.kept && names.isInput(path, input)) return { outputFilename: path };
       let written: WrittenFile | undefined;
       const complete = (descriptor: number): undefined => {
         if (keepMtime) copyTimes(input, descriptor);

@@ -1,7 +1,11 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { MediaGateway } from '../media/gateway.ts';
+import type { TaskAttempts } from '../media/queue/task-attempts.ts';
+import type { TaskRunner } from '../media/queue/task-runner.ts';
+import type { TaskEvents } from '../media/task-events.ts';
 import type { SharedPool } from '../operations/pool.ts';
+import type { ProviderHealth } from '../routing/provider-health.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { AssetFiles } from '../store/asset-files.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
@@ -11,6 +15,7 @@ import type { TokenCounter } from '../text/counting/token-counter.ts';
 import type { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import type { TextGateway } from '../text/gateway.ts';
 import type { Metrics } from './metrics.ts';
+import type { RecentRequests } from './recent-requests.ts';
 import type { Spool } from './uploads/spool.ts';
 
 /** The methods of the media gateway that endpoints call. */
@@ -28,13 +33,19 @@ export interface AppContext {
   readonly tokenCounter: TokenCounter;
   readonly embeddings: EmbeddingsGateway;
   readonly media: Media;
+  /** The tasks that have not ended. */
+  readonly tasks: Pick<TaskRunner, 'size' | 'queues'>;
+  readonly taskAttempts: TaskAttempts;
+  readonly taskEvents: TaskEvents;
   /** Those of text and of media. */
   readonly routings: readonly Routing[];
+  readonly providerHealth: ProviderHealth;
   readonly assets: AssetFiles;
   readonly pool: SharedPool;
   readonly spool: Spool;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly recent: RecentRequests;
   /** Null while no traces are sent. A reload replaces it. */
   readonly tracer: Tracer | null;
   /** Base URL for clients: `https://oriel.example.com`. */

@@ -21,8 +21,10 @@ import { metricsRoute } from './routes/metrics.ts';
 import { modelRoutes } from './routes/models.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { parseQuery } from './routes/query.ts';
+import { requestRoutes } from './routes/requests.ts';
 import { rootRoute } from './routes/root.ts';
 import { sessionRoutes, signInRoute } from './routes/session.ts';
+import { taskEventRoutes } from './routes/task-events.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { textRoutes } from './routes/text.ts';
 import { answerUnknownRoutes } from './routes/unknown.ts';
@@ -85,6 +87,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     if (settings.console) api.register(signInRoute(context));
     api.register(accountRoutes(context));
     api.register(usageRoutes(context));
+    api.register(requestRoutes(context));
     api.register(ownerRoutes(context));
     api.register(modelRoutes(context));
     api.register(textRoutes(context));
@@ -93,6 +96,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     api.register(mediaRoutes(context));
     api.register(mediaFormRoutes(context));
     api.register(taskRoutes(context));
+    api.register(taskEventRoutes(context));
     api.register(operationRoutes(context));
     api.register(batchRoutes(context));
   });
@@ -103,7 +107,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   if (!settings.operations) {
     server.register(rootRoute(settings.console ? 'console' : 'docs'));
     server.register(metricsRoute(context, true));
-    server.register(documentRoutes(document));
+    server.register(documentRoutes(document, settings.console));
     return { server, operations: undefined };
   }
   if (settings.console) server.register(rootRoute('console'));
@@ -111,7 +115,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   operations.register(healthRoutes(context, false));
   operations.register(metricsRoute(context, false));
   operations.register(rootRoute('docs'));
-  operations.register(documentRoutes(document));
+  operations.register(documentRoutes(document, false));
   return { server, operations };
 }
 
@@ -169,12 +173,13 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
 
 /** Sets x-request-id on every response, and logs and counts every request. */
 function observeRequests(server: FastifyInstance, context: AppContext): void {
-  const { log, metrics, draining } = context;
+  const { log, metrics, recent, draining } = context;
   const logRequest = requestLogger(log);
   server.decorateRequest('holder', null as unknown as FastifyRequest['holder']);
   server.decorateRequest('textReport', null);
   server.decorateRequest('firstFrameMs', null);
   server.decorateRequest('failure', null);
+  server.decorateRequest('task', null);
   server.decorateRequest('trace', null);
   server.decorateRequest('answering', null);
   server.decorateRequest('isObserved', false);
@@ -226,6 +231,12 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
     const milliseconds = Math.round(elapsed);
     const line = { requestId: request.id, method, path, status, milliseconds, ip, key };
     logRequest(line, request);
+    // Every request that costs is a POST; readers of this list would fill it.
+    if (method === 'POST') {
+      const { holder, failure, textReport, firstFrameMs, task } = request;
+      const outcome = { holder, failure, textReport, firstFrameMs, task };
+      recent.add({ id: request.id, method, route, status, milliseconds, ...outcome });
+    }
     if (request.textReport) {
       metrics.observeText(request.textReport, request.firstFrameMs, elapsed);
       if (metrics.genAi !== null) observeGenAi(request, metrics.genAi, { elapsed, context });

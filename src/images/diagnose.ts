@@ -13,6 +13,8 @@ const LOADER_PREFIXES: Readonly<Record<InputFormat, RegExp>> = {
   avif: /^(heif|heifload): /,
   heic: /^(heif|heifload): /,
   svg: /^(svgload|svgload_base): /,
+  bmp: /^(tiff2vips|TIFF\w+): /,
+  ico: /^(vipspng|tiff2vips|TIFF\w+): /,
 };
 
 /**
@@ -23,7 +25,7 @@ const LOADER_PREFIXES: Readonly<Record<InputFormat, RegExp>> = {
 export async function diagnose(error: unknown, input: ImageInput): Promise<Failure> {
   if (error instanceof Failure) return error;
   const text = error instanceof Error ? error.message : String(error);
-  const sniffed = sniff(input.bytes);
+  const sniffed = sniff(input.file);
   if (!sniffed || 'unsupported' in sniffed)
     return fileFailure('processing_failed', firstLine(text), error);
   const { format } = sniffed;
@@ -55,15 +57,13 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
   return fileFailure('corrupt_image', `this ${name} image is damaged${detail}`, error);
 }
 
-async function decodes(
-  { bytes, limits, sharp }: ImageInput,
-  format: InputFormat,
-): Promise<boolean> {
+async function decodes(input: ImageInput, format: InputFormat): Promise<boolean> {
   const animated = format === 'gif' || format === 'webp';
+  const { limits, sharp } = input;
   try {
     // Decodes every pixel and keeps few. Not stats(), which misses half of the damaged files while
     // other threads decode (sharp 0.35.5).
-    await sharp(bytes, { limitInputPixels: limits.pixels, animated })
+    await sharp(input.bytes, { limitInputPixels: limits.pixels, animated })
       .resize({ width: 8, height: 8, fit: 'fill', fastShrinkOnLoad: false })
       .raw()
       .toBuffer();

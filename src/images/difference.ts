@@ -1,4 +1,4 @@
-import { lumaOf, reductionFor, type Samples, ssim } from './ssim.ts';
+import { type Luma, lumaOf, reductionFor, type Samples, ssim } from './ssim.ts';
 
 /** How much two pictures of one size differ. */
 export interface Difference {
@@ -38,6 +38,25 @@ export function difference(
     psnr: error === 0 ? null : 10 * Math.log10(255 ** 2 / error),
     differing: Math.max(...measured.map((each) => each.differing)),
   };
+}
+
+/**
+ * Measures the SSIM of pictures against one reference, as `difference` does, with the luma of the reference computed once.
+ */
+export function ssimMeter(reference: Samples): (other: Samples) => number {
+  const factor = reductionFor(reference.width, reference.height);
+  const lumas = new Map<Background, Luma>();
+  const lumaOn = (background: Background): Luma => {
+    const known = lumas.get(background) ?? lumaOf(flatten(reference, background), factor);
+    lumas.set(background, known);
+    return known;
+  };
+  return (other) =>
+    Math.min(
+      ...backgroundsOf(reference, other).map((background) =>
+        ssim(lumaOn(background), lumaOf(flatten(other, background), factor)),
+      ),
+    );
 }
 
 function backgroundsOf(...pictures: readonly Samples[]): Background[] {

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
-import { field, integer } from '../schema/fields.ts';
+import { field, integer, number } from '../schema/fields.ts';
+import { byteSize } from './byte-size.ts';
 import { colourField, isGrey, onWhite, parseColour } from './colour.ts';
-import { type EncodingWork, estimateEncoding } from './estimate.ts';
+import { type EncodingWork, estimateEncoding, estimateSearch } from './estimate.ts';
 import { tiffWithExif } from './exif/copy.ts';
 import type { Facts, Size } from './facts.ts';
 import { fileFailure } from './file-error.ts';
@@ -30,7 +31,24 @@ export const encodingFields = {
       'encoder quality: jpeg and webp 80, avif 50; png, gif and tiff have none',
     ),
   ),
+  targetSsim: v.optional(
+    field(
+      number(0.5, 1),
+      'the fewest bytes with this SSIM against the source, by trying qualities of jpeg, webp and avif or palettes of png and gif',
+    ),
+  ),
+  targetSize: v.optional(
+    field(byteSize(), 'the best quality, or palette of png and gif, with at most this size'),
+  ),
   lossless: v.optional(field(v.boolean(), 'lossless webp or avif'), false),
+  nearLossless: v.optional(
+    field(v.boolean(), 'webp with small changes of pixels, by quality from 0, here 60 by default'),
+    false,
+  ),
+  colors: v.optional(field(integer(2, 256), 'colours of a png or gif, which get a palette')),
+  dither: v.optional(
+    field(number(0, 1), 'strength of dithering where colours are reduced, else 1'),
+  ),
   effort: v.optional(
     field(
       integer(0, 10),
@@ -61,6 +79,26 @@ export const encodingFields = {
 
 export type EncodingOptions = v.InferOutput<v.StrictObjectSchema<typeof encodingFields, undefined>>;
 
+/** The option that contradicts another one, and the message; null where none does. */
+export function encodingFault(
+  options: Pick<
+    EncodingOptions,
+    'quality' | 'lossless' | 'nearLossless' | 'colors' | 'targetSsim' | 'targetSize'
+  >,
+): readonly [name: string, message: string] | null {
+  const { quality, lossless, nearLossless, colors, targetSsim, targetSize } = options;
+  if (lossless && nearLossless) return ['nearLossless', 'excludes lossless'];
+  if (targetSsim !== undefined && targetSize !== undefined) {
+    return ['targetSize', 'excludes targetSsim'];
+  }
+  const target = targetSsim === undefined ? 'targetSize' : 'targetSsim';
+  if ((targetSsim ?? targetSize) === undefined) return null;
+  if (quality !== undefined) return ['quality', `excludes ${target}, which searches for it`];
+  if (colors !== undefined) return ['colors', `excludes ${target}, which searches for it`];
+  if (lossless) return ['lossless', `excludes ${target}`];
+  return nearLossless ? ['nearLossless', `excludes ${target}`] : null;
+}
+
 /** The output format of an operation that keeps the format: the input's, or png if it cannot be written. */
 export function sameFormat(header: Header): OutputFormat {
   const own = OUTPUT_FORMATS.find((candidate) => candidate === header.format);
@@ -68,7 +106,7 @@ export function sameFormat(header: Header): OutputFormat {
 }
 
 /** Warnings for the given options that this format does not have. */
-function ignoredSettings(to: OutputFormat, options: EncodingOptions): Warning[] {
+export function ignoredSettings(to: OutputFormat, options: EncodingOptions): Warning[] {
   const traits = FORMATS[to];
   const name = to.toUpperCase();
   const warnings: Warning[] = [];
@@ -77,6 +115,12 @@ function ignoredSettings(to: OutputFormat, options: EncodingOptions): Warning[] 
   if (options.quality !== undefined && traits.quality === null)
     ignored('quality_ignored', 'quality');
   if (options.lossless && traits.lossless === 'never') ignored('lossless_ignored', 'lossless');
+  if (options.nearLossless && to !== 'webp') ignored('near_lossless_ignored', 'near-lossless');
+  if (options.colors !== undefined && !traits.palette) ignored('colors_ignored', 'colours');
+  if (options.dither !== undefined && !isQuantised(to, options)) {
+    const reason = to === 'png' ? 'keeps all colours' : 'has no dithering';
+    warnings.push({ code: 'dither_ignored', message: `${name} ${reason}: dither was ignored` });
+  }
   if (options.progressive && !traits.progressive) ignored('progressive_ignored', 'progressive');
   if (options.metadata !== 'none' && !traits.metadata) ignored('metadata_ignored', 'metadata');
   if (options.chromaSubsampling !== 'auto' && !traits.chromaSubsampling) {
@@ -91,6 +135,11 @@ function ignoredSettings(to: OutputFormat, options: EncodingOptions): Warning[] 
     }
   }
   return warnings;
+}
+
+/** Whether an output loses colours to a palette. */
+function isQuantised(to: OutputFormat, { colors }: Pick<EncodingOptions, 'colors'>): boolean {
+  return to === 'gif' || (to === 'png' && colors !== undefined);
 }
 
 function effortFor(to: OutputFormat, { effort }: EncodingOptions): number {
@@ -126,15 +175,22 @@ function timingOf(header: Header, frames: number): { timing: Timing; warnings: W
   return { timing, warnings };
 }
 
+/** The level at which cwebp's authors see no difference; 100 changes nothing. */
+const NEAR_LOSSLESS_QUALITY = 60;
+
 function writeAs(
   image: Sharp,
   to: OutputFormat,
   header: Header,
   timing: Timing,
-  options: EncodingOptions,
+  options: EncodingOptions & { readonly exact: boolean },
 ) {
-  const { progressive, lossless } = options;
-  const quality = options.quality ?? FORMATS[to].quality ?? 80;
+  const { progressive, lossless, nearLossless, colors, dither } = options;
+  const quality = options.quality ?? (nearLossless ? NEAR_LOSSLESS_QUALITY : FORMATS[to].quality!);
+  const palette = {
+    ...(colors !== undefined && { colours: colors }),
+    ...(dither !== undefined && { dither }),
+  };
   const effort = effortFor(to, options);
   // Full colour resolution adds nothing to an input with half of it, and costs bytes in AVIF.
   const { chromaSubsampling: stored } = header.metadata;
@@ -146,9 +202,20 @@ function writeAs(
       return image.jpeg({ quality, progressive, chromaSubsampling, mozjpeg: effort >= 7 });
     case 'png':
       // Never `quality`: to sharp it means "quantise to a palette".
-      return image.png({ compressionLevel: effort, progressive });
+      return image.png({
+        compressionLevel: effort,
+        progressive,
+        ...(colors !== undefined && { palette: true, ...palette }),
+      });
     case 'webp':
-      return image.webp({ quality, lossless, effort, ...timing });
+      return image.webp({
+        quality,
+        lossless,
+        nearLossless,
+        exact: options.exact,
+        effort,
+        ...timing,
+      });
     case 'avif':
       return image.avif({
         quality,
@@ -162,7 +229,7 @@ function writeAs(
         bitdepth: header.deep ? 10 : 8,
       });
     case 'gif':
-      return image.gif({ effort, progressive, ...timing });
+      return image.gif({ effort, progressive, ...palette, ...timing });
     case 'tiff':
       return image.tiff({ compression: 'deflate', predictor: 'horizontal' });
   }
@@ -195,6 +262,11 @@ export function checkPixelCount(
   );
 }
 
+/** Whether an encoding is searched, by trying several. */
+export function isSearched({ targetSsim, targetSize }: EncodingOptions): boolean {
+  return (targetSsim ?? targetSize) !== undefined;
+}
+
 /** Parameters of an encoding beyond the user's options. */
 export interface EncodingTarget {
   readonly to: OutputFormat;
@@ -202,6 +274,8 @@ export interface EncodingTarget {
   readonly facts: Facts;
   /** Whether the pipeline does not change the pixels. */
   readonly unchanged: boolean;
+  /** Whether lossless WebP keeps colours below full transparency too. */
+  readonly exact?: boolean;
 }
 
 /**
@@ -215,10 +289,13 @@ export function estimateOutput(
   { to, facts, held }: Pick<EncodingTarget, 'to' | 'facts'> & Pick<EncodingWork, 'held'>,
   options: EncodingOptions,
 ): Estimate {
-  const { lossless, progressive } = options;
+  const { nearLossless, progressive } = options;
+  const lossless = options.lossless || nearLossless;
   const effort = effortFor(to, options);
   const fileBytes = input.file.byteLength;
-  return estimateEncoding(header, { to, effort, lossless, progressive, facts, held, fileBytes });
+  const quantised = isQuantised(to, options);
+  const work = { to, effort, lossless, quantised, progressive, facts, held, fileBytes };
+  return isSearched(options) ? estimateSearch(header, work) : estimateEncoding(header, work);
 }
 
 /**
@@ -231,14 +308,15 @@ export async function encode(
   input: ImageInput,
   header: Header,
   image: Sharp,
-  { to, facts, unchanged }: EncodingTarget,
+  { to, facts, unchanged, exact = false }: EncodingTarget,
   options: EncodingOptions,
 ): Promise<Encoded> {
   const traits = FORMATS[to];
   const background = parseColour(options.background);
   let pipeline = traits.alpha ? image : image.flatten({ background: onWhite(background) });
-  const deep = header.deep && traits.deep;
-  const grey = facts.grey && isGrey(background);
+  const quantised = isQuantised(to, options);
+  const deep = header.deep && traits.deep && !quantised;
+  const grey = facts.grey && isGrey(background) && !quantised;
   // sharp converts the background to the input's colours: to luminance in grey, and in sixteen bits
   // white becomes 255 x 256, which eight bits would round to less than white.
   if (deep !== header.deep || (header.grey && !grey)) {
@@ -272,13 +350,20 @@ export async function encode(
     const message = 'the colour profile of greyscale was not applied';
     warnings.push({ code: 'colours_not_converted', message });
   }
-  const { data, info } = await writeAs(pipeline, to, header, timing, options).toBuffer({
+  const { data, info } = await writeAs(pipeline, to, header, timing, {
+    ...options,
+    exact,
+  }).toBuffer({
     // Not toUint8Array(): sharp 0.35.5 never frees its result (pipeline.cc, line 1468).
     resolveWithObject: true,
   });
   const bytes =
     to === 'png'
-      ? await smallestPng(data, header, { level: effortFor(to, options), unchanged, input })
+      ? await smallestPng(data, header, {
+          level: effortFor(to, options),
+          unchanged: unchanged && !quantised,
+          input,
+        })
       : data;
   const pages = facts.frames > 1 ? await countPages(input, data) : 1;
   return {

@@ -2,6 +2,7 @@ import type { Facts } from './facts.ts';
 import type { OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
 import type { Estimate } from './input.ts';
+import { MAX_TRIALS } from './quality-search.ts';
 import type { InputFormat } from './sniff.ts';
 
 /**
@@ -17,6 +18,8 @@ const DECODING: Readonly<Record<InputFormat, number>> = {
   avif: 16,
   heic: 16,
   svg: 6,
+  bmp: 7,
+  ico: 7,
 };
 
 /** Microseconds of CPU per pixel. */
@@ -29,6 +32,8 @@ const DECODING_TIME: Readonly<Record<InputFormat, number>> = {
   avif: 0.06,
   heic: 0.06,
   svg: 0.03,
+  bmp: 0.05,
+  ico: 0.05,
 };
 
 /** Cost per pixel of an SVG filter, mask or group with opacity, which buffers the whole picture. */
@@ -64,6 +69,8 @@ export interface EncodingWork {
   /** The encoder's own effort. */
   readonly effort: number;
   readonly lossless: boolean;
+  /** Whether colours are reduced to a palette. */
+  readonly quantised: boolean;
   readonly progressive: boolean;
   /** Properties of the pixels that are encoded. */
   readonly facts: Facts;
@@ -89,17 +96,59 @@ export function estimateEncoding(header: Header, work: EncodingWork): Estimate {
   };
 }
 
+/** CPU microseconds per pixel to decode an encoding and measure its SSIM, and bytes per pixel of both pictures. */
+const MEASURING = { bytes: 12, microseconds: 0.1 };
+
+/** Estimates a search, which decodes an image once and encodes it several times. */
+export function estimateSearch(header: Header, work: EncodingWork): Estimate {
+  const { facts } = work;
+  const once = estimateEncoding(header, { ...work, quantised: true });
+  const decoding = estimateDecoding(header, facts.frames);
+  const { bytes, microseconds } = MEASURING;
+  const measuring = forPixels(facts.width * facts.height * facts.frames, bytes, microseconds);
+  const each = once.milliseconds - decoding.milliseconds + measuring.milliseconds;
+  return {
+    milliseconds: decoding.milliseconds + MAX_TRIALS * each,
+    bytes: once.bytes + measuring.bytes,
+  };
+}
+
+/**
+ * CPU microseconds and bytes per pixel to make a format's lossless candidates from decoded pixels, beside an encoding,
+ * and to prove one.
+ */
+const CANDIDATES: Readonly<Record<OutputFormat, { bytes: number; microseconds: number }>> = {
+  png: { bytes: 24, microseconds: 1.5 },
+  gif: { bytes: 24, microseconds: 4 },
+  webp: { bytes: 12, microseconds: 0.3 },
+  tiff: { bytes: 12, microseconds: 0.3 },
+  jpeg: { bytes: 24, microseconds: 0.5 },
+  avif: { bytes: 0, microseconds: 0 },
+};
+
+/** Estimates the lossless optimisation of some frames. */
+export function estimateLossless(header: Header, frames: number, to: OutputFormat): Estimate {
+  const { width, height, deep } = header;
+  const { bytes, microseconds } = CANDIDATES[to];
+  return forPixels(width * height * frames, bytes * (deep ? 2 : 1), microseconds);
+}
+
 /** Bytes per pixel of the encoder and the encoded file. */
 function bytesOf(
   { deep, hasAlpha }: Header,
-  { to, lossless, progressive }: Pick<EncodingWork, 'to' | 'lossless' | 'progressive'>,
+  {
+    to,
+    lossless,
+    progressive,
+    quantised,
+  }: Pick<EncodingWork, 'to' | 'lossless' | 'progressive' | 'quantised'>,
 ): number {
   const depth = deep ? 2 : 1;
   switch (to) {
     case 'jpeg':
       return 7;
     case 'png':
-      return (progressive ? 8 : 4) * depth;
+      return (progressive ? 8 : 4) * depth + (quantised ? 12 : 0);
     case 'webp':
       return lossless ? 26 : 9;
     case 'avif':
@@ -111,12 +160,12 @@ function bytesOf(
   }
 }
 
-function microsecondsOf({ to, effort, lossless }: EncodingWork): number {
+function microsecondsOf({ to, effort, lossless, quantised }: EncodingWork): number {
   switch (to) {
     case 'jpeg':
       return effort >= 7 ? 0.1 : 0.02;
     case 'png':
-      return effort > 6 ? 0.5 : 0.08;
+      return (effort > 6 ? 0.5 : 0.08) + (quantised ? 0.5 : 0);
     case 'webp':
       return (lossless ? 0.3 : 0.1) + effort * 0.04;
     case 'avif':

@@ -14,6 +14,8 @@ export interface FormatTraits {
   readonly grey: boolean;
   /** Default of `quality`; null if the encoder has no such setting. */
   readonly quality: number | null;
+  /** Whether it holds a palette, so that fewer colours make it smaller. */
+  readonly palette: boolean;
   readonly lossless: 'always' | 'optional' | 'never';
   /** The encoder's scale of CPU effort; null if it has none. */
   readonly effort: { readonly min: number; readonly max: number; readonly default: number } | null;
@@ -37,6 +39,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     deep: false,
     grey: true,
     quality: 80,
+    palette: false,
     lossless: 'never',
     effort: { min: 0, max: 10, default: 0 },
     progressive: true,
@@ -51,6 +54,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     deep: true,
     grey: true,
     quality: null,
+    palette: true,
     lossless: 'always',
     effort: { min: 0, max: 9, default: 6 },
     progressive: true,
@@ -65,6 +69,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     deep: false,
     grey: false,
     quality: 80,
+    palette: false,
     lossless: 'optional',
     effort: { min: 0, max: 6, default: 4 },
     progressive: false,
@@ -79,6 +84,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     deep: true,
     grey: false,
     quality: 50,
+    palette: false,
     lossless: 'optional',
     effort: { min: 0, max: 9, default: 3 },
     progressive: false,
@@ -93,6 +99,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     deep: false,
     grey: false,
     quality: null,
+    palette: true,
     lossless: 'never',
     effort: { min: 1, max: 10, default: 7 },
     progressive: true,
@@ -107,6 +114,7 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
     deep: true,
     grey: true,
     quality: null,
+    palette: false,
     lossless: 'always',
     effort: null,
     progressive: false,
@@ -115,10 +123,16 @@ export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
   },
 };
 
+/** Extensions of images that are read in any case. */
+export const READABLE_EXTENSIONS: readonly string[] = [
+  ...OUTPUT_FORMATS.flatMap((format) => FORMATS[format].extensions),
+  ...['bmp', 'dib', 'ico'],
+];
+
 /** Extensions of image files in folders, including unreadable formats, which are reported. */
 export const IMAGE_EXTENSIONS: readonly string[] = [
-  ...OUTPUT_FORMATS.flatMap((format) => FORMATS[format].extensions),
-  ...['heic', 'heif', 'svg', 'bmp', 'jxl', 'jp2'],
+  ...READABLE_EXTENSIONS,
+  ...['heic', 'heif', 'svg', 'jxl', 'jp2'],
 ];
 
 /** The format of a file name extension, or null. */

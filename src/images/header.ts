@@ -3,7 +3,7 @@ import { countApngFrames } from './apng.ts';
 import { exifOfTiff } from './exif/copy.ts';
 import { fileFailure } from './file-error.ts';
 import type { ImageInput } from './input.ts';
-import type { Limits } from './limits.ts';
+import { checkPixels, type Limits } from './limits.ts';
 import type { Warning } from './output.ts';
 import { codedColours, colourWarnings, findRawSamples, type RawSamples } from './samples.ts';
 import { type InputFormat, sniff, unsupportedMessage } from './sniff.ts';
@@ -11,6 +11,7 @@ import { type InputFormat, sniff, unsupportedMessage } from './sniff.ts';
 /** The header of an image, with width and height after EXIF orientation. */
 export interface Header {
   readonly format: InputFormat;
+  readonly mediaType: string | undefined;
   /** Pixels of one frame after EXIF orientation. */
   readonly width: number;
   readonly height: number;
@@ -39,15 +40,22 @@ export interface Header {
   readonly metadata: Metadata;
 }
 
+/** Media types of formats that Oriel decodes to another one for libvips. */
+const MEDIA_TYPES: Partial<Readonly<Record<InputFormat, string>>> = {
+  bmp: 'image/bmp',
+  ico: 'image/vnd.microsoft.icon',
+};
+
 /**
  * Reads the header and checks one frame against the limits before a pixel is decoded. Callers that decode
  * more than one frame call `checkFrames` first.
  *
  * @throws Failure with a file error code
  */
-export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<Header> {
-  if (bytes.byteLength === 0) throw fileFailure('empty_file', 'the file is empty');
-  const sniffed = sniff(bytes);
+export async function readHeader(input: ImageInput): Promise<Header> {
+  const { file, limits, sharp } = input;
+  if (file.byteLength === 0) throw fileFailure('empty_file', 'the file is empty');
+  const sniffed = sniff(file);
   if (sniffed === null) throw fileFailure('unsupported_format', 'not an image of a known format');
   if ('unsupported' in sniffed) {
     throw fileFailure('unsupported_format', unsupportedMessage(sniffed.unsupported));
@@ -59,8 +67,9 @@ export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<
       `SVG images are not read${svgSwitch === undefined ? '' : ` without ${svgSwitch}`}`,
     );
   }
-  const metadata = await sharp(bytes, { limitInputPixels: false }).metadata();
   const { format } = sniffed;
+  const { bytes } = input;
+  const metadata = await sharp(bytes, { limitInputPixels: false }).metadata();
   // HEIF counts the tiles of a grid as pages unless they are marked hidden. The picture of such a
   // file is its primary item (ISO/IEC 23008-12, 6.6), which the decoder reads.
   const pages = format === 'avif' || format === 'heic' ? 1 : (metadata.pages ?? 1);
@@ -69,6 +78,7 @@ export async function readHeader({ bytes, limits, sharp }: ImageInput): Promise<
   const raw = findRawSamples(format, bytes, metadata.hasProfile);
   return {
     format,
+    mediaType: MEDIA_TYPES[format] ?? metadata.mediaType,
     width,
     height,
     pages,
@@ -115,17 +125,4 @@ export function checkFrames(header: Header, limits: Limits): void {
     );
   }
   checkPixels(header, limits);
-}
-
-function checkPixels(
-  { width, height, pages }: Pick<Header, 'width' | 'height' | 'pages'>,
-  limits: Limits,
-): void {
-  if (width * height * pages <= limits.pixels) return;
-  throw fileFailure(
-    'image_too_large',
-    `${width}x${height}${pages > 1 ? ` in ${pages} frames` : ''} is more than the limit of ${
-      limits.pixels / 1e6
-    } megapixels`,
-  );
 }

@@ -13,11 +13,22 @@ export interface Estimate {
   readonly bytes: number;
 }
 
+/** The file that an image has come from, for placeholders in texts. */
+export interface TextVariables {
+  /** Base name without its extension. */
+  readonly name: string;
+  /** Place among the inputs, from 1. */
+  readonly index: number;
+}
+
 /** One input in memory, with the functions of the worker thread to process it. */
 export interface ImageInput {
   /** Bytes of the file. */
   readonly file: Uint8Array;
-  /** Bytes for the decoder: the file, rewritten only if its decoder would miss parts of it. */
+  /**
+   * Bytes for the decoder: the file, unless its decoder would miss parts of it or does not read the format. The
+   * first access may decode. @throws Failure with a file error code
+   */
   readonly bytes: Uint8Array;
   readonly limits: Limits;
   /** Checks an estimate before pixels are decoded. Throws if it exceeds the limits of the job. */
@@ -32,4 +43,15 @@ export interface ImageInput {
     path: string,
     work: (input: ImageInput) => Promise<Result>,
   ) => Promise<Result>;
+  /**
+   * Opens an image that the options refer to by name. Errors of the work name it.
+   *
+   * @throws Failure not_found for a name that no file was given for
+   */
+  readonly withNamed: <Result>(
+    name: string,
+    work: (other: ImageInput, key: string) => Promise<Result>,
+  ) => Promise<Result>;
+  /** Values of placeholders in texts; only those that the options have. */
+  readonly variables: Partial<TextVariables>;
 }

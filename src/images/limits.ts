@@ -38,6 +38,24 @@ export function checkFileSize(size: number, { fileBytes }: Pick<Limits, 'fileByt
   );
 }
 
+/** Checks the pixels of an input. @throws Failure image_too_large */
+export function checkPixels(
+  {
+    width,
+    height,
+    pages,
+  }: { readonly width: number; readonly height: number; readonly pages: number },
+  limits: Pick<Limits, 'pixels'>,
+): void {
+  if (width * height * pages <= limits.pixels) return;
+  throw fileFailure(
+    'image_too_large',
+    `${width}x${height}${pages > 1 ? ` in ${pages} frames` : ''} is more than the limit of ${
+      limits.pixels / 1e6
+    } megapixels`,
+  );
+}
+
 /**
  * Checks the options that are sides of an output, which the schema does not bound.
  *

@@ -15,6 +15,8 @@ export interface OutputImage {
   readonly height: number;
   /** Number of frames or pages if there are several. */
   readonly pages?: number;
+  /** Whether these are the bytes of the input, than which nothing smaller was found. */
+  readonly kept?: true;
   /** Set where the operation gives several images for one input. */
   readonly output?: {
     readonly index: number;
@@ -23,8 +25,31 @@ export interface OutputImage {
   };
 }
 
+/** One encoding that was tried, with the option that made it. */
+export interface Attempt {
+  readonly format: OutputFormat;
+  readonly quality?: number;
+  readonly colors?: number;
+  readonly lossless?: true;
+  /** Whether these are the bytes of the input. */
+  readonly original?: true;
+  /** Bytes. */
+  readonly size: number;
+  /** SSIM against the source, where it was measured. */
+  readonly ssim?: number;
+}
+
+/** The encodings that were tried for an output. */
+export interface Search {
+  readonly chosen: Attempt;
+  readonly tried: readonly Attempt[];
+  /** Whether the chosen one reaches the target, where there is one. */
+  readonly reached?: boolean;
+}
+
 /** The result of an encoding. */
 export interface Encoded {
   readonly image: OutputImage;
+  readonly search?: Search;
   readonly warnings: readonly Warning[];
 }

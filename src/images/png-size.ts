@@ -7,7 +7,9 @@ import { promisify } from 'node:util';
 import { createInflate, deflate } from 'node:zlib';
 import type { Header } from './header.ts';
 import type { ImageInput } from './input.ts';
+import { filterRows } from './lossless/png-filters.ts';
 import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from './png-chunks.ts';
+import { asGrey, asPalette, Colours, MAX_COLOURS, packSamples } from './png-colour-coding.ts';
 
 /** The fields of IHDR (ISO 15948, 11.2.2). */
 interface ImageHeader {
@@ -25,8 +27,6 @@ const PIXEL_CHUNKS = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT']);
 const GREY = 0;
 const INDEXED = 3;
 const CHANNELS: Readonly<Record<number, number>> = { [GREY]: 1, 2: 3, 6: 4 };
-
-const MAX_COLOURS = 256;
 
 /** Bytes that are inflated at once. */
 const CHUNK_BYTES = 64 * 1024;
@@ -82,7 +82,7 @@ function readImageHeader([header]: readonly PngChunk[]): ImageHeader {
 }
 
 /** A PNG's chunks with the pixels of another, in the order of the standard (5.6). */
-function withPixels(chunks: readonly PngChunk[], pixels: readonly PngChunk[]): PngChunk[] {
+export function withPixels(chunks: readonly PngChunk[], pixels: readonly PngChunk[]): PngChunk[] {
   const [header, ...others] = pixels;
   const at = chunks.findIndex(({ name }) => name === 'IDAT');
   const metadata = (part: readonly PngChunk[]) =>
@@ -132,72 +132,11 @@ async function reduced(chunks: readonly PngChunk[], level: number): Promise<PngC
   const data = Buffer.from(chunks[0]!.data);
   data[8] = depth;
   data[9] = grey ? GREY : INDEXED;
-  const packed = packRows(indexed.pixels, values, { width: header.width, depth });
+  const { width, height } = header;
+  const rows = packSamples(indexed.pixels, values, { width, depth });
+  const packed = filterRows(rows, rows.length / height, 1, 0);
   const deflated = await promisify(deflate)(packed, { level, memLevel: 9 });
   return withPixels(chunks, [pngChunk('IHDR', data), ...pixels, pngChunk('IDAT', deflated)]);
-}
-
-/** The encoding of an image's colours. */
-interface Coding {
-  /** Bits per pixel: 1, 2, 4 or 8. */
-  readonly depth: number;
-  /** The sample of each colour. */
-  readonly values: Uint8Array;
-  /** The chunks PLTE and tRNS, if there are any. */
-  readonly pixels: readonly PngChunk[];
-}
-
-/** Fewer bits of grey if they represent its levels exactly (13.12). */
-function asGrey(colours: readonly number[]): Coding {
-  const levels = colours.map((colour) => colour >>> 24);
-  const depth =
-    [1, 2, 4].find((bits) => levels.every((level) => level % greyStep(bits) === 0)) ?? 8;
-  return { depth, values: Uint8Array.from(levels, (level) => level / greyStep(depth)), pixels: [] };
-}
-
-function greyStep(depth: number): number {
-  return 255 / (2 ** depth - 1);
-}
-
-function asPalette(colours: readonly number[]): Coding {
-  const opacity = (colour: number) => colour & 0xff;
-  // The least opaque first: tRNS may omit opaque colours at its end (11.3.1.1).
-  const order = [...colours.keys()].sort((a, b) => opacity(colours[a]!) - opacity(colours[b]!));
-  const values = new Uint8Array(colours.length);
-  for (const [place, index] of order.entries()) values[index] = place;
-  const sorted = order.map((index) => colours[index]!);
-  const palette = Buffer.from(
-    sorted.flatMap((it) => [it >>> 24, (it >>> 16) & 255, (it >>> 8) & 255]),
-  );
-  const transparency = Buffer.from(sorted.map(opacity).filter((alpha) => alpha < 255));
-  return {
-    depth: [1, 2, 4].find((bits) => colours.length <= 2 ** bits) ?? 8,
-    values,
-    pixels: [
-      pngChunk('PLTE', palette),
-      ...(transparency.length > 0 ? [pngChunk('tRNS', transparency)] : []),
-    ],
-  };
-}
-
-/** Rows of samples, the leftmost in the high bits (7.2), each after the filter type "none". */
-function packRows(
-  pixels: Uint8Array,
-  values: Uint8Array,
-  { width, depth }: { readonly width: number; readonly depth: number },
-): Uint8Array {
-  const perByte = 8 / depth;
-  const stride = 1 + Math.ceil(width / perByte);
-  const height = pixels.length / width;
-  const packed = new Uint8Array(stride * height);
-  for (let y = 0, from = 0; y < height; y += 1) {
-    const row = y * stride + 1;
-    for (let x = 0; x < width; x += 1, from += 1) {
-      const shift = 8 - depth - (x % perByte) * depth;
-      packed[row + Math.floor(x / perByte)]! |= values[pixels[from]!]! << shift;
-    }
-  }
-  return packed;
 }
 
 interface Indexed {
@@ -265,28 +204,4 @@ function indexRow(row: Buffer, channels: number, colours: Colours): Uint8Array |
 
 function grey(level: number): number {
   return ((level * 0x01010100) | 0xff) >>> 0;
-}
-
-/** Distinct colours in the order of their first pixel. A Map would take three times as long. */
-class Colours {
-  readonly list: number[] = [];
-  /** A hash table with linear probing: an index into `list` plus one, or 0. */
-  readonly #slots = new Uint16Array(4 * MAX_COLOURS);
-
-  /** Index of a colour; MAX_COLOURS if there are that many others already. */
-  indexOf(colour: number): number {
-    for (
-      let slot = Math.imul(colour, 0x9e3779b1) >>> 22;
-      ;
-      slot = (slot + 1) % this.#slots.length
-    ) {
-      const found = this.#slots[slot]! - 1;
-      if (found < 0) {
-        if (this.list.length < MAX_COLOURS) this.#slots[slot] = this.list.push(colour);
-        else return MAX_COLOURS;
-        return this.list.length - 1;
-      }
-      if (this.list[found] === colour) return found;
-    }
-  }
 }

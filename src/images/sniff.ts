@@ -1,4 +1,14 @@
-export type InputFormat = 'jpeg' | 'png' | 'webp' | 'avif' | 'heic' | 'gif' | 'tiff' | 'svg';
+export type InputFormat =
+  | 'jpeg'
+  | 'png'
+  | 'webp'
+  | 'avif'
+  | 'heic'
+  | 'gif'
+  | 'tiff'
+  | 'svg'
+  | 'bmp'
+  | 'ico';
 
 /** The format of the first bytes: one that may be read, a known one that is not read, or null. */
 export type Sniffed = { readonly format: InputFormat } | { readonly unsupported: string } | null;
@@ -12,14 +22,13 @@ const SIGNATURES: readonly (readonly [magic: string, sniffed: NonNullable<Sniffe
   ['MM\0*', { format: 'tiff' }],
   ['II+\0', { format: 'tiff' }],
   ['MM\0+', { format: 'tiff' }],
-  ['BM', { unsupported: 'BMP' }],
   ['\0\0\0\x0cJXL ', { unsupported: 'JPEG XL' }],
   ['\xff\x0a', { unsupported: 'JPEG XL' }],
   ['\0\0\0\x0cjP  ', { unsupported: 'JPEG 2000' }],
   ['\xff\x4f\xff\x51', { unsupported: 'JPEG 2000' }],
   ['8BPS', { unsupported: 'Photoshop' }],
   ['%PDF-', { unsupported: 'PDF' }],
-  ['\0\0\x01\0', { unsupported: 'ICO' }],
+  ['\0\0\x01\0', { format: 'ico' }],
   ['qoif', { unsupported: 'QOI' }],
   ['v/1\x01', { unsupported: 'OpenEXR' }],
 ];
@@ -46,6 +55,7 @@ export function sniff(bytes: Uint8Array): Sniffed {
     Math.min(bytes.byteLength, 512),
   ).toString('latin1');
   for (const [magic, sniffed] of SIGNATURES) if (head.startsWith(magic)) return sniffed;
+  if (isBmp(head)) return { format: 'bmp' };
   if (head.startsWith('RIFF') && head.startsWith('WEBP', 8)) return { format: 'webp' };
   if (head.startsWith('ftyp', 4)) {
     const major = head.slice(8, 12);
@@ -60,6 +70,13 @@ export function sniff(bytes: Uint8Array): Sniffed {
       : null;
   }
   return null;
+}
+
+/** Whether bytes begin a BMP file: its two letters begin texts too, so the size of the header counts as well. */
+function isBmp(head: string): boolean {
+  if (!head.startsWith('BM') || !head.startsWith('\0\0\0', 15)) return false;
+  const size = head.charCodeAt(14);
+  return size === 12 || (size >= 16 && size <= 124);
 }
 
 /** Programs that convert images of formats that are not read, where ImageMagick is not the best. */

@@ -1,10 +1,10 @@
 import { type Difference, difference, differencePicture } from '../images/difference.ts';
+import { readDisplayed } from '../images/displayed.ts';
+import type { Size } from '../images/facts.ts';
 import { fileFailure } from '../images/file-error.ts';
 import { type Header, readHeader } from '../images/header.ts';
 import type { ImageInput } from '../images/input.ts';
 import type { Warning } from '../images/output.ts';
-import type { Samples } from '../images/ssim.ts';
-import { openInEightBits } from '../images/true-colours.ts';
 import type { ThreadOperation } from './operation.ts';
 
 interface CompareOptions {
@@ -65,22 +65,10 @@ export const compare: ThreadOperation<CompareOptions> = {
   },
 };
 
-/** The pixels of the first frame as displayed: oriented, in sRGB, with eight bits. */
-async function readSamples(
-  input: ImageInput,
-  size?: { readonly width: number; readonly height: number },
-): Promise<{ readonly samples: Samples; readonly warnings: readonly Warning[] }> {
+async function readSamples(input: ImageInput, size?: Size) {
   const header = await readHeader(input);
-  const image = (await openInEightBits(input, header)).autoOrient();
-  const { data, info } = await (size ? image.resize({ ...size, fit: 'fill' }) : image)
-    .toColourspace('srgb')
-    .raw()
-    .toBuffer({ resolveWithObject: true });
-  const { width, height, channels } = info;
-  return {
-    samples: { data, width, height, channels: channels as 3 | 4 },
-    warnings: [...header.warnings, ...frameWarnings(header)],
-  };
+  const samples = await readDisplayed(input, header, size);
+  return { samples, warnings: [...header.warnings, ...frameWarnings(header)] };
 }
 
 function frameWarnings({ storedPages }: Header): Warning[] {

@@ -1,7 +1,9 @@
 import * as v from 'valibot';
-import { encodingFields, formatField } from '../images/encoding.ts';
+import { encodingFault, encodingFields, formatField } from '../images/encoding.ts';
 import { FORMATS, type OutputFormat } from '../images/formats.ts';
+import { readHeader } from '../images/header.ts';
 import { rule } from '../schema/fields.ts';
+import { keepIfSmallerField, originalOf } from './keep-if-smaller.ts';
 import { defineOperation } from './operation.ts';
 import { runSteps } from './run-steps.ts';
 
@@ -22,12 +24,17 @@ export const convert = defineOperation({
   endpoint: 'batch-convert-images',
   cost: ({ format }: { readonly format: OutputFormat }) => ENCODING_COST[format],
   options: v.pipe(
-    v.strictObject({ format: formatField('output format'), ...encodingFields }),
-    rule(({ format, lossless }) =>
-      lossless && FORMATS[format].lossless === 'never'
+    v.strictObject({
+      format: formatField('output format'),
+      ...encodingFields,
+      keepIfSmaller: keepIfSmallerField(false),
+    }),
+    rule((options) => {
+      const { format, lossless } = options;
+      return lossless && FORMATS[format].lossless === 'never'
         ? ['lossless', `${format} cannot be lossless; png, webp, avif and tiff can`]
-        : null,
-    ),
+        : encodingFault(options);
+    }),
   ),
   examples: [
     'convert --format webp *.jpg',
@@ -35,6 +42,21 @@ export const convert = defineOperation({
     'convert --format jpeg --background "#ff8800" --overwrite *.png',
   ],
   sample: { format: 'webp', quality: 80 },
-  run: (input, options) =>
-    runSteps(input, { steps: [], format: () => options.format, encoding: options }),
+  async run(input, options) {
+    const made = await runSteps(input, {
+      steps: [],
+      format: () => options.format,
+      encoding: options,
+    });
+    const size = made.image.bytes.byteLength;
+    if (!options.keepIfSmaller || size < input.file.byteLength) return made;
+    const original = originalOf(input, await readHeader(input));
+    if (!original) return made;
+    const { chosen, tried } = made.data ?? { chosen: { format: options.format, size } };
+    return {
+      ...made,
+      image: original.image,
+      data: { chosen: original.attempt, tried: tried ?? [chosen] },
+    };
+  },
 });

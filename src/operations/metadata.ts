@@ -46,12 +46,12 @@ export const metadata = defineOperation({
   ],
   async run(input, { exif, gps }) {
     const header = await readHeader(input);
-    const { format, width, height, storedPages, metadata: stored } = header;
+    const { format, mediaType, width, height, storedPages, metadata: stored } = header;
     const tags = header.exif && readExif(header.exif);
     const position = gps && tags ? gpsPosition(tags) : null;
     const data = {
       format,
-      mediaType: stored.mediaType,
+      mediaType,
       width,
       height,
       storedWidth: stored.width,

@@ -3,6 +3,7 @@ import { editMetadata } from './edit-metadata.ts';
 import { hash } from './hash.ts';
 import { metadata } from './metadata.ts';
 import type { Operation } from './operation.ts';
+import { optimize } from './optimize.ts';
 import { palette } from './palette.ts';
 import { placeholder } from './placeholder.ts';
 import { run } from './run.ts';
@@ -13,6 +14,7 @@ import { STEP_OPERATIONS } from './steps.ts';
 export const OPERATIONS = [
   convert,
   ...STEP_OPERATIONS,
+  optimize,
   run,
   metadata,
   editMetadata,

@@ -1,27 +1,21 @@
+import { encodeToTarget } from '../images/encode-target.ts';
 import {
   checkOutputSize,
   checkPixelCount,
   type EncodingOptions,
   encode,
   estimateOutput,
+  isSearched,
 } from '../images/encoding.ts';
 import { type Facts, factsOf } from '../images/facts.ts';
 import { FORMATS, type OutputFormat } from '../images/formats.ts';
 import { type Header, readHeader } from '../images/header.ts';
 import type { ImageInput, Sharp } from '../images/input.ts';
 import { withMetadata } from '../images/metadata.ts';
-import type { Encoded } from '../images/output.ts';
+import type { Encoded, Search, Warning } from '../images/output.ts';
 import { openPicture, selectFrames } from '../images/picture.ts';
 import { mapFrames, type Pixels, read, start } from '../images/pixels.ts';
-import { type ChosenStep, PLACE, type StepContext } from './step.ts';
-
-/** The image that steps change. */
-export interface Source {
-  readonly input: ImageInput;
-  readonly header: Header;
-  /** Whether pixels keep the input's colours, because the output keeps its colour profile. */
-  readonly profiled: boolean;
-}
+import { type ChosenStep, loadStep, PLACE, type Source, type StepContext } from './step.ts';
 
 /** An image between two steps: a pipeline, and what it has done. */
 export interface Progress {
@@ -80,15 +74,16 @@ export async function applyStep(
   const unchanged = progress.unchanged && planned.unchanged === true;
   if (facts.frames > 1) {
     const whole = planned.whole === true && progress.decoded && progress.place === -1;
+    const apply = (frame: Sharp) => planned.apply(frame, source);
     const image = whole
-      ? planned.apply(progress.image)
-      : await mapFrames(input, progress.image, facts, planned.apply);
+      ? await apply(progress.image)
+      : await mapFrames(input, progress.image, facts, apply);
     const place = whole ? planned.to : -1;
     return { image, facts: planned.after, place, decoded: whole, colours: false, unchanged };
   }
   const before = planned.from > progress.place ? progress : await reopen(source, progress);
   const next: Progress = {
-    image: planned.apply(before.image),
+    image: await planned.apply(before.image, source),
     facts: planned.after,
     place: planned.to,
     decoded: before.decoded,
@@ -139,28 +134,47 @@ export async function encodeResult(
   progress: Progress,
   to: OutputFormat,
   encoding: EncodingOptions,
+  exact = false,
 ): Promise<Encoded> {
   const { colours, facts, place } = progress;
   // sharp flattens before it changes colours, so that the background would be changed too.
   const ordered = !(colours && facts.hasAlpha && !FORMATS[to].alpha) && place !== PLACE.LAST;
-  const { image, unchanged } = ordered ? progress : await reopen(source, progress);
-  return encode(source.input, source.header, image, { to, facts, unchanged }, encoding);
+  const last = ordered ? progress : await reopen(source, progress);
+  const target = { to, facts: last.facts, unchanged: last.unchanged, exact };
+  const { input, header } = source;
+  if (!isSearched(encoding)) return encode(input, header, last.image, target, encoding);
+  // Pixels of an animation are decoded again for each encoding, because raw ones have no metadata.
+  const fixed = facts.frames > 1 ? last : await reopen(source, last);
+  return encodeToTarget(input, header, () => fixed.image.clone(), target, encoding);
 }
 
 export interface StepsOptions {
   readonly steps: readonly ChosenStep[];
   readonly format: (header: Header) => OutputFormat;
   readonly encoding: EncodingOptions;
+  /** Whether lossless WebP keeps colours below full transparency too. */
+  readonly exact?: boolean;
 }
+
+/** The output, and as `data` the encodings that were tried for it. */
+export type StepsResult = Pick<Encoded, 'image' | 'warnings'> & { readonly data?: Search };
 
 /** Decodes an input, applies steps and encodes the result. */
 export async function runSteps(
   input: ImageInput,
-  { steps, format, encoding }: StepsOptions,
-): Promise<Encoded> {
+  { steps: chosen, format, encoding, exact }: StepsOptions,
+): Promise<StepsResult> {
   const header = await readHeader(input);
   const to = format(header);
   const selection = await selectFrames(input, header, to, encoding);
+  const source = { input, header, profiled: selection.profiled };
+  const steps: ChosenStep[] = [];
+  const loading: Warning[] = [];
+  for (const one of chosen) {
+    const { options, warnings } = await loadStep(source, one);
+    steps.push({ ...one, options });
+    loading.push(...warnings);
+  }
   const facts = factsOf(header, selection.frames);
   const context = { alpha: FORMATS[to].alpha };
   const plan = planSteps(input, facts, steps, context);
@@ -169,9 +183,16 @@ export async function runSteps(
   const work = estimateOutput(input, header, { to, facts: plan.after, held }, encoding);
   input.admit({ ...work, milliseconds: work.milliseconds + plan.milliseconds });
   const image = await openPicture(input, header, selection);
-  const source = { input, header, profiled: selection.profiled };
   let progress = beginProgress(image, facts);
   for (const step of steps) progress = await applyStep(source, progress, step, context);
-  const { image: output, warnings } = await encodeResult(source, progress, to, encoding);
-  return { image: output, warnings: [...header.warnings, ...selection.warnings, ...warnings] };
+  const {
+    image: output,
+    warnings,
+    search,
+  } = await encodeResult(source, progress, to, encoding, exact);
+  return {
+    image: output,
+    ...(search && { data: search }),
+    warnings: [...header.warnings, ...selection.warnings, ...loading, ...warnings],
+  };
 }

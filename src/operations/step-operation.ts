@@ -1,5 +1,10 @@
 import * as v from 'valibot';
-import { type EncodingOptions, encodingFields, formatField } from '../images/encoding.ts';
+import {
+  type EncodingOptions,
+  encodingFault,
+  encodingFields,
+  formatField,
+} from '../images/encoding.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../images/formats.ts';
 import type { Header } from '../images/header.ts';
 import type { ImageInput } from '../images/input.ts';
@@ -54,7 +59,9 @@ export function stepOperation<const Entries extends v.ObjectEntries>(
     ...(background && { background }),
   } as unknown as OperationEntries<Entries>;
   const object = v.strictObject(entries as v.ObjectEntries);
-  const options = (step.check ? v.pipe(object, rule(step.check as never)) : object) as ObjectSchema<
+  const check = (given: object) =>
+    step.check?.(given as never) ?? encodingFault(given as EncodingOptions);
+  const options = v.pipe(object, rule(check)) as unknown as ObjectSchema<
     v.InferOutput<v.StrictObjectSchema<OperationEntries<Entries>, undefined>>
   >;
   const kept = (header: Header) => keeps.find((format) => format === header.format) ?? 'png';
@@ -68,6 +75,8 @@ export function stepOperation<const Entries extends v.ObjectEntries>(
     options,
     ...(endpoint !== undefined && { endpoint }),
     ...(sample && { sample: sample as never }),
+    ...(step.images && { images: step.images as never }),
+    ...(step.variables && { variables: step.variables as never }),
     async run(input, given) {
       const chosen = given as unknown as EncodingOptions & { readonly format?: OutputFormat };
       const done = await direct?.(input, given as never, chosen.format);

@@ -184,26 +184,26 @@ describe('input folders', () => {
   });
 
   it('skip and count files of formats that are not read, which fail with --strict', async () => {
-    const cwd = await folderWith('in/a.jpg', 'in/really-a-jpeg.bmp');
-    writeFileSync(join(cwd, 'in/b.bmp'), 'BM and more');
+    const cwd = await folderWith('in/a.jpg', 'in/really-a-jpeg.heic');
+    writeFileSync(join(cwd, 'in/b.jxl'), '\xff\x0a and more', 'latin1');
     writeFileSync(join(cwd, 'in/c.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
     const convert = ['convert', '--format', 'webp', '--jsonl', '--overwrite', '--out', 'out'];
     const run = await oriel([...convert, '-r', 'in', '--fail-fast'], { cwd });
     expect(run.status).toBe(0);
     expect(linesOf(run)).toMatchObject([
       { inputFilename: 'in/a.jpg', status: 'succeeded' },
-      { inputFilename: 'in/b.bmp', status: 'skipped', reason: { code: 'unsupported_format' } },
+      { inputFilename: 'in/b.jxl', status: 'skipped', reason: { code: 'unsupported_format' } },
       {
         inputFilename: 'in/c.svg',
         status: 'skipped',
         reason: { message: 'SVG images are not read without --allow-svg' },
       },
-      { inputFilename: 'in/really-a-jpeg.bmp', status: 'succeeded' },
+      { inputFilename: 'in/really-a-jpeg.heic', status: 'succeeded' },
     ]);
     expect(run.stderr).toMatch(/^2 of 4 files done, 2 skipped \(format not read\): /);
 
     const strict = await oriel([...convert, '-r', 'in', '--strict'], { cwd });
-    const named = await oriel([...convert, 'in/b.bmp', 'in/c.svg'], { cwd });
+    const named = await oriel([...convert, 'in/b.jxl', 'in/c.svg'], { cwd });
     for (const { status, stderr } of [strict, named]) {
       expect({ status, failed: / 2 failed/.test(stderr) }).toEqual({ status: 1, failed: true });
     }

@@ -14,7 +14,9 @@ const FILES = {
 };
 
 describe('without an operations listener', () => {
-  const daemon = sharedDaemon({ config: { metrics: { token: undefined } } });
+  const daemon = sharedDaemon({
+    config: { server: { console: false }, metrics: { token: undefined } },
+  });
 
   it.each(Object.entries(FILES))(
     '%s has its type, HEAD, and a tag that gives 304',

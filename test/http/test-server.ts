@@ -10,8 +10,11 @@ import * as v from 'valibot';
 import { type Config, configSchema } from '../../src/config/schema.ts';
 import type { AppContext, Media } from '../../src/http/app-context.ts';
 import { Metrics } from '../../src/http/metrics.ts';
+import { RecentRequests } from '../../src/http/recent-requests.ts';
 import { buildServers } from '../../src/http/server.ts';
 import { Spool } from '../../src/http/uploads/spool.ts';
+import { TaskAttempts } from '../../src/media/queue/task-attempts.ts';
+import { TaskEvents } from '../../src/media/task-events.ts';
 import type { SharedPool } from '../../src/operations/pool.ts';
 import { startSharedPool } from '../../src/operations/shared-pool.ts';
 import type { Plan } from '../../src/store/account.ts';
@@ -33,6 +36,8 @@ export interface TestServer {
   readonly spool: Spool;
   readonly store: Store;
   readonly assets: AssetFiles;
+  readonly taskAttempts: TaskAttempts;
+  readonly taskEvents: TaskEvents;
   readonly spoolFolder: string;
   /** Names of the files on its spool. */
   files(): string[];
@@ -92,6 +97,8 @@ export async function startServer({
   });
   const assets = await AssetFiles.open(join(folder, 'assets'));
   let url = '';
+  const taskAttempts = new TaskAttempts();
+  const taskEvents = new TaskEvents();
   const context = {
     config: settings,
     version: '0.0.0',
@@ -104,6 +111,9 @@ export async function startServer({
     pool: threads,
     spool,
     metrics,
+    recent: new RecentRequests(),
+    taskAttempts,
+    taskEvents,
     tracer: null,
     log: pino({ level: 'info', formatters: { level: (level) => ({ level }) } }, sink),
     draining,
@@ -120,6 +130,8 @@ export async function startServer({
     spool,
     store,
     assets,
+    taskAttempts,
+    taskEvents,
     spoolFolder,
     files,
     log,

@@ -146,10 +146,8 @@ describe('files with other content', () => {
 
   test('of known formats that are not read fail with the name of the format', async () => {
     const starts: Record<string, string> = {
-      BMP: 'BM\x36\x60\0\0\0\0\0\0',
       PDF: '%PDF-1.7\n',
       'JPEG XL': '\xff\x0a\xfa\x7f\x01',
-      ICO: '\0\0\x01\0\x01\0\x10\x10',
       'JPEG 2000': '\0\0\0\x0cjP  \r\n\x87\n',
       Photoshop: '8BPS\0\x01',
     };
@@ -179,6 +177,8 @@ describe('files with other content', () => {
       webp: 'RIFF\x90\x01\0\0WEBPVP8 ',
       avif: '\0\0\0\x1cftypavif\0\0\0\0',
       heic: '\0\0\0\x1cftypheic\0\0\0\0',
+      bmp: 'BM\x9e\x01\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0',
+      ico: '\0\0\x01\0\x01\0',
     };
     const files: Record<string, Buffer> = {
       'empty.jpg': Buffer.alloc(0),

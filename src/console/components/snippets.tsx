@@ -14,6 +14,8 @@ export interface ShownRequest {
   readonly output?: string;
   /** Whether the answer streams. */
   readonly isStream?: boolean;
+  /** Whether the endpoint needs no key. */
+  readonly isOpen?: boolean;
 }
 
 /** A text between single quotes for a POSIX shell. */
@@ -22,11 +24,19 @@ function quoted(text: string): string {
 }
 
 /** A request as a command of curl, with the key in the variable ORIEL_API_KEY. */
-export function curlOf({ method, path, json, form, output, isStream }: ShownRequest): string {
+export function curlOf({
+  method,
+  path,
+  json,
+  form,
+  output,
+  isStream,
+  isOpen,
+}: ShownRequest): string {
   const body = json !== undefined || form !== undefined;
   const parts = [
     `curl ${isStream ? '-N ' : ''}${method !== (body ? 'POST' : 'GET') ? `-X ${method} ` : ''}${quoted(new URL(path, SERVER).href)}`,
-    '-H "Authorization: Bearer $ORIEL_API_KEY"',
+    ...(isOpen ? [] : ['-H "Authorization: Bearer $ORIEL_API_KEY"']),
     ...(json === undefined
       ? []
       : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(json, null, 2))}`]),
@@ -37,10 +47,10 @@ export function curlOf({ method, path, json, form, output, isStream }: ShownRequ
 }
 
 /** A request as JavaScript with fetch. */
-export function fetchOf({ method, path, json, form, isStream }: ShownRequest): string {
+export function fetchOf({ method, path, json, form, isStream, isOpen }: ShownRequest): string {
   const url = new URL(path, SERVER).href;
   const headers = [
-    "    authorization: 'Bearer ' + process.env.ORIEL_API_KEY,",
+    ...(isOpen ? [] : ["    authorization: 'Bearer ' + process.env.ORIEL_API_KEY,"]),
     ...(json === undefined ? [] : ["    'content-type': 'application/json',"]),
   ];
   const fields = (form ?? []).map(([name, value]) =>

@@ -1,8 +1,11 @@
 import type { FastifyPluginAsync } from 'fastify';
 import type { AppContext } from '../app-context.ts';
 import { requireOwner } from '../auth.ts';
+import { ownerRequestRoute } from '../routes/requests.ts';
 import { ownerUsageRoute } from '../routes/usage.ts';
 import { commandRoutes } from './commands.ts';
+import { ownerModelRoute } from './models.ts';
+import { statusRoute } from './status.ts';
 
 /** The endpoints of the operator, below `/v1/admin`. None of them accepts a key of another account. */
 export function ownerRoutes(context: AppContext): FastifyPluginAsync {
@@ -10,6 +13,9 @@ export function ownerRoutes(context: AppContext): FastifyPluginAsync {
     // Before the body is read and the query is checked.
     server.addHook('onRequest', async (request) => requireOwner(request));
     server.register(commandRoutes(context));
+    server.register(statusRoute(context));
+    server.register(ownerModelRoute(context));
     server.register(ownerUsageRoute(context));
+    server.register(ownerRequestRoute(context));
   };
 }

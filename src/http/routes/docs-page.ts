@@ -90,7 +90,7 @@ export class MemoryFile {
   }
 }
 
-/** Serves the page `/docs`, which reads `/openapi.json` beside it, from memory. */
+/** Serves the page `/docs` where there is no console: it reads `/openapi.json` beside it, from memory. */
 function docsPage(server: FastifyInstance): void {
   const manifest = createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json');
   const files = new Map([
@@ -117,10 +117,26 @@ function docsPage(server: FastifyInstance): void {
   }
 }
 
-/** Serves `/openapi.json`, and the page `/docs` that shows it. */
-export function documentRoutes(document: () => MemoryFile): FastifyPluginAsync {
+/** Redirects `/docs` to the console. Relative: a reverse proxy may serve this below a path. */
+function docsRedirect(server: FastifyInstance): void {
+  server.get('/docs', { schema: { hide: true } }, async ({ url }, reply) => {
+    const isFolder = url.split('?', 1)[0]!.endsWith('/');
+    return reply.redirect(`${isFolder ? '../' : ''}console/api`);
+  });
+}
+
+/**
+ * Serves `/openapi.json`, and `/docs`, which shows it.
+ *
+ * @param hasConsole whether the server has the console, which shows it too
+ */
+export function documentRoutes(
+  document: () => MemoryFile,
+  hasConsole: boolean,
+): FastifyPluginAsync {
   return async (server) => {
-    docsPage(server);
+    if (hasConsole) docsRedirect(server);
+    else docsPage(server);
     server.get('/openapi.json', {
       schema: {
         summary: 'This document',

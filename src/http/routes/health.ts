@@ -5,6 +5,8 @@ import { Failure } from '../../failure.ts';
 import type { AppContext } from '../app-context.ts';
 import { isOperator } from '../auth.ts';
 import { draining } from '../errors.ts';
+import { restingUpstreams } from '../owner/resting-upstreams.ts';
+import { withTimeout } from '../timeout.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -84,24 +86,6 @@ export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPlu
   };
 }
 
-/** The routes and keys that rest now, and why. */
-function restingUpstreams({ routings }: AppContext) {
-  const reasonOf = ({ code, type }: Failure) => code ?? type;
-  const timeOf = (until: number) => new Date(Date.now() + until - performance.now()).toISOString();
-  return {
-    routes: routings.flatMap((routing) =>
-      Array.from(routing.restingRoutes(), ({ provider, model, failure, until }) => {
-        return { provider, model, reason: reasonOf(failure), until: timeOf(until) };
-      }),
-    ),
-    keys: routings.flatMap((routing) =>
-      Array.from(routing.restingKeys(), ({ provider, fingerprint: key, failure, avoidedUntil }) => {
-        return { provider, key, reason: reasonOf(failure), until: timeOf(avoidedUntil) };
-      }),
-    ),
-  };
-}
-
 /** Milliseconds for the disk to answer, and for a probe job to start. */
 const PROBE_TIMEOUT_MS = 5000;
 
@@ -135,19 +119,6 @@ function sharedProbe({ pool, config }: AppContext): () => Promise<Failure | null
     });
     return current;
   };
-}
-
-/** Resolves with the result of the work, or with `fallback` after the timeout. */
-function withTimeout<Result>(
-  work: Promise<Result>,
-  milliseconds: number,
-  fallback: Result,
-): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<Result>((resolve) => {
-    timer = setTimeout(() => resolve(fallback), milliseconds);
-  });
-  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }
 
 function unavailable(code: 'disk_unavailable' | 'pool_unavailable', message: string): Failure {

@@ -131,6 +131,7 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
             publicUrl: context.publicUrl,
             ...traceOf(request, context),
           });
+          request.task = submitted;
           // The task has its own copies: the spool gets its room back while the client waits.
           await uploads.discard();
           announceIgnored(reply, submitted, context.config, response.ignored);

@@ -10,7 +10,7 @@ import { traceOf } from '../transport/request-span.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 
 /** Creates the task of a request with a JSON body. @throws Failure */
-export function submitJson(
+export async function submitJson(
   context: AppContext,
   kind: MediaKind,
   request: FastifyRequest,
@@ -20,7 +20,11 @@ export function submitJson(
   const { holder } = request;
   const idempotencyKey = idempotencyKeyOf(request);
   const trace = traceOf(request, context);
-  return media.submit({ kind, fields, holder, idempotencyKey, publicUrl, ...trace });
+  request.task = await media.submit({
+    ...{ kind, fields, holder, idempotencyKey, publicUrl },
+    ...trace,
+  });
+  return request.task;
 }
 
 /** @throws Failure invalid_request if the body is not an object */

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Failure } from '../../failure.ts';
 import { toCredits } from '../../store/credits.ts';
+import type { Task } from '../../store/task.ts';
 import type { Trace } from '../../telemetry/trace.ts';
 import type { TextReport } from '../../text/report.ts';
 import { outputOf } from '../log.ts';
@@ -11,6 +12,8 @@ declare module 'fastify' {
     textReport: TextReport | null;
     /** Milliseconds until the first frame of a stream; null without one. */
     firstFrameMs: number | null;
+    /** The media task that the request created; null for other requests. */
+    task: Task | null;
     /** What the handler has returned. */
     answering: unknown;
     /** Whether the request has been logged and counted. */

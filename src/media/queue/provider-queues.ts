@@ -1,6 +1,14 @@
 import type { Config } from '../../config/schema.ts';
 import { FairSemaphore, type Release } from '../../operations/fair-semaphore.ts';
 
+/** The tasks at one provider. */
+export interface QueueStatistics {
+  readonly provider: string;
+  readonly limit: number;
+  readonly running: number;
+  readonly waiting: number;
+}
+
 /** Limits the media tasks that run at each provider at once; accounts wait in queues of their own. */
 export class ProviderQueues {
   readonly #config: () => Config;
@@ -19,6 +27,13 @@ export class ProviderQueues {
   reconfigured(): void {
     for (const [provider, semaphore] of this.#semaphores) {
       semaphore.resize(this.#concurrencyOf(provider));
+    }
+  }
+
+  /** The queues of providers that had tasks since the start. */
+  *statistics(): Generator<QueueStatistics, void> {
+    for (const [provider, { acquired, waiting }] of this.#semaphores) {
+      yield { provider, limit: this.#concurrencyOf(provider), running: acquired, waiting };
     }
   }
 

@@ -19,7 +19,7 @@ import {
   storedCheckpoint,
 } from './call-checkpoint.ts';
 import { OpenTask } from './open-task.ts';
-import { ProviderQueues, type Slot } from './provider-queues.ts';
+import { ProviderQueues, type QueueStatistics, type Slot } from './provider-queues.ts';
 
 export type MediaRoute = Model['routes'][number];
 export type MediaRouteCandidate = RouteCandidate<MediaRoute>;
@@ -54,6 +54,8 @@ export interface TaskExecution {
 
 export interface TaskObserver {
   ended(task: Task): void;
+  /** Called for a task in a new state that is not its last. */
+  changed?(task: Task): void;
   /** Called with an error that is no Failure: a defect of Oriel. */
   fault(error: unknown, task: Task): void;
   /** Called when a storage failure delays a task; the failed operation is retried. */
@@ -100,6 +102,11 @@ export class TaskRunner {
   /** Number of tasks that have not ended. */
   get size(): number {
     return this.#open.size;
+  }
+
+  /** The queues of providers. */
+  queues(): Iterable<QueueStatistics> {
+    return this.#queues.statistics();
   }
 
   get draining(): boolean {
@@ -216,6 +223,7 @@ export class TaskRunner {
       const claimed = await this.#retryStore(open, () => store.claimTask(id), false);
       if (!claimed) return;
       open.task = claimed;
+      this.#options.observer.changed?.(claimed);
       if (signal.aborted) throw signal.reason;
       const completion = await executor.execute({
         task: claimed,

@@ -12,7 +12,7 @@ const comparison = (description: string) =>
     }),
   );
 
-const INPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'svg'] as const;
+const INPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'svg', 'bmp', 'ico'] as const;
 
 const SHAPES = ['landscape', 'portrait', 'square'] as const;
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { encodingFields, formatField } from '../../images/encoding.ts';
+import { encodingFault, encodingFields, formatField } from '../../images/encoding.ts';
 import { field, integer, rule } from '../../schema/fields.ts';
 import { OUTPUT_PLACEHOLDERS, templateFault } from '../name-template.ts';
 import { stepSchema } from '../step.ts';
@@ -62,11 +62,14 @@ const output = v.pipe(
     ),
     ...encodingFields,
   }),
-  rule(({ name, widths, format, formats }) => {
+  rule((given) => {
+    const { name, widths, format, formats } = given;
+    const fault = encodingFault(given);
+    if (fault !== null) return fault;
     if (format !== undefined && formats !== undefined) return ['format', 'excludes formats'];
     if (name === undefined) return null;
-    const fault = templateFault(name, OUTPUT_PLACEHOLDERS);
-    if (fault !== null) return ['name', fault];
+    const nameFault = templateFault(name, OUTPUT_PLACEHOLDERS);
+    if (nameFault !== null) return ['name', nameFault];
     if (widths && new Set(widths).size > 1 && !name.includes('{width}')) {
       return ['name', 'expected {width} in it, because there are several widths'];
     }

@@ -12,7 +12,7 @@ const NAME = 'oriel.test';
 
 // A browser is no dependency of ours: where there is none, the rest of the suite still runs.
 describe.skipIf(!existsSync(CHROMIUM))(`the page /docs in a browser (${CHROMIUM})`, () => {
-  const daemon = sharedDaemon();
+  const daemon = sharedDaemon({ config: { server: { console: false } } });
   let browser: Browser;
   beforeAll(async () => {
     browser = await chromium.launch({

@@ -14,7 +14,7 @@ export const pipelining: Attack = {
   name: 'pipelining',
   summary: `${CONNECTIONS} connections without a key, ${REQUESTS} requests each, responses unread`,
   async run(attacker) {
-    const paths = ['/openapi.json', '/docs/static/swagger-ui.css', '/healthz'];
+    const paths = ['/openapi.json', '/console', '/healthz'];
     const connections: Raw[] = [];
     for (let index = 0; index < CONNECTIONS; index += 1) {
       connections.push(await pipeline(attacker, paths[index % paths.length]!));

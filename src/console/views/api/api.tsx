@@ -1,10 +1,106 @@
-import { Empty } from '../../components/states.tsx';
+import { useState } from 'preact/hooks';
+import { type Model, useModels } from '../../api/models.ts';
+import { useResource } from '../../api/resource.ts';
+import type { Session } from '../../api/session.ts';
+import { open, SERVER } from '../../app/address.ts';
+import type { ViewProps } from '../../app/view.ts';
+import { TextField } from '../../components/field.tsx';
+import { formatNumber } from '../../components/format.ts';
+import { Empty, Loaded } from '../../components/states.tsx';
+import css from './api.css';
+import { type ApiDocument, type Endpoint, loadDocument } from './document.ts';
+import { EndpointView } from './endpoint.tsx';
 
-export default function Api() {
+export const style = css;
+
+/** The OpenAPI document: every endpoint with its fields, and an example to copy and to send. */
+export default function Api(props: Omit<GroupsProps, 'document' | 'models'>) {
+  const document = useResource(loadDocument, []);
   return (
     <>
       <h1>API</h1>
-      <Empty title="Not here yet" />
+      <p class="lead">
+        Every endpoint takes <code>Authorization: Bearer KEY</code>, and every error is{' '}
+        <code>{'{"error": {type, message, param, code}}'}</code>. For programs:{' '}
+        <a href={new URL('openapi.json', SERVER).href}>openapi.json</a>.
+      </p>
+      {document.error?.status === 404 ? (
+        <Empty title="The description of the API is not on this address">
+          <p>
+            <code>server.operations</code> gives it a listener of its own.
+          </p>
+        </Empty>
+      ) : (
+        <Loaded resource={document}>
+          {(loaded) =>
+            props.session ? (
+              <WithModels {...props} document={loaded} />
+            ) : (
+              <Groups {...props} document={loaded} models={[]} />
+            )
+          }
+        </Loaded>
+      )}
+    </>
+  );
+}
+
+interface GroupsProps extends Omit<ViewProps, 'session'> {
+  readonly document: ApiDocument;
+  readonly session: Session | null;
+  readonly models: readonly Model[];
+}
+
+function WithModels(props: Omit<GroupsProps, 'models'>) {
+  const { data = [] } = useModels();
+  return <Groups {...props} models={data} />;
+}
+
+function Groups({ document: { groups }, place, session, models }: GroupsProps) {
+  const [filter, setFilter] = useState('');
+  const words = filter.toLowerCase().split(/\s+/);
+  const matches = ({ method, path, summary }: Endpoint) => {
+    const text = `${method} ${path} ${summary}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+  const found = groups
+    .map(({ title, endpoints }) => ({ title, endpoints: endpoints.filter(matches) }))
+    .filter(({ endpoints }) => endpoints.length > 0);
+  const count = found.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
+  return (
+    <>
+      <TextField
+        label="Find an endpoint"
+        type="search"
+        value={filter}
+        onValue={setFilter}
+        placeholder="resize, chat, tasks"
+      />
+      {filter !== '' && (
+        <p class="muted" role="status">
+          {count === 1 ? '1 endpoint' : `${formatNumber(count)} endpoints`}
+        </p>
+      )}
+      {count === 0 && <Empty title="No endpoint has these words" />}
+      {found.map(({ title, endpoints }) => (
+        <section key={title} aria-labelledby={`group-${title}`}>
+          <h2 id={`group-${title}`}>{title}</h2>
+          <div class="endpoints">
+            {endpoints.map((endpoint) => (
+              <EndpointView
+                key={endpoint.place}
+                endpoint={endpoint}
+                isOpen={place.rest === endpoint.place}
+                onToggle={(isOpen) =>
+                  open(isOpen ? `api/${endpoint.place}` : 'api', { replace: true })
+                }
+                session={session}
+                models={models}
+              />
+            ))}
+          </div>
+        </section>
+      ))}
     </>
   );
 }

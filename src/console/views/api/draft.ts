@@ -1,0 +1,126 @@
+import type { Model } from '../../api/models.ts';
+import type { ShownRequest } from '../../components/snippets.tsx';
+import { bodyOf, type Endpoint } from './document.ts';
+import { sampleFile, sampleName } from './sample.ts';
+import { fieldsOf, fileKind } from './schema.ts';
+
+/** A request as the reader edits it. */
+export interface Draft {
+  /** Values of parameters by name; empty for one that is left out. */
+  readonly parameters: Readonly<Record<string, string>>;
+  /** Text of a JSON body. */
+  readonly json: string;
+  /** Texts of a form by field. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** Files of a form by field; a field without is sent the sample if it is required. */
+  readonly files: Readonly<Record<string, readonly File[]>>;
+}
+
+/** The example of an endpoint, which succeeds as it is. @param models of the key; empty without a session */
+export function exampleOf(endpoint: Endpoint, models: readonly Model[]): Draft {
+  const body = bodyOf(endpoint);
+  const known = (name: unknown) => modelFor(endpoint, models, name);
+  const parameters = (endpoint.parameters ?? []).map(({ name, in: place, example }) => {
+    const isModel = place === 'path' && endpoint.tags[0] !== 'Assets' && name !== 'task_id';
+    const text = example === undefined ? '' : String(example);
+    return [name, isModel ? String(known(text === '' ? 'sandbox-chat' : text)) : text];
+  });
+  const example = body?.content.example;
+  const json =
+    typeof example === 'object' && example !== null && 'model' in example
+      ? { ...example, model: known(example.model) }
+      : example;
+  const fields = body?.isForm
+    ? fieldsOf(body.content.schema)
+        .filter(({ schema }) => fileKind(schema) === null)
+        .map(({ name, schema }) => {
+          const value = schema.examples?.[0] ?? '';
+          return [
+            name,
+            value === schema.default ? '' : String(name === 'model' ? known(value) : value),
+          ];
+        })
+    : [];
+  return {
+    parameters: Object.fromEntries(parameters),
+    json: json === undefined ? '' : JSON.stringify(json, null, 2),
+    fields: Object.fromEntries(fields),
+    files: {},
+  };
+}
+
+/** A model of the key that an endpoint takes: that of the example, else the first one. */
+function modelFor({ path }: Endpoint, models: readonly Model[], example: unknown): unknown {
+  if (models.length === 0 || models.some(({ id }) => id === example)) return example;
+  const pattern = path.replace('{model}', ':model');
+  const fitting = models.find(({ endpoints }) => endpoints.includes(pattern)) ?? models[0]!;
+  return fitting.id;
+}
+
+/** Path and query of a draft, relative to the server. */
+export function pathOf({ path, parameters = [] }: Endpoint, draft: Draft): string {
+  let filled = path.slice(1);
+  const query = new URLSearchParams();
+  for (const { name, in: place } of parameters) {
+    const value = draft.parameters[name] ?? '';
+    if (place === 'path') {
+      filled = filled.replace(`{${name}}`, value.split('/').map(encodeURIComponent).join('/'));
+    } else if (value !== '') query.set(name, value);
+  }
+  return query.size === 0 ? filled : `${filled}?${query}`;
+}
+
+/** The draft as a command or as code. */
+export function shownRequest(endpoint: Endpoint, draft: Draft): ShownRequest {
+  const { method, responses } = endpoint;
+  const body = bodyOf(endpoint);
+  const shown = { method, path: pathOf(endpoint, draft), isOpen: endpoint.security?.length === 0 };
+  const types = Object.keys(responses['200']?.content ?? {});
+  const output = types.includes('application/zip')
+    ? { output: 'images.zip' }
+    : types.some((type) => type.startsWith('audio/'))
+      ? { output: 'speech.wav' }
+      : {};
+  if (!body) return { ...shown, ...output };
+  if (!body.isForm) {
+    const json = parsed(draft.json);
+    const isStream =
+      (json as { stream?: unknown } | null)?.stream === true ||
+      (types.length === 1 && types[0] === 'text/event-stream');
+    return { ...shown, ...output, json: json ?? {}, isStream };
+  }
+  const form = fieldsOf(body.content.schema).flatMap(({ name, schema, isRequired }) => {
+    if (fileKind(schema) === null) {
+      const value = draft.fields[name] ?? '';
+      return value === '' ? [] : [[name, value] as const];
+    }
+    const chosen = (draft.files[name] ?? []).map((file) => file.name);
+    const names = chosen.length > 0 || !isRequired ? chosen : [sampleName(endpoint.path)];
+    return names.map((one) => [name, `@${one}`] as const);
+  });
+  return { ...shown, ...output, form };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** The draft's form. */
+export async function formOf(endpoint: Endpoint, draft: Draft): Promise<FormData> {
+  const form = new FormData();
+  for (const { name, schema, isRequired } of fieldsOf(bodyOf(endpoint)!.content.schema)) {
+    if (fileKind(schema) === null) {
+      const value = draft.fields[name] ?? '';
+      if (value !== '') form.append(name, value);
+      continue;
+    }
+    const chosen = draft.files[name] ?? [];
+    const files = chosen.length > 0 || !isRequired ? chosen : [await sampleFile(endpoint.path)];
+    for (const file of files) form.append(name, file);
+  }
+  return form;
+}

@@ -1,0 +1,145 @@
+import { Field, SelectField, TextArea, TextField } from '../../components/field.tsx';
+import { bodyOf, type Endpoint } from './document.ts';
+import type { Draft } from './draft.ts';
+import { sampleName } from './sample.ts';
+import { fieldsOf, fileKind, type ShownField, typeText } from './schema.ts';
+
+interface EditorProps {
+  readonly endpoint: Endpoint;
+  readonly draft: Draft;
+  readonly onDraft: (draft: Draft) => void;
+}
+
+/** Fields for the parameters and the body of a request. */
+export function Editor({ endpoint, draft, onDraft }: EditorProps) {
+  const body = bodyOf(endpoint);
+  const setParameter = (name: string) => (value: string) =>
+    onDraft({ ...draft, parameters: { ...draft.parameters, [name]: value } });
+  return (
+    <>
+      {(endpoint.parameters ?? []).map(({ name, schema, required }) => (
+        <ValueField
+          key={name}
+          field={{ name, schema, isRequired: required ?? false, description: '' }}
+          value={draft.parameters[name] ?? ''}
+          onValue={setParameter(name)}
+        />
+      ))}
+      {body && !body.isForm && (
+        <TextArea
+          label="Body"
+          class="json"
+          rows={Math.min(16, draft.json.split('\n').length + 1)}
+          spellcheck={false}
+          value={draft.json}
+          onValue={(json) => onDraft({ ...draft, json })}
+          error={isJson(draft.json) ? undefined : 'This is not valid JSON.'}
+        />
+      )}
+      {body?.isForm && (
+        <FormFields
+          endpoint={endpoint}
+          fields={fieldsOf(body.content.schema)}
+          draft={draft}
+          onDraft={onDraft}
+        />
+      )}
+    </>
+  );
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface FormFieldsProps extends EditorProps {
+  readonly fields: readonly ShownField[];
+}
+
+/** Files and the fields of the example first; the others wait behind a summary. */
+function FormFields({ endpoint, fields, draft, onDraft }: FormFieldsProps) {
+  const setValue = (name: string) => (value: string) =>
+    onDraft({ ...draft, fields: { ...draft.fields, [name]: value } });
+  const isMain = ({ schema, isRequired }: ShownField) =>
+    isRequired || (schema.examples?.[0] ?? '') !== (schema.default ?? '');
+  const render = (field: ShownField) =>
+    fileKind(field.schema) === null ? (
+      <ValueField
+        key={field.name}
+        field={field}
+        value={draft.fields[field.name] ?? ''}
+        onValue={setValue(field.name)}
+      />
+    ) : (
+      <FileField key={field.name} {...{ endpoint, field, draft, onDraft }} />
+    );
+  const others = fields.filter((field) => !isMain(field));
+  return (
+    <>
+      {fields.filter(isMain).map(render)}
+      {others.length > 0 && (
+        <details>
+          <summary>{others.length} further fields</summary>
+          <div class="stack">{others.map(render)}</div>
+        </details>
+      )}
+    </>
+  );
+}
+
+interface FileFieldProps extends EditorProps {
+  readonly field: ShownField;
+}
+
+function FileField({ endpoint, field, draft, onDraft }: FileFieldProps) {
+  const { name, schema, isRequired } = field;
+  return (
+    <Field
+      label={name}
+      hint={
+        isRequired ? `Without a choice, ${sampleName(endpoint.path)} of this page is sent.` : ''
+      }
+    >
+      {(attributes) => (
+        <input
+          {...attributes}
+          type="file"
+          multiple={fileKind(schema) === 'many'}
+          onChange={({ currentTarget }) => {
+            const files = [...(currentTarget.files ?? [])];
+            onDraft({ ...draft, files: { ...draft.files, [name]: files } });
+          }}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface ValueFieldProps {
+  readonly field: ShownField;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+}
+
+function ValueField({ field: { name, schema, isRequired }, value, onValue }: ValueFieldProps) {
+  const choices = schema.type === 'boolean' ? ['true', 'false'] : schema.enum?.map(String);
+  const preset = schema.default === undefined ? '' : String(schema.default);
+  if (choices) {
+    const none = ['', preset === '' ? 'not given' : `${preset} (default)`] as const;
+    const listed = isRequired ? choices : [none, ...choices];
+    return <SelectField label={name} choices={listed} value={value} onValue={onValue} />;
+  }
+  return (
+    <TextField
+      label={name}
+      placeholder={preset === '' ? typeText(schema) : preset}
+      value={value}
+      onValue={onValue}
+    />
+  );
+}

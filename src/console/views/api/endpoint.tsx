@@ -1,0 +1,110 @@
+import { useEffect, useRef } from 'preact/hooks';
+import type { Model } from '../../api/models.ts';
+import type { Session } from '../../api/session.ts';
+import { Table } from '../../components/table.tsx';
+import { bodyOf, type Endpoint } from './document.ts';
+import { exampleOf } from './draft.ts';
+import { fieldsOf, type ShownField, typeText } from './schema.ts';
+import { Trial } from './trial.tsx';
+
+interface EndpointViewProps {
+  readonly endpoint: Endpoint;
+  readonly isOpen: boolean;
+  readonly onToggle: (isOpen: boolean) => void;
+  readonly session: Session | null;
+  readonly models: readonly Model[];
+}
+
+/** One endpoint: a line, and below it its fields and an example once it is open. */
+export function EndpointView({ endpoint, isOpen, onToggle, session, models }: EndpointViewProps) {
+  const { method, path, summary, security } = endpoint;
+  const details = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    if (isOpen) details.current!.scrollIntoView({ block: 'nearest' });
+  }, [isOpen]);
+  return (
+    <details
+      ref={details}
+      class="endpoint"
+      open={isOpen}
+      onToggle={({ currentTarget }) => {
+        if (currentTarget.open !== isOpen) onToggle(currentTarget.open);
+      }}
+    >
+      <summary>
+        <span class={`method ${method.toLowerCase()}`}>{method}</span>
+        <code>{path}</code>
+        <span class="summary">{summary}</span>
+        {security?.length === 0 && <span class="badge">no key</span>}
+      </summary>
+      {isOpen && <Content {...{ endpoint, session, models }} />}
+    </details>
+  );
+}
+
+function Content({
+  endpoint,
+  session,
+  models,
+}: Pick<EndpointViewProps, 'endpoint' | 'session' | 'models'>) {
+  const { description, parameters = [] } = endpoint;
+  const body = bodyOf(endpoint);
+  const shown = parameters.map((parameter) => ({
+    name: parameter.name,
+    isRequired: parameter.required ?? false,
+    schema: parameter.schema,
+    description: parameter.description ?? '',
+  }));
+  return (
+    <div class="stack content">
+      {description && <p>{withCode(description)}</p>}
+      {/* The example names models of the key, once these are known. */}
+      <Trial
+        key={models.length}
+        endpoint={endpoint}
+        example={exampleOf(endpoint, models)}
+        session={session}
+      />
+      {shown.length > 0 && <Fields caption="Parameters" fields={shown} />}
+      {body && <Fields caption="Fields of the body" fields={fieldsOf(body.content.schema)} />}
+    </div>
+  );
+}
+
+/** A text whose parts between backticks are code. */
+function withCode(text: string) {
+  return text.split('`').map((part, index) => (index % 2 === 0 ? part : <code>{part}</code>));
+}
+
+interface FieldsProps {
+  readonly caption: string;
+  readonly fields: readonly ShownField[];
+}
+
+function Fields({ caption, fields }: FieldsProps) {
+  return (
+    <Table
+      caption={caption}
+      showCaption
+      rows={fields}
+      keyOf={({ name }) => name}
+      columns={[
+        {
+          title: 'Name',
+          cell: ({ name, isRequired }) => (
+            <>
+              <code>{name}</code>
+              {isRequired && <span class="required"> required</span>}
+            </>
+          ),
+        },
+        { title: 'Type', cell: ({ schema }) => typeText(schema) },
+        {
+          title: 'Default',
+          cell: ({ schema }) => (schema.default === undefined ? '' : String(schema.default)),
+        },
+        { title: 'Meaning', cell: ({ description }) => withCode(description) },
+      ]}
+    />
+  );
+}

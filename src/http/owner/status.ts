@@ -1,0 +1,155 @@
+import { readdir, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { FastifyPluginAsync } from 'fastify';
+import * as v from 'valibot';
+import { toCredits } from '../../store/credits.ts';
+import { TASK_STATES } from '../../store/task.ts';
+import type { AppContext } from '../app-context.ts';
+import { seconds } from '../routes/query.ts';
+import { withTimeout } from '../timeout.ts';
+
+const bytes = v.nullable(v.number());
+
+const statusShape = v.object({
+  object: v.literal('status'),
+  version: v.string(),
+  node: v.string(),
+  started: v.number(),
+  uptime_seconds: v.number(),
+  public_url: v.string(),
+  draining: v.boolean(),
+  store: v.object({
+    fault: v.pipe(v.nullable(v.string()), v.description('why it cannot be written')),
+    checkpoint_fault: v.nullable(v.string()),
+    journals: v.number(),
+    journal_bytes: v.number(),
+    pending_charges: v.number(),
+    accounts: v.number(),
+    keys: v.number(),
+    tasks: v.object(
+      Object.fromEntries(TASK_STATES.map((state) => [state, v.number()])) as Record<
+        (typeof TASK_STATES)[number],
+        v.NumberSchema<undefined>
+      >,
+    ),
+    credits: v.object({ granted: v.number(), reserved: v.number(), spent: v.number() }),
+  }),
+  disk: v.object({
+    store_bytes: v.pipe(bytes, v.description('null where the disk does not answer')),
+    free_bytes: bytes,
+    total_bytes: bytes,
+  }),
+  memory: v.object({ rss_bytes: v.number(), heap_bytes: v.number(), external_bytes: v.number() }),
+  pool: v.object({ threads: v.number(), running: v.number(), waiting: v.number() }),
+  open_tasks: v.number(),
+  queues: v.pipe(
+    v.array(
+      v.object({
+        provider: v.string(),
+        limit: v.number(),
+        running: v.number(),
+        waiting: v.number(),
+      }),
+    ),
+    v.description('media tasks at each provider that had any'),
+  ),
+});
+
+type DiskUse = v.InferOutput<typeof statusShape>['disk'];
+
+const UNKNOWN: DiskUse = { store_bytes: null, free_bytes: null, total_bytes: null };
+
+/** Bytes of all files in a folder and the folders in it. */
+async function sizeOf(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  let sum = 0;
+  for (const entry of entries) {
+    // A checkpoint may remove a file meanwhile.
+    const file = join(entry.parentPath, entry.name);
+    if (entry.isFile())
+      sum += await stat(file).then(
+        ({ size }) => size,
+        () => 0,
+      );
+  }
+  return sum;
+}
+
+async function readDiskUse(dataDir: string): Promise<DiskUse> {
+  const [store, { bavail, blocks, bsize }] = await Promise.all([
+    sizeOf(join(dataDir, 'store')),
+    statfs(dataDir),
+  ]);
+  return { store_bytes: store, free_bytes: bavail * bsize, total_bytes: blocks * bsize };
+}
+
+/** Milliseconds for the disk to answer. */
+const TIMEOUT_MS = 2000;
+
+/**
+ * Measures the disk. Concurrent requests share one measurement: on a disk that hangs, each blocks one of
+ * libuv's threads for ever.
+ */
+function diskGauge({ config }: AppContext): () => Promise<DiskUse> {
+  let current: Promise<DiskUse> | undefined;
+  return () => {
+    current ??= readDiskUse(config.dataDir)
+      .catch(() => UNKNOWN)
+      .finally(() => {
+        current = undefined;
+      });
+    return withTimeout(current, TIMEOUT_MS, UNKNOWN);
+  };
+}
+
+/** The state of the process, its store, its disk and its queues. */
+export function statusRoute(context: AppContext): FastifyPluginAsync {
+  const { store, pool, tasks, version } = context;
+  const started = seconds(performance.timeOrigin);
+  const diskUse = diskGauge(context);
+  return async (server) => {
+    server.get('/v1/admin/status', {
+      schema: {
+        summary:
+          'Version, uptime, store, disk, memory, image pool and queues; for keys of the account owner',
+        tags: ['Administration'],
+        response: { 200: statusShape },
+      },
+      handler: async (): Promise<v.InferOutput<typeof statusShape>> => {
+        const { fault, checkpointFault, ...journals } = store.health();
+        const { accounts, keys, tasks: counts, credits } = store.statistics();
+        const { rss, heapUsed, external } = process.memoryUsage();
+        const { running, waiting } = pool.statistics();
+        return {
+          object: 'status',
+          version,
+          node: process.versions.node,
+          started,
+          uptime_seconds: Math.round(process.uptime()),
+          public_url: context.publicUrl,
+          draining: context.draining.aborted,
+          store: {
+            fault,
+            checkpoint_fault: checkpointFault,
+            journals: journals.journals,
+            journal_bytes: journals.journalBytes,
+            pending_charges: journals.pendingCharges,
+            accounts,
+            keys,
+            tasks: { ...counts },
+            credits: {
+              granted: toCredits(credits.granted),
+              reserved: toCredits(credits.reserved),
+              spent: toCredits(credits.spent),
+            },
+          },
+          disk: await diskUse(),
+          memory: { rss_bytes: rss, heap_bytes: heapUsed, external_bytes: external },
+          pool: { threads: pool.size, running, waiting },
+          open_tasks: tasks.size,
+          queues: [...tasks.queues()],
+        };
+      },
+    });
+  };
+}

@@ -1,0 +1,193 @@
+import { type Dib, damaged } from './dib.ts';
+import { expandRle } from './rle.ts';
+import { tiffCanvas } from './tiff-canvas.ts';
+
+/** Rows of the transparent pixels of an icon: a set bit for each. */
+interface AndMask {
+  readonly bytes: Uint8Array;
+  readonly stride: number;
+}
+
+export interface DibPlace {
+  readonly format: 'BMP' | 'ICO';
+  /** Offset of the pixels in the bytes. */
+  readonly offset: number;
+}
+
+/**
+ * Decodes the pixels of a bitmap to a TIFF file. The caller has checked its width and height.
+ *
+ * @param bytes from the header on
+ * @throws Failure corrupt_image
+ */
+export function decodeDib(bytes: Uint8Array, dib: Dib, { format, offset }: DibPlace): Uint8Array {
+  const { width, height, bits } = dib;
+  const stride = Math.ceil((width * bits) / 32) * 4;
+  const data = bytes.subarray(offset);
+  if (dib.compression === 'none' && data.length < stride * height) {
+    // The last row of some files is not padded.
+    const least = stride * (height - 1) + Math.ceil((width * bits) / 8);
+    if (data.length < least) throw damaged(format, 'it breaks off');
+  }
+  const rows = rowsOf(data, dib, stride, format);
+  const alpha = alphaOf(rows, dib, format);
+  const mask = format === 'ICO' && alpha === 0 ? maskOf(data.subarray(stride * height), dib) : null;
+  return dib.palette
+    ? paintIndices(rows, dib, dib.palette, mask)
+    : paintSamples(rows, dib, alpha, mask);
+}
+
+/** Places of the rows of a picture. */
+interface Rows {
+  readonly bytes: Uint8Array;
+  readonly bits: number;
+  /** Offset of a row, counted from the top. */
+  startOf(row: number): number;
+}
+
+function rowsOf(data: Uint8Array, dib: Dib, stride: number, format: DibPlace['format']): Rows {
+  const { width, height, topDown, compression, bits } = dib;
+  if (compression === 'none') {
+    return { bytes: data, bits, startOf: (row) => (topDown ? row : height - 1 - row) * stride };
+  }
+  const bytes = expandRle(data, { width, height, compression });
+  if (bytes === null) throw damaged(format, 'it breaks off');
+  return { bytes, bits: 8, startOf: (row) => row * width };
+}
+
+/** Bits of a pixel as a number. */
+function pixelAt(bytes: Uint8Array, at: number, bits: number): number {
+  const low = bytes[at]! | (bytes[at + 1]! << 8);
+  if (bits === 16) return low;
+  const three = low | (bytes[at + 2]! << 16);
+  return bits === 24 ? three : (three | (bytes[at + 3]! << 24)) >>> 0;
+}
+
+/**
+ * The mask of alpha; 0 where all pixels would be transparent, which writers mean that leave the bits unset. The
+ * masks of icons need no mention in the header.
+ */
+function alphaOf(
+  rows: Rows,
+  { width, height, masks, bits }: Dib,
+  format: DibPlace['format'],
+): number {
+  const isIcon = format === 'ICO' && bits === 32;
+  const mask = masks ? masks.alpha || (isIcon ? 0xff000000 : 0) : 0;
+  if (mask === 0) return 0;
+  for (let row = 0; row < height; row += 1) {
+    const start = rows.startOf(row);
+    for (let x = 0; x < width; x += 1) {
+      if ((pixelAt(rows.bytes, start + x * (bits / 8), bits) & mask) !== 0) return mask;
+    }
+  }
+  return 0;
+}
+
+/** The mask of an icon; null where no pixel is transparent. */
+function maskOf(bytes: Uint8Array, { width, height, bits }: Dib): AndMask | null {
+  const stride = Math.ceil(width / 32) * 4;
+  if (bytes.length < stride * height) {
+    // Writers of icons with alpha leave it out.
+    if (bits === 32) return null;
+    throw damaged('ICO', 'it breaks off in the mask');
+  }
+  const mask = { bytes, stride };
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) if (isMasked(mask, x, height - 1 - y)) return mask;
+  }
+  return null;
+}
+
+/** @param row counted from the bottom */
+function isMasked({ bytes, stride }: AndMask, x: number, row: number): boolean {
+  return (bytes[row * stride + (x >> 3)]! & (0x80 >> (x & 7))) !== 0;
+}
+
+function isGrey(palette: Uint8Array): boolean {
+  for (let at = 0; at < palette.length; at += 3) {
+    if (palette[at] !== palette[at + 1] || palette[at] !== palette[at + 2]) return false;
+  }
+  return true;
+}
+
+function paintIndices(
+  { bytes, bits, startOf }: Rows,
+  dib: Dib,
+  palette: Uint8Array,
+  mask: AndMask | null,
+): Uint8Array {
+  const { width, height, profile } = dib;
+  const grey = isGrey(palette) && profile === null && mask === null;
+  const channels = grey ? 1 : mask ? 4 : 3;
+  const { file, pixels } = tiffCanvas({ ...dib, channels });
+  const perByte = 8 / bits;
+  const most = 2 ** bits - 1;
+  let to = 0;
+  for (let y = 0; y < height; y += 1) {
+    const start = startOf(y);
+    for (let x = 0; x < width; x += 1) {
+      const place = x % perByte;
+      const index = (bytes[start + (x - place) / perByte]! >> (8 - bits * (place + 1))) & most;
+      // Beyond the palette only where runs have indices of more bits.
+      const colour = index * 3;
+      pixels[to] = palette[colour] ?? 0;
+      if (!grey) {
+        pixels[to + 1] = palette[colour + 1] ?? 0;
+        pixels[to + 2] = palette[colour + 2] ?? 0;
+      }
+      if (mask) pixels[to + 3] = isMasked(mask, x, height - 1 - y) ? 0 : 255;
+      to += channels;
+    }
+  }
+  return file;
+}
+
+function paintSamples(
+  { bytes, startOf }: Rows,
+  dib: Dib,
+  alpha: number,
+  mask: AndMask | null,
+): Uint8Array {
+  const { width, height, bits, masks } = dib;
+  const channels = alpha !== 0 || mask ? 4 : 3;
+  const { file, pixels } = tiffCanvas({ ...dib, channels });
+  const { red, green, blue } = masks!;
+  const scales = [red, green, blue, ...(alpha === 0 ? [] : [alpha])].map(scaleOf);
+  const usual = bits >= 24 && red === 0xff0000 && green === 0xff00 && blue === 0xff;
+  const step = bits / 8;
+  let to = 0;
+  for (let y = 0; y < height; y += 1) {
+    let at = startOf(y);
+    for (let x = 0; x < width; x += 1) {
+      if (usual) {
+        pixels[to] = bytes[at + 2]!;
+        pixels[to + 1] = bytes[at + 1]!;
+        pixels[to + 2] = bytes[at]!;
+        if (alpha !== 0) pixels[to + 3] = bytes[at + 3]!;
+      } else {
+        const pixel = pixelAt(bytes, at, bits);
+        for (let channel = 0; channel < scales.length; channel += 1) {
+          const { shift, most } = scales[channel]!;
+          const value = (pixel >>> shift) & most;
+          pixels[to + channel] = most === 255 ? value : Math.round((value * 255) / (most || 1));
+        }
+      }
+      if (mask) pixels[to + 3] = isMasked(mask, x, height - 1 - y) ? 0 : 255;
+      to += channels;
+      at += step;
+    }
+  }
+  return file;
+}
+
+/** The lowest bit of a mask, and the largest value of its channel; 0 where it has none. */
+function scaleOf(mask: number): { readonly shift: number; readonly most: number } {
+  if (mask === 0) return { shift: 0, most: 0 };
+  const shift = 31 - Math.clz32(mask & -mask);
+  // More than eight bits are cut off; so are bits above a gap.
+  let bits = 0;
+  while (shift + bits < 32 && ((mask >>> (shift + bits)) & 1) === 1) bits += 1;
+  const used = Math.min(bits, 8);
+  return { shift: shift + bits - used, most: 2 ** used - 1 };
+}

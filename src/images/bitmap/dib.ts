@@ -1,0 +1,167 @@
+import { fileFailure } from '../file-error.ts';
+
+/** Masks of the channels in a pixel of 16 or 32 bits. */
+interface Masks {
+  readonly red: number;
+  readonly green: number;
+  readonly blue: number;
+  /** 0 where there is no transparency. */
+  readonly alpha: number;
+}
+
+/** The header of a device-independent bitmap, of which BMP files and most images of ICO files consist. */
+export interface Dib {
+  readonly width: number;
+  /** Rows of the picture, without those of an icon's mask. */
+  readonly height: number;
+  readonly topDown: boolean;
+  readonly bits: 1 | 2 | 4 | 8 | 16 | 24 | 32;
+  readonly compression: 'none' | 'rle8' | 'rle4';
+  /** Null for pixels that are indices into the palette. */
+  readonly masks: Masks | null;
+  /** Red, green and blue of 2^bits colours; those that the file lacks are black. */
+  readonly palette: Uint8Array | null;
+  /** First byte after header, masks and palette, counted from the header. */
+  readonly end: number;
+  /** 0 where it is not known. */
+  readonly pixelsPerMetre: number;
+  /** An embedded ICC profile. */
+  readonly profile: Uint8Array | null;
+}
+
+/** Sizes of the header of OS/2 1.x and of the first one of Windows. */
+const CORE = 12;
+const INFO = 40;
+/** Sizes of headers whose masks follow the first 40 bytes, inside or behind the header. */
+const WINDOWS = [INFO, 52, 56, 108, 124];
+/** From this size on, the header has a mask of alpha. */
+const WITH_ALPHA = 56;
+const V5 = 124;
+
+const COMPRESSION = { none: 0, rle8: 1, rle4: 2, bitFields: 3, alphaBitFields: 6 } as const;
+/** `MBED` in the field of the colour space: the file contains a profile. */
+const EMBEDDED = 0x4d424544;
+
+const BITS = [1, 2, 4, 8, 16, 24, 32] as const;
+
+const DEFAULT_MASKS: Readonly<Record<number, Masks>> = {
+  16: { red: 0x7c00, green: 0x03e0, blue: 0x1f, alpha: 0 },
+  24: { red: 0xff0000, green: 0xff00, blue: 0xff, alpha: 0 },
+  32: { red: 0xff0000, green: 0xff00, blue: 0xff, alpha: 0 },
+};
+
+export function damaged(format: 'BMP' | 'ICO', detail: string) {
+  return fileFailure('corrupt_image', `this ${format} image is damaged: ${detail}`);
+}
+
+/**
+ * Reads the header of a bitmap ([MS-WMF] 2.2.2; the OS/2 headers are shorter forms of it).
+ *
+ * @param bytes from the header on
+ * @throws Failure corrupt_image or unsupported_format
+ */
+export function readDib(bytes: Uint8Array, format: 'BMP' | 'ICO'): Dib {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const size = bytes.byteLength < 4 ? 0 : view.getUint32(0, true);
+  if (size !== CORE && !(size >= 16 && size <= V5)) throw damaged(format, 'unknown header');
+  if (bytes.byteLength < size) throw damaged(format, 'it breaks off in the header');
+  const isCore = size === CORE;
+  const field = (offset: number) => (offset + 4 <= size ? view.getUint32(offset, true) : 0);
+  const width = isCore ? view.getUint16(4, true) : view.getInt32(4, true);
+  const stored = isCore ? view.getUint16(6, true) : view.getInt32(8, true);
+  const rows = format === 'ICO' ? Math.floor(Math.abs(stored) / 2) : Math.abs(stored);
+  if (width <= 0 || rows === 0) throw damaged(format, `its size is ${width}x${stored}`);
+  const depth = view.getUint16(isCore ? 10 : 14, true);
+  const bits = BITS.find((known) => known === depth);
+  const isWindows = WINDOWS.includes(size);
+  const number = isCore ? COMPRESSION.none : field(16);
+  const compression = compressionOf(number, { bits, isWindows, format });
+  if (bits === undefined) throw damaged(format, `${depth} bits per pixel`);
+  const topDown = stored < 0;
+  if (compression !== 'none' && topDown) throw damaged(format, 'compressed rows from the top');
+  const hasMasks = number === COMPRESSION.bitFields || number === COMPRESSION.alphaBitFields;
+  const masks = hasMasks
+    ? readMasks(view, { size, number, format })
+    : (DEFAULT_MASKS[bits] ?? null);
+  const behind = hasMasks && size === INFO ? (number === COMPRESSION.alphaBitFields ? 16 : 12) : 0;
+  const start = size + behind;
+  const entry = isCore ? 3 : 4;
+  const used = bits > 8 ? 0 : Math.min(field(32) || 2 ** bits, 2 ** bits);
+  return {
+    width,
+    height: rows,
+    topDown,
+    bits,
+    compression,
+    masks,
+    palette:
+      bits > 8 ? null : readPalette(bytes.subarray(start, start + used * entry), bits, entry),
+    end: start + used * entry,
+    pixelsPerMetre: Math.max(0, field(24) | 0),
+    profile:
+      size === V5 && field(56) === EMBEDDED ? profileOf(bytes, field(112), field(116)) : null,
+  };
+}
+
+function compressionOf(
+  number: number,
+  {
+    bits,
+    isWindows,
+    format,
+  }: {
+    readonly bits: number | undefined;
+    readonly isWindows: boolean;
+    readonly format: 'BMP' | 'ICO';
+  },
+): Dib['compression'] {
+  const { none, rle8, rle4, bitFields, alphaBitFields } = COMPRESSION;
+  if (number === none) return 'none';
+  if (number === rle8 && bits === 8 && format === 'BMP') return 'rle8';
+  if (number === rle4 && bits === 4 && format === 'BMP') return 'rle4';
+  const hasMasks = isWindows && (number === bitFields || number === alphaBitFields);
+  if (hasMasks && (bits === 16 || bits === 32)) return 'none';
+  // 3 and 4 are Huffman and RLE24 of OS/2, or 4 and 5 a whole JPEG or PNG, which only printers take.
+  if (number <= 5 && !hasMasks && number > rle4) {
+    throw fileFailure(
+      'unsupported_format',
+      `${format} images of compression ${number} are not supported`,
+    );
+  }
+  throw damaged(format, `compression ${number} of ${bits} bits per pixel`);
+}
+
+function readMasks(
+  view: DataView,
+  {
+    size,
+    number,
+    format,
+  }: { readonly size: number; readonly number: number; readonly format: 'BMP' | 'ICO' },
+): Masks {
+  const withAlpha = size >= WITH_ALPHA || number === COMPRESSION.alphaBitFields;
+  if (view.byteLength < INFO + (withAlpha ? 16 : 12)) {
+    throw damaged(format, 'it breaks off in the header');
+  }
+  const [red, green, blue] = [0, 4, 8].map((offset) => view.getUint32(INFO + offset, true)) as [
+    number,
+    number,
+    number,
+  ];
+  return { red, green, blue, alpha: withAlpha ? view.getUint32(INFO + 12, true) : 0 };
+}
+
+function readPalette(stored: Uint8Array, bits: number, entry: 3 | 4): Uint8Array {
+  const palette = new Uint8Array(2 ** bits * 3);
+  for (let at = 0, to = 0; at + 3 <= stored.length; at += entry, to += 3) {
+    palette[to] = stored[at + 2]!;
+    palette[to + 1] = stored[at + 1]!;
+    palette[to + 2] = stored[at]!;
+  }
+  return palette;
+}
+
+function profileOf(bytes: Uint8Array, offset: number, length: number): Uint8Array | null {
+  const isWhole = length >= 128 && offset + length <= bytes.byteLength;
+  return isWhole ? bytes.subarray(offset, offset + length) : null;
+}

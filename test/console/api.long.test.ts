@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest';
+import { describeConsole } from './browser.ts';
+
+/** Endpoints that a session cannot use, and those that find nothing on a new server. */
+const NOT_SENT = [
+  'DELETE /v1/session',
+  'GET /assets/{name}',
+  'GET /metrics',
+  'GET /v1/tasks/{task_id}',
+  'GET /v1/tasks/{task_id}/callbacks',
+  'POST /v1/session',
+];
+
+interface OpenApi {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly tags: string[] }>>>>;
+}
+
+describeConsole('the API in the console', ({ daemon, open, url, check }) => {
+  it('can be read without a key, at the address /docs too', async () => {
+    const page = await open('api', { key: null });
+    await page.getByRole('heading', { name: 'Media', level: 2 }).waitFor();
+    await page.goto(`${url()}/docs`);
+    await page.getByText('/v1/chat/completions').first().waitFor();
+    expect(page.url()).toBe(`${url()}/console/api`);
+    const endpoint = page.locator('summary').filter({ hasText: 'POST/api/free/batch-crop-images' });
+    await endpoint.click();
+    await page.getByText('Sign in to send it from here.').waitFor();
+    expect(page.url()).toBe(`${url()}/console/api/post/api/free/batch-crop-images`);
+    await check(page, 'api-endpoint');
+    await page.getByLabel('Find an endpoint').fill('chat stream');
+    await page.getByText('1 endpoint').waitFor();
+  });
+
+  it('sends examples that succeed as they are', async () => {
+    const { paths } = (await (await daemon().request('/openapi.json')).json()) as OpenApi;
+    const endpoints = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods)
+        .filter(([method, { tags }]) => {
+          const name = `${method.toUpperCase()} ${path}`;
+          return tags[0] !== 'Administration' && !NOT_SENT.includes(name);
+        })
+        .map(([method]) => `${method}${path}`),
+    );
+    expect(endpoints.length).toBeGreaterThan(45);
+    const page = await open('api');
+    const refused: Record<string, string | null> = {};
+    for (const endpoint of endpoints) {
+      await page.evaluate((place) => {
+        history.replaceState(null, '', place);
+        dispatchEvent(new PopStateEvent('popstate'));
+      }, `${url()}/console/api/${endpoint}`);
+      const open = page.locator('details.endpoint[open]');
+      await open.getByRole('button', { name: 'Send' }).click();
+      const answer = open.locator('.trial [aria-live]');
+      await answer.locator('.facts').waitFor();
+      const status = answer.locator('.badge.good');
+      if ((await status.count()) === 0) refused[endpoint] = await answer.textContent();
+    }
+    expect(refused).toEqual({});
+    await check(page, 'api-answer');
+  });
+
+  it('shows errors of the server, and commands that succeed', async () => {
+    const page = await open('api/post/v1/embeddings');
+    const body = page.getByRole('textbox', { name: 'Body' });
+    await body.fill('{"model": "sandbox-embedding", "input"');
+    await page.getByText('This is not valid JSON.').waitFor();
+    await body.fill('{"model": "sandbox-embedding", "input": "it\'s"}');
+    const command = await page.getByRole('region', { name: 'curl', exact: true }).textContent();
+    expect(command).toContain(`curl '${url()}/v1/embeddings' \\`);
+    expect(command).toContain(`it'\\''s`);
+    await page.getByRole('tab', { name: 'curl' }).press('ArrowRight');
+    expect(await page.getByRole('tab', { name: 'JavaScript' }).getAttribute('aria-selected')).toBe(
+      'true',
+    );
+  });
+});

@@ -1,0 +1,218 @@
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp, { type Sharp } from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROOT, shell } from '../oriel.ts';
+import { writeScenes } from './scenes.ts';
+
+const GALLERY = join(ROOT, 'test/gallery');
+const PICTURES = join(GALLERY, 'pictures');
+const MAX_BYTES = 300 * 1024;
+
+/** ORIEL_GALLERY=write makes the pictures anew; without it the test compares them. */
+const WRITES = process.env['ORIEL_GALLERY'] === 'write';
+/** Mean difference of a sample, of 255: another encoder may differ by that. */
+const TOLERANCE = 6;
+
+/** Images of one task, made after its command has run in `folder`. */
+interface Task {
+  readonly name: string;
+  readonly before: string;
+  /** A path of an output, or what the report of the command shows. */
+  readonly after: string | ((folder: string) => Promise<Sharp> | Sharp);
+  /** What the pictures do not show. */
+  check?(folder: string): Promise<void> | void;
+}
+
+interface Section {
+  readonly title: string;
+  readonly command: string;
+  readonly pictures: readonly string[];
+}
+
+function sections(): Section[] {
+  const [, ...parts] = readFileSync(join(GALLERY, 'README.md'), 'utf8').split(/^## /m);
+  return parts.map((part) => {
+    const [title = ''] = part.split('\n', 1);
+    const commands = [...part.matchAll(/^```sh\n([^\n]+)\n```$/gm)].map(([, line]) => line!);
+    expect(commands, `${title}: one command of one line`).toHaveLength(1);
+    const pictures = [...part.matchAll(/src="pictures\/([^"]+)"/g)].map(([, file]) => file!);
+    return { title, command: commands[0]!, pictures };
+  });
+}
+
+function jsonOf(folder: string, file: string) {
+  return JSON.parse(readFileSync(join(folder, file), 'utf8'));
+}
+
+const TASKS: Readonly<Record<string, Task>> = {
+  'Web sizes in three formats': {
+    name: 'srcset',
+    before: 'photos/lake.jpg',
+    after: 'web/lake-400w.webp',
+    check(folder) {
+      // Widths beyond the photographs, which have 960 pixels, give one of their own width.
+      expect(readdirSync(join(folder, 'web'))).toHaveLength(3 * 3 * 3);
+    },
+  },
+  'Thumbnails that are kept up to date': {
+    name: 'thumbnails',
+    before: 'photos/night.jpg',
+    after: 'thumbnails/night-thumbnail.webp',
+    async check(folder) {
+      const check =
+        'oriel run thumbnails --check --recursive photos --out thumbnails --incremental';
+      expect((await shell(check, { cwd: folder })).status).toBe(0);
+    },
+  },
+  'A canvas of a given ratio': {
+    name: 'extend',
+    before: 'photos/dunes.jpg',
+    after: 'square/dunes.jpg',
+  },
+  'Scans without their margins': {
+    name: 'trim',
+    before: 'scans/house.png',
+    after: 'trimmed/house.png',
+  },
+  'Photographs without GPS': {
+    name: 'gps',
+    before: 'photos/lake.jpg',
+    after: 'public/lake.jpg',
+    async check(folder) {
+      const { exif } = await sharp(readFileSync(join(folder, 'public/lake.jpg'))).metadata();
+      const tags = exif!.toString('latin1');
+      expect(tags).toContain('CC0');
+      expect(tags).not.toContain('Oriel');
+      const before = await sharp(readFileSync(join(folder, 'photos/lake.jpg'))).metadata();
+      expect(before.exif!.toString('latin1')).toContain('Oriel');
+    },
+  },
+  Duplicates: {
+    name: 'duplicates',
+    before: 'photos/lake.jpg',
+    after(folder) {
+      const { groups } = jsonOf(folder, 'duplicates.json');
+      expect(groups).toHaveLength(1);
+      expect(groups[0].keep.inputFilename).toBe('photos/lake.jpg');
+      return sharp(readFileSync(join(folder, groups[0].duplicates[0].inputFilename)));
+    },
+  },
+  'What compression changed': {
+    name: 'compare',
+    before: 'photos/sent/lake-small.jpg',
+    after: 'difference.png',
+  },
+  'Placeholders while a page loads': {
+    name: 'placeholder',
+    before: 'photos/night.jpg',
+    after(folder) {
+      const { results } = jsonOf(folder, 'placeholders.json');
+      const night = results.find(({ inputFilename }: { inputFilename: string }) =>
+        inputFilename.endsWith('night.jpg'),
+      );
+      const bytes = Buffer.from(night.data.dataUrl.split(',')[1], 'base64');
+      return sharp(bytes).resize(280, 187, { fit: 'fill', kernel: 'cubic' });
+    },
+  },
+  'The colours of a picture': {
+    name: 'palette',
+    before: 'photos/dunes.jpg',
+    after(folder) {
+      const [{ data }] = jsonOf(folder, 'palette.json').results;
+      return swatches(data.colors);
+    },
+  },
+  'Black and white': {
+    name: 'greyscale',
+    before: 'photos/dunes.jpg',
+    after: 'grey/dunes.jpg',
+  },
+};
+
+/** Colours as stripes, as wide as their shares. */
+function swatches(colours: readonly { readonly hex: string; readonly proportion: number }[]) {
+  let x = 0;
+  const stripes = colours.map(({ hex, proportion }) => {
+    const stripe = `<rect x="${x}" width="${proportion * 280 + 1}" height="187" fill="${hex}"/>`;
+    x += proportion * 280;
+    return stripe;
+  });
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="280" height="187">${stripes.join('')}</svg>`;
+  return sharp(Buffer.from(svg));
+}
+
+/** A picture of the gallery. */
+function thumbnail(image: Sharp): Promise<Buffer> {
+  return image
+    .resize(280, 220, { fit: 'inside', withoutEnlargement: true })
+    .flatten({ background: 'white' })
+    .webp({ quality: 72, effort: 6 })
+    .toBuffer();
+}
+
+/** Compares a picture with the one in the repository, or writes it. */
+async function expectCurrent(file: string, image: Sharp): Promise<void> {
+  const bytes = await thumbnail(image);
+  const path = join(PICTURES, file);
+  if (WRITES) writeFileSync(path, bytes);
+  expect(existsSync(path), `${file} is missing; ORIEL_GALLERY=write makes it`).toBe(true);
+  const [made, kept] = await Promise.all(
+    [bytes, readFileSync(path)].map((one) =>
+      sharp(one).removeAlpha().raw().toBuffer({ resolveWithObject: true }),
+    ),
+  );
+  expect([made!.info.width, made!.info.height], file).toEqual([
+    kept!.info.width,
+    kept!.info.height,
+  ]);
+  const sum = made!.data.reduce(
+    (total, sample, index) => total + Math.abs(sample - kept!.data[index]!),
+    0,
+  );
+  expect(sum / made!.data.length, `${file} is outdated; ORIEL_GALLERY=write makes it`).toBeLessThan(
+    TOLERANCE,
+  );
+}
+
+describe('gallery', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
+  beforeAll(() => writeScenes(folder));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it.each(sections())(
+    'command of $title succeeds, and its pictures are current',
+    async ({ title, command, pictures }) => {
+      const task = TASKS[title];
+      expect(task, `no pictures are defined for ${title}`).toBeDefined();
+      const { name, before, after, check } = task!;
+      const { status, stderr } = await shell(command, { cwd: folder });
+      expect(status, stderr).toBe(0);
+      await check?.(folder);
+      expect(pictures).toEqual([`${name}-before.webp`, `${name}-after.webp`]);
+      await expectCurrent(pictures[0]!, sharp(readFileSync(join(folder, before))));
+      const image =
+        typeof after === 'string' ? sharp(readFileSync(join(folder, after))) : await after(folder);
+      await expectCurrent(pictures[1]!, image);
+    },
+  );
+
+  it('shows ten tasks and no other pictures, in less than 300 KB', () => {
+    const shown = sections();
+    expect(shown.map(({ title }) => title)).toEqual(Object.keys(TASKS));
+    expect(shown).toHaveLength(10);
+    const files = readdirSync(PICTURES);
+    expect(files.toSorted()).toEqual(shown.flatMap(({ pictures }) => pictures).toSorted());
+    const bytes = files.reduce((sum, file) => sum + statSync(join(PICTURES, file)).size, 0);
+    expect(bytes).toBeLessThan(MAX_BYTES);
+  });
+});
