@@ -306,6 +306,8 @@ export const WARNING_CODES = {
   animation_lost: 'The output has the first frame of an animation.',
   pages_lost: 'The output has the first of several pages.',
   trailer_lost: 'Pictures or data after the first picture, such as a gain map, were left out.',
+  icon_enlarged: 'The image is smaller than the largest icon.',
+  icon_padded: 'The image is no square and got transparent edges.',
   no_output: 'The conditions of all outputs of the recipe exclude the image.',
   near_lossless_ignored: 'The output format has no near-lossless setting.',
   colors_ignored: 'The output format has no palette.',
