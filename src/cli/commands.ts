@@ -8,10 +8,12 @@ import { auditCommand, configCommand, serveCommand } from './daemon-commands.ts'
 import { duplicatesCommand } from './duplicates-command.ts';
 import { imageCommand } from './image-command.ts';
 import { recipeCommand } from './recipe-command.ts';
+import { srcsetCommand } from './srcset-command.ts';
 
 /** All commands, in the order of the help. */
 export const COMMANDS: readonly CommandDefinition[] = [
   ...OPERATIONS.map(imageCommand),
+  srcsetCommand,
   duplicatesCommand,
   recipeCommand,
   compareCommand,

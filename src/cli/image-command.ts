@@ -43,7 +43,7 @@ export function imageCommand(operation: Operation): CommandDefinition {
       const { readText } = await import('./text-argument.ts');
       const origin = positionals[0] as string;
       const text = document.names.includes(origin) ? origin : readText(origin, document.names);
-      return runImageCommand(operation, files, { ...flags, [document.option]: text }, origin);
+      return runImageCommand(operation, files, { ...flags, [document.option]: text }, { origin });
     },
   };
 }

@@ -46,7 +46,7 @@ export async function runServe(
   process.off('SIGHUP', ignore);
   const exception = uncaughtException(daemon).then(() => null);
   log.info({ url, operationsUrl, config: loaded.file, dataDir: config.dataDir }, 'ready');
-  if (firstKey !== undefined) await printFirstKey(daemon, firstKey, config.models);
+  if (firstKey !== undefined) await printFirstKey(daemon, firstKey, config);
   const signal = await Promise.race([stopSignal, exception]);
   log.info({ signal }, 'draining');
   await daemon.close();
@@ -85,7 +85,7 @@ const SANDBOX_IMAGE = 'sandbox-image';
 async function printFirstKey(
   { log, url, operationsUrl = url }: Daemon,
   first: FirstKey,
-  models: Config['models'],
+  { models, server }: Config,
 ) {
   const { key, file } = first;
   const inTerminal = process.stderr.isTTY;
@@ -108,6 +108,9 @@ async function printFirstKey(
   const imageExample = Object.hasOwn(models, SANDBOX_IMAGE)
     ? `\n  ${bearer} -H 'Content-Type: application/json' ${url}/v1/images/generations/sync -d '${body}'`
     : '';
+  const pages = server.console
+    ? `In a browser, to sign in with the key: ${url}/console`
+    : `All endpoints, to read and to try out: ${operationsUrl}/docs`;
   printStderrLines(`
 The account "owner" of this data directory has been made. ${where}
 
@@ -119,7 +122,7 @@ Try it:
   ${bearer} ${url}/v1/account
   ${bearer} ${url}/v1/models${imageExample}
 
-All endpoints, to read and to try out: ${operationsUrl}/docs
+${pages}
 `);
   if (inTerminal) await removeFirstKey(first);
 }

@@ -20,7 +20,7 @@ const WIDTHS = [360, 1280, 2560];
 const SHOWN_WIDTHS = [360, 1280];
 
 export interface OpenOptions {
-  /** Key to be signed in with; null for nobody, the owner's by default. */
+  /** Key to be signed in with; null for none, the owner's by default. */
   readonly key?: string | null;
   /** Address of the server as the browser sees it, such as that of a proxy. */
   readonly server?: string;

@@ -127,7 +127,7 @@ describe('the first start', () => {
     let shown = '';
     for await (const chunk of child.stdout!) {
       shown += String(chunk);
-      if (shown.includes('/docs')) break;
+      if (shown.includes('/console')) break;
     }
     const key = /^ {2}(sk-oriel-\w{43})\r$/m.exec(shown)![1]!;
     while (existsSync(join(data, 'first-key'))) await delay(10);

@@ -46,6 +46,7 @@ export function Frame({ session, children }: FrameProps) {
         </Link>
         <ThemeSwitch />
         {session && <Account session={session} />}
+        {session === null && isOpenView(view) && <Link to="">Sign in</Link>}
       </header>
       <div class="body">
         <Navigation session={session} current={view} isOpen={isOpen} />
@@ -55,6 +56,11 @@ export function Frame({ session, children }: FrameProps) {
       </div>
     </>
   );
+}
+
+/** Whether a view is shown without a session. */
+function isOpenView(path: string): boolean {
+  return VIEWS.some((view) => view.path === path && view.access === 'anyone');
 }
 
 interface NavigationProps extends Pick<FrameProps, 'session'> {

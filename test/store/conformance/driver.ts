@@ -12,6 +12,7 @@ import { describeDeliveries } from './deliveries.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
 import { describeLedgerProperties } from './ledger-properties.ts';
 import { describeListingProperties } from './listing-properties.ts';
+import { describeSessions } from './sessions.ts';
 import { describeTasks } from './tasks.ts';
 
 /** Tests that every driver of the store must pass. */
@@ -100,6 +101,7 @@ export function describeStoreDriver(driver: DriverFactory): void {
   });
 
   describeAccounts(driver);
+  describeSessions(driver);
   describeTasks(driver);
   describeCredits(driver);
   describeBudgets(driver);

@@ -16,7 +16,7 @@ export interface Draft {
   readonly files: Readonly<Record<string, readonly File[]>>;
 }
 
-/** The example of an endpoint, which succeeds as it is. @param models of the key; empty where nobody is signed in */
+/** The example of an endpoint, which succeeds as it is. @param models of the key; empty without a session */
 export function exampleOf(endpoint: Endpoint, models: readonly Model[]): Draft {
   const body = bodyOf(endpoint);
   const known = (name: unknown) => modelFor(endpoint, models, name);

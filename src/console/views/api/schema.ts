@@ -24,7 +24,7 @@ export interface ShownField {
 }
 
 /** A schema without the alternative null, which a field that may be left out has. */
-export function withoutNull(schema: Schema): Schema {
+function withoutNull(schema: Schema): Schema {
   const { anyOf, ...rest } = schema;
   if (!anyOf) return schema;
   const others = anyOf.filter(({ type }) => type !== 'null');
@@ -50,6 +50,7 @@ export function typeText(declared: Schema): string {
   if (schema.enum) return schema.enum.map(String).join(', ');
   if (anyOf) return [...new Set(anyOf.map(typeText))].join(' or ');
   if (format === 'binary') return 'file';
+  if (fileKind(schema) === 'many') return 'files';
   if (type === 'array') return items ? `list of ${typeText(items)}` : 'list';
   if (type !== 'integer' && type !== 'number') return type ?? 'any value';
   return `${type}${rangeText(minimum, maximum)}`;

@@ -1,10 +1,273 @@
-import { Empty } from '../../components/states.tsx';
+import { useMemo, useState } from 'preact/hooks';
+import { useAccount } from '../../api/account.ts';
+import { sendJson } from '../../api/request.ts';
+import { useResource } from '../../api/resource.ts';
+import { open, SERVER } from '../../app/address.ts';
+import type { ViewProps } from '../../app/view.ts';
+import { Button } from '../../components/button.tsx';
+import { SelectField, TextField } from '../../components/field.tsx';
+import { formatCredits, formatDay, formatNumber, formatPercent } from '../../components/format.ts';
+import { Snippets } from '../../components/snippets.tsx';
+import { Empty, Loaded } from '../../components/states.tsx';
+import { Table } from '../../components/table.tsx';
+import { Budgets } from './budgets.tsx';
+import { Chart } from './chart.tsx';
+import { Ledger } from './ledger.tsx';
+import {
+  cachedShare,
+  DIMENSIONS,
+  type Dimension,
+  lastDays,
+  MEASURES,
+  type Measure,
+  nameOf,
+  pathOf,
+  placeOf,
+  type Question,
+  questionOf,
+  seriesOf,
+  sumOf,
+  type UsageList,
+  type UsageRow,
+  type UsageSums,
+} from './report.ts';
+import css from './usage.css';
 
-export default function Usage() {
+export const style = css;
+
+const PRESETS = [7, 30, 90];
+
+/** Where credits go: by day, model, key, team and, for the owner, account. */
+export default function Usage({ place, session }: ViewProps) {
+  const now = Date.now();
+  const question = questionOf(place.query, session.owner, now);
+  const change = (changed: Partial<Question>) =>
+    open(placeOf({ ...question, ...changed }), { replace: true });
+  const { from, to, by, all } = question;
+  const days = useResource(
+    (signal) => sendJson<UsageList>(pathOf({ from, to, by: 'day', all }), { signal }),
+    [from, to, all],
+  );
+  const parts = useResource(
+    (signal) => sendJson<UsageList>(pathOf({ from, to, by, all }), { signal }),
+    [from, to, by, all],
+  );
   return (
     <>
       <h1>Usage</h1>
-      <Empty title="Not here yet" />
+      <Filters question={question} isOwner={session.owner} now={now} change={change} />
+      <Loaded resource={days}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title={`Nothing was used from ${formatDay(from)} to ${formatDay(to)}`}>
+              <p>Requests, tokens and files that models made are counted here.</p>
+            </Empty>
+          ) : (
+            <Summary rows={data} question={question} />
+          )
+        }
+      </Loaded>
+      <Loaded resource={parts}>
+        {({ data }) => data.length > 0 && <Parts rows={data} by={by} />}
+      </Loaded>
+      <p class="row">
+        <a class="button" href={new URL(pathOf(question, 'csv'), SERVER).href} download>
+          Download as CSV
+        </a>
+      </p>
+      <details>
+        <summary>This report from a program</summary>
+        <Snippets request={{ method: 'GET', path: pathOf(question) }} />
+      </details>
+      {!all && (
+        <>
+          <h2>Credits</h2>
+          <Credits />
+          <Ledger />
+        </>
+      )}
     </>
+  );
+}
+
+interface FiltersProps {
+  readonly question: Question;
+  readonly isOwner: boolean;
+  readonly now: number;
+  readonly change: (changed: Partial<Question>) => void;
+}
+
+function Filters({ question, isOwner, now, change }: FiltersProps) {
+  const { from, to, by, all } = question;
+  const dimensions = (Object.entries(DIMENSIONS) as [Dimension, string][]).filter(
+    ([name]) => all || name !== 'account',
+  );
+  return (
+    <fieldset class="filters">
+      <legend class="hidden">What is shown</legend>
+      <TextField
+        label="From"
+        type="date"
+        value={from}
+        max={to}
+        onValue={(day) => day && change({ from: day })}
+      />
+      <TextField
+        label="To"
+        type="date"
+        value={to}
+        min={from}
+        onValue={(day) => day && change({ to: day })}
+      />
+      <SelectField
+        label="By"
+        value={by}
+        choices={dimensions}
+        onValue={(chosen) => change({ by: chosen as Dimension })}
+      />
+      {isOwner && (
+        <SelectField
+          label="Of"
+          value={all ? 'all' : 'own'}
+          choices={[
+            ['own', 'This account'],
+            ['all', 'All accounts'],
+          ]}
+          onValue={(chosen) =>
+            change(chosen === 'all' ? { all: true, by: 'account' } : { all: false, by: 'model' })
+          }
+        />
+      )}
+      <div class="row presets">
+        {PRESETS.map((count) => {
+          const period = lastDays(count, now);
+          const isChosen = period.from === from && period.to === to;
+          return (
+            <Button
+              key={count}
+              kind={isChosen ? 'plain' : 'quiet'}
+              aria-pressed={isChosen}
+              onClick={() => change(period)}
+            >
+              {count} days
+            </Button>
+          );
+        })}
+      </div>
+    </fieldset>
+  );
+}
+
+function Summary({
+  rows,
+  question,
+}: {
+  readonly rows: readonly UsageRow[];
+  readonly question: Question;
+}) {
+  const [measure, setMeasure] = useState<Measure>('credits');
+  const { from, to } = question;
+  const series = useMemo(() => seriesOf(rows, { from, to }, measure), [rows, from, to, measure]);
+  return (
+    <>
+      <Sums sums={sumOf(rows)} />
+      <section class="card" aria-label="By day">
+        <div class="row">
+          <h2>By day</h2>
+          <div class="end">
+            <SelectField
+              label="Show"
+              value={measure}
+              choices={Object.entries(MEASURES)}
+              onValue={(chosen) => setMeasure(chosen as Measure)}
+            />
+          </div>
+        </div>
+        <Chart series={series} label={MEASURES[measure]} />
+      </section>
+    </>
+  );
+}
+
+function Sums({ sums }: { readonly sums: UsageSums }) {
+  const share = cachedShare(sums);
+  const figures: readonly (readonly [title: string, value: string, note: string | false])[] = [
+    ['Credits spent', formatCredits(sums.credits), false],
+    ['Requests', formatNumber(sums.requests), false],
+    [
+      'Input tokens',
+      formatNumber(sums.input_tokens),
+      share !== null && `${formatPercent(share)} from caches`,
+    ],
+    ['Output tokens', formatNumber(sums.output_tokens), false],
+    ['Files made', formatNumber(sums.outputs), false],
+  ];
+  return (
+    <dl class="columns sums">
+      {figures.map(([title, value, note]) => (
+        <div key={title} class="card">
+          <dt class="muted">{title}</dt>
+          <dd>
+            <span class="figure">{value}</span>
+            {note && <span class="muted"> {note}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Parts({ rows, by }: { readonly rows: readonly UsageRow[]; readonly by: Dimension }) {
+  const sorted =
+    by === 'day'
+      ? rows.toReversed()
+      : rows.toSorted((a, b) => b.credits - a.credits || b.requests - a.requests);
+  const number = (title: string, of: (row: UsageRow) => string) => ({
+    title,
+    isNumber: true,
+    cell: of,
+  });
+  return (
+    <Table
+      caption={`Usage by ${DIMENSIONS[by].toLowerCase()}`}
+      rows={sorted}
+      keyOf={(row) => [row.account_id, row.key_id, row.team_id, row.model, row.day].join(' ')}
+      columns={[
+        {
+          title: DIMENSIONS[by],
+          cell: (row) => (by === 'day' ? formatDay(row.day!) : nameOf(row, by)),
+        },
+        number('Requests', (row) => formatNumber(row.requests)),
+        number('Input tokens', (row) => formatNumber(row.input_tokens)),
+        number('Cached', (row) => {
+          const share = cachedShare(row);
+          return share === null ? '' : formatPercent(share);
+        }),
+        number('Output tokens', (row) => formatNumber(row.output_tokens)),
+        number('Files', (row) => formatNumber(row.outputs)),
+        number('Credits', (row) => formatCredits(row.credits)),
+      ]}
+    />
+  );
+}
+
+function Credits() {
+  const account = useAccount();
+  return (
+    <Loaded resource={account}>
+      {({ credits, key }) => (
+        <>
+          <p class="facts">
+            <span>
+              <strong>{formatCredits(credits.available)}</strong> available
+            </span>
+            <span>{formatCredits(credits.reserved)} reserved</span>
+            <span>{formatCredits(credits.spent)} spent</span>
+            <span>{formatCredits(credits.granted)} granted</span>
+          </p>
+          <Budgets accountKey={key} />
+        </>
+      )}
+    </Loaded>
   );
 }

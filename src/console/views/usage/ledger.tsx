@@ -1,0 +1,105 @@
+import { useState } from 'preact/hooks';
+import { ApiError, sendJson } from '../../api/request.ts';
+import { useResource } from '../../api/resource.ts';
+import { Link } from '../../app/link.tsx';
+import { Button } from '../../components/button.tsx';
+import { formatCredits, formatNumber, formatTime } from '../../components/format.ts';
+import { Empty, ErrorState, Loaded } from '../../components/states.tsx';
+import { Table } from '../../components/table.tsx';
+
+/** An entry of `v1/account/credits`. */
+interface Entry {
+  readonly id: number;
+  readonly type: string;
+  readonly amount: number;
+  readonly available: number;
+  readonly created: number;
+  readonly task_id: string | null;
+  readonly model: string | null;
+  readonly requests: number | null;
+  readonly note: string | null;
+}
+
+interface Page {
+  readonly data: readonly Entry[];
+  readonly has_more: boolean;
+}
+
+const PAGE = 20;
+
+function loadPage(signal?: AbortSignal, after?: number): Promise<Page> {
+  const from = after === undefined ? '' : `&after=${after}`;
+  return sendJson<Page>(`v1/account/credits?limit=${PAGE}${from}`, { signal });
+}
+
+/** The account's ledger, newest first. */
+export function Ledger() {
+  const first = useResource((signal) => loadPage(signal), []);
+  return (
+    <Loaded resource={first}>
+      {(page) =>
+        page.data.length === 0 ? (
+          <Empty title="No charges and no grants yet" />
+        ) : (
+          <Entries first={page} />
+        )
+      }
+    </Loaded>
+  );
+}
+
+function Entries({ first }: { readonly first: Page }) {
+  const [later, setLater] = useState<readonly Page[]>([]);
+  const [error, setError] = useState<ApiError>();
+  const [isBusy, setBusy] = useState(false);
+  const pages = [first, ...later];
+  const entries = pages.flatMap(({ data }) => data);
+  const more = async () => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      const page = await loadPage(undefined, entries.at(-1)!.id);
+      setLater([...later, page]);
+    } catch (failure) {
+      setError(failure instanceof ApiError ? failure : new ApiError(String(failure)));
+    }
+    setBusy(false);
+  };
+  return (
+    <>
+      <Table
+        caption="Ledger, newest first"
+        rows={entries}
+        keyOf={({ id }) => id}
+        columns={[
+          { title: 'Time', cell: ({ created }) => formatTime(created) },
+          { title: 'Entry', cell: Reason },
+          { title: 'Credits', isNumber: true, cell: ({ amount }) => formatCredits(amount) },
+          { title: 'Available', isNumber: true, cell: ({ available }) => formatCredits(available) },
+        ]}
+      />
+      {error && <ErrorState error={error} onRetry={more} />}
+      {pages.at(-1)!.has_more && !error && (
+        <p>
+          <Button onClick={more} isBusy={isBusy}>
+            Show older entries
+          </Button>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What an entry is for. */
+function Reason({ type, model, requests, task_id: task, note }: Entry) {
+  return (
+    <>
+      <span class="badge">{type}</span> {model}{' '}
+      {requests !== null && requests > 1 && (
+        <span class="muted">{formatNumber(requests)} requests</span>
+      )}{' '}
+      {task && <Link to={`tasks/${encodeURIComponent(task)}`}>task</Link>}{' '}
+      {note && <span class="muted">{note}</span>}
+    </>
+  );
+}

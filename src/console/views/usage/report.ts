@@ -1,0 +1,164 @@
+/** A row of a report of usage, with the columns that its dimension has. */
+export interface UsageRow {
+  readonly day?: string;
+  readonly model?: string;
+  readonly key_id?: string | null;
+  readonly key_name?: string | null;
+  readonly team_id?: string | null;
+  readonly team_name?: string | null;
+  readonly account_id?: string;
+  readonly account_name?: string;
+  readonly requests: number;
+  readonly input_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly output_tokens: number;
+  readonly outputs: number;
+  readonly credits: number;
+}
+
+/** Sums of rows. */
+export type UsageSums = Pick<
+  UsageRow,
+  'requests' | 'input_tokens' | 'cached_input_tokens' | 'output_tokens' | 'outputs' | 'credits'
+>;
+
+export interface UsageList {
+  readonly data: readonly UsageRow[];
+}
+
+/** What a row of the table is the sum of, and its title. */
+export const DIMENSIONS = {
+  model: 'Model',
+  key: 'API key',
+  team: 'Team',
+  day: 'Day',
+  account: 'Account',
+} as const;
+
+export type Dimension = keyof typeof DIMENSIONS;
+
+export interface Period {
+  /** First and last day, UTC, such as `2026-11-22`. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What a report is asked for. */
+export interface Question extends Period {
+  readonly by: Dimension;
+  /** Whether it has all accounts, which only the owner may see. */
+  readonly all: boolean;
+}
+
+const DAY_MS = 86_400_000;
+
+/** Days of the period that is shown first. */
+export const DEFAULT_DAYS = 30;
+
+/** Days that the server reports at most in one chart. */
+const MAX_DAYS = 366;
+
+function isDay(text: string | null): text is string {
+  return text !== null && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+/** The last days up to today. @param now milliseconds since the epoch */
+export function lastDays(days: number, now: number): Period {
+  return { from: dayOf(now - (days - 1) * DAY_MS), to: dayOf(now) };
+}
+
+/** What an address asks for: `?from=…&to=…&by=model&accounts=all`. What it lacks or misspells is the default. */
+export function questionOf(query: URLSearchParams, isOwner: boolean, now: number): Question {
+  const [from, to] = [query.get('from'), query.get('to')];
+  const isPeriod = isDay(from) && isDay(to) && from <= to;
+  const all = isOwner && query.get('accounts') === 'all';
+  const asked = query.get('by') ?? '';
+  const isKnown = Object.hasOwn(DIMENSIONS, asked) && (asked !== 'account' || all);
+  return {
+    ...(isPeriod ? { from, to } : lastDays(DEFAULT_DAYS, now)),
+    by: isKnown ? (asked as Dimension) : all ? 'account' : 'model',
+    all,
+  };
+}
+
+/** The place of a question within the console. */
+export function placeOf({ from, to, by, all }: Question): string {
+  const query = new URLSearchParams({ from, to, by, ...(all && { accounts: 'all' }) });
+  return `usage?${query}`;
+}
+
+/** Path of a report on the server. */
+export function pathOf({ from, to, by, all }: Question, format: 'json' | 'csv' = 'json'): string {
+  const query = new URLSearchParams({ by, from, to, ...(format === 'csv' && { format }) });
+  return `${all ? 'v1/admin/usage' : 'v1/account/usage'}?${query}`;
+}
+
+export function sumOf(rows: readonly UsageRow[]): UsageSums {
+  const sum = (name: keyof UsageSums) => rows.reduce((total, row) => total + row[name], 0);
+  return {
+    requests: sum('requests'),
+    input_tokens: sum('input_tokens'),
+    cached_input_tokens: sum('cached_input_tokens'),
+    output_tokens: sum('output_tokens'),
+    outputs: sum('outputs'),
+    credits: sum('credits'),
+  };
+}
+
+/** Share of input tokens that came from a cache; null without input. */
+export function cachedShare({
+  input_tokens: input,
+  cached_input_tokens: cached,
+}: UsageSums): number | null {
+  return input === 0 ? null : cached / input;
+}
+
+/** Name of a row in the table. */
+export function nameOf(row: UsageRow, by: Dimension): string {
+  if (by === 'key') return row.key_name ?? row.key_id ?? 'removed key';
+  if (by === 'team') return row.team_name ?? row.team_id ?? 'no team';
+  if (by === 'account') return row.account_name ?? '';
+  return (by === 'day' ? row.day : row.model) ?? '';
+}
+
+/** What the chart shows of a day. */
+export const MEASURES = {
+  credits: 'Credits',
+  requests: 'Requests',
+  tokens: 'Tokens',
+  outputs: 'Files made',
+} as const;
+
+export type Measure = keyof typeof MEASURES;
+
+function measured(row: UsageRow, measure: Measure): number {
+  return measure === 'tokens' ? row.input_tokens + row.output_tokens : row[measure];
+}
+
+/**
+ * A number for each day of a period, also for days without usage.
+ *
+ * @returns the days in seconds since the epoch, and their numbers; at most the last 366 days
+ */
+export function seriesOf(
+  rows: readonly UsageRow[],
+  { from, to }: Period,
+  measure: Measure,
+): readonly [days: number[], values: number[]] {
+  const values = new Map<string, number>();
+  for (const row of rows) {
+    const day = row.day ?? '';
+    values.set(day, (values.get(day) ?? 0) + measured(row, measure));
+  }
+  const last = Date.parse(to);
+  const first = Math.max(Date.parse(from), last - (MAX_DAYS - 1) * DAY_MS);
+  const days = Array.from(
+    { length: Math.round((last - first) / DAY_MS) + 1 },
+    (_, index) => (first + index * DAY_MS) / 1000,
+  );
+  return [days, days.map((day) => values.get(dayOf(day * 1000)) ?? 0)];
+}
