@@ -185,6 +185,7 @@ export const HTTP_CODES = {
       'Memory is short and the client has too many requests in progress.',
     too_many_waiting: 'The account has too many images waiting.',
     too_many_tasks: 'The account has too many tasks that have not ended.',
+    too_many_streams: 'Too many streams of events are open, of the account or of all.',
     too_many_rotations: 'The callback secret was rotated too often in this hour.',
   }),
   ...group('content_policy', 400, {
