@@ -12,6 +12,11 @@ export interface RecipeStep {
   readonly when?: Conditions | undefined;
 }
 
+/** All steps of a recipe, those of its outputs too. */
+export function stepsOf({ steps, outputs }: Recipe): RecipeStep[] {
+  return [...steps, ...outputs.flatMap((output) => output.steps)];
+}
+
 /** Outputs that share steps and options: one for each width and format. */
 export interface RecipeOutput {
   /** Template of the file names. */
