@@ -310,6 +310,8 @@ export const WARNING_CODES = {
   animation_lost: 'The output has the first frame of an animation.',
   pages_lost: 'The output has the first of several pages.',
   trailer_lost: 'Pictures or data after the first picture, such as a gain map, were left out.',
+  icon_enlarged: 'The image is smaller than the largest icon.',
+  icon_padded: 'The image is no square and got transparent edges.',
   no_output: 'The conditions of all outputs of the recipe exclude the image.',
   characters_missing: 'No installed font has some of the characters of a text.',
   overlay_frames_lost: 'The first frame of an animated overlay was laid over the image.',
