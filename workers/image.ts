@@ -12,9 +12,9 @@ import { basicExif, readExif } from '../src/images/exif/exif.ts';
 import { fileFailure } from '../src/images/file-error.ts';
 import { type Header, readHeader } from '../src/images/header.ts';
 import type { Estimate, ImageInput } from '../src/images/input.ts';
-import { checkFileSize, type Limits } from '../src/images/limits.ts';
+import { checkFileSize } from '../src/images/limits.ts';
 import type { OutputImage } from '../src/images/output.ts';
-import type { Job, JobImage, JobResult } from '../src/operations/job.ts';
+import type { Job, JobImage, JobResult, NamedImage } from '../src/operations/job.ts';
 import type { ThreadOperation } from '../src/operations/operation.ts';
 import { findOperation } from '../src/operations/registry.ts';
 import { loadDecoder } from './decoder.ts';
@@ -49,18 +49,21 @@ function takenOf({ exif }: Header): string | null {
   return (tags && basicExif(tags).dateTime?.slice(0, 19)) ?? null;
 }
 
+/** The part of an input that does not depend on its file. */
+type Context = Pick<ImageInput, 'limits' | 'admit' | 'withFile' | 'withNamed' | 'variables'>;
+
 /** An input whose file is still to be read. Hashing it neither decodes it nor loads sharp. */
-function emptyInput(
-  limits: Limits,
-  admit: ImageInput['admit'],
-  withFile: ImageInput['withFile'],
-): { -readonly [Key in keyof ImageInput]: ImageInput[Key] } {
+function emptyInput({ limits, admit, withFile, withNamed, variables }: Context): {
+  -readonly [Key in keyof ImageInput]: ImageInput[Key];
+} {
   let bytes: Uint8Array | undefined;
   return {
     file: new Uint8Array(),
     limits,
     admit,
     withFile,
+    withNamed,
+    variables,
     get bytes() {
       bytes ??= decodable(this);
       return bytes;
@@ -82,9 +85,19 @@ export async function runJob(
 ): Promise<JobResult> {
   const { limits } = job;
   let readsOthers = false;
-  const input = emptyInput(limits, admit, (path, work) => {
-    readsOthers = true;
-    return runWithFile(input, path, work);
+  const input = emptyInput({
+    ...{ limits, admit, variables: job.variables ?? {} },
+    withFile(path, work) {
+      readsOthers = true;
+      return runWithFile(input, { path, name: path }, work);
+    },
+    withNamed(name, work) {
+      const { images = {} } = job;
+      const image = Object.hasOwn(images, name) ? images[name] : undefined;
+      if (!image) throw fileFailure('not_found', `${name}: no image of this name was given`);
+      const key = image.sha256 ?? image.path;
+      return runWithFile(input, { ...image, name }, (other) => work(other, key));
+    },
   });
   let source: OpenSource | undefined;
   try {
@@ -125,21 +138,24 @@ export async function runJob(
 /** Runs some work of a job over a second file. @throws Failure that names the file */
 async function runWithFile<Result>(
   first: ImageInput,
-  path: string,
+  { path, sha256, name }: NamedImage & { readonly name: string },
   work: (input: ImageInput) => Promise<Result>,
 ): Promise<Result> {
-  const { limits, admit, withFile } = first;
-  const input = emptyInput(limits, admit, withFile);
+  const { limits } = first;
+  const input = emptyInput(first);
   let source: OpenSource | undefined;
   try {
     source = openSource({ path });
     checkFileSize(source.size, limits);
     input.file = source.read();
+    if (sha256 !== undefined && sha256Of(input.file) !== sha256) {
+      throw fileFailure('read_failed', 'it was changed while the command ran; run it again');
+    }
     return await work(input);
   } catch (error) {
     if (error instanceof GrantExceededError) throw error;
     const { code, message } = await diagnose(error, input);
-    throw fileFailure((code ?? 'processing_failed') as FileErrorCode, `${path}: ${message}`, error);
+    throw fileFailure((code ?? 'processing_failed') as FileErrorCode, `${name}: ${message}`, error);
   } finally {
     source?.close();
   }

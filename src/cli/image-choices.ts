@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import { checkSides, type Limits } from '../images/limits.ts';
+import type { NamedImages } from '../operations/job.ts';
 import { needsDate } from '../operations/name-template.ts';
 import type { Operation } from '../operations/operation.ts';
 import { fieldsOf } from '../schema/fields.ts';
@@ -15,6 +16,10 @@ export const STANDARD_STREAM = '-';
 export interface Choices {
   /** Output of the operation's schema. */
   readonly options: Readonly<Record<string, unknown>>;
+  /** Paths of the images that options refer to, by their names. */
+  readonly imagePaths?: ReadonlyMap<string, string>;
+  /** Files of these images. */
+  readonly images?: NamedImages;
   readonly inputs: v.InferOutput<typeof inputFlags>;
   readonly outputs: v.InferOutput<typeof outputFlags>;
   readonly run: v.InferOutput<typeof runFlags>;

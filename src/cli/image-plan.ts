@@ -39,9 +39,9 @@ export function plan(
     path !== null && incremental?.holds(path, image);
   const format = options['format'] as OutputFormat | undefined;
   return inputs.map((input, index): Planned => {
-    const { filename, source, problem, answer, optional = false } = input;
+    const { filename, source, problem, answer, optional = false, variables } = input;
     const found = incremental?.find(input);
-    const known = { input, filename, source, optional, cached: found !== undefined };
+    const known = { input, filename, source, optional, variables, cached: found !== undefined };
     const withRecord = (record: Omit<FileRecord, 'index' | 'inputFilename' | 'originalSize'>) => ({
       ...known,
       knownRecord: { originalSize: problem || answer ? 0 : sizeOf(source), ...record },

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { dirname } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { Failure } from '../failure.ts';
 import { Batch } from '../operations/batch.ts';
@@ -12,6 +13,7 @@ import { type Planned, plan } from './image-plan.ts';
 import { cacheFolder, type Incremental, openIncremental } from './incremental.ts';
 import { findInputs } from './inputs.ts';
 import { onInterrupt } from './interrupt.ts';
+import { imagePaths, withImages, withVariables } from './named-images.ts';
 import { OutputNames } from './naming.ts';
 import { startProgress } from './progress.ts';
 import {
@@ -32,10 +34,18 @@ import { usageFailure } from './usage.ts';
 import { FailedInputs, FolderWatcher, foldersOf } from './watch.ts';
 import { Writer } from './writer.ts';
 
+/** Makes the report of a run. */
+export type ReportChooser = (operation: Operation, choices: Choices, head: Head) => Report;
+
+export interface ImageCommandOptions {
+  /** Path of the text that the operation takes as an argument. */
+  readonly origin?: string;
+  readonly reportOf?: ReportChooser;
+}
+
 /**
  * Runs one operation over the files that the arguments name.
  *
- * @param origin path of the text that the operation takes as an argument
  * @returns the exit code
  * @throws Failure with code `usage` or with a `param`, before any work was done
  */
@@ -43,12 +53,13 @@ export async function runImageCommand(
   operation: Operation,
   files: readonly string[],
   flags: Readonly<Record<string, unknown>>,
-  origin?: string,
+  { origin, reportOf = chooseReport }: ImageCommandOptions = {},
 ): Promise<number> {
-  const choices = await prepared(operation, readChoices(operation, files, flags), origin);
+  const chosen = await prepared(operation, readChoices(operation, files, flags), origin);
+  const choices = { ...chosen, imagePaths: imagePaths(operation, chosen, origin) };
   return choices.outputs.watch
-    ? watchImages(operation, files, choices)
-    : runOnce(operation, files, choices);
+    ? watchImages(operation, files, choices, reportOf)
+    : runOnce(operation, files, choices, reportOf);
 }
 
 /**
@@ -60,6 +71,7 @@ async function watchImages(
   operation: Operation,
   files: readonly string[],
   choices: Choices,
+  reportOf: ReportChooser,
 ): Promise<never> {
   const exclude = [choices.outputs.out, cacheFolder(choices)];
   const watcher = new FolderWatcher();
@@ -67,9 +79,15 @@ async function watchImages(
   onInterrupt(async () => watcher.close());
   for (let isFirst = true; ; isFirst = false) {
     // Before the inputs are read, so that no later change is missed.
-    const folders = await watcher.set(() => foldersOf(files, choices.inputs, exclude));
+    const folders = await watcher.set(async () => {
+      const found = await foldersOf(files, choices.inputs, exclude);
+      return new Set([
+        ...found,
+        ...[...(choices.imagePaths?.values() ?? [])].map((path) => dirname(path)),
+      ]);
+    });
     try {
-      await runOnce(operation, files, choices, failed);
+      await runOnce(operation, files, choices, reportOf, failed);
     } catch (error) {
       if (isFirst || !(error instanceof Failure)) throw error;
       printStderr(`oriel: ${error.message}`);
@@ -85,21 +103,24 @@ async function watchImages(
 async function runOnce(
   operation: Operation,
   files: readonly string[],
-  choices: Choices,
+  given: Choices,
+  reportOf: ReportChooser,
   failed?: FailedInputs,
 ): Promise<number> {
-  const { outputs } = choices;
-  const given = await findInputs(files, {
+  const { outputs } = given;
+  const choices = withImages(given);
+  const found = await findInputs(files, {
     ...choices.inputs,
     exclude: [outputs.out, cacheFolder(choices)],
     fileBytes: choices.limits.fileBytes,
     answer: (argument) => operation.answer?.(argument, choices.options),
   });
-  const { options, limits, taken } = choices;
-  const job = { operation: operation.name, options, limits, taken };
+  const { options, images, limits, taken } = choices;
+  const job = { operation: operation.name, options, limits, taken, ...(images && { images }) };
   const incremental = openIncremental(job, choices);
-  const sources = incremental ? incremental.withoutOutputs(given) : given;
-  const inputs = failed ? failed.without(sources) : sources;
+  const sources = incremental ? incremental.withoutOutputs(found) : found;
+  const numbered = withVariables(sources, operation.variables?.(options) ?? []);
+  const inputs = failed ? failed.without(numbered) : numbered;
   if (inputs.length === 0) {
     if (sources.length > 0) return 1;
     printStderr('oriel: no image was found');
@@ -114,7 +135,7 @@ async function runOnce(
   const planned = plan(inputs, names, choices, operation, incremental);
   const sink = await chooseSink(operation, names, choices, incremental);
   const reportFor = (head: Head) => {
-    const report = chooseReport(operation, choices, head);
+    const report = reportOf(operation, choices, head);
     return failed ? failed.watch(report) : report;
   };
   return runPlanned(operation, planned, sink, choices, reportFor, incremental);
@@ -190,7 +211,7 @@ export async function runPlanned(
   planned: readonly Planned[],
   sink: OutputSink,
   choices: Pick<Choices, 'options' | 'limits' | 'run'> &
-    Partial<Pick<Choices, 'outputs' | 'taken'>>,
+    Partial<Pick<Choices, 'outputs' | 'taken' | 'images'>>,
   reportFor: (head: Head) => Report,
   incremental: Incremental | null,
 ): Promise<number> {
@@ -198,7 +219,7 @@ export async function runPlanned(
   // V8 would collect the memory of finished files late, because libvips does the work: ten thousand
   // files took 330 MB on Node 24, and take 125 with this flag.
   if (planned.some(({ knownRecord }) => !knownRecord)) setFlagsFromString('--optimize-for-size');
-  const { options, limits, run, taken = false } = choices;
+  const { options, images, limits, run, taken = false } = choices;
   const head: Head = { requestId: randomUUID(), operation: operation.name };
   const chosen = run.annotate ? withAnnotations(reportFor(head)) : reportFor(head);
   const report = sink.store || sink.append ? untilReaderCloses(chosen) : chosen;
@@ -214,7 +235,7 @@ export async function runPlanned(
   const results: FileRecord[] = [];
   const batch = new Batch(
     planned,
-    { operation, options, limits, taken, pool, signal, failFast: run.failFast },
+    { operation, options, images, limits, taken, pool, signal, failFast: run.failFast },
     {
       ...sink,
       onFinish(record) {

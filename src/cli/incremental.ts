@@ -38,7 +38,7 @@ export function openIncremental(
 /** The cache of one run: an operation with its options over many files. */
 export class Incremental {
   readonly #cache: ResultCache;
-  readonly #maker: string;
+  readonly #job: Omit<Job, 'source'>;
 
   constructor(folder: string, job: Omit<Job, 'source'>, { run, outputs }: CacheChoices) {
     try {
@@ -52,7 +52,7 @@ export class Incremental {
       if (error instanceof Failure) throw error;
       throw usageFailure(`--cache ${folder}: expected a folder, ${(error as Error).message}`);
     }
-    this.#maker = this.#cache.makerOf(job);
+    this.#job = job;
   }
 
   /** Inputs without those that a run with this cache made from another of them. */
@@ -65,21 +65,27 @@ export class Incremental {
     });
   }
 
+  #makerOf({ variables }: Input): string {
+    return this.#cache.makerOf(variables ? { ...this.#job, variables } : this.#job);
+  }
+
   /** The stored result of an input. */
-  find({ source, problem, answer }: Input): StoredResult | undefined {
+  find(input: Input): StoredResult | undefined {
+    const { source, problem, answer } = input;
     if (problem || answer) return undefined;
     const sha256 =
       'path' in source
         ? this.#cache.digest(source.path)
         : createHash('sha256').update(source.bytes).digest('hex');
-    return sha256 === null ? undefined : this.#cache.find(this.#maker, sha256);
+    return sha256 === null ? undefined : this.#cache.find(this.#makerOf(input), sha256);
   }
 
   /** Whether an input is the output that this operation wrote over it. */
-  isDone({ filename }: Input, path: string): boolean {
+  isDone(input: Input, path: string): boolean {
+    const { filename } = input;
     if (resolve(path) !== resolve(filename)) return false;
     const made = this.#cache.made(path);
-    return made?.maker === this.#maker && made.sha256 === this.#cache.digest(path);
+    return made?.maker === this.#makerOf(input) && made.sha256 === this.#cache.digest(path);
   }
 
   /** Whether an output has the content of an image. */
@@ -93,8 +99,8 @@ export class Incremental {
   }
 
   /** Notes an output that was written or found. */
-  note(path: string, { filename }: Input, sha256: string, written?: WrittenFile): void {
-    const made = { maker: this.#maker, source: resolve(filename) };
+  note(path: string, input: Input, sha256: string, written?: WrittenFile): void {
+    const made = { maker: this.#makerOf(input), source: resolve(input.filename) };
     this.#cache.noteOutput(path, made, sha256, written);
   }
 

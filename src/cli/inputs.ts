@@ -2,6 +2,7 @@ import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { IMAGE_EXTENSIONS, READABLE_EXTENSIONS } from '../images/formats.ts';
+import type { TextVariables } from '../images/input.ts';
 import { usageFailure } from './usage.ts';
 
 /** An input: a file, an image from standard input, or an argument that names no file. */
@@ -18,6 +19,8 @@ export interface Input {
   readonly optional?: boolean;
   /** The result, where the argument is no file but a value such as a size to map. */
   readonly answer?: object;
+  /** Properties that the options refer to. */
+  readonly variables?: Partial<TextVariables>;
 }
 
 export interface InputFlags {

@@ -13,6 +13,14 @@ export interface Estimate {
   readonly bytes: number;
 }
 
+/** The file that an image has come from, for placeholders in texts. */
+export interface TextVariables {
+  /** Base name without its extension. */
+  readonly name: string;
+  /** Place among the inputs, from 1. */
+  readonly index: number;
+}
+
 /** One input in memory, with the functions of the worker thread to process it. */
 export interface ImageInput {
   /** Bytes of the file. */
@@ -35,4 +43,15 @@ export interface ImageInput {
     path: string,
     work: (input: ImageInput) => Promise<Result>,
   ) => Promise<Result>;
+  /**
+   * Opens an image that the options refer to by name. Errors of the work name it.
+   *
+   * @throws Failure not_found for a name that no file was given for
+   */
+  readonly withNamed: <Result>(
+    name: string,
+    work: (other: ImageInput, key: string) => Promise<Result>,
+  ) => Promise<Result>;
+  /** Values of placeholders in texts; only those that the options have. */
+  readonly variables: Partial<TextVariables>;
 }

@@ -49,7 +49,7 @@ export async function mapFrames(
   input: ImageInput,
   image: Sharp,
   { deep, frames: count }: Pick<Facts, 'deep' | 'frames'>,
-  change: (frame: Sharp) => Sharp,
+  change: (frame: Sharp) => Sharp | Promise<Sharp>,
 ): Promise<Sharp> {
   const { data, width, height: tall, channels } = await read(image, { deep });
   const height = tall / count;
@@ -62,7 +62,7 @@ export async function mapFrames(
       height,
       channels,
     };
-    frames.push(await read(change(start(input, frame)), { deep }));
+    frames.push(await read(await change(start(input, frame)), { deep }));
   }
   const first = frames[0]!;
   return start(input, {

@@ -1,7 +1,8 @@
 import { Failure } from '../failure.ts';
+import type { TextVariables } from '../images/input.ts';
 import type { Limits } from '../images/limits.ts';
 import { BatchSummary, type CodedMessage, type FileRecord, resultRecord } from './batch-record.ts';
-import type { JobImage, Source } from './job.ts';
+import type { Job, JobImage, NamedImages, Source } from './job.ts';
 import type { Operation } from './operation.ts';
 import { type ImagePool, sizeOf } from './pool.ts';
 
@@ -16,6 +17,7 @@ export interface BatchInput {
   readonly optional?: boolean;
   /** Options of this file, beside those of the batch. */
   readonly options?: object;
+  readonly variables?: Partial<TextVariables> | undefined;
 }
 
 /** A finished file; `images` are those of its outputs that were not stored yet. */
@@ -30,6 +32,7 @@ interface FilesOptions {
   readonly taken?: boolean;
   /** Output of the operation's schema. */
   readonly options: unknown;
+  readonly images?: NamedImages | undefined;
   readonly limits: Limits;
   readonly pool: ImagePool;
   /** The client that the files belong to, where clients share the pool. */
@@ -272,13 +275,28 @@ export async function* processFiles<Input extends BatchInput>(
 async function runOne<Input extends BatchInput>(
   input: Input,
   index: number,
-  { operation, options, limits, taken, pool, client, signal, store }: ProcessFilesOptions<Input>,
+  {
+    operation,
+    options,
+    images: named,
+    limits,
+    taken,
+    pool,
+    client,
+    signal,
+    store,
+  }: ProcessFilesOptions<Input>,
 ): Promise<BatchEntry> {
   const base = { index, inputFilename: input.filename };
   if (input.knownRecord) return { record: { ...base, ...input.knownRecord }, images: [] };
-  const { source } = input;
+  const { source, variables } = input;
   const own = input.options ? { ...(options as object), ...input.options } : options;
-  const job = { operation: operation.name, options: own, source, limits, ...(taken && { taken }) };
+  const job: Job = {
+    ...{ operation: operation.name, options: own, source, limits },
+    ...(named && { images: named }),
+    ...(variables && { variables }),
+    ...(taken && { taken }),
+  };
   const result = await pool.run(job, { client, signal });
   const { originalSize } = result;
   if (!result.ok) {

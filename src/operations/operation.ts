@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import type { OutputFormat } from '../images/formats.ts';
-import type { ImageInput } from '../images/input.ts';
+import type { ImageInput, TextVariables } from '../images/input.ts';
 import type { OutputImage, Warning } from '../images/output.ts';
 import type { ObjectSchema } from '../schema/fields.ts';
 
@@ -19,6 +19,8 @@ export interface ThreadOperation<Options> {
   readonly name: string;
   run(input: ImageInput, options: Options): Promise<OperationResult>;
 }
+
+export type Variable = keyof TextVariables;
 
 export interface PrepareContext {
   readonly origin?: string | undefined;
@@ -40,6 +42,12 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
     readonly names: readonly string[];
   };
   readonly options: Schema;
+  /** An operation that the command runs instead where one of its options is given. */
+  readonly edit?: Operation;
+  /** Names of further images that job options refer to: paths, or in a form the names of its files. */
+  images?(options: unknown): readonly string[];
+  /** Properties of inputs beside their bytes on which results depend. */
+  variables?(options: unknown): readonly Variable[];
   /** Input formats that an output has too where none is asked for; others become PNG. */
   readonly keeps?: readonly OutputFormat[];
   /** The name of its HTTP endpoint below `/api/free/`. Without it, only the command line has it. */

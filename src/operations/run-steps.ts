@@ -12,18 +12,10 @@ import { FORMATS, type OutputFormat } from '../images/formats.ts';
 import { type Header, readHeader } from '../images/header.ts';
 import type { ImageInput, Sharp } from '../images/input.ts';
 import { withMetadata } from '../images/metadata.ts';
-import type { Encoded, Search } from '../images/output.ts';
+import type { Encoded, Search, Warning } from '../images/output.ts';
 import { openPicture, selectFrames } from '../images/picture.ts';
 import { mapFrames, type Pixels, read, start } from '../images/pixels.ts';
-import { type ChosenStep, PLACE, type StepContext } from './step.ts';
-
-/** The image that steps change. */
-export interface Source {
-  readonly input: ImageInput;
-  readonly header: Header;
-  /** Whether pixels keep the input's colours, because the output keeps its colour profile. */
-  readonly profiled: boolean;
-}
+import { type ChosenStep, loadStep, PLACE, type Source, type StepContext } from './step.ts';
 
 /** An image between two steps: a pipeline, and what it has done. */
 export interface Progress {
@@ -82,15 +74,16 @@ export async function applyStep(
   const unchanged = progress.unchanged && planned.unchanged === true;
   if (facts.frames > 1) {
     const whole = planned.whole === true && progress.decoded && progress.place === -1;
+    const apply = (frame: Sharp) => planned.apply(frame, source);
     const image = whole
-      ? planned.apply(progress.image)
-      : await mapFrames(input, progress.image, facts, planned.apply);
+      ? await apply(progress.image)
+      : await mapFrames(input, progress.image, facts, apply);
     const place = whole ? planned.to : -1;
     return { image, facts: planned.after, place, decoded: whole, colours: false, unchanged };
   }
   const before = planned.from > progress.place ? progress : await reopen(source, progress);
   const next: Progress = {
-    image: planned.apply(before.image),
+    image: await planned.apply(before.image, source),
     facts: planned.after,
     place: planned.to,
     decoded: before.decoded,
@@ -169,11 +162,19 @@ export type StepsResult = Pick<Encoded, 'image' | 'warnings'> & { readonly data?
 /** Decodes an input, applies steps and encodes the result. */
 export async function runSteps(
   input: ImageInput,
-  { steps, format, encoding, exact }: StepsOptions,
+  { steps: chosen, format, encoding, exact }: StepsOptions,
 ): Promise<StepsResult> {
   const header = await readHeader(input);
   const to = format(header);
   const selection = await selectFrames(input, header, to, encoding);
+  const source = { input, header, profiled: selection.profiled };
+  const steps: ChosenStep[] = [];
+  const loading: Warning[] = [];
+  for (const one of chosen) {
+    const { options, warnings } = await loadStep(source, one);
+    steps.push({ ...one, options });
+    loading.push(...warnings);
+  }
   const facts = factsOf(header, selection.frames);
   const context = { alpha: FORMATS[to].alpha };
   const plan = planSteps(input, facts, steps, context);
@@ -182,7 +183,6 @@ export async function runSteps(
   const work = estimateOutput(input, header, { to, facts: plan.after, held }, encoding);
   input.admit({ ...work, milliseconds: work.milliseconds + plan.milliseconds });
   const image = await openPicture(input, header, selection);
-  const source = { input, header, profiled: selection.profiled };
   let progress = beginProgress(image, facts);
   for (const step of steps) progress = await applyStep(source, progress, step, context);
   const {
@@ -193,6 +193,6 @@ export async function runSteps(
   return {
     image: output,
     ...(search && { data: search }),
-    warnings: [...header.warnings, ...selection.warnings, ...warnings],
+    warnings: [...header.warnings, ...selection.warnings, ...loading, ...warnings],
   };
 }

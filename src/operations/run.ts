@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { field } from '../schema/fields.ts';
 import { ENCODING_COST } from './convert.ts';
 import { defineOperation } from './operation.ts';
-import { PRESETS, type Recipe } from './recipe/recipe.ts';
+import { PRESETS, type Recipe, stepsOf } from './recipe/recipe.ts';
 import { runRecipe } from './recipe/run-recipe.ts';
-import { STEP_OPERATIONS } from './steps.ts';
+import { STEP_OPERATIONS, STEPS } from './steps.ts';
 
 const STEP_COSTS = new Map(STEP_OPERATIONS.map(({ name, cost }) => [name, cost]));
 
@@ -59,5 +59,13 @@ export const run = defineOperation({
     const { findRecipe } = await import('./recipe/presets.ts');
     return { ...findRecipe(recipe, { origin, set }), ...(planOnly && { planOnly }) };
   },
+  images: (recipe) =>
+    stepsOf(recipe as Recipe).flatMap(
+      ({ name, options }) => STEPS.get(name)!.images?.(options as never) ?? [],
+    ),
+  variables: (recipe) =>
+    stepsOf(recipe as Recipe).flatMap(
+      ({ name, options }) => STEPS.get(name)!.variables?.(options as never) ?? [],
+    ),
   run: (input, recipe) => runRecipe(input, recipe as unknown as Recipe),
 });

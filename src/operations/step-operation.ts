@@ -75,6 +75,8 @@ export function stepOperation<const Entries extends v.ObjectEntries>(
     options,
     ...(endpoint !== undefined && { endpoint }),
     ...(sample && { sample: sample as never }),
+    ...(step.images && { images: step.images as never }),
+    ...(step.variables && { variables: step.variables as never }),
     async run(input, given) {
       const chosen = given as unknown as EncodingOptions & { readonly format?: OutputFormat };
       const done = await direct?.(input, given as never, chosen.format);

@@ -1,7 +1,10 @@
 import * as v from 'valibot';
 import type { Facts } from '../images/facts.ts';
-import type { Sharp } from '../images/input.ts';
+import type { Header } from '../images/header.ts';
+import type { ImageInput, Sharp } from '../images/input.ts';
+import type { Warning } from '../images/output.ts';
 import { type ObjectSchema, rule } from '../schema/fields.ts';
+import type { Variable } from './operation.ts';
 
 /**
  * Places in the order in which sharp 0.35 applies changes within one pipeline, whatever the order of the
@@ -18,8 +21,17 @@ export const PLACE = {
   BLUR: 7,
   MODULATE: 8,
   SHARPEN: 9,
-  LAST: 10,
+  COMPOSITE: 10,
+  LAST: 11,
 } as const;
+
+/** The image that steps change. */
+export interface Source {
+  readonly input: ImageInput;
+  readonly header: Header;
+  /** Whether pixels keep the input's colours, because the output keeps its colour profile. */
+  readonly profiled: boolean;
+}
 
 /** One step over an image whose facts are known, before any pixel is decoded. */
 export interface PlannedStep {
@@ -29,7 +41,7 @@ export interface PlannedStep {
   readonly from: number;
   readonly to: number;
   /** Applies the changes to the pipeline of one frame. */
-  apply(frame: Sharp): Sharp;
+  apply(frame: Sharp, source: Source): Sharp | Promise<Sharp>;
   /** Whether `apply` may change an animation as a whole that no step has changed before. */
   readonly whole?: boolean;
   /** Whether the pixels decide the size of the result. */
@@ -62,8 +74,24 @@ export interface Step<Entries extends v.ObjectEntries = v.ObjectEntries> {
   readonly fields: Entries;
   /** Checks several options together, as `rule` does. */
   readonly check?: (options: OptionsOf<Entries>) => readonly [name: string, message: string] | null;
+  /** Names of further images that the options refer to. */
+  images?(options: OptionsOf<Entries>): readonly string[];
+  /** Properties of inputs beside their bytes on which the result depends. */
+  variables?(options: OptionsOf<Entries>): readonly Variable[];
+  /**
+   * Opens what the options name, such as another image or a font, before the step is planned.
+   *
+   * @returns the options for `plan`
+   * @throws Failure with a file error code
+   */
+  load?(source: Source, options: OptionsOf<Entries>): Promise<LoadedOptions>;
   /** @throws Failure with a file error code, for an image that it cannot change */
   plan(facts: Facts, options: OptionsOf<Entries>, context: StepContext): PlannedStep;
+}
+
+export interface LoadedOptions {
+  readonly options: object;
+  readonly warnings: readonly Warning[];
 }
 
 export type OptionsOf<Entries extends v.ObjectEntries> = v.InferOutput<
@@ -80,4 +108,12 @@ export interface ChosenStep {
 export function stepSchema({ fields, check }: Step): ObjectSchema {
   const object = v.strictObject(fields);
   return (check ? v.pipe(object, rule(check as never)) : object) as ObjectSchema;
+}
+
+/** Loads what steps need beside their options. @throws Failure with a file error code */
+export async function loadStep(
+  source: Source,
+  { step, options }: ChosenStep,
+): Promise<LoadedOptions> {
+  return step.load ? step.load(source, options as never) : { options, warnings: [] };
 }

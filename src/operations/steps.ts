@@ -3,6 +3,7 @@ import { crop } from './crop.ts';
 import { extend } from './extend.ts';
 import { greyscale } from './greyscale.ts';
 import { modulate } from './modulate.ts';
+import { overlay } from './overlay.ts';
 import { resize } from './resize.ts';
 import { rotate } from './rotate.ts';
 import { sharpen } from './sharpen.ts';
@@ -20,6 +21,7 @@ export const STEP_OPERATIONS = [
   blur,
   greyscale,
   modulate,
+  overlay,
 ] as const;
 
 /** All steps by name. */

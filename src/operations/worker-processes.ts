@@ -43,7 +43,12 @@ const IDLE_TIMEOUT_MS = 60_000;
 const MAX_IDLE_BYTES = 200 * 1024 * 1024;
 
 /** Environment variables of the processes. Others may contain keys of providers. */
-const INHERITED = ['PATH', 'LD_LIBRARY_PATH', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'SystemRoot'];
+const INHERITED = [
+  ...['PATH', 'LD_LIBRARY_PATH', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'SystemRoot'],
+  // Where fontconfig looks for its configuration and fonts.
+  ...['HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME'],
+  ...['FONTCONFIG_FILE', 'FONTCONFIG_PATH'],
+];
 
 function environment(): NodeJS.ProcessEnv {
   const inherited = INHERITED.flatMap((name) => {

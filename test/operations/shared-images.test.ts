@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { type Batch, type Files, runBatch } from '../batch.ts';
-import { ROOT } from '../oriel.ts';
+import { ROOT, temporaryFolder } from '../oriel.ts';
 import { decode, differences, expectColour } from '../pixels.ts';
 
 /** One image of the collection, as listed in its index. */
@@ -116,6 +116,33 @@ describe.skipIf(absent)(title, () => {
       expect(output.pages ?? 1, file).toBe(1);
     }
   }
+
+  test('a recipe gives all its outputs of every one, or the error of the file', async () => {
+    const recipe = join(temporaryFolder(), 'recipe.yaml');
+    const steps =
+      '{ crop: { ratio: "4:3" } }, { resize: { width: 120 } }, { sharpen: { sigma: 0.6 } }';
+    writeFileSync(recipe, `steps: [${steps}]\noutputs: [{ formats: [webp, jpeg] }]\n`);
+    const batch = await runBatch(['run', recipe], files());
+    expect(batch.code).toBe(1);
+    for (const { file, header, decode: decoding, metadata } of entries) {
+      const record = batch.record(file);
+      if (record.status === 'failed') {
+        const { code, message } = record.error!;
+        expect(['unsupported_format', 'corrupt_image'], `${file}: ${message}`).toContain(code);
+        const isDamaged = header === 'error' || decoding === 'error' || metadata?.format === 'svg';
+        expect([file, isDamaged]).toEqual([file, true]);
+        continue;
+      }
+      expect(
+        record.outputs?.map(({ format }) => format),
+        file,
+      ).toEqual(['webp', 'jpeg']);
+      for (const { width, height } of record.outputs!) {
+        expect(width, file).toBeLessThanOrEqual(120);
+        expect(Math.abs(width * 3 - height * 4), file).toBeLessThanOrEqual(6);
+      }
+    }
+  });
 
   test('all eight orientations give the same image', async () => {
     const batch = await converted('png');

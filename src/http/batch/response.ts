@@ -1,8 +1,10 @@
+import { parse } from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
 import { checkFileSize, DEFAULT_LIMITS, type Limits } from '../../images/limits.ts';
 import { Batch, type BatchInput } from '../../operations/batch.ts';
 import type { BatchResult, FileRecord } from '../../operations/batch-record.ts';
+import type { NamedImages } from '../../operations/job.ts';
 import type { Operation } from '../../operations/operation.ts';
 import type { BatchZip } from '../../operations/zip.ts';
 import type { AppContext } from '../app-context.ts';
@@ -16,6 +18,8 @@ export interface HttpBatch {
   /** The endpoint's name, by which usage is recorded. */
   readonly endpoint: string;
   readonly options: unknown;
+  /** Uploads of the images that options refer to. */
+  readonly images: NamedImages | undefined;
   readonly files: readonly FormFile[];
 }
 
@@ -26,7 +30,7 @@ export interface HttpBatch {
  * @param signal aborts when the client disconnects; no further file is started then
  */
 export async function sendBatch(
-  { operation, endpoint, options, files }: HttpBatch,
+  { operation, endpoint, options, images, files }: HttpBatch,
   context: AppContext,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -50,8 +54,11 @@ export async function sendBatch(
     const bytesAhead = config.batch.memory / config.batch.concurrency;
     const results: FileRecord[] = [];
     const batch = new Batch(
-      files.map((file) => inputOf(file, limits)),
-      { operation, options, limits, pool, client: account.id, signal, bytesAhead },
+      files.map((file, index) => ({
+        ...inputOf(file, limits),
+        variables: variablesOf(index, file),
+      })),
+      { operation, options, images, limits, pool, client: account.id, signal, bytesAhead },
       {
         ...(zip && {
           append: async (image, { filename }) => ({
@@ -89,6 +96,12 @@ function limitsOf({ pixels, frames, side, deadline, svg }: AppContext['config'][
   const { fileBytes } = DEFAULT_LIMITS;
   const svgSwitch = "the operator's setting batch.svg";
   return { fileBytes, pixels, frames, side, deadline, svg, svgSwitch };
+}
+
+function variablesOf(index: number, { filename }: FormFile) {
+  // Both slashes on every system, because the client may run on another one.
+  const base = filename.split(/[/\\]/).at(-1) || 'image';
+  return { name: parse(base).name, index: index + 1 };
 }
 
 function inputOf({ filename, size, path }: FormFile, limits: Limits): BatchInput {

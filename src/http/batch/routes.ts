@@ -10,6 +10,7 @@ import { requirePaid } from '../auth.ts';
 import { overloaded } from '../errors.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { checkFormHeaders, type Form, type FormShape, readForm } from '../uploads/form.ts';
+import { imagesField, namedImages, nameOfImage } from './named-images.ts';
 import { sendBatch } from './response.ts';
 import { batchSchema } from './schema.ts';
 
@@ -38,10 +39,13 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
     for (const operation of OPERATIONS) {
       const { endpoint } = operation;
       if (endpoint === undefined) continue;
-      const fields = fieldsOf(operation.options).map(({ name }) => name);
+      const imageField = imagesField(operation);
+      const fields = fieldsOf(operation.options)
+        .map(({ name }) => name)
+        .filter((name) => name !== imageField?.name);
       const shape: FormShape = {
         ...BOUNDS,
-        files: [FILES],
+        files: imageField ? [FILES, imageField] : [FILES],
         fields,
         ...(operation.document && { valueBytes: DOCUMENT_BYTES }),
       };
@@ -60,12 +64,13 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
           try {
             const form = await readForm(request, shape, uploads, signal);
             const options = await parseOptions(operation, form, context.config.batch);
+            const images = namedImages(operation, options, form, shape);
             // Only once the upload is complete: a slow upload must not hold a slot.
             const release = await acquireSlot(semaphore, request, context, signal);
             started = true;
             try {
               const files = form.files.get(FILES.name)!;
-              const batch = { operation, endpoint, options, files };
+              const batch = { operation, endpoint, options, images, files };
               return await sendBatch(batch, context, request, reply, signal);
             } finally {
               release();
@@ -82,12 +87,15 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
 
 /** @throws Failure that names the field at fault */
 async function parseOptions(
-  { options, prepare }: Operation,
+  operation: Operation,
   form: Form,
   limits: AppContext['config']['batch'],
 ): Promise<unknown> {
+  const { options, prepare } = operation;
+  const imageField = imagesField(operation);
   const values = fieldsOf(options).flatMap((field) => {
-    const text = form.fields.get(field.name);
+    const isImage = field.name === imageField?.name;
+    const text = isImage ? nameOfImage(form, imageField) : form.fields.get(field.name);
     if (text === undefined) return [];
     // A field is sent once: a list has an item on each line.
     const value = field.repeatable ? text.split(/\r?\n/).filter(Boolean) : fromText(field, text);

@@ -3,6 +3,7 @@ import type { Operation } from '../../operations/operation.ts';
 import { fieldsOf } from '../../schema/fields.ts';
 import { jsonSchemaOf, withSample } from '../openapi.ts';
 import type { FileField } from '../uploads/form.ts';
+import { imagesField } from './named-images.ts';
 
 const record = {
   index: v.number(),
@@ -67,6 +68,18 @@ export function batchSchema(
 ) {
   const options = batchOptions(operation, side);
   const own: Record<string, object> = options.properties;
+  const imageField = imagesField(operation);
+  if (imageField) {
+    const file = { type: 'string', format: 'binary' };
+    const { name, max } = imageField;
+    own[name] =
+      max === 1
+        ? { ...file, description: 'The image to lay over the others.' }
+        : {
+            ...{ type: 'array', items: file, maxItems: max },
+            description: 'Images to which the recipe refers by their file names.',
+          };
+  }
   for (const { name, repeatable, description } of fieldsOf(operation.options)) {
     if (repeatable) own[name] = { type: 'string', description: `${description}, one on each line` };
   }

@@ -4,6 +4,7 @@ import type { Operation } from '../../operations/operation.ts';
 import { OPERATIONS } from '../../operations/registry.ts';
 import { fieldsOf } from '../../schema/fields.ts';
 import type { AppContext } from '../app-context.ts';
+import { imagesField } from '../batch/named-images.ts';
 import { batchOptions } from '../batch/schema.ts';
 
 const value = v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]);
@@ -21,7 +22,10 @@ const operationShape = v.object({
   fields: v.array(
     v.object({
       name: v.string(),
-      type: v.picklist(['integer', 'number', 'boolean', 'string']),
+      type: v.pipe(
+        v.picklist(['integer', 'number', 'boolean', 'string', 'file']),
+        v.description('the type of its value; of file the field is a file of the form'),
+      ),
       required: v.boolean(),
       repeatable: v.pipe(v.boolean(), v.description('a list, with an item on each line')),
       choices: v.nullable(v.array(v.string())),
@@ -44,6 +48,7 @@ type Value = v.InferOutput<typeof value>;
 /** An operation with all that a form needs. @param side the limit of `width` and `height` */
 function operationRecord(operation: Operation, endpoint: string, side: number): OperationRecord {
   const { properties, required } = batchOptions(operation, side);
+  const image = imagesField(operation);
   const sample = (operation.sample ?? {}) as Readonly<Record<string, Value>>;
   return {
     object: 'operation',
@@ -55,7 +60,7 @@ function operationRecord(operation: Operation, endpoint: string, side: number): 
       const { minimum = null, maximum = null } = properties[field.name]!;
       return {
         name: field.name,
-        type: field.kind,
+        type: field.name === image?.name ? 'file' : field.kind,
         required: required.includes(field.name),
         repeatable: field.repeatable,
         choices: field.choices.length > 0 ? [...field.choices] : null,

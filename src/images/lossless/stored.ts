@@ -33,6 +33,8 @@ export async function openEncoded(input: ImageInput, file: Uint8Array) {
     admit: () => {},
     sharp: input.sharp,
     withFile: input.withFile,
+    withNamed: input.withNamed,
+    variables: input.variables,
   };
   return { input: encoded, header: await readHeader(encoded) };
 }

@@ -74,14 +74,28 @@ export class ResultCache {
     this.#count();
   }
 
-  /** Key of an operation with its options, for all inputs. */
-  makerOf({ operation, options, limits, taken = false }: Omit<Job, 'source'>): string {
+  /** Key of an operation with its options, for all inputs unless they have variables. */
+  makerOf(job: Omit<Job, 'source'>): string {
+    const maker = this.#makerOfAll(job);
+    const { variables } = job;
+    return variables ? hashOf([maker, variables]).slice(0, 32) : maker;
+  }
+
+  #makerOfAll({
+    operation,
+    options,
+    images = {},
+    limits,
+    taken = false,
+  }: Omit<Job, 'source'>): string {
     const known = this.#makers.get(options as object);
     if (known !== undefined) return known;
     // Time is left out: a file that exceeds it fails, and failures are not stored.
     const { deadline: _, svgSwitch: __, ...bounds } = limits;
     // Shortened, because it is in every line of the index.
-    const maker = hashOf([operation, options, bounds, taken, this.#versions]).slice(0, 32);
+    const content = Object.entries(images).map(([name, { sha256 }]) => [name, sha256]);
+    const parts = [operation, options, content, bounds, taken, this.#versions];
+    const maker = hashOf(parts).slice(0, 32);
     this.#makers.set(options as object, maker);
     return maker;
   }

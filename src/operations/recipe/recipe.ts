@@ -3,13 +3,18 @@ import type { OutputFormat } from '../../images/formats.ts';
 import type { Conditions } from './conditions.ts';
 
 /** Recipes that come with Oriel, as files in config/recipes. */
-export const PRESETS = ['web', 'thumbnails', 'srcset', 'archive'] as const;
+export const PRESETS = ['web', 'thumbnails', 'srcset', 'favicon', 'archive'] as const;
 
 /** One step of a recipe with its checked options. Structured-cloneable. */
 export interface RecipeStep {
   readonly name: string;
   readonly options: object;
   readonly when?: Conditions | undefined;
+}
+
+/** All steps of a recipe, those of its outputs too. */
+export function stepsOf({ steps, outputs }: Recipe): RecipeStep[] {
+  return [...steps, ...outputs.flatMap((output) => output.steps)];
 }
 
 /** Outputs that share steps and options: one for each width and format. */

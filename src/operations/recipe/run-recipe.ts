@@ -1,4 +1,9 @@
-import { checkOutputSize, estimateOutput, sameFormat } from '../../images/encoding.ts';
+import {
+  checkOutputSize,
+  type EncodingOptions,
+  estimateOutput,
+  sameFormat,
+} from '../../images/encoding.ts';
 import { estimateDecoding } from '../../images/estimate.ts';
 import { type Facts, factsOf } from '../../images/facts.ts';
 import { fileFailure } from '../../images/file-error.ts';
@@ -16,7 +21,9 @@ import {
   type Progress,
   planSteps,
 } from '../run-steps.ts';
-import type { Recipe } from './recipe.ts';
+import { loadStep } from '../step.ts';
+import { STEPS } from '../steps.ts';
+import type { Recipe, RecipeOutput, RecipeStep } from './recipe.ts';
 import { type Branch, type Engine, type Leaf, traverse } from './traverse.ts';
 
 /** Outputs that share decoded frames. */
@@ -39,9 +46,39 @@ interface PlanState {
   readonly steps: readonly string[];
 }
 
+function keepsColours({ metadata }: EncodingOptions): boolean {
+  return metadata === 'icc' || metadata === 'all';
+}
+
+/** The recipe with what its steps need beside their options. */
+async function loadRecipe(input: ImageInput, header: Header, recipe: Recipe) {
+  const profiled = recipe.outputs.some(({ encoding }) => keepsColours(encoding));
+  const source = { input, header, profiled };
+  const warnings: Warning[] = [];
+  const load = async (steps: readonly RecipeStep[]) => {
+    const loaded: RecipeStep[] = [];
+    for (const one of steps) {
+      const { options, warnings: own } = await loadStep(source, {
+        step: STEPS.get(one.name)!,
+        options: one.options,
+      });
+      loaded.push({ ...one, options });
+      warnings.push(...own);
+    }
+    return loaded;
+  };
+  const steps = await load(recipe.steps);
+  const outputs: RecipeOutput[] = [];
+  for (const output of recipe.outputs) {
+    outputs.push({ ...output, steps: await load(output.steps) });
+  }
+  return { recipe: { ...recipe, steps, outputs }, warnings };
+}
+
 /** Runs a recipe over one image: one decode for all outputs with the same frames, one encode for each. */
-export async function runRecipe(input: ImageInput, recipe: Recipe): Promise<OperationResult> {
+export async function runRecipe(input: ImageInput, given: Recipe): Promise<OperationResult> {
   const header = await readHeader(input);
+  const { recipe, warnings: loading } = await loadRecipe(input, header, given);
   const groups = await groupsOf(input, header, recipe);
   const planned: PlannedOutput[] = [];
   const works: Estimate[] = [];
@@ -53,7 +90,7 @@ export async function runRecipe(input: ImageInput, recipe: Recipe): Promise<Oper
     bytes: Math.max(0, ...works.map(({ bytes }) => bytes)),
   });
   const made: { readonly leaf: Leaf; readonly image: OutputImage; readonly search?: Search }[] = [];
-  const warnings: Warning[] = [...header.warnings];
+  const warnings: Warning[] = [...header.warnings, ...loading];
   for (const group of groups) {
     warnings.push(...group.selection.warnings);
     await runGroup(input, header, recipe, group, (leaf, { image, search, warnings: own }) => {

@@ -1,10 +1,104 @@
-import { Empty } from '../../components/states.tsx';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { sendJson } from '../../api/request.ts';
+import { useResource } from '../../api/resource.ts';
+import { open } from '../../app/address.ts';
+import type { ViewProps } from '../../app/view.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Empty, Loaded } from '../../components/states.tsx';
+import css from './chat.css';
+import { isFormat } from './formats/formats.ts';
+import type { Model } from './models.ts';
+import { Playground } from './playground.tsx';
+import { type ChatStore, useChat } from './store.ts';
 
-export default function Chat() {
+export const style = css;
+
+/** Conversations with models of text. `?model=ID&format=chat` opens one of them. */
+export default function Chat({ place, session }: ViewProps) {
+  const chat = useChat(session.account.id);
+  const models = useResource(
+    (signal) => sendJson<{ readonly data: readonly Model[] }>('v1/models', { signal }),
+    [],
+  );
+  useAddress(chat, place.query);
   return (
     <>
-      <h1>Chat</h1>
-      <Empty title="Not here yet" />
+      <header class="row">
+        <h1>Chat</h1>
+        <NewConversation chat={chat} />
+      </header>
+      <Loaded resource={models}>
+        {({ data }) => {
+          const texts = data.filter(({ type }) => type === 'text');
+          return texts.length === 0 ? (
+            <Empty title="No models of text">
+              <p>This key may use none. The owner of the server adds them to its configuration.</p>
+            </Empty>
+          ) : (
+            <Playground chat={chat} models={texts} />
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}
+
+/** Keeps the model and the format in the address, and takes them from it. */
+function useAddress(chat: ChatStore, query: URLSearchParams): void {
+  const { model, format } = chat.state.settings;
+  const asked = { model: query.get('model'), format: query.get('format') };
+  const wanted = `chat?${new URLSearchParams({ ...(model && { model }), format })}`;
+  useState(() => take(chat, asked.model, asked.format));
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isFirst.current) take(chat, asked.model, asked.format);
+    isFirst.current = false;
+  }, [asked.model, asked.format]);
+  useEffect(() => {
+    const { settings } = chat.state;
+    if (settings.model === asked.model && settings.format === asked.format) return;
+    if (settings.model !== model || settings.format !== format) return;
+    open(wanted, { replace: true });
+  }, [wanted]);
+}
+
+function take(chat: ChatStore, model: string | null, format: string | null): void {
+  const { settings } = chat.state;
+  const change = {
+    ...(model && model !== settings.model && { model }),
+    ...(isFormat(format) && format !== settings.format && { format }),
+  };
+  if (Object.keys(change).length > 0) chat.changeSettings(change);
+}
+
+function NewConversation({ chat }: { readonly chat: ChatStore }) {
+  const [isAsking, setAsking] = useState(false);
+  if (chat.state.turns.length === 0) return null;
+  return (
+    <>
+      <span class="end">
+        <Button onClick={() => setAsking(true)}>New conversation</Button>
+      </span>
+      {isAsking && (
+        <Dialog title="Start a new conversation?" onClose={() => setAsking(false)}>
+          <div class="stack">
+            <p>The messages of this one are deleted. Settings and tools stay.</p>
+            <div class="row">
+              <Button
+                kind="danger"
+                onClick={() => {
+                  setAsking(false);
+                  chat.clear();
+                }}
+              >
+                Delete the messages
+              </Button>
+              <Button onClick={() => setAsking(false)}>Cancel</Button>
+            </div>
+          </div>
+        </Dialog>
+      )}
     </>
   );
 }

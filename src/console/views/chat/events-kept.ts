@@ -1,0 +1,44 @@
+import type { ServerEvent } from '../../api/events.ts';
+import type { RawEvent } from './conversation.ts';
+
+/** Events that are kept of the start and of the end of a stream, and characters of each. */
+export const KEPT_FIRST = 400;
+const KEPT_LAST = 100;
+const KEPT_CHARACTERS = 4000;
+
+/** The events of a stream for the inspector: those in the middle of a long one are counted only. */
+export class KeptEvents {
+  readonly #first: RawEvent[] = [];
+  readonly #last: RawEvent[] = [];
+  #omitted = 0;
+
+  add({ event, data }: ServerEvent, at: number): void {
+    const isLong = data.length > KEPT_CHARACTERS;
+    const kept = { at, event, data: isLong ? `${data.slice(0, KEPT_CHARACTERS)}…` : data };
+    if (this.#first.length < KEPT_FIRST) {
+      this.#first.push(kept);
+      return;
+    }
+    this.#last.push(kept);
+    if (this.#last.length <= KEPT_LAST) return;
+    this.#last.shift();
+    this.#omitted += 1;
+  }
+
+  get kept(): { readonly events: readonly RawEvent[]; readonly eventsOmitted: number } {
+    return { events: [...this.#first, ...this.#last], eventsOmitted: this.#omitted };
+  }
+}
+
+const BINARY = /^(?:data:[^,]{1,100},)?[A-Za-z0-9+/=]{1000,}$/;
+
+/** A body without the bytes of its pictures, to be shown and kept. */
+export function withoutPictures<Value>(value: Value): Value {
+  if (typeof value === 'string') {
+    return (BINARY.test(value) ? `${value.slice(0, 40)}…` : value) as Value;
+  }
+  if (Array.isArray(value)) return value.map(withoutPictures) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([name, one]) => [name, withoutPictures(one)]);
+  return Object.fromEntries(entries) as Value;
+}

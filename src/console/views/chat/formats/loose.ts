@@ -1,0 +1,41 @@
+import type { AnswerError, Loose } from './answer.ts';
+
+/** Reads values of JSON whose shape is not known to be right: another type is as good as none. */
+
+export function objectOf(value: unknown): Loose {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Loose)
+    : {};
+}
+
+export function listOf(value: unknown): readonly Loose[] {
+  return Array.isArray(value) ? value.map(objectOf) : [];
+}
+
+export function stringOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function countOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}
+
+/** The JSON of an event's data; an empty object if it is none. */
+export function jsonOf(data: string): Loose {
+  try {
+    return objectOf(JSON.parse(data));
+  } catch {
+    return {};
+  }
+}
+
+/** An error in the shape that all formats have: message, type, code and param. */
+export function errorOf(value: unknown): AnswerError {
+  const error = objectOf(value);
+  return {
+    message: stringOf(error['message']) || 'The answer failed.',
+    type: stringOf(error['type']) || 'unknown',
+    code: stringOf(error['code']) || null,
+    param: stringOf(error['param']) || null,
+  };
+}

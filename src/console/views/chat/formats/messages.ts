@@ -1,0 +1,225 @@
+import type { Turn, UserTurn } from '../conversation.ts';
+import type { Model } from '../models.ts';
+import { schemaOf } from '../tool-schema.ts';
+import {
+  type AnswerDecoder,
+  type AnswerEvent,
+  type Loose,
+  type TokenUsage,
+  textOf,
+} from './answer.ts';
+import type { Conversation, Format } from './format.ts';
+import { countOf, errorOf, jsonOf, objectOf, stringOf } from './loose.ts';
+import { resultOf, sentCalls, settingsOf } from './request.ts';
+
+const STOPS: Readonly<Record<string, string>> = {
+  end_turn: 'stop',
+  max_tokens: 'length',
+  tool_use: 'calls',
+};
+
+/** Tokens of an answer where the user sets no limit, which the format requires. */
+const DEFAULT_MAX_TOKENS = 16_384;
+
+/** Types of blocks that are shown by their own events. */
+const SHOWN = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use']);
+
+class MessagesDecoder implements AnswerDecoder {
+  readonly #blocks = new Map<string, Record<string, unknown>>();
+  /** Pieces of the JSON of calls. */
+  readonly #json = new Map<string, string>();
+  #usage: Loose = {};
+  #isComplete = false;
+
+  decode({ event, data }: { readonly event: string; readonly data: string }) {
+    const body = jsonOf(data);
+    return this.#decode(stringOf(body['type']) || event, body);
+  }
+
+  #decode(type: string, body: Loose): readonly AnswerEvent[] {
+    const key = String(body['index']);
+    switch (type) {
+      case 'message_start':
+        return this.#count(objectOf(objectOf(body['message'])['usage']));
+      case 'content_block_start':
+        return this.#start(key, objectOf(body['content_block']));
+      case 'content_block_delta':
+        return this.#add(key, objectOf(body['delta']));
+      case 'content_block_stop':
+        this.#finish(key);
+        return [];
+      case 'message_delta': {
+        const reason = stringOf(objectOf(body['delta'])['stop_reason']);
+        const counted = this.#count(objectOf(body['usage']));
+        if (reason === '') return counted;
+        return [...counted, { type: 'stop', reason: STOPS[reason] ?? reason }];
+      }
+      case 'message_stop':
+        this.#isComplete = true;
+        return [{ type: 'end' }];
+      case 'error':
+        return [{ type: 'error', error: errorOf(body['error']) }];
+      default:
+        return [];
+    }
+  }
+
+  /** Counts of later events replace those of earlier ones. */
+  #count(usage: Loose): readonly AnswerEvent[] {
+    const counts = Object.entries(usage).filter(([, value]) => value !== null);
+    this.#usage = { ...this.#usage, ...Object.fromEntries(counts) };
+    return [{ type: 'usage', usage: usageOf(this.#usage) }];
+  }
+
+  #start(key: string, block: Loose): readonly AnswerEvent[] {
+    this.#blocks.set(key, { ...block });
+    const type = stringOf(block['type']);
+    if (!SHOWN.has(type)) return [{ type: 'other', name: stringOf(block['name']) || type }];
+    if (type === 'text') return [{ type: 'text', text: stringOf(block['text']) }];
+    if (type === 'thinking') return [{ type: 'reasoning', text: stringOf(block['thinking']) }];
+    if (type !== 'tool_use') return [];
+    return [{ type: 'call', key, id: stringOf(block['id']), name: stringOf(block['name']) }];
+  }
+
+  #add(key: string, delta: Loose): readonly AnswerEvent[] {
+    switch (delta['type']) {
+      case 'text_delta':
+        this.#extend(key, 'text', delta['text']);
+        return [{ type: 'text', text: stringOf(delta['text']) }];
+      case 'thinking_delta':
+        this.#extend(key, 'thinking', delta['thinking']);
+        return [{ type: 'reasoning', text: stringOf(delta['thinking']) }];
+      case 'signature_delta':
+        this.#extend(key, 'signature', delta['signature']);
+        return [];
+      case 'input_json_delta': {
+        const text = stringOf(delta['partial_json']);
+        this.#json.set(key, (this.#json.get(key) ?? '') + text);
+        return [{ type: 'arguments', key, text }];
+      }
+      default:
+        return [];
+    }
+  }
+
+  #extend(key: string, name: string, text: unknown): void {
+    const block = this.#blocks.get(key);
+    if (block) block[name] = stringOf(block[name]) + stringOf(text);
+  }
+
+  #finish(key: string): void {
+    const block = this.#blocks.get(key);
+    const json = this.#json.get(key);
+    if (block && json) block['input'] = jsonOf(json);
+  }
+
+  replay(): readonly Loose[] | null {
+    if (!this.#isComplete) return null;
+    // Requests with empty texts are refused.
+    return [...this.#blocks.values()].filter(({ type, text }) => type !== 'text' || text !== '');
+  }
+}
+
+function usageOf(usage: Loose): TokenUsage {
+  const cached = countOf(usage['cache_read_input_tokens']);
+  const cacheWritten = countOf(usage['cache_creation_input_tokens']);
+  return {
+    // Input is counted without caches here.
+    input: countOf(usage['input_tokens']) + cached + cacheWritten,
+    cached,
+    cacheWritten,
+    output: countOf(usage['output_tokens']),
+    reasoning: countOf(objectOf(usage['output_tokens_details'])['thinking_tokens']),
+  };
+}
+
+interface Message {
+  readonly role: 'user' | 'assistant';
+  readonly content: readonly Loose[];
+}
+
+function imageOf(url: string): Loose {
+  const [, type, data] = /^data:([^;,]*);base64,(.*)$/s.exec(url) ?? [];
+  return { type: 'image', source: { type: 'base64', media_type: type, data } };
+}
+
+function userMessage({ text, pictures }: UserTurn): Message {
+  return {
+    role: 'user',
+    content: [
+      ...pictures.map(({ url }) => imageOf(url)),
+      ...(text === '' ? [] : [{ type: 'text', text }]),
+    ],
+  };
+}
+
+function messagesOf(turn: Turn): readonly Message[] {
+  if (turn.type === 'user') return [userMessage(turn)];
+  const { answer, format, replay } = turn;
+  const calls = sentCalls(turn);
+  const text = textOf(answer);
+  const own: readonly Loose[] =
+    format === 'messages' && replay
+      ? replay
+      : [
+          ...(text === '' ? [] : [{ type: 'text', text }]),
+          ...calls.map(({ id, name, arguments: json }) => ({
+            type: 'tool_use',
+            id,
+            name,
+            input: jsonOf(json),
+          })),
+        ];
+  const results = calls.map(({ id }, index) => ({
+    type: 'tool_result',
+    tool_use_id: id,
+    content: resultOf(turn, index),
+  }));
+  return [
+    { role: 'assistant', content: own },
+    { role: 'user', content: results },
+  ];
+}
+
+/** Messages with content, and those that follow one of the same role as part of it, since turns alternate. */
+function alternating(messages: readonly Message[]): readonly Message[] {
+  const merged: Message[] = [];
+  for (const message of messages) {
+    if (message.content.length === 0) continue;
+    const last = merged.at(-1);
+    if (last?.role === message.role) {
+      merged[merged.length - 1] = { ...last, content: [...last.content, ...message.content] };
+    } else merged.push(message);
+  }
+  return merged;
+}
+
+export const messages: Format = {
+  label: 'Messages',
+  path: 'v1/messages',
+  efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
+  highestTemperature: 1,
+  decoder: () => new MessagesDecoder(),
+  bodyOf({ settings, turns }: Conversation, { limits }: Model): Loose {
+    const { model, system, temperature, maxTokens, effort } = settingsOf(settings);
+    const most = limits?.max_output_tokens ?? DEFAULT_MAX_TOKENS;
+    return {
+      model,
+      max_tokens: maxTokens ?? Math.min(most, DEFAULT_MAX_TOKENS),
+      ...(system !== '' && { system }),
+      messages: alternating(turns.flatMap(messagesOf)),
+      ...(temperature !== null && { temperature }),
+      ...(effort === 'none' && { thinking: { type: 'disabled' } }),
+      ...(effort !== null &&
+        effort !== 'none' && { thinking: { type: 'adaptive' }, output_config: { effort } }),
+      ...(settings.tools.length > 0 && {
+        tools: settings.tools.map(({ name, description, parameters }) => ({
+          name,
+          ...(description !== '' && { description }),
+          input_schema: schemaOf(parameters),
+        })),
+      }),
+      stream: true,
+    };
+  },
+};

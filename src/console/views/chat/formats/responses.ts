@@ -1,0 +1,184 @@
+import type { Turn, UserTurn } from '../conversation.ts';
+import { effortsOf, type Model } from '../models.ts';
+import { schemaOf } from '../tool-schema.ts';
+import {
+  type AnswerDecoder,
+  type AnswerEvent,
+  type Loose,
+  type TokenUsage,
+  textOf,
+} from './answer.ts';
+import type { Conversation, Format } from './format.ts';
+import { countOf, errorOf, jsonOf, objectOf, stringOf } from './loose.ts';
+import { resultOf, sentCalls, settingsOf } from './request.ts';
+
+const STOPS: Readonly<Record<string, string>> = {
+  max_output_tokens: 'length',
+  content_filter: 'refusal',
+};
+
+/** Items that are shown by their own events. */
+const SHOWN = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
+
+class ResponsesDecoder implements AnswerDecoder {
+  /** Whole items, by their index. */
+  readonly #items: Loose[] = [];
+  #hasCalls = false;
+  #isComplete = false;
+  #hasFailed = false;
+
+  decode({ event, data }: { readonly event: string; readonly data: string }) {
+    const body = jsonOf(data);
+    return this.#decode(stringOf(body['type']) || event, body);
+  }
+
+  #decode(type: string, body: Loose): readonly AnswerEvent[] {
+    const key = String(body['output_index']);
+    switch (type) {
+      case 'response.output_text.delta':
+        return [{ type: 'text', text: stringOf(body['delta']) }];
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        return [{ type: 'reasoning', text: stringOf(body['delta']) }];
+      case 'response.reasoning_summary_part.added':
+        return countOf(body['summary_index']) > 0 ? [{ type: 'reasoning', text: '\n\n' }] : [];
+      case 'response.refusal.delta':
+        return [{ type: 'refusal', text: stringOf(body['delta']) }];
+      case 'response.output_item.added':
+        return this.#start(key, objectOf(body['item']));
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        return [{ type: 'arguments', key, text: stringOf(body['delta']) }];
+      case 'response.output_item.done':
+        return this.#finish(key, objectOf(body['item']));
+      case 'response.completed':
+      case 'response.incomplete':
+        return this.#end(objectOf(body['response']));
+      case 'response.failed':
+        return this.#fail(objectOf(body['response']));
+      case 'error':
+        this.#hasFailed = true;
+        // Seen flat and nested.
+        return [{ type: 'error', error: errorOf(body['error'] ?? body) }];
+      default:
+        return [];
+    }
+  }
+
+  #start(key: string, item: Loose): readonly AnswerEvent[] {
+    const type = stringOf(item['type']);
+    if (!SHOWN.has(type)) return [{ type: 'other', name: type }];
+    if (!type.endsWith('call')) return [];
+    this.#hasCalls = true;
+    return [{ type: 'call', key, id: stringOf(item['call_id']), name: stringOf(item['name']) }];
+  }
+
+  #finish(key: string, item: Loose): readonly AnswerEvent[] {
+    this.#items.push(item);
+    const text = item['arguments'] ?? item['input'];
+    const isCall = stringOf(item['type']).endsWith('call') && typeof text === 'string';
+    return isCall ? [{ type: 'all-arguments', key, text }] : [];
+  }
+
+  #end(response: Loose): readonly AnswerEvent[] {
+    this.#isComplete = true;
+    const reason = stringOf(objectOf(response['incomplete_details'])['reason']);
+    const stop = STOPS[reason] ?? (reason || (this.#hasCalls ? 'calls' : 'stop'));
+    return [...usageEvents(response), { type: 'stop', reason: stop }, { type: 'end' }];
+  }
+
+  #fail(response: Loose): readonly AnswerEvent[] {
+    const usage = usageEvents(response);
+    // The event `error` before it has more fields.
+    return this.#hasFailed
+      ? usage
+      : [...usage, { type: 'error', error: errorOf(response['error']) }];
+  }
+
+  replay(): readonly Loose[] | null {
+    return this.#isComplete ? this.#items : null;
+  }
+}
+
+function usageEvents(response: Loose): readonly AnswerEvent[] {
+  if (response['usage'] == null) return [];
+  return [{ type: 'usage', usage: usageOf(objectOf(response['usage'])) }];
+}
+
+function usageOf(usage: Loose): TokenUsage {
+  const input = objectOf(usage['input_tokens_details']);
+  const output = objectOf(usage['output_tokens_details']);
+  return {
+    input: countOf(usage['input_tokens']),
+    cached: countOf(input['cached_tokens']),
+    cacheWritten: countOf(input['cache_write_tokens']),
+    output: countOf(usage['output_tokens']),
+    reasoning: countOf(output['reasoning_tokens']),
+  };
+}
+
+function contentOf({ text, pictures }: UserTurn): string | readonly Loose[] {
+  if (pictures.length === 0) return text;
+  return [
+    ...pictures.map(({ url }) => ({ type: 'input_image', image_url: url })),
+    ...(text === '' ? [] : [{ type: 'input_text', text }]),
+  ];
+}
+
+function itemsOf(turn: Turn): readonly Loose[] {
+  if (turn.type === 'user') return [{ role: 'user', content: contentOf(turn) }];
+  const { answer, format, replay } = turn;
+  const calls = sentCalls(turn);
+  const results = calls.map(({ id }, index) => ({
+    type: 'function_call_output',
+    call_id: id,
+    output: resultOf(turn, index),
+  }));
+  if (format === 'responses' && replay) return [...replay, ...results];
+  const text = textOf(answer);
+  return [
+    ...(text === '' ? [] : [{ role: 'assistant', content: text }]),
+    ...calls.map(({ id, name, arguments: json }) => ({
+      type: 'function_call',
+      call_id: id,
+      name,
+      arguments: json || '{}',
+    })),
+    ...results,
+  ];
+}
+
+export const responses: Format = {
+  label: 'Responses',
+  path: 'v1/responses',
+  efforts: null,
+  highestTemperature: 2,
+  decoder: () => new ResponsesDecoder(),
+  bodyOf({ settings, turns }: Conversation, model: Model): Loose {
+    const { system, temperature, maxTokens, effort } = settingsOf(settings);
+    const reasons = effortsOf(model, responses).length > 0;
+    return {
+      model: settings.model,
+      ...(system !== '' && { instructions: system }),
+      input: turns.flatMap(itemsOf),
+      ...(temperature !== null && { temperature }),
+      ...(maxTokens !== null && { max_output_tokens: maxTokens }),
+      // Models that do not reason refuse both.
+      ...(reasons && {
+        reasoning: { ...(effort !== null && { effort }), summary: 'auto' },
+        include: ['reasoning.encrypted_content'],
+      }),
+      ...(settings.tools.length > 0 && {
+        tools: settings.tools.map(({ name, description, parameters }) => ({
+          type: 'function',
+          name,
+          ...(description !== '' && { description }),
+          parameters: schemaOf(parameters),
+          strict: false,
+        })),
+      }),
+      store: false,
+      stream: true,
+    };
+  },
+};

@@ -1,0 +1,104 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { Code } from '../../components/copy.tsx';
+import { formatDuration, formatNumber } from '../../components/format.ts';
+import { Snippets } from '../../components/snippets.tsx';
+import { Tabs } from '../../components/tabs.tsx';
+import type { AnswerTurn } from './conversation.ts';
+import { KEPT_FIRST } from './events-kept.ts';
+import { FORMATS } from './formats/formats.ts';
+import { sdkOf } from './sdk.ts';
+
+interface InspectorProps {
+  readonly turn: AnswerTurn;
+  readonly onClose: () => void;
+}
+
+/** The request of an answer, the events as they came, and code that repeats it. */
+export function Inspector({ turn, onClose }: InspectorProps) {
+  const title = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    title.current!.focus();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, [turn.id]);
+  const { path } = FORMATS[turn.format];
+  const body = turn.body ?? {};
+  return (
+    <section
+      class="inspector card"
+      aria-label="Request and events"
+      onKeyDown={({ key }) => {
+        if (key === 'Escape') onClose();
+      }}
+    >
+      <header class="row">
+        <h2 ref={title} tabIndex={-1}>
+          Request and events
+        </h2>
+        <button type="button" class="close end" aria-label="Close" onClick={onClose}>
+          ×
+        </button>
+      </header>
+      <p class="facts">
+        <span>POST /{path}</span>
+        {turn.status !== null && <span>Status {turn.status}</span>}
+        {turn.requestId && <code title="Finds the request in the log">{turn.requestId}</code>}
+      </p>
+      <Tabs
+        label="Parts of the exchange"
+        tabs={[
+          {
+            label: 'Request',
+            content: () => <Code label="request" text={JSON.stringify(body, null, 2)} />,
+          },
+          { label: 'Events', content: () => <Events turn={turn} /> },
+          {
+            label: 'Code',
+            content: () => (
+              <>
+                <Snippets
+                  request={{ method: 'POST', path, json: body, isStream: true }}
+                  others={[sdkOf(turn.format, body)]}
+                />
+                {JSON.stringify(body).includes('…"') && (
+                  <p class="hint">Bytes of images are shortened here: put yours in their place.</p>
+                )}
+              </>
+            ),
+          },
+        ]}
+      />
+    </section>
+  );
+}
+
+function Events({ turn: { events, eventsOmitted, isStreaming } }: Pick<InspectorProps, 'turn'>) {
+  if (events.length === 0) {
+    return (
+      <p class="muted">
+        {isStreaming
+          ? 'None yet.'
+          : eventsOmitted > 0
+            ? `${formatNumber(eventsOmitted)} events were too many to be kept for a reload.`
+            : 'The response had no events.'}
+      </p>
+    );
+  }
+  const lines = events.map(
+    ({ at, event, data }) =>
+      `+${formatDuration(at)} ${event === 'message' ? '' : `${event} `}${data}`,
+  );
+  if (eventsOmitted > 0) {
+    lines.splice(KEPT_FIRST, 0, `… ${formatNumber(eventsOmitted)} events are not shown …`);
+  }
+  return (
+    <>
+      <p class="hint">
+        {formatNumber(events.length + eventsOmitted)} events, with the time since the request
+      </p>
+      <Code label="events" text={lines.join('\n')} />
+    </>
+  );
+}

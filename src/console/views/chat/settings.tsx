@@ -1,0 +1,153 @@
+import { Button } from '../../components/button.tsx';
+import { SelectField, TextArea, TextField } from '../../components/field.tsx';
+import { formatNumber } from '../../components/format.ts';
+import type { Settings, Tool } from './conversation.ts';
+import { FORMATS } from './formats/formats.ts';
+import { effortsOf, type Model } from './models.ts';
+import { NEW_TOOL, type ToolFaults } from './tool-schema.ts';
+import { settingsFaults } from './validation.ts';
+
+interface SettingsPanelProps {
+  readonly settings: Settings;
+  readonly model: Model;
+  readonly onChange: (change: Partial<Settings>) => void;
+}
+
+/** What every request of the conversation is sent with. */
+export function SettingsPanel({ settings, model, onChange }: SettingsPanelProps) {
+  const format = FORMATS[settings.format];
+  const faults = settingsFaults(settings, format);
+  const efforts = effortsOf(model, format);
+  const usual = model.capability_metadata?.reasoning?.default_effort;
+  const most = model.limits?.max_output_tokens;
+  return (
+    <div class="stack">
+      <TextArea
+        label="System prompt"
+        rows={4}
+        placeholder="Instructions for the whole conversation"
+        value={settings.system}
+        onValue={(system) => onChange({ system })}
+      />
+      {efforts.length > 0 && (
+        <SelectField
+          label="Reasoning effort"
+          value={settings.effort}
+          choices={[
+            ['', usual ? `Default (${usual})` : 'Default'],
+            ...efforts.map((effort) => [effort, effort] as const),
+          ]}
+          onValue={(effort) => onChange({ effort })}
+        />
+      )}
+      <div class="pair">
+        <TextField
+          label="Temperature"
+          inputMode="decimal"
+          placeholder="Default"
+          value={settings.temperature}
+          error={faults.temperature}
+          onValue={(temperature) => onChange({ temperature: temperature.trim() })}
+        />
+        <TextField
+          label="Max tokens"
+          inputMode="numeric"
+          placeholder={most ? formatNumber(most) : 'Default'}
+          value={settings.maxTokens}
+          error={faults.maxTokens}
+          onValue={(maxTokens) => onChange({ maxTokens: maxTokens.trim() })}
+        />
+      </div>
+      <Tools
+        tools={settings.tools}
+        faults={faults.tools}
+        onChange={(tools) => onChange({ tools })}
+      />
+    </div>
+  );
+}
+
+interface ToolsProps {
+  readonly tools: readonly Tool[];
+  readonly faults: ReadonlyMap<string, ToolFaults>;
+  readonly onChange: (tools: readonly Tool[]) => void;
+}
+
+/** Tools that the model may call; the user answers the calls. */
+function Tools({ tools, faults, onChange }: ToolsProps) {
+  const add = () => {
+    const names = new Set(tools.map(({ name }) => name));
+    const free = [NEW_TOOL.name, ...tools.map((_, index) => `tool_${index + 2}`)];
+    const name = free.find((one) => !names.has(one)) ?? '';
+    onChange([...tools, { ...NEW_TOOL, id: String(Date.now()), name }]);
+  };
+  const change = (tool: Tool) =>
+    onChange(tools.map((other) => (other.id === tool.id ? tool : other)));
+  return (
+    <fieldset class="stack">
+      <legend>Tools</legend>
+      {tools.length === 0 && (
+        <p class="hint">Functions that the model may call. You write their results here.</p>
+      )}
+      {tools.map((tool) => (
+        <ToolEditor
+          key={tool.id}
+          tool={tool}
+          faults={faults.get(tool.id) ?? {}}
+          onChange={change}
+          onRemove={() => onChange(tools.filter(({ id }) => id !== tool.id))}
+        />
+      ))}
+      <div>
+        <Button onClick={add}>Add a tool</Button>
+      </div>
+    </fieldset>
+  );
+}
+
+interface ToolEditorProps {
+  readonly tool: Tool;
+  readonly faults: ToolFaults;
+  readonly onChange: (tool: Tool) => void;
+  readonly onRemove: () => void;
+}
+
+function ToolEditor({ tool, faults, onChange, onRemove }: ToolEditorProps) {
+  const isFaulty = Object.keys(faults).length > 0;
+  return (
+    <details class="tool" open={isFaulty || undefined}>
+      <summary>
+        <code>{tool.name || 'unnamed'}</code>
+        {isFaulty && <span class="badge bad">Not valid</span>}
+      </summary>
+      <div class="stack">
+        <TextField
+          label="Name"
+          value={tool.name}
+          error={faults.name}
+          spellcheck={false}
+          onValue={(name) => onChange({ ...tool, name })}
+        />
+        <TextField
+          label="Description"
+          value={tool.description}
+          onValue={(description) => onChange({ ...tool, description })}
+        />
+        <TextArea
+          label="Arguments (JSON Schema)"
+          rows={8}
+          spellcheck={false}
+          class="mono"
+          value={tool.parameters}
+          error={faults.parameters}
+          onValue={(parameters) => onChange({ ...tool, parameters })}
+        />
+        <div>
+          <Button kind="danger" onClick={onRemove}>
+            Remove {tool.name}
+          </Button>
+        </div>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,212 @@
+import { useEffect, useState } from 'preact/hooks';
+import { eventsOf } from '../../api/events.ts';
+import { ApiError, send } from '../../api/request.ts';
+import {
+  type AnswerTurn,
+  CONNECTION_LOST,
+  newAnswer,
+  type Settings,
+  type Turn,
+  type UserTurn,
+} from './conversation.ts';
+import { KeptEvents, withoutPictures } from './events-kept.ts';
+import { type AnswerError, AnswerFolder } from './formats/answer.ts';
+import { FORMATS } from './formats/formats.ts';
+import type { Model } from './models.ts';
+import { type ChatState, keep, NEW_STATE, restore } from './storage.ts';
+
+/** Milliseconds between two renderings of a stream, and between two writes to the storage. */
+const RENDER_MS = 40;
+const KEEP_MS = 500;
+
+/** The conversation of an account. It outlives the view, so that an answer continues while another is open. */
+export class ChatStore {
+  #state: ChatState;
+  /** Whether a reload brings the conversation back. */
+  isKept = true;
+  readonly #account: string;
+  readonly #listeners = new Set<() => void>();
+  #controller: AbortController | null = null;
+  #keepTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(account: string) {
+    this.#account = account;
+    this.#state = restore(account);
+    addEventListener('pagehide', () => this.#keep());
+  }
+
+  get state(): ChatState {
+    return this.#state;
+  }
+
+  get isStreaming(): boolean {
+    return this.#controller !== null;
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #set(change: Partial<ChatState>): void {
+    this.#state = { ...this.#state, ...change };
+    this.#keepTimer ??= setTimeout(() => this.#keep(), KEEP_MS);
+    for (const listener of this.#listeners) listener();
+  }
+
+  #keep(): void {
+    clearTimeout(this.#keepTimer);
+    this.#keepTimer = undefined;
+    const isKept = keep(this.#account, this.#state);
+    if (isKept === this.isKept) return;
+    this.isKept = isKept;
+    for (const listener of this.#listeners) listener();
+  }
+
+  changeSettings(change: Partial<Settings>): void {
+    this.#set({ settings: { ...this.#state.settings, ...change } });
+  }
+
+  changeDraft(change: Partial<ChatState['draft']>): void {
+    this.#set({ draft: { ...this.#state.draft, ...change } });
+  }
+
+  changeEdit(edit: ChatState['edit']): void {
+    this.#set({ edit });
+  }
+
+  changeResult(turn: AnswerTurn, index: number, text: string): void {
+    const results = [...turn.results];
+    results[index] = text;
+    this.#replace({ ...turn, results: Array.from(results, (result) => result ?? '') });
+  }
+
+  /** Removes all messages; the settings stay. */
+  clear(): void {
+    this.stop();
+    this.#set({ turns: [], edit: null });
+  }
+
+  stop(): void {
+    this.#controller?.abort();
+  }
+
+  /** Sends the draft. */
+  send(model: Model): void {
+    const { draft, turns } = this.#state;
+    const turn: UserTurn = { id: this.#nextId(), type: 'user', ...draft };
+    this.#set({ draft: NEW_STATE.draft });
+    this.#answer([...turns, turn], model);
+  }
+
+  /** Sends an edited message, which replaces what follows. */
+  sendEdit(model: Model): void {
+    const { edit, turns } = this.#state;
+    const index = turns.findIndex(({ id }) => id === edit?.id);
+    const turn = turns[index];
+    if (!edit || turn?.type !== 'user') return;
+    this.#set({ edit: null });
+    this.#answer([...turns.slice(0, index), { ...turn, text: edit.text }], model);
+  }
+
+  /** Sends the results of calls. */
+  sendResults(model: Model): void {
+    this.#answer(this.#state.turns, model);
+  }
+
+  /** Asks for an answer again, without what follows it. */
+  retry({ id }: AnswerTurn, model: Model): void {
+    const { turns } = this.#state;
+    const index = turns.findIndex((turn) => turn.id === id);
+    this.#answer(turns.slice(0, index), model);
+  }
+
+  #nextId(): number {
+    return Math.max(0, ...this.#state.turns.map(({ id }) => id)) + 1;
+  }
+
+  #replace(turn: Turn): void {
+    const { turns } = this.#state;
+    this.#set({ turns: turns.map((one) => (one.id === turn.id ? turn : one)) });
+  }
+
+  #answer(turns: readonly Turn[], model: Model): void {
+    if (this.#controller) return;
+    const { settings } = this.#state;
+    const body = FORMATS[settings.format].bodyOf({ settings, turns }, model);
+    const turn = newAnswer(this.#nextId() + 1, settings, withoutPictures(body));
+    this.#controller = new AbortController();
+    this.#set({ turns: [...turns, turn] });
+    const done = this.#stream(turn, body, this.#controller.signal);
+    void done.then((last) => {
+      this.#controller = null;
+      this.#replace(last);
+    });
+  }
+
+  /** Streams an answer. @returns the turn at its end, whatever that was */
+  async #stream(first: AnswerTurn, body: object, signal: AbortSignal): Promise<AnswerTurn> {
+    const { path, decoder: newDecoder } = FORMATS[first.format];
+    const decoder = newDecoder();
+    const folder = new AnswerFolder();
+    const events = new KeptEvents();
+    const start = performance.now();
+    const elapsed = () => Math.round(performance.now() - start);
+    let turn = first;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const current = (): AnswerTurn => ({ ...turn, answer: folder.answer, ...events.kept });
+    const render = () => {
+      timer = undefined;
+      this.#replace(current());
+    };
+    const end = (error: AnswerError | null, isStopped = false): AnswerTurn => {
+      clearTimeout(timer);
+      const last = current();
+      const answer = { ...last.answer, error: last.answer.error ?? error };
+      const replay = answer.isComplete && answer.error === null ? decoder.replay() : null;
+      if (answer.error) answer.error = { requestId: turn.requestId, ...answer.error };
+      return { ...last, answer, replay, isStopped, isStreaming: false, duration: elapsed() };
+    };
+    try {
+      const response = await send(path, { json: body, signal });
+      turn = { ...turn, ...factsOf(response) };
+      for await (const event of eventsOf(response)) {
+        events.add(event, elapsed());
+        for (const one of decoder.decode(event)) folder.add(one);
+        if (turn.firstToken === null && folder.answer.parts.length > 0) {
+          turn = { ...turn, firstToken: elapsed() };
+        }
+        timer ??= setTimeout(render, RENDER_MS);
+      }
+      return end(folder.answer.isComplete ? null : CONNECTION_LOST);
+    } catch (error) {
+      if (signal.aborted) return end(null, true);
+      if (!(error instanceof ApiError)) return end(CONNECTION_LOST);
+      const { message, status, type, code, param, requestId, retryAfter } = error;
+      turn = { ...turn, status, requestId };
+      return end({ message, status, type, code, param, requestId, retryAfter });
+    }
+  }
+}
+
+function factsOf({ status, headers }: Response) {
+  const leftOut = [headers.get('x-oriel-ignored'), headers.get('x-oriel-dropped')]
+    .filter(Boolean)
+    .join(', ');
+  return { status, requestId: headers.get('x-request-id'), leftOut: leftOut || null };
+}
+
+const stores = new Map<string, ChatStore>();
+
+/** The store of an account; the component renders again when it changes. */
+export function useChat(account: string): ChatStore {
+  let store = stores.get(account);
+  if (!store) {
+    store = new ChatStore(account);
+    stores.set(account, store);
+  }
+  const found = store;
+  const [, render] = useState({});
+  useEffect(() => found.subscribe(() => render({})), [found]);
+  return found;
+}

@@ -1,0 +1,67 @@
+import type { Size } from '../facts.ts';
+import { readHeader } from '../header.ts';
+import type { ImageInput } from '../input.ts';
+import type { Warning } from '../output.ts';
+import { openInEightBits } from '../true-colours.ts';
+import type { Layer, LayerPixels } from './layer.ts';
+
+/** An image as a layer. */
+interface ImageLayer extends Layer {
+  /** The size of the image. */
+  readonly size: Size;
+  readonly warnings: readonly Warning[];
+}
+
+/** Bytes of decoded pixels that are kept for the next job. */
+const MAX_KEPT_BYTES = 32 * 1024 * 1024;
+
+/** The last image: the jobs of a run lay the same over all their files. */
+let last: { readonly key: string; readonly layer: ImageLayer } | undefined;
+
+/** Decodes an image that the options refer to. @throws Failure with a file error code that names it */
+export async function openImageLayer(input: ImageInput, name: string): Promise<ImageLayer> {
+  const layer = await input.withNamed(name, async (other, content) => {
+    // An image may be within the limits of one job and not of another.
+    const key = `${content} ${name} ${JSON.stringify(input.limits)}`;
+    if (last?.key === key) return last.layer;
+    const opened = await decode(other, name);
+    const isSmall = opened.size.width * opened.size.height * 4 <= MAX_KEPT_BYTES;
+    if (isSmall) last = { key, layer: opened };
+    return opened;
+  });
+  return layer;
+}
+
+async function decode(input: ImageInput, name: string): Promise<ImageLayer> {
+  const header = await readHeader(input);
+  const image = (await openInEightBits(input, header)).autoOrient();
+  const { data, info } = await image
+    .toColourspace('srgb')
+    .ensureAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  const { width, height } = info;
+  const { sharp } = input;
+  const message = `only the first of ${header.storedPages} frames of ${name} was laid over the image`;
+  return {
+    size: { width, height },
+    ratio: width / height,
+    grey: isGrey(data),
+    warnings: header.storedPages > 1 ? [{ code: 'overlay_frames_lost', message }] : [],
+    async draw(size) {
+      const raw = { width, height, channels: 4 } as const;
+      const whole = sharp(data, { limitInputPixels: false, raw });
+      return size.width === width && size.height === height
+        ? whole
+        : whole.resize({ ...size, fit: 'fill' });
+    },
+  };
+}
+
+function isGrey(data: LayerPixels['data']): boolean {
+  for (let at = 0; at < data.length; at += 4) {
+    if (data[at + 3] !== 0 && (data[at] !== data[at + 1] || data[at] !== data[at + 2]))
+      return false;
+  }
+  return true;
+}

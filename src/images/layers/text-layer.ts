@@ -1,0 +1,114 @@
+import { isGrey, parseColour } from '../colour.ts';
+import { fileFailure } from '../file-error.ts';
+import type { ImageInput } from '../input.ts';
+import type { Warning } from '../output.ts';
+import { checkFont, describeFont, escapeMarkup, missingCharacters, parseFont } from './fonts.ts';
+import type { Layer } from './layer.ts';
+
+/** A text as a layer. */
+interface TextLayer extends Layer {
+  /** Height of the picture divided by the size of the font. */
+  readonly emsHigh: number;
+  readonly warnings: readonly Warning[];
+}
+
+export interface TextOptions {
+  readonly font?: string | undefined;
+  /** Colour of the letters. */
+  readonly color: string;
+  /** Colour of a box behind the letters. */
+  readonly box?: string | undefined;
+}
+
+/** Characters of a text, with the values of placeholders. */
+const MAX_LENGTH = 500;
+/** Lines of a text. */
+export const MAX_LINES = 10;
+
+/** Sizes of the font in which texts are measured: the longer the smaller, so that the picture has few pixels. */
+const MEASURED = { min: 16, max: 64, perCharacter: 3200 } as const;
+/** Space between the letters and the edge of their box, in sizes of the font. */
+const PADDING = 0.3;
+
+/**
+ * Prepares a text to be drawn.
+ *
+ * @throws Failure font_not_found or text_too_long
+ */
+export async function openTextLayer(
+  { sharp }: ImageInput,
+  text: string,
+  { font: name, color, box }: TextOptions,
+): Promise<TextLayer> {
+  if (text.length > MAX_LENGTH) {
+    const message = `the text has ${text.length} characters, more than the limit of ${MAX_LENGTH}`;
+    throw fileFailure('text_too_long', message);
+  }
+  if (!isVisible(text)) {
+    throw fileFailure('processing_failed', 'the text has no visible characters for this image');
+  }
+  const font = parseFont(name);
+  await checkFont(sharp, font);
+  const missing = await missingCharacters(sharp, font, text);
+  const letters = parseColour(color);
+  const hex = (value: number) => value.toString(16).padStart(2, '0');
+  const ink = `#${hex(letters.r)}${hex(letters.g)}${hex(letters.b)}`;
+  const textOf = (pixels: number) => ({
+    text: `<span foreground="${ink}">${escapeMarkup(text)}</span>`,
+    font: describeFont(font, pixels),
+  });
+  const share = Math.round(MEASURED.perCharacter / text.length);
+  const em = Math.min(MEASURED.max, Math.max(MEASURED.min, share));
+  // Without colours, which take four times the memory.
+  const { width, height } = await sharp({ text: textOf(em) }).metadata();
+  const padding = box === undefined ? 0 : 2 * PADDING * em;
+  const measured = { width: width + padding, height: height + padding };
+  const message = `no installed font has ${missing.join(' ')}`;
+  return {
+    ratio: measured.width / measured.height,
+    emsHigh: measured.height / em,
+    grey: isGrey(letters) && (box === undefined || isGrey(parseColour(box))) && isPlain(text),
+    warnings: missing.length > 0 ? [{ code: 'characters_missing', message }] : [],
+    async draw({ width, height }) {
+      const scale = Math.min(width / measured.width, height / measured.height);
+      const pixels = Math.max(1, em * scale);
+      const { data, info } = await sharp({
+        limitInputPixels: false,
+        text: { ...textOf(pixels), rgba: true },
+      })
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      for (let at = 3; at < data.length && letters.alpha < 1; at += 4) {
+        data[at] = Math.round(data[at]! * letters.alpha);
+      }
+      const drawn = { width: info.width, height: info.height, channels: 4 } as const;
+      const edge = box === undefined ? 0 : Math.round(PADDING * pixels);
+      const boxed = { width: drawn.width + 2 * edge, height: drawn.height + 2 * edge };
+      // Hinting makes letters of another size up to a few pixels wider than measured.
+      const fitted = Math.min(1, width / boxed.width, height / boxed.height);
+      const background = box === undefined ? { r: 0, g: 0, b: 0, alpha: 0 } : parseColour(box);
+      const { data: all } = await sharp({ create: { ...boxed, channels: 4, background } })
+        .composite([{ input: data, raw: drawn, left: edge, top: edge }])
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      const whole = sharp(all, { limitInputPixels: false, raw: { ...boxed, channels: 4 } });
+      return fitted === 1
+        ? whole
+        : whole.resize({
+            width: Math.max(1, Math.floor(boxed.width * fitted)),
+            height: Math.max(1, Math.floor(boxed.height * fitted)),
+            fit: 'fill',
+          });
+    },
+  };
+}
+
+/** Whether a text has characters that draw something by themselves: no blanks, marks and format characters. */
+export function isVisible(text: string): boolean {
+  return /[^\s\p{M}\p{Cc}\p{Cf}\p{Cs}]/u.test(text);
+}
+
+/** Whether a text has no emoji, which have colours of their own. */
+function isPlain(text: string): boolean {
+  return !/\p{Extended_Pictographic}/u.test(text.replaceAll('©', '').replaceAll('®', ''));
+}

@@ -1,0 +1,100 @@
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { describeConsole } from './browser.ts';
+
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+const MARKDOWN = [
+  '# Title <b>not bold</b>',
+  '',
+  'Some **bold**, `code` and [a link](https://example.com/a), not [this](javascript:alert(1)).',
+  '',
+  '- one',
+  '- two',
+  '',
+  '```js',
+  'const a = "<script>alert(1)</script>";',
+  '```',
+].join('\n');
+
+async function say(page: Page, text: string): Promise<void> {
+  await page.getByLabel('Message', { exact: true }).fill(text);
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+}
+
+/** Waits until as many answers are complete. */
+async function answered(page: Page, count: number): Promise<void> {
+  await page
+    .getByRole('article', { name: 'Answer of' })
+    .nth(count - 1)
+    .getByText('Total')
+    .waitFor();
+}
+
+describeConsole('the view of chat', ({ open, check }) => {
+  it('talks in each format with settings, keeps turns over a reload, and shows the request', async () => {
+    const page = await open('chat');
+    await page.getByText('Say something to Sandbox Chat').waitFor();
+    await check(page, 'chat-empty');
+    await page.getByLabel('System prompt').fill('Be brief.');
+    await page.getByLabel('Reasoning effort').selectOption('low');
+    await page.getByLabel('Max tokens').fill('500');
+    await page.getByLabel('Temperature').fill('7');
+    await page.getByText('Use a number from 0 to 2').waitFor();
+    await page.getByText('Correct the settings first.').waitFor();
+    await page.getByLabel('Temperature').fill('0.5');
+    await say(page, MARKDOWN);
+    await answered(page, 1);
+    await page.getByLabel('API format').selectOption('responses');
+    await page.waitForURL(/chat\?model=sandbox-chat&format=responses$/);
+    await say(page, 'Second');
+    await answered(page, 2);
+    await page.getByLabel('API format').selectOption('messages');
+    await page
+      .getByLabel('Images', { exact: true })
+      .setInputFiles({ name: '<i>pixel.png', mimeType: 'image/png', buffer: PIXEL });
+    await page.getByRole('img', { name: '<i>pixel.png' }).waitFor();
+    await say(page, 'Third');
+    await answered(page, 3);
+    const answers = page.getByRole('article', { name: 'Answer of' });
+    expect(await answers.getByText('You said: Third').count()).toBe(1);
+    expect(await answers.getByText('First token').count()).toBe(3);
+    expect(await answers.getByText('Credits').count()).toBe(3);
+    expect(await answers.locator('details').count()).toBe(3);
+    const status = page.getByRole('status').filter({ hasText: 'The answer is complete' });
+    expect(await status.count()).toBe(1);
+    await page.getByLabel('Message', { exact: true }).fill('not sent yet');
+    await answers.nth(2).getByRole('button', { name: 'Request and events' }).click();
+    const request = page.getByRole('region', { name: 'request', exact: true });
+    expect(JSON.parse((await request.textContent())!)).toMatchObject({
+      max_tokens: 500,
+      system: 'Be brief.',
+      temperature: 0.5,
+      thinking: { type: 'adaptive' },
+      output_config: { effort: 'low' },
+      messages: [
+        { role: 'user' },
+        { role: 'assistant' },
+        { role: 'user' },
+        { role: 'assistant' },
+        { role: 'user', content: [{ type: 'image' }, { type: 'text', text: 'Third' }] },
+      ],
+    });
+    await check(page, 'chat-request');
+    await page.getByRole('tab', { name: 'Events' }).click();
+    await page.getByText('message_stop').waitFor();
+    await page.getByRole('tab', { name: 'Code' }).click();
+    await page.getByRole('tab', { name: 'Anthropic SDK' }).click();
+    await page.getByText("import Anthropic from '@anthropic-ai/sdk'").waitFor();
+    await page.keyboard.press('Escape');
+    await page.reload();
+    await answered(page, 3);
+    expect(await page.getByLabel('Message', { exact: true }).inputValue()).toBe('not sent yet');
+    expect(await page.getByLabel('System prompt').inputValue()).toBe('Be brief.');
+    expect(await page.getByLabel('API format').inputValue()).toBe('messages');
+    await check(page, 'chat-turns');
+  });
+});
