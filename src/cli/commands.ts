@@ -7,6 +7,7 @@ import { completionCommand } from './completion-command.ts';
 import { auditCommand, configCommand, serveCommand } from './daemon-commands.ts';
 import { duplicatesCommand } from './duplicates-command.ts';
 import { imageCommand } from './image-command.ts';
+import { montageCommand } from './montage-command.ts';
 import { recipeCommand } from './recipe-command.ts';
 import { srcsetCommand } from './srcset-command.ts';
 
@@ -17,6 +18,7 @@ export const COMMANDS: readonly CommandDefinition[] = [
   duplicatesCommand,
   recipeCommand,
   compareCommand,
+  montageCommand,
   serveCommand,
   configCommand,
   ...adminCommands,

@@ -2,6 +2,8 @@ import { classifyTexts } from './classify.ts';
 import { compare } from './compare.ts';
 import { countTokens } from './count-tokens.ts';
 import { fingerprint } from './fingerprint.ts';
+import { montageCell } from './montage/cell.ts';
+import { montageSheet } from './montage/sheet.ts';
 import type { ThreadOperation } from './operation.ts';
 import { preview } from './preview.ts';
 import { render } from './render.ts';
@@ -14,6 +16,8 @@ export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   preview,
   fingerprint,
   compare,
+  montageCell,
+  montageSheet,
   classifyTexts,
   countTokens,
 ];
