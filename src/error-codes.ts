@@ -185,6 +185,7 @@ export const HTTP_CODES = {
       'Memory is short and the client has too many requests in progress.',
     too_many_waiting: 'The account has too many images waiting.',
     too_many_tasks: 'The account has too many tasks that have not ended.',
+    too_many_streams: 'Too many streams of events are open, of the account or of all.',
     too_many_rotations: 'The callback secret was rotated too often in this hour.',
   }),
   ...group('content_policy', 400, {
@@ -309,6 +310,8 @@ export const WARNING_CODES = {
   animation_lost: 'The output has the first frame of an animation.',
   pages_lost: 'The output has the first of several pages.',
   trailer_lost: 'Pictures or data after the first picture, such as a gain map, were left out.',
+  icon_enlarged: 'The image is smaller than the largest icon.',
+  icon_padded: 'The image is no square and got transparent edges.',
   no_output: 'The conditions of all outputs of the recipe exclude the image.',
   characters_missing: 'No installed font has some of the characters of a text.',
   overlay_frames_lost: 'The first frame of an animated overlay was laid over the image.',

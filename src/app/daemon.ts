@@ -167,6 +167,8 @@ async function startServices(start: Start): Promise<Services> {
     embeddings,
     media: daemonMedia.media,
     tasks: daemonMedia.media.runner,
+    taskAttempts: daemonMedia.attempts,
+    taskEvents: daemonMedia.events,
     routings,
     assets: daemonMedia.files,
     pool,

@@ -4,7 +4,9 @@ import type { Metrics } from '../http/metrics.ts';
 import { Callbacks } from '../media/callbacks/callbacks.ts';
 import { RetentionSweeper } from '../media/files/retention-sweeper.ts';
 import { MediaGateway } from '../media/gateway.ts';
+import { TaskAttempts } from '../media/queue/task-attempts.ts';
 import { taskRecord } from '../media/record.ts';
+import { TaskEvents } from '../media/task-events.ts';
 import type { SharedPool } from '../operations/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
 import { AssetFiles } from '../store/asset-files.ts';
@@ -33,6 +35,8 @@ export interface DaemonMedia {
   readonly callbacks: Callbacks;
   readonly retentionSweeper: RetentionSweeper;
   readonly media: MediaGateway;
+  readonly attempts: TaskAttempts;
+  readonly events: TaskEvents;
 }
 
 /** The media gateway with its files, callbacks and retention; none of them has started. */
@@ -61,6 +65,8 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
   });
   closers.add(() => retentionSweeper.close());
   const asked = new AskedProviders();
+  const attempts = new TaskAttempts();
+  const events = new TaskEvents();
   const media = new MediaGateway({
     config,
     store,
@@ -71,10 +77,15 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
     observer: {
       ...routingObserver,
       onAttempt: (provider, failure, logContext, key) => {
-        if (logContext.task !== undefined) asked.add(logContext.task, provider);
+        if (logContext.task !== undefined) {
+          asked.add(logContext.task, provider);
+          attempts.add(logContext.task, failure);
+        }
         routingObserver.onAttempt(provider, failure, logContext, key);
       },
+      changed: (task) => events.changed(task),
       ended: (task) => {
+        events.changed(task);
         metrics.observeTask(task);
         const ended = asked.take(task.id);
         logTask(log, task, ended);
@@ -95,5 +106,5 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
   });
   closers.add(() => media.runner.close());
   metrics.gauge('oriel_tasks_open', 'Tasks that have not ended', () => media.runner.size);
-  return { files, callbacks, retentionSweeper, media };
+  return { files, callbacks, retentionSweeper, media, attempts, events };
 }

@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { MediaGateway } from '../media/gateway.ts';
+import type { TaskAttempts } from '../media/queue/task-attempts.ts';
 import type { TaskRunner } from '../media/queue/task-runner.ts';
+import type { TaskEvents } from '../media/task-events.ts';
 import type { SharedPool } from '../operations/pool.ts';
 import type { ProviderHealth } from '../routing/provider-health.ts';
 import type { Routing } from '../routing/routing.ts';
@@ -33,6 +35,8 @@ export interface AppContext {
   readonly media: Media;
   /** The tasks that have not ended. */
   readonly tasks: Pick<TaskRunner, 'size' | 'queues'>;
+  readonly taskAttempts: TaskAttempts;
+  readonly taskEvents: TaskEvents;
   /** Those of text and of media. */
   readonly routings: readonly Routing[];
   readonly providerHealth: ProviderHealth;

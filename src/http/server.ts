@@ -24,6 +24,7 @@ import { parseQuery } from './routes/query.ts';
 import { requestRoutes } from './routes/requests.ts';
 import { rootRoute } from './routes/root.ts';
 import { sessionRoutes, signInRoute } from './routes/session.ts';
+import { taskEventRoutes } from './routes/task-events.ts';
 import { taskRoutes } from './routes/tasks.ts';
 import { textRoutes } from './routes/text.ts';
 import { answerUnknownRoutes } from './routes/unknown.ts';
@@ -95,6 +96,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     api.register(mediaRoutes(context));
     api.register(mediaFormRoutes(context));
     api.register(taskRoutes(context));
+    api.register(taskEventRoutes(context));
     api.register(operationRoutes(context));
     api.register(batchRoutes(context));
   });

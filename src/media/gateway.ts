@@ -57,7 +57,10 @@ export class MediaGateway {
    */
   async submit(call: MediaCall): Promise<Task> {
     const task = await submitTask(call, { ...this.#options, config: this.#options.config() });
-    if (task.status === 'pending') this.runner.add(task);
+    if (task.status === 'pending') {
+      this.#options.observer.changed?.(task);
+      this.runner.add(task);
+    }
     return task;
   }
 

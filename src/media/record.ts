@@ -52,14 +52,19 @@ export function assetUrl(publicUrl: string, asset: string): string {
   return `${publicUrl}/assets/${asset}`;
 }
 
+/** The name of a task's model as the client sent it. */
+export function nameOfTask({ model, request }: Task): string {
+  const { wildcardPart = null } = request as TaskRequest;
+  return nameOf(model, wildcardPart);
+}
+
 /** A task as clients see it; every field is always present. */
 export function taskRecord(task: Task, publicUrl: string): TaskRecord {
-  const { id, status, model, type, result, error } = task;
-  const { wildcardPart = null } = task.request as TaskRequest;
+  const { id, status, type, result, error } = task;
   return {
     task_id: id,
     status,
-    model: nameOf(model, wildcardPart),
+    model: nameOfTask(task),
     type,
     result: result === null ? null : resultOf(type, result as StoredResult, publicUrl),
     error,

@@ -1,6 +1,7 @@
 import { classifyTexts } from './classify.ts';
 import { compare } from './compare.ts';
 import { countTokens } from './count-tokens.ts';
+import { favicon } from './favicon.ts';
 import { fingerprint } from './fingerprint.ts';
 import { montageCell } from './montage/cell.ts';
 import { montageSheet } from './montage/sheet.ts';
@@ -15,6 +16,7 @@ export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   render,
   preview,
   fingerprint,
+  favicon,
   compare,
   montageCell,
   montageSheet,

@@ -39,6 +39,8 @@ export interface Task {
   readonly attempts: number;
   readonly createdAt: number;
   readonly updatedAt: number;
+  /** Time at which processing started first; absent before that, and in old records. */
+  readonly startedAt?: number;
   /** Time at which the task expires if it has not ended. */
   readonly deadline: number;
   /** URL that the client wants a callback at; null for none. */
@@ -129,7 +131,9 @@ function shorten(value: unknown): unknown {
 }
 
 /** Fields that a transition may change beside the state. */
-type TaskChange = Partial<Pick<Task, 'result' | 'error' | 'reserved' | 'charged' | 'attempts'>>;
+type TaskChange = Partial<
+  Pick<Task, 'result' | 'error' | 'reserved' | 'charged' | 'attempts' | 'startedAt'>
+>;
 
 /**
  * A task in its next state.

@@ -69,6 +69,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
 const NOT_FOUND = [
   '/v1/tasks/{task_id}',
   '/v1/tasks/{task_id}/callbacks',
+  '/v1/tasks/{task_id}/timeline',
   '/v1/admin/keys/set',
   '/v1/admin/keys/revoke',
   '/assets/{name}',

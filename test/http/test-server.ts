@@ -13,6 +13,8 @@ import { Metrics } from '../../src/http/metrics.ts';
 import { RecentRequests } from '../../src/http/recent-requests.ts';
 import { buildServers } from '../../src/http/server.ts';
 import { Spool } from '../../src/http/uploads/spool.ts';
+import { TaskAttempts } from '../../src/media/queue/task-attempts.ts';
+import { TaskEvents } from '../../src/media/task-events.ts';
 import type { SharedPool } from '../../src/operations/pool.ts';
 import { startSharedPool } from '../../src/operations/shared-pool.ts';
 import type { Plan } from '../../src/store/account.ts';
@@ -34,6 +36,8 @@ export interface TestServer {
   readonly spool: Spool;
   readonly store: Store;
   readonly assets: AssetFiles;
+  readonly taskAttempts: TaskAttempts;
+  readonly taskEvents: TaskEvents;
   readonly spoolFolder: string;
   /** Names of the files on its spool. */
   files(): string[];
@@ -93,6 +97,8 @@ export async function startServer({
   });
   const assets = await AssetFiles.open(join(folder, 'assets'));
   let url = '';
+  const taskAttempts = new TaskAttempts();
+  const taskEvents = new TaskEvents();
   const context = {
     config: settings,
     version: '0.0.0',
@@ -106,6 +112,8 @@ export async function startServer({
     spool,
     metrics,
     recent: new RecentRequests(),
+    taskAttempts,
+    taskEvents,
     tracer: null,
     log: pino({ level: 'info', formatters: { level: (level) => ({ level }) } }, sink),
     draining,
@@ -122,6 +130,8 @@ export async function startServer({
     spool,
     store,
     assets,
+    taskAttempts,
+    taskEvents,
     spoolFolder,
     files,
     log,

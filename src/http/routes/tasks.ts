@@ -1,17 +1,27 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
-import { taskRecord, taskShape } from '../../media/record.ts';
-import { field } from '../../schema/fields.ts';
+import { nameOfTask, taskRecord, taskShape } from '../../media/record.ts';
+import { day, field } from '../../schema/fields.ts';
 import type { Delivery } from '../../store/delivery.ts';
-import { TASK_STATES, TASK_TYPES } from '../../store/task.ts';
+import { dayOf } from '../../store/ledger.ts';
+import type { Store } from '../../store/store.ts';
+import { TASK_STATES, TASK_TYPES, type Task } from '../../store/task.ts';
 import type { AppContext } from '../app-context.ts';
 import { callbacksShape } from './media-schema.ts';
-import { pageLimit, pageOf, seconds } from './query.ts';
+import { pageLimit, seconds } from './query.ts';
+import { timelineOf, timelineShape } from './task-timeline.ts';
 
 const listQuery = v.strictObject({
   status: v.optional(field(v.picklist(TASK_STATES), 'only tasks in this state')),
   type: v.optional(field(v.picklist(TASK_TYPES), 'only tasks of this type')),
+  model: v.optional(
+    field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), 'only tasks of this model', {
+      expects: '1 to 256 characters',
+    }),
+  ),
+  from: v.optional(field(day(), 'only tasks that were created on this day, UTC, or later')),
+  to: v.optional(field(day(), 'only tasks that were created on this day, UTC, or earlier')),
   limit: pageLimit,
   after: v.optional(field(v.string(), 'the task_id of the last element of the page before')),
 });
@@ -29,6 +39,19 @@ export function taskRoutes(context: AppContext): FastifyPluginAsync {
         const task = await context.store.findTask(holder.account.id, params.task_id);
         if (task) return taskRecord(task, context.publicUrl);
         throw notFound();
+      },
+    });
+
+    server.get<{ Params: { task_id: string } }>('/v1/tasks/:task_id/timeline', {
+      schema: {
+        summary: 'When a task was created, started and ended, its attempts and its charge',
+        tags: ['Tasks'],
+        response: { 200: timelineShape },
+      },
+      handler: async ({ holder, params }) => {
+        const task = await context.store.findTask(holder.account.id, params.task_id);
+        if (!task) throw notFound();
+        return timelineOf(task, context.taskAttempts.of(task.id));
       },
     });
 
@@ -59,18 +82,49 @@ export function taskRoutes(context: AppContext): FastifyPluginAsync {
         },
       },
       handler: async ({ holder, query }) => {
-        const { limit, after, status, type } = query;
-        const filter = {
-          accountId: holder.account.id,
-          ...(status && { status }),
-          ...(type && { type }),
-        };
-        const page = { limit: limit + 1, ...(after !== undefined && { after }) };
-        const tasks = await context.store.listTasks(filter, page);
-        return pageOf(tasks, limit, (task) => taskRecord(task, context.publicUrl));
+        const { tasks, hasMore } = await findTasks(context.store, holder.account.id, query);
+        const data = tasks.map((task) => taskRecord(task, context.publicUrl));
+        return { object: 'list' as const, data, has_more: hasMore };
       },
     });
   };
+}
+
+type ListQuery = v.InferOutput<typeof listQuery>;
+
+/** Tasks that the store reads at once for the conditions that it does not know. */
+const SLICE = 200;
+
+/** Tasks that one request reads. */
+const MAX_READ = 5000;
+
+/** A page of the tasks that meet the conditions. */
+async function findTasks(
+  store: Store,
+  accountId: string,
+  { limit, after, status, type, model, from, to }: ListQuery,
+): Promise<{ readonly tasks: readonly Task[]; readonly hasMore: boolean }> {
+  const filter = { accountId, ...(status && { status }), ...(type && { type }) };
+  const isFiltered = model !== undefined || from !== undefined || to !== undefined;
+  const size = isFiltered ? Math.max(SLICE, limit + 1) : limit + 1;
+  const found: Task[] = [];
+  let last = after;
+  for (let read = 0; read < MAX_READ; read += size) {
+    const page = { limit: size, ...(last !== undefined && { after: last }) };
+    const tasks = await store.listTasks(filter, page);
+    for (const task of tasks) {
+      const created = dayOf(task.createdAt);
+      if (from !== undefined && created < from) return { tasks: found, hasMore: false };
+      const isNamed = model === undefined || nameOfTask(task) === model;
+      if (isNamed && (to === undefined || created <= to)) found.push(task);
+      if (found.length > limit) return { tasks: found.slice(0, limit), hasMore: true };
+    }
+    if (tasks.length < size) return { tasks: found, hasMore: false };
+    last = tasks.at(-1)!.id;
+  }
+  if (found.length > 0) return { tasks: found, hasMore: true };
+  const message = `after: the last ${MAX_READ} tasks do not meet the conditions; continue after ${last}`;
+  throw new Failure('invalid_request', message, { param: 'after' });
 }
 
 function callbackOf({ id, url, status, attempts, nextAt }: Delivery) {

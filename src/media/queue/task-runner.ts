@@ -54,6 +54,8 @@ export interface TaskExecution {
 
 export interface TaskObserver {
   ended(task: Task): void;
+  /** Called for a task in a new state that is not its last. */
+  changed?(task: Task): void;
   /** Called with an error that is no Failure: a defect of Oriel. */
   fault(error: unknown, task: Task): void;
   /** Called when a storage failure delays a task; the failed operation is retried. */
@@ -221,6 +223,7 @@ export class TaskRunner {
       const claimed = await this.#retryStore(open, () => store.claimTask(id), false);
       if (!claimed) return;
       open.task = claimed;
+      this.#options.observer.changed?.(claimed);
       if (signal.aborted) throw signal.reason;
       const completion = await executor.execute({
         task: claimed,

@@ -10,6 +10,7 @@ import {
 } from './checks.ts';
 import type { Work } from './contenders/work.ts';
 import type { Inputs, Size } from './corpus.ts';
+import { recipeCases } from './recipe-cases.ts';
 import type { Scripts } from './scripts.ts';
 import {
   type Bench,
@@ -276,6 +277,8 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
   'many-small': (bench) => manySmall(bench, bench.quick ? 1_000 : 10_000),
   // Reference for the memory of ten thousand files.
   'many-small-100': async (bench) => ({ ...(await manySmall(bench, 100)), goals: [], repeat: 1 }),
+
+  ...recipeCases,
 
   start: async ({ scripts, programs }) => ({
     title: 'start',

@@ -58,6 +58,14 @@ export class Corpus {
     return this.#named('one', originals, 1);
   }
 
+  /** The path of a small text, such as a recipe. */
+  text(name: string, content: string): string {
+    const file = join(this.#folder, name);
+    mkdirSync(this.#folder, { recursive: true });
+    writeFileSync(file, content);
+    return file;
+  }
+
   async #photos(name: string, count: number, size: Size): Promise<Original[]> {
     const originals: Original[] = [];
     for (let index = 1; index <= count; index++) {

@@ -58,6 +58,34 @@ export class Scripts {
     };
   }
 
+  /** Several commands, in which `oriel` is the built one, over the files `$@` into the folder `$0`. */
+  shell(name: string, settings: string, { files }: Inputs, lines: readonly string[]): Contender {
+    const binary = join(project, 'dist/bin/oriel.cjs');
+    const script = ['set -e', 'oriel() { "$NODE" "$BINARY" "$@"; }', ...lines].join('\n');
+    return {
+      name,
+      role: 'peer',
+      settings,
+      command: ({ folder }) => ({
+        file: 'sh',
+        args: ['-c', script, folder, ...files],
+        env: { NODE: process.execPath, BINARY: binary },
+      }),
+    };
+  }
+
+  /** Oriel's search for similar hashes; without a threshold, only the hashes. */
+  duplicates(hashes: number, threshold: number | null): Contender {
+    const module = new URL('../../../.modules/src/images/similar.js', import.meta.url).href;
+    const given = threshold === null ? [] : [`${threshold}`];
+    return {
+      name: threshold === null ? 'limit' : 'oriel',
+      role: 'peer',
+      settings: threshold === null ? 'the hashes alone' : `threshold ${threshold}`,
+      command: () => this.#node('scripts/duplicates.js', `${hashes}`, module, ...given),
+    };
+  }
+
   /** The limit of image work: a minimal sharp program, with two or more files in flight. */
   limit(work: Work, inputs: Inputs): Contender {
     const settings = `${cores} in flight, sharp.concurrency(1), no cache`;

@@ -37,7 +37,8 @@ export function describeTasks(driver: DriverFactory): void {
       expect(await store.findAccount('owner')).toMatchObject({ reserved: 4 * CREDIT, spent: 0 });
       now += 1;
       const claimed = await store.claimTask(task.id);
-      expect(claimed).toEqual({ ...task, status: 'processing', attempts: 1, updatedAt: NOON + 1 });
+      const [startedAt, updatedAt] = [NOON + 1, NOON + 1];
+      expect(claimed).toEqual({ ...task, status: 'processing', attempts: 1, startedAt, updatedAt });
       expect(await store.claimTask(task.id)).toBeUndefined();
       const result = { data: [{ url: 'https://example.com/1' }] };
       const counts = { outputs: 1, requests: 1 };

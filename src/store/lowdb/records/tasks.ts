@@ -133,7 +133,10 @@ export class TaskWriter {
     const { state, now } = this.#records;
     const task = state.taskById.get(id);
     if (task?.status !== 'pending') return undefined;
-    return this.#write(transition(task, 'processing', now(), { attempts: task.attempts + 1 }));
+    const { attempts, startedAt = now() } = task;
+    return this.#write(
+      transition(task, 'processing', now(), { attempts: attempts + 1, startedAt }),
+    );
   }
 
   async requeue(id: string): Promise<Task> {

@@ -15,7 +15,14 @@ export type Work =
     }
   | { do: 'rotate'; angle: number; quality: number }
   | { do: 'metadata' }
-  | { do: 'shrink'; side: number };
+  | { do: 'shrink'; side: number }
+  | {
+      do: 'steps';
+      box: { left: number; top: number; width: number; height: number };
+      width: number;
+      quality: number;
+    }
+  | { do: 'widths'; widths: number[]; format: 'jpeg' | 'webp'; quality: number };
 
 /** Does the work on one file. @returns the content of a report */
 export async function perform(work: Work, file: string, folder: string): Promise<unknown> {
@@ -31,6 +38,12 @@ export async function perform(work: Work, file: string, folder: string): Promise
       return writeJpeg(sharp(file).extract(work.box), work.quality, folder, name);
     case 'rotate':
       return writeJpeg(sharp(file).rotate(work.angle), work.quality, folder, name);
+    case 'steps': {
+      const picture = sharp(file).extract(work.box).resize({ width: work.width });
+      return writeJpeg(picture.sharpen({ sigma: 1 }), work.quality, folder, name);
+    }
+    case 'widths':
+      return writeWidths(work, file, (width) => join(folder, `${name}-${width}w.${work.format}`));
     case 'metadata': {
       const { exif, icc, xmp, iptc, ...metadata } = await sharp(file).metadata();
       return { inputFilename: basename(file), ...metadata };
@@ -43,6 +56,25 @@ export async function perform(work: Work, file: string, folder: string): Promise
         .toBuffer({ resolveWithObject: true });
       return { inputFilename: basename(file), width: info.width, bytes: data.length };
     }
+  }
+}
+
+/** Decodes once, at the greatest width, and makes the others from its pixels. */
+async function writeWidths(
+  { widths, format, quality }: Extract<Work, { do: 'widths' }>,
+  file: string,
+  output: (width: number) => string,
+): Promise<void> {
+  const { data, info } = await sharp(file)
+    .resize({ width: Math.max(...widths) })
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  for (const width of widths) {
+    const raw = { width: info.width, height: info.height, channels: info.channels };
+    await sharp(data, { raw })
+      .resize({ width })
+      .toFormat(format, { quality })
+      .toFile(output(width));
   }
 }
 
