@@ -1,6 +1,7 @@
 import { classifyTexts } from './classify.ts';
 import { compare } from './compare.ts';
 import { countTokens } from './count-tokens.ts';
+import { favicon } from './favicon.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { ThreadOperation } from './operation.ts';
 import { preview } from './preview.ts';
@@ -13,6 +14,7 @@ export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   render,
   preview,
   fingerprint,
+  favicon,
   compare,
   classifyTexts,
   countTokens,
