@@ -1,10 +1,149 @@
-import { Empty } from '../../components/states.tsx';
+import { useState } from 'preact/hooks';
+import { useRefresh } from '../../api/refresh.ts';
+import { sendJson } from '../../api/request.ts';
+import { useResource } from '../../api/resource.ts';
+import { open } from '../../app/address.ts';
+import type { ViewProps } from '../../app/view.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { SelectField, TextField } from '../../components/field.tsx';
+import {
+  formatCredits,
+  formatDuration,
+  formatNumber,
+  formatTime,
+} from '../../components/format.ts';
+import { Snippets } from '../../components/snippets.tsx';
+import { Empty, Loaded } from '../../components/states.tsx';
+import { Table } from '../../components/table.tsx';
+import { FILTERS, pathOf, placeOf, type RecentRequest } from './recent.ts';
+import { RequestFacts } from './request-facts.tsx';
 
-export default function Requests() {
+const REFRESH_MS = 5000;
+
+const FILTER_LABELS = { account: 'Account', key: 'Key id', model: 'Model' } as const;
+
+/** The requests that ended last, of all accounts, for the owner. */
+export default function Requests({ place }: ViewProps) {
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, place.query.get(name) ?? '']));
+  const path = pathOf(filters);
+  const [shown, setShown] = useState<RecentRequest>();
+  const list = useResource(
+    (signal) => sendJson<{ data: readonly RecentRequest[] }>(path, { signal }),
+    [path],
+  );
+  useRefresh(list.reload, REFRESH_MS);
+  const change = (name: string, value: string) =>
+    open(placeOf({ ...filters, [name]: value }), { replace: true });
   return (
     <>
       <h1>Requests</h1>
-      <Empty title="Not here yet" />
+      <p class="muted">
+        What ended since the start of the server, at most 1,000 requests, without their bodies.
+      </p>
+      <fieldset class="filters">
+        <legend class="hidden">What is shown</legend>
+        <SelectField
+          label="Status"
+          value={filters['status']!}
+          choices={[
+            ['', 'All'],
+            ['2xx', 'Succeeded'],
+            ['4xx', 'Refused'],
+            ['5xx', 'Failed'],
+          ]}
+          onValue={(value) => change('status', value)}
+        />
+        {Object.entries(FILTER_LABELS).map(([name, label]) => (
+          <TextField
+            key={name}
+            label={label}
+            value={filters[name]!}
+            placeholder="All"
+            onValue={(value) => change(name, value.trim())}
+          />
+        ))}
+      </fieldset>
+      <Loaded resource={list}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title="No requests here" />
+          ) : (
+            <RequestTable requests={data} show={setShown} />
+          )
+        }
+      </Loaded>
+      <details>
+        <summary>This list from a program</summary>
+        <Snippets request={{ method: 'GET', path }} />
+      </details>
+      {shown && (
+        <Dialog title={`Request ${shown.id}`} onClose={() => setShown(undefined)}>
+          <RequestFacts request={shown} />
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+interface RequestTableProps {
+  readonly requests: readonly RecentRequest[];
+  readonly show: (request: RecentRequest) => void;
+}
+
+function RequestTable({ requests, show }: RequestTableProps) {
+  return (
+    <Table
+      caption="Requests, newest first"
+      rows={requests}
+      keyOf={({ number }) => number}
+      columns={[
+        {
+          title: 'Ended',
+          cell: (request) => (
+            <Button
+              kind="quiet"
+              aria-label={`Details of ${request.id}`}
+              onClick={() => show(request)}
+            >
+              {formatTime(request.ended)}
+            </Button>
+          ),
+        },
+        { title: 'Status', cell: Status },
+        {
+          title: 'Account',
+          cell: ({ account, key }) => account && `${account.name} · ${key?.name}`,
+        },
+        { title: 'Model', cell: ({ model, route }) => model ?? <span class="muted">{route}</span> },
+        { title: 'Provider', cell: ({ provider }) => provider },
+        {
+          title: 'Took',
+          isNumber: true,
+          cell: ({ latency_ms: latency }) => formatDuration(latency),
+        },
+        {
+          title: 'Tokens in, out',
+          isNumber: true,
+          cell: ({ input_tokens: input, output_tokens: output }) =>
+            input !== null && `${formatNumber(input)}, ${formatNumber(output ?? 0)}`,
+        },
+        {
+          title: 'Credits',
+          isNumber: true,
+          cell: ({ credits }) => credits !== null && formatCredits(credits),
+        },
+      ]}
+    />
+  );
+}
+
+function Status({ status, error }: RecentRequest) {
+  const tone = status >= 500 ? 'bad' : status >= 400 ? 'warn' : error ? 'bad' : 'good';
+  return (
+    <>
+      <span class={`badge ${tone}`}>{status}</span>{' '}
+      {error && <code>{error.code ?? error.type}</code>}
     </>
   );
 }

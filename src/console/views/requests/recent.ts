@@ -1,0 +1,50 @@
+/** An element of `v1/admin/requests`. */
+export interface RecentRequest {
+  readonly number: number;
+  readonly id: string;
+  /** Seconds since the epoch. */
+  readonly ended: number;
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly error: { readonly type: string; readonly code: string | null } | null;
+  readonly account: { readonly id: string; readonly name: string } | null;
+  readonly key: { readonly id: string; readonly name: string } | null;
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly upstream_model: string | null;
+  readonly task_id: string | null;
+  readonly attempts: number;
+  readonly latency_ms: number;
+  readonly first_token_ms: number | null;
+  readonly input_tokens: number | null;
+  readonly cached_input_tokens: number | null;
+  readonly output_tokens: number | null;
+  readonly credits: number | null;
+}
+
+/** Parameters of the address and of the server's list. */
+export const FILTERS = ['status', 'account', 'key', 'model'] as const;
+
+type Filters = Readonly<Record<string, string>>;
+
+const LIMIT = '100';
+
+function queryOf(filters: Filters): URLSearchParams {
+  return new URLSearchParams(
+    FILTERS.flatMap((name) => (filters[name] ? [[name, filters[name]]] : [])),
+  );
+}
+
+/** The place of filters within the console. */
+export function placeOf(filters: Filters): string {
+  const query = queryOf(filters);
+  return query.size === 0 ? 'requests' : `requests?${query}`;
+}
+
+/** Path of the list on the server. */
+export function pathOf(filters: Filters): string {
+  const query = queryOf(filters);
+  query.set('limit', LIMIT);
+  return `v1/admin/requests?${query}`;
+}
