@@ -47,11 +47,8 @@ describeConsole(
       const page = await open('requests');
       await page.getByRole('cell', { name: 'sandbox-chat' }).first().waitFor();
       await check(page, 'requests');
-      await page
-        .getByRole('button', { name: /^Details of req_/ })
-        .first()
-        .click();
-      await page.getByRole('dialog').getByText('First token after').waitFor({ state: 'detached' });
+      const row = page.getByRole('row', { name: /sandbox-chat/ }).first();
+      await row.getByRole('button', { name: /details of req_/ }).click();
       await page.getByRole('dialog').getByText('sandbox, chat').waitFor();
       await check(page, 'request');
       await page.keyboard.press('Escape');

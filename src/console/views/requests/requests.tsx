@@ -103,7 +103,7 @@ function RequestTable({ requests, show }: RequestTableProps) {
           cell: (request) => (
             <Button
               kind="quiet"
-              aria-label={`Details of ${request.id}`}
+              aria-label={`${formatTime(request.ended)}, details of ${request.id}`}
               onClick={() => show(request)}
             >
               {formatTime(request.ended)}
