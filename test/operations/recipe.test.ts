@@ -516,8 +516,11 @@ describe('limits', () => {
   });
 });
 
-test.each(['web', 'thumbnails', 'srcset', 'archive'])('the preset %s is good', async (preset) => {
-  expect(await oriel(['recipe', 'check', preset])).toMatchObject({ code: 0 });
-  const { out } = await oriel(['recipe', 'show', preset]);
-  expect(readRecipe(out, { origin: preset, set: [] }).outputs.length).toBeGreaterThan(0);
-});
+test.each(['web', 'thumbnails', 'srcset', 'favicon', 'archive'])(
+  'the preset %s is good',
+  async (preset) => {
+    expect(await oriel(['recipe', 'check', preset])).toMatchObject({ code: 0 });
+    const { out } = await oriel(['recipe', 'show', preset]);
+    expect(readRecipe(out, { origin: preset, set: [] }).outputs.length).toBeGreaterThan(0);
+  },
+);
