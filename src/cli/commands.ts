@@ -6,7 +6,9 @@ import { compareCommand } from './compare-command.ts';
 import { completionCommand } from './completion-command.ts';
 import { auditCommand, configCommand, serveCommand } from './daemon-commands.ts';
 import { duplicatesCommand } from './duplicates-command.ts';
+import { faviconCommand } from './favicon-command.ts';
 import { imageCommand } from './image-command.ts';
+import { montageCommand } from './montage-command.ts';
 import { recipeCommand } from './recipe-command.ts';
 import { srcsetCommand } from './srcset-command.ts';
 
@@ -14,9 +16,11 @@ import { srcsetCommand } from './srcset-command.ts';
 export const COMMANDS: readonly CommandDefinition[] = [
   ...OPERATIONS.map(imageCommand),
   srcsetCommand,
+  faviconCommand,
   duplicatesCommand,
   recipeCommand,
   compareCommand,
+  montageCommand,
   serveCommand,
   configCommand,
   ...adminCommands,

@@ -1,7 +1,10 @@
 import { classifyTexts } from './classify.ts';
 import { compare } from './compare.ts';
 import { countTokens } from './count-tokens.ts';
+import { favicon } from './favicon.ts';
 import { fingerprint } from './fingerprint.ts';
+import { montageCell } from './montage/cell.ts';
+import { montageSheet } from './montage/sheet.ts';
 import type { ThreadOperation } from './operation.ts';
 import { preview } from './preview.ts';
 import { render } from './render.ts';
@@ -13,7 +16,10 @@ export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   render,
   preview,
   fingerprint,
+  favicon,
   compare,
+  montageCell,
+  montageSheet,
   classifyTexts,
   countTokens,
 ];

@@ -3,7 +3,7 @@ import type { OutputFormat } from '../../images/formats.ts';
 import type { Conditions } from './conditions.ts';
 
 /** Recipes that come with Oriel, as files in config/recipes. */
-export const PRESETS = ['web', 'thumbnails', 'srcset', 'archive'] as const;
+export const PRESETS = ['web', 'thumbnails', 'srcset', 'favicon', 'archive'] as const;
 
 /** One step of a recipe with its checked options. Structured-cloneable. */
 export interface RecipeStep {
