@@ -5,6 +5,7 @@ import type { Facts, Size } from '../images/facts.ts';
 import { fileFailure } from '../images/file-error.ts';
 import type { Header } from '../images/header.ts';
 import type { ImageInput, Sharp } from '../images/input.ts';
+import { fontField } from '../images/layers/font-field.ts';
 import { openImageLayer } from '../images/layers/image-layer.ts';
 import { boundsOf, drawLayer, type Layer, tileOf } from '../images/layers/layer.ts';
 import { isVisible, MAX_LINES, openTextLayer } from '../images/layers/text-layer.ts';
@@ -24,9 +25,6 @@ const BLENDS = [
 
 /** Placeholders of a text. */
 const PLACEHOLDERS = ['name', 'index', 'date'] as const;
-
-/** Letters and digits of any script, and the punctuation that names of fonts have. */
-const FONT = /^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N} ,.'&()_-]*$/u;
 
 const fields = {
   image: v.optional(
@@ -60,11 +58,7 @@ const fields = {
   gap: v.optional(field(integer(0, 10_000), 'pixels between the repetitions of tile')),
   blend: v.optional(field(v.picklist(BLENDS), 'how colours are combined'), 'over'),
   font: v.optional(
-    field(
-      v.pipe(v.string(), v.maxLength(200), v.regex(FONT)),
-      'installed font of the text, or several to choose from, with a style; sans-serif where not given',
-      { expects: 'the name of a font such as "DejaVu Sans Bold" or "Inter, sans-serif"' },
-    ),
+    fontField('installed font of the text, or several to choose from; sans-serif where not given'),
   ),
   size: v.optional(
     field(
