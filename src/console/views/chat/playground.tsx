@@ -1,7 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { sendJson } from '../../api/request.ts';
+import { useResource } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField } from '../../components/field.tsx';
+import { formatCredits } from '../../components/format.ts';
 import { Empty } from '../../components/states.tsx';
 import { AnswerMessage } from './answer-message.tsx';
 import { Composer, readPictures } from './composer.tsx';
@@ -19,6 +22,10 @@ import { settingsFaults } from './validation.ts';
 const FOLLOWED = 120;
 
 const WIDE = matchMedia('(min-width: 64rem)');
+
+interface Account {
+  readonly credits: { readonly available: number };
+}
 
 interface PlaygroundProps {
   readonly chat: ChatStore;
@@ -43,6 +50,8 @@ export function Playground({ chat, models }: PlaygroundProps) {
     if (turns.length > 0) toEnd();
   }, []);
   useFollow(turns);
+  const answers = turns.filter((turn) => turn.type === 'answer' && !turn.isStreaming).length;
+  const account = useResource((signal) => sendJson<Account>('v1/account', { signal }), [answers]);
 
   const areFaulty = !settingsFaults(settings, FORMATS[settings.format]).areNone;
   const obstacle = isUnknown
@@ -65,11 +74,19 @@ export function Playground({ chat, models }: PlaygroundProps) {
     addPictures(await readPictures(files));
   };
   const panel = (
-    <SettingsPanel
-      settings={settings}
-      model={model}
-      onChange={(change) => chat.changeSettings(change)}
-    />
+    <div class="stack">
+      <SettingsPanel
+        settings={settings}
+        model={model}
+        onChange={(change) => chat.changeSettings(change)}
+      />
+      {account.data && (
+        <p class="hint">
+          Credits left: {formatCredits(account.data.credits.available)}. Those of an answer are
+          counted by the prices of its model.
+        </p>
+      )}
+    </div>
   );
   return (
     <div class="chat">

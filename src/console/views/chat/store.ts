@@ -17,7 +17,7 @@ import { type ChatState, keep, NEW_STATE, restore } from './storage.ts';
 
 /** Milliseconds between two renderings of a stream, and between two writes to the storage. */
 const RENDER_MS = 40;
-const KEEP_MS = 500;
+const KEEP_MS = 1000;
 
 /** The conversation of an account. It outlives the view, so that an answer continues while another is open. */
 export class ChatStore {
