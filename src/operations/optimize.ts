@@ -81,7 +81,9 @@ async function optimizeImage(input: ImageInput, options: OptimizeOptions) {
     const { image, warnings, data } = await runSteps(input, {
       steps: [],
       format: () => to,
-      encoding: isAsked(to, options) ? options : withoutLoss(input, header, to, options),
+      encoding: isAsked(to, options)
+        ? { ...options, effort: effortOf(to, options) }
+        : withoutLoss(input, header, to, options),
     });
     const attempt = data?.chosen ?? attemptOf(image, to, options);
     candidates.push({ image, attempt, warnings, reached: data?.reached ?? true });
@@ -114,7 +116,8 @@ function admit(input: ImageInput, header: Header, to: OutputFormat, options: Opt
   const { pages } = header;
   const frames = FORMATS[to].animation && options.animated !== 'first' ? pages : 1;
   const target = { to, facts: factsOf(header, frames), held: isSearched(options) ? 8 : 0 };
-  const encoding = estimateOutput(input, header, target, options);
+  const effort = effortOf(to, options);
+  const encoding = estimateOutput(input, header, target, { ...options, effort });
   const lossless =
     to === header.format ? estimateLossless(header, frames, to) : { milliseconds: 0, bytes: 0 };
   input.admit({
@@ -133,6 +136,11 @@ function isAsked(to: OutputFormat, options: EncodingOptions): boolean {
     (lossless && FORMATS[to].lossless === 'optional') ||
     (nearLossless && to === 'webp')
   );
+}
+
+/** At equal SSIM, JPEG by mozjpeg has a tenth fewer bytes. Other formats gain 3 % for three to five times the time. */
+function effortOf(to: OutputFormat, { effort }: EncodingOptions): number | undefined {
+  return effort ?? (to === 'jpeg' ? 7 : undefined);
 }
 
 /** Another format without loss, where the input has none and the format can. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { daemon } from './daemon/suite.ts';
 import { gateway } from './gateway/suite.ts';
+import { quality } from './images/quality-suite.ts';
 import { images } from './images/suite.ts';
 import { machine } from './machine.ts';
 import { Interruption } from './measure.ts';
@@ -12,7 +13,7 @@ import { store } from './store/suite.ts';
 import { chosenCases, type Settings, type Suite } from './suite.ts';
 import { tasks } from './tasks/suite.ts';
 
-const suites: Record<string, Suite> = { images, daemon, store, gateway, tasks };
+const suites: Record<string, Suite> = { images, quality, daemon, store, gateway, tasks };
 
 const usage = `npm run bench -- SUITE [options]
 

@@ -1,5 +1,8 @@
 import type { Page } from 'playwright-core';
+import sharp, { type SharpOptions } from 'sharp';
 import { expect, it } from 'vitest';
+import { OWNER_KEY } from '../daemon.ts';
+import { oriel } from '../oriel.ts';
 import { describeConsole } from './browser.ts';
 
 const PIXEL = Buffer.from(
@@ -34,7 +37,7 @@ async function answered(page: Page, count: number): Promise<void> {
     .waitFor();
 }
 
-describeConsole('the view of chat', ({ open, check }) => {
+describeConsole('the view of chat', ({ open, check, allow, daemon }) => {
   it('talks in each format with settings, keeps turns over a reload, and shows the request', async () => {
     const page = await open('chat');
     await page.getByText('Say something to Sandbox Chat').waitFor();
@@ -54,9 +57,19 @@ describeConsole('the view of chat', ({ open, check }) => {
     await answered(page, 2);
     await page.getByLabel('API format').selectOption('messages');
     await page
-      .getByLabel('Images', { exact: true })
+      .getByLabel('Image files')
       .setInputFiles({ name: '<i>pixel.png', mimeType: 'image/png', buffer: PIXEL });
     await page.getByRole('img', { name: '<i>pixel.png' }).waitFor();
+    const noise = sharp({
+      create: { width: 2000, height: 1000, channels: 3, noise: { type: 'gaussian', sigma: 30 } },
+    } as SharpOptions);
+    await page.getByLabel('Image files').setInputFiles([
+      { name: 'large.png', mimeType: 'image/png', buffer: await noise.png().toBuffer() },
+      { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('notes') },
+    ]);
+    await page.getByText('scaled to 1568 × 784').waitFor();
+    await page.getByText('notes.txt is not an image that this browser can read.').waitFor();
+    await page.getByRole('button', { name: 'Remove large.png' }).click();
     await say(page, 'Third');
     await answered(page, 3);
     const answers = page.getByRole('article', { name: 'Answer of' });
@@ -96,5 +109,95 @@ describeConsole('the view of chat', ({ open, check }) => {
     expect(await page.getByLabel('System prompt').inputValue()).toBe('Be brief.');
     expect(await page.getByLabel('API format').inputValue()).toBe('messages');
     await check(page, 'chat-turns');
+  });
+
+  it('calls a tool, sends the result that the user writes, and shows the answer', async () => {
+    const page = await open('chat?model=sandbox-chat&format=messages');
+    await page.getByRole('button', { name: 'Add a tool' }).click();
+    const schema = page.getByLabel('Arguments (JSON Schema)');
+    const right = await schema.inputValue();
+    await schema.fill('{"type": "object"');
+    await page.getByText('This is not JSON').waitFor();
+    await schema.fill(right);
+    await say(page, 'sandbox:call get_weather {"city": "Bern"}');
+    const result = page.getByLabel('Result of get_weather');
+    await result.fill('{"sky": "<b>clear</b>"}');
+    await check(page, 'chat-tool');
+    await page.reload();
+    expect(await result.inputValue()).toBe('{"sky": "<b>clear</b>"}');
+    // The request translates the call to the format that is chosen now.
+    await page.getByLabel('API format').selectOption('responses');
+    await page.getByRole('button', { name: 'Send the result' }).click();
+    await answered(page, 2);
+    await page.getByRole('article').last().getByText('<b>clear</b>').waitFor();
+  });
+
+  it('keeps what came before a stop, an error and a cut, and tries again', async () => {
+    allow(/status of 429|ERR_INCOMPLETE_CHUNKED_ENCODING/);
+    const page = await open('chat');
+    const last = page.getByRole('article').last();
+    await say(page, 'sandbox:fail=hang');
+    await last.getByRole('heading').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await last.getByText('Stopped.').waitFor();
+    await page.getByRole('status').filter({ hasText: 'The answer is stopped' }).waitFor();
+
+    await say(page, 'sandbox:fail=midstream');
+    await last.getByText('the sandbox was asked to fail after some text').waitFor();
+    expect(await last.getByText('this answer').count()).toBe(1);
+    expect(await last.getByText('sandbox_failure').count()).toBe(1);
+    expect(await last.getByText(/^req_/).count()).toBe(1);
+
+    await page.getByLabel('API format').selectOption('responses');
+    await say(page, 'sandbox:fail=truncate');
+    await last.getByRole('alert').waitFor();
+    await check(page, 'chat-failed');
+
+    await say(page, 'sandbox:fail=rate_limit');
+    await last.getByText('retry in').waitFor();
+    await last.getByRole('button', { name: 'Try again' }).click();
+    await last.getByText('retry in').waitFor();
+
+    const first = page.getByRole('article', { name: 'You' }).first();
+    await first.getByRole('button', { name: 'Edit' }).click();
+    await first.getByLabel('Edit the message').fill('Hello again');
+    await first.getByRole('button', { name: 'Send again' }).click();
+    await last.getByText('You said: Hello again').waitFor();
+    await answered(page, 1);
+    expect(await page.getByRole('article').count()).toBe(2);
+    await last.getByRole('button', { name: 'Retry' }).click();
+    await answered(page, 1);
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await page.getByRole('button', { name: 'Delete the messages' }).click();
+    await page.getByText('Say something to').waitFor();
+  });
+
+  it('shows a conversation to its account alone, and keeps a message that a revoked key could not send', async () => {
+    allow(/status of 401/);
+    const data = ['--data', daemon().data];
+    const createKey = async (account: string) => {
+      const { out } = await oriel(['keys', 'create', '--account', account, '--name', 'k', ...data]);
+      return out.trim();
+    };
+    await oriel(['accounts', 'create', 'reader', '--plan', 'paid', ...data]);
+    await oriel(['accounts', 'grant', 'reader', '10', ...data]);
+    const signIn = async (key: string) => {
+      await page.getByLabel('API key').fill(key);
+      await page.getByLabel('API key').press('Enter');
+    };
+    const revoked = await createKey('reader');
+    const page = await open('chat', { key: revoked });
+    await page.getByText('Say something to').waitFor();
+    await oriel(['keys', 'revoke', revoked, ...data]);
+    await say(page, 'My secret');
+    await page.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
+    await signIn(OWNER_KEY);
+    await page.getByText('Say something to').waitFor();
+    expect(await page.getByText('My secret').count()).toBe(0);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signIn(await createKey('reader'));
+    await page.getByText('My secret', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('You said: My secret').waitFor();
   });
 });

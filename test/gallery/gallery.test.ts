@@ -60,8 +60,11 @@ const TASKS: Readonly<Record<string, Task>> = {
     before: 'photos/lake.jpg',
     after: 'web/lake-400w.webp',
     check(folder) {
+      const html = readFileSync(join(folder, 'web.html'), 'utf8');
+      const files = readdirSync(join(folder, 'web'));
       // Widths beyond the photographs, which have 960 pixels, give one of their own width.
-      expect(readdirSync(join(folder, 'web'))).toHaveLength(3 * 3 * 3);
+      expect(files).toHaveLength(3 * 3 * 3);
+      for (const file of files) expect(html).toContain(`/web/${file}`);
     },
   },
   'Thumbnails that are kept up to date': {
@@ -74,10 +77,15 @@ const TASKS: Readonly<Record<string, Task>> = {
       expect((await shell(check, { cwd: folder })).status).toBe(0);
     },
   },
-  'A canvas of a given ratio': {
-    name: 'extend',
+  'A size in kilobytes': {
+    name: 'optimize',
     before: 'photos/dunes.jpg',
-    after: 'square/dunes.jpg',
+    after: 'small/dunes.webp',
+    check(folder) {
+      for (const file of readdirSync(join(folder, 'small'))) {
+        expect(statSync(join(folder, 'small', file)).size).toBeLessThanOrEqual(12_000);
+      }
+    },
   },
   'Scans without their margins': {
     name: 'trim',
@@ -132,11 +140,7 @@ const TASKS: Readonly<Record<string, Task>> = {
       return swatches(data.colors);
     },
   },
-  'Black and white': {
-    name: 'greyscale',
-    before: 'photos/dunes.jpg',
-    after: 'grey/dunes.jpg',
-  },
+  'A watermark': { name: 'watermark', before: 'photos/lake.jpg', after: 'marked/lake.jpg' },
 };
 
 /** Colours as stripes, as wide as their shares. */

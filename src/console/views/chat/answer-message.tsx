@@ -141,7 +141,7 @@ function Measures({ turn, model }: Pick<AnswerMessageProps, 'turn' | 'model'>) {
     usage !== null && usage.reasoning > 0 && ['Reasoning', formatNumber(usage.reasoning)],
     usage !== null &&
       writing >= 100 && ['Speed', `${formatNumber((usage.output * 1000) / writing)} tokens/s`],
-    credits !== null && ['Credits', formatCredits(credits)],
+    credits !== null && ['Credits', `≈ ${formatCredits(credits)}`],
   ];
   return (
     <dl class="facts measures">

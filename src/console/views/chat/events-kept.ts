@@ -2,9 +2,9 @@ import type { ServerEvent } from '../../api/events.ts';
 import type { RawEvent } from './conversation.ts';
 
 /** Events that are kept of the start and of the end of a stream, and characters of each. */
-export const KEPT_FIRST = 400;
+export const KEPT_FIRST = 200;
 const KEPT_LAST = 100;
-const KEPT_CHARACTERS = 4000;
+const KEPT_CHARACTERS = 2000;
 
 /** The events of a stream for the inspector: those in the middle of a long one are counted only. */
 export class KeptEvents {

@@ -1,13 +1,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { sendJson } from '../../api/request.ts';
+import { useResource } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { SelectField } from '../../components/field.tsx';
+import { formatCredits } from '../../components/format.ts';
 import { Empty } from '../../components/states.tsx';
 import { AnswerMessage } from './answer-message.tsx';
 import { Composer, readPictures } from './composer.tsx';
 import type { AnswerTurn, FormatName, Turn } from './conversation.ts';
 import { callsOf } from './formats/answer.ts';
 import { FORMAT_NAMES, FORMATS } from './formats/formats.ts';
-import { Inspector } from './inspector.tsx';
+import { Exchange, Inspector } from './inspector.tsx';
 import { effortsOf, type Model } from './models.ts';
 import { SettingsPanel } from './settings.tsx';
 import type { ChatStore } from './store.ts';
@@ -18,6 +22,10 @@ import { settingsFaults } from './validation.ts';
 const FOLLOWED = 120;
 
 const WIDE = matchMedia('(min-width: 64rem)');
+
+interface Account {
+  readonly credits: { readonly available: number };
+}
 
 interface PlaygroundProps {
   readonly chat: ChatStore;
@@ -42,6 +50,8 @@ export function Playground({ chat, models }: PlaygroundProps) {
     if (turns.length > 0) toEnd();
   }, []);
   useFollow(turns);
+  const answers = turns.filter((turn) => turn.type === 'answer' && !turn.isStreaming).length;
+  const account = useResource((signal) => sendJson<Account>('v1/account', { signal }), [answers]);
 
   const areFaulty = !settingsFaults(settings, FORMATS[settings.format]).areNone;
   const obstacle = isUnknown
@@ -64,11 +74,19 @@ export function Playground({ chat, models }: PlaygroundProps) {
     addPictures(await readPictures(files));
   };
   const panel = (
-    <SettingsPanel
-      settings={settings}
-      model={model}
-      onChange={(change) => chat.changeSettings(change)}
-    />
+    <div class="stack">
+      <SettingsPanel
+        settings={settings}
+        model={model}
+        onChange={(change) => chat.changeSettings(change)}
+      />
+      {account.data && (
+        <p class="hint">
+          Credits left: {formatCredits(account.data.credits.available)}. Those of an answer are
+          counted by the prices of its model.
+        </p>
+      )}
+    </div>
   );
   return (
     <div class="chat">
@@ -110,8 +128,9 @@ export function Playground({ chat, models }: PlaygroundProps) {
           <FirstMessages
             model={model}
             onChoose={(text) => {
-              chat.changeDraft({ text });
-              field.current!.focus();
+              const { text: typed } = chat.state.draft;
+              chat.changeDraft({ text: typed === '' ? text : `${typed}\n${text}` });
+              field.current.focus();
             }}
           />
         ) : (
@@ -126,7 +145,10 @@ export function Playground({ chat, models }: PlaygroundProps) {
                   isLast={isLast}
                   isBlocked={isBlocked}
                   onEdit={(change) => chat.changeEdit(change)}
-                  onSend={() => chat.sendEdit(model)}
+                  onSend={() => {
+                    chat.sendEdit(model);
+                    field.current.focus();
+                  }}
                 />
               ) : (
                 <AnswerMessage
@@ -140,7 +162,10 @@ export function Playground({ chat, models }: PlaygroundProps) {
                   onRetry={() => chat.retry(turn, model)}
                   onInspect={() => setInspected(turn.id === inspected ? null : turn.id)}
                   onResult={(call, text) => chat.changeResult(turn, call, text)}
-                  onSendResults={() => chat.sendResults(model)}
+                  onSendResults={() => {
+                    chat.sendResults(model);
+                    field.current.focus();
+                  }}
                 />
               );
             })}
@@ -161,10 +186,20 @@ export function Playground({ chat, models }: PlaygroundProps) {
           onAdd={addPictures}
           onPictures={(pictures) => chat.changeDraft({ pictures })}
           onSend={send}
-          onStop={() => chat.stop()}
+          onStop={() => {
+            chat.stop();
+            field.current.focus();
+          }}
         />
       </section>
-      {shown && <Inspector turn={shown} onClose={() => setInspected(null)} />}
+      {shown &&
+        (isWide ? (
+          <Inspector turn={shown} onClose={() => setInspected(null)} />
+        ) : (
+          <Dialog title="Request and events" onClose={() => setInspected(null)}>
+            <Exchange turn={shown} />
+          </Dialog>
+        ))}
     </div>
   );
 }
@@ -216,7 +251,8 @@ function endOf({ answer, isStopped }: AnswerTurn): string {
   if (isStopped) return 'The answer is stopped';
   if (answer.error) return 'The answer failed';
   const calls = callsOf(answer).length;
-  return calls > 0 ? `The answer is complete and calls ${calls} tools` : 'The answer is complete';
+  if (calls === 0) return 'The answer is complete';
+  return `The answer is complete and calls ${calls === 1 ? 'a tool' : `${calls} tools`}`;
 }
 
 function useMatch(query: MediaQueryList): boolean {

@@ -11,11 +11,13 @@ interface RichTextProps {
 
 /** Text of a model as Markdown. Nothing of it becomes markup, and links open in another tab. */
 export function RichText({ text, of }: RichTextProps) {
-  const blocks = useMemo(() => blocksOf(text), [text]);
-  return (
-    <div class="rich" dir="auto">
-      {blocks.map(renderer(of))}
-    </div>
+  return useMemo(
+    () => (
+      <div class="rich" dir="auto">
+        {blocksOf(text).map(renderer(of))}
+      </div>
+    ),
+    [text, of],
   );
 }
 

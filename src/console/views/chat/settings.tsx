@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { SelectField, TextArea, TextField } from '../../components/field.tsx';
 import { formatNumber } from '../../components/format.ts';
@@ -75,11 +76,14 @@ interface ToolsProps {
 
 /** Tools that the model may call; the user answers the calls. */
 function Tools({ tools, faults, onChange }: ToolsProps) {
+  const [added, setAdded] = useState('');
   const add = () => {
     const names = new Set(tools.map(({ name }) => name));
     const free = [NEW_TOOL.name, ...tools.map((_, index) => `tool_${index + 2}`)];
     const name = free.find((one) => !names.has(one)) ?? '';
-    onChange([...tools, { ...NEW_TOOL, id: String(Date.now()), name }]);
+    const id = String(Date.now());
+    onChange([...tools, { ...NEW_TOOL, id, name }]);
+    setAdded(id);
   };
   const change = (tool: Tool) =>
     onChange(tools.map((other) => (other.id === tool.id ? tool : other)));
@@ -93,6 +97,7 @@ function Tools({ tools, faults, onChange }: ToolsProps) {
         <ToolEditor
           key={tool.id}
           tool={tool}
+          isNew={tool.id === added}
           faults={faults.get(tool.id) ?? {}}
           onChange={change}
           onRemove={() => onChange(tools.filter(({ id }) => id !== tool.id))}
@@ -107,15 +112,22 @@ function Tools({ tools, faults, onChange }: ToolsProps) {
 
 interface ToolEditorProps {
   readonly tool: Tool;
+  /** Whether it was added just now, and opens. */
+  readonly isNew: boolean;
   readonly faults: ToolFaults;
   readonly onChange: (tool: Tool) => void;
   readonly onRemove: () => void;
 }
 
-function ToolEditor({ tool, faults, onChange, onRemove }: ToolEditorProps) {
+function ToolEditor({ tool, isNew, faults, onChange, onRemove }: ToolEditorProps) {
   const isFaulty = Object.keys(faults).length > 0;
+  const [isOpen, setOpen] = useState(isNew || isFaulty);
   return (
-    <details class="tool" open={isFaulty || undefined}>
+    <details
+      class="tool"
+      open={isOpen}
+      onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+    >
       <summary>
         <code>{tool.name || 'unnamed'}</code>
         {isFaulty && <span class="badge bad">Not valid</span>}

@@ -1,0 +1,89 @@
+import { expect, it } from 'vitest';
+import type { ServerEvent } from '../../../src/console/api/events.ts';
+import {
+  type AnswerTurn,
+  type FormatName,
+  NEW_SETTINGS,
+  newAnswer,
+  type Settings,
+  type Turn,
+} from '../../../src/console/views/chat/conversation.ts';
+import { AnswerFolder, callsOf, textOf } from '../../../src/console/views/chat/formats/answer.ts';
+import { FORMATS } from '../../../src/console/views/chat/formats/formats.ts';
+import type { Model } from '../../../src/console/views/chat/models.ts';
+import { NEW_TOOL } from '../../../src/console/views/chat/tool-schema.ts';
+import { sharedDaemon } from '../../daemon.ts';
+
+const daemon = sharedDaemon();
+
+const MODEL: Model = {
+  id: 'sandbox-chat',
+  type: 'text',
+  limits: { max_output_tokens: 16_384 },
+  capability_metadata: { reasoning: { supported_efforts: ['none', 'low'] } },
+};
+
+const SETTINGS: Settings = {
+  ...NEW_SETTINGS,
+  model: MODEL.id,
+  system: 'Be brief.',
+  temperature: '0.5',
+  maxTokens: '900',
+  effort: 'low',
+  tools: [{ ...NEW_TOOL, id: '1' }],
+};
+
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+const ASKED: Turn = {
+  id: 1,
+  type: 'user',
+  text: 'sandbox:call get_weather {"city": "Bern"}\nsandbox:call get_weather {"city": "Rome"}',
+  pictures: [{ name: 'pixel.png', url: PIXEL, note: '' }],
+};
+
+async function ask(format: FormatName, turns: readonly Turn[]): Promise<AnswerTurn> {
+  const settings = { ...SETTINGS, format };
+  const { path, bodyOf, decoder: newDecoder } = FORMATS[format];
+  const body = bodyOf({ settings, turns }, MODEL);
+  const response = await daemon().request(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  expect(response.status, text).toBe(200);
+  expect(response.headers.get('x-oriel-ignored')).toBeNull();
+  const decoder = newDecoder();
+  const folder = new AnswerFolder();
+  for (const [, data] of text.matchAll(/^data: (.*)$/gm)) {
+    const event: ServerEvent = { event: 'message', data: data! };
+    for (const one of decoder.decode(event)) folder.add(one);
+  }
+  const { answer } = folder;
+  expect(answer).toMatchObject({ isComplete: true, error: null });
+  return { ...newAnswer(turns.length + 1, settings, body), answer, replay: decoder.replay() };
+}
+
+const NAMES = Object.keys(FORMATS) as FormatName[];
+
+it.each(NAMES.flatMap((first) => NAMES.map((second) => [first, second] as const)))(
+  'the server accepts a conversation with images, reasoning and calls that goes on from %s in %s',
+  async (first, second) => {
+    const turns: Turn[] = [ASKED];
+    for (const [format, result] of [
+      [first, 'sunny-in-bern'],
+      [second, 'rainy-in-rome'],
+    ] as const) {
+      const turn = await ask(format, turns);
+      expect(callsOf(turn.answer)).toHaveLength(1);
+      expect(turn.answer.stop).toBe('calls');
+      expect(turn.answer.parts[0]).toMatchObject({ type: 'reasoning' });
+      turns.push({ ...turn, results: [result] });
+    }
+    const last = await ask(second, turns);
+    expect(textOf(last.answer)).toContain('rainy-in-rome');
+    expect(last.answer.usage!.reasoning).toBeGreaterThan(0);
+  },
+);

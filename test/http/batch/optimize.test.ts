@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { BatchResult } from '../../../src/operations/batch-record.ts';
+import { readArchive } from '../../cli/archive.ts';
+import { photo, quadrants } from '../../fixtures/images.ts';
+import { startServer, type TestServer } from '../test-server.ts';
+import { bodyOf, fieldPart, filePart, send } from './form.ts';
+
+let server: TestServer;
+let files: Record<string, Buffer>;
+beforeAll(async () => {
+  server = await startServer();
+  files = {
+    'a.jpg': await photo({ width: 120, height: 80 }).jpeg({ quality: 90 }).toBuffer(),
+    'b.png': await quadrants({ width: 64, height: 64 }).png({ compressionLevel: 0 }).toBuffer(),
+    'c.avif': await photo({ width: 64, height: 64 }).avif({ effort: 0 }).toBuffer(),
+    'broken.png': Buffer.from('no image'),
+  };
+});
+afterAll(() => server.close());
+
+const optimize = (fields: Readonly<Record<string, string>>) =>
+  send(
+    server,
+    'batch-optimize-images',
+    bodyOf([
+      ...Object.entries(fields).map(([name, value]) => fieldPart(name, value)),
+      ...Object.entries(files).map(([name, bytes]) => filePart(name, bytes)),
+    ]),
+  );
+
+test('gives a ZIP of smaller images, and what was tried in its manifest', async () => {
+  const { status, bytes } = await optimize({ targetSsim: '0.9' });
+  expect(status).toBe(200);
+  const entries = new Map(readArchive(bytes).map((entry) => [entry.name, entry.bytes]));
+  const manifest = JSON.parse(String(entries.get('manifest.json'))) as BatchResult;
+  const [jpeg, png, avif, broken] = manifest.results;
+  expect(manifest.summary).toMatchObject({ total: 4, succeeded: 3, failed: 1 });
+  for (const { inputFilename, outputFilename } of [jpeg!, png!, avif!]) {
+    const made = entries.get(outputFilename!)!;
+    expect(made.length, inputFilename).toBeLessThanOrEqual(files[inputFilename]!.length);
+  }
+  expect(jpeg!.data).toMatchObject({
+    chosen: { format: 'jpeg', ssim: expect.any(Number), size: jpeg!.size },
+    tried: expect.arrayContaining([
+      { format: 'jpeg', lossless: true, size: expect.any(Number), ssim: 1 },
+    ]),
+    reached: true,
+  });
+  expect(broken!.error!.code).toBe('unsupported_format');
+});
+
+test.each([
+  [{ targetSize: '100' }, 'targetSize', 'KiB (1024 bytes)'],
+  [{ targetSsim: '98' }, 'targetSsim', 'a number from 0.5 to 1'],
+  [{ targetSsim: '0.9', targetSize: '9KB' }, 'targetSize', 'excludes targetSsim'],
+  [{ colors: '1' }, 'colors', 'an integer from 2 to 256'],
+  [{ keepIfSmaller: 'maybe' }, 'keepIfSmaller', 'true or false'],
+])('of %j is an error that names the field', async (fields, param, message) => {
+  const { status, bytes } = await optimize(fields as Record<string, string>);
+  expect(status).toBe(400);
+  const { error } = JSON.parse(String(bytes));
+  expect(error).toMatchObject({ param, message: expect.stringContaining(message) });
+});
