@@ -4,6 +4,7 @@ import { ownActor } from '../administration/actor.ts';
 import { openAudit, recordRecovery } from '../administration/audit.ts';
 import { type FirstKey, readFirstKey, writeFirstKey } from '../administration/first-key.ts';
 import { firstRun } from '../administration/first-run.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { allNames } from '../config/model-names.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
@@ -43,18 +44,25 @@ export interface Daemon {
   /**
    * Replaces the configuration; requests in progress keep the one they began with.
    *
+   * @param loaded the file that it was read from, and settings that change at the next start
    * @param changes the names of settings, for the audit log
    * @throws Failure if the audit log cannot be written
    */
-  reconfigure(config: Config, changes: Readonly<Record<string, readonly string[]>>): Promise<void>;
-  /** Records in the audit log that a new configuration was invalid. */
-  refuseConfiguration(): Promise<void>;
+  reconfigure(
+    config: Config,
+    loaded: LoadedConfig & { readonly restart: readonly string[] },
+    changes: Readonly<Record<string, readonly string[]>>,
+  ): Promise<void>;
+  /** Records, in the audit log too, that a new configuration was invalid. */
+  refuseConfiguration(faults: readonly string[]): Promise<void>;
   /** Accepts nothing new, waits for requests in progress until `server.grace` has passed, and ends. */
   close(): Promise<void>;
 }
 
 export interface DaemonOptions {
   readonly version: string;
+  /** The file of the configuration, in which flags may have changed settings. */
+  readonly loaded: LoadedConfig;
   /** The owner's key, instead of one that the daemon generates and prints. */
   readonly bootstrapKey?: string;
   /** Trusts the clock even if it is far ahead of the newest record. */
@@ -87,7 +95,7 @@ interface Services extends DaemonMedia {
 export async function startDaemon(config: Config, options: DaemonOptions): Promise<Daemon> {
   const closers = new Closers();
   const start: Start = {
-    state: new DaemonState(config),
+    state: new DaemonState(config, options.loaded),
     log: await openLog(config.log),
     metrics: new Metrics(),
     closers,
@@ -158,6 +166,9 @@ async function startServices(start: Start): Promise<Services> {
   const context: AppContext = {
     get config() {
       return state.config;
+    },
+    get configuration() {
+      return state.configuration;
     },
     version: options.version,
     store,
@@ -230,16 +241,19 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
     operationsUrl,
     firstKey,
     log,
-    reconfigure(next, details) {
+    reconfigure(next, loaded, details) {
       const subject = () => ({ object: 'configuration', details });
       return audit.record({ act: 'config.reload', who, subject }, async () => {
         // First, since it may fail.
         await services.telemetry.configure(next);
         state.config = next;
+        const readAt = Date.now();
+        state.configuration = { loaded, readAt, atRestart: loaded.restart, refused: null };
         services.media.runner.reconfigured();
       });
     },
-    async refuseConfiguration() {
+    async refuseConfiguration(faults) {
+      state.configuration = { ...state.configuration, refused: { at: Date.now(), faults } };
       const refused = { act: 'config.reload', who, result: 'refused' as const };
       await audit.append({ ...refused, code: 'invalid_config', object: 'configuration' });
     },

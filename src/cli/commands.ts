@@ -8,6 +8,7 @@ import { auditCommand, configCommand, serveCommand } from './daemon-commands.ts'
 import { duplicatesCommand } from './duplicates-command.ts';
 import { faviconCommand } from './favicon-command.ts';
 import { imageCommand } from './image-command.ts';
+import { montageCommand } from './montage-command.ts';
 import { recipeCommand } from './recipe-command.ts';
 import { srcsetCommand } from './srcset-command.ts';
 
@@ -19,6 +20,7 @@ export const COMMANDS: readonly CommandDefinition[] = [
   duplicatesCommand,
   recipeCommand,
   compareCommand,
+  montageCommand,
   serveCommand,
   configCommand,
   ...adminCommands,

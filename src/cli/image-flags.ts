@@ -1,6 +1,10 @@
 import * as v from 'valibot';
+import { colourField } from '../images/colour.ts';
+import { encodingFields, formatField } from '../images/encoding.ts';
+import { fontField } from '../images/layers/font-field.ts';
 import { DEFAULT_LIMITS, type Limits } from '../images/limits.ts';
 import { MAX_THRESHOLD } from '../images/similar.ts';
+import { templateFault } from '../operations/name-template.ts';
 import { field, integer, number } from '../schema/fields.ts';
 
 const flag = (description: string, short?: string) =>
@@ -60,6 +64,60 @@ export const outputFlags = v.strictObject({
   keepMtime: flag("give outputs their inputs' modification time"),
   watch: flag('go on after the first run, and redo what changes until Ctrl-C; --incremental'),
   check: flag('write nothing, and exit with 1 if an output is missing or differs'),
+});
+
+/** How contact sheets look. */
+export const montageFlags = v.strictObject({
+  out: field(v.pipe(v.string(), v.nonEmpty()), 'where the sheet goes; {index} numbers several', {
+    expects: 'a file ending in .jpg, .png, .webp, .avif, .gif or .tiff',
+    short: 'o',
+    path: true,
+  }),
+  columns: v.optional(field(integer(1, 1000), 'cells in a row'), 4),
+  rows: v.optional(
+    field(integer(1, 1000), 'rows of a sheet; as many as --max-side allows where not given'),
+  ),
+  cell: v.optional(
+    field(v.pipe(v.string(), v.regex(/^[1-9]\d{0,4}x[1-9]\d{0,4}$/)), 'size of a cell in pixels', {
+      expects: 'WIDTHxHEIGHT such as 300x200',
+    }),
+    '300x300',
+  ),
+  fit: v.optional(
+    field(
+      v.picklist(['contain', 'cover']),
+      'whether images fit into cells, or fill them and are cut',
+    ),
+    'contain',
+  ),
+  gap: v.optional(field(integer(0, 1000), 'pixels between cells and around them'), 10),
+  label: v.optional(
+    field(
+      v.pipe(
+        v.string(),
+        v.nonEmpty(),
+        v.maxLength(100),
+        v.check((text) => templateFault(text.replace(/[/\\]/g, '_'), ['name', 'index']) === null),
+        v.check((text) => !/\p{Cc}/u.test(text)),
+      ),
+      'text below each image',
+      { expects: 'a text of at most 100 characters with {name} and {index}' },
+    ),
+  ),
+  labelSize: v.optional(field(integer(4, 200), 'height of the letters of labels in pixels'), 14),
+  labelColor: v.optional(colourField('colour of labels'), 'black'),
+  font: v.optional(fontField('installed font of labels; sans-serif where not given')),
+  sort: v.optional(
+    field(v.picklist(['name', 'given']), 'the order of images: by name, 2 before 10, or as given'),
+    'name',
+  ),
+  background: v.optional(colourField('colour of the sheet'), 'white'),
+  format: v.optional(formatField('output format; that of --out where not given')),
+  quality: encodingFields.quality,
+  lossless: encodingFields.lossless,
+  effort: encodingFields.effort,
+  progressive: encodingFields.progressive,
+  overwrite: flag('replace sheets that exist'),
 });
 
 /** How duplicates are found. */

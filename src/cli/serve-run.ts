@@ -37,6 +37,7 @@ export async function runServe(
   const stopSignal = nextStopSignal();
   const daemon = await startDaemon(config, {
     version,
+    loaded,
     acceptClock: flags.acceptClock,
     ...(bootstrapKey !== undefined && { bootstrapKey }),
   });
@@ -150,7 +151,10 @@ function reloadOnHangup(
       }
       warn(log, loaded);
       const changed = changedSettings(current, loaded.config);
-      await daemon.reconfigure(adjust(loaded.config), { changed, atRestart: loaded.restart });
+      await daemon.reconfigure(adjust(loaded.config), loaded, {
+        changed,
+        atRestart: loaded.restart,
+      });
       current = loaded.config;
       log.info({ config: loaded.file }, 'the configuration was read again');
     } catch (error) {
@@ -162,7 +166,7 @@ function reloadOnHangup(
       const faults = error.message.split('\n');
       log.error({ faults }, 'the configuration is at fault; the one before stays in force');
       await daemon
-        .refuseConfiguration()
+        .refuseConfiguration(faults)
         .catch((fault: unknown) => log.error({ err: fault }, 'the audit log cannot be written'));
     }
   };

@@ -30,6 +30,7 @@ export interface LoadedConfig {
   /** Absolute path of the file; null if there is none and the sandbox is used. */
   readonly file: string | null;
   readonly warnings: readonly string[];
+  readonly settings: Settings;
 }
 
 /** The settings of a file, with environment variables replaced and the sandbox's catalog if it has none. */
@@ -204,16 +205,6 @@ function readChecked(options: ConfigOptions, needed: (path: Path) => boolean) {
   return { file, settings, checked, inFolder: (path: string) => resolve(folder, path) };
 }
 
-/** Loads the configuration and returns it with the settings of its file. */
-export function loadSettings(
-  options: ConfigOptions,
-): LoadedConfig & { readonly settings: Settings } {
-  const { file, settings, checked, inFolder } = readChecked(options, () => true);
-  const { output } = checked as { readonly output: Config };
-  const config = freeze({ ...output, dataDir: inFolder(output.dataDir) });
-  return { config, file, warnings: [...settings.warnings, ...warningsOf(config)], settings };
-}
-
 /** A configuration file that is to be changed. */
 export interface EditedFile {
   /** Absolute path. */
@@ -270,8 +261,10 @@ export function loadStoreSettings(options: ConfigOptions): StoreSettings {
  * @throws Failure with code `invalid_config`, whose message lists the faults, one on each line
  */
 export function loadConfig(options: ConfigOptions): LoadedConfig {
-  const { config, file, warnings } = loadSettings(options);
-  return { config, file, warnings };
+  const { file, settings, checked, inFolder } = readChecked(options, () => true);
+  const { output } = checked as { readonly output: Config };
+  const config = freeze({ ...output, dataDir: inFolder(output.dataDir) });
+  return { config, file, warnings: [...settings.warnings, ...warningsOf(config)], settings };
 }
 
 function freeze<Value>(value: Value): Value {

@@ -4,8 +4,8 @@ import { describeField, metadataOf } from '../schema/fields.ts';
 import { redactUrl } from '../schema/redact-url.ts';
 import { childrenOf, type Path } from '../schema/walk.ts';
 import type { Document } from './document.ts';
-import { type ConfigOptions, loadSettings } from './load.ts';
-import { configSchema } from './schema.ts';
+import { type ConfigOptions, type LoadedConfig, loadConfig } from './load.ts';
+import { type Config, configSchema } from './schema.ts';
 
 const REDACTED = '***';
 
@@ -40,16 +40,19 @@ function effective(
   );
 }
 
-/**
- * The effective configuration in the form of a file: with defaults, and with secrets as `***`.
- *
- * @throws Failure as loadConfig
- */
-export function effectiveSettings(options: ConfigOptions): Readonly<Record<string, unknown>> {
-  const { config, settings } = loadSettings(options);
-  const { value, document } = settings;
+/** The effective configuration in the form of a file: with defaults, and with secrets as `***`. */
+export function effectiveSettingsOf(
+  { settings: { value, document } }: LoadedConfig,
+  { dataDir }: Pick<Config, 'dataDir'>,
+): Readonly<Record<string, unknown>> {
   const whole = effective(configSchema, value, [], document) as Record<string, unknown>;
-  return { ...whole, dataDir: config.dataDir };
+  return { ...whole, dataDir };
+}
+
+/** @throws Failure as loadConfig */
+export function effectiveSettings(options: ConfigOptions): Readonly<Record<string, unknown>> {
+  const loaded = loadConfig(options);
+  return effectiveSettingsOf(loaded, loaded.config);
 }
 
 /** Settings as YAML that can be loaded: `${` is escaped. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { ConfigurationSource } from '../config/configuration-source.ts';
 import type { Config } from '../config/schema.ts';
 import type { MediaGateway } from '../media/gateway.ts';
 import type { TaskAttempts } from '../media/queue/task-attempts.ts';
@@ -25,6 +26,7 @@ export type Media = Pick<MediaGateway, 'submit' | 'waitFor' | 'upload' | 'modera
 export interface AppContext {
   /** The configuration in force. A reload replaces it: do not keep parts of it. */
   readonly config: Config;
+  readonly configuration: ConfigurationSource;
   /** Version of Oriel, as in package.json. */
   readonly version: string;
   readonly store: Store;

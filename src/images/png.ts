@@ -73,7 +73,7 @@ export function completePng(bytes: Uint8Array): Uint8Array {
     else if (name === 'eXIf' && !imageData) early = true;
     else if (name === 'eXIf') late ??= chunk;
     // The first only: a file may have thousands, each of them long after inflation.
-    else if (rawProfile(chunk)) text ??= chunk;
+    else if (['exif', 'APP1'].includes(rawProfile(chunk) ?? '')) text ??= chunk;
     else if (!imageData && COLOUR_CHUNKS.includes(name) && isIntact(chunk)) {
       colours.set(name, chunk);
     }
@@ -114,29 +114,38 @@ function isIntact({ stored }: PngChunk): boolean {
   return crc32(stored.subarray(4, -4)) === stored.readUInt32BE(stored.length - 4);
 }
 
-const RAW_PROFILES = ['Raw profile type exif', 'Raw profile type APP1'];
+const RAW_PROFILE = 'Raw profile type ';
 /** Most bytes of text that are read: EXIF in JPEG has 64 kB, here with two digits per byte. */
 const MAX_TEXT_BYTES = 1024 * 1024;
 
-function rawProfile({ name, data }: PngChunk): string | undefined {
+/** The kind of the profile that ImageMagick and exiftool write as text, such as `exif`; undefined for other chunks. */
+export function rawProfile({ name, data }: PngChunk): string | undefined {
   if (name !== 'tEXt' && name !== 'zTXt') return undefined;
-  return RAW_PROFILES.find((keyword) => data.indexOf(`${keyword}\0`, 0, 'latin1') === 0);
+  if (data.toString('latin1', 0, RAW_PROFILE.length) !== RAW_PROFILE) return undefined;
+  const end = data.subarray(0, 80).indexOf(0);
+  return end < 0 ? undefined : data.toString('latin1', RAW_PROFILE.length, end);
 }
 
-/** The EXIF block of a text chunk: a name, a count and hexadecimal digits, separated by white space. */
-function exifOfText(chunk: PngChunk): Uint8Array | null {
-  const start = rawProfile(chunk)!.length + 1;
+/** The bytes of a profile: a name, a count and hexadecimal digits, separated by white space. */
+export function rawProfileBytes(chunk: PngChunk): Buffer {
   const { name, data } = chunk;
+  const start = data.indexOf(0) + 1;
   const text = name === 'tEXt' ? data.subarray(start) : inflated(data.subarray(start + 1));
   const parts = text.toString('latin1', 0, MAX_TEXT_BYTES).trim().split(/\s+/);
-  const block = Buffer.from(parts.slice(2).join(''), 'hex');
+  return Buffer.from(parts.slice(2).join(''), 'hex');
+}
+
+/** The EXIF block of a text chunk; null for other text. */
+export function exifOfText(chunk: PngChunk): Uint8Array | null {
+  if (!['exif', 'APP1'].includes(rawProfile(chunk) ?? '')) return null;
+  const block = rawProfileBytes(chunk);
   const exif = block.toString('latin1', 0, 6) === 'Exif\0\0' ? block.subarray(6) : block;
   // APP1 may also hold XMP.
   return ['II*\0', 'MM\0*'].includes(exif.toString('latin1', 0, 4)) ? exif : null;
 }
 
-/** The inflated data; empty if they are damaged or longer than EXIF can be. */
-function inflated(data: Uint8Array): Buffer {
+/** Inflated text; empty if it is damaged or longer than EXIF can be. */
+export function inflated(data: Uint8Array): Buffer {
   try {
     return inflateSync(data, { maxOutputLength: MAX_TEXT_BYTES });
   } catch {

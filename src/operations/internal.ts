@@ -3,6 +3,8 @@ import { compare } from './compare.ts';
 import { countTokens } from './count-tokens.ts';
 import { favicon } from './favicon.ts';
 import { fingerprint } from './fingerprint.ts';
+import { montageCell } from './montage/cell.ts';
+import { montageSheet } from './montage/sheet.ts';
 import type { ThreadOperation } from './operation.ts';
 import { preview } from './preview.ts';
 import { render } from './render.ts';
@@ -16,6 +18,8 @@ export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   fingerprint,
   favicon,
   compare,
+  montageCell,
+  montageSheet,
   classifyTexts,
   countTokens,
 ];

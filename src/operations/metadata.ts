@@ -9,13 +9,15 @@ import {
 import { readHeader } from '../images/header.ts';
 import { isMadeProfile } from '../images/icc.ts';
 import { field } from '../schema/fields.ts';
-import { defineOperation } from './operation.ts';
+import { editMetadata } from './edit-metadata.ts';
+import { defineOperation, type Operation } from './operation.ts';
 
 export const metadata = defineOperation({
   name: 'metadata',
   summary: 'Show format, size, colours and EXIF of images',
   gives: 'data',
   endpoint: 'batch-image-metadata',
+  edit: editMetadata as unknown as Operation,
   cost: 0.1,
   options: v.strictObject({
     exif: v.optional(
@@ -37,7 +39,11 @@ export const metadata = defineOperation({
   ],
   row: rowOf,
   details: ({ exif, gps }) => [...(exif === 'full' ? ['exif'] : []), ...(gps ? ['gps'] : [])],
-  examples: ['metadata *.jpg', 'metadata --json --exif full --gps *.jpg'],
+  examples: [
+    'metadata *.jpg',
+    'metadata --json --exif full --gps *.jpg',
+    'metadata --strip gps --out public *.jpg',
+  ],
   async run(input, { exif, gps }) {
     const header = await readHeader(input);
     const { format, mediaType, width, height, storedPages, metadata: stored } = header;

@@ -42,6 +42,8 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
     readonly names: readonly string[];
   };
   readonly options: Schema;
+  /** An operation that the command runs instead where one of its options is given. */
+  readonly edit?: Operation;
   /** Names of further images that job options refer to: paths, or in a form the names of its files. */
   images?(options: unknown): readonly string[];
   /** Properties of inputs beside their bytes on which results depend. */

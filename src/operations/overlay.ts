@@ -5,8 +5,15 @@ import type { Facts, Size } from '../images/facts.ts';
 import { fileFailure } from '../images/file-error.ts';
 import type { Header } from '../images/header.ts';
 import type { ImageInput, Sharp } from '../images/input.ts';
+import { fontField } from '../images/layers/font-field.ts';
 import { openImageLayer } from '../images/layers/image-layer.ts';
-import { boundsOf, drawLayer, type Layer, tileOf } from '../images/layers/layer.ts';
+import {
+  boundsOf,
+  drawLayer,
+  type Layer,
+  type LayerPixels,
+  tileOf,
+} from '../images/layers/layer.ts';
 import { isVisible, MAX_LINES, openTextLayer } from '../images/layers/text-layer.ts';
 import type { Warning } from '../images/output.ts';
 import { read } from '../images/pixels.ts';
@@ -24,9 +31,6 @@ const BLENDS = [
 
 /** Placeholders of a text. */
 const PLACEHOLDERS = ['name', 'index', 'date'] as const;
-
-/** Letters and digits of any script, and the punctuation that names of fonts have. */
-const FONT = /^[\p{L}\p{M}\p{N}][\p{L}\p{M}\p{N} ,.'&()_-]*$/u;
 
 const fields = {
   image: v.optional(
@@ -60,11 +64,7 @@ const fields = {
   gap: v.optional(field(integer(0, 10_000), 'pixels between the repetitions of tile')),
   blend: v.optional(field(v.picklist(BLENDS), 'how colours are combined'), 'over'),
   font: v.optional(
-    field(
-      v.pipe(v.string(), v.maxLength(200), v.regex(FONT)),
-      'installed font of the text, or several to choose from, with a style; sans-serif where not given',
-      { expects: 'the name of a font such as "DejaVu Sans Bold" or "Inter, sans-serif"' },
-    ),
+    fontField('installed font of the text, or several to choose from; sans-serif where not given'),
   ),
   size: v.optional(
     field(
@@ -219,9 +219,9 @@ async function composite(
   { input, header, profiled }: Source,
   facts: Facts,
   options: OverlayOptions & Loaded,
+  drawn: LayerPixels,
 ): Promise<Sharp> {
-  const { layer, angle, opacity, tile, gap = 0, blend } = options;
-  const drawn = await drawLayer(input, layer, sizeOf(facts, options), { angle, opacity });
+  const { tile, gap = 0, blend } = options;
   const place = placeOf(facts, options, drawn);
   const { data, width, height } = tile ? tileOf(drawn, gap, place, facts) : drawn;
   // sharp would combine deep colours in Display P3.
@@ -263,6 +263,9 @@ export const overlay = stepOperation({
     const after = { ...facts, grey: facts.grey && options.layer.grey };
     const size = sizeOf(facts, options);
     checkPlace(facts, options, boundsOf(size, options.angle));
+    const { layer, angle, opacity } = options;
+    // Once for all frames of an animation.
+    let drawn: Promise<LayerPixels> | undefined;
     const share = (size.width * size.height) / (facts.width * facts.height);
     return {
       after,
@@ -271,7 +274,10 @@ export const overlay = stepOperation({
       colours: options.blend !== 'over',
       held: 16 * share + (facts.deep ? 8 : 0),
       microseconds: 0.02 + 0.1 * share,
-      apply: (frame, source) => composite(frame, source, facts, options),
+      async apply(frame, source) {
+        drawn ??= drawLayer(source.input, layer, size, { angle, opacity });
+        return composite(frame, source, facts, options, await drawn);
+      },
     };
   },
 });

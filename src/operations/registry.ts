@@ -1,4 +1,5 @@
 import { convert } from './convert.ts';
+import { editMetadata } from './edit-metadata.ts';
 import { hash } from './hash.ts';
 import { metadata } from './metadata.ts';
 import type { Operation } from './operation.ts';
@@ -16,6 +17,7 @@ export const OPERATIONS = [
   optimize,
   run,
   metadata,
+  editMetadata,
   palette,
   placeholder,
   hash,

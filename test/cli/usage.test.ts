@@ -286,7 +286,8 @@ describe('help', () => {
     async (name) => {
       const operation = OPERATIONS.find((candidate) => candidate.name === name)!;
       const schemas = [operation.options, inputFlags, runFlags, limitFlags];
-      if (operation.gives === 'image') schemas.push(outputFlags);
+      if (operation.edit) schemas.push(operation.edit.options);
+      if (operation.gives === 'image' || operation.edit) schemas.push(outputFlags);
       const env = withoutNativeModules();
       const run = await oriel([name, '--help'], { env });
       expect(run).toMatchObject({ status: 0, stderr: '' });

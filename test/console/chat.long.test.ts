@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import sharp, { type SharpOptions } from 'sharp';
 import { expect, it } from 'vitest';
 import { OWNER_KEY } from '../daemon.ts';
 import { oriel } from '../oriel.ts';
@@ -56,9 +57,19 @@ describeConsole('the view of chat', ({ open, check, allow, daemon }) => {
     await answered(page, 2);
     await page.getByLabel('API format').selectOption('messages');
     await page
-      .getByLabel('Images', { exact: true })
+      .getByLabel('Image files')
       .setInputFiles({ name: '<i>pixel.png', mimeType: 'image/png', buffer: PIXEL });
     await page.getByRole('img', { name: '<i>pixel.png' }).waitFor();
+    const noise = sharp({
+      create: { width: 2000, height: 1000, channels: 3, noise: { type: 'gaussian', sigma: 30 } },
+    } as SharpOptions);
+    await page.getByLabel('Image files').setInputFiles([
+      { name: 'large.png', mimeType: 'image/png', buffer: await noise.png().toBuffer() },
+      { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('notes') },
+    ]);
+    await page.getByText('scaled to 1568 × 784').waitFor();
+    await page.getByText('notes.txt is not an image that this browser can read.').waitFor();
+    await page.getByRole('button', { name: 'Remove large.png' }).click();
     await say(page, 'Third');
     await answered(page, 3);
     const answers = page.getByRole('article', { name: 'Answer of' });

@@ -187,6 +187,33 @@ describe('outputs', () => {
     expect(result.summary).toMatchObject({ total: 1, succeeded: 1, outputBytes: size });
   });
 
+  test.each([
+    ['one output', [{ widths: [190, 120, 100], format: 'png' }]],
+    ['several outputs', [190, 120, 100].map((width) => ({ widths: [width], format: 'png' }))],
+  ])('widths below half of a JPEG are those of resize, in %s', async (_, outputs) => {
+    for (const orientation of [1, 6]) {
+      const jpeg = photo({ width: 401, height: 303 }).jpeg({ quality: 95 });
+      const bytes = await jpeg.withMetadata({ orientation }).toBuffer();
+      const { files } = await runRecipe(
+        { outputs: outputs.map((one) => ({ ...one, name: '{width}.{ext}' })) },
+        { 'a.jpg': bytes },
+      );
+      const widths = orientation === 1 ? [190, 120, 100] : [120, 100];
+      for (const width of widths) {
+        const alone = await command(['resize', `--width=${width}`, '--format=png'], 'a.jpg', bytes);
+        const raw = (image: Uint8Array) =>
+          sharp(image).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+        const [one, other] = [await raw(files.get(`${width}.png`)!), await raw(alone)];
+        expect([one.info.width, one.info.height]).toEqual([other.info.width, other.info.height]);
+        const sum = one.data.reduce(
+          (total, sample, at) => total + Math.abs(sample - other.data[at]!),
+          0,
+        );
+        expect(sum / one.data.length).toBeLessThan(3);
+      }
+    }
+  });
+
   test('of a smaller width look as if made from the whole image', async () => {
     const bytes = await photo({ width: 900, height: 600 }).png().toBuffer();
     const outputs = [{ widths: [800, 390, 100], format: 'png' }];

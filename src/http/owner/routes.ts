@@ -4,6 +4,7 @@ import { requireOwner } from '../auth.ts';
 import { ownerRequestRoute } from '../routes/requests.ts';
 import { ownerUsageRoute } from '../routes/usage.ts';
 import { commandRoutes } from './commands.ts';
+import { configurationRoute } from './configuration.ts';
 import { ownerModelRoute } from './models.ts';
 import { statusRoute } from './status.ts';
 
@@ -13,6 +14,7 @@ export function ownerRoutes(context: AppContext): FastifyPluginAsync {
     // Before the body is read and the query is checked.
     server.addHook('onRequest', async (request) => requireOwner(request));
     server.register(commandRoutes(context));
+    server.register(configurationRoute(context));
     server.register(statusRoute(context));
     server.register(ownerModelRoute(context));
     server.register(ownerUsageRoute(context));

@@ -21,6 +21,7 @@ const ROW_BYTES = 12;
 const MAX_ROWS = 1000;
 const PREFIX = Buffer.from('Exif\0\0', 'latin1');
 const EMPTY = Buffer.from('II*\0\x08\0\0\0\0\0\0\0\0\0', 'latin1');
+const MAKER_NOTE = 37_500;
 const THUMBNAIL = { offset: 513, length: 514 } as const;
 
 interface Range {
@@ -176,8 +177,9 @@ export class ExifEditor {
     return start >= 8 && end > start && end <= this.#block.length ? { start, end } : null;
   }
 
-  /** Cuts off zeros after the last value. Maker notes may point behind themselves, but hardly to zeros. */
+  /** Cuts off zeros after the last value, unless maker notes may refer to them. */
   #cutEnd(): void {
+    if (this.#rowOf('photo', MAKER_NOTE)) return;
     let end = this.#block.length;
     const least = Math.max(...this.#ranges().map((range) => range.end));
     while (end > least && this.#block[end - 1] === 0) end -= 1;
@@ -222,7 +224,8 @@ export class ExifEditor {
     const pointer = first?.rows.find((row) => row.tag === DIRECTORY_TAGS[name]);
     if (!pointer) return null;
     const found = this.#read(this.#long(pointer.place + 8));
-    if (!found) throw unwritable('a directory is damaged');
+    // Directories that share rows could not be changed separately.
+    if (!found || overlap(found, first!)) throw unwritable('a directory is damaged');
     return found;
   }
 

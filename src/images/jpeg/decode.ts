@@ -10,6 +10,7 @@ import {
   readShape,
 } from './frame.ts';
 import { type DecodingTable, decodingTable } from './huffman.ts';
+import { isMetadata } from './metadata.ts';
 import {
   damaged,
   impossible,
@@ -48,6 +49,8 @@ interface Scan {
 
 export interface DecodedJpeg {
   readonly frame: Frame;
+  /** Metadata between scans. */
+  readonly metadata: readonly Segment[];
   /** Bytes after the picture's end: further pictures, or data of editors. */
   readonly trailer: Buffer;
 }
@@ -60,6 +63,7 @@ export interface DecodedJpeg {
 export function decodeJpeg({ segments, scans }: JpegFile, bounds: JpegBounds): DecodedJpeg {
   const decoder = new Decoder(bounds);
   for (const segment of segments) decoder.table(segment);
+  const metadata: Segment[] = [];
   let at = 0;
   for (let count = 0; ; ) {
     const segment = readSegment(scans, at);
@@ -69,9 +73,12 @@ export function decodeJpeg({ segments, scans }: JpegFile, bounds: JpegBounds): D
       count += 1;
       if (count > MAX_SCANS) throw impossible(`JPEG of more than ${MAX_SCANS} scans`);
       at = decoder.scan(segment.data, scans, at);
-    } else decoder.table(segment);
+    } else {
+      decoder.table(segment);
+      if (isMetadata(segment)) metadata.push(segment);
+    }
   }
-  return { frame: decoder.finish(), trailer: scans.subarray(at) };
+  return { frame: decoder.finish(), metadata, trailer: scans.subarray(at) };
 }
 
 class Decoder {

@@ -117,14 +117,14 @@ export function uprightSegments(
 }
 
 /** Whether it is JFIF's extension for thumbnails. */
-function isThumbnail({ marker, data }: Segment): boolean {
+export function isThumbnail({ marker, data }: Segment): boolean {
   return marker === MARKER.APP0 && data.toString('latin1', 0, 5) === 'JFXX\0';
 }
 
 /** Offsets in JFIF: densities, and the sides of the thumbnail after them. */
 const [DENSITY, JFIF_THUMBNAIL] = [8, 12];
 
-function withoutJfifThumbnail(segment: Segment): Segment {
+export function withoutJfifThumbnail(segment: Segment): Segment {
   const { marker, data } = segment;
   if (!isKind(segment, 'jfif') || data.length <= JFIF_THUMBNAIL + 2) return segment;
   const cut = Buffer.from(data.subarray(0, JFIF_THUMBNAIL + 2));

@@ -1,5 +1,7 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedDaemon } from '../../daemon.ts';
 import { newKey } from '../../text/gateway-daemon.ts';
@@ -213,5 +215,39 @@ describe('no GET endpoint', () => {
         expect(text, place + query).not.toMatch(/5ecre7|"one"/);
       }
     }
+  });
+});
+
+describe('GET /v1/admin/config', () => {
+  it('has the settings in force without secrets, and the faults of a file that was refused', async () => {
+    const { body, text } = await send('/v1/admin/config');
+    expect(text).not.toMatch(/5ecre7|oriel_test_metrics_token/);
+    const file = join(daemon().data, 'oriel.yaml');
+    expect(body).toMatchObject({
+      object: 'configuration',
+      file,
+      settings: {
+        dataDir: expect.stringContaining(daemon().data),
+        server: { host: '127.0.0.1', port: 0 },
+        routing: { retries: 0 },
+        providers: { broken: { kind: 'openai', apiKey: '***' } },
+      },
+      warnings: expect.any(Array),
+      at_restart: [],
+      refused: null,
+    });
+    const before = readFileSync(file, 'utf8');
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(before), routing: { retries: 'many' } }));
+    daemon().child.kill('SIGHUP');
+    await daemon().logged('the configuration is at fault; the one before stays in force');
+    const refused = await send('/v1/admin/config');
+    expect(refused.body).toMatchObject({
+      settings: { routing: { retries: 0 } },
+      refused: { faults: [expect.stringMatching(/routing\.retries/)] },
+    });
+    writeFileSync(file, before);
+    daemon().child.kill('SIGHUP');
+    await daemon().logged('the configuration was read again');
+    expect((await send('/v1/admin/config')).body).toMatchObject({ refused: null });
   });
 });

@@ -49,13 +49,15 @@ const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
 function load(dialect: string) {
   const file = join(folder, 'oriel.yaml');
   writeFileSync(file, JSON.stringify({ ...configOf(dialect), dataDir: join(folder, 'data') }));
-  return loadConfig({ file, env: {}, cwd: '/' }).config;
+  return loadConfig({ file, env: {}, cwd: '/' });
 }
 
 beforeAll(async () => {
   mock = await startMockUpstream();
   toyUpstream = await startToyUpstream();
-  daemon = await startDaemon(load('toy'), { version: '0.0.0', bootstrapKey: OWNER_KEY });
+  const loaded = load('toy');
+  const options = { version: '0.0.0', loaded, bootstrapKey: OWNER_KEY };
+  daemon = await startDaemon(loaded.config, options);
 });
 
 afterAll(async () => {

@@ -99,7 +99,7 @@ export function Composer({
           accept="image/*"
           multiple
           tabIndex={-1}
-          aria-label="Images"
+          aria-label="Image files"
           onChange={({ currentTarget }) => {
             const files = [...(currentTarget.files ?? [])];
             currentTarget.value = '';

@@ -23,8 +23,6 @@ export function Inspector({ turn, onClose }: InspectorProps) {
       if (before instanceof HTMLElement) before.focus();
     };
   }, [turn.id]);
-  const { path } = FORMATS[turn.format];
-  const body = turn.body ?? {};
   return (
     <section
       class="inspector card"
@@ -41,6 +39,17 @@ export function Inspector({ turn, onClose }: InspectorProps) {
           ×
         </button>
       </header>
+      <Exchange turn={turn} />
+    </section>
+  );
+}
+
+/** The parts of the inspector. */
+export function Exchange({ turn }: Pick<InspectorProps, 'turn'>) {
+  const { path } = FORMATS[turn.format];
+  const body = turn.body ?? {};
+  return (
+    <div class="stack">
       <p class="facts">
         <span>POST /{path}</span>
         {turn.status !== null && <span>Status {turn.status}</span>}
@@ -70,7 +79,7 @@ export function Inspector({ turn, onClose }: InspectorProps) {
           },
         ]}
       />
-    </section>
+    </div>
   );
 }
 

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
 import { SelectField } from '../../components/field.tsx';
 import { formatCredits } from '../../components/format.ts';
 import { Empty } from '../../components/states.tsx';
@@ -10,7 +11,7 @@ import { Composer, readPictures } from './composer.tsx';
 import type { AnswerTurn, FormatName, Turn } from './conversation.ts';
 import { callsOf } from './formats/answer.ts';
 import { FORMAT_NAMES, FORMATS } from './formats/formats.ts';
-import { Inspector } from './inspector.tsx';
+import { Exchange, Inspector } from './inspector.tsx';
 import { effortsOf, type Model } from './models.ts';
 import { SettingsPanel } from './settings.tsx';
 import type { ChatStore } from './store.ts';
@@ -127,8 +128,9 @@ export function Playground({ chat, models }: PlaygroundProps) {
           <FirstMessages
             model={model}
             onChoose={(text) => {
-              chat.changeDraft({ text });
-              field.current!.focus();
+              const { text: typed } = chat.state.draft;
+              chat.changeDraft({ text: typed === '' ? text : `${typed}\n${text}` });
+              field.current.focus();
             }}
           />
         ) : (
@@ -143,7 +145,10 @@ export function Playground({ chat, models }: PlaygroundProps) {
                   isLast={isLast}
                   isBlocked={isBlocked}
                   onEdit={(change) => chat.changeEdit(change)}
-                  onSend={() => chat.sendEdit(model)}
+                  onSend={() => {
+                    chat.sendEdit(model);
+                    field.current.focus();
+                  }}
                 />
               ) : (
                 <AnswerMessage
@@ -157,7 +162,10 @@ export function Playground({ chat, models }: PlaygroundProps) {
                   onRetry={() => chat.retry(turn, model)}
                   onInspect={() => setInspected(turn.id === inspected ? null : turn.id)}
                   onResult={(call, text) => chat.changeResult(turn, call, text)}
-                  onSendResults={() => chat.sendResults(model)}
+                  onSendResults={() => {
+                    chat.sendResults(model);
+                    field.current.focus();
+                  }}
                 />
               );
             })}
@@ -178,10 +186,20 @@ export function Playground({ chat, models }: PlaygroundProps) {
           onAdd={addPictures}
           onPictures={(pictures) => chat.changeDraft({ pictures })}
           onSend={send}
-          onStop={() => chat.stop()}
+          onStop={() => {
+            chat.stop();
+            field.current.focus();
+          }}
         />
       </section>
-      {shown && <Inspector turn={shown} onClose={() => setInspected(null)} />}
+      {shown &&
+        (isWide ? (
+          <Inspector turn={shown} onClose={() => setInspected(null)} />
+        ) : (
+          <Dialog title="Request and events" onClose={() => setInspected(null)}>
+            <Exchange turn={shown} />
+          </Dialog>
+        ))}
     </div>
   );
 }
@@ -233,7 +251,8 @@ function endOf({ answer, isStopped }: AnswerTurn): string {
   if (isStopped) return 'The answer is stopped';
   if (answer.error) return 'The answer failed';
   const calls = callsOf(answer).length;
-  return calls > 0 ? `The answer is complete and calls ${calls} tools` : 'The answer is complete';
+  if (calls === 0) return 'The answer is complete';
+  return `The answer is complete and calls ${calls === 1 ? 'a tool' : `${calls} tools`}`;
 }
 
 function useMatch(query: MediaQueryList): boolean {

@@ -95,8 +95,7 @@ export class ChatStore {
   send(model: Model): void {
     const { draft, turns } = this.#state;
     const turn: UserTurn = { id: this.#nextId(), type: 'user', ...draft };
-    this.#set({ draft: NEW_STATE.draft });
-    this.#answer([...turns, turn], model);
+    this.#answer([...turns, turn], model, { draft: NEW_STATE.draft });
   }
 
   /** Sends an edited message, which replaces what follows. */
@@ -105,8 +104,8 @@ export class ChatStore {
     const index = turns.findIndex(({ id }) => id === edit?.id);
     const turn = turns[index];
     if (!edit || turn?.type !== 'user') return;
-    this.#set({ edit: null });
-    this.#answer([...turns.slice(0, index), { ...turn, text: edit.text }], model);
+    const kept = [...turns.slice(0, index), { ...turn, text: edit.text }];
+    this.#answer(kept, model, { edit: null });
   }
 
   /** Sends the results of calls. */
@@ -130,13 +129,14 @@ export class ChatStore {
     this.#set({ turns: turns.map((one) => (one.id === turn.id ? turn : one)) });
   }
 
-  #answer(turns: readonly Turn[], model: Model): void {
+  /** @param change of the state, once the request is sent */
+  #answer(turns: readonly Turn[], model: Model, change: Partial<ChatState> = {}): void {
     if (this.#controller) return;
     const { settings } = this.#state;
     const body = FORMATS[settings.format].bodyOf({ settings, turns }, model);
     const turn = newAnswer(this.#nextId() + 1, settings, withoutPictures(body));
     this.#controller = new AbortController();
-    this.#set({ turns: [...turns, turn] });
+    this.#set({ ...change, turns: [...turns, turn] });
     const done = this.#stream(turn, body, this.#controller.signal);
     void done.then((last) => {
       this.#controller = null;

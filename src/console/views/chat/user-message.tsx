@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { TextArea } from '../../components/field.tsx';
@@ -22,33 +23,14 @@ export function UserMessage({ turn, edit, isLast, isBlocked, onEdit, onSend }: U
       <h2 class="hidden">You</h2>
       {pictures.length > 0 && <Pictures pictures={pictures} />}
       {edit?.id === id ? (
-        <form
-          class="stack"
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (!isBlocked) onSend();
-          }}
-        >
-          <TextArea
-            label="Edit the message"
-            hint={isLast ? undefined : 'What follows this message is replaced.'}
-            dir="auto"
-            rows={4}
-            autoFocus
-            value={edit.text}
-            onValue={(value) => onEdit({ id, text: value })}
-          />
-          <div class="row">
-            <Button
-              kind="primary"
-              type="submit"
-              disabled={isBlocked || (edit.text.trim() === '' && pictures.length === 0)}
-            >
-              Send again
-            </Button>
-            <Button onClick={() => onEdit(null)}>Cancel</Button>
-          </div>
-        </form>
+        <EditForm
+          text={edit.text}
+          isLast={isLast}
+          isBlocked={isBlocked || (edit.text.trim() === '' && pictures.length === 0)}
+          onText={(value) => onEdit({ id, text: value })}
+          onSend={onSend}
+          onCancel={() => onEdit(null)}
+        />
       ) : (
         <>
           {text !== '' && (
@@ -65,5 +47,41 @@ export function UserMessage({ turn, edit, isLast, isBlocked, onEdit, onSend }: U
         </>
       )}
     </article>
+  );
+}
+
+interface EditFormProps {
+  readonly text: string;
+  readonly isLast: boolean;
+  readonly isBlocked: boolean;
+  readonly onText: (text: string) => void;
+  readonly onSend: () => void;
+  readonly onCancel: () => void;
+}
+
+function EditForm({ text, isLast, isBlocked, onText, onSend, onCancel }: EditFormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current!.querySelector('textarea')!.focus(), []);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (!isBlocked) onSend();
+  };
+  return (
+    <form ref={form} class="stack" onSubmit={submit}>
+      <TextArea
+        label="Edit the message"
+        hint={isLast ? undefined : 'What follows this message is replaced.'}
+        dir="auto"
+        rows={4}
+        value={text}
+        onValue={onText}
+      />
+      <div class="row">
+        <Button kind="primary" type="submit" disabled={isBlocked}>
+          Send again
+        </Button>
+        <Button onClick={onCancel}>Cancel</Button>
+      </div>
+    </form>
   );
 }

@@ -1,10 +1,12 @@
-import { Empty } from '../../components/states.tsx';
+import type { ViewProps } from '../../app/view.ts';
+import { TaskDetail } from './task-detail.tsx';
+import { TaskTable } from './task-table.tsx';
+import css from './tasks.css';
 
-export default function Tasks() {
-  return (
-    <>
-      <h1>Tasks</h1>
-      <Empty title="Not here yet" />
-    </>
-  );
+export const style = css;
+
+/** The tasks of the account, and one task at an address of its own. */
+export default function Tasks({ place }: ViewProps) {
+  const id = place.rest;
+  return id === '' ? <TaskTable query={place.query} /> : <TaskDetail key={id} id={id} />;
 }

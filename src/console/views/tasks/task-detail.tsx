@@ -1,0 +1,137 @@
+import { sendJson } from '../../api/request.ts';
+import { useResource } from '../../api/resource.ts';
+import { hasEnded, type Task, useTaskEvents } from '../../api/tasks.ts';
+import { Link } from '../../app/link.tsx';
+import { formatCredits, formatDuration, formatTime } from '../../components/format.ts';
+import { Snippets } from '../../components/snippets.tsx';
+import { Loaded } from '../../components/states.tsx';
+import { TaskFiles } from '../../components/task-files.tsx';
+import { TaskState } from '../../components/task-state.tsx';
+import { Callbacks } from './callbacks.tsx';
+
+/** Answer of `v1/tasks/{task_id}/timeline`; times in seconds since the epoch. */
+interface Timeline {
+  readonly key_id: string;
+  readonly created: number;
+  readonly started: number | null;
+  readonly ended: number | null;
+  readonly deadline: number;
+  readonly starts: number;
+  readonly attempts: readonly {
+    readonly at: number;
+    readonly error: { readonly type: string; readonly code: string | null } | null;
+  }[];
+  readonly credits: { readonly reserved: number; readonly charged: number };
+  readonly callback_url: string | null;
+}
+
+/** One task: what it made or why it failed, its way in time, its charge and its callbacks. */
+export function TaskDetail({ id }: { readonly id: string }) {
+  const path = `v1/tasks/${encodeURIComponent(id)}`;
+  const task = useResource((signal) => sendJson<Task>(path, { signal }), [path]);
+  const timeline = useResource(
+    (signal) => sendJson<Timeline>(`${path}/timeline`, { signal }),
+    [path],
+  );
+  const reload = () => {
+    task.reload();
+    timeline.reload();
+  };
+  useTaskEvents((changed) => changed.task_id === id && reload(), reload);
+  return (
+    <>
+      <p>
+        <Link to="tasks">All tasks</Link>
+      </p>
+      <h1 class="identifier">Task {id}</h1>
+      <Loaded resource={task}>{(found) => <Outcome task={found} />}</Loaded>
+      {!task.error && (
+        <>
+          <Loaded resource={timeline}>
+            {(times) => (
+              <>
+                <section class="card" aria-labelledby="timeline">
+                  <h2 id="timeline">Timeline</h2>
+                  <Times timeline={times} />
+                </section>
+                {times.callback_url !== null && <Callbacks path={path} url={times.callback_url} />}
+              </>
+            )}
+          </Loaded>
+          <details>
+            <summary>This task from a program</summary>
+            <Snippets request={{ method: 'GET', path }} />
+          </details>
+        </>
+      )}
+    </>
+  );
+}
+
+function Outcome({ task }: { readonly task: Task }) {
+  const { status, model, type, error, result } = task;
+  return (
+    <>
+      <p class="facts" aria-live="polite">
+        <TaskState status={status} />
+        <span>{type}</span>
+        <span>{model}</span>
+      </p>
+      {!hasEnded(task) && <progress aria-label={`The task is ${status}`} />}
+      {error && (
+        <div class="notice bad">
+          <p>{error.message}</p>
+          <p class="facts">
+            <code>{error.code ?? error.type}</code>
+          </p>
+        </div>
+      )}
+      {result && <TaskFiles task={task} />}
+    </>
+  );
+}
+
+function Times({ timeline }: { readonly timeline: Timeline }) {
+  const { created, started, ended, deadline, starts, attempts, credits, key_id: key } = timeline;
+  const since = (later: number, earlier: number) =>
+    later > earlier && <span class="muted"> after {formatDuration((later - earlier) * 1000)}</span>;
+  return (
+    <>
+      <ol class="timeline">
+        <li>
+          <strong>Created</strong> {formatTime(created)}
+        </li>
+        {started !== null && (
+          <li>
+            <strong>Started</strong> {formatTime(started)}
+            {since(started, created)}
+          </li>
+        )}
+        {attempts.map(({ at, error }, index) => (
+          <li key={index} class={error ? 'bad' : undefined}>
+            <strong>{error ? 'Provider failed' : 'Provider answered'}</strong> {formatTime(at)}{' '}
+            {error && <code>{error.code ?? error.type}</code>}
+          </li>
+        ))}
+        {ended === null ? (
+          <li class="muted">Expires {formatTime(deadline)} if it has not ended</li>
+        ) : (
+          <li>
+            <strong>Ended</strong> {formatTime(ended)}
+            {since(ended, started ?? created)}
+          </li>
+        )}
+      </ol>
+      <p class="facts">
+        <span>
+          <strong>{formatCredits(credits.charged)}</strong> credits charged
+        </span>
+        {credits.reserved > 0 && <span>{formatCredits(credits.reserved)} reserved</span>}
+        {starts > 1 && <span>started {starts} times, after restarts of the server</span>}
+        <span>
+          key <code>{key}</code>
+        </span>
+      </p>
+    </>
+  );
+}
