@@ -136,9 +136,8 @@ async function configurationSchema() {
 }
 
 async function recipesSchema() {
-  const { editorSchema } = await built('config/editor-schema.js');
-  const { recipeSchema } = await built('operations/recipe/schema.js');
-  return `${JSON.stringify(editorSchema('Oriel recipe', recipeSchema), null, 2)}\n`;
+  const { recipeJsonSchema } = await built('operations/recipe/json-schema.js');
+  return `${JSON.stringify(recipeJsonSchema(), null, 2)}\n`;
 }
 
 /** A Markdown file with other text between the markers of a section. */

@@ -15,6 +15,7 @@ import type { Estimate, ImageInput } from '../src/images/input.ts';
 import { checkFileSize } from '../src/images/limits.ts';
 import type { OutputImage } from '../src/images/output.ts';
 import type { Job, JobImage, JobResult, NamedImage } from '../src/operations/job.ts';
+import { needsDate } from '../src/operations/name-template.ts';
 import type { ThreadOperation } from '../src/operations/operation.ts';
 import { findOperation } from '../src/operations/registry.ts';
 import { loadDecoder } from './decoder.ts';
@@ -108,7 +109,9 @@ export async function runJob(
     input.file = source.read();
     const result = await operation.run(input, job.options as never);
     const { image, images, data, planned, warnings = [] } = result;
-    const taken = job.taken ? { taken: takenOf(await readHeader(input)) } : {};
+    const isDated = (one: OutputImage) => needsDate(one.output?.nameTemplate ?? '');
+    const dates = job.taken || images?.some(isDated);
+    const taken = dates ? { taken: takenOf(await readHeader(input)) } : {};
     const complete = (one: OutputImage): JobImage => ({
       ...one,
       ...taken,

@@ -47,8 +47,12 @@ export function imageCommand(operation: Operation): CommandDefinition {
       if (!document) return runImageCommand(operation, files, flags);
       const { readText } = await import('./text-argument.ts');
       const origin = positionals[0] as string;
-      const text = document.names.includes(origin) ? origin : readText(origin, document.names);
-      return runImageCommand(operation, files, { ...flags, [document.option]: text }, { origin });
+      const isFile = !document.names.includes(origin);
+      const load = () => ({
+        ...flags,
+        [document.option]: isFile ? readText(origin, document.names) : origin,
+      });
+      return runImageCommand(operation, files, load(), { origin, ...(isFile && { reload: load }) });
     },
   };
 }

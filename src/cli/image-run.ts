@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { Failure } from '../failure.ts';
 import { Batch } from '../operations/batch.ts';
@@ -40,6 +41,8 @@ export type ReportChooser = (operation: Operation, choices: Choices, head: Head)
 export interface ImageCommandOptions {
   /** Path of the text that the operation takes as an argument. */
   readonly origin?: string;
+  /** Reads that text again where it is a file. @returns the flags with it */
+  readonly reload?: () => Readonly<Record<string, unknown>>;
   readonly reportOf?: ReportChooser;
 }
 
@@ -53,29 +56,36 @@ export async function runImageCommand(
   operation: Operation,
   files: readonly string[],
   flags: Readonly<Record<string, unknown>>,
-  { origin, reportOf = chooseReport }: ImageCommandOptions = {},
+  { origin, reload, reportOf = chooseReport }: ImageCommandOptions = {},
 ): Promise<number> {
-  const chosen = await prepared(operation, readChoices(operation, files, flags), origin);
-  const choices = { ...chosen, imagePaths: imagePaths(operation, chosen, origin) };
-  return choices.outputs.watch
-    ? watchImages(operation, files, choices, reportOf)
-    : runOnce(operation, files, choices, reportOf);
+  const choose = async (given: typeof flags): Promise<Choices> => {
+    const chosen = await prepared(operation, readChoices(operation, files, given), origin);
+    return { ...chosen, imagePaths: imagePaths(operation, chosen, origin) };
+  };
+  const choices = await choose(flags);
+  if (!choices.outputs.watch) return runOnce(operation, files, choices, reportOf);
+  const recipe =
+    reload && origin !== undefined ? { path: origin, choose: () => choose(reload()) } : undefined;
+  return watchImages(operation, files, choices, reportOf, recipe);
 }
 
 /**
  * Runs an operation, and again after each change of its inputs.
  *
+ * @param recipe a file whose changes apply to the next run
  * @throws Failure with code `usage` before any work was done; ends otherwise only by a signal
  */
 async function watchImages(
   operation: Operation,
   files: readonly string[],
-  choices: Choices,
+  first: Choices,
   reportOf: ReportChooser,
+  recipe: { readonly path: string; readonly choose: () => Promise<Choices> } | undefined,
 ): Promise<never> {
+  let choices = first;
   const exclude = [choices.outputs.out, cacheFolder(choices)];
   const watcher = new FolderWatcher();
-  const failed = new FailedInputs();
+  let failed = new FailedInputs();
   onInterrupt(async () => watcher.close());
   for (let isFirst = true; ; isFirst = false) {
     // Before the inputs are read, so that no later change is missed.
@@ -84,9 +94,16 @@ async function watchImages(
       return new Set([
         ...found,
         ...[...(choices.imagePaths?.values() ?? [])].map((path) => dirname(path)),
+        ...(recipe ? [dirname(resolve(recipe.path))] : []),
       ]);
     });
     try {
+      if (!isFirst && recipe) {
+        const next = await recipe.choose();
+        // By another recipe, a file that failed may succeed.
+        if (!isDeepStrictEqual(next.options, choices.options)) failed = new FailedInputs();
+        choices = next;
+      }
       await runOnce(operation, files, choices, reportOf, failed);
     } catch (error) {
       if (isFirst || !(error instanceof Failure)) throw error;

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname, parse, resolve } from 'node:path';
 import { checkFileSize, type Limits } from '../images/limits.ts';
 import { digestFile } from '../operations/cache/file-identity.ts';
+import { printable } from '../operations/filename.ts';
 import type { NamedImages } from '../operations/job.ts';
 import type { Operation, Variable } from '../operations/operation.ts';
 import type { Choices } from './image-choices.ts';
@@ -23,14 +24,24 @@ export function imagePaths(
 function namedImages(paths: ReadonlyMap<string, string>, limits: Limits): NamedImages {
   return Object.fromEntries(
     [...paths].map(([name, path]) => {
-      const size = statSync(path, { throwIfNoEntry: false })?.size;
-      if (size === undefined) throw usageFailure(`image: no such file: ${path}`);
+      const size = sizeAt(path);
       const digest = digestFile(path, limits.fileBytes);
       if (digest) return [name, { path, sha256: digest.sha256 }];
       checkFileSize(size, limits);
       throw usageFailure(`image: ${path} cannot be read as a file`);
     }),
   );
+}
+
+/** @throws Failure with code `usage` */
+function sizeAt(path: string): number {
+  try {
+    return statSync(path).size;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const reason = code === 'ENOENT' || code === 'ENOTDIR' ? 'no such file' : message;
+    throw usageFailure(`image: ${printable(path)}: ${reason}`);
+  }
 }
 
 /** The choices with the images that options refer to, as they are now. @throws Failure with code `usage` */

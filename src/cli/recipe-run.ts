@@ -1,8 +1,7 @@
-import { editorSchema } from '../config/editor-schema.ts';
 import { printable } from '../operations/filename.ts';
+import { recipeJsonSchema } from '../operations/recipe/json-schema.ts';
 import { findRecipe, presetSource } from '../operations/recipe/presets.ts';
 import { PRESETS } from '../operations/recipe/recipe.ts';
-import { recipeSchema } from '../operations/recipe/schema.ts';
 import { print } from './terminal.ts';
 import { readText } from './text-argument.ts';
 import { usageFailure } from './usage.ts';
@@ -36,6 +35,6 @@ export async function runRecipeShow(name: string | undefined): Promise<number> {
 
 /** Prints the JSON Schema of recipes. @returns the exit code */
 export async function runRecipeSchema(): Promise<number> {
-  await print(`${JSON.stringify(editorSchema('Oriel recipe', recipeSchema), null, 2)}\n`);
+  await print(`${JSON.stringify(recipeJsonSchema(), null, 2)}\n`);
   return 0;
 }

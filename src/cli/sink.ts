@@ -155,8 +155,10 @@ export async function zipSink(
     }
   };
   return {
-    async append(image, { input: { filename, relativePath } }) {
-      return { outputFilename: await orBroken(zip.add(filename, image, dirname(relativePath))) };
+    async append(image, { input: { filename, relativePath } }, index) {
+      return {
+        outputFilename: await orBroken(zip.add(filename, image, index, dirname(relativePath))),
+      };
     },
     async finish(result, parameters) {
       await orBroken(zip.finish(result, parameters));

@@ -77,12 +77,26 @@ export function hasBearerToken({ headers }: FastifyRequest, token: string): bool
   return timingSafeEqual(received, Buffer.from(hashOf(`Bearer ${token}`)));
 }
 
+/** Headers of text dialects that have the key. */
+function allKeyHeaders(): readonly string[] {
+  return allDialects().flatMap(({ keyHeader }) => keyHeader ?? []);
+}
+
+/** Whether the key, or the session, of a request that was accepted before is still valid. */
+export async function isStillValid(context: AppContext, request: FastifyRequest): Promise<boolean> {
+  const found =
+    credentialOf(request, allKeyHeaders()) === undefined
+      ? (await findSession(context, request))?.holder
+      : await context.store.findKey(request.holder.key.hash);
+  return found !== undefined && keyFailure(found.key) === null;
+}
+
 /** A hook that requires a valid API key, or a session of one, and enforces the key's rate limit. */
 export function authenticator(context: AppContext) {
   const { store } = context;
   const limiter = new RateLimiter();
   const invalidKeys = new InvalidKeyLimit();
-  const keyHeaders = allDialects().flatMap(({ keyHeader }) => keyHeader ?? []);
+  const keyHeaders = allKeyHeaders();
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const credential = credentialOf(request, keyHeaders);
     if (credential === undefined) {

@@ -41,10 +41,11 @@ export function difference(
 }
 
 /**
- * Measures the SSIM of pictures against one reference, as `difference` does, with the luma of the reference computed once.
+ * Measures the SSIM of pictures at full size against one reference, as `difference` does with factor 1, with the luma of the
+ * reference computed once.
  */
 export function ssimMeter(reference: Samples): (other: Samples) => number {
-  const factor = reductionFor(reference.width, reference.height);
+  const factor = 1;
   const lumas = new Map<Background, Luma>();
   const lumaOn = (background: Background): Luma => {
     const known = lumas.get(background) ?? lumaOf(flatten(reference, background), factor);

@@ -133,7 +133,10 @@ function missed(goal: Goal, { size, ssim, quality, colors }: Attempt): Warning {
   return { code: 'target_not_reached', message };
 }
 
-/** Measures the SSIM of encodings as `compare` does, against the pixels of a pipeline. */
+/**
+ * Measures the SSIM of encodings as `compare --full-size` does, against the pixels of a pipeline. Reduced to 256 pixels,
+ * as `compare` does by default, a JPEG of 12 megapixels and quality 9 has an SSIM of 0.98.
+ */
 async function meterFor(
   input: ImageInput,
   pipeline: Sharp,

@@ -97,7 +97,7 @@ export function estimateEncoding(header: Header, work: EncodingWork): Estimate {
 }
 
 /** CPU microseconds per pixel to decode an encoding and measure its SSIM, and bytes per pixel of both pictures. */
-const MEASURING = { bytes: 12, microseconds: 0.1 };
+const MEASURING = { bytes: 40, microseconds: 0.4 };
 
 /** Estimates a search, which decodes an image once and encodes it several times. */
 export function estimateSearch(header: Header, work: EncodingWork): Estimate {

@@ -17,6 +17,18 @@ function profileChunk(profile: Uint8Array): Buffer {
   return pngChunk('iCCP', Buffer.concat([name, deflateSync(profile)])).stored;
 }
 
+/** A PNG with another density. @param density pixels per inch */
+export function pngWithDensity(png: Uint8Array, density: number): Buffer {
+  const data = Buffer.alloc(9);
+  // By metres (PNG, 11.3.4.3).
+  const perMetre = Math.round(density / 0.0254);
+  data.writeUInt32BE(perMetre, 0);
+  data.writeUInt32BE(perMetre, 4);
+  data[8] = 1;
+  const remove = [...pngChunks(png)].filter(({ name }) => name === 'pHYs');
+  return rewrite(png, { add: [pngChunk('pHYs', data).stored], remove });
+}
+
 /** A PNG with an added EXIF block. */
 export function pngWithExif(png: Uint8Array, exif: Uint8Array): Buffer {
   return rewrite(png, { add: [pngChunk('eXIf', exif).stored], remove: [] });

@@ -63,7 +63,7 @@ export interface BatchSink<Input extends BatchInput> {
   /** Stores an image in the order of completion; a Failure becomes the file's error. */
   readonly store?: (image: JobImage, input: Input, index: number) => Promise<Partial<FileRecord>>;
   /** Stores an image in the order of the inputs; a Failure ends the batch. */
-  readonly append?: (image: JobImage, input: Input) => Promise<Partial<FileRecord>>;
+  readonly append?: (image: JobImage, input: Input, index: number) => Promise<Partial<FileRecord>>;
   /** Called with each record as soon as its file has finished, in any order. */
   readonly onFinish?: (record: FileRecord) => void;
   /** Called with each record in the order of the inputs; the next one waits for the promise. */
@@ -135,7 +135,7 @@ export class Batch<Input extends BatchInput> {
       signal?.throwIfAborted();
       const stored: Stored[] = [];
       for (const image of images) {
-        stored.push(await sink.append?.(image, this.#inputs[record.index]!));
+        stored.push(await sink.append?.(image, this.#inputs[record.index]!, record.index));
         signal?.throwIfAborted();
       }
       await this.#add(withStored(record, stored));

@@ -4,11 +4,6 @@ const PLACEHOLDERS = [
   ...(['hash', 'parent', 'date'] as const),
 ] as const;
 
-/** Those of the outputs of one input, which have no index of their own, and in an archive no folder. */
-export const OUTPUT_PLACEHOLDERS = PLACEHOLDERS.filter(
-  (name) => name !== 'index' && name !== 'parent' && name !== 'date',
-);
-
 type Placeholder = (typeof PLACEHOLDERS)[number];
 
 /** Values of the placeholders; undefined where they are not known yet. */

@@ -11,8 +11,10 @@ import {
 } from '../images/encoding.ts';
 import { estimateLossless } from '../images/estimate.ts';
 import { factsOf } from '../images/facts.ts';
-import { FORMATS, type OutputFormat } from '../images/formats.ts';
-import { type Header, readHeader } from '../images/header.ts';
+import { fileFailure } from '../images/file-error.ts';
+import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from '../images/formats.ts';
+import { isTruncatedGif } from '../images/gif.ts';
+import { checkFrames, type Header, readHeader } from '../images/header.ts';
 import type { ImageInput } from '../images/input.ts';
 import { smallerApng, smallestLossless } from '../images/lossless/candidates.ts';
 import { needsProfile, readStored } from '../images/lossless/stored.ts';
@@ -35,6 +37,7 @@ export const optimize = defineOperation({
   gives: 'image',
   endpoint: 'batch-optimize-images',
   cost: 1500,
+  keeps: OUTPUT_FORMATS,
   options: v.pipe(
     v.strictObject({
       format: v.optional(formatField("output format; the input's where not given")),
@@ -200,8 +203,14 @@ async function losslessCandidates(
     };
     return { image, attempt, warnings, reached: reachesSize(options, image) };
   };
-  if (storedPages > pages)
-    return [asCandidate(await smallerApng(input.file, options.metadata), [])];
+  if (options.animated !== 'first') checkFrames({ ...header, pages: storedPages }, input.limits);
+  if (storedPages > pages) {
+    input.admit(estimateLossless(header, storedPages, to));
+    return [asCandidate(await smallerApng(input.file, header, options.metadata), [])];
+  }
+  if (to === 'gif' && isTruncatedGif(input.bytes)) {
+    throw fileFailure('corrupt_image', 'this GIF image is damaged: it breaks off');
+  }
   const selection = await selectFrames(input, header, to, options);
   // Fewer frames are not the same image, nor are other colour spaces, which no encoder here writes.
   const isFaithful = SPACES.has(header.metadata.space ?? '') || to === 'jpeg';

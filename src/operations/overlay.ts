@@ -7,7 +7,13 @@ import type { Header } from '../images/header.ts';
 import type { ImageInput, Sharp } from '../images/input.ts';
 import { fontField } from '../images/layers/font-field.ts';
 import { openImageLayer } from '../images/layers/image-layer.ts';
-import { boundsOf, drawLayer, type Layer, tileOf } from '../images/layers/layer.ts';
+import {
+  boundsOf,
+  drawLayer,
+  type Layer,
+  type LayerPixels,
+  tileOf,
+} from '../images/layers/layer.ts';
 import { isVisible, MAX_LINES, openTextLayer } from '../images/layers/text-layer.ts';
 import type { Warning } from '../images/output.ts';
 import { read } from '../images/pixels.ts';
@@ -213,9 +219,9 @@ async function composite(
   { input, header, profiled }: Source,
   facts: Facts,
   options: OverlayOptions & Loaded,
+  drawn: LayerPixels,
 ): Promise<Sharp> {
-  const { layer, angle, opacity, tile, gap = 0, blend } = options;
-  const drawn = await drawLayer(input, layer, sizeOf(facts, options), { angle, opacity });
+  const { tile, gap = 0, blend } = options;
   const place = placeOf(facts, options, drawn);
   const { data, width, height } = tile ? tileOf(drawn, gap, place, facts) : drawn;
   // sharp would combine deep colours in Display P3.
@@ -257,6 +263,9 @@ export const overlay = stepOperation({
     const after = { ...facts, grey: facts.grey && options.layer.grey };
     const size = sizeOf(facts, options);
     checkPlace(facts, options, boundsOf(size, options.angle));
+    const { layer, angle, opacity } = options;
+    // Once for all frames of an animation.
+    let drawn: Promise<LayerPixels> | undefined;
     const share = (size.width * size.height) / (facts.width * facts.height);
     return {
       after,
@@ -265,7 +274,10 @@ export const overlay = stepOperation({
       colours: options.blend !== 'over',
       held: 16 * share + (facts.deep ? 8 : 0),
       microseconds: 0.02 + 0.1 * share,
-      apply: (frame, source) => composite(frame, source, facts, options),
+      async apply(frame, source) {
+        drawn ??= drawLayer(source.input, layer, size, { angle, opacity });
+        return composite(frame, source, facts, options, await drawn);
+      },
     };
   },
 });

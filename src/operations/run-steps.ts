@@ -15,6 +15,7 @@ import { withMetadata } from '../images/metadata.ts';
 import type { Encoded, Search, Warning } from '../images/output.ts';
 import { openPicture, selectFrames } from '../images/picture.ts';
 import { mapFrames, type Pixels, read, start } from '../images/pixels.ts';
+import { pngWithDensity } from '../images/png.ts';
 import { type ChosenStep, loadStep, PLACE, type Source, type StepContext } from './step.ts';
 
 /** An image between two steps: a pipeline, and what it has done. */
@@ -128,6 +129,20 @@ export function planSteps(
   return { after, held, milliseconds };
 }
 
+/** A PNG of raw pixels with the density of the input, which they do not have. Other formats are written without. */
+function dense<Output extends Encoded>(
+  encoded: Output,
+  { metadata: { density } }: Header,
+  { decoded }: Pick<Progress, 'decoded'>,
+): Output {
+  const { image } = encoded;
+  if (decoded || density === undefined || image.format !== 'png') return encoded;
+  return {
+    ...encoded,
+    image: { ...image, bytes: pngWithDensity(image.bytes, density) },
+  };
+}
+
 /** Encodes the result of steps. */
 export async function encodeResult(
   source: Source,
@@ -142,10 +157,13 @@ export async function encodeResult(
   const last = ordered ? progress : await reopen(source, progress);
   const target = { to, facts: last.facts, unchanged: last.unchanged, exact };
   const { input, header } = source;
-  if (!isSearched(encoding)) return encode(input, header, last.image, target, encoding);
+  if (!isSearched(encoding)) {
+    return dense(await encode(input, header, last.image, target, encoding), header, last);
+  }
   // Pixels of an animation are decoded again for each encoding, because raw ones have no metadata.
   const fixed = facts.frames > 1 ? last : await reopen(source, last);
-  return encodeToTarget(input, header, () => fixed.image.clone(), target, encoding);
+  const image = () => fixed.image.clone();
+  return dense(await encodeToTarget(input, header, image, target, encoding), header, fixed);
 }
 
 export interface StepsOptions {

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { pipeline, type Readable, Transform } from 'node:stream';
 import { outputExtension } from '../images/formats.ts';
 
@@ -18,20 +19,29 @@ export interface BatchZip {
   /**
    * Adds an image.
    *
+   * @param index that of the input, from 0
    * @param folder folder in the archive; its root by default
    * @returns the name of the entry
    */
-  add(inputFilename: string, image: JobImage, folder?: string): Promise<string>;
+  add(inputFilename: string, image: JobImage, index: number, folder?: string): Promise<string>;
   /** Adds the manifest and ends the archive. */
   finish(result: BatchResult, parameters: unknown): Promise<void>;
 }
 
 /** The name of an image's entry before it is made safe and unique. */
-function outputName(inputFilename: string, image: JobImage, extension: string): string {
+function outputName(
+  inputFilename: string,
+  image: JobImage,
+  { extension, index, folder }: { extension: string; index: number; folder: string },
+): string {
   if (!image.output) return inputFilename;
-  const { format, width, height, sha256: hash } = image;
+  const { format, width, height, sha256: hash, taken: date = null } = image;
   const name = safeBaseName(inputFilename);
-  const values = { name, ext: extension, format, width, height, index: undefined, hash };
+  const parent = basename(folder);
+  const values = {
+    ...{ name, ext: extension, format, width, height, hash, date },
+    ...{ index: index + 1, parent: parent === '.' ? '' : parent },
+  };
   const filled = fillTemplate(image.output.nameTemplate, values)!;
   return filled.endsWith(`.${extension}`) ? filled : `${filled}.${extension}`;
 }
@@ -84,10 +94,14 @@ export async function createZip(): Promise<BatchZip> {
 
   return {
     stream,
-    async add(inputFilename, image, folder) {
+    async add(inputFilename, image, index, folder) {
       const { bytes, format } = image;
       const extension = outputExtension(inputFilename, format);
-      const name = names.claim(outputName(inputFilename, image, extension), extension, folder);
+      const name = names.claim(
+        outputName(inputFilename, image, { extension, index, folder: folder ?? '' }),
+        extension,
+        folder,
+      );
       await append(name, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
       return name;
     },

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import sharp from 'sharp';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { FileRecord } from '../../src/operations/batch-record.ts';
 import { type Run, start, temporaryFolder } from '../oriel.ts';
@@ -13,6 +14,8 @@ const resident = residentCommand();
 interface Watching {
   /** The next records, as `name: status`, sorted. */
   records(count: number): Promise<string[]>;
+  /** The next line on standard error that matches. */
+  message(pattern: RegExp): Promise<string>;
   /** Ends the run as Ctrl-C does. */
   end(): Promise<Run>;
 }
@@ -39,6 +42,15 @@ async function watching(args: readonly string[], cwd: string): Promise<Watching>
       }
       return found.sort();
     },
+    message: (pattern) =>
+      new Promise((resolve) => {
+        const seen = (line: string) => {
+          if (!pattern.test(line)) return;
+          messages.off('line', seen);
+          resolve(line);
+        };
+        messages.on('line', seen);
+      }),
     async end() {
       child.kill('SIGINT');
       return ended;
@@ -107,6 +119,27 @@ describe('--watch', () => {
     expect(await run.records(1)).toEqual(['last.jpg: succeeded']);
     expect((await run.end()).status).toBe(130);
     expect(filesBelow(cwd).filter((name) => name.includes('-s-s'))).toEqual([]);
+  });
+
+  it('of a recipe redoes all files when the recipe changes, and goes on after a fault in it', async () => {
+    const cwd = temporaryFolder();
+    await writePhotographs(cwd, ['in/a.jpg', 'in/b.jpg']);
+    const recipe = join(cwd, 'recipes/r.yaml');
+    mkdirSync(join(cwd, 'recipes'));
+    const write = (width: number | string) =>
+      writeFileSync(recipe, `steps: [{ resize: { width: ${width} } }]`);
+    write(20);
+    const run = await watching(['run', 'recipes/r.yaml', '-r', 'in', '--out', 'out'], cwd);
+    const both = ['in/a.jpg: succeeded', 'in/b.jpg: succeeded'];
+    expect(await run.records(2)).toEqual(both);
+    write(10);
+    expect(await run.records(2)).toEqual(both);
+    write('broken');
+    expect(await run.message(/r\.yaml:1: steps\[0\]\.resize\.width/)).toContain('broken');
+    write(12);
+    expect(await run.records(2)).toEqual(both);
+    expect((await sharp(join(cwd, 'out/a.jpg')).metadata()).width).toBe(12);
+    expect((await run.end()).status).toBe(130);
   });
 
   it.each([

@@ -41,7 +41,7 @@ describe('config check reports', () => {
       'an unknown setting',
       'server:\n  banana: 1\n  publicURL: https://x.example',
       [
-        '2: server.banana: unknown; expected one of host, port, publicUrl, trustProxy, grace, requestTimeout, sendTimeout, bodyLimit, maxConnections, cors, operations',
+        '2: server.banana: unknown; expected one of host, port, publicUrl, trustProxy, grace, requestTimeout, sendTimeout, bodyLimit, maxConnections, cors, console, operations',
         '3: server.publicURL: unknown; did you mean publicUrl?',
       ],
     ],

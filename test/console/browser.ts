@@ -1,7 +1,7 @@
 /** Pages of the console in a real browser, where every fault that the browser reports fails the test. */
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import axe from 'axe-core';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { type DaemonSettings, OWNER_KEY, sharedDaemon, type TestDaemon } from '../daemon.ts';
@@ -142,11 +142,9 @@ async function sessionCookie(daemon: TestDaemon, key: string) {
   return { name: name!, value: value! };
 }
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
 /** Rules of WCAG 2.2 A and AA, and good practice, that the page violates. */
 async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(`window.axe ?? (() => { ${AXE} })()`);
+  await page.evaluate(`window.axe ?? (() => { ${axe.source} })()`);
   return page.evaluate(async () => {
     const { axe } = window as unknown as {
       axe: {

@@ -50,6 +50,18 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
     expect(await page.title()).toBe(`${title} · Oriel`);
   });
 
+  it('shows credits, models, health and first requests at the start', async () => {
+    const page = await open('');
+    await page.getByText('The models here are a sandbox.').waitFor();
+    await page.getByText('Ready').waitFor();
+    await page.getByText('1,000', { exact: true }).waitFor();
+    await check(page, 'overview');
+    await page.getByRole('tab', { name: 'OpenAI SDK' }).click();
+    await page.getByText(`baseURL: '${url()}/v1'`).waitFor();
+    await page.getByRole('button', { name: 'Copy OpenAI SDK' }).click();
+    await page.getByText('Copied OpenAI SDK').waitFor();
+  });
+
   it('moves between views by the keyboard, and keeps addresses for the back button', async () => {
     const page = await open('');
     await page.getByRole('heading', { level: 1 }).waitFor();
@@ -124,7 +136,7 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
     expect(await page.context().cookies()).toMatchObject([{ path: '/oriel/' }]);
     await page.getByRole('navigation').getByRole('link', { name: 'Chat' }).click();
     await page.getByRole('heading', { name: 'Chat', level: 1 }).waitFor();
-    expect(page.url()).toBe(`${server}console/chat`);
+    expect(new URL(page.url()).pathname).toBe('/oriel/console/chat');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
   });

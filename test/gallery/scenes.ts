@@ -83,19 +83,12 @@ const GPS = {
   },
 };
 
-const PAGE = `<svg xmlns="http://www.w3.org/2000/svg" width="900" height="700">
-  <rect width="900" height="700" fill="#f4f1ea"/>
-  <g transform="translate(300 190)" fill="none" stroke="#22313f" stroke-width="7">
-    <path d="M10,150 L150,20 L290,150 M45,120 V270 H255 V120" /><rect x="120" y="180" width="60" height="90"/>
-    <circle cx="80" cy="170" r="20"/><circle cx="220" cy="170" r="20"/>
-  </g></svg>`;
-
 const LOGO = `<svg xmlns="http://www.w3.org/2000/svg" width="512" height="512">
   <rect width="512" height="512" rx="96" fill="#2f6fb5"/>
   <path d="M96,400 L220,190 L300,310 L350,240 L430,400 Z" fill="#fff"/>
   <circle cx="360" cy="140" r="48" fill="#ffd166"/></svg>`;
 
-/** Writes the inputs of the gallery's commands: photographs, a smaller copy of one, a scan and a logo. */
+/** Writes the inputs of the gallery's commands: photographs, a smaller copy of one and a logo. */
 export async function writeScenes(folder: string): Promise<void> {
   const write = async (name: string, image: Sharp): Promise<void> => {
     const path = join(folder, name);
@@ -108,6 +101,5 @@ export async function writeScenes(folder: string): Promise<void> {
   await write('photos/dunes.jpg', photograph(await landscape('dunes')));
   await write('photos/night.jpg', photograph(await landscape('night')));
   await write('photos/sent/lake-small.jpg', lake.resize(640).jpeg({ quality: 70 }));
-  await write('scans/house.png', sharp(Buffer.from(PAGE)).png());
   await write('logo.png', sharp(Buffer.from(LOGO)).png());
 }

@@ -319,6 +319,16 @@ describe('properties', () => {
     );
   });
 
+  test('EXIF whose position is its first directory is refused', () => {
+    const editor = ExifEditor.open(null);
+    editor.setText('image', 315, 'An artist');
+    editor.setRational('gps', 6, 100, 1);
+    const block = editor.bytes()!;
+    const pointer = block.indexOf(Buffer.from([0x25, 0x88, 4, 0]));
+    block.writeUInt32LE(block.readUInt32LE(4), pointer + 8);
+    expect(() => ExifEditor.open(block).removeGps()).toThrow(/a directory is damaged/);
+  });
+
   test('damaged EXIF is edited or refused, and never loses maker notes', () => {
     const build = () => {
       const editor = ExifEditor.open(null);

@@ -207,7 +207,9 @@ describe('--target-ssim', () => {
     async (format) => {
       const folder = temporaryFolder();
       const source = join(folder, 'in.png');
-      writeFileSync(source, await photo(SIZE).blur(1.5).png().toBuffer());
+      // From 384 pixels on, `compare` measures another figure without --full-size.
+      const size = format === 'jpeg' ? { width: 400, height: 400 } : SIZE;
+      writeFileSync(source, await photo(size).blur(1.5).png().toBuffer());
       const args = ['optimize', '--format', format, '--target-ssim', '0.95', '--json', source];
       const run = await resident([...args, '--out', join(folder, 'out')]);
       expect(run.stderr).toContain('1 of 1 file done');
@@ -217,7 +219,13 @@ describe('--target-ssim', () => {
       expect(tried.length).toBeLessThanOrEqual(10);
       expect(chosen.ssim).toBeGreaterThanOrEqual(0.95);
       // The same figure by the command that measures it.
-      const compared = await resident(['compare', source, record.outputFilename, '--json']);
+      const compared = await resident([
+        'compare',
+        '--full-size',
+        source,
+        record.outputFilename,
+        '--json',
+      ]);
       expect(JSON.parse(compared.out).results[0].data.ssim).toBe(chosen.ssim);
     },
   );
@@ -398,6 +406,25 @@ describe('--keep-if-smaller', () => {
     const check = await resident(['optimize', '-r', 'in', '--check'], { cwd });
     expect(check.status).toBe(0);
   });
+});
+
+test('--dry-run names the outputs by the formats of the inputs', async () => {
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'a.jpg'), 'x');
+  writeFileSync(join(cwd, 'b.avif'), 'x');
+  const run = await resident(['optimize', 'a.jpg', 'b.avif', '--out', 'o', '--dry-run'], { cwd });
+  expect(run.out).toMatch(/o\/a\.jpg[\s\S]*o\/b\.avif/);
+});
+
+test('files beyond the limit of frames are refused before they are decoded', async () => {
+  const files = {
+    'a.gif': await animatedGif(frames(), TIMING),
+    'b.png': await animatedPng(SIZE),
+  };
+  const batch = await runBatch(['optimize', '--max-frames', '1'], files);
+  for (const name of Object.keys(files)) {
+    expect(batch.record(name).error?.code, name).toBe('too_many_frames');
+  }
 });
 
 test('--incremental makes an output again only with other targets', async () => {

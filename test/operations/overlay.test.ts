@@ -489,10 +489,14 @@ describe('recipes', () => {
       join(cwd, 'r.yaml'),
       JSON.stringify({ steps: [{ overlay: { image: 'no.png' } }] }),
     );
+    const nul = JSON.stringify({ steps: [{ overlay: { image: 'a\0b' } }] });
+    writeFileSync(join(cwd, 'r2.yaml'), nul);
+    const odd = await resident(['run', 'r2.yaml', 'a.png', '--out', 'out'], { cwd });
+    expect([odd.code, odd.stderr]).toEqual([2, expect.stringMatching(/^oriel: image: .*\n$/)]);
     const run = await resident(['run', 'r.yaml', 'a.png', '--out', 'out'], { cwd });
     expect(run.code).toBe(2);
     expect(run.stderr).toContain('no.png');
-    expect(readdirSync(cwd).sort()).toEqual(['a.png', 'r.yaml']);
+    expect(readdirSync(cwd).sort()).toEqual(['a.png', 'r.yaml', 'r2.yaml']);
   });
 });
 

@@ -187,6 +187,33 @@ describe('outputs', () => {
     expect(result.summary).toMatchObject({ total: 1, succeeded: 1, outputBytes: size });
   });
 
+  test.each([
+    ['one output', [{ widths: [190, 120, 100], format: 'png' }]],
+    ['several outputs', [190, 120, 100].map((width) => ({ widths: [width], format: 'png' }))],
+  ])('widths below half of a JPEG are those of resize, in %s', async (_, outputs) => {
+    for (const orientation of [1, 6]) {
+      const jpeg = photo({ width: 401, height: 303 }).jpeg({ quality: 95 });
+      const bytes = await jpeg.withMetadata({ orientation }).toBuffer();
+      const { files } = await runRecipe(
+        { outputs: outputs.map((one) => ({ ...one, name: '{width}.{ext}' })) },
+        { 'a.jpg': bytes },
+      );
+      const widths = orientation === 1 ? [190, 120, 100] : [120, 100];
+      for (const width of widths) {
+        const alone = await command(['resize', `--width=${width}`, '--format=png'], 'a.jpg', bytes);
+        const raw = (image: Uint8Array) =>
+          sharp(image).removeAlpha().raw().toBuffer({ resolveWithObject: true });
+        const [one, other] = [await raw(files.get(`${width}.png`)!), await raw(alone)];
+        expect([one.info.width, one.info.height]).toEqual([other.info.width, other.info.height]);
+        const sum = one.data.reduce(
+          (total, sample, at) => total + Math.abs(sample - other.data[at]!),
+          0,
+        );
+        expect(sum / one.data.length).toBeLessThan(3);
+      }
+    }
+  });
+
   test('of a smaller width look as if made from the whole image', async () => {
     const bytes = await photo({ width: 900, height: 600 }).png().toBuffer();
     const outputs = [{ widths: [800, 390, 100], format: 'png' }];
@@ -346,6 +373,53 @@ test('--dry-run shows the outputs with their sizes and steps, and writes nothing
   });
 });
 
+test('names of outputs have the placeholders of --name, in files and in an archive', async () => {
+  const cwd = temporaryFolder();
+  const name = '{index}-{parent}-{name}-{date:YYYYMMDD}-{width}x{height}-{format}.{ext}';
+  writeFileSync(join(cwd, 'r.yaml'), JSON.stringify({ outputs: [{ name, format: 'webp' }] }));
+  mkdirSync(join(cwd, 'in/trip'), { recursive: true });
+  const exif = { IFD2: { DateTimeOriginal: '2024:05:06 07:08:09' } };
+  const dated = photo({ width: 30, height: 20 }).withExif(exif).jpeg();
+  writeFileSync(join(cwd, 'in/trip/a.jpg'), await dated.toBuffer());
+  writeFileSync(join(cwd, 'in/trip/b.png'), await photo({ width: 9, height: 8 }).png().toBuffer());
+  const names = ['1-trip-a-20240506-30x20-webp.webp', '2-trip-b-undated-9x8-webp.webp'];
+  const files = await oriel(['run', 'r.yaml', '-r', 'in', '--out', 'out', '-q'], { cwd });
+  expect([files.code, files.stderr]).toEqual([0, '']);
+  expect(readdirSync(join(cwd, 'out/trip')).sort()).toEqual(names);
+  const zip = await oriel(['run', 'r.yaml', '-r', 'in', '--zip', 'a.zip', '--json'], { cwd });
+  const { results } = JSON.parse(zip.out) as BatchResult;
+  expect(results.map(({ outputs }) => outputs?.[0]?.outputFilename)).toEqual(
+    names.map((one) => `trip/${one}`),
+  );
+});
+
+test('PNG outputs of raw pixels keep the density of the input, as those of commands do', async () => {
+  const jpeg = await photo({ width: 80, height: 60 })
+    .withMetadata({ density: 300 })
+    .jpeg()
+    .toBuffer();
+  const plain = await photo({ width: 80, height: 60 }).png().toBuffer();
+  const steps = [{ blur: { sigma: 1 } }, { resize: { width: 40 } }, { sharpen: {} }];
+  const outputs = [{ format: 'png' }, { name: 's.{ext}', format: 'png', widths: [9] }];
+  const { files } = await runRecipe({ steps, outputs }, { 'a.jpg': jpeg });
+  const alone = await command(['resize', '--width', '40', '--format', 'png'], 'a.jpg', jpeg);
+  const without = await runRecipe({ steps, outputs: [{ format: 'png' }] }, { 'b.png': plain });
+  const all = [files.get('a.png'), files.get('s.png'), alone, without.files.get('b.png')];
+  const seen = await Promise.all(all.map(async (bytes) => (await sharp(bytes).metadata()).density));
+  expect(seen).toEqual([300, 300, 300, undefined]);
+});
+
+test('the JSON Schema for editors takes names of steps that need no options', async () => {
+  const { out } = await oriel(['recipe', 'schema']);
+  const { properties } = JSON.parse(out);
+  for (const { items } of [properties.steps, properties.outputs.items.properties.steps]) {
+    const [names, step] = items.anyOf;
+    expect(names.enum).toEqual(expect.arrayContaining(['greyscale', 'sharpen', 'trim']));
+    expect(names.enum).not.toContain('resize');
+    expect(step.properties.greyscale).toBeDefined();
+  }
+});
+
 describe('faults', () => {
   const read = (source: string) => () => readRecipe(source, { origin: 'r.yaml', set: [] });
 
@@ -371,8 +445,8 @@ describe('faults', () => {
       'outputs:\n  - name: "../x"',
       'r.yaml:2: outputs[0].name: expected a file name, received a path',
     ],
-    ['outputs:\n  - name: "{index}"', 'r.yaml:2: outputs[0].name: expected {name}'],
-    ['outputs:\n  - name: "{date:YYYY}"', 'r.yaml:2: outputs[0].name: expected {name}'],
+    ['outputs:\n  - name: "{indeks}"', 'r.yaml:2: outputs[0].name: expected {name}'],
+    ['outputs:\n  - name: "{date:yy}"', 'r.yaml:2: outputs[0].name: expected YYYY'],
     [
       'outputs:\n  - widths: [1, 2]\n    name: a',
       'r.yaml:3: outputs[0].name: expected {width} in it',

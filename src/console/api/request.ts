@@ -98,7 +98,7 @@ async function errorOf(response: Response): Promise<ApiError> {
 }
 
 /** The error that a body or an event of a stream states. */
-export function apiErrorOf(
+function apiErrorOf(
   text: string,
   fields: Partial<Pick<ApiError, 'status' | 'requestId' | 'retryAfter'>> = {},
 ): ApiError {

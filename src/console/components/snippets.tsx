@@ -24,15 +24,7 @@ function quoted(text: string): string {
 }
 
 /** A request as a command of curl, with the key in the variable ORIEL_API_KEY. */
-export function curlOf({
-  method,
-  path,
-  json,
-  form,
-  output,
-  isStream,
-  isOpen,
-}: ShownRequest): string {
+function curlOf({ method, path, json, form, output, isStream, isOpen }: ShownRequest): string {
   const body = json !== undefined || form !== undefined;
   const parts = [
     `curl ${isStream ? '-N ' : ''}${method !== (body ? 'POST' : 'GET') ? `-X ${method} ` : ''}${quoted(new URL(path, SERVER).href)}`,
@@ -47,7 +39,7 @@ export function curlOf({
 }
 
 /** A request as JavaScript with fetch. */
-export function fetchOf({ method, path, json, form, isStream, isOpen }: ShownRequest): string {
+function fetchOf({ method, path, json, form, isStream, isOpen }: ShownRequest): string {
   const url = new URL(path, SERVER).href;
   const headers = [
     ...(isOpen ? [] : ["    authorization: 'Bearer ' + process.env.ORIEL_API_KEY,"]),

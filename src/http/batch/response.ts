@@ -61,8 +61,8 @@ export async function sendBatch(
       { operation, options, images, limits, pool, client: account.id, signal, bytesAhead },
       {
         ...(zip && {
-          append: async (image, { filename }) => ({
-            outputFilename: await abortable(zip.add(filename, image), signal),
+          append: async (image, { filename }, index) => ({
+            outputFilename: await abortable(zip.add(filename, image, index), signal),
           }),
         }),
         add: async (record) => {

@@ -85,18 +85,25 @@ function problemOf(name: string, state: ProviderState, last?: ProviderFailure): 
   }
 }
 
+type Rest = RestingUpstreams['routes'][number];
+
+const routeName = (provider: string, model: string) => `${provider} ${model}`;
+
 function modelRecord(
   [id, { type, aliases = [], routes }]: [string, Config['models'][string]],
-  resting: RestingUpstreams,
+  resting: ReadonlyMap<string, Rest>,
 ): v.InferOutput<typeof modelShape> {
   return {
     id,
     type,
     aliases: [...aliases],
     routes: routes.map(({ provider, model }) => {
-      const found = resting.routes.find((one) => one.provider === provider && one.model === model);
-      const { reason, until } = found ?? {};
-      return { provider, model, resting: found ? { reason: reason!, until: until! } : null };
+      const found = resting.get(routeName(provider, model));
+      return {
+        provider,
+        model,
+        resting: found ? { reason: found.reason, until: found.until } : null,
+      };
     }),
   };
 }
@@ -134,9 +141,12 @@ export function ownerModelRoute(context: AppContext): FastifyPluginAsync {
       handler: async () => {
         const { models, providers } = context.config;
         const resting = restingUpstreams(context);
+        const restingRoutes = new Map(
+          resting.routes.map((route) => [routeName(route.provider, route.model), route]),
+        );
         return {
           object: 'catalog',
-          models: Object.entries(models).map((entry) => modelRecord(entry, resting)),
+          models: Object.entries(models).map((entry) => modelRecord(entry, restingRoutes)),
           providers: Object.entries(providers).map((entry) =>
             providerRecord(entry, context.providerHealth.of(entry[0]), resting),
           ),

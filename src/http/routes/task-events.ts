@@ -2,9 +2,9 @@ import { setMaxListeners } from 'node:events';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
 import { taskRecord } from '../../media/record.ts';
-import { statusOf } from '../../store/account.ts';
 import { isTerminal, type Task } from '../../store/task.ts';
 import type { AppContext } from '../app-context.ts';
+import { isStillValid } from '../auth.ts';
 import { draining } from '../errors.ts';
 import { EVENT_STREAM } from '../openapi.ts';
 import { SseResponse } from '../transport/sse-response.ts';
@@ -14,12 +14,12 @@ const MAX_PER_ACCOUNT = 16;
 const MAX_STREAMS = 512;
 
 /** Bytes that wait for a slow client before its connection is closed. */
-const MAX_WAITING_BYTES = 256 * 1024;
+const MAX_WAITING_BYTES = 1024 * 1024;
 
 /** Tasks that a stream begins with, of each state. */
 const SNAPSHOT = 100;
 
-/** Interval at which the key of a stream is checked. */
+/** Interval at which the key or the session of a stream is checked. */
 const KEY_CHECK_MS = 10_000;
 
 /** Changes of the tasks of the key's account, as server-sent events. */
@@ -139,11 +139,11 @@ class TaskStream {
   }
 
   #checkKey(end: () => void): void {
-    const { hash } = this.#request.holder.key;
-    this.#context.store.findKey(hash).then(
-      (found) => {
-        if (found === undefined || statusOf(found.key, Date.now()) !== 'active') end();
+    isStillValid(this.#context, this.#request).then(
+      (isValid) => {
+        if (!isValid) end();
       },
+      // The store fails at present: the next interval tries again.
       () => {},
     );
   }

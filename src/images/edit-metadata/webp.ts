@@ -55,20 +55,20 @@ function extended(chunks: readonly Chunk[], size: { width: number; height: numbe
   }
   if (flags === 0) return [...chunks];
   const data = Buffer.alloc(10);
-  data[0] = flags | (hasAlpha(first) ? FLAG.ALPHA : 0);
+  data[0] = flags | (chunks.some(hasAlpha) ? FLAG.ALPHA : 0);
   data.writeUIntLE(size.width - 1, 4, 3);
   data.writeUIntLE(size.height - 1, 7, 3);
   return [{ name: 'VP8X', data }, ...chunks];
 }
 
 /** Whether a lossless bitstream has alpha: the bit after the signature and twice 14 bits of size. */
-function hasAlpha(chunk: Chunk | undefined): boolean {
-  return chunk?.name === 'VP8L' && chunk.data.length > 4 && (chunk.data[4]! & 0x10) !== 0;
+function hasAlpha({ name, data }: Chunk): boolean {
+  return name === 'VP8L' && data.length > 4 && (data[4]! & 0x10) !== 0;
 }
 
 function readChunks(bytes: Uint8Array): { chunks: Chunk[]; trailer: Buffer } {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const damaged = () => fileFailure('corrupt_image', 'this WEBP image is damaged: it breaks off');
+  const damaged = () => fileFailure('corrupt_image', 'this WEBP image is damaged');
   const end = file.length < 12 ? -1 : 8 + file.readUInt32LE(4);
   if (end < 12 || end > file.length) throw damaged();
   const chunks: Chunk[] = [];
@@ -78,6 +78,7 @@ function readChunks(bytes: Uint8Array): { chunks: Chunk[]; trailer: Buffer } {
     chunks.push({ name: file.toString('latin1', at, at + 4), data: file.subarray(at + 8, stop) });
     at = stop + (stop % 2);
   }
+  if (chunks.findLastIndex(({ name }) => name === 'VP8X') > 0) throw damaged();
   return { chunks, trailer: file.subarray(end) };
 }
 

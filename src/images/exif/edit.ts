@@ -224,7 +224,8 @@ export class ExifEditor {
     const pointer = first?.rows.find((row) => row.tag === DIRECTORY_TAGS[name]);
     if (!pointer) return null;
     const found = this.#read(this.#long(pointer.place + 8));
-    if (!found) throw unwritable('a directory is damaged');
+    // Directories that share rows could not be changed separately.
+    if (!found || overlap(found, first!)) throw unwritable('a directory is damaged');
     return found;
   }
 

@@ -1,116 +1,22 @@
-import { BLOCK, type Component, type Frame, frameSegment, quantisationSegment } from './frame.ts';
-import { bestLengths, type CodeLengths, codesOf } from './huffman.ts';
-import { damaged, joinJpeg, MARKER, type Segment } from './segments.ts';
-
-/** One scan of an encoding (T.81, B.2.3), of components by their number in the frame. */
-interface Scan {
-  readonly components: readonly number[];
-  readonly first: number;
-  readonly last: number;
-  readonly high: number;
-  readonly low: number;
-}
-
-/** What encoders of scans give: symbols of Huffman tables with bits after them. */
-interface Sink {
-  /** @param table DC tables are 0 to 3, AC tables 4 to 7 */
-  symbol(table: number, symbol: number, bits: number, length: number): void;
-  bits(bits: number, length: number): void;
-}
-
-const AC = 4;
-
-/** Counts symbols, for tables and sizes. */
-class Counter implements Sink {
-  readonly frequencies = Array.from({ length: 8 }, () => new Uint32Array(256));
-  #bits = 0;
-
-  symbol(table: number, symbol: number, _: number, length: number): void {
-    this.frequencies[table]![symbol]! += 1;
-    this.#bits += length;
-  }
-
-  bits(_: number, length: number): void {
-    this.#bits += length;
-  }
-
-  /** The best tables by number. */
-  tables(): Map<number, CodeLengths> {
-    return new Map(
-      this.frequencies.flatMap((frequencies, table) =>
-        frequencies.some((frequency) => frequency > 0)
-          ? [[table, bestLengths(frequencies)] as const]
-          : [],
-      ),
-    );
-  }
-
-  /** Bytes of the scan with its tables, without stuffed zeros. */
-  size(tables: ReadonlyMap<number, CodeLengths>): number {
-    let bits = this.#bits;
-    let bytes = 14;
-    for (const [table, lengths] of tables) {
-      for (const [symbol, code] of codesOf(lengths).entries())
-        bits += (code & 31) * this.frequencies[table]![symbol]!;
-      bytes += 17 + lengths.symbols.length;
-    }
-    return bytes + Math.ceil(bits / 8);
-  }
-}
-
-/** Writes codes and bits, with a zero after each byte of ones (B.1.1.5). */
-class Writer implements Sink {
-  readonly #codes: readonly Uint32Array[];
-  #out: Uint8Array;
-  #length = 0;
-  #bits = 0;
-  #count = 0;
-
-  constructor(tables: ReadonlyMap<number, CodeLengths>, size: number) {
-    const none = new Uint32Array(0);
-    this.#codes = Array.from({ length: 8 }, (_, table) => {
-      const lengths = tables.get(table);
-      return lengths ? codesOf(lengths) : none;
-    });
-    this.#out = new Uint8Array(size + (size >> 6) + 64);
-  }
-
-  symbol(table: number, symbol: number, bits: number, length: number): void {
-    const code = this.#codes[table]![symbol]!;
-    this.bits(code >> 5, code & 31);
-    if (length > 0) this.bits(bits, length);
-  }
-
-  bits(bits: number, length: number): void {
-    // At most 7 bits wait, and 16 are added.
-    this.#bits = (this.#bits << length) | bits;
-    this.#count += length;
-    while (this.#count >= 8) {
-      this.#count -= 8;
-      this.#byte((this.#bits >>> this.#count) & 255);
-    }
-    this.#bits &= (1 << this.#count) - 1;
-  }
-
-  #byte(byte: number): void {
-    if (this.#length + 2 > this.#out.length) {
-      const larger = new Uint8Array(this.#out.length * 2);
-      larger.set(this.#out);
-      this.#out = larger;
-    }
-    this.#out[this.#length] = byte;
-    this.#length += 1;
-    if (byte === 0xff) {
-      this.#out[this.#length] = 0;
-      this.#length += 1;
-    }
-  }
-
-  finish(): Uint8Array {
-    if (this.#count > 0) this.bits((1 << (8 - this.#count)) - 1, 8 - this.#count);
-    return this.#out.subarray(0, this.#length);
-  }
-}
+import {
+  encodeAc,
+  encodeNumber,
+  encodeSequentialAc,
+  refineAc,
+  type Scan,
+  tableOf,
+} from './encode-blocks.ts';
+import { AC, Counter, type Sink, Writer } from './entropy-sink.ts';
+import {
+  BLOCK,
+  type Component,
+  type Frame,
+  frameSegment,
+  MAX_DC_BITS,
+  quantisationSegment,
+} from './frame.ts';
+import type { CodeLengths } from './huffman.ts';
+import { joinJpeg, MARKER, type Segment } from './segments.ts';
 
 /** A scan with its best tables and its size. */
 interface Measured {
@@ -282,175 +188,8 @@ function lastPlaces({ coefficients }: Component): Uint8Array {
   return ends;
 }
 
-/** The tables of a component: the baseline process has two of each kind, for luma and for colour. */
-function tableOf(component: number): number {
-  return component === 1 || component === 2 ? 1 : 0;
-}
-
 function segment(marker: number, data: Buffer): Buffer {
   const head = Buffer.from([0xff, marker, 0, 0]);
   head.writeUInt16BE(data.length + 2, 2);
   return Buffer.concat([head, data]);
-}
-
-/** Bits of the largest numbers of pictures of 8 bits (F.1.2). */
-const MAX_DC_BITS = 11;
-const MAX_AC_BITS = 10;
-
-/** Encodes a number after a run of zeros (F.1.2.1, F.1.2.2). */
-function encodeNumber(sink: Sink, table: number, run: number, value: number, most: number): void {
-  const magnitude = value < 0 ? -value : value;
-  const length = 32 - Math.clz32(magnitude);
-  if (length > most) throw damaged('a coefficient is out of range');
-  const bits = value < 0 ? value + (1 << length) - 1 : value;
-  sink.symbol(table, (run << 4) | length, bits, length);
-}
-
-/** @param last place in the block of the last coefficient that is not 0 */
-function encodeSequentialAc(
-  coefficients: Int16Array,
-  at: number,
-  last: number,
-  table: number,
-  sink: Sink,
-): void {
-  let run = 0;
-  for (let place = at + 1; place <= at + last; place += 1) {
-    const value = coefficients[place]!;
-    if (value === 0) {
-      run += 1;
-      continue;
-    }
-    for (; run > 15; run -= 16) sink.symbol(table, 0xf0, 0, 0);
-    encodeNumber(sink, table, run, value, MAX_AC_BITS);
-    run = 0;
-  }
-  if (last < BLOCK - 1) sink.symbol(table, 0, 0, 0);
-}
-
-const MAX_RUN = 0x7fff;
-
-/** A run of blocks that have ended (G.1.2.2): EOBn and its bits. */
-function encodeRun(sink: Sink, table: number, run: number): void {
-  if (run === 0) return;
-  const exponent = 31 - Math.clz32(run);
-  sink.symbol(table, exponent << 4, run - (1 << exponent), exponent);
-}
-
-/** A scan of AC of one component. */
-interface AcScan {
-  readonly component: Component;
-  readonly index: number;
-  readonly ends: Uint8Array;
-  readonly scan: Scan;
-  readonly sink: Sink;
-  readonly check: () => void;
-}
-
-function encodeAc({ component, index, ends, scan, sink, check }: AcScan): void {
-  const { first, last, low } = scan;
-  const { coefficients, columns, rows, stride } = component;
-  const table = AC + tableOf(index);
-  let ended = 0;
-  for (let y = 0; y < rows; y += 1) {
-    check();
-    for (let x = 0; x < columns; x += 1) {
-      const at = (y * stride + x) * BLOCK;
-      let run = 0;
-      const stop = Math.min(last, ends[at / BLOCK]!);
-      for (let place = at + first; place <= at + stop; place += 1) {
-        const value = coefficients[place]!;
-        // Division by the power of two, towards 0 (A.4).
-        const shifted = value < 0 ? -(-value >> low) : value >> low;
-        if (shifted === 0) {
-          run += 1;
-          continue;
-        }
-        encodeRun(sink, table, ended);
-        ended = 0;
-        for (; run > 15; run -= 16) sink.symbol(table, 0xf0, 0, 0);
-        encodeNumber(sink, table, run, shifted, MAX_AC_BITS);
-        run = 0;
-      }
-      if (run === 0 && stop === last) continue;
-      ended += 1;
-      if (ended === MAX_RUN) {
-        encodeRun(sink, table, ended);
-        ended = 0;
-      }
-    }
-  }
-  encodeRun(sink, table, ended);
-}
-
-/** Correction bits that wait for the end of a run, at most. */
-const MAX_WAITING = 1000;
-
-/** Refines coefficients by one bit (G.1.2.3). */
-function refineAc({ component, index, ends, scan, sink, check }: AcScan): void {
-  const { first, last, low } = scan;
-  const { coefficients, columns, rows, stride } = component;
-  const table = AC + tableOf(index);
-  /** Correction bits of ended blocks, and after them those of this block. */
-  const waiting = new Uint8Array(MAX_WAITING);
-  let count = 0;
-  let ended = 0;
-  let flushed = 0;
-  const flush = (from: number, to: number) => {
-    for (let bit = from; bit < to; bit += 1) sink.bits(waiting[bit]!, 1);
-  };
-  const endRun = () => {
-    if (ended === 0) return;
-    encodeRun(sink, table, ended);
-    flush(0, flushed);
-    // Bits of the block in progress remain.
-    waiting.copyWithin(0, flushed, count);
-    count -= flushed;
-    [ended, flushed] = [0, 0];
-  };
-  for (let y = 0; y < rows; y += 1) {
-    check();
-    for (let x = 0; x < columns; x += 1) {
-      const at = (y * stride + x) * BLOCK;
-      let final = first - 1;
-      const stop = Math.min(last, ends[at / BLOCK]!);
-      for (let place = stop; place >= first; place -= 1) {
-        const value = coefficients[at + place]!;
-        if ((value < 0 ? -value : value) >> low === 1) {
-          final = place;
-          break;
-        }
-      }
-      let run = 0;
-      for (let place = first; place <= stop; place += 1) {
-        const value = coefficients[at + place]!;
-        const shifted = (value < 0 ? -value : value) >> low;
-        if (shifted === 0) {
-          run += 1;
-          continue;
-        }
-        // A run of zeros is needed only before a new coefficient.
-        for (; run > 15 && place <= final; run -= 16) {
-          endRun();
-          sink.symbol(table, 0xf0, 0, 0);
-          flush(0, count);
-          count = 0;
-        }
-        if (shifted > 1) {
-          waiting[count] = shifted & 1;
-          count += 1;
-          continue;
-        }
-        endRun();
-        sink.symbol(table, (run << 4) | 1, value < 0 ? 0 : 1, 1);
-        flush(0, count);
-        [count, run] = [0, 0];
-      }
-      if (run === 0 && stop === last && count === flushed) continue;
-      ended += 1;
-      flushed = count;
-      if (ended === MAX_RUN || count > MAX_WAITING - BLOCK + 1) endRun();
-    }
-  }
-  endRun();
 }

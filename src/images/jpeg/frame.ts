@@ -4,6 +4,10 @@ import { damaged, impossible, MARKER } from './segments.ts';
 /** Coefficients of a block. */
 export const BLOCK = 64;
 
+/** Bits of the largest numbers of pictures of 8 bits (F.1.2). */
+export const MAX_DC_BITS = 11;
+export const MAX_AC_BITS = 10;
+
 /** One component with its quantised coefficients. */
 export interface Component {
   readonly id: number;

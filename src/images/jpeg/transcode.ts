@@ -60,7 +60,11 @@ export function transcodeJpeg(
       throw fileFailure('timeout', `not done within ${limits.deadline / 1000} s`);
   };
   const file = splitJpeg(bytes);
-  const { frame, trailer } = decodeJpeg(file, {
+  const {
+    frame,
+    metadata: late,
+    trailer,
+  } = decodeJpeg(file, {
     pixels: limits.pixels,
     admit: (pixels, memory) => {
       const { milliseconds } = forPixels(pixels, 0, MICROSECONDS);
@@ -68,9 +72,10 @@ export function transcodeJpeg(
     },
     check,
   });
-  const orientation = orientationOf(file.segments);
+  const stored = [...file.segments, ...late];
+  const orientation = orientationOf(stored);
   const change = transform && compose(uprightTransform(orientation), transform);
-  const segments = keptSegments(file.segments, metadata, change ? 1 : orientation);
+  const segments = keptSegments(stored, metadata, change ? 1 : orientation);
   if (!change || isIdentity(change)) {
     const encoded = encodeJpeg(frame, segments, progressive, check);
     const keepsTrailer = metadata === 'all' && trailer.length > 0;

@@ -1,3 +1,4 @@
+import { forPixels } from '../estimate.ts';
 import type { Size } from '../facts.ts';
 import { readHeader } from '../header.ts';
 import type { ImageInput } from '../input.ts';
@@ -34,6 +35,8 @@ export async function openImageLayer(input: ImageInput, name: string): Promise<I
 
 async function decode(input: ImageInput, name: string): Promise<ImageLayer> {
   const header = await readHeader(input);
+  // The decoded pixels, a copy, and those of another size.
+  input.admit(forPixels(header.width * header.height, 12, 0.05));
   const image = (await openInEightBits(input, header)).autoOrient();
   const { data, info } = await image
     .toColourspace('srgb')

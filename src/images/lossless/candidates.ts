@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts';
+import type { Size } from '../facts.ts';
 import type { OutputFormat } from '../formats.ts';
 import { strippedGif } from '../gif.ts';
 import { transcodeJpeg } from '../jpeg/transcode.ts';
@@ -123,14 +124,16 @@ export async function smallestLossless(
 }
 
 /** An animated PNG in fewer bytes: its frames are compressed again, and metadata is removed by the policy. */
-export function smallerApng(file: Uint8Array, metadata: MetadataPolicy): Promise<Uint8Array> {
-  return recompressedApng(
-    file,
-    ({ name }) =>
-      metadata === 'all' ||
-      PIXELS.has(name) ||
-      COLOURS.has(name) ||
-      name === 'bKGD' ||
-      name === 'pHYs',
-  );
+export function smallerApng(
+  file: Uint8Array,
+  size: Size,
+  metadata: MetadataPolicy,
+): Promise<Uint8Array> {
+  const keep = ({ name }: PngChunk) =>
+    metadata === 'all' ||
+    PIXELS.has(name) ||
+    COLOURS.has(name) ||
+    name === 'bKGD' ||
+    name === 'pHYs';
+  return recompressedApng(file, size, keep);
 }

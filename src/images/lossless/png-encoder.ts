@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { constants, deflate, inflate } from 'node:zlib';
+import type { Size } from '../facts.ts';
 import type { Pixels } from '../pixels.ts';
 import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from '../png-chunks.ts';
 import { withPixels } from '../png-size.ts';
@@ -50,8 +51,10 @@ export async function smallestPngOf(
   return pngOf(withPixels(chunks, [raster.header, ...raster.palette, data]));
 }
 
-/** Bytes of inflated data of a frame up to which it is compressed again. */
-const MAX_FRAME_BYTES = 256 * 1024 * 1024;
+/** Most bytes of the rows of a frame: pixels of 16 bits in four channels, and the filter types of seven passes. */
+function mostBytes({ width, height }: Size): number {
+  return width * height * 8 + 7 * (height + width);
+}
 
 /**
  * An animated PNG (APNG) whose frames are compressed again at the highest level, with the same filters. The decoder
@@ -61,6 +64,7 @@ const MAX_FRAME_BYTES = 256 * 1024 * 1024;
  */
 export async function recompressedApng(
   bytes: Uint8Array,
+  size: Size,
   keep: (chunk: PngChunk) => boolean,
 ): Promise<Uint8Array> {
   const result: PngChunk[] = [];
@@ -76,8 +80,10 @@ export async function recompressedApng(
   const flush = async () => {
     if (data.length === 0) return;
     const whole = Buffer.concat(data);
-    const inflated = await promisify(inflate)(whole, { maxOutputLength: MAX_FRAME_BYTES });
-    const again = await compress(inflated, { level: 9, memLevel: 9 });
+    // Damaged frames stay as they are: no decoder here reads them.
+    const again = await promisify(inflate)(whole, { maxOutputLength: mostBytes(size) })
+      .then((inflated) => compress(inflated, { level: 9, memLevel: 9 }))
+      .catch(() => whole);
     const smaller = again.length < whole.length ? again : whole;
     result.push(name === 'IDAT' ? pngChunk('IDAT', smaller) : numbered('fdAT', smaller));
     data = [];

@@ -195,8 +195,9 @@ async function planGroup(
       const held = state.held + plan.held + bytesOf(plan.after);
       return { facts: plan.after, held, steps: [...state.steps, text] };
     },
-    async share(state) {
-      const shared = { ...state, held: state.held + bytesOf(state.facts) };
+    async share(state, size) {
+      const facts = { ...state.facts, ...size };
+      const shared = { ...state, facts, held: state.held + bytesOf(facts) };
       return () => shared;
     },
     async finish(state, leaf) {
@@ -229,13 +230,13 @@ async function runGroup(
   const engine: Engine<Progress> = {
     factsOf: (progress) => progress.facts,
     apply: (progress, step, context) => applyStep(source, progress, step, context),
-    async share(progress) {
-      const pixels = await read(progress.image, progress.facts);
-      const { facts, unchanged } = progress;
+    async share(progress, size) {
+      const { image, facts, unchanged } = progress;
+      const pixels = await read(size ? image.resize({ ...size, fit: 'fill' }) : image, facts);
       return () => ({
-        ...beginProgress(openPixels(input, pixels), facts),
+        ...beginProgress(openPixels(input, pixels), { ...facts, ...size }),
         decoded: false,
-        unchanged,
+        unchanged: unchanged && !size,
       });
     },
     async finish(progress, leaf) {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { encodingFault, encodingFields, formatField } from '../../images/encoding.ts';
 import { field, integer, rule } from '../../schema/fields.ts';
-import { OUTPUT_PLACEHOLDERS, templateFault } from '../name-template.ts';
+import { templateFault } from '../name-template.ts';
 import { stepSchema } from '../step.ts';
 import { STEPS } from '../steps.ts';
 import { conditionsSchema } from './conditions.ts';
@@ -68,7 +68,7 @@ const output = v.pipe(
     if (fault !== null) return fault;
     if (format !== undefined && formats !== undefined) return ['format', 'excludes formats'];
     if (name === undefined) return null;
-    const nameFault = templateFault(name, OUTPUT_PLACEHOLDERS);
+    const nameFault = templateFault(name);
     if (nameFault !== null) return ['name', nameFault];
     if (widths && new Set(widths).size > 1 && !name.includes('{width}')) {
       return ['name', 'expected {width} in it, because there are several widths'];

@@ -1,5 +1,5 @@
 import type { EncodingOptions } from '../../images/encoding.ts';
-import type { Facts } from '../../images/facts.ts';
+import type { Facts, Size } from '../../images/facts.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
 import type { Header } from '../../images/header.ts';
 import { parseFields } from '../../schema/fields.ts';
@@ -29,8 +29,8 @@ export interface Branch {
 export interface Engine<State> {
   factsOf(state: State): Facts;
   apply(state: State, step: ChosenStep, context: StepContext): Promise<State>;
-  /** Lets several readers continue from one state. */
-  share(state: State): Promise<() => State>;
+  /** Lets several readers continue from one state, at another size where one is given. */
+  share(state: State, size: Size | undefined): Promise<() => State>;
   finish(state: State, leaf: Leaf): Promise<void>;
 }
 
@@ -50,14 +50,44 @@ export async function traverse<State>(
   const trunk = await applyAll(engine, header, begin, steps, contextOf(branches));
   const facts = engine.factsOf(trunk);
   const wanted = branches.filter(({ output }) => applies(output.when, header, facts));
-  const take = await shareBetween(engine, trunk, wanted.length);
+  const isOpened = trunk === begin;
+  const reduced = isOpened ? reducedSize(header, facts, widthOf(wanted, facts)) : undefined;
+  const take = await shareBetween(engine, trunk, wanted.length, reduced);
   for (const branch of wanted) {
     const context = contextOf([branch]);
     const { steps: own, widths } = branch.output;
-    const state = await applyAll(engine, header, take(), own, context);
-    const levels = levelsOf(widths, engine.factsOf(state));
-    await visitLevels(engine, branch, state, levels, context);
+    const begun = take();
+    const state = await applyAll(engine, header, begun, own, context);
+    // Those of the whole image, although a reduced one may be shared: heights are rounded once.
+    const from = state === begun ? facts : engine.factsOf(state);
+    const levels = levelsOf(widths, from);
+    const width = Math.max(...levels.map(({ size }) => size?.width ?? from.width));
+    const smaller = state === begin ? reducedSize(header, facts, width) : undefined;
+    await visitLevels(engine, branch, state, levels, context, smaller);
   }
+}
+
+/** The largest width of the outputs, where all of them begin with a resize to it. */
+function widthOf(branches: readonly Branch[], { width }: Size): number {
+  const widths = branches.flatMap(({ output }) =>
+    output.steps.length > 0 || output.widths.length === 0 ? [width] : output.widths,
+  );
+  return Math.min(width, Math.max(...widths));
+}
+
+/** libjpeg decodes to a half, a quarter or an eighth in less time than the whole. */
+const MAX_REDUCTION = 8;
+
+/** The size at which a JPEG is decoded for several outputs, the largest of which has this width. */
+function reducedSize({ format }: Header, from: Size, width: number): Size | undefined {
+  if (format !== 'jpeg') return undefined;
+  let factor = 1;
+  while (factor < MAX_REDUCTION && from.width / (factor * 2) >= width) factor *= 2;
+  if (factor === 1) return undefined;
+  return {
+    width: Math.floor(from.width / factor),
+    height: Math.max(1, Math.floor(from.height / factor)),
+  };
 }
 
 function contextOf(branches: readonly Branch[]): StepContext {
@@ -79,8 +109,13 @@ async function applyAll<State>(
   return state;
 }
 
-async function shareBetween<State>(engine: Engine<State>, state: State, readers: number) {
-  return readers > 1 ? engine.share(state) : () => state;
+async function shareBetween<State>(
+  engine: Engine<State>,
+  state: State,
+  readers: number,
+  size?: Size,
+): Promise<() => State> {
+  return readers > 1 ? engine.share(state, size) : () => state;
 }
 
 /** A width, with those that are made from its pixels. */
@@ -127,8 +162,9 @@ async function visitLevels<State>(
   state: State,
   levels: readonly Level[],
   context: StepContext,
+  shared?: Size,
 ): Promise<void> {
-  const take = await shareBetween(engine, state, levels.length);
+  const take = await shareBetween(engine, state, levels.length, shared);
   for (const { position, size, below } of levels) {
     const options = size && (parseFields(resizeSchema, { ...size, fit: 'fill' }) as object);
     const resized = options

@@ -91,7 +91,9 @@ function measure(source: string, out: string, args: readonly string[]): Outcome 
   const made = oriel([...args, '--recursive', source, '--out', out, '--json']);
   const seconds = (performance.now() - started) / 1000;
   const { results } = JSON.parse(made) as { results: Record[] };
-  const compared = JSON.parse(oriel(['compare', '--recursive', source, out, '--json'])) as {
+  const compared = JSON.parse(
+    oriel(['compare', '--full-size', '--recursive', source, out, '--json']),
+  ) as {
     results: Record[];
   };
   return {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { hashOf } from '../../../src/store/key.ts';
 import { KEYS } from '../test-server.ts';
 import { mediaServer } from './media-server.ts';
@@ -80,6 +80,23 @@ describe('GET /v1/tasks/events', () => {
     other.close();
     for (const stream of streams) stream.close();
     while (server().taskEvents.size > 0) await new Promise(setImmediate);
+  });
+});
+
+describe('GET /v1/tasks/events after the key was revoked', () => {
+  it('ends', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    const stream = await open(KEYS.free);
+    await stream.next();
+    // The first check has a valid key.
+    vi.advanceTimersByTime(10_000);
+    const { key } = (await server().store.findKey(hashOf(KEYS.free)))!;
+    await server().store.revokeKey(key.id);
+    vi.advanceTimersByTime(10_000);
+    expect(await stream.next()).toBeNull();
   });
 });
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import sharp, { type JpegOptions } from 'sharp';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
-import { splitJpeg } from '../../../src/images/jpeg/segments.ts';
+import { joinJpeg, splitJpeg } from '../../../src/images/jpeg/segments.ts';
 import {
   type TranscodedJpeg,
   type TranscodeOptions,
@@ -115,6 +115,20 @@ describe('transcodeJpeg', () => {
       const { bytes } = transcode(jpegtran(before, ...flags), { progressive: false });
       expect(splitJpeg(bytes).scans.equals(reference), flags.join(' ')).toBe(true);
     }
+  });
+
+  it('keeps comments between scans, and data after the picture', async () => {
+    const jpeg = await photograph({ options: { progressive: true } });
+    const { segments, scans } = splitJpeg(jpeg);
+    const comment = Buffer.from([0xff, 0xfe, 0, 6, ...Buffer.from('late')]);
+    const second = scans.indexOf(Buffer.from([0xff, 0xc4]), 2);
+    const parts = [scans.subarray(0, second), comment, scans.subarray(second), Buffer.from('end')];
+    const { bytes, lostTrailer } = transcode(joinJpeg(segments, Buffer.concat(parts)));
+    expect(bytes.includes(comment)).toBe(true);
+    expect([bytes.subarray(-3).toString(), lostTrailer]).toEqual(['end', false]);
+    expect((await pixels(bytes)).equals(await pixels(jpeg))).toBe(true);
+    const bare = transcode(joinJpeg(segments, Buffer.concat(parts)), { metadata: 'none' });
+    expect([bare.bytes.includes(comment), bare.lostTrailer]).toEqual([false, true]);
   });
 
   it('refuses arithmetic-coded JPEG by a code of its own', async (context) => {

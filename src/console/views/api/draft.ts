@@ -21,7 +21,7 @@ export function exampleOf(endpoint: Endpoint, models: readonly Model[]): Draft {
   const body = bodyOf(endpoint);
   const known = (name: unknown) => modelFor(endpoint, models, name);
   const parameters = (endpoint.parameters ?? []).map(({ name, in: place, example }) => {
-    const isModel = place === 'path' && endpoint.tags[0] !== 'Assets' && name !== 'task_id';
+    const isModel = place === 'path' && ['Models', 'Text'].includes(endpoint.tags[0]!);
     const text = example === undefined ? '' : String(example);
     return [name, isModel ? String(known(text === '' ? 'sandbox-chat' : text)) : text];
   });

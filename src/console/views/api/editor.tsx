@@ -1,4 +1,4 @@
-import { Field, SelectField, TextArea, TextField } from '../../components/field.tsx';
+import { Checkbox, Field, SelectField, TextArea, TextField } from '../../components/field.tsx';
 import { bodyOf, type Endpoint } from './document.ts';
 import type { Draft } from './draft.ts';
 import { sampleName } from './sample.ts';
@@ -127,6 +127,16 @@ interface ValueFieldProps {
 }
 
 function ValueField({ field: { name, schema, isRequired }, value, onValue }: ValueFieldProps) {
+  const { default: byDefault } = schema;
+  if (typeof byDefault === 'boolean') {
+    return (
+      <Checkbox
+        label={name}
+        checked={(value || String(byDefault)) === 'true'}
+        onChecked={(checked) => onValue(checked === byDefault ? '' : String(checked))}
+      />
+    );
+  }
   const choices = schema.type === 'boolean' ? ['true', 'false'] : schema.enum?.map(String);
   const preset = schema.default === undefined ? '' : String(schema.default);
   if (choices) {
@@ -137,6 +147,7 @@ function ValueField({ field: { name, schema, isRequired }, value, onValue }: Val
   return (
     <TextField
       label={name}
+      required={isRequired}
       placeholder={preset === '' ? typeText(schema) : preset}
       value={value}
       onValue={onValue}
