@@ -53,7 +53,7 @@ export interface Question extends Period {
 const DAY_MS = 86_400_000;
 
 /** Days of the period that is shown first. */
-export const DEFAULT_DAYS = 30;
+const DEFAULT_DAYS = 30;
 
 /** Days that the server reports at most in one chart. */
 const MAX_DAYS = 366;
