@@ -67,6 +67,27 @@ class Model {
 
 /** Random reservations and charges over windows: the store allows and counts what a model does. */
 export function describeBudgetProperties(driver: DriverFactory): void {
+  it('keeps a window while a reservation of a request is open in it', async () => {
+    let now = Date.UTC(2026, 9, 20, 7, 30);
+    const store = await driver.open(temporaryFolder(), { now: () => now });
+    const account = await store.createAccount({ name: 'a', plan: 'paid', credits: 10_000 });
+    const key = await store.createKey(keyFor(account, { windows: { timeZone: 'UTC', day: 40 } }));
+    const spend = async (hold: Promise<Reservation>) =>
+      store.settle(await hold, { model: 'm', counts: {}, charge: 10 });
+    const early = store.reserve(account.id, key.id, 10);
+    for (const _ of [20, 21, 22]) {
+      await spend(store.reserve(account.id, key.id, 10));
+      const { task } = await store.createTask(taskFor(key, { reservation: 1 }));
+      await store.claimTask(task.id);
+      await store.completeTask(task.id, completionOf({ charge: 1 }));
+      now += 24 * HOUR;
+    }
+    await spend(early);
+    const windows = await store.listBudgetWindows();
+    expect(windows.find(({ from }) => from === '2026-10-20')).toMatchObject({ spent: 21 });
+    await store.close();
+  });
+
   it('counts in the windows of the reservation, also where budgets and teams of keys change', async () => {
     const steps = fc.array(step, { minLength: 5, maxLength: 30 });
     await fc.assert(

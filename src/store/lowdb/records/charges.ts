@@ -160,7 +160,7 @@ export class PendingCharges {
     const { order, model, scope, counts, paid } = charge;
     const isDirty = this.#dirty.delete(charge);
     this.#reservations.add(charge, -charge.amount);
-    const transaction = new Transaction(this.#state, charge.at);
+    const transaction = new Transaction(this.#state, charge.at, this.#reservations.of);
     transaction.changes.push(['charges', order, null]);
     const before = findKeyHolder(this.#state, charge);
     // A failed write may have reverted the creation of the account or a grant of credits.

@@ -47,7 +47,7 @@ export class Records {
   }
 
   begin(): Transaction {
-    return new Transaction(this.state, this.now());
+    return new Transaction(this.state, this.now(), this.reservations.of);
   }
 
   /** Applies the changes at once. Resolves when they are on disk. */

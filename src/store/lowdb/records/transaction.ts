@@ -20,10 +20,13 @@ export class Transaction {
   readonly changes: Change[] = [];
   readonly #state: State;
   readonly #now: number;
+  readonly #reservedOf: (id: string) => number;
 
-  constructor(state: State, now: number) {
+  /** @param reservedOf micro-credits that are reserved in memory, by the identifier of a window */
+  constructor(state: State, now: number, reservedOf: (id: string) => number) {
     this.#state = state;
     this.#now = now;
+    this.#reservedOf = reservedOf;
   }
 
   account(account: Account): void {
@@ -46,8 +49,8 @@ export class Transaction {
     const earlier = [...this.#state.windowsOfHolder.oldest(group)]
       .filter(([, { from }]) => from < window.from)
       .sort(([, one], [, other]) => (one.from < other.from ? -1 : 1));
-    for (const [order, { reserved }] of earlier.slice(0, -1)) {
-      if (reserved === 0) this.changes.push(['windows', order, null]);
+    for (const [order, { id, reserved }] of earlier.slice(0, -1)) {
+      if (reserved + this.#reservedOf(id) === 0) this.changes.push(['windows', order, null]);
     }
   }
 
