@@ -31,14 +31,11 @@ export default function Start({ session }: ViewProps) {
       </div>
       <h2>What you can do</h2>
       <ul class="columns">
-        <Action to="images" title="Work on images">
-          Convert, resize, crop, compare before and after; palettes, metadata and hashes.
-        </Action>
         <Action to="chat" title="Talk to a model">
           Any text model in any format, streamed, with its usage and its price.
         </Action>
-        <Action to="create" title="Create media">
-          Images, video and sound from a prompt, and edits with a mask.
+        <Action to="tasks" title="Follow tasks">
+          Images, video and sound as they are made, with their files, charges and callbacks.
         </Action>
         <Action to="usage" title="See where credits go">
           By day, model and key, with a CSV for a spreadsheet.

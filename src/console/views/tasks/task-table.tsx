@@ -128,7 +128,8 @@ function Pages({ first, filters, reload }: PagesProps) {
     return (
       <Empty title="No tasks here">
         <p>
-          <Link to="create">Create an image, a video or a sound</Link>, and it appears here.
+          Have an image, a video or a sound made by a program (<Link to="api">API</Link>) or by{' '}
+          <code>oriel generate</code>, and it appears here.
         </p>
       </Empty>
     );
