@@ -35,6 +35,7 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
     ['chat', 'Chat'],
     ['tasks', 'Tasks'],
     ['usage', 'Usage'],
+    ['accounts', 'Accounts & keys'],
     ['models', 'Models & routes'],
     ['requests', 'Requests'],
     ['settings', 'Settings'],

@@ -20,7 +20,7 @@ afterAll(() => refusing.close());
 
 describeConsole(
   "the owner's views",
-  ({ daemon, open, check }) => {
+  ({ daemon, open, check, allow }) => {
     const ask = async (model: string, status: number) => {
       const response = await fetch(`${daemon().url}/v1/chat/completions`, {
         method: 'POST',
@@ -40,6 +40,42 @@ describeConsole(
       await card.getByText('Last failures').click();
       await check(page, 'models');
       expect(await page.content()).not.toContain('sk-wrong');
+    });
+
+    it('makes an account and a key that works, changes and revokes it', async () => {
+      allow(/status of 400/);
+      const page = await open('accounts');
+      await page.getByRole('button', { name: 'New account' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('Name').fill('friend');
+      await dialog.getByLabel('Credits').fill('100');
+      await dialog.getByRole('button', { name: 'Create account' }).click();
+      await page.getByRole('rowheader', { name: 'friend' }).waitFor();
+      await page.getByRole('button', { name: 'New key' }).click();
+      await dialog.getByLabel('Account that pays').selectOption('friend');
+      await dialog.getByLabel('Name').fill('web');
+      await dialog.getByLabel('Budget in credits').fill('much');
+      await dialog.getByRole('button', { name: 'Create key' }).click();
+      await dialog.getByRole('alert').waitFor();
+      await check(page, 'new-key-refused');
+      await dialog.getByLabel('Budget in credits').fill('50');
+      await dialog.getByRole('button', { name: 'Create key' }).click();
+      const key = (await dialog.getByText(/^sk-oriel-/).textContent())!.trim();
+      await check(page, 'new-key');
+      await dialog.getByRole('button', { name: 'I have copied it' }).click();
+      const models = () =>
+        fetch(`${daemon().url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+      expect((await models()).status).toBe(200);
+      await page.getByText('0 of 50 in all').waitFor();
+      await check(page, 'accounts');
+      await page.getByRole('button', { name: /^Change web/ }).click();
+      await dialog.getByLabel('Budget in credits').fill('60');
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await page.getByText('0 of 60 in all').waitFor();
+      await page.getByRole('button', { name: /^Revoke web/ }).click();
+      await dialog.getByRole('button', { name: 'Revoke key' }).click();
+      await page.getByText('revoked', { exact: true }).waitFor();
+      expect((await models()).status).toBe(401);
     });
 
     it('shows recent requests with their details', async () => {

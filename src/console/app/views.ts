@@ -20,6 +20,12 @@ export const VIEWS: readonly View[] = [
   { path: 'tasks', label: 'Tasks', access: 'key', load: () => import('../views/tasks/tasks.tsx') },
   { path: 'usage', label: 'Usage', access: 'key', load: () => import('../views/usage/usage.tsx') },
   {
+    path: 'accounts',
+    label: 'Accounts & keys',
+    access: 'owner',
+    load: () => import('../views/accounts/accounts.tsx'),
+  },
+  {
     path: 'models',
     label: 'Models & routes',
     access: 'owner',
