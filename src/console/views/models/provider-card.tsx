@@ -28,7 +28,7 @@ export function ProviderCard({ provider }: { readonly provider: Provider }) {
         </div>
       )}
       <p class="facts">
-        <span>{formatNumber(attempts)} requests since the start</span>
+        <span>requests since the start: {formatNumber(attempts)}</span>
         {success !== null && <span>last answer {formatTime(success)}</span>}
         {provider.keys > 1 && <span>{formatNumber(provider.keys)} keys</span>}
       </p>
