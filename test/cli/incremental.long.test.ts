@@ -6,19 +6,19 @@ import { contentBelow, filesBelow } from './folder.ts';
 import { writePhotographs } from './photographs.ts';
 import { printed } from './printed.ts';
 
-const MANY = 10_000;
+const MANY = 1000;
 
 /** Loads a module before the command that writes which files of images libraries were loaded. */
 const PROBE = `if (require('node:worker_threads').isMainThread) {
   const { writeFileSync } = require('node:fs');
   process.on('exit', () => {
     const native = process.report.getReport().sharedObjects.filter((path) => /vips|sharp/.test(path));
-    writeFileSync('probe.json', JSON.stringify({ native, cpu: process.cpuUsage().user / 1e6 }));
+    writeFileSync('probe.json', JSON.stringify({ native }));
   });
 }`;
 
 describe('--incremental', () => {
-  it('leaves libvips unloaded and writes nothing in an unchanged run of 10,000 files', async () => {
+  it('leaves libvips unloaded and writes nothing in an unchanged run of 1,000 files', async () => {
     const cwd = temporaryFolder();
     await writePhotographs(
       cwd,
@@ -52,7 +52,7 @@ describe('--incremental', () => {
     const undisturbed = contentBelow(join(cwd, 'undisturbed'));
     const round = [...convert, '--out', 'out', '--cache', 'cache'];
     let killed = 0;
-    for (let lines = 1; lines <= 10; lines += 1) {
+    for (let lines = 1; lines <= 6; lines += 1) {
       const done = existsSync(join(cwd, 'out')) ? filesBelow(join(cwd, 'out')) : [];
       const running = start(round, { cwd });
       if (await printed(running, done.filter((name) => !name.startsWith('.')).length + lines)) {
@@ -67,7 +67,7 @@ describe('--incremental', () => {
       }
       if (lines % 3 === 0) rmSync(join(cwd, 'out'), { recursive: true });
     }
-    expect(killed).toBe(10);
+    expect(killed).toBe(6);
     const last = await oriel(round, { cwd });
     expect(last.status).toBe(0);
     expect(contentBelow(join(cwd, 'out'))).toEqual(undisturbed);
@@ -84,7 +84,7 @@ describe('--incremental', () => {
     const undisturbed = contentBelow(join(cwd, 'undisturbed'));
     // 3.4 MB of outputs: each run removes results of the others.
     const cached = [...convert, '--cache', 'cache', '--cache-size', '2'];
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < 2; round += 1) {
       const runs = ['a', 'b', 'a', 'c'].map((out) => oriel([...cached, '--out', out], { cwd }));
       for (const { status, stderr } of await Promise.all(runs)) {
         expect([status, stderr]).toEqual([0, '']);
