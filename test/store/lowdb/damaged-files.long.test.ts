@@ -98,7 +98,9 @@ function* faultsOf(
       const then = snapshot.get(name);
       if (then && !then.equals(bytes)) older.set(then.toString('base64'), then);
     }
-    for (const [at, then] of [...older.values()].entries()) yield [`is older, ${at}`, then];
+    for (const [at, then] of [...older.values()].entries()) {
+      if (at % 3 === 0) yield [`is older, ${at}`, then];
+    }
   }
 }
 
