@@ -197,6 +197,8 @@ async function inFolder(
   let isOver = false;
   const { attacks: only } = settings;
   attackers.send({ type: 'attack', rate: capacity * OVERLOAD, ...(only && { only }) });
+  // A second round would not end in time.
+  if (minutes < LONGER_RUN) attackers.send({ type: 'last rounds' });
   const watching = restartAfterCrash(daemon, outages, violations);
   const during = async (scope: FaultScope, work: () => Promise<void>) => {
     attackers.send({ type: 'outage', scope, begins: true });
@@ -221,10 +223,7 @@ async function inFolder(
       return runTenant(tenant, random, () => !isOver);
     }),
   );
-  const firstRound = attackers.receive('first round').then(() => {
-    // A second round would not end in time.
-    if (minutes < LONGER_RUN) attackers.send({ type: 'last rounds' });
-  });
+  const firstRound = attackers.receive('first round');
   await Promise.all([
     sleep(time * SHARE_BEFORE_FAULTS),
     Promise.race([firstRound, sleep(FIRST_ROUND_TIMEOUT, undefined, { ref: false })]),
