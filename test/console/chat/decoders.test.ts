@@ -1,12 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FormatName } from '../../../src/console/views/chat/conversation.ts';
 import { AnswerFolder, callsOf, textOf } from '../../../src/console/views/chat/formats/answer.ts';
 import { FORMATS } from '../../../src/console/views/chat/formats/formats.ts';
+import { ROOT } from '../../oriel.ts';
 import { readStream } from '../../text/recorded.ts';
 
 // Recordings of providers, which are not part of the repository.
-const RECORDINGS = '/work/shared/recordings';
+const RECORDINGS = join(process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'), 'recordings');
 
 /** Folds events of a stream; a text is data as it stands. */
 function fold(format: FormatName, events: readonly (object | string)[]) {
