@@ -207,7 +207,7 @@ export const HTTP_CODES = {
     stream_truncated: 'The stream ended before the answer was complete.',
   }),
   ...group('service_error', 500, {
-    asset_damaged: 'The file is damaged on the disk of this server.',
+    asset_damaged: 'The file is damaged in the storage of this server.',
     record_damaged: 'A record is damaged on the disk of this server.',
   }),
   ...group('service_error', 502, {

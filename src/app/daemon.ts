@@ -120,7 +120,7 @@ async function startServices(start: Start): Promise<Services> {
     log,
     metrics,
   });
-  const { store } = opened;
+  const { store, nodes } = opened;
   closers.add(() => store.close());
   const audit = await startAudit(start, opened);
   const span = await store.timeRange();
@@ -149,7 +149,7 @@ async function startServices(start: Start): Promise<Services> {
   const observer = routingObserver(state, log, metrics, providerHealth);
   const tracer = () => telemetry.tracer;
   const own = { state, log, metrics, routingObserver: observer, tracer };
-  const parts = { ...own, store, span, upstream, pool };
+  const parts = { ...own, store, nodes, span, upstream, pool };
   const textObserver = createTextObserver(parts);
   const text = createTextGateway(parts, textObserver);
   const embeddings = new EmbeddingsGateway({

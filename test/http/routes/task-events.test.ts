@@ -134,6 +134,7 @@ describe('GET /v1/tasks/{task_id}/timeline', () => {
       attempts: [{ at: time, error: null }],
       credits: { reserved: 0, charged: 0 },
     });
+    expect(json!['request']).toEqual({ prompt: 'a lighthouse', n: 1, edit: false });
     const headers = { authorization: `Bearer ${KEYS.b}` };
     expect((await server().ask(`/v1/tasks/${id}/timeline`, { headers })).status).toBe(404);
   });
