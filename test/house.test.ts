@@ -13,6 +13,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['app'],
   ['http'],
   ['text', 'media', 'workers'],
+  ['assets'],
   ['routing'],
   ['telemetry'],
   ['administration', 'operations'],
@@ -66,6 +67,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 /** Folders that one file imports from, beside their own files. */
 const PRIVATE_FOLDERS: Readonly<Record<string, string>> = {
   'src/store/lowdb/': 'src/store/open.ts',
+  'src/assets/disk/': 'src/assets/open.ts',
+  'src/assets/s3/': 'src/assets/open.ts',
 };
 
 /** Libraries whose types may be imported everywhere. */

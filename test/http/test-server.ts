@@ -7,6 +7,7 @@ import { Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import * as v from 'valibot';
+import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
 import { type Config, configSchema } from '../../src/config/schema.ts';
 import type { AppContext, Media } from '../../src/http/app-context.ts';
 import { DividedLimits } from '../../src/http/limits/request-limits.ts';
@@ -19,7 +20,6 @@ import { TaskEvents } from '../../src/media/task-events.ts';
 import type { SharedPool } from '../../src/operations/pool.ts';
 import { startSharedPool } from '../../src/operations/shared-pool.ts';
 import type { Plan } from '../../src/store/account.ts';
-import { AssetFiles } from '../../src/store/asset-files.ts';
 import { hashOf, hintOf } from '../../src/store/key.ts';
 import { SINGLE_NODE } from '../../src/store/nodes.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -37,7 +37,7 @@ export interface TestServer {
   readonly pool: SharedPool;
   readonly spool: Spool;
   readonly store: Store;
-  readonly assets: AssetFiles;
+  readonly assets: DiskStorage;
   readonly taskAttempts: TaskAttempts;
   readonly taskEvents: TaskEvents;
   readonly spoolFolder: string;
@@ -97,7 +97,7 @@ export async function startServer({
       done();
     },
   });
-  const assets = await AssetFiles.open(join(folder, 'assets'));
+  const assets = await DiskStorage.open(join(folder, 'assets'));
   let url = '';
   const taskAttempts = new TaskAttempts();
   const taskEvents = new TaskEvents();
