@@ -21,6 +21,10 @@ const readiness = v.object({
   status: v.literal('ok'),
   /** Present only if the store works but needs attention. */
   store: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
+  /** Present only if the bucket of files cannot be used; the reason only for the operator. */
+  assets: v.optional(
+    v.object({ status: v.literal('unavailable'), reason: v.optional(v.string()) }),
+  ),
   /** Present only for the operator. */
   upstreams: v.optional(
     v.object({
@@ -46,6 +50,9 @@ const readiness = v.object({
  */
 export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPluginAsync {
   const probe = sharedProbe(context);
+  // Text is served without the bucket, so that its failure does not make the daemon unready.
+  const storageFault = () =>
+    withTimeout(context.assets.health(), PROBE_TIMEOUT_MS, 'the bucket does not answer');
   return async (server) => {
     server.get('/healthz', {
       config: { vital: true },
@@ -73,12 +80,15 @@ export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPlu
         if (fault !== null) {
           throw new Failure('service_error', fault, { code: 'store_unavailable' });
         }
-        const stuck = await probe();
+        const [stuck, missing] = await Promise.all([probe(), storageFault()]);
         if (stuck !== null) throw stuck;
         const hasDetails = !isPublic || (await isOperator(context, request));
         return {
           status: 'ok',
           ...(reason !== null && { store: { status: 'degraded', reason } }),
+          ...(missing !== null && {
+            assets: { status: 'unavailable', ...(hasDetails && { reason: missing }) },
+          }),
           ...(hasDetails && { upstreams: restingUpstreams(context) }),
         };
       },
