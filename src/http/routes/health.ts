@@ -21,6 +21,8 @@ const readiness = v.object({
   status: v.literal('ok'),
   /** Present only if the store works but needs attention. */
   store: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
+  /** Present only while rate limits are less exact than configured. */
+  limits: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
   /** Present only for the operator. */
   upstreams: v.optional(
     v.object({
@@ -75,10 +77,13 @@ export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPlu
         }
         const stuck = await probe();
         if (stuck !== null) throw stuck;
+        const { fault: limitsFault } = context.limits;
         const hasDetails = !isPublic || (await isOperator(context, request));
         return {
           status: 'ok',
           ...(reason !== null && { store: { status: 'degraded', reason } }),
+          // Requests are served: refusing them would make a second failure of the first.
+          ...(limitsFault !== null && { limits: { status: 'degraded', reason: limitsFault } }),
           ...(hasDetails && { upstreams: restingUpstreams(context) }),
         };
       },
