@@ -13,7 +13,7 @@ export const montageCommand: CommandDefinition = {
     {
       heading: 'Running:',
       schema: runFlags,
-      except: ['dryRun', 'sha256sum', 'incremental', 'cache', 'cacheSize'],
+      except: ['sha256sum'],
     },
     { heading: 'Limits:', schema: limitFlags },
   ],

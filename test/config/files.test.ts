@@ -65,6 +65,7 @@ describe('default.yaml', () => {
       S3_ACCESS_KEY_ID: 'h',
       S3_SECRET_ACCESS_KEY: 'i',
       S3_SESSION_TOKEN: 'j',
+      REDIS_PASSWORD: 'h',
     };
     const onS3 = uncommented.replace('driver: disk', 'driver: s3');
     const { providers, models, pool, metrics, assets } = portable(onS3, env);

@@ -33,6 +33,7 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
   it.each([
     ['', 'Overview'],
     ['chat', 'Chat'],
+    ['create', 'Create'],
     ['tasks', 'Tasks'],
     ['usage', 'Usage'],
     ['accounts', 'Accounts & keys'],
