@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { AssetStorage } from '../assets/asset-storage.ts';
+import { openAssetStorage } from '../assets/open.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { Callbacks } from '../media/callbacks/callbacks.ts';
 import { RetentionSweeper } from '../media/files/retention-sweeper.ts';
@@ -9,7 +11,7 @@ import { taskRecord } from '../media/record.ts';
 import { TaskEvents } from '../media/task-events.ts';
 import type { SharedPool } from '../operations/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
-import { AssetFiles } from '../store/asset-files.ts';
+import type { Nodes } from '../store/nodes.ts';
 import type { Store, TimeRange } from '../store/store.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
@@ -20,6 +22,7 @@ import type { DaemonState } from './state.ts';
 interface MediaParts {
   readonly state: DaemonState;
   readonly store: Store;
+  readonly nodes: Nodes;
   /** The time that the records span; null without records. */
   readonly span: TimeRange | null;
   readonly upstream: UpstreamClient;
@@ -31,7 +34,7 @@ interface MediaParts {
 }
 
 export interface DaemonMedia {
-  readonly files: AssetFiles;
+  readonly files: AssetStorage;
   readonly callbacks: Callbacks;
   readonly retentionSweeper: RetentionSweeper;
   readonly media: MediaGateway;
@@ -41,9 +44,10 @@ export interface DaemonMedia {
 
 /** The media gateway with its files, callbacks and retention; none of them has started. */
 export async function createMedia(parts: MediaParts, closers: Closers): Promise<DaemonMedia> {
-  const { state, store, span, upstream, pool, routingObserver, log, metrics } = parts;
+  const { state, store, nodes, span, upstream, pool, routingObserver, log, metrics } = parts;
   const config = () => state.config;
-  const files = await AssetFiles.open(join(state.config.dataDir, 'assets'), {
+  const files = await openAssetStorage({
+    directory: join(state.config.dataDir, 'assets'),
     onDamage: (id) => log.error({ asset: id }, 'a file differs from what was written'),
   });
   const callbacks = new Callbacks({
@@ -70,6 +74,7 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
   const media = new MediaGateway({
     config,
     store,
+    nodes,
     files,
     upstream,
     pool,

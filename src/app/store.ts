@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Metrics } from '../http/metrics.ts';
 import { checkDataFolder } from '../store/data-folder.ts';
+import { type Nodes, SINGLE_NODE } from '../store/nodes.ts';
 import { openStore } from '../store/open.ts';
 import type { Recovery } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
@@ -23,6 +24,8 @@ interface StoreParts {
 
 export interface OpenedStore {
   readonly store: Store;
+  /** The daemons that share it. */
+  readonly nodes: Nodes;
   /** Torn ends of the journal that were moved to files, for the audit log. */
   readonly recoveries: readonly Recovery[];
   /** Whether the clock is more than a day ahead of the newest record. */
@@ -62,5 +65,5 @@ export async function openDaemonStore({
       else log.error({ err: failure }, 'the store cannot be written; retrying every second');
     },
   });
-  return { store, recoveries, isClockAhead };
+  return { store, nodes: SINGLE_NODE, recoveries, isClockAhead };
 }

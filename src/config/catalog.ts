@@ -1,4 +1,5 @@
 import { Failure } from '../failure.ts';
+import { OUTPUT_SIZES } from '../images/sizes.ts';
 import { WILDCARD } from '../schema/pattern.ts';
 import { toCredits } from '../store/credits.ts';
 import { TEXT_ENDPOINTS } from './dialects.ts';
@@ -34,6 +35,8 @@ export interface PublishedModel {
   readonly pricing_tiers: readonly Readonly<Record<string, number>>[];
   /** Limits; null if the configuration sets none. */
   readonly limits: Readonly<Record<string, number | null>>;
+  /** Sizes of the images that the model makes, such as `1024x1024`; null where only the provider knows them. */
+  readonly sizes: readonly string[] | null;
   readonly capability_metadata: { readonly reasoning: Reasoning };
 }
 
@@ -69,6 +72,8 @@ const FIXED_DEFAULT_OUTPUT_TOKENS = 131_072;
 
 /** Images of one request (interface part 4.4); `n` exists for models of native sizes only. */
 const MAX_IMAGES = { native: 10, other: 1 } as const;
+
+const NATIVE_SIZES = OUTPUT_SIZES.map(({ width, height }) => `${width}x${height}`);
 
 /** Reasoning of a model, from its configuration or else from its rules. */
 export function reasoningOf(model: Model): Reasoning {
@@ -143,6 +148,7 @@ function limitsOf(model: Model): Readonly<Record<string, number | null>> {
   if (model.type === 'image') {
     return { max_images: model.rules === 'native-size' ? MAX_IMAGES.native : MAX_IMAGES.other };
   }
+  if (model.type === 'video') return { default_duration: model.duration };
   if (model.type === 'embedding') {
     return { context_window: model.contextWindow ?? null, dimensions: model.dimensions ?? null };
   }
@@ -168,6 +174,7 @@ function publish(name: string, root: string, model: Model): PublishedModel {
     pricing: pricingOf(model),
     pricing_tiers: tiersOf(model),
     limits: limitsOf(model),
+    sizes: model.type === 'image' && model.rules === 'native-size' ? NATIVE_SIZES : null,
     capability_metadata: { reasoning: reasoningOf(model) },
   };
 }

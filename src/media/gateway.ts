@@ -1,8 +1,9 @@
+import type { AssetStorage } from '../assets/asset-storage.ts';
 import type { Config } from '../config/schema.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
 import { Routing } from '../routing/routing.ts';
-import type { AssetFiles } from '../store/asset-files.ts';
+import type { Nodes } from '../store/nodes.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
@@ -24,7 +25,9 @@ export interface MediaGatewayOptions {
   /** The configuration in force. */
   readonly config: () => Config;
   readonly store: Store;
-  readonly files: AssetFiles;
+  /** Those that share the limits of providers. Absent: this one alone. */
+  readonly nodes?: Nodes;
+  readonly files: AssetStorage;
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly observer: MediaObserver;

@@ -69,6 +69,7 @@ describe('the catalog', () => {
             output_per_million_tokens: 10,
           },
           pricing_tiers: [],
+          sizes: null,
           limits: { context_window: 8192, max_output_tokens: 4096 },
           capability_metadata: {
             reasoning: {
@@ -125,7 +126,7 @@ models:
   it.each([
     ['native', { per_image: 4 }, { max_images: 10 }],
     ['any', { per_image: 0 }, { max_images: 1 }],
-    ['video', { per_video: 1, per_second: 0.5 }, {}],
+    ['video', { per_video: 1, per_second: 0.5 }, { default_duration: 4 }],
     ['audio', { per_request: 0.1 }, {}],
     ['guard', { per_request: 0 }, {}],
   ])('lists price and limits of %s', (id, pricing, limits) => {
@@ -134,6 +135,13 @@ models:
     expect(published).toMatchObject({ pricing, limits });
     expect(published.endpoints).not.toEqual([]);
     expect(published.capability_metadata.reasoning.supported_efforts).toEqual([]);
+  });
+
+  it('lists the sizes of models with native sizes, and none of others', () => {
+    const { config } = load(MODELS);
+    expect(publishModel(config, 'native', null).sizes).toHaveLength(7);
+    expect(publishModel(config, 'native', null).sizes).toContain('1536x1024');
+    expect(publishModel(config, 'any', null).sizes).toBeNull();
   });
 
   it('lists only the allowed models of a restricted key, in the order of the file', () => {

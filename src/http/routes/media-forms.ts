@@ -6,7 +6,7 @@ import { editRequest } from '../../media/requests/edit.ts';
 import type { Fields } from '../../media/requests/fields.ts';
 import { fieldsOf, fromText } from '../../schema/fields.ts';
 import type { AppContext } from '../app-context.ts';
-import { draining } from '../errors.ts';
+import { shuttingDown } from '../errors.ts';
 import { jsonOrEvents, jsonSchemaOf, withSample } from '../openapi.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { traceOf } from '../transport/request-span.ts';
@@ -14,13 +14,14 @@ import { checkFormHeaders, type Form, type FormShape, readForm } from '../upload
 import { sentFiles } from '../uploads/sent-files.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { sendImages, sendOpenAiImages } from './image-response.ts';
-import { announceIgnored } from './media-response.ts';
+import { announceIgnored, sendCreated } from './media-response.ts';
 import { createdShape, uploadShape } from './media-schema.ts';
 import {
   defaultFormatOf,
   imageResponseFields,
   imageResponseOf,
   imageResponseSchema,
+  prefersTask,
 } from './response-format.ts';
 import { addTranscriptionRoute } from './transcriptions.ts';
 
@@ -92,7 +93,7 @@ function editBody() {
 export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
   const { media, spool } = context;
   const admit = (shape: FormShape) => async (request: FastifyRequest) => {
-    if (context.draining.aborted) throw draining();
+    if (context.draining.aborted) throw shuttingDown();
     checkFormHeaders(request, shape);
     spool.checkRoom(Number(request.headers['content-length'] ?? 0));
   };
@@ -106,7 +107,7 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
         summary: 'Change images by a prompt, and wait for the results',
         description:
           'If it takes longer than the server waits, returns 202 and the task, or with response_format or stream ' +
-          '504 `task_running`.',
+          '504 `task_running`. With the header `Prefer: respond-async`, returns 202 at once.',
         tags: ['Images'],
         consumes: ['multipart/form-data'],
         body: editBody(),
@@ -135,6 +136,8 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
           // The task has its own copies: the spool gets its room back while the client waits.
           await uploads.discard();
           announceIgnored(reply, submitted, context.config, response.ignored);
+          if (response.format === null && prefersTask(request))
+            return sendCreated(reply, submitted);
           const awaited = { submitted, signal, isRepeatable: idempotencyKey !== null };
           return response.format === null
             ? await sendImages(context, reply, awaited, 'url')

@@ -25,6 +25,7 @@ const modelShape = v.object({
   pricing: v.record(v.string(), v.number()),
   pricing_tiers: v.array(v.record(v.string(), v.number())),
   limits: v.record(v.string(), v.nullable(v.number())),
+  sizes: v.nullable(v.array(v.string())),
   capability_metadata: v.object({
     reasoning: v.object({
       supported_efforts: v.array(v.picklist(EFFORTS)),

@@ -67,12 +67,17 @@ export function imageResponseOf(
 /** A client that asks for the task whatever the setting of its key is (RFC 7240, section 4.1). */
 const PREFERS_TASK = /(?:^|,)\s*respond-async\s*(?:[,;]|$)/i;
 
+/** Whether a client asks for the task at once. */
+export function prefersTask({ headers }: FastifyRequest): boolean {
+  return PREFERS_TASK.test(String(headers['prefer'] ?? ''));
+}
+
 /** The format of image requests that do not choose any, by the setting of the key or else the configuration. */
 export function defaultFormatOf(
-  { headers, holder }: FastifyRequest,
+  request: FastifyRequest,
   { answers }: Config,
 ): ResponseFormat | null {
-  if (PREFERS_TASK.test(String(headers['prefer'] ?? ''))) return null;
-  const choice = holder.key.images ?? answers.images;
+  if (prefersTask(request)) return null;
+  const choice = request.holder.key.images ?? answers.images;
   return choice === 'task' ? null : choice;
 }

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { FAILURE_TYPES } from '../../failure.ts';
 import type { TaskAttempt } from '../../media/queue/task-attempts.ts';
-import { nameOfTask } from '../../media/record.ts';
+import { assetUrl, nameOfTask } from '../../media/record.ts';
+import type { InputReference, TaskRequest } from '../../media/task-request.ts';
 import { toCredits } from '../../store/credits.ts';
 import { isTerminal, TASK_STATES, TASK_TYPES, type Task } from '../../store/task.ts';
 import { seconds } from './query.ts';
@@ -36,12 +37,19 @@ export const timelineShape = v.object({
   ),
   credits: v.object({ reserved: v.number(), charged: v.number() }),
   callback_url: v.nullable(v.string()),
+  request: v.pipe(
+    v.record(v.string(), v.unknown()),
+    v.description(
+      'what was asked for, in the fields of the endpoint, with inputs and mask as URLs',
+    ),
+  ),
 });
 
 /** When a task went from one state to the next, and what it cost. */
 export function timelineOf(
   task: Task,
   attempts: readonly TaskAttempt[],
+  publicUrl: string,
 ): v.InferOutput<typeof timelineShape> {
   const { id, status, type, keyId, startedAt, deadline } = task;
   return {
@@ -59,5 +67,27 @@ export function timelineOf(
     attempts: attempts.map(({ at, error }) => ({ at: seconds(at), error })),
     credits: { reserved: toCredits(task.reserved), charged: toCredits(task.charged) },
     callback_url: task.callbackUrl,
+    request: requestOf(task.request as TaskRequest, publicUrl),
   };
+}
+
+/** Fields of the record that requests do not have, or have by another name. */
+const OWN_FIELDS = new Set(['type', 'native', 'inputs', 'options', 'wildcardPart']);
+
+/** What the client asked for, without fields that it left out. */
+function requestOf(request: TaskRequest, publicUrl: string): Readonly<Record<string, unknown>> {
+  const urlOf = (input: InputReference) =>
+    'url' in input ? input.url : assetUrl(publicUrl, input.asset);
+  const inputs = request.type === 'audio' ? [] : request.inputs;
+  const fields = {
+    ...request,
+    ...(request.type === 'image' && {
+      ...request.options,
+      mask: request.mask && urlOf(request.mask),
+    }),
+    input_images: inputs.length === 0 ? null : inputs.map(urlOf),
+  };
+  return Object.fromEntries(
+    Object.entries(fields).filter(([name, value]) => value !== null && !OWN_FIELDS.has(name)),
+  );
 }

@@ -51,7 +51,7 @@ export function taskRoutes(context: AppContext): FastifyPluginAsync {
       handler: async ({ holder, params }) => {
         const task = await context.store.findTask(holder.account.id, params.task_id);
         if (!task) throw notFound();
-        return timelineOf(task, context.taskAttempts.of(task.id));
+        return timelineOf(task, context.taskAttempts.of(task.id), context.publicUrl);
       },
     });
 

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { FairSemaphore, type Release } from '../../operations/fair-semaphore.ts';
+import { type Nodes, SINGLE_NODE, shareOf } from '../../store/nodes.ts';
 
 /** The tasks at one provider. */
 export interface QueueStatistics {
@@ -9,13 +10,19 @@ export interface QueueStatistics {
   readonly waiting: number;
 }
 
-/** Limits the media tasks that run at each provider at once; accounts wait in queues of their own. */
+/**
+ * Limits the media tasks that run at each provider at once; accounts wait in queues of their own. Each of
+ * several nodes has its share of a provider's limit.
+ */
 export class ProviderQueues {
   readonly #config: () => Config;
+  readonly #nodes: Nodes;
   readonly #semaphores = new Map<string, FairSemaphore>();
 
-  constructor(config: () => Config) {
+  constructor(config: () => Config, nodes = SINGLE_NODE) {
     this.#config = config;
+    this.#nodes = nodes;
+    nodes.onChange(() => this.reconfigured());
   }
 
   /** A slot for one task, which holds a permit of at most one provider. */
@@ -23,7 +30,7 @@ export class ProviderQueues {
     return new Slot((provider) => this.#semaphoreOf(provider).acquire(client, signal));
   }
 
-  /** Applies the limits of a reloaded configuration. */
+  /** Applies the limits of a reloaded configuration, or of another number of nodes. */
   reconfigured(): void {
     for (const [provider, semaphore] of this.#semaphores) {
       semaphore.resize(this.#concurrencyOf(provider));
@@ -45,7 +52,7 @@ export class ProviderQueues {
   }
 
   #concurrencyOf(provider: string): number {
-    return this.#config().providers[provider]?.concurrency ?? 1;
+    return shareOf(this.#config().providers[provider]?.concurrency ?? 1, this.#nodes);
   }
 }
 

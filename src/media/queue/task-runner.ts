@@ -5,6 +5,7 @@ import { Failure } from '../../failure.ts';
 import { sleep } from '../../routing/backoff.ts';
 import { type RouteCandidate, routeCandidates } from '../../routing/route-candidates.ts';
 import type { Routing } from '../../routing/routing.ts';
+import type { Nodes } from '../../store/nodes.ts';
 import type { Completion, Store } from '../../store/store.ts';
 import type { Task, TaskError } from '../../store/task.ts';
 import { isStorageFailure, retryStorage } from '../files/retry-storage.ts';
@@ -67,6 +68,7 @@ export interface TaskObserver {
 interface TaskRunnerOptions {
   readonly config: () => Config;
   readonly store: Store;
+  readonly nodes?: Nodes;
   readonly routing: Routing;
   readonly executor: TaskExecutor;
   readonly observer: TaskObserver;
@@ -94,7 +96,7 @@ export class TaskRunner {
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
-    this.#queues = new ProviderQueues(options.config);
+    this.#queues = new ProviderQueues(options.config, options.nodes);
     // Every waiting client and every retry of a store operation listens.
     setMaxListeners(0, this.#draining.signal, this.#graceOver.signal);
   }

@@ -56,6 +56,15 @@ describe('an edit', () => {
     expect(server().files()).toEqual([]);
   });
 
+  it('returns the task at once with Prefer: respond-async, and waits without it', async () => {
+    const file = await server().file('png', 'image/png', 'x');
+    server().media.end = (task) => server().complete(task, [file]);
+    const statusWith = async (headers: object) =>
+      (await send(EDITS, [...basics, image()], headers)).status;
+    expect(await statusWith({ prefer: 'respond-async' })).toBe(202);
+    expect(await statusWith({ prefer: 'wait=5' })).toBe(200);
+  });
+
   it('accepts sixteen images, no mask, and the longest prompt', async () => {
     server().media.end = async (task) => task;
     const images = Array.from({ length: 16 }, (_, index) => image(String(index)));

@@ -134,6 +134,7 @@ describe('GET /v1/tasks/{task_id}/timeline', () => {
       attempts: [{ at: time, error: null }],
       credits: { reserved: 0, charged: 0 },
     });
+    expect(json!['request']).toEqual({ prompt: 'a lighthouse', n: 1, edit: false });
     const headers = { authorization: `Bearer ${KEYS.b}` };
     expect((await server().ask(`/v1/tasks/${id}/timeline`, { headers })).status).toBe(404);
   });
@@ -145,6 +146,6 @@ describe('GET /v1/tasks/events while the server drains', () => {
     server().drain.abort();
     while ((await stream.next()) !== null);
     const { status, json } = await server().ask('/v1/tasks/events');
-    expect([status, json]).toMatchObject([503, { error: { code: 'draining' } }]);
+    expect([status, json]).toMatchObject([503, { error: { code: 'shutting_down' } }]);
   });
 });

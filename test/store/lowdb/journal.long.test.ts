@@ -212,7 +212,7 @@ describe('a journal', () => {
     ['version 1 in a store of version 2', { format: 'oriel-journal', version: 1, sequence: 1 }],
   ])('with %s in its header is rejected', async (_, header) => {
     const { directory } = await journalled();
-    const { encodeLine } = await import('../../../src/store/lowdb/journal/line.ts');
+    const { encodeLine } = await import('../../../src/store/line.ts');
     writeFileSync(join(directory, FIRST), encodeLine(JSON.stringify(header)));
     await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
   });

@@ -3,10 +3,10 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { type Files, isMissing, syncFolder, writeDurably } from '../../files.ts';
+import { encodeLine, readLine, wasSynced } from '../../line.ts';
 import type { Recovery } from '../../options.ts';
 import { corruptStore } from '../errors.ts';
 import type { Change } from '../state/state.ts';
-import { encodeLine, readLine, wasSynced } from './line.ts';
 
 const FORMAT = 'oriel-journal';
 const VERSION = 2;

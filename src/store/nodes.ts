@@ -1,0 +1,33 @@
+/** The living daemons on one store, as one of them sees them. */
+export interface Nodes {
+  /** Number of living nodes; at least 1, as the node that asks is one. */
+  alive(): number;
+  /** Place of this node among the living ones, from 0. All of them agree on the order. */
+  rank(): number;
+  /** Whether this node does the work that one node does for all, such as sweeping a bucket. */
+  isLeader(): boolean;
+  /**
+   * Calls a listener after each change of the number, the rank or the leader.
+   *
+   * @returns a function that removes the listener
+   */
+  onChange(listener: () => void): () => void;
+}
+
+/** The only daemon on its store. */
+export const SINGLE_NODE: Nodes = {
+  alive: () => 1,
+  rank: () => 0,
+  isLeader: () => true,
+  onChange: () => () => {},
+};
+
+/**
+ * A node's part of a limit that holds for all nodes together. The first nodes get one more where the
+ * division has a remainder. With more nodes than the limit has units each may use one.
+ */
+export function shareOf(limit: number, nodes: Nodes): number {
+  const alive = nodes.alive();
+  const remainder = nodes.rank() < limit % alive ? 1 : 0;
+  return Math.max(1, Math.floor(limit / alive) + remainder);
+}

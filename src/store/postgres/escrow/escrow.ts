@@ -1,0 +1,132 @@
+import { addCounts, dayOf, NO_USAGE, type UsageCounts } from '../../ledger.ts';
+import type { Charge, Fold, ScopedPayer } from './bank.ts';
+
+interface Settled {
+  readonly model: string;
+  readonly counts: Partial<UsageCounts>;
+  readonly amount: number;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** Credits of one payer that this node has drawn in advance. Amounts are micro-credits. */
+export class Escrow {
+  readonly payer: ScopedPayer;
+  #drawn = 0;
+  /** Reserved for requests in progress. */
+  #reserved = 0;
+  /** Charged, and not booked yet. */
+  #charged = 0;
+  /** To be released with the next fold. */
+  #returning = 0;
+  /** Charges by day and model, which the next fold books. */
+  #charges = new Map<string, Charge>();
+  /** Most credits in use since the last review, and in the time between the two before it. */
+  #peak = 0;
+  #formerPeak = 0;
+
+  constructor(payer: ScopedPayer) {
+    this.payer = payer;
+  }
+
+  get #used(): number {
+    return this.#reserved + this.#charged;
+  }
+
+  /** Credits that a new request can reserve. */
+  get free(): number {
+    return this.#drawn - this.#used - this.#returning;
+  }
+
+  /** Drawn credits that no request has reserved or spent. */
+  get idle(): number {
+    return this.#drawn - this.#used;
+  }
+
+  /** Most credits in use lately. */
+  get peak(): number {
+    return Math.max(this.#peak, this.#formerPeak);
+  }
+
+  /** Requests whose charges no fold has taken. */
+  get pendingRequests(): number {
+    let sum = 0;
+    for (const { counts } of this.#charges.values()) sum += counts.requests;
+    return sum;
+  }
+
+  /** Whether requests like the last ones will soon wait for a draw. */
+  get isLow(): boolean {
+    return this.free < this.peak / 2;
+  }
+
+  get isEmpty(): boolean {
+    return this.#drawn === 0 && this.#reserved === 0 && !this.hasFold;
+  }
+
+  get hasFold(): boolean {
+    return this.#returning > 0 || this.#charges.size > 0;
+  }
+
+  drew(amount: number): void {
+    this.#drawn += amount;
+  }
+
+  reserve(amount: number): void {
+    this.#reserved += amount;
+    this.#peak = Math.max(this.#peak, this.#used);
+  }
+
+  release(amount: number): void {
+    this.#reserved -= amount;
+  }
+
+  /** Adds the charge of a request, after the release of its reservation. */
+  charge({ model, counts, amount, at }: Settled): void {
+    const name = `${dayOf(at)} ${model}`;
+    const { paid = 0, amount: sum = 0, counts: former = NO_USAGE } = this.#charges.get(name) ?? {};
+    this.#charges.set(name, {
+      model,
+      at,
+      amount: sum + amount,
+      paid: paid + (amount > 0 ? (counts.requests ?? 1) : 0),
+      counts: addCounts(former, counts),
+    });
+    this.#charged += amount;
+    this.#peak = Math.max(this.#peak, this.#used);
+  }
+
+  /** Returns all that no request has reserved with the next fold. */
+  returnFree(): void {
+    if (this.free > 0) this.#returning += this.free;
+  }
+
+  /** Returns what no request needed since the review before the last. */
+  review(): void {
+    // As much again as is in use, which draws keep ready.
+    const needed = 2 * this.peak;
+    this.#formerPeak = this.#peak;
+    this.#peak = this.#used;
+    const surplus = this.#drawn - this.#returning - needed;
+    // Small surpluses stay, so that a steady load folds charges alone.
+    if (surplus > needed / 4) this.#returning += Math.min(surplus, this.free);
+  }
+
+  /** Takes what the next batch books. The credits count as used until `folded`. */
+  takeFold(): Fold {
+    const charges = [...this.#charges.values()];
+    this.#charges = new Map();
+    // Credits that a request has reserved again since stay.
+    const returned = Math.max(0, Math.min(this.#returning, this.#drawn - this.#used));
+    this.#returning = returned;
+    return { payer: this.payer, charges, returned, idle: this.idle - returned };
+  }
+
+  /** Applies a fold that is booked. */
+  folded({ charges, returned }: Fold): void {
+    const charged = charges.reduce((sum, { amount }) => sum + amount, 0);
+    this.#drawn -= charged + returned;
+    this.#charged -= charged;
+    this.#returning -= returned;
+  }
+}

@@ -1,0 +1,22 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { SINGLE_NODE, shareOf } from '../../src/store/nodes.ts';
+import { setNodes } from '../engines/nodes.ts';
+
+test('one node has the whole of a limit', () => {
+  expect(shareOf(7, SINGLE_NODE)).toBe(7);
+});
+
+test('shares of all nodes add up to the limit, or to one a node beyond it', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 10_000 }),
+      fc.integer({ min: 1, max: 64 }),
+      (limit, n) => {
+        const shares = Array.from({ length: n }, (_, rank) => shareOf(limit, setNodes(n, rank)));
+        expect(shares.reduce((sum, share) => sum + share)).toBe(Math.max(limit, n));
+        expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1);
+      },
+    ),
+  );
+});

@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type CachedKey, KeyCache } from '../../../src/store/postgres/key-cache.ts';
+
+/** A database with the names of keys by hash. */
+function databaseOf(names: Record<string, string>) {
+  const database = {
+    names,
+    revision: 1,
+    loads: [] as (readonly string[])[],
+    isAway: false,
+    async load(hashes: readonly string[]) {
+      database.loads.push(hashes);
+      if (database.isAway) throw new Error('the database is away');
+      const found = hashes.filter((hash) => hash in database.names);
+      const keys = found.map((hash): [string, CachedKey] => [
+        hash,
+        { key: { name: database.names[hash] }, account: {} } as unknown as CachedKey,
+      ]);
+      return { revision: database.revision, keys: new Map(keys) };
+    },
+  };
+  return database;
+}
+
+describe('the cache of keys', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const cacheOf = (database: ReturnType<typeof databaseOf>) =>
+    new KeyCache({ load: database.load, now: () => Date.now() });
+  const nameOf = async (cache: KeyCache, hash: string) => (await cache.find(hash))?.key.name;
+
+  it('finds a known key without a query', async () => {
+    const database = databaseOf({ a: 'one' });
+    const cache = cacheOf(database);
+    expect(await nameOf(cache, 'a')).toBe('one');
+    for (let round = 0; round < 20; round += 1) expect(await nameOf(cache, 'a')).toBe('one');
+    expect(database.loads).toEqual([['a']]);
+    cache.close();
+  });
+
+  it('reads the hashes of many requests at once in one query', async () => {
+    const database = databaseOf({ a: 'one', b: 'two' });
+    const cache = cacheOf(database);
+    const first = cache.find('a');
+    const others = ['a', 'b', 'unknown'].map((hash) => nameOf(cache, hash));
+    await first;
+    expect(await Promise.all(others)).toEqual(['one', 'two', undefined]);
+    expect(database.loads).toHaveLength(1);
+    cache.close();
+  });
+
+  it('sees a change within a second of use', async () => {
+    const database = databaseOf({ a: 'one' });
+    const cache = cacheOf(database);
+    await cache.find('a');
+    database.names.a = 'changed';
+    database.revision += 1;
+    for (let elapsed = 0; elapsed < 1000; elapsed += 100) {
+      await vi.advanceTimersByTimeAsync(100);
+      await cache.find('a');
+    }
+    expect(await nameOf(cache, 'a')).toBe('changed');
+    cache.close();
+  });
+
+  it('reads a key again after a pause, and after a hint', async () => {
+    const database = databaseOf({ a: 'one' });
+    const cache = cacheOf(database);
+    await cache.find('a');
+    await vi.advanceTimersByTimeAsync(5000);
+    database.names.a = 'changed';
+    database.revision += 1;
+    expect(await nameOf(cache, 'a')).toBe('changed');
+    database.names.a = 'again';
+    database.revision += 1;
+    cache.invalidate();
+    expect(await nameOf(cache, 'a')).toBe('again');
+    cache.close();
+  });
+
+  it('makes no queries while no key is used', async () => {
+    const database = databaseOf({ a: 'one' });
+    const cache = cacheOf(database);
+    await cache.find('a');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(database.loads.length).toBeLessThanOrEqual(2);
+    cache.close();
+  });
+
+  it('accepts known keys for a minute while the database is away, and no others', async () => {
+    const database = databaseOf({ a: 'one', b: 'two' });
+    const cache = cacheOf(database);
+    await cache.find('a');
+    database.isAway = true;
+    for (let elapsed = 0; elapsed < 59_000; elapsed += 1000) {
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(await nameOf(cache, 'a')).toBe('one');
+      await expect(cache.find('b')).rejects.toThrow('away');
+    }
+    await vi.advanceTimersByTimeAsync(2000);
+    await expect(cache.find('a')).rejects.toThrow('away');
+    database.isAway = false;
+    expect(await nameOf(cache, 'a')).toBe('one');
+    cache.close();
+  });
+});
