@@ -149,16 +149,11 @@ function Slider({ before, after, scale }: SliderProps) {
     scale === 0
       ? `min(100cqw, ${ratio} * 100cqh, ${Math.max(before.width, after.width)}px)`
       : `${after.width * scale}px`;
+  const space = { maxHeight: stageHeight(after) * (scale || 1) };
   return (
     <div class="slider" ref={stage}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by arrow keys */}
-      <section
-        class="stage"
-        aria-label="Picture"
-        tabIndex={0}
-        style={{ maxHeight: stageHeight(after) * (scale || 1) }}
-        onScroll={cut}
-      >
+      <section class="stage" aria-label="Picture" tabIndex={0} style={space} onScroll={cut}>
         <div
           class={scale >= 2 ? 'picture exact' : 'picture'}
           ref={picture}
