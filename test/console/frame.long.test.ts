@@ -34,6 +34,7 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
     ['', 'Overview'],
     ['images', 'Images'],
     ['chat', 'Chat'],
+    ['create', 'Create'],
     ['tasks', 'Tasks'],
     ['usage', 'Usage'],
     ['accounts', 'Accounts & keys'],

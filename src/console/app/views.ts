@@ -23,6 +23,12 @@ export const VIEWS: readonly View[] = [
     load: () => import('../views/images/images.tsx'),
   },
   { path: 'chat', label: 'Chat', access: 'key', load: () => import('../views/chat/chat.tsx') },
+  {
+    path: 'create',
+    label: 'Create',
+    access: 'key',
+    load: () => import('../views/create/create.tsx'),
+  },
   { path: 'tasks', label: 'Tasks', access: 'key', load: () => import('../views/tasks/tasks.tsx') },
   { path: 'usage', label: 'Usage', access: 'key', load: () => import('../views/usage/usage.tsx') },
   {
