@@ -49,6 +49,8 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   blurhash: 'BlurHash',
   exif: 'EXIF',
   gps: 'GPS',
+  // The operation runs one, and stands beside the button to run.
+  run: 'Recipe',
   sha256: 'SHA-256',
   ssim: 'SSIM',
   thumbhash: 'ThumbHash',

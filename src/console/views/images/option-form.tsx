@@ -31,6 +31,7 @@ export function OptionForm({ store, state, all, operation, draft, onDraft }: Opt
   const { items, halt } = state;
   const [isTried, setTried] = useState(false);
   const form = useRef<HTMLFormElement>(null);
+  const more = useRef<HTMLDetailsElement>(null);
   const job = jobOf(operation, draft);
   const faults = faultsOf(operation, draft.values);
   const refused = halt?.status === 400 ? halt : null;
@@ -74,6 +75,10 @@ export function OptionForm({ store, state, all, operation, draft, onDraft }: Opt
   const areFurtherUsed = further.some(
     (field) => errorOf(field) !== undefined || (draft.values[field.name] ?? '') !== '',
   );
+  useEffect(() => {
+    // They stay open when the last value is removed, since the reader is there.
+    if (areFurtherUsed) more.current!.open = true;
+  }, [areFurtherUsed, operation]);
   return (
     <form class="card options" ref={form} onSubmit={run} noValidate aria-label="Options">
       <SelectField
@@ -85,7 +90,7 @@ export function OptionForm({ store, state, all, operation, draft, onDraft }: Opt
       />
       <div class="fields">{main.map(render)}</div>
       {further.length > 0 && (
-        <details open={areFurtherUsed}>
+        <details ref={more}>
           <summary>More options of the output</summary>
           <div class="fields">{further.map(render)}</div>
         </details>
@@ -93,14 +98,14 @@ export function OptionForm({ store, state, all, operation, draft, onDraft }: Opt
       {!isShared(draft.values) && (
         <p class="hint">This text is too long for the address, so the address does not share it.</p>
       )}
-      <div class="row">
+      <FromPrograms job={job} paths={items.map(({ path }) => path)} />
+      <div class="row run">
         <Button kind="primary" type="submit" disabled={items.length === 0} isBusy={isRunning}>
           {runLabel(ids.length, due.length > 0)}
         </Button>
         {isRunning && <Button onClick={() => store.stop()}>Stop</Button>}
+        {items.length === 0 && <span class="hint">Add an image first.</span>}
       </div>
-      {items.length === 0 && <p class="hint">Add an image first.</p>}
-      <FromPrograms job={job} paths={items.map(({ path }) => path)} />
     </form>
   );
 }

@@ -24,9 +24,12 @@ export function rgbOf(hex: string): string {
 export interface Fact {
   readonly label: string;
   readonly text: string;
-  /** Whether it is a text that people copy: a hash, a name. */
-  readonly isText: boolean;
+  /** Whether it is a text that people copy rather than read: a hash, a title. */
+  readonly isLong: boolean;
 }
+
+/** Characters from which on a text is copied rather than read. */
+const LONG = 16;
 
 /** Values of a report in lines; those of an object within it have its name before theirs. */
 export function factsOf(data: Data, prefix = ''): readonly Fact[] {
@@ -34,7 +37,9 @@ export function factsOf(data: Data, prefix = ''): readonly Fact[] {
     if (value === null || value === undefined) return [];
     const label = prefix === '' ? labelOf(name) : `${prefix}: ${labelOf(name)}`;
     if (typeof value === 'object' && !Array.isArray(value)) return factsOf(value as Data, label);
-    return [{ label, text: textOf(value), isText: typeof value === 'string' }];
+    return [
+      { label, text: textOf(value), isLong: typeof value === 'string' && value.length >= LONG },
+    ];
   });
 }
 

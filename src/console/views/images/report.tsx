@@ -26,7 +26,7 @@ export function Report({ data }: { readonly data: Readonly<Record<string, unknow
           { title: 'Value', cell: FactValue },
           {
             title: 'Copy',
-            cell: ({ label, text, isText }) => isText && <CopyButton text={text} label={label} />,
+            cell: ({ label, text, isLong }) => isLong && <CopyButton text={text} label={label} />,
           },
         ]}
       />
