@@ -1,8 +1,10 @@
 /** The server with a media gateway whose tasks the test ends. */
+
 import { afterAll, beforeAll } from 'vitest';
 import type { StoredResult } from '../../../src/media/result.ts';
 import type { NewAsset } from '../../../src/store/asset.ts';
 import type { Task } from '../../../src/store/task.ts';
+import { claimOf } from '../../store/consistency.ts';
 import { KEYS, startServer, type TestServer } from '../test-server.ts';
 import { ManualMedia, MODELS } from './manual-media.ts';
 
@@ -78,7 +80,12 @@ async function start(config: Readonly<Record<string, object>>): Promise<MediaSer
         revisedPrompt: index === 0 ? 'a "lighthouse"' : null,
       }));
       const result: StoredResult = { created: 1_700_000_000, outputs, usage };
-      return server.store.completeTask(id, { result, charge: 0, counts: {}, assets: files });
+      return server.store.completeTask(await claimOf(server.store, id), {
+        result,
+        charge: 0,
+        counts: {},
+        assets: files,
+      });
     },
   };
 }

@@ -5,7 +5,7 @@ import { PERIODS } from '../../../src/store/calendar.ts';
 import type { Reservation, Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { runs } from '../../runs.ts';
-import { findInconsistencies } from '../consistency.ts';
+import { claimOf, findInconsistencies } from '../consistency.ts';
 import { completionOf, keyFor, taskFor } from '../records.ts';
 import type { DriverFactory } from './driver-factory.ts';
 
@@ -79,7 +79,7 @@ export function describeBudgetProperties(driver: DriverFactory): void {
       await spend(store.reserve(account.id, key.id, 10));
       const { task } = await store.createTask(taskFor(key, { reservation: 1 }));
       await store.claimTask(task.id);
-      await store.completeTask(task.id, completionOf({ charge: 1 }));
+      await store.completeTask(await claimOf(store, task.id), completionOf({ charge: 1 }));
       now += 24 * HOUR;
     }
     await spend(early);
@@ -150,7 +150,7 @@ export function describeBudgetProperties(driver: DriverFactory): void {
             if (!task) continue;
             const charge = Math.min(amount, task.amount);
             await store.claimTask(task.id);
-            await store.completeTask(task.id, completionOf({ charge }));
+            await store.completeTask(await claimOf(store, task.id), completionOf({ charge }));
             model.move(task.ids, -task.amount, charge);
           } else if (method === 'limit') {
             const changed = { windows: { timeZone, day: amount * 2, week: 90 } };

@@ -13,7 +13,7 @@ import type { Recovery } from '../../../src/store/options.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { contentBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { everyTask, findInconsistencies } from '../consistency.ts';
+import { claimOf, everyTask, findInconsistencies } from '../consistency.ts';
 import { unsyncedFiles } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
 import { copyAsCrashed } from './crash-copy.ts';
@@ -44,7 +44,7 @@ async function journalled() {
   await note();
   await store.claimTask(task.id);
   await note();
-  await store.completeTask(task.id, completionOf({ charge: 3 }));
+  await store.completeTask(await claimOf(store, task.id), completionOf({ charge: 3 }));
   await note();
   const crashed = copyAsCrashed(directory);
   await store.close();
