@@ -74,13 +74,13 @@ async function start(config: Readonly<Record<string, object>>): Promise<MediaSer
       return { id, mediaType, ...written };
     },
     async complete({ id }, files, usage = null) {
-      await server.store.claimTask(id);
+      const claim = (await server.store.claimTask(id))!;
       const outputs = files.map((file, index) => ({
         asset: file.id,
         revisedPrompt: index === 0 ? 'a "lighthouse"' : null,
       }));
       const result: StoredResult = { created: 1_700_000_000, outputs, usage };
-      return server.store.completeTask(await claimOf(server.store, id), {
+      return server.store.completeTask(claim, {
         result,
         charge: 0,
         counts: {},

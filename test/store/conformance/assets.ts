@@ -24,8 +24,8 @@ export function describeAssets(driver: DriverFactory): void {
       const again = await reopened();
       expect(await again.findAsset(mask.id)).toEqual({ ...mask, ...needed });
       now += 7;
-      await again.claimTask(task.id);
-      await again.completeTask(await claimOf(again, task.id), completionOf({ assets: [output] }));
+      const claim = (await again.claimTask(task.id))!;
+      await again.completeTask(claim, completionOf({ assets: [output] }));
       for await (const one of bothOf(again, reopened)) {
         for (const { id } of [input, mask]) {
           expect(await one.findAsset(id)).toMatchObject({ id, input: 'spent' });
@@ -54,8 +54,8 @@ export function describeAssets(driver: DriverFactory): void {
         failureWith('task_state', 409),
       );
       expect(await store.findAsset(asset.id)).toBeUndefined();
-      await store.claimTask(task.id);
-      await store.completeTask(await claimOf(store, task.id), completion);
+      const claim = (await store.claimTask(task.id))!;
+      await store.completeTask(claim, completion);
       // Identifiers are not used again.
       const taken = failureWith('asset_exists', 409);
       const again = await reopened();
@@ -117,8 +117,8 @@ export function describeAssets(driver: DriverFactory): void {
         Array.from({ length: 1500 }, async () => {
           const assets = Array.from({ length: 10 }, () => newAsset());
           const { task } = await store.createTask(taskFor(key, { reservation: 0 }));
-          await store.claimTask(task.id);
-          await store.completeTask(await claimOf(store, task.id), completionOf({ assets }));
+          const claim = (await store.claimTask(task.id))!;
+          await store.completeTask(claim, completionOf({ assets }));
           made.push(...assets.map(({ id }) => id));
         }),
       );
@@ -182,9 +182,9 @@ export function describeAssets(driver: DriverFactory): void {
       expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
       // Results do not count.
       const { task } = await store.createTask(taskFor(key));
-      await store.claimTask(task.id);
+      const claim = (await store.claimTask(task.id))!;
       const assets = [newAsset({ bytes: 1000 })];
-      await store.completeTask(await claimOf(store, task.id), completionOf({ assets }));
+      await store.completeTask(claim, completionOf({ assets }));
       await add(store, 100, 100, other.id);
       const again = await reopened();
       await expect(add(again, 11)).rejects.toEqual(full);

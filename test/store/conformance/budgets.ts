@@ -236,8 +236,8 @@ export function describeBudgets(driver: DriverFactory): void {
       await store.settle({ accountId: account.id, keyId: key.id }, costing(1));
       await store.updateKey(key.id, { teamId: null });
       await store.settle({ accountId: account.id, keyId: key.id }, costing(2));
-      await store.claimTask(task.id);
-      await store.completeTask(await claimOf(store, task.id), completionOf({ charge: 6 }));
+      const claim = (await store.claimTask(task.id))!;
+      await store.completeTask(claim, completionOf({ charge: 6 }));
       for await (const at of bothOf(store, reopened)) {
         expect(await at.listTeams()).toMatchObject([
           { name: 'crew', reserved: 0, spent: 11 },

@@ -38,8 +38,8 @@ export function describeCredits(driver: DriverFactory): void {
       const over = failureWith('key_budget_exceeded', 402);
       await expect(store.createTask(taskFor(key, { reservation: 5 }))).rejects.toEqual(over);
       await expect(store.reserve(account.id, key.id, 5)).rejects.toEqual(over);
-      await store.claimTask(task.id);
-      await store.completeTask(await claimOf(store, task.id), completionOf({ charge: 1 }));
+      const claim = (await store.claimTask(task.id))!;
+      await store.completeTask(claim, completionOf({ charge: 1 }));
       const hold = await store.reserve(account.id, key.id, 9);
       await expect(store.reserve(account.id, key.id, 1)).rejects.toEqual(over);
       expect(await store.settle(hold, { model: 'm', counts: {}, charge: 20 })).toBe(9);
@@ -177,8 +177,8 @@ export function describeCredits(driver: DriverFactory): void {
         { model: 'm', counts: {}, charge: 7 },
       );
       now += DAY;
-      await store.claimTask(task.id);
-      await store.completeTask(await claimOf(store, task.id), completionOf({ charge: 10 }));
+      const claim = (await store.claimTask(task.id))!;
+      await store.completeTask(claim, completionOf({ charge: 10 }));
       await store.compactLedger(account.id, { before: NOON + 1, lines: 100 });
       for await (const one of bothOf(store, reopened)) {
         const entries = await one.listLedger(account.id, { limit: 9 });

@@ -60,9 +60,9 @@ export function describeDeliveries(driver: DriverFactory): void {
       const { store } = await fresh();
       const { account, key } = await owner(store);
       const { task } = await store.createTask(taskFor(key, { callbackUrl }));
-      await store.claimTask(task.id);
+      const claim = (await store.claimTask(task.id))!;
       await Promise.allSettled([
-        store.completeTask(await claimOf(store, task.id), completionOf()),
+        store.completeTask(claim, completionOf()),
         store.failTask(await claimOf(store, task.id), BROKEN),
         store.expireTask(await claimOf(store, task.id)),
       ]);
@@ -194,8 +194,8 @@ export function describeDeliveries(driver: DriverFactory): void {
       const { account, key } = await owner(store);
       const asset = newAsset();
       const { task } = await store.createTask(taskFor(key, { callbackUrl }));
-      await store.claimTask(task.id);
-      await store.completeTask(await claimOf(store, task.id), completionOf({ assets: [asset] }));
+      const claim = (await store.claimTask(task.id))!;
+      await store.completeTask(claim, completionOf({ assets: [asset] }));
       const [delivery] = await pendingDeliveries(store);
       expect(await store.deleteTasks(Infinity)).toEqual({ tasks: [], assets: [] });
       const again = await reopened();

@@ -141,10 +141,10 @@ export function describeTasks(driver: DriverFactory): void {
         state,
       );
       await expect(store.requeueTask(await claimOf(store, task.id))).rejects.toEqual(state);
-      await store.claimTask(task.id);
+      const claim = (await store.claimTask(task.id))!;
       const error = { type: 'unknown', message: 'x', code: null } as const;
       const ends = await Promise.allSettled([
-        store.completeTask(await claimOf(store, task.id), completion),
+        store.completeTask(claim, completion),
         store.completeTask(await claimOf(store, task.id), completion),
         store.failTask(await claimOf(store, task.id), error, CREDIT),
         store.expireTask(await claimOf(store, task.id)),
@@ -173,8 +173,8 @@ export function describeTasks(driver: DriverFactory): void {
       const ids = [];
       for (let n = 0; n < 3; n += 1) ids.push((await store.createTask(taskFor(key))).task.id);
       await store.claimTask(ids[0]!);
-      await store.claimTask(ids[1]!);
-      await store.failTask(await claimOf(store, ids[1]!), {
+      const claim = (await store.claimTask(ids[1]!))!;
+      await store.failTask(claim, {
         type: 'timeout',
         message: 'x',
         code: null,
@@ -268,10 +268,10 @@ export function describeTasks(driver: DriverFactory): void {
       ]);
       const full = failureWith('too_many_tasks', 429);
       const ids = (await openTasks(store)).map(({ id }) => id);
-      await store.claimTask(ids[0]!);
+      const claim = (await store.claimTask(ids[0]!))!;
       await expect(make(store, 3)).rejects.toEqual(full);
       await store.createTask(taskFor(otherKey, { maxOpenTasks: 1 }));
-      await store.failTask(await claimOf(store, ids[0]!), BROKEN);
+      await store.failTask(claim, BROKEN);
       await store.expireTask(await claimOf(store, ids[1]!));
       const again = await reopened();
       await expect(make(again, 1)).rejects.toEqual(full);
@@ -379,9 +379,9 @@ export function describeTasks(driver: DriverFactory): void {
       const foreign = await store.createKey(keyFor(other));
       const end = async (one: Store, change: Partial<NewTask> = {}, bytes = 10_000) => {
         const { task } = await one.createTask(taskFor(key, { reservation: 0, ...change }));
-        await one.claimTask(task.id);
+        const claim = (await one.claimTask(task.id))!;
         const assets = [newAsset({ bytes })];
-        await one.completeTask(await claimOf(one, task.id), completionOf({ assets }));
+        await one.completeTask(claim, completionOf({ assets }));
         return { id: task.id, asset: assets[0]!.id };
       };
       const open = (await store.createTask(taskFor(key, { reservation: 0 }))).task;
@@ -464,9 +464,9 @@ export function describeTasks(driver: DriverFactory): void {
       await expect(store.saveProgress(await claimOf(store, task.id), { job: 1 })).rejects.toEqual(
         state,
       );
-      await store.claimTask(task.id);
+      const claim = (await store.claimTask(task.id))!;
       now += 5;
-      await store.saveProgress(await claimOf(store, task.id), { job: 1 });
+      await store.saveProgress(claim, { job: 1 });
       const noted = await store.saveProgress(await claimOf(store, task.id), { job: 2, route: 'a' });
       expect(noted).toMatchObject({ status: 'processing', attempts: 1, updatedAt: NOON + 5 });
       const again = await reopened();
@@ -487,8 +487,8 @@ export function describeTasks(driver: DriverFactory): void {
       );
       for (const end of ['complete', 'expire'] as const) {
         const { id } = (await again.createTask(taskFor(key))).task;
-        await again.claimTask(id);
-        await again.saveProgress(await claimOf(again, id), { job: 4 });
+        const claim = (await again.claimTask(id))!;
+        await again.saveProgress(claim, { job: 4 });
         const ended = await (end === 'expire'
           ? again.expireTask(await claimOf(again, id))
           : again.completeTask(await claimOf(again, id), completionOf()));

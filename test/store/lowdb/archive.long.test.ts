@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { claimOf, everyTask, findInconsistencies } from '../consistency.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
 import { failureWith } from '../fresh-store.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';
@@ -49,8 +49,8 @@ async function archived(store: Store, directory: string, least = 1): Promise<str
   };
   while (count() < least) {
     const { task } = await store.createTask(taskFor(key!, { reservation: 0 }));
-    await store.claimTask(task.id);
-    await store.completeTask(await claimOf(store, task.id), completionOf({ assets: [newAsset()] }));
+    const claim = (await store.claimTask(task.id))!;
+    await store.completeTask(claim, completionOf({ assets: [newAsset()] }));
     ids.push(task.id);
   }
   return ids;
@@ -104,7 +104,7 @@ describe('the archive of ended tasks', () => {
     const ids: string[] = [];
     for (let n = 0; n < 30; n += 1) {
       const { task } = await full.createTask(taskFor(key!, { reservation: 0 }));
-      await full.expireTask(await claimOf(full, task.id));
+      await full.expireTask(task);
       ids.push(task.id);
     }
     await full.close();
@@ -127,7 +127,7 @@ describe('the archive of ended tasks', () => {
       now += 1000;
       for (let n = 0; n < 6; n += 1) {
         const { task } = await store.createTask(taskFor(key, { reservation: 0 }));
-        await store.expireTask(await claimOf(store, task.id));
+        await store.expireTask(task);
         kept.push(task.id);
       }
       // Like the retention: deletes what is older than three rounds.
@@ -169,7 +169,7 @@ describe('the archive of ended tasks', () => {
     const [key] = await store.listKeys();
     for (let n = 0; n < 500 && faults.length === 0; n += 1) {
       const { task } = await store.createTask(taskFor(key!, { reservation: 0 }));
-      await store.expireTask(await claimOf(store, task.id));
+      await store.expireTask(task);
       ids.push(task.id);
     }
     expect(faults).toHaveLength(1);
@@ -202,9 +202,9 @@ describe('a damaged record of the archive', () => {
     const { task } = await store.createTask(
       taskFor(key, { reservation: 0, request: { prompt: 'a red barn' } }),
     );
-    await store.expireTask(await claimOf(store, task.id));
+    await store.expireTask(task);
     const { task: theirs } = await store.createTask(taskFor(foreign, { reservation: 0 }));
-    await store.expireTask(await claimOf(store, theirs.id));
+    await store.expireTask(theirs);
     await archived(store, directory);
     await store.close();
     const damaged = segmentsIn(directory).filter((path) => {

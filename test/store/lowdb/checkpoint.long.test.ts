@@ -14,7 +14,7 @@ import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { contentBelow, filesBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { claimOf, everyTask, findInconsistencies, pendingDeliveries } from '../consistency.ts';
+import { everyTask, findInconsistencies, pendingDeliveries } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyAsCrashed } from './crash-copy.ts';
@@ -42,9 +42,9 @@ async function use(store: Store, known: Known, rounds = 12): Promise<void> {
       taskFor(key!, { reservation: 3, callbackUrl, assets: [input] }),
     );
     known.made.push(task.id);
-    await store.claimTask(task.id);
+    const claim = (await store.claimTask(task.id))!;
     const completion = completionOf({ result: { round }, charge: 2, assets: [output] });
-    await store.completeTask(await claimOf(store, task.id), completion);
+    await store.completeTask(claim, completion);
     known.ended.push(task.id);
     known.assets.push(output.id);
     const [delivery] = (await store.listDeliveries(task.accountId, task.id))!;

@@ -5,7 +5,7 @@ import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { filesBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { claimOf, everyTask, findInconsistencies } from '../consistency.ts';
+import { everyTask, findInconsistencies } from '../consistency.ts';
 import { hookedFiles, systemError, unsyncedFiles } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
 import { copyAsCrashed } from './crash-copy.ts';
@@ -35,8 +35,8 @@ async function use(store: Store, rounds: number): Promise<string[]> {
   for (let round = 0; round < rounds; round += 1) {
     const { task } = await store.createTask(taskFor(key, { reservation: 3 }));
     made.push(task.id);
-    await store.claimTask(task.id);
-    await store.completeTask(await claimOf(store, task.id), completionOf({ charge: 2 }));
+    const claim = (await store.claimTask(task.id))!;
+    await store.completeTask(claim, completionOf({ charge: 2 }));
   }
   return made;
 }

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { gate } from '../../gate.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { claimOf, everyTask, findInconsistencies, pendingDeliveries } from '../consistency.ts';
+import { everyTask, findInconsistencies, pendingDeliveries } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyAsCrashed } from './crash-copy.ts';
@@ -71,13 +71,13 @@ describe('a store on a failing disk', () => {
     const callbackUrl = 'https://example.com/callback';
     const [input, output] = [newAsset(), newAsset()];
     const { task } = await store.createTask(taskFor(key, { callbackUrl, reservation: 1 }));
-    await store.claimTask(task.id);
+    const claim = (await store.claimTask(task.id))!;
     disk.hook = failing('write');
     const tries = await Promise.allSettled([
       store.addUpload(account.id, newAsset({ bytes: 60 }), 100),
       store.createTask(taskFor(key, { reservation: 1, assets: [input] })),
-      store.saveProgress(await claimOf(store, task.id), { job: 1 }),
-      store.completeTask(await claimOf(store, task.id), completionOf({ assets: [output] })),
+      store.saveProgress(claim, { job: 1 }),
+      store.completeTask(claim, completionOf({ assets: [output] })),
     ]);
     for (const tried of tries) expect(tried).toEqual({ status: 'rejected', reason: unavailable });
     disk.hook = () => {};
@@ -88,7 +88,7 @@ describe('a store on a failing disk', () => {
     expect(await pendingDeliveries(store)).toEqual([]);
     for (const { id } of [input, output]) expect(await store.findAsset(id)).toBeUndefined();
     await store.addUpload(account.id, newAsset({ bytes: 60 }), 100);
-    await store.completeTask(await claimOf(store, task.id), completionOf({ assets: [output] }));
+    await store.completeTask(claim, completionOf({ assets: [output] }));
     const [delivery] = await pendingDeliveries(store);
 
     disk.hook = failing('write');
@@ -321,8 +321,8 @@ describe('a store on a failing disk', () => {
     await expect(store.reserve(account.id, key.id, 1)).rejects.toEqual(unavailable);
     await expect(store.addUpload(account.id, newAsset(), 1000)).rejects.toEqual(unavailable);
     // Tasks in progress can still end.
-    await store.claimTask(task.id);
-    await store.completeTask(await claimOf(store, task.id), completionOf({ charge: 1 }));
+    const claim = (await store.claimTask(task.id))!;
+    await store.completeTask(claim, completionOf({ charge: 1 }));
 
     disk.hook = () => {};
     // The next attempt is made without a call.
@@ -438,7 +438,7 @@ describe('a store on a slow disk', () => {
     const callbackUrl = 'https://example.com/callback';
     const { task } = await store.createTask(taskFor(key, { reservation: 1, callbackUrl }));
     disk.hook = hook;
-    const ended = store.expireTask(await claimOf(store, task.id));
+    const ended = store.expireTask(task);
     await reached.passed;
     const open = pendingDeliveries(store);
     const listed = store.listDeliveries(account.id, task.id);
