@@ -13,6 +13,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['app'],
   ['http'],
   ['text', 'media', 'workers'],
+  ['assets'],
   ['routing'],
   ['telemetry'],
   ['administration', 'operations'],
@@ -39,9 +40,15 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   'ipaddr.js': ['src/upstream/', 'src/http/transport/addresses.ts'],
   standardwebhooks: ['src/media/callbacks/'],
   sixel: ['src/cli/client/'],
+  ioredis: ['src/http/limits/'],
   pino: ['src/http/log.ts'],
   'pino-pretty': ['src/http/log.ts'],
-  'prom-client': ['src/http/gen-ai-metrics.ts', 'src/http/metrics.ts', 'src/http/state-metrics.ts'],
+  'prom-client': [
+    'src/http/gen-ai-metrics.ts',
+    'src/http/limits/limit-metrics.ts',
+    'src/http/metrics.ts',
+    'src/http/state-metrics.ts',
+  ],
   yaml: ['src/config/'],
   lowdb: ['src/store/lowdb/'],
   preact: ['src/console/'],
@@ -60,6 +67,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 /** Folders that one file imports from, beside their own files. */
 const PRIVATE_FOLDERS: Readonly<Record<string, string>> = {
   'src/store/lowdb/': 'src/store/open.ts',
+  'src/assets/disk/': 'src/assets/open.ts',
+  'src/assets/s3/': 'src/assets/open.ts',
 };
 
 /** Libraries whose types may be imported everywhere. */

@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { AssetStorage } from '../assets/asset-storage.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { Callbacks } from '../media/callbacks/callbacks.ts';
 import { RetentionSweeper } from '../media/files/retention-sweeper.ts';
@@ -9,11 +9,11 @@ import { taskRecord } from '../media/record.ts';
 import { TaskEvents } from '../media/task-events.ts';
 import type { SharedPool } from '../operations/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
-import { AssetFiles } from '../store/asset-files.ts';
 import type { Nodes } from '../store/nodes.ts';
 import type { Store, TimeRange } from '../store/store.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
+import { openDaemonAssets } from './assets.ts';
 import type { Closers } from './closers.ts';
 import { AskedProviders, endTaskSpan, logTask } from './ended-task.ts';
 import type { DaemonState } from './state.ts';
@@ -33,7 +33,7 @@ interface MediaParts {
 }
 
 export interface DaemonMedia {
-  readonly files: AssetFiles;
+  readonly files: AssetStorage;
   readonly callbacks: Callbacks;
   readonly retentionSweeper: RetentionSweeper;
   readonly media: MediaGateway;
@@ -45,9 +45,7 @@ export interface DaemonMedia {
 export async function createMedia(parts: MediaParts, closers: Closers): Promise<DaemonMedia> {
   const { state, store, nodes, span, upstream, pool, routingObserver, log, metrics } = parts;
   const config = () => state.config;
-  const files = await AssetFiles.open(join(state.config.dataDir, 'assets'), {
-    onDamage: (id) => log.error({ asset: id }, 'a file differs from what was written'),
-  });
+  const files = await openDaemonAssets(parts);
   const callbacks = new Callbacks({
     store,
     upstream,

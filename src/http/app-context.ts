@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { AssetStorage } from '../assets/asset-storage.ts';
 import type { ConfigurationSource } from '../config/configuration-source.ts';
 import type { Config } from '../config/schema.ts';
 import type { MediaGateway } from '../media/gateway.ts';
@@ -8,13 +9,13 @@ import type { TaskEvents } from '../media/task-events.ts';
 import type { SharedPool } from '../operations/pool.ts';
 import type { ProviderHealth } from '../routing/provider-health.ts';
 import type { Routing } from '../routing/routing.ts';
-import type { AssetFiles } from '../store/asset-files.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import type { TokenCounter } from '../text/counting/token-counter.ts';
 import type { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import type { TextGateway } from '../text/gateway.ts';
+import type { RequestLimits } from './limits/request-limits.ts';
 import type { Metrics } from './metrics.ts';
 import type { RecentRequests } from './recent-requests.ts';
 import type { Spool } from './uploads/spool.ts';
@@ -31,6 +32,7 @@ export interface AppContext {
   readonly version: string;
   readonly store: Store;
   readonly audit: AuditTrail;
+  readonly limits: RequestLimits;
   readonly text: TextGateway;
   readonly tokenCounter: TokenCounter;
   readonly embeddings: EmbeddingsGateway;
@@ -42,7 +44,7 @@ export interface AppContext {
   /** Those of text and of media. */
   readonly routings: readonly Routing[];
   readonly providerHealth: ProviderHealth;
-  readonly assets: AssetFiles;
+  readonly assets: AssetStorage;
   readonly pool: SharedPool;
   readonly spool: Spool;
   readonly log: Logger;

@@ -1,8 +1,8 @@
+import type { AssetStorage } from '../assets/asset-storage.ts';
 import type { Config } from '../config/schema.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
 import { Routing } from '../routing/routing.ts';
-import type { AssetFiles } from '../store/asset-files.ts';
 import type { Nodes } from '../store/nodes.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
@@ -27,7 +27,7 @@ export interface MediaGatewayOptions {
   readonly store: Store;
   /** Those that share the limits of providers. Absent: this one alone. */
   readonly nodes?: Nodes;
-  readonly files: AssetFiles;
+  readonly files: AssetStorage;
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly observer: MediaObserver;

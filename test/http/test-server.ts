@@ -7,8 +7,10 @@ import { Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import * as v from 'valibot';
+import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
 import { type Config, configSchema } from '../../src/config/schema.ts';
 import type { AppContext, Media } from '../../src/http/app-context.ts';
+import { DividedLimits } from '../../src/http/limits/request-limits.ts';
 import { Metrics } from '../../src/http/metrics.ts';
 import { RecentRequests } from '../../src/http/recent-requests.ts';
 import { buildServers } from '../../src/http/server.ts';
@@ -18,8 +20,8 @@ import { TaskEvents } from '../../src/media/task-events.ts';
 import type { SharedPool } from '../../src/operations/pool.ts';
 import { startSharedPool } from '../../src/operations/shared-pool.ts';
 import type { Plan } from '../../src/store/account.ts';
-import { AssetFiles } from '../../src/store/asset-files.ts';
 import { hashOf, hintOf } from '../../src/store/key.ts';
+import { SINGLE_NODE } from '../../src/store/nodes.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 
@@ -35,7 +37,7 @@ export interface TestServer {
   readonly pool: SharedPool;
   readonly spool: Spool;
   readonly store: Store;
-  readonly assets: AssetFiles;
+  readonly assets: DiskStorage;
   readonly taskAttempts: TaskAttempts;
   readonly taskEvents: TaskEvents;
   readonly spoolFolder: string;
@@ -95,7 +97,7 @@ export async function startServer({
       done();
     },
   });
-  const assets = await AssetFiles.open(join(folder, 'assets'));
+  const assets = await DiskStorage.open(join(folder, 'assets'));
   let url = '';
   const taskAttempts = new TaskAttempts();
   const taskEvents = new TaskEvents();
@@ -103,6 +105,7 @@ export async function startServer({
     config: settings,
     version: '0.0.0',
     store,
+    limits: new DividedLimits(SINGLE_NODE),
     media: media?.(store, settings),
     assets,
     get publicUrl() {

@@ -3,11 +3,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { expect, onTestFinished, test } from 'vitest';
+import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { MediaGateway } from '../../src/media/gateway.ts';
 import type { MediaKind } from '../../src/media/requests/call.ts';
 import { type ImagePool, inlinePool, type JobContext } from '../../src/operations/pool.ts';
-import { AssetFiles } from '../../src/store/asset-files.ts';
 import { hashOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/open.ts';
 import { UpstreamClient } from '../../src/upstream/client.ts';
@@ -44,7 +44,7 @@ async function media() {
   const gateway = new MediaGateway({
     config: () => config,
     store,
-    files: await AssetFiles.open(join(folder, 'assets')),
+    files: await DiskStorage.open(join(folder, 'assets')),
     upstream: new UpstreamClient(),
     pool,
     observer: {

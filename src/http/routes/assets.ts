@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { AssetStorage, ReadOptions } from '../../assets/asset-storage.ts';
 import { Failure } from '../../failure.ts';
 import type { Asset } from '../../store/asset.ts';
-import type { AssetFiles } from '../../store/asset-files.ts';
 import type { AppContext } from '../app-context.ts';
+import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { allowsRange, matchesTag, rangeOf } from './range.ts';
 
 /** Headers of every file: its content never changes, any page may show it, and it runs no scripts. */
@@ -52,18 +53,24 @@ export function assetRoutes(context: AppContext): FastifyPluginAsync {
 /** Sends a file or a range of it. The response for a damaged file fails or ends early. */
 async function answerFile(
   asset: Asset,
-  assets: AssetFiles,
+  assets: AssetStorage,
   { method, headers }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { id, mediaType, bytes: size } = asset;
   const tag = `"${id}"`;
-  await assets.check(asset);
   if (matchesTag(headers['if-none-match'], tag)) {
+    await assets.check(asset);
     return reply
       .code(304)
       .headers({ ...HEADERS, etag: tag })
       .send();
+  }
+  const link = method === 'GET' ? assets.link(asset) : null;
+  if (link !== null) {
+    return reply
+      .headers({ ...HEADERS, 'cache-control': `public, max-age=${Math.floor(link.seconds / 2)}` })
+      .redirect(link.url, 302);
   }
   const hasRange = method === 'GET' && allowsRange(headers['if-range'] as string | undefined, tag);
   const range = hasRange ? rangeOf(headers.range, size) : null;
@@ -77,35 +84,28 @@ async function answerFile(
   const { first, last } = range ?? { first: 0, last: size - 1 };
   const isWhole = first === 0 && last === size - 1;
   let body: Readable | undefined;
-  if (method !== 'HEAD' && size > 0) {
-    body = isWhole ? await wholeOf(asset, assets) : await partOf(asset, assets, first, last);
+  if (method === 'HEAD' || size === 0) await assets.check(asset);
+  else {
+    const signal = disconnectSignal(reply);
+    body = await bodyOf(asset, assets, { signal, range: isWhole ? null : range });
   }
   reply.headers({ ...HEADERS, etag: tag, 'content-length': last - first + 1 }).type(mediaType);
   if (range) reply.code(206).header('content-range', `bytes ${first}-${last}/${size}`);
   return reply.send(body);
 }
 
-/** A file's content, verified while it is sent. The first chunk is read before the headers are sent. */
-export async function wholeOf(asset: Asset, assets: AssetFiles): Promise<Readable> {
-  const chunks = assets.chunks(asset);
+/** A file's content, or a range of it. The first chunk is read before the headers are sent. */
+export async function bodyOf(
+  asset: Asset,
+  assets: AssetStorage,
+  options: ReadOptions,
+): Promise<Readable> {
+  const chunks = assets.chunks(asset, options);
   const first = await chunks.next();
   // A generator around this one would not close the file if it were never started.
   const body = Readable.from(chunks, { objectMode: false });
   body.unshift(first.value!);
   return body;
-}
-
-/** A part of a file. The whole file is verified before the first part of it is sent. */
-async function partOf(
-  asset: Asset,
-  assets: AssetFiles,
-  first: number,
-  last: number,
-): Promise<Readable> {
-  await assets.verify(asset);
-  const file = await assets.open(asset.id);
-  // The stream closes the file.
-  return file.createReadStream({ start: first, end: last });
 }
 
 function notFound(): Failure {

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import type { AssetStorage } from '../../assets/asset-storage.ts';
 import type { StoredResult } from '../../media/result.ts';
 import type { Asset } from '../../store/asset.ts';
-import type { AssetFiles } from '../../store/asset-files.ts';
 import type { AppContext } from '../app-context.ts';
 import { resultFiles } from './media-response.ts';
 
@@ -25,7 +25,7 @@ export async function sendBase64Images(
 async function* jsonOf(
   result: StoredResult,
   images: readonly Asset[],
-  assets: AssetFiles,
+  assets: AssetStorage,
 ): AsyncGenerator<string> {
   const { created, outputs, usage } = result;
   yield `{"created":${created},"data":[`;

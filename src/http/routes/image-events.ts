@@ -33,7 +33,7 @@ export async function* imageEvents(
   const type = request.edit ? 'image_edit.completed' : 'image_generation.completed';
   for (const [index, image] of images.entries()) {
     yield `event: ${type}\ndata: {"type":"${type}","b64_json":"`;
-    yield* base64Of(context.assets.chunks(image));
+    yield* base64Of(context.assets.chunks(image, { signal: awaited.signal }));
     yield `",${JSON.stringify(detailsOf(request, result, index, image)).slice(1)}\n\n`;
   }
 }

@@ -1,8 +1,4 @@
-/** A range of bytes, both ends included. */
-export interface Range {
-  readonly first: number;
-  readonly last: number;
-}
+import type { ByteRange } from '../../assets/local-chunks.ts';
 
 const SINGLE = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i;
 
@@ -10,7 +6,10 @@ const SINGLE = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i;
  * The part of a file that a `Range` header selects (RFC 9110 §14.2). Null for the whole file, which is
  * also the response to several ranges, other units and malformed headers.
  */
-export function rangeOf(header: string | undefined, size: number): Range | 'unsatisfiable' | null {
+export function rangeOf(
+  header: string | undefined,
+  size: number,
+): ByteRange | 'unsatisfiable' | null {
   const [, from = '', to = ''] = SINGLE.exec(header ?? '') ?? [];
   if (from === '') {
     if (to === '') return null;

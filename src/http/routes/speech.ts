@@ -6,7 +6,7 @@ import { field } from '../../schema/fields.ts';
 import type { AppContext } from '../app-context.ts';
 import { EVENT_STREAM } from '../openapi.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
-import { wholeOf } from './assets.ts';
+import { bodyOf } from './assets.ts';
 import { eventOf, sendEvents } from './event-response.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { NO_USAGE } from './image-events.ts';
@@ -68,7 +68,7 @@ export function addSpeechRoute(server: FastifyInstance, context: AppContext): vo
       if (isStreamed) return sendEvents(request, reply, speechEvents(context, reply, awaited));
       const result = await waitForResult(context, reply, awaited);
       const [file] = await resultFiles(result, context);
-      const bytes = await wholeOf(file!, context.assets);
+      const bytes = await bodyOf(file!, context.assets, { signal });
       return reply.type(file!.mediaType).header('content-length', file!.bytes).send(bytes);
     },
   });
@@ -88,7 +88,7 @@ async function* speechEvents(
 ): AsyncGenerator<string> {
   const result = await waitForResult(context, reply, awaited);
   const [file] = await resultFiles(result, context);
-  for await (const chunk of context.assets.chunks(file!)) {
+  for await (const chunk of context.assets.chunks(file!, { signal: awaited.signal })) {
     yield eventOf({ type: 'speech.audio.delta', audio: chunk.toString('base64') });
   }
   yield eventOf({ type: 'speech.audio.done', usage: result.usage ?? NO_USAGE });

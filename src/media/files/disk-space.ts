@@ -1,4 +1,4 @@
-import type { DiskSpace } from '../../store/asset-files.ts';
+import type { DiskSpace } from '../../assets/disk-space.ts';
 import type { TaskRequest } from '../task-request.ts';
 
 const MB = 2 ** 20;

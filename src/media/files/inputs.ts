@@ -1,8 +1,9 @@
+import type { AssetStorage } from '../../assets/asset-storage.ts';
+import { isAssetId, newAssetId } from '../../assets/identifier.ts';
 import { type CodeOf, Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { ImagePool } from '../../operations/pool.ts';
 import type { Asset, NewAsset } from '../../store/asset.ts';
-import type { AssetFiles } from '../../store/asset-files.ts';
 import type { Store } from '../../store/store.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { fetchPublic } from '../../upstream/fetch-public.ts';
@@ -16,7 +17,7 @@ import { verifyImage } from './verified-image.ts';
 const FETCH_TIMEOUT_MS = 20_000;
 
 interface InputOptions {
-  readonly files: AssetFiles;
+  readonly files: AssetStorage;
   readonly store: Pick<Store, 'findAsset'>;
   readonly pool: ImagePool;
   readonly limits: Limits;
@@ -62,7 +63,7 @@ async function acceptDataUrl(
   const bytes = bytesOfDataUrl(text, param, limits);
   const { extension, mediaType } = await verifyImage(pool, bytes, limits, param);
   await files.checkFreeSpace({ bytes: bytes.length, files: 1 });
-  const id = files.newId(extension);
+  const id = newAssetId(extension);
   const written = await files.write(id, bytes, limits.fileBytes);
   return { reference: { asset: id }, asset: { id, mediaType, ...written } };
 }
@@ -105,7 +106,7 @@ export async function loadInput(
   if ('asset' in reference) {
     const asset = await findImage(reference.asset, as.param, options);
     const { mediaType } = asset;
-    const bytes = await files.read(asset).catch((error: unknown) => {
+    const bytes = await files.read(asset, { signal }).catch((error: unknown) => {
       throw withParam(error, as.param);
     });
     const extension = reference.asset.slice(reference.asset.lastIndexOf('.') + 1);
@@ -125,12 +126,8 @@ export async function loadInput(
 }
 
 /** Finds an asset that was verified as an image when it was stored. */
-async function findImage(
-  id: string,
-  param: string,
-  { files, store }: InputOptions,
-): Promise<Asset> {
-  const asset = files.isId(id) ? await store.findAsset(id) : undefined;
+async function findImage(id: string, param: string, { store }: InputOptions): Promise<Asset> {
+  const asset = isAssetId(id) ? await store.findAsset(id) : undefined;
   if (asset === undefined) {
     throw invalid(param, 'there is no such asset, or no longer', 'asset_not_found');
   }

@@ -1,3 +1,6 @@
+import type { AssetStorage } from '../../assets/asset-storage.ts';
+import { newAssetId } from '../../assets/identifier.ts';
+import type { SpooledFile } from '../../assets/spooled-file.ts';
 import { headersOf, isRemote } from '../../config/provider-kinds.ts';
 import type { Provider as ProviderSettings } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
@@ -6,14 +9,14 @@ import type { ImagePool } from '../../operations/pool.ts';
 import { waitBeforeRetry } from '../../routing/backoff.ts';
 import { redactFailure } from '../../routing/redaction.ts';
 import type { NewAsset } from '../../store/asset.ts';
-import type { AssetFiles } from '../../store/asset-files.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import type { Timeouts } from '../../upstream/request.ts';
+import { responseChunks } from '../../upstream/response-chunks.ts';
 import type { MediaJob, MediaOutput, OutputFile } from '../providers/provider.ts';
 import type { StoredResult } from '../result.ts';
 import type { TaskRequest } from '../task-request.ts';
-import { chunksOf, isTransientFailure, openDownload } from './download.ts';
+import { isTransientFailure, openDownload } from './download.ts';
 import { describeBytes, HEAD_BYTES, isText, type MediaType, sniffMedia } from './media-type.ts';
 import { isStorageFailure, retryStorage } from './retry-storage.ts';
 import { verifyImage } from './verified-image.ts';
@@ -23,14 +26,14 @@ export interface StoreOptions {
   readonly settings: ProviderSettings;
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
-  readonly files: AssetFiles;
+  readonly files: AssetStorage;
   /** Limits for decoding images; MAX_BYTES replaces their limit of the file's size. */
   readonly limits: Limits;
   /** Policy for URLs outside the provider's origin. */
   readonly networkPolicy: NetworkPolicy;
   readonly timeouts: Timeouts;
   readonly signal: AbortSignal;
-  /** Called when this server's disk rejects a file, and with null once it accepts it. */
+  /** Called when the storage of files rejects a file, and with null once it accepts it. */
   readonly onStorageFailure: (failure: Failure | null) => void;
 }
 
@@ -46,13 +49,19 @@ const MAX_BYTES: Readonly<Record<TaskRequest['type'], number>> = {
 /** Files of one video or audio task, in case a provider returns several. */
 const MAX_FILES = 10;
 
+/** A file of the output on the local disk. */
+interface SpooledOutput {
+  readonly file: SpooledFile;
+  readonly mediaType: string;
+}
+
 /** Attempts at a download: the provider has already charged for the file. */
 const MAX_DOWNLOAD_ATTEMPTS = 4;
 
 /**
- * Stores a provider's output as files, which are on disk when this resolves. Files that are corrupt,
+ * Stores a provider's output as files, which are stored when this resolves. Files that are corrupt,
  * of another media type or size than requested, or more than requested are left out. Retries while
- * this server's disk fails, until the signal is aborted.
+ * the storage of files fails, until the signal is aborted; files wait on the local disk meanwhile.
  *
  * @throws Failure `billable_error` with code `unusable_result` where no file is left; the signal's
  *   reason once it is aborted. No file is stored then.
@@ -62,14 +71,14 @@ export async function storeResults(
   output: MediaOutput,
   options: StoreOptions,
 ): Promise<{ result: StoredResult; assets: NewAsset[] }> {
-  const { signal, files, settings } = options;
+  const { signal, settings } = options;
   const wanted = output.files.slice(0, request.type === 'image' ? request.n : MAX_FILES);
   const outcomes = await storeAll(wanted, request, options);
   const stored = outcomes.flatMap((outcome, index) =>
-    outcome instanceof Failure ? [] : [{ asset: outcome, file: wanted[index]! }],
+    outcome instanceof Failure ? [] : [{ ...outcome, output: wanted[index]! }],
   );
   if (signal.aborted || stored.length === 0) {
-    await files.discard(stored.map(({ asset }) => asset.id));
+    await discardAll(outcomes);
     if (signal.aborted) throw signal.reason;
     // The provider chose the URLs that failures of downloads quote, and may have put the key there.
     const apiKey = isRemote(settings) ? settings.apiKey : undefined;
@@ -79,30 +88,37 @@ export async function storeResults(
   return {
     result: {
       created: Math.floor(Date.now() / 1000),
-      outputs: stored.map(({ asset, file }) => ({
-        asset: asset.id,
-        revisedPrompt: file.revisedPrompt ?? null,
+      outputs: stored.map(({ file, output: { revisedPrompt = null } }) => ({
+        asset: file.id,
+        revisedPrompt,
       })),
       usage: output.usage,
     },
-    assets: stored.map(({ asset }) => asset),
+    assets: stored.map(({ file: { id, bytes, sha256 }, mediaType }) => ({
+      id,
+      mediaType,
+      bytes,
+      sha256,
+    })),
   };
 }
 
-/** Stores each file; returns its asset, or the failure where it is unusable. */
+/** Stores each file; returns the failure where it is unusable. */
 async function storeAll(
   outputFiles: readonly OutputFile[],
   request: TaskRequest,
   options: StoreOptions,
-): Promise<(NewAsset | Failure)[]> {
-  const outcomes: (NewAsset | Failure)[] = [];
+): Promise<(SpooledOutput | Failure)[]> {
+  const outcomes: (SpooledOutput | Failure)[] = [];
   const storeRemaining = async () => {
     const settled = await Promise.allSettled(
       outputFiles.map(async (file, index) => {
-        outcomes[index] ??= await storeFile(file, request, options).catch((error: unknown) => {
+        outcomes[index] ??= await spoolFile(file, request, options).catch((error: unknown) => {
           if (error instanceof Failure && !isStorageFailure(error)) return error;
           throw error;
         });
+        const outcome = outcomes[index];
+        if (!(outcome instanceof Failure)) await outcome.file.store(options.signal);
       }),
     );
     const failed = settled.find(({ status }) => status === 'rejected');
@@ -112,12 +128,15 @@ async function storeAll(
     await retryStorage(storeRemaining, options.signal, options.onStorageFailure);
     return outcomes;
   } catch (error) {
-    await options.files.discard(
-      // Entries are missing where the disk failed.
-      outcomes.flatMap((outcome) => (outcome instanceof Failure ? [] : [outcome.id])),
-    );
+    await discardAll(outcomes);
     throw options.signal.aborted ? options.signal.reason : error;
   }
+}
+
+/** Entries are missing where the disk failed. */
+async function discardAll(outcomes: readonly (SpooledOutput | Failure)[]): Promise<void> {
+  const spooled = outcomes.flatMap((outcome) => (outcome instanceof Failure ? [] : [outcome.file]));
+  await Promise.all(spooled.map((file) => file.discard()));
 }
 
 function unusableResult({ type }: TaskRequest, failures: readonly Failure[]): Failure {
@@ -133,12 +152,12 @@ function unusableResult({ type }: TaskRequest, failures: readonly Failure[]): Fa
   });
 }
 
-async function storeFile(
+async function spoolFile(
   file: OutputFile,
   request: TaskRequest,
   options: StoreOptions,
-): Promise<NewAsset> {
-  if ('bytes' in file) return storeChunks([file.bytes], request, options);
+): Promise<SpooledOutput> {
+  if ('bytes' in file) return spoolChunks([file.bytes], request, options);
   const { signal } = options;
   for (let attempts = 1; ; attempts += 1) {
     try {
@@ -148,7 +167,7 @@ async function storeFile(
       const download = { ...options, providerOrigin, proxy };
       const headers = file.needsKey && isRemote(settings) ? headersOf(settings) : {};
       const response = await openDownload(file.url, headers, download);
-      return await storeChunks(chunksOf(response), request, options);
+      return await spoolChunks(responseChunks(response), request, options);
     } catch (error) {
       if (signal.aborted || !(error instanceof Failure) || !isTransientFailure(error)) throw error;
       if (attempts === MAX_DOWNLOAD_ATTEMPTS) throw error;
@@ -176,34 +195,30 @@ async function readHead(chunks: ChunkIterator): Promise<Uint8Array> {
   return head.length === 1 ? head[0]! : Buffer.concat(head);
 }
 
-async function storeChunks(
+async function spoolChunks(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   request: TaskRequest,
   { files, pool, limits }: StoreOptions,
-): Promise<NewAsset> {
+): Promise<SpooledOutput> {
   const chunks =
     Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
   try {
     const head = await readHead(chunks);
     const { mediaType, extension, kind } = mediaTypeFor(request, head);
-    const id = files.newId(extension);
     const maxBytes = MAX_BYTES[request.type];
-    const asset = { id, mediaType, ...(await files.write(id, concat(head, chunks), maxBytes)) };
+    const file = await files.spool(newAssetId(extension), concat(head, chunks), maxBytes);
     try {
       if (kind === 'image') {
-        const image = await verifyImage(pool, files.pathOf(id), { ...limits, fileBytes: maxBytes });
+        const image = await verifyImage(pool, file.path, { ...limits, fileBytes: maxBytes });
         checkSize(request, image);
       }
     } catch (error) {
       // Where the file does not read back as written, the disk is at fault and not the image.
-      const isIntact = await files.verify(asset).then(
-        () => true,
-        () => false,
-      );
-      await files.discard([id]);
+      const isIntact = await file.isIntact();
+      await file.discard();
       throw isIntact ? error : damagedOnDisk(error);
     }
-    return asset;
+    return { file, mediaType };
   } finally {
     await chunks.return?.();
   }

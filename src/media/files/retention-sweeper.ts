@@ -1,5 +1,5 @@
+import type { AssetStorage, SweepResult } from '../../assets/asset-storage.ts';
 import type { Config } from '../../config/schema.ts';
-import type { AssetFiles, SweepResult } from '../../store/asset-files.ts';
 import { dayOf } from '../../store/ledger.ts';
 import type { DeletedRecords, Store, TimeRange } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
@@ -7,7 +7,7 @@ import type { Task } from '../../store/task.ts';
 interface RetentionSweeperOptions {
   readonly config: () => Config;
   readonly store: Store;
-  readonly files: AssetFiles;
+  readonly files: AssetStorage;
   /** Time span of the records before this process added any. */
   readonly span: TimeRange | null;
   /** Called when the sweep finds files that no record names. */
@@ -49,15 +49,7 @@ export class RetentionSweeper {
 
   /** Sweeps the files that a crash left behind, then sweeps at intervals. */
   start(): void {
-    const { store, files, span, onSwept } = this.#options;
-    this.#run(async () => {
-      // Before the sweep of orphans, since these need no quarantine.
-      await this.#deleteInputs();
-      const isKnown = async (id: string) => (await store.findAsset(id)) !== undefined;
-      const swept = await files.sweep(isKnown, span);
-      if (swept.quarantined + swept.foreign > 0) onSwept(swept);
-      await this.#deleteExpired();
-    });
+    this.#run();
   }
 
   async close(): Promise<void> {
@@ -105,14 +97,17 @@ export class RetentionSweeper {
     }
   }
 
-  #run(sweep: () => Promise<void>): void {
-    this.#sweep = sweep()
+  /** Deletes what has expired, then waits for the interval to do it again. */
+  #run(): void {
+    this.#sweep = this.#deleteExpired()
+      // After the inputs that are not needed, since these need no quarantine.
+      .then(() => this.#sweepOrphans())
       .catch(this.#options.onFault)
       .then(() => {
         if (this.#closed) return;
         const { retention } = this.#options.config().limits;
         const interval = Math.min(Math.max(retention / 10, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
-        this.#timer = setTimeout(() => this.#run(() => this.#deleteExpired()), interval);
+        this.#timer = setTimeout(() => this.#run(), interval);
         this.#timer.unref();
       });
   }
@@ -132,5 +127,12 @@ export class RetentionSweeper {
     const firstDay = dayOf(now - usage);
     while (!this.#closed && (await store.deleteUsage(firstDay)) > 0);
     await files.emptyQuarantine(now);
+  }
+
+  async #sweepOrphans(): Promise<void> {
+    const { store, files, span, onSwept } = this.#options;
+    const isKnown = async (id: string) => (await store.findAsset(id)) !== undefined;
+    const swept = await files.sweep(isKnown, span);
+    if (swept.quarantined + swept.foreign > 0) onSwept(swept);
   }
 }

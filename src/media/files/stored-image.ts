@@ -1,12 +1,13 @@
+import type { AssetStorage } from '../../assets/asset-storage.ts';
+import { newAssetId } from '../../assets/identifier.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../images/limits.ts';
 import type { ImagePool } from '../../operations/pool.ts';
 import type { NewAsset } from '../../store/asset.ts';
-import type { AssetFiles } from '../../store/asset-files.ts';
 import type { SentFile } from '../requests/call.ts';
 import { type VerifiedImage, verifyImage } from './verified-image.ts';
 
 interface StoreImageOptions {
-  readonly files: AssetFiles;
+  readonly files: AssetStorage;
   readonly pool: ImagePool;
   readonly limits: Limits;
 }
@@ -27,7 +28,7 @@ export async function storeImage(
 ): Promise<{ readonly asset: NewAsset; readonly image: VerifiedImage }> {
   const image = await verifyImage(pool, path, limits, param);
   await files.checkFreeSpace({ bytes: size, files: 1 });
-  const id = files.newId(image.extension);
+  const id = newAssetId(image.extension);
   const written = await files.copy(id, path, limits.fileBytes);
   return { asset: { id, mediaType: image.mediaType, ...written }, image };
 }

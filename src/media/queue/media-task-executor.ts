@@ -1,3 +1,4 @@
+import type { AssetStorage } from '../../assets/asset-storage.ts';
 import { nameOf, upstreamModelOf } from '../../config/model-names.ts';
 import type { Config, Provider } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
@@ -8,7 +9,6 @@ import { RoutesResting } from '../../routing/resting-routes.ts';
 import type { Routing } from '../../routing/routing.ts';
 import { timeoutsOf } from '../../routing/timeouts.ts';
 import { unknownToProvider } from '../../routing/unknown-model.ts';
-import type { AssetFiles } from '../../store/asset-files.ts';
 import type { Completion, Store } from '../../store/store.ts';
 import type { Trace } from '../../telemetry/trace.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
@@ -34,7 +34,7 @@ import type {
 interface MediaTaskExecutorOptions {
   readonly config: () => Config;
   readonly store: Store;
-  readonly files: AssetFiles;
+  readonly files: AssetStorage;
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
   readonly routing: Routing;

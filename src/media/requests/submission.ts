@@ -1,10 +1,10 @@
+import type { AssetStorage } from '../../assets/asset-storage.ts';
 import { findModel } from '../../config/catalog.ts';
 import type { Config, Model } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../../operations/pool.ts';
 import { quoteValue } from '../../schema/fields.ts';
 import type { NewAsset } from '../../store/asset.ts';
-import type { AssetFiles } from '../../store/asset-files.ts';
 import type { NewTask, Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
@@ -35,7 +35,7 @@ import { readVideoRequest } from './video.ts';
 interface SubmissionOptions {
   readonly config: Config;
   readonly store: Store;
-  readonly files: AssetFiles;
+  readonly files: AssetStorage;
   readonly pool: ImagePool;
 }
 

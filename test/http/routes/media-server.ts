@@ -1,6 +1,7 @@
 /** The server with a media gateway whose tasks the test ends. */
 
 import { afterAll, beforeAll } from 'vitest';
+import { newAssetId } from '../../../src/assets/identifier.ts';
 import type { StoredResult } from '../../../src/media/result.ts';
 import type { NewAsset } from '../../../src/store/asset.ts';
 import type { Task } from '../../../src/store/task.ts';
@@ -69,7 +70,7 @@ async function start(config: Readonly<Record<string, object>>): Promise<MediaSer
         body: JSON.stringify(body),
       }),
     async file(extension, mediaType, text) {
-      const id = server.assets.newId(extension);
+      const id = newAssetId(extension);
       const written = await server.assets.write(id, Buffer.from(text, 'latin1'), 1e9);
       return { id, mediaType, ...written };
     },

@@ -4,19 +4,20 @@ import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { DiskStorage } from '../../../src/assets/disk/disk-storage.ts';
+import { newAssetId } from '../../../src/assets/identifier.ts';
 import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
 import { acceptInput, loadInput } from '../../../src/media/files/inputs.ts';
 import type { InputReference } from '../../../src/media/task-request.ts';
 import { inlinePool } from '../../../src/operations/pool.ts';
 import type { Asset } from '../../../src/store/asset.ts';
-import { AssetFiles } from '../../../src/store/asset-files.ts';
 import { quadrants } from '../../fixtures/images.ts';
 import { ANYWHERE, PUBLIC } from '../../upstream/policies.ts';
 import { listening, saying, upstream } from '../../upstream/servers.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'oriel-inputs-'));
 const pool = await inlinePool(1);
-const files = await AssetFiles.open(folder);
+const files = await DiskStorage.open(folder);
 const assets = new Map<string, Asset>();
 const png = await quadrants({ width: 8, height: 6 }).png().toBuffer();
 
@@ -34,7 +35,7 @@ const keeping = {
 };
 
 async function keep(mediaType: string, extension: string): Promise<string> {
-  const id = files.newId(extension);
+  const id = newAssetId(extension);
   const written = await files.write(id, png, DEFAULT_LIMITS.fileBytes);
   assets.set(id, { id, accountId: 'acct_1', taskId: null, mediaType, ...written, createdAt: 0 });
   return id;

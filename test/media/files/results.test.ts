@@ -2,6 +2,8 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { DiskStorage } from '../../../src/assets/disk/disk-storage.ts';
+import { newAssetId } from '../../../src/assets/identifier.ts';
 import { Failure } from '../../../src/failure.ts';
 import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
 import { type StoreOptions, storeResults } from '../../../src/media/files/results.ts';
@@ -13,7 +15,6 @@ import type {
   VideoTaskRequest,
 } from '../../../src/media/task-request.ts';
 import { inlinePool } from '../../../src/operations/pool.ts';
-import { AssetFiles } from '../../../src/store/asset-files.ts';
 import { photo, pngPromising } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { type Hook, hookedFiles, systemError } from '../../store/hooked-files.ts';
@@ -64,9 +65,12 @@ beforeAll(async () => {
   wrongSize = await photo({ width: 30, height: 24 }).png().toBuffer();
 });
 
-async function keeping(home: string, more: Partial<StoreOptions> = {}) {
-  const files = more.files ?? (await AssetFiles.open(temporaryFolder()));
-  const folder = dirname(dirname(files.pathOf(files.newId('png'))));
+async function keeping(
+  home: string,
+  more: Partial<StoreOptions> & { readonly files?: DiskStorage } = {},
+) {
+  const files = more.files ?? (await DiskStorage.open(temporaryFolder()));
+  const folder = dirname(dirname(files.pathOf(newAssetId('png'))));
   const options: StoreOptions = {
     settings: { kind: 'openai', baseUrl: `${home}/v1`, apiKey: 'secret', concurrency: 1 },
     upstream: upstream(),
@@ -302,7 +306,7 @@ describe('a download', () => {
     const { url } = await provider({ '/a.png': sending(png) });
     const reported: (string | null)[] = [];
     const { keep, kept, files } = await keeping(url, {
-      files: await AssetFiles.open(temporaryFolder(), {
+      files: await DiskStorage.open(temporaryFolder(), {
         files: hookedFiles((...args) => disk.hook(...args)),
       }),
       onStorageFailure: (failure) => {
@@ -329,7 +333,7 @@ describe('a download', () => {
     const reason = new Failure('timeout', 'The deadline is over');
     const { keep, kept } = await keeping('http://127.0.0.1:1', {
       signal: controller.signal,
-      files: await AssetFiles.open(temporaryFolder(), {
+      files: await DiskStorage.open(temporaryFolder(), {
         files: hookedFiles((operation) => {
           if (operation === 'writeFile') throw systemError('ENOSPC');
         }),
@@ -344,11 +348,11 @@ describe('a download', () => {
     const disk = { garbles: true };
     const folder = temporaryFolder();
     const { keep, kept } = await keeping('http://127.0.0.1:1', {
-      files: await AssetFiles.open(folder, {
+      files: await DiskStorage.open(folder, {
         files: hookedFiles((operation, path) => {
-          if (operation !== 'rename' || !disk.garbles) return;
+          if (operation !== 'sync' || !path.endsWith('.new') || !disk.garbles) return;
           disk.garbles = false;
-          writeFileSync(`${path}.new`, 'garbled');
+          writeFileSync(path, 'garbled');
         }),
       }),
     });

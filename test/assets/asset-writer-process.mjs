@@ -1,9 +1,10 @@
 // Writes files until the process is killed, and prints each identifier once the write is acknowledged.
 import { writeSync } from 'node:fs';
-import { AssetFiles } from '../.modules/src/store/asset-files.js';
+import { DiskStorage } from '../.modules/src/assets/disk/disk-storage.js';
+import { newAssetId } from '../.modules/src/assets/identifier.js';
 
 const [folder] = process.argv.slice(2);
-const files = await AssetFiles.open(folder);
+const files = await DiskStorage.open(folder);
 
 /** Content that shows whether it is complete: equal bytes, which depend on the size. */
 async function* content(size) {
@@ -13,7 +14,7 @@ async function* content(size) {
 
 async function work(worker) {
   for (let turn = worker; ; turn += 1) {
-    const id = files.newId('bin');
+    const id = newAssetId('bin');
     const size = 1 + ((turn * 7919) % 20_000);
     await files.write(id, content(size), Infinity);
     writeSync(1, `${id} ${8 * size}\n`);

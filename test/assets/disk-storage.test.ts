@@ -16,12 +16,15 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { AssetFiles } from '../../src/store/asset-files.ts';
+import type { StoredFile } from '../../src/assets/asset-storage.ts';
+import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
+import { isAssetId, newAssetId } from '../../src/assets/identifier.ts';
 import { filesBelow } from '../cli/folder.ts';
 import { gate } from '../gate.ts';
 import { temporaryFolder } from '../oriel.ts';
-import { failureWith } from './fresh-store.ts';
-import { type Hook, hookedFiles, systemError } from './hooked-files.ts';
+import { failureWith } from '../store/fresh-store.ts';
+import { type Hook, hookedFiles, systemError } from '../store/hooked-files.ts';
+import { describeAssetStorage } from './conformance.ts';
 
 const WRITER = fileURLToPath(new URL('asset-writer-process.mjs', import.meta.url));
 const KILLS = 6;
@@ -34,7 +37,7 @@ const unknown = failureWith('asset_not_found', 404);
 async function onDisk() {
   const folder = join(temporaryFolder(), 'assets');
   const disk: { hook: Hook } = { hook: () => {} };
-  const files = await AssetFiles.open(folder, {
+  const files = await DiskStorage.open(folder, {
     files: hookedFiles((...args) => disk.hook(...args)),
   });
   return { folder, disk, files };
@@ -66,12 +69,28 @@ const recordOf = (id: string, content: Uint8Array | string) => ({
   sha256: createHash('sha256').update(content).digest('hex'),
 });
 
-describe('AssetFiles', () => {
+/** Reads a part of a file, before which the whole file is verified. */
+async function verify(files: DiskStorage, asset: StoredFile): Promise<void> {
+  for await (const _ of files.chunks(asset, { range: { first: 0, last: 0 } }));
+}
+
+describe('DiskStorage', () => {
+  describeAssetStorage(async () => {
+    const { folder, files } = await onDisk();
+    const names = () => filesBelow(folder).map((path) => path.slice(3));
+    return {
+      storage: files,
+      stored: async () => names().filter((name) => !name.endsWith('.new')),
+      spooled: () => names().filter((name) => name.endsWith('.new')),
+      replace: async (id, content) => writeFileSync(files.pathOf(id), content),
+    };
+  });
+
   it('reads files as they were written', async () => {
     const { folder, files } = await onDisk();
     const bytes = Buffer.from('harbour'.repeat(1000));
     const chunks = [bytes.subarray(0, 3), bytes.subarray(3, 3), bytes.subarray(3)];
-    const [whole, walked, empty, copied] = [1, 2, 3, 4].map(() => files.newId('webp')) as [
+    const [whole, walked, empty, copied] = [1, 2, 3, 4].map(() => newAssetId('webp')) as [
       string,
       string,
       string,
@@ -89,7 +108,7 @@ describe('AssetFiles', () => {
     writeFileSync(other, large);
     expect(await files.copy(copied, other, large.length)).toMatchObject({ bytes: large.length });
     expect(readFileSync(other).equals(large)).toBe(true);
-    const again = await AssetFiles.open(folder);
+    const again = await DiskStorage.open(folder);
     for (const one of [files, again]) {
       expect(await one.read(recordOf(whole, bytes))).toEqual(bytes);
       expect(await one.read(recordOf(walked, bytes))).toEqual(bytes);
@@ -98,23 +117,22 @@ describe('AssetFiles', () => {
       expect(readFileSync(one.pathOf(whole))).toEqual(bytes);
     }
     expect(dirname(files.pathOf(whole))).toBe(join(folder, whole.slice(0, 2)));
-    await files.remove([whole, copied, files.newId('png')]);
+    await files.remove([whole, copied, newAssetId('png')]);
     await expect(again.read(recordOf(whole, bytes))).rejects.toEqual(unknown);
     expect(filesBelow(folder).sort()).toEqual(
       [walked, empty].map((id) => join(id.slice(0, 2), id)).sort(),
     );
   });
 
-  it('generates random identifiers', async () => {
-    const { files } = await onDisk();
-    const ids = Array.from({ length: 1000 }, () => files.newId('png'));
+  it('generates random identifiers', () => {
+    const ids = Array.from({ length: 1000 }, () => newAssetId('png'));
     expect(new Set(ids).size).toBe(1000);
     for (const id of ids) {
-      expect(files.isId(id)).toBe(true);
+      expect(isAssetId(id)).toBe(true);
       expect(Buffer.from(id.slice(0, -4), 'base64url')).toHaveLength(32);
     }
     for (const extension of ['', '.png', 'a/b', '..', 'PNG', 'x'.repeat(9)]) {
-      expect(() => files.newId(extension)).toThrow(/expected an extension/);
+      expect(() => newAssetId(extension)).toThrow(/expected an extension/);
     }
   });
 
@@ -139,9 +157,9 @@ describe('AssetFiles', () => {
     '__proto__',
   ])('rejects the identifier %j', async (name) => {
     const { folder, files } = await onDisk();
-    const kept = files.newId('png');
+    const kept = newAssetId('png');
     await files.write(kept, Buffer.from('x'), 1);
-    expect(files.isId(name)).toBe(false);
+    expect(isAssetId(name)).toBe(false);
     expect(() => files.pathOf(name)).toThrow(expect.objectContaining({ status: 404 }));
     await expect(files.read(recordOf(name, ''))).rejects.toEqual(unknown);
     await expect(files.write(name, Buffer.from('x'), 1)).rejects.toEqual(unknown);
@@ -155,7 +173,7 @@ describe('AssetFiles', () => {
     const mask = process.umask(0);
     try {
       const { folder, files } = await onDisk();
-      const id = files.newId('png');
+      const id = newAssetId('png');
       await files.write(id, Buffer.from('x'), 1);
       const modes = [folder, dirname(files.pathOf(id)), files.pathOf(id)].map((path) =>
         (statSync(path).mode & 0o777).toString(8),
@@ -168,7 +186,7 @@ describe('AssetFiles', () => {
 
   it('syncs file and folders before write resolves', async () => {
     const { folder, disk, files } = await onDisk();
-    const id = files.newId('png');
+    const id = newAssetId('png');
     const steps: string[] = [];
     disk.hook = (operation, path) => {
       steps.push(
@@ -224,7 +242,7 @@ describe('AssetFiles', () => {
   it('rejects files above the maximum size and keeps nothing', async () => {
     const { folder, files } = await onDisk();
     const large = failureWith('file_too_large', 413);
-    const id = files.newId('png');
+    const id = newAssetId('png');
     await expect(files.write(id, Buffer.alloc(11), 10)).rejects.toEqual(large);
     const { walk, state } = source([Buffer.alloc(6), Buffer.alloc(5), Buffer.alloc(1)]);
     await expect(files.write(id, walk, 10)).rejects.toEqual(large);
@@ -240,14 +258,14 @@ describe('AssetFiles', () => {
     const { folder, files } = await onDisk();
     const broken = new Error('the sender left');
     for (const chunks of [[], [Buffer.alloc(10)]]) {
-      const write = files.write(files.newId('png'), source(chunks, broken).walk, 100);
+      const write = files.write(newAssetId('png'), source(chunks, broken).walk, 100);
       await expect(write).rejects.toBe(broken);
     }
     expect(filesBelow(folder)).toEqual([]);
   });
 });
 
-describe('AssetFiles on a failing disk', () => {
+describe('DiskStorage on a failing disk', () => {
   it.each([
     ['cannot create the file', 'open', /\.new$/],
     ['is full during the write', 'writeFile', /\.new$/],
@@ -257,7 +275,7 @@ describe('AssetFiles on a failing disk', () => {
     ['cannot sync the folder', 'sync', /assets$/],
   ])('keeps nothing when the disk %s, and accepts the next file', async (_, operation, path) => {
     const { folder, disk, files } = await onDisk();
-    const id = files.newId('png');
+    const id = newAssetId('png');
     disk.hook = (name, at) => {
       if (name === operation && path.test(at)) throw systemError('ENOSPC');
     };
@@ -282,7 +300,7 @@ describe('AssetFiles on a failing disk', () => {
     };
     const chunks = Array.from({ length: 5 }, () => Buffer.alloc(100_000));
     const { walk, state } = source(chunks);
-    await expect(files.write(files.newId('png'), walk, Infinity)).rejects.toEqual(unavailable);
+    await expect(files.write(newAssetId('png'), walk, Infinity)).rejects.toEqual(unavailable);
     expect(state.isClosed).toBe(true);
     expect(writes).toBe(3);
     expect(filesBelow(folder)).toEqual([]);
@@ -304,7 +322,7 @@ describe('AssetFiles on a failing disk', () => {
     await expect(files.write(id, Buffer.alloc(6), 100)).rejects.toEqual(unavailable);
     expect(filesBelow(folder)).toEqual([`AA/${id}.new`]);
     disk.hook = () => {};
-    const again = await AssetFiles.open(folder);
+    const again = await DiskStorage.open(folder);
     expect(await again.sweep(isKnown, null)).toEqual({ removed: 1, quarantined: 0, foreign: 0 });
     expect(filesBelow(folder)).toEqual([]);
   });
@@ -315,21 +333,22 @@ describe('AssetFiles on a failing disk', () => {
         if (operation === wanted) throw systemError('EIO');
       });
     const folder = temporaryFolder();
-    await expect(AssetFiles.open(folder, { files: fails('open') })).rejects.toEqual(unavailable);
+    await expect(DiskStorage.open(folder, { files: fails('open') })).rejects.toEqual(unavailable);
     const id = `AA${'A'.repeat(41)}.png`;
     mkdirSync(join(folder, 'AA', id), { recursive: true });
-    const files = await AssetFiles.open(folder, { files: fails('rename') });
-    await expect(files.read(recordOf(id, ''))).rejects.toEqual(unavailable);
+    const files = await DiskStorage.open(folder, { files: fails('rename') });
+    const { size } = statSync(join(folder, 'AA', id));
+    await expect(files.read({ id, bytes: size, sha256: null })).rejects.toEqual(unavailable);
     await expect(files.sweep(isUnknown, ALWAYS)).rejects.toEqual(unavailable);
   });
 });
 
-describe('AssetFiles.sweep', () => {
+describe('DiskStorage.sweep', () => {
   it('removes unfinished files and quarantines files without a record', async () => {
     const { folder, files } = await onDisk();
-    const ids = ['png', 'webp', 'mp4', 'wav'].map((extension) => files.newId(extension));
+    const ids = ['png', 'webp', 'mp4', 'wav'].map((extension) => newAssetId(extension));
     for (const id of ids) await files.write(id, Buffer.from('x'), 1);
-    const half = `${files.pathOf(files.newId('png'))}.new`;
+    const half = `${files.pathOf(newAssetId('png'))}.new`;
     mkdirSync(dirname(half), { recursive: true });
     writeFileSync(half, 'half');
     // An unfinished file with the identifier of a recorded one.
@@ -340,7 +359,7 @@ describe('AssetFiles.sweep', () => {
       writeFileSync(join(folder, name), 'mine');
     }
     const asked: string[] = [];
-    const again = await AssetFiles.open(folder);
+    const again = await DiskStorage.open(folder);
     const removed = await again.sweep(async (id) => {
       asked.push(id);
       return ids.indexOf(id) < 2;
@@ -357,7 +376,7 @@ describe('AssetFiles.sweep', () => {
 
   it('keeps files that this process has written or is writing', async () => {
     const { folder, disk, files } = await onDisk();
-    const done = files.newId('png');
+    const done = newAssetId('png');
     await files.write(done, Buffer.from('x'), 1);
     const go = gate();
     const reached = gate();
@@ -366,7 +385,7 @@ describe('AssetFiles.sweep', () => {
       reached.open();
       await go.passed;
     };
-    const half = files.newId('png');
+    const half = newAssetId('png');
     const writing = files.write(half, Buffer.from('y'), 1);
     await reached.passed;
     expect(await files.sweep(isUnknown, ALWAYS)).toEqual(NOTHING);
@@ -380,8 +399,8 @@ describe('AssetFiles.sweep', () => {
 
   it('can be repeated after a failure', async () => {
     const { folder, files } = await onDisk();
-    for (let n = 0; n < 3; n += 1) await files.write(files.newId('png'), Buffer.from('x'), 1);
-    const again = await AssetFiles.open(folder);
+    for (let n = 0; n < 3; n += 1) await files.write(newAssetId('png'), Buffer.from('x'), 1);
+    const again = await DiskStorage.open(folder);
     const failure = new Error('the store is closed');
     await expect(again.sweep(() => Promise.reject(failure), ALWAYS)).rejects.toBe(failure);
     expect(filesBelow(folder)).toHaveLength(3);
@@ -391,15 +410,15 @@ describe('AssetFiles.sweep', () => {
   it('keeps files that are older or newer than the records', async () => {
     const { folder, files } = await onDisk();
     const [older, within, newer] = [1000, 2000, 3000].map((seconds) => {
-      const id = files.newId('png');
+      const id = newAssetId('png');
       mkdirSync(join(folder, id.slice(0, 2)), { recursive: true });
       writeFileSync(files.pathOf(id), 'x');
       utimesSync(files.pathOf(id), seconds, seconds);
       return id;
     }) as [string, string, string];
-    const noRecords = await AssetFiles.open(folder);
+    const noRecords = await DiskStorage.open(folder);
     expect(await noRecords.sweep(isUnknown, null)).toEqual({ ...NOTHING, foreign: 3 });
-    const again = await AssetFiles.open(folder);
+    const again = await DiskStorage.open(folder);
     const span = { from: 1_500_000, to: 2_500_000 };
     expect(await again.sweep(isUnknown, span)).toEqual({ removed: 0, quarantined: 1, foreign: 2 });
     for (const id of [older, newer]) expect(existsSync(files.pathOf(id))).toBe(true);
@@ -408,9 +427,9 @@ describe('AssetFiles.sweep', () => {
 
   it('keeps quarantined files for 30 days', async () => {
     const { folder, files } = await onDisk();
-    const id = files.newId('png');
+    const id = newAssetId('png');
     await files.write(id, Buffer.from('x'), 1);
-    const again = await AssetFiles.open(folder);
+    const again = await DiskStorage.open(folder);
     await again.sweep(isUnknown, ALWAYS);
     const [moved] = filesBelow(folder);
     mkdirSync(join(folder, 'quarantine', 'mine'));
@@ -429,15 +448,15 @@ describe('a damaged asset file', () => {
   async function damaged(damage: (path: string) => void) {
     const folder = temporaryFolder();
     const reported: string[] = [];
-    const files = await AssetFiles.open(folder, { onDamage: (id) => reported.push(id) });
-    const id = files.newId('png');
+    const files = await DiskStorage.open(folder, { onDamage: (id) => reported.push(id) });
+    const id = newAssetId('png');
     const asset = { id, ...(await files.write(id, LONG, LONG.length)) };
-    await files.verify(asset);
+    await verify(files, asset);
     damage(files.pathOf(id));
     return {
       asset,
       reported,
-      files: await AssetFiles.open(folder, { onDamage: (at) => reported.push(at) }),
+      files: await DiskStorage.open(folder, { onDamage: (at) => reported.push(at) }),
     };
   }
 
@@ -456,7 +475,7 @@ describe('a damaged asset file', () => {
   ])('is not read, and its last chunk not sent, when %s', async (_, damage) => {
     const { asset, reported, files } = await damaged(damage);
     await expect(files.read(asset)).rejects.toEqual(broken);
-    await expect(files.verify(asset)).rejects.toEqual(broken);
+    await expect(verify(files, asset)).rejects.toEqual(broken);
     let sent = 0;
     const send = async () => {
       for await (const chunk of files.chunks(asset)) sent += chunk.length;
@@ -477,14 +496,14 @@ describe('a damaged asset file', () => {
   });
 });
 
-describe('AssetFiles.reserve', () => {
+describe('DiskStorage.reserve', () => {
   const MB = 2 ** 20;
   const disk = (free: number, ffree = 100, blocks = 16) =>
     ({ bsize: MB, blocks, bavail: free, ffree, files: ffree === 0 ? 1 : ffree }) as never;
 
   async function onDiskOf(statfs: () => never) {
     const files = { ...hookedFiles(() => {}), statfs: async () => statfs() };
-    return AssetFiles.open(temporaryFolder(), { files });
+    return DiskStorage.open(temporaryFolder(), { files });
   }
 
   it('keeps space until the reservation ends', async () => {
@@ -523,7 +542,7 @@ describe('AssetFiles.reserve', () => {
   });
 });
 
-describe('AssetFiles after kill -9', () => {
+describe('DiskStorage after kill -9', () => {
   it('has whole files, and unfinished ones that a sweep removes', {
     timeout: KILLS * 10_000,
   }, async () => {
@@ -545,7 +564,7 @@ describe('AssetFiles after kill -9', () => {
       }
       expect(await exited).toEqual([null, 'SIGKILL']);
       halves += filesBelow(folder).filter((name) => name.endsWith('.new')).length;
-      const files = await AssetFiles.open(folder);
+      const files = await DiskStorage.open(folder);
       // A file may be whole although its write was not acknowledged.
       await files.sweep(async (id) => acknowledged.has(id), ALWAYS);
       const left = filesBelow(folder)

@@ -1,0 +1,103 @@
+import type { Asset } from '../store/asset.ts';
+import type { TimeRange } from '../store/store.ts';
+import type { DiskSpace } from './disk-space.ts';
+import type { ByteRange } from './local-chunks.ts';
+import type { FileSource, SpooledFile, Written } from './spooled-file.ts';
+
+/** What the record of a file says about it. */
+export type StoredFile = Pick<Asset, 'id' | 'bytes' | 'sha256'>;
+
+export interface ReadOptions {
+  /** Null for the whole file, as by default. */
+  readonly range?: ByteRange | null;
+  /** Ends a read that waits for the storage. */
+  readonly signal?: AbortSignal;
+}
+
+/** Result of a sweep: how many files without a record it found. */
+export interface SweepResult {
+  /** Unfinished files, which were removed. */
+  readonly removed: number;
+  /** Files that were moved to the quarantine. */
+  readonly quarantined: number;
+  /** Files from outside the time range of the records, which were left in place. */
+  readonly foreign: number;
+}
+
+export const NOTHING_SWEPT: SweepResult = { removed: 0, quarantined: 0, foreign: 0 };
+
+/**
+ * Files of assets. A file appears under its identifier once all of it is stored durably, and never
+ * changes. The store's records say which files are in use.
+ *
+ * Failures: `invalid_request` with status 404 and code `asset_not_found` for an invalid identifier or a
+ * missing file; `service_error` with status 503 and code `storage_unavailable` if a disk is full or
+ * fails or the bucket does not answer, and with status 500 and code `asset_damaged` if a file differs
+ * from what was written.
+ */
+export interface AssetStorage {
+  /**
+   * Reserves local disk space for files that are to be written. Space of other reservations counts as used.
+   *
+   * @returns a function that ends the reservation
+   * @throws Failure `storage_unavailable` also if the storage is known not to answer
+   */
+  reserve(space: DiskSpace): Promise<() => void>;
+  /** @throws Failure `storage_unavailable` if there is not enough free space on the local disk now */
+  checkFreeSpace(space: DiskSpace): Promise<void>;
+  /**
+   * Writes a file to the local disk, from where the caller stores or discards it. `source` is read to its
+   * end or closed in every case, also when the disk fails.
+   *
+   * @param maxBytes maximum size in bytes
+   * @throws Failure invalid_request, 413 `file_too_large`, above `maxBytes`; errors of `source` unchanged
+   */
+  spool(id: string, source: FileSource, maxBytes: number): Promise<SpooledFile>;
+  /** Writes and stores a file. See `spool`. */
+  write(id: string, source: FileSource, maxBytes: number): Promise<Written>;
+  /** Stores a copy of a local file. See `spool`. */
+  copy(id: string, path: string, maxBytes: number): Promise<Written>;
+  /** Checks that a file exists and has the size that was written. */
+  check(asset: StoredFile): Promise<void>;
+  /**
+   * Reads a file or a range of it in chunks. The checksum of a whole file is verified before its last
+   * chunk, so that a reader of a damaged file gets a failure in its place.
+   */
+  chunks(asset: StoredFile, options?: ReadOptions): AsyncGenerator<Buffer, void>;
+  /** Reads a whole file. */
+  read(asset: StoredFile, options?: Pick<ReadOptions, 'signal'>): Promise<Buffer>;
+  /**
+   * A URL from which clients may read a file for some time without this server; null if they read it
+   * from this server.
+   */
+  link(asset: Pick<Asset, 'id' | 'mediaType'>): AssetLink | null;
+  /** Removes files. A file that does not exist is skipped. */
+  remove(ids: Iterable<string>): Promise<void>;
+  /** Removes files that are not needed, and ignores errors: a later sweep removes the rest. */
+  discard(ids: Iterable<string>): Promise<void>;
+  /**
+   * Moves files without a record to the quarantine. Files that are older or newer than the records may
+   * belong to records that this store lost or never had, and stay in place. Called at the start and then
+   * at intervals; a driver does nothing where no sweep is due.
+   *
+   * @param span time range of the records before this process added any; null if there were none
+   */
+  sweep(isKnown: (id: string) => Promise<boolean>, span: TimeRange | null): Promise<SweepResult>;
+  /** Removes files that were in the quarantine for longer than it keeps them. @param now milliseconds since the epoch */
+  emptyQuarantine(now: number): Promise<void>;
+  /** Why the storage cannot be used now, for the operator; null if it can. */
+  health(): Promise<string | null>;
+}
+
+export interface AssetLink {
+  readonly url: string;
+  /** Seconds for which the URL works. */
+  readonly seconds: number;
+}
+
+/** Collects the chunks of a file. */
+export async function bufferOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const all: Buffer[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
+}
