@@ -32,6 +32,7 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
 
   it.each([
     ['', 'Overview'],
+    ['images', 'Images'],
     ['chat', 'Chat'],
     ['create', 'Create'],
     ['tasks', 'Tasks'],

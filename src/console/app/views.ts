@@ -16,6 +16,12 @@ export const VIEWS: readonly View[] = [
     access: 'key',
     load: () => import('../views/start/start.tsx'),
   },
+  {
+    path: 'images',
+    label: 'Images',
+    access: 'key',
+    load: () => import('../views/images/images.tsx'),
+  },
   { path: 'chat', label: 'Chat', access: 'key', load: () => import('../views/chat/chat.tsx') },
   {
     path: 'create',

@@ -20,8 +20,8 @@ export function shownOf({ path, fields, edit }: MediaRequest): ShownRequest {
     path,
     form: [
       ...Object.entries(fields).map(([name, value]) => [name, String(value)] as const),
-      ...names.map((name) => [field, `@${name}`] as const),
-      ...(mask === null ? [] : [['mask', `@${mask}`] as const]),
+      ...names.map((name) => [field, { file: name }] as const),
+      ...(mask === null ? [] : [['mask', { file: mask }] as const]),
     ],
   };
 }

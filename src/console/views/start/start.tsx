@@ -31,6 +31,9 @@ export default function Start({ session }: ViewProps) {
       </div>
       <h2>What you can do</h2>
       <ul class="columns">
+        <Action to="images" title="Work on images">
+          Convert, resize and inspect files and folders, with each result beside its original.
+        </Action>
         <Action to="chat" title="Talk to a model">
           Any text model in any format, streamed, with its usage and its price.
         </Action>
