@@ -57,10 +57,10 @@ describeConsole('the view for creating media', ({ daemon, url, open, check, allo
     await prompt.fill('A lighthouse <b>at dusk</b>');
     await page.getByRole('radio', { name: '3:2 1536×1024' }).check();
     await page.getByLabel('Number of images').selectOption('2');
-    await page.getByText('About 0.08 credits of 1,000').waitFor();
+    await page.getByText('Costs up to 0.08 of 1,000 credits').waitFor();
     await page.getByRole('button', { name: 'Create', exact: true }).dblclick();
     await drawn(page, 2);
-    await page.getByText('credits of 999.92').waitFor();
+    await page.getByText('of 999.92 credits').waitFor();
     expect(await tasks()).toHaveLength(1);
     await tiles(page).getByText('A lighthouse <b>at dusk</b>').waitFor();
     await check(page, 'create-image');
@@ -215,6 +215,18 @@ describeConsole('the view for creating media', ({ daemon, url, open, check, allo
     ]);
     allow(/status of 400/);
     await page.getByRole('img', { name: '<i>photo.png' }).waitFor();
+    await page.evaluate(
+      (bytes) => {
+        const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(bytes)], 'dropped.png', { type: 'image/png' }));
+        document.body.dispatchEvent(
+          new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data }),
+        );
+      },
+      [...photo],
+    );
+    await page.getByRole('img', { name: 'dropped.png' }).waitFor();
+    await page.getByRole('button', { name: 'Remove dropped.png' }).click();
     await page.getByText(/^notes\.txt: /).waitFor();
     await page.getByRole('radio', { name: 'Make a new one that follows them' }).check();
     await check(page, 'create-inputs');
@@ -228,6 +240,6 @@ describeConsole('the view for creating media', ({ daemon, url, open, check, allo
   it('shows nothing of another account', async () => {
     const page = await open('create/image', { key: await otherKey() });
     await page.getByText('No images yet').waitFor();
-    await page.getByText('credits of 1').waitFor();
+    await page.getByText('of 1 credits').waitFor();
   });
 });

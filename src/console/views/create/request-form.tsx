@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Model } from '../../api/models.ts';
 import type { ApiError } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
@@ -47,6 +47,7 @@ export function RequestForm(props: RequestFormProps) {
   const { values, inputs } = draft;
   const [isTried, setTried] = useState(false);
   const [isMaskOpen, setMaskOpen] = useState(false);
+  const [isMoreOpen, setMoreOpen] = useState(false);
   const uploads = useUploads(onInput);
   const faults = faultsOf(situation);
   const request = requestOf(situation);
@@ -60,6 +61,10 @@ export function RequestForm(props: RequestFormProps) {
       ? undefined
       : faults[name];
   };
+  const isMore = (name: string) => specs.some((spec) => spec.isMore && spec.name === name);
+  useEffect(() => {
+    if (error?.param && isMore(error.param)) setMoreOpen(true);
+  }, [error]);
   const isShown =
     error?.param != null &&
     (['model', 'prompt', 'size'].includes(error.param) ||
@@ -71,15 +76,10 @@ export function RequestForm(props: RequestFormProps) {
     setTried(true);
     if (!canSend) return;
     if (Object.keys(faults).length === 0) return props.onSubmit();
+    if (Object.keys(faults).some(isMore)) setMoreOpen(true);
     const form = event.currentTarget as HTMLElement;
     // After the faults are rendered.
     setTimeout(() => form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
-  };
-  const onPaste = (event: ClipboardEvent) => {
-    const files = [...(event.clipboardData?.files ?? [])];
-    if (kind === 'audio' || files.length === 0) return;
-    event.preventDefault();
-    void uploads.add(files);
   };
   const control = (spec: (typeof specs)[number]) => (
     <FieldControl
@@ -92,7 +92,7 @@ export function RequestForm(props: RequestFormProps) {
   );
   return (
     <>
-      <form class="card" onSubmit={submit} onPaste={onPaste} noValidate>
+      <form class="card" onSubmit={submit} noValidate>
         <SelectField
           label="Model"
           hint={model.description ?? undefined}
@@ -103,6 +103,7 @@ export function RequestForm(props: RequestFormProps) {
         />
         <TextArea
           label={kind === 'audio' ? 'Text or description' : 'Prompt'}
+          hint="Ctrl+Enter sends it."
           rows={5}
           dir="auto"
           placeholder={EXAMPLES[kind]}
@@ -127,7 +128,11 @@ export function RequestForm(props: RequestFormProps) {
             uploading={uploads.names}
             error={error?.param && INPUT_PARAM.test(error.param) ? error.message : undefined}
             onFiles={uploads.add}
-            onChange={onDraft}
+            onChange={(changed) => {
+              const isSame = changed.inputs[0]?.url === inputs[0]?.url;
+              // A mask belongs to the first image.
+              onDraft(isSame ? changed : { ...changed, mask: null });
+            }}
           />
         )}
         {kind === 'image' && inputs.length > 0 && (
@@ -146,7 +151,10 @@ export function RequestForm(props: RequestFormProps) {
         {specs.some(({ isMore }) => !isMore) && (
           <div class="pairs">{specs.filter(({ isMore }) => !isMore).map(control)}</div>
         )}
-        <details open={specs.some(({ name, isMore }) => isMore && faultOf(name)) || undefined}>
+        <details
+          open={isMoreOpen}
+          onToggle={({ currentTarget }) => setMoreOpen(currentTarget.open)}
+        >
           <summary>More options</summary>
           <div class="pairs">{specs.filter(({ isMore }) => isMore).map(control)}</div>
         </details>
@@ -164,20 +172,15 @@ export function RequestForm(props: RequestFormProps) {
           >
             Create
           </Button>
-          <span class="hint">
-            {estimate === null ? 'Price not stated' : `About ${formatCredits(estimate)} credits`}
-            {available !== undefined && ` of ${formatCredits(available)}`}
-          </span>
-          <span class="end">
-            <Button kind="quiet" onClick={props.onReset}>
-              Start anew
-            </Button>
-          </span>
+          <Price credits={estimate} available={available} />
         </div>
         <details>
           <summary>This request from a program</summary>
           <Snippets request={shownOf(request)} others={sdkOf(request)} />
         </details>
+        <Button kind="quiet" onClick={props.onReset}>
+          Start anew
+        </Button>
       </form>
       {/* Not in the form, because it has one of its own. */}
       {isMaskOpen && inputs.length > 0 && (
@@ -189,6 +192,23 @@ export function RequestForm(props: RequestFormProps) {
         />
       )}
     </>
+  );
+}
+
+interface PriceProps {
+  readonly credits: number | null;
+  readonly available: number | undefined;
+}
+
+/** What the request costs if all of it succeeds. */
+function Price({ credits, available }: PriceProps) {
+  if (credits === null) return <span class="hint">The catalog states no price.</span>;
+  const left = available === undefined ? '' : ` of ${formatCredits(available)}`;
+  return (
+    <span class={credits > (available ?? Infinity) ? 'fault' : 'hint'}>
+      Costs up to {formatCredits(credits)}
+      {left} credits
+    </span>
   );
 }
 
