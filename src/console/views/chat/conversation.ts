@@ -71,6 +71,8 @@ export interface AnswerTurn {
   readonly firstToken: number | null;
   /** Milliseconds of the whole answer. */
   readonly duration: number | null;
+  /** What the account was charged, as the server recorded it; null until that is known. */
+  readonly credits: number | null;
 }
 
 export type Turn = UserTurn | AnswerTurn;
@@ -108,6 +110,7 @@ export function newAnswer(
     eventsOmitted: 0,
     firstToken: null,
     duration: null,
+    credits: null,
   };
 }
 
