@@ -166,6 +166,7 @@ export const COUNTS = [
   ['cacheWrite1hTokens', 'cache_write_1h_tokens', 'WRITE 1H'],
   ['outputTokens', 'output_tokens', 'OUTPUT'],
   ['outputs', 'outputs', 'OUTPUTS'],
+  ['errors', 'errors', 'ERRORS'],
 ] as const;
 
 /** A field of CSV (RFC 4180). */

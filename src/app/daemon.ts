@@ -7,9 +7,9 @@ import { firstRun } from '../administration/first-run.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { allNames } from '../config/model-names.ts';
 import type { Config } from '../config/schema.ts';
-import { Failure } from '../failure.ts';
 import { startAdmin } from '../http/admin.ts';
 import type { AppContext } from '../http/app-context.ts';
+import { shuttingDown } from '../http/errors.ts';
 import { openLog } from '../http/log.ts';
 import { Metrics } from '../http/metrics.ts';
 import { RecentRequests } from '../http/recent-requests.ts';
@@ -294,11 +294,4 @@ async function close({ state, closers }: Start, services: Services): Promise<voi
   }, state.config.server.grace);
   await closers.closeAll();
   clearTimeout(cut);
-}
-
-function shuttingDown(): Failure {
-  return new Failure('service_error', 'the server is being shut down', {
-    code: 'shutting_down',
-    retryAfter: 5,
-  });
 }

@@ -49,6 +49,7 @@ import { newRequestId } from './transport/request-id.ts';
 import { requestLogger } from './transport/request-log.ts';
 import { beginSpan, endSpan, observeGenAi } from './transport/request-span.ts';
 import { sendTogether } from './transport/send-together.ts';
+import { recordError } from './usage-errors.ts';
 
 /** Connections to the operations listener: scrapers, probes and a few browsers. */
 const OPERATIONS_CONNECTIONS = 64;
@@ -238,6 +239,7 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
       recent.add({ id: request.id, method, route, status, milliseconds, ...outcome });
     }
     if (request.textReport) {
+      recordError(request, status, context.store);
       metrics.observeText(request.textReport, request.firstFrameMs, elapsed);
       if (metrics.genAi !== null) observeGenAi(request, metrics.genAi, { elapsed, context });
     }

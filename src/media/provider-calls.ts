@@ -58,13 +58,12 @@ export class ProviderCalls {
     const config = this.#options.config();
     const { account, key } = holder;
     const pool = clientPool(this.#options.pool, { client: account.id, maxWaiting: MAX_WAITING });
-    const reservation = await store.reserve(account.id, key.id, model.price.perRequest);
+    const { perRequest } = model.price;
+    const reservation = await store.reserve(account.id, key.id, perRequest);
     const charge = () =>
-      store.settle(reservation, {
-        model: id,
-        counts: { requests: 1 },
-        charge: model.price.perRequest,
-      });
+      store.settle(reservation, { model: id, counts: { requests: 1 }, charge: perRequest });
+    const recordError = () =>
+      store.settle(reservation, { model: id, counts: { requests: 0, errors: 1 }, charge: 0 });
     const deadline = performance.now() + longestTotal(config, model.routes);
     let isSent = false;
     try {
@@ -99,7 +98,8 @@ export class ProviderCalls {
       return answer;
     } catch (error) {
       if (signal.aborted && isSent) await charge();
-      else await store.release(reservation);
+      else if (signal.aborted) await store.release(reservation);
+      else await recordError();
       throw part === null ? error : unknownToProvider(error, id, nameOf(id, part));
     }
   }

@@ -25,6 +25,7 @@ export interface LedgerEntry {
 
 /** Usage of one request, beside its price. */
 export interface UsageCounts {
+  /** Requests that were answered or charged. */
   readonly requests: number;
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
@@ -35,6 +36,8 @@ export interface UsageCounts {
   readonly outputTokens: number;
   /** Files that were returned, or media that were generated. */
   readonly outputs: number;
+  /** Requests that failed or were refused; absent in rows of earlier versions. */
+  readonly errors?: number;
 }
 
 /** Usage of one model by one key on one day (UTC). */
@@ -75,6 +78,7 @@ export const NO_USAGE: Required<UsageCounts> = {
   cacheWrite1hTokens: 0,
   outputTokens: 0,
   outputs: 0,
+  errors: 0,
 };
 
 /** Adds the usage of one request, or of as many as `counts` says. */
@@ -87,6 +91,7 @@ export function addCounts(sum: UsageCounts, counts: Partial<UsageCounts>): Requi
     cacheWrite1hTokens: (sum.cacheWrite1hTokens ?? 0) + (counts.cacheWrite1hTokens ?? 0),
     outputTokens: sum.outputTokens + (counts.outputTokens ?? 0),
     outputs: sum.outputs + (counts.outputs ?? 0),
+    errors: (sum.errors ?? 0) + (counts.errors ?? 0),
   };
 }
 

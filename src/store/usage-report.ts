@@ -24,6 +24,7 @@ const COUNTERS = [
   'cacheWrite1hTokens',
   'outputTokens',
   'outputs',
+  'errors',
   'spent',
 ] as const;
 

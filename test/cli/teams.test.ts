@@ -168,10 +168,10 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     const { id } = await json('keys', 'create', '--account', 'ci');
     expect(await run('keys', 'set', id)).toMatchObject({
       status: 1,
-      stderr: 'oriel: nothing to change is given; see --help for the options\n',
+      stderr: 'oriel: nothing to change is given; expected an option besides id\n',
     });
     expect((await run('keys', 'set', id, '--time-zone', 'UTC')).stderr).toBe(
-      'oriel: --time-zone has no meaning without --budget-day, --budget-week or --budget-month\n',
+      'oriel: --time-zone: has no meaning without a budget by day, week or month\n',
     );
     await json('keys', 'revoke', id);
     expect(await run('keys', 'set', id, '--expires', 'never')).toMatchObject({
@@ -202,6 +202,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
       cacheWrite1hTokens: 2 * requests,
       outputTokens: 3 * requests,
       outputs: 0,
+      errors: 0,
     });
     const report = await json('usage', '--by', 'key,model,day', '--to', today);
     expect(report).toEqual({
@@ -219,20 +220,20 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     const { out, stderr } = await run('usage', '--by', 'account,team,day', '--to', today);
     expect(stderr).toBe(`usage from ${report['from' as never]} to ${today}, days of UTC\n`);
     expect(out.split('\n').map((line) => line.split(/ +/).join(' ').trim())).toEqual([
-      'ACCOUNT TEAM DAY REQUESTS INPUT CACHED WRITE WRITE 1H OUTPUT OUTPUTS CREDITS',
-      `ci - ${today} 2 20 8 10 4 6 0 2`,
-      `ci crew ${today} 2 20 8 10 4 6 0 1.500001`,
-      'total 4 40 16 20 8 12 0 3.500001',
+      'ACCOUNT TEAM DAY REQUESTS INPUT CACHED WRITE WRITE 1H OUTPUT OUTPUTS ERRORS CREDITS',
+      `ci - ${today} 2 20 8 10 4 6 0 0 2`,
+      `ci crew ${today} 2 20 8 10 4 6 0 0 1.500001`,
+      'total 4 40 16 20 8 12 0 0 3.500001',
       '',
     ]);
     const csv = await run('usage', '--by', 'team,key,model', '--csv');
     expect(csv.out).toBe(
       [
-        'team,team_id,key,key_id,model,requests,input_tokens,cached_input_tokens,cache_write_tokens,cache_write_1h_tokens,output_tokens,outputs,credits',
-        `,,two,${two.id},a,1,10,4,5,2,3,0,0`,
-        `,,two,${two.id},"b,""c""",1,10,4,5,2,3,0,2`,
-        `crew,${teamId},one,${one.id},a,1,10,4,5,2,3,0,0.000001`,
-        `crew,${teamId},one,${one.id},b,1,10,4,5,2,3,0,1.5`,
+        'team,team_id,key,key_id,model,requests,input_tokens,cached_input_tokens,cache_write_tokens,cache_write_1h_tokens,output_tokens,outputs,errors,credits',
+        `,,two,${two.id},a,1,10,4,5,2,3,0,0,0`,
+        `,,two,${two.id},"b,""c""",1,10,4,5,2,3,0,0,2`,
+        `crew,${teamId},one,${one.id},a,1,10,4,5,2,3,0,0,0.000001`,
+        `crew,${teamId},one,${one.id},b,1,10,4,5,2,3,0,0,1.5`,
         '',
       ].join('\n'),
     );

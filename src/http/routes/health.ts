@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import type { AppContext } from '../app-context.ts';
 import { isOperator } from '../auth.ts';
-import { draining } from '../errors.ts';
+import { shuttingDown } from '../errors.ts';
 import { restingUpstreams } from '../owner/resting-upstreams.ts';
 import { withTimeout } from '../timeout.ts';
 
@@ -68,7 +68,7 @@ export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPlu
         response: { 200: readiness },
       },
       handler: async (request) => {
-        if (context.draining.aborted) throw draining();
+        if (context.draining.aborted) throw shuttingDown();
         const { fault, checkpointFault: reason } = context.store.health();
         if (fault !== null) {
           throw new Failure('service_error', fault, { code: 'store_unavailable' });

@@ -12,6 +12,7 @@ import { day, field } from '../../schema/fields.ts';
 import { notFound } from '../../store/errors.ts';
 import { USAGE_DIMENSIONS, usageDimensions } from '../../store/usage-report.ts';
 import type { AppContext } from '../app-context.ts';
+import { jsonSchemaOf } from '../openapi.ts';
 
 const counts = {
   requests: v.number(),
@@ -21,6 +22,7 @@ const counts = {
   cache_write_1h_tokens: v.number(),
   output_tokens: v.number(),
   outputs: v.number(),
+  errors: v.number(),
   credits: v.number(),
 };
 
@@ -84,8 +86,10 @@ const conditions = {
   team: reference('only what keys used while they were in the team of this id or name'),
   model: reference('only this model, or this endpoint of image tools'),
   format: v.optional(
-    field(v.picklist(['json', 'csv']), 'json, or csv for a spreadsheet, with a line of titles'),
-    'json',
+    field(
+      v.picklist(['json', 'csv']),
+      'json, or csv for a spreadsheet, with a line of titles; without it as `Accept` asks',
+    ),
   ),
 };
 
@@ -102,6 +106,22 @@ const ownerQuery = v.strictObject({
 
 type Format = v.InferOutput<typeof accountQuery>['format'];
 
+/** The entry of a response that is a list, or CSV. */
+function listOrCsv(list: v.GenericSchema): object {
+  return {
+    description: 'Success',
+    content: {
+      'application/json': { schema: jsonSchemaOf(list, 'output') },
+      'text/csv': { schema: { type: 'string' } },
+    },
+  };
+}
+
+/** The format that the header `Accept` asks for: CSV where it names that, and neither JSON nor anything. */
+function acceptedFormat(accept = ''): 'json' | 'csv' {
+  return /\btext\/csv\b/i.test(accept) && !/\*\/\*|\bjson\b/i.test(accept) ? 'csv' : 'json';
+}
+
 /** @param toJson the body for clients of JSON */
 function send<Body>(
   reply: FastifyReply,
@@ -109,7 +129,8 @@ function send<Body>(
   format: Format,
   toJson: (report: UsageReport) => Body,
 ): Body | string {
-  if (format === 'json') return toJson(report);
+  reply.header('vary', reply.hasHeader('vary') ? 'origin, accept' : 'accept');
+  if ((format ?? acceptedFormat(reply.request.headers.accept)) === 'json') return toJson(report);
   reply.type('text/csv; charset=utf-8').serializer((text) => String(text));
   return `${csvOf(report)}\n`;
 }
@@ -120,11 +141,13 @@ export function usageRoutes({ store }: AppContext): FastifyPluginAsync {
     server.get<{ Querystring: v.InferOutput<typeof accountQuery> }>('/v1/account/usage', {
       schema: {
         summary:
-          'Requests, tokens, outputs and credits of the account, by day, model, key and team; days are UTC, inclusive',
+          'Requests, errors, tokens, outputs and credits of the account, by day, model, key and team; days are UTC, inclusive',
         tags: ['Account'],
         querystring: accountQuery,
         response: {
-          200: v.object({ object: v.literal('list'), data: v.array(v.object(accountRow)) }),
+          200: listOrCsv(
+            v.object({ object: v.literal('list'), data: v.array(v.object(accountRow)) }),
+          ),
         },
       },
       handler: async ({ holder, query }, reply) => {
@@ -152,17 +175,19 @@ export function ownerUsageRoute({ store }: AppContext): FastifyPluginAsync {
     server.get<{ Querystring: v.InferOutput<typeof ownerQuery> }>('/v1/admin/usage', {
       schema: {
         summary:
-          'Requests, tokens, outputs and credits of all accounts, by account, team, key, model and day; for keys of the account owner',
+          'Requests, errors, tokens, outputs and credits of all accounts, by account, team, key, model and day; for keys of the account owner',
         tags: ['Operation'],
         querystring: ownerQuery,
         response: {
-          200: v.object({
-            object: v.literal('list'),
-            from: v.string(),
-            to: v.string(),
-            data: v.array(v.object(ownerRow)),
-            total: v.object(counts),
-          }),
+          200: listOrCsv(
+            v.object({
+              object: v.literal('list'),
+              from: v.string(),
+              to: v.string(),
+              data: v.array(v.object(ownerRow)),
+              total: v.object(counts),
+            }),
+          ),
         },
       },
       handler: async ({ query }, reply) => {

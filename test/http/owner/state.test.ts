@@ -88,6 +88,15 @@ beforeAll(async () => {
   await chat('lost', one);
 });
 
+it('usage has errors by model', async () => {
+  const usage = await list('/v1/account/usage?by=model', one);
+  const rows = usage.filter(({ model }) => model !== 'image');
+  expect(rows).toMatchObject([
+    { model: 'chat', requests: 1, errors: 0 },
+    { model: 'lost', requests: 0, errors: 1, credits: 0 },
+  ]);
+});
+
 describe('recent requests', () => {
   it('have model, tokens, credits and errors, without bodies and without providers', async () => {
     const [lost, image, text] = await list('/v1/requests', one);

@@ -157,6 +157,7 @@ describe('GET /v1/account/usage', () => {
       cache_write_tokens: 0,
       cache_write_1h_tokens: 0,
       output_tokens: 0,
+      errors: 0,
       credits: 0,
     };
     const byModel = await get('/v1/account/usage?by=model');

@@ -185,8 +185,22 @@ describe('GET /v1/account/usage', () => {
     expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     const [titles, row, ...rest] = (await response.text()).split('\n');
     expect(titles).toMatch(/^key,key_id,model,requests,input_tokens,.*,credits$/);
-    expect(row).toMatch(/^sheet,key_\w+,sandbox-chat,1,\d+,0,0,0,\d+,0,0\.\d+$/);
+    expect(row).toMatch(/^sheet,key_\w+,sandbox-chat,1,\d+,0,0,0,\d+,0,0,0\.\d+$/);
     expect(rest).toEqual(['']);
+    for (const [query, accept, type] of [
+      ['', 'text/csv', 'text/csv'],
+      ['', 'text/csv;q=0.9, text/plain', 'text/csv'],
+      ['&format=json', 'text/csv', 'application/json'],
+      ['', 'text/csv, application/json', 'application/json'],
+      ['', '*/*', 'application/json'],
+    ] as const) {
+      const asked = await daemon().request(`/v1/account/usage?by=key,model${query}`, {
+        headers: { ...headers, accept },
+      });
+      expect(asked.headers.get('content-type'), `${query} ${accept}`).toContain(type);
+      expect(asked.headers.get('vary')).toBe('accept');
+      await asked.text();
+    }
   });
 
   it.each(['format=xml', 'by=week', 'by=day,day', 'by=account', 'by=', 'key=', 'page=2'])(

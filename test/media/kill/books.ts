@@ -5,7 +5,8 @@ import { openStore } from '../../../src/store/open.ts';
 import { findInconsistencies } from '../../store/consistency.ts';
 import { type Received, WebhookReceiver } from '../webhook-receiver.ts';
 import { ACCOUNTS, type ClientRequest, deliveredOf, mostOf, PRICES } from './client-requests.ts';
-import { jsonOf, type Victim } from './victim.ts';
+import type { AuditedService } from './service.ts';
+import { jsonOf } from './victim.ts';
 
 /** The task record of interface part 2.4. */
 export interface TaskRecord {
@@ -73,13 +74,13 @@ export function refusalFaults({ order, taskId }: Acknowledged): string[] {
 
 /** An account's sums over HTTP, against what its tasks delivered. */
 export async function creditFaults(
-  victim: Victim,
+  service: AuditedService,
   name: string,
   key: string,
   tasks: readonly { readonly order: ClientRequest; readonly record: TaskRecord }[],
 ): Promise<string[]> {
   const { credits } = jsonOf<{ credits: Record<string, number> }>(
-    await victim.ask('/v1/account', key),
+    await service.ask('/v1/account', key),
   );
   const micro = (sum: string) => Math.round(credits[sum]! * 1e6);
   const delivered = tasks.reduce(

@@ -19,6 +19,11 @@ export class Victim {
     this.#config = config;
   }
 
+  /** The daemon that was started last. */
+  get daemon(): TestDaemon {
+    return this.#daemon!;
+  }
+
   async start(): Promise<TestDaemon> {
     const daemon = await startDaemon({
       data: this.#data,

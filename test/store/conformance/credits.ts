@@ -139,8 +139,15 @@ export function describeCredits(driver: DriverFactory): void {
           outputTokens: 4,
           spent: 5,
         },
-        { model: 'b', requests: 2, spent: 18 },
+        { model: 'b', requests: 2, errors: 0, spent: 18 },
       ]);
+      await again.settle(holder, { model: 'b', counts: { requests: 0, errors: 1 }, charge: 0 });
+      const [, failed] = await again.listUsage(account.id, {
+        from: '2026-11-21',
+        to: '2026-11-21',
+      });
+      expect(failed).toMatchObject({ model: 'b', requests: 2, errors: 1, spent: 18 });
+      expect(await again.listLedger(account.id, { limit: 9 })).toHaveLength(4);
       expect(await again.listUsage(account.id, ALL_DAYS)).toHaveLength(3);
       const second = await again.createAccount({ name: 'second', plan: 'paid', credits: 1 });
       const other = await again.createKey(keyFor(second));

@@ -79,6 +79,7 @@ export function describeTasks(driver: DriverFactory): void {
             cacheWrite1hTokens: 0,
             outputTokens: 0,
             outputs: 1,
+            errors: 0,
             spent: 3 * CREDIT,
           },
         ]);
@@ -111,6 +112,8 @@ export function describeTasks(driver: DriverFactory): void {
         charged: 0,
       });
       expect(await store.findAccount(account.id)).toMatchObject({ reserved: 0, spent: 2 });
+      const usage = { model: 'some-image-model', requests: 1, errors: 3, outputs: 0, spent: 2 };
+      expect(await store.listUsage(account.id, ALL_DAYS)).toMatchObject([usage]);
       expect(await findInconsistencies(store)).toEqual([]);
     });
 

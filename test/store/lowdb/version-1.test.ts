@@ -175,7 +175,7 @@ it('continues usage, charges and keys from before windows, teams and usage by ke
   expect(await store.listTeams()).toEqual([]);
   expect(await store.listBudgetWindows()).toEqual([]);
   // Counts of earlier versions have no writes of caches.
-  const written = { cacheWriteTokens: 0, cacheWrite1hTokens: 0 };
+  const written = { cacheWriteTokens: 0, cacheWrite1hTokens: 0, errors: 0 };
   const usage = [USAGE, { ...USAGE, ...CHARGE.counts, ...written, keyId: KEY.id, spent: 4 }];
   expect(await store.listUsage(ACCOUNT.id, days)).toEqual(usage);
   const team = await store.createTeam({ accountId: ACCOUNT.id, name: 'crew', budget: 50 });

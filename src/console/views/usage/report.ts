@@ -9,6 +9,7 @@ export interface UsageRow {
   readonly account_id?: string;
   readonly account_name?: string;
   readonly requests: number;
+  readonly errors: number;
   readonly input_tokens: number;
   readonly cached_input_tokens: number;
   readonly output_tokens: number;
@@ -19,7 +20,13 @@ export interface UsageRow {
 /** Sums of rows. */
 export type UsageSums = Pick<
   UsageRow,
-  'requests' | 'input_tokens' | 'cached_input_tokens' | 'output_tokens' | 'outputs' | 'credits'
+  | 'requests'
+  | 'errors'
+  | 'input_tokens'
+  | 'cached_input_tokens'
+  | 'output_tokens'
+  | 'outputs'
+  | 'credits'
 >;
 
 export interface UsageList {
@@ -101,6 +108,7 @@ export function sumOf(rows: readonly UsageRow[]): UsageSums {
   const sum = (name: keyof UsageSums) => rows.reduce((total, row) => total + row[name], 0);
   return {
     requests: sum('requests'),
+    errors: sum('errors'),
     input_tokens: sum('input_tokens'),
     cached_input_tokens: sum('cached_input_tokens'),
     output_tokens: sum('output_tokens'),
@@ -129,6 +137,7 @@ export function nameOf(row: UsageRow, by: Dimension): string {
 export const MEASURES = {
   credits: 'Credits',
   requests: 'Requests',
+  errors: 'Errors',
   tokens: 'Tokens',
   outputs: 'Files made',
 } as const;

@@ -193,7 +193,11 @@ function Sums({ sums }: { readonly sums: UsageSums }) {
   const share = cachedShare(sums);
   const figures: readonly (readonly [title: string, value: string, note: string | false])[] = [
     ['Credits spent', formatCredits(sums.credits), false],
-    ['Requests', formatNumber(sums.requests), false],
+    [
+      'Requests',
+      formatNumber(sums.requests),
+      sums.errors > 0 && `and ${formatNumber(sums.errors)} with errors`,
+    ],
     [
       'Input tokens',
       formatNumber(sums.input_tokens),
@@ -238,6 +242,7 @@ function Parts({ rows, by }: { readonly rows: readonly UsageRow[]; readonly by: 
           cell: (row) => (by === 'day' ? formatDay(row.day!) : nameOf(row, by)),
         },
         number('Requests', (row) => formatNumber(row.requests)),
+        number('Errors', (row) => formatNumber(row.errors)),
         number('Input tokens', (row) => formatNumber(row.input_tokens)),
         number('Cached', (row) => {
           const share = cachedShare(row);

@@ -180,9 +180,10 @@ export class TaskWriter {
     if (task.reserved > 0) transaction.funds(released);
     transaction.taskEntry(paid, 'charge', charged, task);
     transaction.taskEntry(released, 'release', task.reserved - charged, task);
-    if (ending.status === 'completed' || charged > 0) {
-      transaction.usage(task, task.model, ending.counts ?? {}, charged);
-    }
+    const isCompleted = ending.status === 'completed';
+    const requests = isCompleted || charged > 0 ? 1 : 0;
+    const counts = { requests, errors: isCompleted ? 0 : 1, ...ending.counts };
+    transaction.usage(task, task.model, counts, charged);
     await this.#records.commit(transaction);
     return ended;
   }
