@@ -10,7 +10,7 @@ import { TASK_STATES, type Task, type TaskState } from '../task.ts';
 import type { Connection, Row } from './database.ts';
 import type { CachedKey, LoadedKeys } from './key-cache.ts';
 import { decodeText, encodeText } from './text.ts';
-import { ACCOUNTS, DELIVERIES, KEYS, TASKS, TEAMS, WINDOWS } from './transactions/rows.ts';
+import { ACCOUNTS, KEYS, TASKS, TEAMS, WINDOWS } from './transactions/rows.ts';
 
 /** Credits that nodes have drawn and no request uses, by the identifier of an account, a key, a team or a window. */
 type Idle = ReadonlyMap<string, number>;
@@ -18,7 +18,7 @@ type Idle = ReadonlyMap<string, number>;
 interface IdleEscrow {
   readonly accountId: string;
   readonly keyId: string;
-  readonly scope: BudgetScope | null | undefined;
+  readonly scope?: BudgetScope | null | undefined;
   readonly idle: number;
 }
 
@@ -81,6 +81,13 @@ export class Reader {
     return rows.map((row) => withoutIdle(read(row), idle));
   }
 
+  /** A record without the credits that nodes have drawn in advance. */
+  async withoutIdle<Holder extends { readonly id: string; readonly reserved: number }>(
+    holder: Holder,
+  ): Promise<Holder> {
+    return withoutIdle(holder, await this.#idle());
+  }
+
   async #idle(accountId?: string): Promise<Idle> {
     const rows = await this.#database.query<{ node: string } & Record<string, unknown>>(
       `SELECT node, account_id, key_id, scope, idle FROM $schema.escrows ${of(accountId)}`,
@@ -124,6 +131,14 @@ export class Reader {
       ];
     });
     return { revision: row!.number, keys: new Map(keys) };
+  }
+
+  async hashOf(keyId: string): Promise<string | undefined> {
+    const [row] = await this.#database.query<{ hash: string }>(
+      'SELECT hash FROM $schema.keys WHERE id = $1',
+      [encodeText(keyId)],
+    );
+    return row && decodeText(row.hash);
   }
 
   async findSession(hash: string, now: number): Promise<{ session: Session; keyHash: string } | undefined> {
@@ -200,7 +215,7 @@ export class Reader {
       [encodeText(taskId), encodeText(accountId)],
     );
     if (rows.length === 0) return undefined;
-    return rows.filter(({ record }) => record !== null).map(DELIVERIES.read);
+    return rows.flatMap(({ record }) => (record === null ? [] : (record as Delivery)));
   }
 
   async listLedger(
@@ -233,12 +248,14 @@ export class Reader {
 
   async timeRange(): Promise<TimeRange | null> {
     const [row] = await this.#database.query<{ from: number | null; to: number }>(
-      `SELECT min((record->>'createdAt')::bigint) AS from, greatest(
-         max((record->>'createdAt')::bigint),
+      // Each maximum of a large table is read from an index. The ledger is written in the order of its times, nearly.
+      `SELECT min(created_at) AS from, greatest(
+         max(created_at),
          (SELECT max(created_at) FROM $schema.keys),
          (SELECT max(created_at) FROM $schema.assets),
-         (SELECT max(updated_at) FROM $schema.tasks),
-         (SELECT max(at) FROM $schema.ledger)
+         (SELECT max(updated_at) FROM $schema.tasks WHERE status IN ('pending', 'processing')),
+         (SELECT max(updated_at) FROM $schema.tasks WHERE status NOT IN ('pending', 'processing')),
+         (SELECT max(at) FROM (SELECT at FROM $schema.ledger ORDER BY id DESC LIMIT 1000) AS l)
        ) AS to FROM $schema.accounts`,
     );
     return row!.from === null ? null : { from: row!.from, to: row!.to };
@@ -337,6 +354,7 @@ function usageOf(row: Row): UsageRow {
     cacheWrite1hTokens: row.cache_write_1h_tokens,
     outputTokens: row.output_tokens,
     outputs: row.outputs,
+    errors: row.errors,
     spent: row.spent,
   } as UsageRow;
 }

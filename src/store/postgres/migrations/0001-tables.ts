@@ -23,6 +23,7 @@ CREATE TABLE $schema.accounts (
   ended_bytes bigint NOT NULL,
   stored_bytes bigint NOT NULL,
   result_bytes bigint NOT NULL,
+  created_at bigint NOT NULL,
   record json NOT NULL
 ) WITH (fillfactor = 70);
 CREATE UNIQUE INDEX accounts_name ON $schema.accounts (name);
@@ -94,6 +95,7 @@ CREATE TABLE $schema.tasks (
   charged bigint NOT NULL,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
+  deadline bigint NOT NULL,
   idempotency_key text,
   -- Bytes of the request while the task is open, and of the whole record after its end.
   bytes bigint NOT NULL,
@@ -105,6 +107,7 @@ CREATE UNIQUE INDEX tasks_seq ON $schema.tasks (seq);
 CREATE INDEX tasks_account ON $schema.tasks (account_id, seq);
 CREATE INDEX tasks_status ON $schema.tasks (account_id, status, seq);
 CREATE INDEX tasks_open ON $schema.tasks (status, seq) WHERE status IN ('pending', 'processing');
+CREATE INDEX tasks_deadline ON $schema.tasks (deadline) WHERE status IN ('pending', 'processing');
 CREATE INDEX tasks_ended ON $schema.tasks (updated_at) WHERE status NOT IN ('pending', 'processing');
 CREATE UNIQUE INDEX tasks_idempotency ON $schema.tasks (account_id, idempotency_key)
   WHERE idempotency_key IS NOT NULL;
@@ -121,6 +124,7 @@ CREATE TABLE $schema.assets (
   input text
 );
 CREATE INDEX assets_task ON $schema.assets (task_id) WHERE task_id IS NOT NULL;
+CREATE INDEX assets_created ON $schema.assets (created_at);
 CREATE INDEX assets_upload ON $schema.assets (created_at) WHERE task_id IS NULL;
 CREATE INDEX assets_spent ON $schema.assets (seq) WHERE input = 'spent';
 
@@ -135,6 +139,8 @@ CREATE TABLE $schema.deliveries (
   node text,
   -- Attempts of all time; the record holds the last of them.
   attempt_count integer NOT NULL,
+  -- Time of the last attempt, or of the end of the task.
+  tried_at bigint NOT NULL,
   record json NOT NULL
 );
 CREATE UNIQUE INDEX deliveries_task ON $schema.deliveries (task_id);
@@ -174,6 +180,7 @@ CREATE TABLE $schema.usage (
   cache_write_1h_tokens bigint NOT NULL,
   output_tokens bigint NOT NULL,
   outputs bigint NOT NULL,
+  errors bigint NOT NULL,
   spent bigint NOT NULL,
   PRIMARY KEY (account_id, day, key_id, team_id, model)
 ) WITH (fillfactor = 70);

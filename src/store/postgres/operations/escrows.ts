@@ -50,7 +50,6 @@ export function foldEscrows({ node, number, folds }: FoldBatch): Operation<void>
   const payers = folds.map(({ payer }) => payer);
   return {
     needs: { ...needsOf(node, payers), folds: [node] },
-    isDurable: true,
     apply(batch) {
       if ((batch.folds.get(node)?.number ?? 0) >= number) return;
       batch.folds.put({ id: node, number });

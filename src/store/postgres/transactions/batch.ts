@@ -4,7 +4,7 @@ import { type BudgetScope, type BudgetWindow, emptyWindow } from '../../budgets.
 import { availableOf } from '../../credits.ts';
 import { notFound } from '../../errors.ts';
 import type { Funds } from '../../funds.ts';
-import { addCounts, dayOf, type LedgerEntry, type UsageCounts } from '../../ledger.ts';
+import { addCounts, dayOf, type LedgerEntry, NO_USAGE, type UsageCounts } from '../../ledger.ts';
 import type { KeyHolder, Payer } from '../../store.ts';
 import type { Task } from '../../task.ts';
 import type { Connection, Statement } from '../database.ts';
@@ -102,7 +102,7 @@ export class Batch {
       escrows,
     ]);
     for (const row of locked) this.accounts.load(row);
-    const rows = await connection.query<{ kind: keyof typeof this & string; row: object }>(READ, [
+    const rows = await connection.query<{ kind: string; row: object }>(READ, [
       keys,
       teams,
       tasks,
@@ -235,9 +235,8 @@ export class Batch {
     },
   ): void {
     const { model, counts, spent, at } = used;
-    const none = { requests: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, outputs: 0 };
     const row = { accountId, keyId, teamId: scope?.teamId ?? null, day: dayOf(at), model, spent };
-    this.usage.push({ ...row, ...addCounts(none, counts) });
+    this.usage.push({ ...row, ...addCounts(NO_USAGE, counts) });
   }
 
   /** Sets a task in a next state, with the counts of its account. */

@@ -1,6 +1,6 @@
 import type { Account, ApiKey, Team } from '../../account.ts';
 import type { BudgetScope, BudgetWindow } from '../../budgets.ts';
-import type { Delivery } from '../../delivery.ts';
+import { attemptCount, type Delivery } from '../../delivery.ts';
 import { approximateSize, isTerminal, type Task, type TaskState } from '../../task.ts';
 import type { Row } from '../database.ts';
 import { encodeText } from '../text.ts';
@@ -62,6 +62,7 @@ export const ACCOUNTS: Table<AccountRow> = {
     ended_bytes: ['bigint', ({ endedBytes }) => endedBytes],
     stored_bytes: ['bigint', ({ storedBytes }) => storedBytes],
     result_bytes: ['bigint', ({ resultBytes }) => resultBytes],
+    created_at: ['bigint', ({ account }) => account.createdAt],
     record: [
       'json',
       ({ account: { granted: _, reserved: __, spent: ___, ...rest } }) => record(rest),
@@ -167,6 +168,8 @@ export const TASKS: Table<Task> = {
     charged: ['bigint', ({ charged }) => charged],
     created_at: ['bigint', ({ createdAt }) => createdAt],
     updated_at: ['bigint', ({ updatedAt }) => updatedAt],
+    deadline: ['bigint', ({ deadline }) => deadline],
+    node: ['text', ({ node }) => node ?? null],
     idempotency_key: [
       'text',
       ({ idempotency }) => (idempotency ? encodeText(idempotency.key) : null),
@@ -184,19 +187,30 @@ function jsonOf(value: unknown): string {
   return JSON.stringify(value ?? null);
 }
 
-export const DELIVERIES: Table<Delivery> = {
+/** A delivery with the node that attempts it now. */
+export interface DeliveryRow {
+  readonly id: string;
+  readonly delivery: Delivery;
+  readonly node: string | null;
+}
+
+export const DELIVERIES: Table<DeliveryRow> = {
   name: 'deliveries',
   key: 'id',
   columns: {
     id: ['text', ({ id }) => id],
-    account_id: ['text', ({ accountId }) => accountId],
-    task_id: ['text', ({ taskId }) => taskId],
-    status: ['text', ({ status }) => status],
-    next_at: ['bigint', ({ nextAt }) => nextAt],
-    attempt_count: ['bigint', ({ attempts }) => attempts.length],
-    record: ['json', record],
+    account_id: ['text', ({ delivery }) => delivery.accountId],
+    task_id: ['text', ({ delivery }) => delivery.taskId],
+    status: ['text', ({ delivery }) => delivery.status],
+    next_at: ['bigint', ({ delivery }) => delivery.nextAt],
+    // An attempt ends the claim of the delivery.
+    node: ['text', () => null],
+    attempt_count: ['bigint', ({ delivery }) => attemptCount(delivery)],
+    tried_at: ['bigint', ({ delivery }) => delivery.attempts.at(-1)?.at ?? delivery.createdAt],
+    record: ['json', ({ delivery }) => record(delivery)],
   },
-  read: ({ record }) => record as Delivery,
+  read: ({ id, record, node }) =>
+    ({ id, delivery: record, node }) as DeliveryRow,
 };
 
 export const ESCROWS: Table<EscrowRow> = {

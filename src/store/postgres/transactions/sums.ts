@@ -77,6 +77,7 @@ const USAGE_COUNTS = [
   ['cache_write_1h_tokens', 'cacheWrite1hTokens'],
   ['output_tokens', 'outputTokens'],
   ['outputs', 'outputs'],
+  ['errors', 'errors'],
   ['spent', 'spent'],
 ] as const;
 

@@ -12,8 +12,6 @@ import { Batch, type Needs } from './batch.ts';
 export interface Operation<Result> {
   readonly needs: Needs;
   readonly apply: (batch: Batch) => Result;
-  /** Repeated until it is committed or refused, however long the database is away. */
-  readonly isDurable?: boolean;
 }
 
 /** Operations in one transaction. */
@@ -66,15 +64,13 @@ export class Transactions {
     return this.#failure;
   }
 
-  /** @throws Failure of the operation; `store_unavailable` in bounded time unless it is durable */
+  /** @throws Failure of the operation; `store_unavailable` in bounded time */
   run<Result>(operation: Operation<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(closed());
     return new Promise<Result>((resolve, reject) => {
-      const until = operation.isDurable ? Infinity : Date.now() + this.#database.patience;
+      const until = Date.now() + this.#database.patience;
       this.#waiting.push({ operation, resolve: resolve as (result: unknown) => void, reject, until });
-      this.#running ??= this.#runAll().finally(() => {
-        this.#running = null;
-      });
+      this.#running ??= this.#runAll();
     });
   }
 
@@ -88,6 +84,8 @@ export class Transactions {
     // All calls of this turn of the event loop are in one transaction.
     await null;
     while (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, MAX_BATCH));
+    // In the same turn as the last look at the queue: later calls start again.
+    this.#running = null;
   }
 
   async #commit(batch: readonly Waiting[]): Promise<void> {
@@ -157,7 +155,7 @@ export class Transactions {
     const now = Date.now();
     const failure = this.#failure!;
     const isOver = ({ until, reject }: Waiting) => {
-      if (until > now && !(this.#isClosed && until < Infinity)) return false;
+      if (until > now && !this.#isClosed) return false;
       reject(failure);
       return true;
     };
