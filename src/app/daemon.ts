@@ -24,6 +24,7 @@ import { TokenCounter } from '../text/counting/token-counter.ts';
 import { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import { UpstreamClient } from '../upstream/client.ts';
 import { Closers } from './closers.ts';
+import { openLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { createMedia, type DaemonMedia } from './media.ts';
 import { routingObserver } from './routing-observer.ts';
@@ -163,6 +164,7 @@ async function startServices(start: Start): Promise<Services> {
   const routings = [text.routing, embeddings.routing, daemonMedia.media.routing];
   metrics.watchRouting(routings);
   const draining = new AbortController();
+  const limits = await openLimits({ config: state.config, nodes, metrics, log }, closers);
   const context: AppContext = {
     get config() {
       return state.config;
@@ -173,6 +175,7 @@ async function startServices(start: Start): Promise<Services> {
     version: options.version,
     store,
     audit,
+    limits,
     text,
     tokenCounter,
     embeddings,

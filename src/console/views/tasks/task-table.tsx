@@ -1,13 +1,8 @@
 import { useState } from 'preact/hooks';
 import { ApiError, sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
-import {
-  TASK_STATES,
-  TASK_TYPES,
-  type Task,
-  type TaskList,
-  useTaskEvents,
-} from '../../api/tasks.ts';
+import { TASK_STATES, TASK_TYPES, type Task, type TaskList } from '../../api/task.ts';
+import { useTaskEvents } from '../../api/tasks.ts';
 import { open } from '../../app/address.ts';
 import { Link } from '../../app/link.tsx';
 import { Button } from '../../components/button.tsx';
@@ -128,8 +123,8 @@ function Pages({ first, filters, reload }: PagesProps) {
     return (
       <Empty title="No tasks here">
         <p>
-          Have an image, a video or a sound made by a program (<Link to="api">API</Link>) or by{' '}
-          <code>oriel generate</code>, and it appears here.
+          Make an image, a video or audio at <Link to="create">Create</Link>, by a program (
+          <Link to="api">API</Link>) or by <code>oriel generate</code>, and it appears here.
         </p>
       </Empty>
     );
