@@ -16,7 +16,8 @@ interface UsageAddition extends Required<UsageCounts> {
 
 const encoded = (text: string | null) => (text === null ? null : encodeText(text));
 
-const ENTRY_COLUMNS = 'account_id, key_id, type, amount, task_id, model, requests, note, at, available';
+const ENTRY_COLUMNS =
+  'account_id, key_id, type, amount, task_id, model, requests, note, at, available';
 
 /** Adds entries in their order: the order of one account's is the order of its history. */
 export function insertEntries(entries: readonly NewEntry[]): Statement {
