@@ -42,6 +42,7 @@ export class Metrics {
   readonly #batches: Counter<'endpoint' | 'outcome'>;
   readonly #tasks: Histogram<'type' | 'status'>;
   readonly #callbacks: Counter<'outcome'>;
+  readonly #lostClaims: Counter;
   readonly #attempts: Counter<'provider' | 'outcome'>;
   readonly #tokens: Counter<'model' | 'kind'>;
   readonly #firstFrames: Histogram<'model'>;
@@ -49,6 +50,9 @@ export class Metrics {
   /** Null unless metrics are sent to a collector. */
   genAi: GenAiMetrics | null = null;
   #dropped: Counter<'signal'> | null = null;
+  readonly #damaged: Counter;
+  /** Null while files are on the disk. */
+  #storage: Histogram<'operation' | 'outcome'> | null = null;
 
   constructor() {
     const registers = [this.#registry];
@@ -92,6 +96,11 @@ export class Metrics {
       labelNames: ['outcome'],
       registers,
     });
+    this.#lostClaims = new Counter({
+      name: 'oriel_lost_claims_total',
+      help: 'Tasks that another node took over while this one worked on them',
+      registers,
+    });
     this.#attempts = new Counter({
       name: 'oriel_upstream_requests_total',
       help: 'Requests to providers by outcome',
@@ -102,6 +111,11 @@ export class Metrics {
       name: 'oriel_tokens_total',
       help: 'Tokens of text requests; cached_input and cache_write are parts of input, cache_write_1h of cache_write',
       labelNames: ['model', 'kind'],
+      registers,
+    });
+    this.#damaged = new Counter({
+      name: 'oriel_assets_damaged_total',
+      help: 'Reads of files that differ from their records',
       registers,
     });
     this.#firstFrames = new Histogram({
@@ -118,6 +132,27 @@ export class Metrics {
       buckets: [5, 10, 20, 40, 60, 80, 120, 160, 240, 320, 640],
       registers,
     });
+  }
+
+  /** Adds the metrics of the service that keeps files. */
+  watchStorage(): void {
+    this.#storage = new Histogram({
+      name: 'oriel_s3_request_duration_seconds',
+      help: 'Time until the service that keeps files answered, by operation and outcome; of get, until the first byte',
+      labelNames: ['operation', 'outcome'],
+      buckets: LATENCIES,
+      registers: [this.#registry],
+    });
+  }
+
+  /** One request to the service that keeps files. @param outcome `ok`, or the code of the failure */
+  observeStorage(operation: string, outcome: string, seconds: number): void {
+    this.#storage?.observe({ operation, outcome }, seconds);
+  }
+
+  /** A file that differs from its record. */
+  observeDamage(): void {
+    this.#damaged.inc();
   }
 
   /** Adds the metrics of the semantic conventions for generative AI, or removes them. */
@@ -153,6 +188,10 @@ export class Metrics {
 
   observeCallback(outcome: string): void {
     this.#callbacks.inc({ outcome });
+  }
+
+  observeLostClaim(): void {
+    this.#lostClaims.inc();
   }
 
   /** One attempt at a route of a model. @param outcome `ok`, or the type or code of the failure */
