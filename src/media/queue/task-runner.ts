@@ -1,172 +1,137 @@
 import { setMaxListeners } from 'node:events';
-import type { Config, Model } from '../../config/schema.ts';
-import type { ErrorCode } from '../../error-codes.ts';
+import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import { sleep } from '../../routing/backoff.ts';
-import { type RouteCandidate, routeCandidates } from '../../routing/route-candidates.ts';
 import type { Routing } from '../../routing/routing.ts';
-import type { Nodes } from '../../store/nodes.ts';
-import type { Completion, Store } from '../../store/store.ts';
-import type { Task, TaskError } from '../../store/task.ts';
+import type { Store } from '../../store/store.ts';
+import { isTerminal, type Task } from '../../store/task.ts';
 import { isStorageFailure, retryStorage } from '../files/retry-storage.ts';
-import { fieldWithoutRoute } from '../image-options.ts';
-import type { TaskRequest } from '../task-request.ts';
-import { TaskExpired, TaskInterrupted } from './abort-reasons.ts';
+import { ClaimLost, isClaimLost, TaskExpired, TaskInterrupted } from './abort-reasons.ts';
 import {
   type CallCheckpoint,
   checkpointOf,
-  isResumableAt,
   mayHaveBeenCharged,
   storedCheckpoint,
 } from './call-checkpoint.ts';
 import { OpenTask } from './open-task.ts';
-import { ProviderQueues, type QueueStatistics, type Slot } from './provider-queues.ts';
-
-export type MediaRoute = Model['routes'][number];
-export type MediaRouteCandidate = RouteCandidate<MediaRoute>;
-
-/** Does the work of one task. */
-export interface TaskExecutor {
-  /**
-   * @param execution its slot is at the provider of a candidate
-   * @throws Failure that ends the task; the reason of the execution's signal once that is aborted
-   */
-  execute(execution: TaskExecution): Promise<Completion>;
-}
-
-export interface TaskExecution {
-  readonly task: Task;
-  readonly signal: AbortSignal;
-  /** Time of `performance.now()`. */
-  readonly deadline: number;
-  readonly candidates: readonly MediaRouteCandidate[];
-  readonly slot: Slot;
-  /** The last saved checkpoint, by this process or an earlier one. */
-  readonly checkpoint: CallCheckpoint | null;
-  /** Resolves once the checkpoint is on disk. */
-  saveCheckpoint(checkpoint: CallCheckpoint): Promise<void>;
-  /**
-   * Reports that a storage failure delays the task; null once it no longer does.
-   *
-   * @param paid whether there is output already, which must not be lost
-   */
-  onStall(failure: Failure | null, paid: boolean): void;
-}
-
-export interface TaskObserver {
-  ended(task: Task): void;
-  /** Called for a task in a new state that is not its last. */
-  changed?(task: Task): void;
-  /** Called with an error that is no Failure: a defect of Oriel. */
-  fault(error: unknown, task: Task): void;
-  /** Called when a storage failure delays a task; the failed operation is retried. */
-  stalled(failure: Failure, task: Task): void;
-  /** Called for a task of which a provider may have charged a call that a crash interrupted. */
-  callInterrupted(task: Task, afterCrash: 'retry' | 'fail'): void;
-}
+import type { QueueStatistics } from './provider-queues.ts';
+import { RemoteTasks } from './remote-tasks.ts';
+import { RouteSlots } from './route-slots.ts';
+import { TaskClaimer } from './task-claimer.ts';
+import type { TaskExecutor, TaskObserver } from './task-execution.ts';
+import { failureAtStart, taskErrorOf } from './task-failures.ts';
 
 interface TaskRunnerOptions {
   readonly config: () => Config;
   readonly store: Store;
-  readonly nodes?: Nodes;
   readonly routing: Routing;
   readonly executor: TaskExecutor;
   readonly observer: TaskObserver;
 }
 
-/** Times that a task is started, where the process died each time before the task ended. */
-const MAX_STARTS = 10;
-
-/** Interval at which open tasks are looked up that this process does not work on. */
-const RECOVERY_INTERVAL_MS = 30_000;
-
 /**
  * Runs every open task to its end. Tasks wait for a slot at their provider, fairly between accounts.
- * Whatever happens to a task, the last operation here ends or requeues it in the store.
+ * Whatever happens to a task, the last operation here ends or requeues it in the store, unless another node
+ * has taken it over.
  */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
-  readonly #queues: ProviderQueues;
+  readonly #slots: RouteSlots;
+  readonly #claimer: TaskClaimer;
+  readonly #remote: RemoteTasks;
   readonly #open = new Map<string, OpenTask>();
   readonly #running = new Set<Promise<void>>();
   readonly #draining = new AbortController();
   /** Aborted when the grace of a shutdown is over. */
   readonly #graceOver = new AbortController();
-  #recoveryTimer: NodeJS.Timeout | undefined;
 
   constructor(options: TaskRunnerOptions) {
+    const { store, observer } = options;
     this.#options = options;
-    this.#queues = new ProviderQueues(options.config, options.nodes);
+    this.#slots = new RouteSlots({
+      ...options,
+      nodes: store.nodes,
+      onWait: () => store.publish({ kind: 'pending' }),
+    });
+    this.#claimer = new TaskClaimer({
+      store,
+      room: () => this.#slots.room(),
+      waiting: () => this.#waiting(),
+      claimed: (task, isOrphan) => this.#adopt(task, isOrphan),
+      expired: (task) => {
+        this.#open.get(task.id)?.controller.abort(new ClaimLost());
+        observer.ended(task);
+      },
+      leaseLost: () => this.#abortClaims(),
+    });
+    this.#remote = new RemoteTasks(store);
     // Every waiting client and every retry of a store operation listens.
     setMaxListeners(0, this.#draining.signal, this.#graceOver.signal);
   }
 
-  /** Number of tasks that have not ended. */
+  /** Number of tasks that this node works on, or that wait here. */
   get size(): number {
     return this.#open.size;
   }
 
+  /** Number of tasks that this node has claimed. */
+  get claims(): number {
+    return this.size - this.#waiting();
+  }
+
   /** The queues of providers. */
   queues(): Iterable<QueueStatistics> {
-    return this.#queues.statistics();
+    return this.#slots.statistics();
   }
 
   get draining(): boolean {
     return this.#draining.signal.aborted;
   }
 
-  /** Resumes the open tasks of earlier processes, now and at intervals. */
-  async start(): Promise<void> {
-    const schedule = () => {
-      if (this.draining) return;
-      this.#recoveryTimer = setTimeout(() => {
-        this.#recover()
-          // The store fails at present: the next interval tries again.
-          .catch(() => {})
-          .finally(schedule);
-      }, RECOVERY_INTERVAL_MS);
-      this.#recoveryTimer.unref();
-    };
-    await this.#recover().finally(schedule);
+  /** Claims open tasks of other processes and nodes, now and whenever there is a free slot for them. */
+  start(): Promise<void> {
+    return this.#claimer.start();
   }
 
   /** Starts a pending task, unless this process works on it already. */
   add(task: Task): void {
-    if (this.#open.has(task.id) || this.draining) return;
-    const open = new OpenTask(task, Date.now());
-    this.#open.set(task.id, open);
-    const running = this.#run(open).finally(() => {
-      this.#running.delete(running);
-      this.#open.delete(task.id);
-      open.done();
-    });
-    this.#running.add(running);
+    if (!this.#open.has(task.id) && !this.draining) this.#begin(task);
   }
 
   /** Applies a reloaded configuration to tasks that have not started. */
   reconfigured(): void {
-    this.#queues.reconfigured();
+    this.#slots.reconfigured();
   }
 
   /** Waits until the task ends, the time is over, the client disconnects or the daemon drains. */
   async waitFor(task: Task, milliseconds: number, clientSignal: AbortSignal): Promise<Task> {
-    const open = this.#open.get(task.id);
-    if (open && milliseconds > 0 && !clientSignal.aborted && !this.draining) {
-      await new Promise<void>((resolve) => {
-        const finish = () => {
-          clearTimeout(timer);
-          unsubscribe();
-          clientSignal.removeEventListener('abort', finish);
-          this.#draining.signal.removeEventListener('abort', finish);
-          resolve();
-        };
-        const timer = setTimeout(finish, milliseconds);
-        const unsubscribe = open.onDone(finish);
-        clientSignal.addEventListener('abort', finish);
-        this.#draining.signal.addEventListener('abort', finish);
-      });
+    const end = performance.now() + milliseconds;
+    // What another node works on may have ended already.
+    let waits = this.#open.has(task.id);
+    for (;;) {
+      const isOver = () => performance.now() >= end || clientSignal.aborted || this.draining;
+      if (waits && !isOver()) await this.#untilDone(task, end - performance.now(), clientSignal);
+      const found = (await this.#options.store.findTask(task.accountId, task.id)) ?? task;
+      if (isTerminal(found.status) || isOver()) return found;
+      waits = true;
     }
-    return (await this.#options.store.findTask(task.accountId, task.id)) ?? task;
+  }
+
+  /** Waits until this node is done with a task or, where another one has it, until it ends. */
+  async #untilDone(task: Task, milliseconds: number, clientSignal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const finish = () => {
+        clearTimeout(timer);
+        unsubscribe();
+        clientSignal.removeEventListener('abort', finish);
+        this.#draining.signal.removeEventListener('abort', finish);
+        resolve();
+      };
+      const timer = setTimeout(finish, milliseconds);
+      const unsubscribe =
+        this.#open.get(task.id)?.onDone(finish) ?? this.#remote.onEnd(task, finish);
+      clientSignal.addEventListener('abort', finish);
+      this.#draining.signal.addEventListener('abort', finish);
+    });
   }
 
   /**
@@ -174,7 +139,7 @@ export class TaskRunner {
    * remote job the next process can resume. Calls under way may still end and store their output.
    */
   drain(): void {
-    clearTimeout(this.#recoveryTimer);
+    this.#claimer.close();
     this.#draining.abort();
     for (const open of this.#open.values()) this.#stopIfPossible(open);
   }
@@ -190,45 +155,65 @@ export class TaskRunner {
   /** Waits until the tasks under way have ended or, after `interrupt`, are requeued. */
   async close(): Promise<void> {
     this.drain();
+    await this.#claimer.closed();
     await Promise.all(this.#running);
   }
 
-  async #recover(): Promise<void> {
-    const { store } = this.#options;
-    const tasks = await store.listOpenTasks();
-    await Promise.all(
-      tasks.map(async (task) => {
-        if (this.#open.has(task.id)) return;
-        if (mayHaveBeenCharged(task)) {
-          const { afterCrash } = this.#options.config().routing;
-          this.#options.observer.callInterrupted(task, afterCrash);
-          if (afterCrash === 'fail') {
-            return this.#notifyEnded(store.failTask(task.id, INTERRUPTED_CALL));
-          }
-        }
-        if (task.status === 'pending') return this.add(task);
-        if (task.attempts >= MAX_STARTS) {
-          await this.#notifyEnded(store.failTask(task.id, ABANDONED));
-        } else this.add(await store.requeueTask(task.id));
-      }),
-    );
+  /** Works on a task that this node has claimed from the store. */
+  #adopt(task: Task, isOrphan: boolean): void {
+    const open = this.#open.get(task.id);
+    if (open) {
+      // It waits here for a slot, which it gets under this claim.
+      open.task = task;
+      return;
+    }
+    const { afterCrash } = this.#options.config().routing;
+    if (mayHaveBeenCharged(task)) this.#options.observer.callInterrupted(task, afterCrash);
+    this.#begin(task, failureAtStart(task, isOrphan, afterCrash));
+  }
+
+  #begin(task: Task, failure: Failure | null = null): void {
+    const open = new OpenTask(task, Date.now());
+    this.#open.set(task.id, open);
+    if (failure) open.controller.abort(failure);
+    // Claimed while the daemon began to drain.
+    this.#stopIfPossible(open);
+    const running = this.#run(open).finally(() => {
+      this.#running.delete(running);
+      this.#open.delete(task.id);
+      open.done();
+      this.#claimer.slotFreed();
+    });
+    this.#running.add(running);
+  }
+
+  #waiting(): number {
+    let count = 0;
+    for (const { task } of this.#open.values()) if (task.status === 'pending') count += 1;
+    return count;
+  }
+
+  /** Stops work on the tasks that other nodes take over. */
+  #abortClaims(): void {
+    const reason = new ClaimLost();
+    for (const { task, controller } of this.#open.values()) {
+      if (task.status === 'processing') controller.abort(reason);
+    }
   }
 
   async #run(open: OpenTask): Promise<void> {
     const { store, executor } = this.#options;
     const { signal } = open;
-    const { id, accountId } = open.task;
-    const slot = this.#queues.slot(accountId, signal);
+    const slot = this.#slots.slot(open.task.accountId, signal);
     try {
       if (signal.aborted) throw signal.reason;
-      const candidates = await this.#waitForSlot(open, slot);
-      const claimed = await this.#retryStore(open, () => store.claimTask(id), false);
-      if (!claimed) return;
-      open.task = claimed;
-      this.#options.observer.changed?.(claimed);
+      const candidates = await this.#slots.wait(open.task, slot, signal);
+      if (!(await this.#claim(open))) return;
+      this.#options.observer.changed?.(open.task);
       if (signal.aborted) throw signal.reason;
+      open.isExecuting = true;
       const completion = await executor.execute({
-        task: claimed,
+        task: open.task,
         signal,
         deadline: open.deadline,
         candidates,
@@ -241,12 +226,12 @@ export class TaskRunner {
             return this.#saveBeforeBillableCall(open, checkpoint);
           }
           const progress = storedCheckpoint(checkpoint);
-          open.task = await this.#retryStore(open, () => store.saveProgress(id, progress));
+          open.task = await this.#retryStore(open, () => store.saveProgress(open.task, progress));
           this.#stopIfPossible(open);
         },
         onStall: (failure, paid) => this.#onStall(open, failure, paid),
       });
-      await this.#end(open, () => store.completeTask(id, completion));
+      await this.#end(open, () => store.completeTask(open.task, completion));
     } catch (error) {
       await this.#stop(open, signal.aborted ? signal.reason : error);
     } finally {
@@ -254,38 +239,61 @@ export class TaskRunner {
     }
   }
 
+  /** Claims a task that has waited here. @returns false where another node was faster */
+  async #claim(open: OpenTask): Promise<boolean> {
+    const isClaimed = () => open.task.status === 'processing';
+    if (isClaimed()) return true;
+    const { id } = open.task;
+    const claimed = await this.#retryStore(open, () => this.#options.store.claimTask(id), false);
+    if (claimed) open.task = claimed;
+    // The claimer may have got it meanwhile.
+    return isClaimed();
+  }
+
   /** Requeues, expires or fails a task that did not complete. */
   async #stop(open: OpenTask, error: unknown): Promise<void> {
     const { store, observer } = this.#options;
-    const { task } = open;
-    if (error instanceof TaskInterrupted) {
-      if (task.status !== 'processing') return;
-      // Where that fails, the next process requeues it.
-      await this.#retryStore(open, () => store.requeueTask(task.id)).catch(() => {});
+    if (error instanceof ClaimLost) this.#lose(open);
+    else if (error instanceof TaskInterrupted) {
+      if (open.task.status === 'processing') {
+        // Where that fails, another process claims it once this node is no longer alive.
+        await this.#retryStore(open, () => store.requeueTask(open.task)).catch(() => {});
+      }
+      store.publish({ kind: 'pending' });
     } else if (error instanceof TaskExpired && open.stall) {
       // A storage failure of this server used up the time.
       const { failure } = open.stall;
-      await this.#end(open, () => store.failTask(task.id, errorOf(failure)));
+      await this.#end(open, () => store.failTask(open.task, taskErrorOf(failure)));
     } else if (error instanceof TaskExpired) {
-      await this.#end(open, () => store.expireTask(task.id));
+      await this.#end(open, () => store.expireTask(open.task));
     } else {
-      if (!(error instanceof Failure)) observer.fault(error, task);
-      await this.#end(open, () => store.failTask(task.id, errorOf(error)));
+      if (!(error instanceof Failure)) observer.fault(error, open.task);
+      await this.#end(open, () => store.failTask(open.task, taskErrorOf(error)));
     }
   }
 
   async #end(open: OpenTask, end: () => Promise<Task>): Promise<void> {
+    const { store, observer } = this.#options;
+    let ended: Task;
     try {
-      await this.#notifyEnded(this.#retryStore(open, end));
+      ended = await this.#retryStore(open, end);
     } catch (error) {
-      // The task stays open on disk, and the next recovery, or the next process, finds it.
-      if (isStorageFailure(error)) this.#options.observer.stalled(error, open.task);
-      else this.#options.observer.fault(error, open.task);
+      if (error instanceof ClaimLost) this.#lose(open);
+      // The task stays open on disk, and the next process finds it.
+      else if (isStorageFailure(error)) observer.stalled(error, open.task);
+      else {
+        observer.fault(error, open.task);
+        // It is claimed and started again.
+        if (open.task.status === 'processing') await store.requeueTask(open.task).catch(() => {});
+      }
+      return;
     }
+    observer.ended(ended);
   }
 
-  async #notifyEnded(ending: Promise<Task>): Promise<void> {
-    this.#options.observer.ended(await ending);
+  /** Ends the work on a task that another node has. A task that only waited here needs no word. */
+  #lose({ task }: OpenTask): void {
+    if (task.status === 'processing') this.#options.observer.claimLost(task);
   }
 
   /** Saves the checkpoint before a billable call. @throws the signal's reason where the call must not be made */
@@ -295,10 +303,10 @@ export class TaskRunner {
     if (this.draining) controller.abort(new TaskInterrupted());
     if (signal.aborted) throw signal.reason;
     const progress = storedCheckpoint(checkpoint);
-    open.task = await this.#retryStore(open, () => store.saveProgress(task.id, progress), false);
+    open.task = await this.#retryStore(open, () => store.saveProgress(task, progress), false);
     if (!signal.aborted) return;
     // The call is not made after all.
-    open.task = await this.#retryStore(open, () => store.saveProgress(task.id, task.progress));
+    open.task = await this.#retryStore(open, () => store.saveProgress(task, task.progress));
     throw signal.reason;
   }
 
@@ -306,11 +314,24 @@ export class TaskRunner {
    * Retries a store operation while the store fails.
    *
    * @param paid whether output would be lost with it: then it is retried until the grace is over
+   * @throws ClaimLost where another node has the task
    */
-  #retryStore<Value>(open: OpenTask, operation: () => Promise<Value>, paid = true): Promise<Value> {
-    return retryStorage(operation, paid ? this.#graceOver.signal : open.signal, (failure) =>
-      this.#onStall(open, failure, paid),
-    );
+  async #retryStore<Value>(
+    open: OpenTask,
+    operation: () => Promise<Value>,
+    paid = true,
+  ): Promise<Value> {
+    try {
+      return await retryStorage(operation, paid ? this.#graceOver.signal : open.signal, (failure) =>
+        this.#onStall(open, failure, paid),
+      );
+    } catch (error) {
+      if (!isClaimLost(error)) throw error;
+      // Aborted, so that no other route is tried.
+      const lost = new ClaimLost();
+      open.controller.abort(lost);
+      throw lost;
+    }
   }
 
   #onStall(open: OpenTask, failure: Failure | null, paid: boolean): void {
@@ -323,75 +344,4 @@ export class TaskRunner {
   #stopIfPossible(open: OpenTask): void {
     if (this.draining && open.canStop) open.controller.abort(new TaskInterrupted());
   }
-
-  /**
-   * Waits until a route's circuit is closed and its provider has a free slot. Meanwhile circuits may
-   * open and the configuration may be reloaded, so both are checked again after each wait.
-   */
-  async #waitForSlot(
-    { task, signal }: OpenTask,
-    slot: Slot,
-  ): Promise<readonly MediaRouteCandidate[]> {
-    const { routing } = this.#options;
-    for (;;) {
-      const candidates = this.#candidatesOf(task);
-      const [first] = candidates;
-      // Another route would have to be paid for work that this one can resume.
-      const usable = isResumableAt(task, first!.name) ? [first!] : candidates;
-      const cooldowns = usable.map((candidate) => routing.remainingCooldown(candidate));
-      const ready = usable[cooldowns.indexOf(0)];
-      if (ready === undefined) {
-        slot.release();
-        await sleep(Math.min(...cooldowns), signal);
-      } else if (slot.isAt(ready.route.provider)) return candidates;
-      else await slot.moveTo(ready.route.provider);
-    }
-  }
-
-  /** The routes of a task's model; a route that can resume the task comes first. */
-  #candidatesOf(task: Task): readonly MediaRouteCandidate[] {
-    const { models, providers } = this.#options.config();
-    const model = Object.hasOwn(models, task.model) ? models[task.model] : undefined;
-    if (model?.type !== task.type) {
-      throw new Failure('service_error', `the model ${task.model} is no longer offered`, {
-        code: 'model_not_found',
-      });
-    }
-    const candidates = routeCandidates(model).filter(
-      ({ route }) => fieldWithoutRoute(task.request as TaskRequest, route, providers) === null,
-    );
-    if (candidates.length === 0) {
-      throw new Failure(
-        'service_error',
-        `no upstream of the model ${task.model} has every field of the request any more`,
-        { code: 'model_not_found' },
-      );
-    }
-    const resumable = candidates.findIndex(({ name }) => isResumableAt(task, name));
-    return resumable > 0
-      ? [candidates[resumable]!, ...candidates.toSpliced(resumable, 1)]
-      : candidates;
-  }
-}
-
-const ABANDONED: TaskError = {
-  type: 'service_error',
-  message: `the server stopped ${MAX_STARTS} times while it worked on the task`,
-  code: 'task_abandoned' satisfies ErrorCode,
-};
-
-const INTERRUPTED_CALL: TaskError = {
-  type: 'billable_error',
-  message: 'the server stopped while the provider was asked, which may have charged for it',
-  code: 'interrupted_call' satisfies ErrorCode,
-};
-
-/** The error that a failed task shows. */
-function errorOf(error: unknown): TaskError {
-  if (error instanceof Failure) {
-    const { type, message, code } = error;
-    return { type, message, code };
-  }
-  const message = 'something went wrong inside the server; it was logged';
-  return { type: 'unknown', message, code: 'internal_error' satisfies ErrorCode };
 }

@@ -122,7 +122,7 @@ async function openLocked(options: LowdbOptions, files: Files, lock: Lock): Prom
     });
     for (const [collection, order] of changes) commits.markChanged(collection, order);
     const records = new Records({ state, commits, archive, archiver, now });
-    return new LowdbStore(records, compactor, async () => {
+    const release = async () => {
       await commits.close();
       const { pending } = records.charges;
       if (pending > 0)
@@ -132,7 +132,8 @@ async function openLocked(options: LowdbOptions, files: Files, lock: Lock): Prom
       // Without this the next start treats the journal as after a crash.
       await journals.writeExtent().catch(onFault);
       await lock.release();
-    });
+    };
+    return new LowdbStore({ records, compactor, node: options.node, release });
   } catch (error) {
     await archive.close();
     throw error;
