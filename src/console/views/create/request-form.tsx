@@ -76,7 +76,7 @@ export function RequestForm(props: RequestFormProps) {
   useEffect(() => {
     // A button that is disabled while it is busy loses the focus.
     if (!isBusy && isTried && document.activeElement === document.body) {
-      form.current!.querySelector<HTMLElement>('[type=submit]')!.focus();
+      form.current!.querySelector<HTMLElement>('[type=submit]')!.focus({ preventScroll: true });
     }
   }, [isBusy]);
   const onKeyDown = (event: KeyboardEvent) => {
