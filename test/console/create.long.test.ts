@@ -154,7 +154,7 @@ describeConsole('the view for creating media', ({ daemon, url, open, check, allo
   });
 
   it('shows refusals at the prompt, and failed tasks with a way to try again', async () => {
-    allow(/status of 400/);
+    allow(/status of 40[04]/);
     const page = await open('create/image?model=sandbox-image-any');
     await create(page, 'a nude child');
     await page.locator('.field', { hasText: 'Prompt' }).getByRole('alert').waitFor();
@@ -166,6 +166,15 @@ describeConsole('the view for creating media', ({ daemon, url, open, check, allo
     const before = (await tasks()).length;
     await failed.getByRole('button', { name: 'Try again' }).click();
     await expect.poll(async () => (await tasks()).length).toBe(before + 1);
+    const prompt = page.getByLabel('Prompt', { exact: true });
+    await prompt.fill('something else');
+    await page.getByRole('button', { name: 'Use its settings' }).first().click();
+    await expect.poll(() => prompt.inputValue()).toContain('a boat');
+    await page.getByRole('button', { name: 'Bring back the last draft' }).click();
+    expect(await prompt.inputValue()).toBe('something else');
+    await page.route('**/assets/*.png', (route) => route.fulfill({ status: 404, body: '{}' }));
+    await page.reload();
+    await page.getByText('This image has been deleted.').first().waitFor();
   });
 
   it('does not pay twice after a lost answer and a reload, and keeps the draft over signing in', async () => {

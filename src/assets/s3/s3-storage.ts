@@ -16,7 +16,7 @@ import {
   type SweepResult,
 } from '../asset-storage.ts';
 import { type DiskSpace, DiskSpaceReservations } from '../disk-space.ts';
-import { onDisk, storageUnavailable } from '../errors.ts';
+import { bucketUnavailable, onDisk } from '../errors.ts';
 import { isAssetId, subfolderOf } from '../identifier.ts';
 import type { ByteRange } from '../local-chunks.ts';
 import {
@@ -86,9 +86,7 @@ export class S3Storage implements AssetStorage {
   async reserve(space: DiskSpace): Promise<() => void> {
     const fault = this.#bucket.fault === null ? null : await this.health();
     if (fault !== null) {
-      throw storageUnavailable('the storage of this server does not take requests', {
-        detail: `S3: ${fault}`,
-      });
+      throw bucketUnavailable(fault);
     }
     return this.#space.reserve(space);
   }
@@ -127,7 +125,9 @@ export class S3Storage implements AssetStorage {
       },
       discard: async () => {
         await removeQuietly(path);
-        if (mayBeStored) await this.discard([id]);
+        if (isStored) await this.discard([id]);
+        // A service that did not answer must not delay the caller twice.
+        else if (mayBeStored) void this.discard([id]);
       },
     };
   }
@@ -147,7 +147,7 @@ export class S3Storage implements AssetStorage {
     try {
       await this.#put(id, path, written);
     } catch (error) {
-      await this.discard([id]);
+      void this.discard([id]);
       throw error;
     }
     return written;
@@ -214,7 +214,9 @@ export class S3Storage implements AssetStorage {
         const isLost =
           error instanceof Failure && ['network_error', 'timeout'].includes(error.type);
         if (!isLost || error.code === 'aborted') throw error;
-        if (resumptions === MAX_RESUMPTIONS || position > last) throw lostConnection(error);
+        if (resumptions === MAX_RESUMPTIONS || position > last) {
+          throw bucketUnavailable(error.message, error);
+        }
       } finally {
         object.close();
       }
@@ -249,6 +251,7 @@ export class S3Storage implements AssetStorage {
   async sweep(
     isKnown: (id: string) => Promise<boolean>,
     span: TimeRange | null,
+    mayGoOn: () => boolean = () => true,
   ): Promise<SweepResult> {
     const now = Date.now();
     if (!this.#options.isLeader() || now < this.#nextSweepAt) return NOTHING_SWEPT;
@@ -257,7 +260,7 @@ export class S3Storage implements AssetStorage {
       span,
       startedAt: this.#startedAt,
       now,
-      mayGoOn: this.#options.isLeader,
+      mayGoOn: () => mayGoOn() && this.#options.isLeader(),
     });
     this.#nextSweepAt = now + SWEEP_INTERVAL_MS;
     return swept;
@@ -275,7 +278,8 @@ export class S3Storage implements AssetStorage {
       const listing = this.#bucket.list(this.#options.prefix, 1).next();
       const result = listing.then(
         () => null,
-        (error: unknown) => (error instanceof Failure ? error.detail : null) ?? String(error),
+        (error: unknown) =>
+          (error instanceof Failure ? error.detail : null)?.replace(/^S3: /, '') ?? String(error),
       );
       this.#probe = { at: now, result };
     }
@@ -286,13 +290,6 @@ export class S3Storage implements AssetStorage {
     if (!isAssetId(id)) throw notFound('asset', id);
     return `${this.#options.prefix}${subfolderOf(id)}/${id}`;
   }
-}
-
-function lostConnection(cause: Failure): Failure {
-  return storageUnavailable('the storage of this server stopped in the middle of a file', {
-    detail: `S3: ${cause.message}`,
-    cause,
-  });
 }
 
 async function removeQuietly(path: string): Promise<void> {

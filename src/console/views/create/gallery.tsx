@@ -42,7 +42,9 @@ export function useGallery(kind: Kind, onEnd: () => void): Gallery {
     if (task.type !== kind) return;
     add(task);
     if (!hasEnded(task)) return;
-    setNews(`${kind} task ${task.status}${task.error ? `: ${task.error.message}` : ''}`);
+    const text = `${kind} task ${task.status}${task.error ? `: ${task.error.message}` : ''}`;
+    // Equal texts would not be read again.
+    setNews((before) => (before === text ? `${text}.` : text));
     onEnd();
   };
   useEffect(() => {

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Model } from '../../api/models.ts';
 import type { ApiError } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
@@ -30,6 +30,8 @@ interface RequestFormProps {
   readonly onValues: (values: Readonly<Record<string, string>>) => void;
   readonly onSubmit: () => void;
   readonly onReset: () => void;
+  /** Undefined where the draft has replaced none. */
+  readonly onBringBack: (() => void) | undefined;
 }
 
 const EXAMPLES: Readonly<Record<Kind, string>> = {
@@ -45,6 +47,7 @@ export function RequestForm(props: RequestFormProps) {
   const { situation, models, error, isBusy, available, onDraft, onInput, onValues } = props;
   const { kind, model, draft } = situation;
   const { values, inputs } = draft;
+  const form = useRef<HTMLFormElement>(null);
   const [isTried, setTried] = useState(false);
   const [isMaskOpen, setMaskOpen] = useState(false);
   const [isMoreOpen, setMoreOpen] = useState(false);
@@ -70,6 +73,17 @@ export function RequestForm(props: RequestFormProps) {
     (['model', 'prompt', 'size'].includes(error.param) ||
       INPUT_PARAM.test(error.param) ||
       specs.some(({ name }) => name === error.param));
+  useEffect(() => {
+    // A button that is disabled while it is busy loses the focus.
+    if (!isBusy && isTried && document.activeElement === document.body) {
+      form.current!.querySelector<HTMLElement>('[type=submit]')!.focus({ preventScroll: true });
+    }
+  }, [isBusy]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    // A key that is held down sends once.
+    const isText = event.target instanceof HTMLTextAreaElement;
+    if (event.key === 'Enter' && event.repeat && !isText) event.preventDefault();
+  };
   const canSend = !isBusy && uploads.names.length === 0;
   const submit = (event: Event) => {
     event.preventDefault();
@@ -77,9 +91,8 @@ export function RequestForm(props: RequestFormProps) {
     if (!canSend) return;
     if (Object.keys(faults).length === 0) return props.onSubmit();
     if (Object.keys(faults).some(isMore)) setMoreOpen(true);
-    const form = event.currentTarget as HTMLElement;
     // After the faults are rendered.
-    setTimeout(() => form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+    setTimeout(() => form.current!.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
   };
   const control = (spec: (typeof specs)[number]) => (
     <FieldControl
@@ -92,7 +105,7 @@ export function RequestForm(props: RequestFormProps) {
   );
   return (
     <>
-      <form class="card" onSubmit={submit} noValidate>
+      <form ref={form} class="card" onSubmit={submit} onKeyDown={onKeyDown} noValidate>
         <SelectField
           label="Model"
           hint={model.description ?? undefined}
@@ -178,9 +191,22 @@ export function RequestForm(props: RequestFormProps) {
           <summary>This request from a program</summary>
           <Snippets request={shownOf(request)} others={sdkOf(request)} />
         </details>
-        <Button kind="quiet" onClick={props.onReset}>
-          Start anew
-        </Button>
+        <div class="row">
+          <Button
+            kind="quiet"
+            onClick={() => {
+              setTried(false);
+              props.onReset();
+            }}
+          >
+            Start anew
+          </Button>
+          {props.onBringBack && (
+            <Button kind="quiet" onClick={props.onBringBack}>
+              Bring back the last draft
+            </Button>
+          )}
+        </div>
       </form>
       {/* Not in the form, because it has one of its own. */}
       {isMaskOpen && inputs.length > 0 && (
