@@ -1,6 +1,9 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
+import { diskFiles, makeFolder } from '../files.ts';
+import { lockFolder } from '../lowdb/lock/lock.ts';
+import type { Lock } from '../lowdb/lock/pid-lock.ts';
 import type { StoreOptions } from '../options.ts';
 import { Bank } from './bank.ts';
 import { Database, type DatabaseOptions } from './database.ts';
@@ -29,17 +32,27 @@ export interface PostgresOptions extends StoreOptions, DatabaseOptions {
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
   const { url, poolSize, schema } = options;
+  const { directory, onLockFallback = () => {} } = options;
   const database = new Database({ url, poolSize, schema });
+  let lock: Lock | undefined;
   try {
+    await makeFolder(diskFiles, directory);
+    lock = await lockFolder(diskFiles, directory, onLockFallback);
     await migrate(database);
-    return await openOn(database, options);
+    return await openOn(database, { ...options, release: async () => lock?.release() });
   } catch (error) {
     await database.close();
+    await lock?.release();
     throw error instanceof Failure ? error : unavailable(error);
   }
 }
 
-async function openOn(database: Database, options: PostgresOptions): Promise<PostgresStore> {
+interface OpenParts extends PostgresOptions {
+  /** Ends the use of the folder. */
+  readonly release: () => Promise<void>;
+}
+
+async function openOn(database: Database, options: OpenParts): Promise<PostgresStore> {
   const { directory, now = Date.now, onFault = () => {}, onCommit, onFailure } = options;
   const { node = { name: `${hostname()} ${process.pid}`, version: '' } } = options;
   const transactions = new Transactions({
@@ -78,13 +91,14 @@ async function openOn(database: Database, options: PostgresOptions): Promise<Pos
   const reader = new Reader(
     database,
     () => lease.id,
-    () => escrows.idleByPayer(),
+    () => escrows.usedByPayer(),
   );
   const keys = new KeyCache({ load: (hashes) => reader.loadKeys(hashes) });
   store = new PostgresStore({
     ...{ database, transactions, reader, lease, events, bank, keys, escrows, log },
     now,
     onFault,
+    release: options.release,
   });
   await events.open();
   await store.tidy();
