@@ -1,7 +1,7 @@
 // Builds dist/: own code in bundles, because the daemon loads 600 modules and loading them one by one takes
 // longer than everything else at its start. Packages stay outside, at the versions that are installed.
 import { chmodSync, readdirSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, context } from 'esbuild';
 import { consoleOptions } from './console.mjs';
@@ -38,9 +38,12 @@ const binary = {
 
 rmSync('dist', { recursive: true, force: true });
 await Promise.all([build(modules), build(binary), build(consoleOptions)]);
-// Every module by its own name, for tests, benchmarks and generated documents.
+// Every module but the console's by its own name, for tests, benchmarks and generated documents.
 if (process.argv.includes('--modules')) {
-  await build({ ...modules, entryPoints: ['src/**/*.ts'], outdir: 'test/.modules' });
+  const entryPoints = readdirSync('src', { recursive: true })
+    .filter((path) => path.endsWith('.ts') && !path.startsWith(`console${sep}`))
+    .map((path) => join('src', path));
+  await build({ ...modules, entryPoints, outdir: 'test/.modules' });
 }
 chmodSync('dist/bin/oriel.cjs', 0o755);
 if (process.argv.includes('--watch')) {

@@ -231,8 +231,8 @@ export const HTTP_CODES = {
   }),
   ...group('service_error', 503, {
     overloaded: 'The server is overloaded.',
-    draining: 'The server is shutting down and accepts nothing new.',
-    shutting_down: 'The server shut down before the request was complete.',
+    shutting_down:
+      'The server is shutting down: it accepts nothing new and ends what takes too long.',
     connections_exhausted: 'This server can open no connection at present.',
     store_unavailable: 'The store cannot be written or read.',
     storage_unavailable: 'Files cannot be kept at present.',

@@ -42,8 +42,7 @@ export function windowsFrom(
     return { timeZone: zone ?? present?.timeZone ?? 'UTC', ...Object.fromEntries(limits) };
   }
   if (zone === undefined) return null;
-  const message =
-    '--time-zone has no meaning without --budget-day, --budget-week or --budget-month';
+  const message = 'timeZone: has no meaning without a budget by day, week or month';
   throw new Failure('invalid_request', message, { param: 'timeZone' });
 }
 
@@ -80,5 +79,6 @@ export function requireChange(
 ): void {
   const given = Object.keys(options).filter((name) => options[name] !== undefined);
   if (given.some((name) => !except.includes(name))) return;
-  throw new Failure('invalid_request', 'nothing to change is given; see --help for the options');
+  const message = `nothing to change is given; expected an option besides ${except.join(' and ')}`;
+  throw new Failure('invalid_request', message);
 }

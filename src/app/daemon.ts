@@ -7,9 +7,9 @@ import { firstRun } from '../administration/first-run.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { allNames } from '../config/model-names.ts';
 import type { Config } from '../config/schema.ts';
-import { Failure } from '../failure.ts';
 import { startAdmin } from '../http/admin.ts';
 import type { AppContext } from '../http/app-context.ts';
+import { shuttingDown } from '../http/errors.ts';
 import { openLog } from '../http/log.ts';
 import { Metrics } from '../http/metrics.ts';
 import { RecentRequests } from '../http/recent-requests.ts';
@@ -24,6 +24,7 @@ import { TokenCounter } from '../text/counting/token-counter.ts';
 import { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import { UpstreamClient } from '../upstream/client.ts';
 import { Closers } from './closers.ts';
+import { openLimits } from './limits.ts';
 import { listen } from './listen.ts';
 import { createMedia, type DaemonMedia } from './media.ts';
 import { routingObserver } from './routing-observer.ts';
@@ -163,6 +164,7 @@ async function startServices(start: Start): Promise<Services> {
   const routings = [text.routing, embeddings.routing, daemonMedia.media.routing];
   metrics.watchRouting(routings);
   const draining = new AbortController();
+  const limits = await openLimits({ config: state.config, nodes, metrics, log }, closers);
   const context: AppContext = {
     get config() {
       return state.config;
@@ -173,6 +175,7 @@ async function startServices(start: Start): Promise<Services> {
     version: options.version,
     store,
     audit,
+    limits,
     text,
     tokenCounter,
     embeddings,
@@ -294,11 +297,4 @@ async function close({ state, closers }: Start, services: Services): Promise<voi
   }, state.config.server.grace);
   await closers.closeAll();
   clearTimeout(cut);
-}
-
-function shuttingDown(): Failure {
-  return new Failure('service_error', 'the server is being shut down', {
-    code: 'shutting_down',
-    retryAfter: 5,
-  });
 }

@@ -1,18 +1,12 @@
 import type { CommandDefinition } from './command.ts';
+import { filesPositional } from './files-positional.ts';
 import { duplicatesFlags, inputFlags, limitFlags, runFlags } from './image-flags.ts';
 
 /** Finds equal and alike images. */
 export const duplicatesCommand: CommandDefinition = {
   name: 'duplicates',
   summary: 'Find groups of equal and alike images, and which of each to keep',
-  positionals: [
-    {
-      name: 'files',
-      description: 'files, folders with --recursive, or quoted patterns',
-      variadic: true,
-      path: true,
-    },
-  ],
+  positionals: [filesPositional],
   flags: [
     { heading: 'Options:', schema: duplicatesFlags },
     { heading: 'Inputs:', schema: inputFlags },

@@ -1,6 +1,7 @@
 import type { Operation } from '../operations/operation.ts';
 import { fieldsOf, type ObjectSchema } from '../schema/fields.ts';
 import type { CommandDefinition, Positional } from './command.ts';
+import { filesPositional } from './files-positional.ts';
 import { flagOf } from './flags.ts';
 import { inputFlags, limitFlags, outputFlags, runFlags } from './image-flags.ts';
 import { usageFailure } from './usage.ts';
@@ -22,15 +23,7 @@ export function imageCommand(operation: Operation): CommandDefinition {
   return {
     name,
     summary,
-    positionals: [
-      ...first,
-      {
-        name: 'files',
-        description: 'files, folders with --recursive, quoted patterns, or - for standard input',
-        variadic: true,
-        path: true,
-      },
-    ],
+    positionals: [...first, filesPositional],
     flags: [
       { heading: 'Options:', schema: options, ...(document && { except: [document.option] }) },
       ...(edit ? [{ heading: 'Editing:', schema: edit.options }] : []),

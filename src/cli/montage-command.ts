@@ -1,25 +1,19 @@
 import type { CommandDefinition } from './command.ts';
+import { filesPositional } from './files-positional.ts';
 import { inputFlags, limitFlags, montageFlags, runFlags } from './image-flags.ts';
 
 /** Draws images onto contact sheets. */
 export const montageCommand: CommandDefinition = {
   name: 'montage',
   summary: 'Draw images onto contact sheets',
-  positionals: [
-    {
-      name: 'files',
-      description: 'files, folders with --recursive, or quoted patterns',
-      variadic: true,
-      path: true,
-    },
-  ],
+  positionals: [filesPositional],
   flags: [
     { heading: 'Options:', schema: montageFlags },
     { heading: 'Inputs:', schema: inputFlags },
     {
       heading: 'Running:',
       schema: runFlags,
-      except: ['dryRun', 'sha256sum', 'incremental', 'cache', 'cacheSize'],
+      except: ['sha256sum'],
     },
     { heading: 'Limits:', schema: limitFlags },
   ],

@@ -1,46 +1,22 @@
-import { existsSync, writeFileSync } from 'node:fs';
-import { basename, extname, parse, resolve } from 'node:path';
-import * as v from 'valibot';
-import { Failure } from '../failure.ts';
-import { type EncodingOptions, encodingFields } from '../images/encoding.ts';
-import type { OutputFormat } from '../images/formats.ts';
-import type { Limits } from '../images/limits.ts';
-import type { BatchResult, FileRecord } from '../operations/batch-record.ts';
 import { printable } from '../operations/filename.ts';
-import type { JobSuccess } from '../operations/job.ts';
-import { type SheetLayout, sheetSize } from '../operations/montage/sheet.ts';
-import { fillTemplate } from '../operations/name-template.ts';
-import { type BatchPool, inlinePool } from '../operations/pool.ts';
-import { parseFields } from '../schema/fields.ts';
+import { sizeOf } from '../operations/pool.ts';
+import { ContactSheets } from './contact-sheets.ts';
 import { readFlags } from './flags.ts';
 import { inputFlags, limitFlags, limitsOf, montageFlags, runFlags } from './image-flags.ts';
 import type { Planned } from './image-plan.ts';
 import { chooseReport, runPlanned } from './image-run.ts';
+import { cacheFolder, openIncremental } from './incremental.ts';
 import { findInputs, type Input } from './inputs.ts';
-import { formatOfPath } from './naming.ts';
 import { type Head, jsonReport, type Report } from './report.ts';
-import type { OutputSink } from './sink.ts';
 import { printStderr } from './terminal.ts';
-import { cutMiddle } from './text-width.ts';
-import { usageFailure } from './usage.ts';
-import { existsFailure, Writer } from './writer.ts';
 
-type MontageFlags = v.InferOutput<typeof montageFlags>;
-
-/** CPU milliseconds for a megabyte of input. */
-const COST = 15;
-
-/** A sheet that was written. */
-interface Sheet {
-  readonly outputFilename: string;
-  readonly format: OutputFormat;
-  readonly width: number;
-  readonly height: number;
-  readonly size: number;
-  readonly sha256: string;
-  /** Images on it, those that failed included. */
-  readonly images: number;
-}
+const CELL = {
+  name: 'montage-cell',
+  gives: 'data',
+  /** CPU milliseconds for a megabyte of input. */
+  cost: 15,
+  columns: () => ['sheet', 'row', 'column'],
+} as const;
 
 /**
  * Draws images onto contact sheets.
@@ -55,43 +31,53 @@ export async function runMontage(
   const own = readFlags(montageFlags, flags);
   const run = readFlags(runFlags, flags);
   const limits = limitsOf(readFlags(limitFlags, flags));
-  const given = await findInputs(files, {
+  const [width, height] = own.cell.split('x').map(Number) as [number, number];
+  const choices = { options: { width, height, fit: own.fit }, limits, run };
+  const incremental = openIncremental({ operation: CELL.name, ...choices }, choices);
+  const found = await findInputs(files, {
     ...readFlags(inputFlags, flags),
     fileBytes: limits.fileBytes,
+    exclude: [cacheFolder(choices)],
   });
+  const given = incremental?.withoutOutputs(found) ?? found;
   const inputs = own.sort === 'name' ? given.toSorted(byName) : given;
   if (inputs.length === 0) {
     printStderr('oriel: no image was found');
     return 1;
   }
-  const sheets = new Sheets(inputs, own, limits);
-  const operation = {
-    name: 'montage-cell',
-    gives: 'data',
-    cost: COST,
-    columns: () => ['sheet', 'row', 'column'],
-  } as const;
-  const { width, height } = sheets.layout.cell;
-  const choices = { options: { width, height, fit: own.fit }, limits, run };
+  const sheets = new ContactSheets(inputs, { width, height }, own, limits, incremental);
   const reportFor = (head: Head): Report => {
     const named = { ...head, operation: 'montage' };
     const outputs = { out: undefined, zip: undefined } as never;
     const inner = run.json
-      ? jsonReport(named, () => ({ sheets: sheets.written }))
-      : chooseReport(operation, { ...choices, outputs }, named);
+      ? jsonReport(named, () => ({ sheets: run.dryRun ? sheets.planned() : sheets.written }))
+      : chooseReport(CELL, { ...choices, outputs }, named);
     return { ...inner, add: (record) => inner.add(sheets.recordOf(record)) };
   };
   const planned = inputs.map((input): Planned => {
     const { filename, source, problem, optional = false } = input;
     const known = { input, filename, source, optional };
-    if (!problem) return known;
-    return { ...known, knownRecord: { status: 'failed', originalSize: 0, error: problem } };
+    if (problem) {
+      return { ...known, knownRecord: { status: 'failed', originalSize: 0, error: problem } };
+    }
+    if (!run.dryRun) return known;
+    return { ...known, knownRecord: { status: 'planned', originalSize: sizeOf(source) } };
   });
   try {
-    const code = await runPlanned(operation, planned, sheets, choices, reportFor, null);
+    const code = await runPlanned(
+      CELL,
+      planned,
+      run.dryRun ? {} : sheets,
+      choices,
+      reportFor,
+      incremental,
+    );
     if (!run.quiet && !run.json && !run.jsonl) {
-      for (const { outputFilename, width: across, height: down } of sheets.written) {
-        printStderr(`oriel: wrote ${printable(outputFilename)}, ${across}x${down}`);
+      for (const sheet of run.dryRun ? sheets.planned() : sheets.written) {
+        const verb = run.dryRun ? 'would write' : sheet.unchanged ? 'kept unchanged' : 'wrote';
+        printStderr(
+          `oriel: ${verb} ${printable(sheet.outputFilename)}, ${sheet.width}x${sheet.height}`,
+        );
       }
     }
     return code;
@@ -105,188 +91,4 @@ const collator = new Intl.Collator('en', { numeric: true });
 /** The order of names in which 2 comes before 10. */
 function byName({ filename: one }: Input, { filename: other }: Input): number {
   return collator.compare(one, other);
-}
-
-/** Collects cells in the order of the inputs, and writes a sheet as soon as it is full. */
-class Sheets implements OutputSink {
-  readonly layout: SheetLayout;
-  readonly written: Sheet[] = [];
-  readonly #flags: MontageFlags;
-  readonly #limits: Limits;
-  readonly #format: OutputFormat;
-  readonly #encoding: EncodingOptions;
-  readonly #inputs: readonly Input[];
-  readonly #places: ReadonlyMap<Input, number>;
-  readonly #perSheet: number;
-  readonly #paths: readonly string[];
-  readonly #writer: Writer;
-  /** Bytes of the cells of the sheet that is being filled, by the index of their inputs. */
-  #cells = new Map<number, Uint8Array>();
-  #current = 0;
-  #pool: BatchPool | undefined;
-
-  /** @throws Failure with code `usage` */
-  constructor(inputs: readonly Input[], flags: MontageFlags, limits: Limits) {
-    this.#flags = flags;
-    this.#limits = limits;
-    this.#inputs = inputs;
-    this.#places = new Map(inputs.map((input, index) => [input, index]));
-    const [width, height] = flags.cell.split('x').map(Number) as [number, number];
-    const labelSize = flags.label === undefined ? 0 : flags.labelSize;
-    const { columns, gap } = flags;
-    this.layout = { columns, cell: { width, height }, gap, labelSize };
-    this.#perSheet = columns * this.#rows();
-    this.#format = this.#formatOf();
-    this.#paths = this.#pathsOf();
-    const { quality, lossless, effort, progressive, background } = flags;
-    this.#encoding = parseFields(v.strictObject(encodingFields) as never, {
-      ...{ quality, lossless, effort, progressive, background },
-    });
-    this.#writer = new Writer({ overwrite: flags.overwrite });
-  }
-
-  /** Rows of a sheet: as many as wanted, or as the largest side allows. */
-  #rows(): number {
-    const { rows, columns } = this.#flags;
-    const { side, pixels } = this.#limits;
-    const fits = (count: number) => {
-      const { width, height } = sheetSize(this.layout, count * columns);
-      return Math.max(width, height) <= side && width * height <= pixels * 4;
-    };
-    const most = rows ?? Math.ceil(this.#inputs.length / columns);
-    if (!fits(1) || (rows !== undefined && !fits(Math.min(rows, most)))) {
-      const { width, height } = sheetSize(this.layout, columns * (rows ?? 1));
-      throw usageFailure(
-        `--cell: a sheet of ${width}x${height} has more than ${side} pixels along a side or ${(pixels * 4) / 1e6} megapixels; choose fewer columns and rows or smaller cells, or raise --max-side and --max-pixels`,
-      );
-    }
-    let count = 1;
-    while (count < most && fits(count + 1)) count += 1;
-    return count;
-  }
-
-  #formatOf(): OutputFormat {
-    const { out, format } = this.#flags;
-    const named = formatOfPath(out);
-    if (named === null) {
-      throw usageFailure(
-        `--out: expected a file ending in .jpg, .png, .webp, .avif, .gif or .tiff, received ${out}`,
-      );
-    }
-    if (format !== undefined && format !== named) {
-      throw usageFailure(`--format: expected ${named} as the name ${out} says, received ${format}`);
-    }
-    return named;
-  }
-
-  #pathsOf(): string[] {
-    const { out, overwrite } = this.#flags;
-    const count = Math.ceil(this.#inputs.length / this.#perSheet);
-    const ending = extname(out);
-    const template = /\{index\}/.test(basename(out))
-      ? out
-      : `${out.slice(0, -ending.length)}-{index}${ending}`;
-    const paths = Array.from({ length: count }, (_, index) =>
-      count === 1 && template !== out ? out : template.replaceAll('{index}', String(index + 1)),
-    );
-    const sources = new Set(this.#inputs.map(({ filename }) => resolve(filename)));
-    for (const path of paths) {
-      if (sources.has(resolve(path))) throw usageFailure(`--out ${path}: it is one of the inputs`);
-      if (!overwrite && existsSync(path))
-        throw usageFailure(`--out: ${existsFailure(path).message}`);
-    }
-    return paths;
-  }
-
-  append = async ({ bytes }: { readonly bytes: Uint8Array }, { input }: Planned) => {
-    const index = this.#places.get(input)!;
-    const sheet = Math.floor(index / this.#perSheet);
-    while (this.#current < sheet) await this.#write();
-    // Copied, because the thread's memory is reused.
-    this.#cells.set(index, new Uint8Array(bytes));
-    return {};
-  };
-
-  finish = async ({ status }: BatchResult) => {
-    if (status !== 'completed') return;
-    while (this.#current < this.#paths.length) await this.#write();
-  };
-
-  abandon = () => this.#writer.settled();
-
-  async close(): Promise<void> {
-    await this.#pool?.close();
-  }
-
-  /** The record of an image, with its place in place of the cell's properties. */
-  recordOf(record: FileRecord): FileRecord {
-    const { index, inputFilename, status, originalSize, error, reason, warnings } = record;
-    const place = index % this.#perSheet;
-    const { columns } = this.layout;
-    const data = {
-      sheet: this.#paths[Math.floor(index / this.#perSheet)]!,
-      row: Math.floor(place / columns) + 1,
-      column: (place % columns) + 1,
-    };
-    return {
-      ...{ index, inputFilename, status, originalSize },
-      ...(status === 'succeeded' && { data }),
-      ...(error && { error }),
-      ...(reason && { reason }),
-      ...(warnings && { warnings }),
-    };
-  }
-
-  async #write(): Promise<void> {
-    const path = this.#paths[this.#current]!;
-    const first = this.#current * this.#perSheet;
-    this.#current += 1;
-    const cells = this.#cells;
-    this.#cells = new Map();
-    // All of its images failed.
-    if (cells.size === 0) return;
-    const inputs = this.#inputs.slice(first, first + this.#perSheet);
-    const { font, labelColor, overwrite } = this.#flags;
-    this.#pool ??= await inlinePool(1);
-    const result = await this.#pool.run({
-      operation: 'montage-sheet',
-      options: {
-        ...{ layout: this.layout, format: this.#format, encoding: this.#encoding },
-        ...{ font, color: labelColor },
-        cells: inputs.map((input, index) => ({
-          bytes: cells.get(first + index) ?? null,
-          label: this.#labelOf(input, first + index),
-        })),
-      },
-      source: { bytes: new Uint8Array() },
-      limits: this.#limits,
-    });
-    if (!result.ok) {
-      const { code, message } = result.error;
-      throw new Failure('invalid_request', `${path}: ${message}`, { code });
-    }
-    const { image, warnings } = result as JobSuccess;
-    const { bytes, format, width, height, sha256 } = image!;
-    await this.#writer.write(
-      path,
-      (descriptor) => void writeFileSync(descriptor, bytes),
-      overwrite,
-    );
-    for (const { message } of warnings) printStderr(`oriel: ${printable(path)}: ${message}`);
-    const size = bytes.byteLength;
-    const images = inputs.length;
-    this.written.push({ outputFilename: path, format, width, height, size, sha256, images });
-  }
-
-  #labelOf({ relativePath }: Input, index: number): string {
-    const { label } = this.#flags;
-    if (label === undefined) return '';
-    const { name } = parse(relativePath);
-    const visible = name.replace(/\p{Cc}/gu, '\ufffd');
-    const text = fillTemplate(label, { name: visible, index: index + 1 } as never)!;
-    // Letters are about half as wide as high.
-    const { cell, labelSize } = this.layout;
-    const short = cutMiddle(text, Math.max(4, Math.floor(cell.width / (labelSize * 0.6))));
-    return /[^\s\p{M}\p{Cc}\p{Cf}\p{Cs}]/u.test(short) ? short : '';
-  }
 }

@@ -1,4 +1,5 @@
 import type { CommandDefinition } from './command.ts';
+import { filesPositional } from './files-positional.ts';
 import { inputFlags, limitFlags, outputFlags, runFlags } from './image-flags.ts';
 import { srcsetOptions } from './srcset-options.ts';
 
@@ -6,14 +7,7 @@ import { srcsetOptions } from './srcset-options.ts';
 export const srcsetCommand: CommandDefinition = {
   name: 'srcset',
   summary: 'Make images in several widths and formats, and the HTML that shows them',
-  positionals: [
-    {
-      name: 'files',
-      description: 'files, folders with --recursive, quoted patterns, or - for standard input',
-      variadic: true,
-      path: true,
-    },
-  ],
+  positionals: [filesPositional],
   flags: [
     { heading: 'Options:', schema: srcsetOptions },
     { heading: 'Inputs:', schema: inputFlags },

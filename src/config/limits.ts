@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { field, integer } from '../schema/fields.ts';
+import { redisUrl } from './text.ts';
 import { duration, size } from './units.ts';
 
 interface PlanDefaults {
@@ -79,6 +80,28 @@ export const limits = v.strictObject({
         'server.trustProxy, or all clients share the address of the proxy.',
     ),
     {},
+  ),
+  shared: v.optional(
+    field(
+      redisUrl(),
+      'Redis (6 or later) or Valkey that counts the requests of all nodes. A request waits 50 ms for it at ' +
+        'most. Without it each node accepts its share of every limit, divided by the number of living nodes.',
+      {
+        restart: true,
+        secret: 'url',
+        example: `redis://:\${REDIS_PASSWORD}@127.0.0.1:6379/0`,
+        expects:
+          'a URL such as redis://user:password@host:6379/0, or rediss:// for TLS, with the password percent-encoded',
+      },
+    ),
+  ),
+  sharedPrefix: v.optional(
+    field(
+      v.pipe(v.string(), v.regex(/^[!-~]{0,64}$/)),
+      'Beginning of the names of all keys there, before a colon. Daemons of different stores need different ones.',
+      { restart: true, expects: 'a text of 64 printable ASCII characters at most' },
+    ),
+    'oriel',
   ),
   syncWait: v.optional(
     field(duration('0s', '1h'), 'How long a request for images or speech waits for its result.'),

@@ -33,3 +33,22 @@ export const httpUrl = () =>
     v.metadata({ expects: 'an http or https URL without credentials, query and fragment' }),
     v.transform((value) => new URL(value).href.replace(/\/+$/, '')),
   );
+
+function isRedisUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, hostname, pathname, search, hash, username, password } = new URL(value);
+  if (!/^rediss?:$/.test(protocol) || hostname === '' || `${search}${hash}` !== '') return false;
+  return /^(?:\/\d{0,4})?$/.test(pathname) && isPercentEncoded(username + password);
+}
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Address of a Redis server, its credentials and the number of a database. */
+export const redisUrl = () => v.pipe(v.string(), v.check(isRedisUrl));

@@ -15,6 +15,7 @@ import type { Tracer } from '../telemetry/tracer.ts';
 import type { TokenCounter } from '../text/counting/token-counter.ts';
 import type { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import type { TextGateway } from '../text/gateway.ts';
+import type { RequestLimits } from './limits/request-limits.ts';
 import type { Metrics } from './metrics.ts';
 import type { RecentRequests } from './recent-requests.ts';
 import type { Spool } from './uploads/spool.ts';
@@ -31,6 +32,7 @@ export interface AppContext {
   readonly version: string;
   readonly store: Store;
   readonly audit: AuditTrail;
+  readonly limits: RequestLimits;
   readonly text: TextGateway;
   readonly tokenCounter: TokenCounter;
   readonly embeddings: EmbeddingsGateway;

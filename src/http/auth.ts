@@ -9,8 +9,6 @@ import type { KeyHolder } from '../store/store.ts';
 import { allDialects } from '../text/dialects/registry.ts';
 import type { AppContext } from './app-context.ts';
 import { findSession, hasSession, refuseOtherOrigins } from './session.ts';
-import { InvalidKeyLimit } from './transport/addresses.ts';
-import { RateLimiter } from './transport/rate-limit.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -93,9 +91,7 @@ export async function isStillValid(context: AppContext, request: FastifyRequest)
 
 /** A hook that requires a valid API key, or a session of one, and enforces the key's rate limit. */
 export function authenticator(context: AppContext) {
-  const { store } = context;
-  const limiter = new RateLimiter();
-  const invalidKeys = new InvalidKeyLimit();
+  const { store, limits } = context;
   const keyHeaders = allKeyHeaders();
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const credential = credentialOf(request, keyHeaders);
@@ -105,14 +101,14 @@ export function authenticator(context: AppContext) {
       const found = await store.findKey(hashOf(credential));
       const failure = keyFailure(found?.key);
       if (failure !== null) {
-        invalidKeys.count(request.ip, context.config.limits.address.failedKeys);
+        await limits.countInvalidKey(request.ip, context.config.limits.address.failedKeys);
         throw failure;
       }
       request.holder = found!;
     }
     const { key, account } = request.holder;
     const limit = key.rpm ?? context.config.limits[account.plan].rpm;
-    const state = limiter.take(key.id, limit, !request.routeOptions.config.uncounted);
+    const state = await limits.take(key.id, limit, !request.routeOptions.config.uncounted);
     // Header names of OpenAI's API; its reset is a duration with a unit.
     reply.header('x-ratelimit-limit-requests', state.limit);
     reply.header('x-ratelimit-remaining-requests', state.remaining);

@@ -112,10 +112,10 @@ export function overloaded(message: string): Failure {
   });
 }
 
-/** The failure for new work while the daemon shuts down. */
-export function draining(): Failure {
+/** The failure of new and interrupted requests while the daemon shuts down. */
+export function shuttingDown(): Failure {
   return new Failure('service_error', 'the server is shutting down', {
-    code: 'draining',
+    code: 'shutting_down',
     retryAfter: RETRY_AFTER,
   });
 }

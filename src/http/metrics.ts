@@ -7,6 +7,7 @@ import type { MetricFamily } from '../telemetry/metric-data.ts';
 import type { MetricSource } from '../telemetry/telemetry.ts';
 import type { TextReport } from '../text/report.ts';
 import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
+import { LimitMetrics } from './limits/limit-metrics.ts';
 import { addGauge, addPoolMetrics, addRoutingMetrics, addStoreMetrics } from './state-metrics.ts';
 
 /** One commit of the store. */
@@ -199,6 +200,11 @@ export class Metrics {
   /** Adds metrics of routes and keys that rest, which are read at each scrape. */
   watchRouting(routings: readonly Routing[]): void {
     addRoutingMetrics(this.#registry, routings);
+  }
+
+  /** Adds metrics of the Redis that counts rate limits. */
+  watchLimits(isAvailable: () => boolean): LimitMetrics {
+    return new LimitMetrics(this.#registry, isAvailable);
   }
 
   /** Adds a gauge that is read at each scrape. */

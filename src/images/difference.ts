@@ -45,19 +45,21 @@ export function difference(
  * reference computed once.
  */
 export function ssimMeter(reference: Samples): (other: Samples) => number {
-  const factor = 1;
-  const lumas = new Map<Background, Luma>();
-  const lumaOn = (background: Background): Luma => {
-    const known = lumas.get(background) ?? lumaOf(flatten(reference, background), factor);
-    lumas.set(background, known);
-    return known;
+  const lumaOn = (picture: Samples, background: Background) =>
+    lumaOf(flatten(picture, background), 1);
+  const isClear = isTransparent(reference);
+  const onWhite = lumaOn(reference, 255);
+  const lumas: Readonly<Record<Background, Luma>> = {
+    0: isClear ? lumaOn(reference, 0) : onWhite,
+    255: onWhite,
   };
-  return (other) =>
-    Math.min(
-      ...backgroundsOf(reference, other).map((background) =>
-        ssim(lumaOn(background), lumaOf(flatten(other, background), factor)),
-      ),
+  // Refers to the lumas only, so that the reference's samples are freed.
+  return (other) => {
+    const backgrounds: readonly Background[] = isClear || isTransparent(other) ? [0, 255] : [255];
+    return Math.min(
+      ...backgrounds.map((background) => ssim(lumas[background], lumaOn(other, background))),
     );
+  };
 }
 
 function backgroundsOf(...pictures: readonly Samples[]): Background[] {

@@ -1,3 +1,4 @@
+import { unmapFreedBlocks } from '../libc.ts';
 import { onWhite, parseColour } from './colour.ts';
 import { ssimMeter } from './difference.ts';
 import { readDisplayed, readSamples } from './displayed.ts';
@@ -57,6 +58,7 @@ export async function encodeToTarget(
   target: EncodingTarget,
   { targetSsim, targetSize, ...others }: EncodingOptions,
 ): Promise<Encoded> {
+  unmapFreedBlocks();
   const { to, facts } = target;
   const { settings, first, optionsOf } = scaleOf(to);
   const goal: Goal =

@@ -124,7 +124,7 @@ export function ignoredSettings(to: OutputFormat, options: EncodingOptions): War
   if (options.progressive && !traits.progressive) ignored('progressive_ignored', 'progressive');
   if (options.metadata !== 'none' && !traits.metadata) ignored('metadata_ignored', 'metadata');
   if (options.chromaSubsampling !== 'auto' && !traits.chromaSubsampling) {
-    ignored('chroma_subsampling_ignored', 'chromaSubsampling');
+    ignored('chroma_subsampling_ignored', 'chroma subsampling');
   }
   if (options.effort !== undefined) {
     if (traits.effort === null) ignored('effort_ignored', 'effort');

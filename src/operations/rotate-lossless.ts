@@ -63,6 +63,6 @@ function ignoredSettings({ quality, effort, chromaSubsampling }: EncodingOptions
   };
   if (quality !== undefined) ignored('quality_ignored', 'quality');
   if (effort !== undefined) ignored('effort_ignored', 'effort');
-  if (chromaSubsampling !== 'auto') ignored('chroma_subsampling_ignored', 'chromaSubsampling');
+  if (chromaSubsampling !== 'auto') ignored('chroma_subsampling_ignored', 'chroma subsampling');
   return warnings;
 }

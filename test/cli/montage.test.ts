@@ -39,6 +39,7 @@ interface MontageResult extends BatchResult {
     width: number;
     height: number;
     images: number;
+    unchanged?: true;
   }[];
 }
 
@@ -157,6 +158,48 @@ describe('a contact sheet', () => {
     expect([missing.code, missing.stderr.includes('No Such Font')]).toEqual([1, true]);
     expect(existsSync(join(cwd, 't.png'))).toBe(false);
   });
+});
+
+test('--dry-run shows sheets and places, and writes nothing', async () => {
+  const cwd = await pictures();
+  const before = readdirSync(cwd);
+  const flags = ['montage', ...LAYOUT, '--rows', '2', '--out', 's.png', '--dry-run', ...FILES];
+  const { out } = await oriel([...flags, '--json'], { cwd });
+  const { results, sheets } = JSON.parse(out) as MontageResult;
+  expect(sheets).toEqual([
+    { outputFilename: 's-1.png', format: 'png', width: 92, height: 92, images: 4 },
+    { outputFilename: 's-2.png', format: 'png', width: 48, height: 48, images: 1 },
+  ]);
+  expect(results.at(-1)).toMatchObject({
+    status: 'planned',
+    data: { sheet: 's-2.png', row: 1, column: 1 },
+  });
+  expect((await oriel(flags, { cwd })).stderr).toContain('would write s-1.png, 92x92');
+  expect(readdirSync(cwd)).toEqual(before);
+});
+
+test('--incremental decodes changed images only, and writes changed sheets only', async () => {
+  const cwd = await pictures();
+  const flags = ['montage', ...LAYOUT, '--rows', '2', '--out', 's.png', '--incremental', '--json'];
+  const run = async () => {
+    const { out, code } = await oriel([...flags, '--recursive', '.'], { cwd });
+    const { results, sheets } = JSON.parse(out) as MontageResult;
+    expect([code, results.map(({ inputFilename }) => inputFilename)]).toEqual([
+      0,
+      ['p1.png', 'p2.png', 'p9.png', 'p10.png', 'p11.png'],
+    ]);
+    return {
+      decoded: results.filter(({ cached }) => !cached).map(({ inputFilename }) => inputFilename),
+      written: sheets.filter(({ unchanged }) => !unchanged).map((sheet) => sheet.outputFilename),
+    };
+  };
+  const all = await run();
+  expect([all.decoded.length, all.written]).toEqual([5, ['s-1.png', 's-2.png']]);
+  expect(await run()).toEqual({ decoded: [], written: [] });
+  writeFileSync(join(cwd, 'p11.png'), await plain('#00ffff'));
+  expect(await run()).toEqual({ decoded: ['p11.png'], written: ['s-2.png'] });
+  writeFileSync(join(cwd, 's-1.png'), 'another file');
+  expect((await run()).written).toEqual(['s-1.png']);
 });
 
 test.each([

@@ -168,10 +168,10 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     const { id } = await json('keys', 'create', '--account', 'ci');
     expect(await run('keys', 'set', id)).toMatchObject({
       status: 1,
-      stderr: 'oriel: nothing to change is given; see --help for the options\n',
+      stderr: 'oriel: nothing to change is given; expected an option besides id\n',
     });
     expect((await run('keys', 'set', id, '--time-zone', 'UTC')).stderr).toBe(
-      'oriel: --time-zone has no meaning without --budget-day, --budget-week or --budget-month\n',
+      'oriel: --time-zone: has no meaning without a budget by day, week or month\n',
     );
     await json('keys', 'revoke', id);
     expect(await run('keys', 'set', id, '--expires', 'never')).toMatchObject({

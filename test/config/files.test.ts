@@ -62,6 +62,7 @@ describe('default.yaml', () => {
       OPENAI_API_KEY_2: 'e',
       METRICS_TOKEN: 'd',
       OTLP_TOKEN: 'g',
+      REDIS_PASSWORD: 'h',
     };
     const { providers, models, pool, metrics } = portable(uncommented, env);
     expect(Object.values(providers).map(({ kind }) => kind)).toEqual([

@@ -1,19 +1,14 @@
 /** Pages of the console in a real browser, where every fault that the browser reports fails the test. */
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import axe from 'axe-core';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterEach, describe, expect } from 'vitest';
+import { CHROMIUM, hasChromium, SERVER_NAME, sharedBrowser } from '../browser.ts';
 import { type DaemonSettings, OWNER_KEY, sharedDaemon, type TestDaemon } from '../daemon.ts';
-
-/** Where Debian's package puts it; CI installs it. */
-const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 
 /** Folder for screenshots; without it none are made. */
 const SCREENSHOTS = process.env['ORIEL_SCREENSHOTS'];
-
-/** A name that is not localhost, which browsers treat as if it had come over HTTPS. */
-const NAME = 'oriel.test';
 
 /** Widths that pages are checked at, and those of screenshots. */
 const WIDTHS = [360, 1280, 2560];
@@ -44,45 +39,30 @@ export interface ConsoleTest {
   check(page: Page, name: string): Promise<void>;
 }
 
-/**
- * Tests of the console: one daemon with the sandbox and one browser for a file. Skipped where Chromium is
- * missing, since a browser is no dependency of ours.
- */
+/** Tests of the console: one daemon with the sandbox and one browser for a file. */
 export function describeConsole(
   title: string,
   body: (console: ConsoleTest) => void,
   settings: DaemonSettings = {},
 ): void {
-  describe.skipIf(!existsSync(CHROMIUM))(`${title} in a browser (${CHROMIUM})`, () => {
+  describe.skipIf(!hasChromium)(`${title} in a browser (${CHROMIUM})`, () => {
     const daemon = sharedDaemon(settings);
-    let browser: Browser;
+    const browser = sharedBrowser();
     let faults: string[] = [];
     let allowed: RegExp[] = [];
     let contexts: BrowserContext[] = [];
-    beforeAll(async () => {
-      browser = await chromium.launch({
-        executablePath: CHROMIUM,
-        args: [
-          '--no-sandbox',
-          '--disable-gpu',
-          '--disable-background-networking',
-          `--host-resolver-rules=MAP ${NAME} 127.0.0.1`,
-        ],
-      });
-    });
-    afterAll(() => browser?.close());
     afterEach(async () => {
       const unexpected = faults.filter((fault) => !allowed.some((one) => one.test(fault)));
       await Promise.all(contexts.map((context) => context.close()));
       [faults, allowed, contexts] = [[], [], []];
       expect(unexpected).toEqual([]);
     });
-    const url = () => daemon().url.replace('127.0.0.1', NAME);
+    const url = () => daemon().url.replace('127.0.0.1', SERVER_NAME);
     const open = async (
       place: string,
       { key = OWNER_KEY, server = url(), width = 1280 }: OpenOptions = {},
     ) => {
-      const context = await browser.newContext({
+      const context = await browser().newContext({
         viewport: { width, height: 800 },
         reducedMotion: 'reduce',
         locale: 'en-GB',

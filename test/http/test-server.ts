@@ -10,6 +10,7 @@ import * as v from 'valibot';
 import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
 import { type Config, configSchema } from '../../src/config/schema.ts';
 import type { AppContext, Media } from '../../src/http/app-context.ts';
+import { DividedLimits } from '../../src/http/limits/request-limits.ts';
 import { Metrics } from '../../src/http/metrics.ts';
 import { RecentRequests } from '../../src/http/recent-requests.ts';
 import { buildServers } from '../../src/http/server.ts';
@@ -20,6 +21,7 @@ import type { SharedPool } from '../../src/operations/pool.ts';
 import { startSharedPool } from '../../src/operations/shared-pool.ts';
 import type { Plan } from '../../src/store/account.ts';
 import { hashOf, hintOf } from '../../src/store/key.ts';
+import { SINGLE_NODE } from '../../src/store/nodes.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 
@@ -103,6 +105,7 @@ export async function startServer({
     config: settings,
     version: '0.0.0',
     store,
+    limits: new DividedLimits(SINGLE_NODE),
     media: media?.(store, settings),
     assets,
     get publicUrl() {

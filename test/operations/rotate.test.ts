@@ -443,7 +443,7 @@ describe('lossless', () => {
     expect(refused.record('a.jpg').error).toEqual({
       code: 'lossless_impossible',
       message:
-        '70x50 is not whole blocks of 16x16, which cannot be turned this way without loss; losslessTrim cuts its height to 48',
+        '70x50 is not whole blocks of 16x16, which cannot be turned this way without loss; lossless trim cuts its height to 48',
     });
     const cut = await runBatch(['rotate', '--angle', '90', '--lossless', '--lossless-trim'], files);
     expect(cut.record('a.jpg')).toMatchObject({ width: 48, height: 70 });

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import type { AppContext } from '../app-context.ts';
 import { isOperator } from '../auth.ts';
-import { draining } from '../errors.ts';
+import { shuttingDown } from '../errors.ts';
 import { restingUpstreams } from '../owner/resting-upstreams.ts';
 import { withTimeout } from '../timeout.ts';
 
@@ -21,6 +21,8 @@ const readiness = v.object({
   status: v.literal('ok'),
   /** Present only if the store works but needs attention. */
   store: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
+  /** Present only while rate limits are less exact than configured. */
+  limits: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
   /** Present only for the operator. */
   upstreams: v.optional(
     v.object({
@@ -68,17 +70,20 @@ export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPlu
         response: { 200: readiness },
       },
       handler: async (request) => {
-        if (context.draining.aborted) throw draining();
+        if (context.draining.aborted) throw shuttingDown();
         const { fault, checkpointFault: reason } = context.store.health();
         if (fault !== null) {
           throw new Failure('service_error', fault, { code: 'store_unavailable' });
         }
         const stuck = await probe();
         if (stuck !== null) throw stuck;
+        const { fault: limitsFault } = context.limits;
         const hasDetails = !isPublic || (await isOperator(context, request));
         return {
           status: 'ok',
           ...(reason !== null && { store: { status: 'degraded', reason } }),
+          // Requests are served: refusing them would make a second failure of the first.
+          ...(limitsFault !== null && { limits: { status: 'degraded', reason: limitsFault } }),
           ...(hasDetails && { upstreams: restingUpstreams(context) }),
         };
       },

@@ -6,7 +6,7 @@ import { editRequest } from '../../media/requests/edit.ts';
 import type { Fields } from '../../media/requests/fields.ts';
 import { fieldsOf, fromText } from '../../schema/fields.ts';
 import type { AppContext } from '../app-context.ts';
-import { draining } from '../errors.ts';
+import { shuttingDown } from '../errors.ts';
 import { jsonOrEvents, jsonSchemaOf, withSample } from '../openapi.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { traceOf } from '../transport/request-span.ts';
@@ -93,7 +93,7 @@ function editBody() {
 export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
   const { media, spool } = context;
   const admit = (shape: FormShape) => async (request: FastifyRequest) => {
-    if (context.draining.aborted) throw draining();
+    if (context.draining.aborted) throw shuttingDown();
     checkFormHeaders(request, shape);
     spool.checkRoom(Number(request.headers['content-length'] ?? 0));
   };

@@ -8,7 +8,7 @@ import { imageRequest } from '../../media/requests/image.ts';
 import { moderationRequest } from '../../media/requests/moderation.ts';
 import { videoRequest } from '../../media/requests/video.ts';
 import type { AppContext } from '../app-context.ts';
-import { draining } from '../errors.ts';
+import { shuttingDown } from '../errors.ts';
 import { jsonOrEvents } from '../openapi.ts';
 import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
@@ -62,7 +62,7 @@ export function mediaRoutes(context: AppContext): FastifyPluginAsync {
   const { media } = context;
   return async (server) => {
     server.addHook('onRequest', async () => {
-      if (context.draining.aborted) throw draining();
+      if (context.draining.aborted) throw shuttingDown();
     });
 
     for (const { path, kind, summary, tag, request: shape, example } of ENDPOINTS) {

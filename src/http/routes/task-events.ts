@@ -5,7 +5,7 @@ import { taskRecord } from '../../media/record.ts';
 import { isTerminal, type Task } from '../../store/task.ts';
 import type { AppContext } from '../app-context.ts';
 import { isStillValid } from '../auth.ts';
-import { draining } from '../errors.ts';
+import { shuttingDown } from '../errors.ts';
 import { EVENT_STREAM } from '../openapi.ts';
 import { SseResponse } from '../transport/sse-response.ts';
 
@@ -38,7 +38,7 @@ export function taskEventRoutes(context: AppContext): FastifyPluginAsync {
         response: { 200: { description: 'The events', content: EVENT_STREAM } },
       },
       handler: async (request, reply) => {
-        if (context.draining.aborted) throw draining();
+        if (context.draining.aborted) throw shuttingDown();
         const { taskEvents } = context;
         const { account } = request.holder;
         if (taskEvents.size >= MAX_STREAMS || taskEvents.sizeOf(account.id) >= MAX_PER_ACCOUNT) {

@@ -94,6 +94,14 @@ interface FailureWindow {
   readonly endsAt: number;
 }
 
+/** @param retryAfter seconds */
+export function tooManyInvalidKeys(retryAfter: number): Failure {
+  return new Failure('rate_limit', 'too many invalid API keys came from this address', {
+    code: 'too_many_invalid_api_keys',
+    retryAfter,
+  });
+}
+
 /**
  * Counts requests with invalid API keys by network. Only their own response changes, since clients may
  * share an address: a valid key is always accepted.
@@ -124,9 +132,6 @@ export class InvalidKeyLimit {
       failures.count += 1;
       return;
     }
-    throw new Failure('rate_limit', 'too many invalid API keys came from this address', {
-      code: 'too_many_invalid_api_keys',
-      retryAfter: (failures.endsAt - now) / 1000,
-    });
+    throw tooManyInvalidKeys((failures.endsAt - now) / 1000);
   }
 }

@@ -113,6 +113,6 @@ function partialBlocks(frame: Frame, trimmed: Frame) {
   ].filter(Boolean);
   return impossible(
     `${frame.width}x${frame.height} is not whole blocks of ${block.width}x${block.height}, which cannot be ` +
-      `turned this way without loss; losslessTrim cuts ${sides.join(' and ')}`,
+      `turned this way without loss; lossless trim cuts ${sides.join(' and ')}`,
   );
 }

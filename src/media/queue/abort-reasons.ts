@@ -10,6 +10,6 @@ export class TaskExpired extends Failure {
 /** Reason for aborting a task because the daemon shuts down; the next process resumes it. */
 export class TaskInterrupted extends Failure {
   constructor() {
-    super('service_error', 'the server is being shut down', { code: 'shutting_down' });
+    super('service_error', 'the server is shutting down', { code: 'shutting_down' });
   }
 }

@@ -3,13 +3,14 @@ import { fileURLToPath } from 'node:url';
 import type { Bench } from '../cases.ts';
 import { Server } from '../daemon/server.ts';
 import { KEYS, seed, wrk } from '../daemon/trial.ts';
+import { freePort } from '../free-port.ts';
 import { installPackages } from '../peers.ts';
 import type { Settings } from '../suite.ts';
 import { chat } from './formats/chat.ts';
 import type { Format } from './formats/format.ts';
 import { messages } from './formats/messages.ts';
 import { PACES } from './marks.ts';
-import { freePort, nginx, startProxy } from './nginx.ts';
+import { nginx, startProxy } from './nginx.ts';
 
 const PORTKEY = '@portkey-ai/gateway';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Server } from '../daemon/server.ts';
+import { freePort } from '../free-port.ts';
 import { findProgram } from '../peers.ts';
 import { chat } from './formats/chat.ts';
 import { messages } from './formats/messages.ts';
@@ -65,13 +65,4 @@ http {
   );
   const args = ['-p', folder, '-e', 'stderr', '-c', configuration];
   return Server.program({ folder, file: nginx.file!, args }, `http://127.0.0.1:${port}`, chat.path);
-}
-
-/** A free port, for programs that cannot choose one themselves. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

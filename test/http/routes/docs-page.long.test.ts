@@ -1,35 +1,16 @@
-import { existsSync } from 'node:fs';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { CHROMIUM, hasChromium, SERVER_NAME, sharedBrowser } from '../../browser.ts';
 import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
 
-/** Where Debian's package puts it; CI installs it. */
-const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
-
-const NAME = 'oriel.test';
-
-// A browser is no dependency of ours: where there is none, the rest of the suite still runs.
-describe.skipIf(!existsSync(CHROMIUM))(`the page /docs in a browser (${CHROMIUM})`, () => {
+describe.skipIf(!hasChromium)(`the page /docs in a browser (${CHROMIUM})`, () => {
   const daemon = sharedDaemon({ config: { server: { console: false } } });
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-background-networking',
-        // A name that is not localhost, which browsers treat as if it had come over HTTPS.
-        `--host-resolver-rules=MAP ${NAME} 127.0.0.1`,
-      ],
-    });
-  });
-  afterAll(() => browser.close());
+  const browser = sharedBrowser();
 
-  const pageUrl = () => daemon().url.replace('127.0.0.1', NAME);
+  const pageUrl = () => daemon().url.replace('127.0.0.1', SERVER_NAME);
 
   async function openPage(): Promise<{ page: Page; faults: readonly string[] }> {
-    const page = await browser.newPage();
+    const page = await browser().newPage();
     page.setDefaultTimeout(120_000);
     const faults: string[] = [];
     page.on('pageerror', (error) => faults.push(error.message));

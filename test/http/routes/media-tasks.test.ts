@@ -383,7 +383,7 @@ describe('while the daemon drains', () => {
     ];
     for (const path of [...paths, '/v1/images/edits', '/v1/images/upload']) {
       const { status, headers, json } = await drained().post(path, {});
-      expect([path, status, json!['error']]).toMatchObject([path, 503, { code: 'draining' }]);
+      expect([path, status, json!['error']]).toMatchObject([path, 503, { code: 'shutting_down' }]);
       expect(headers.get('retry-after')).toBe('5');
     }
     expect((await drained().ask('/v1/tasks')).status).toBe(200);

@@ -146,6 +146,6 @@ describe('GET /v1/tasks/events while the server drains', () => {
     server().drain.abort();
     while ((await stream.next()) !== null);
     const { status, json } = await server().ask('/v1/tasks/events');
-    expect([status, json]).toMatchObject([503, { error: { code: 'draining' } }]);
+    expect([status, json]).toMatchObject([503, { error: { code: 'shutting_down' } }]);
   });
 });

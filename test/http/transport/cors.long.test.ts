@@ -1,13 +1,10 @@
-import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasChromium, sharedBrowser } from '../../browser.ts';
 import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
 import { wav } from '../../media/media-files.ts';
-
-/** Where Debian's package puts it; CI installs it. */
-const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 
 /** A request of a page; bytes are a form's file, as base64. */
 interface Asked {
@@ -26,12 +23,12 @@ interface Read {
   readonly text: string;
 }
 
-describe.skipIf(!existsSync(CHROMIUM))('server.cors for pages in a browser', () => {
+describe.skipIf(!hasChromium)('server.cors for pages in a browser', () => {
   const pages = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html').end('<!doctype html><title>A page</title>');
   });
   let port = 0;
-  let browser: Browser;
+  const browser = sharedBrowser();
   let listed: Page;
   let other: Page;
   beforeAll(async () => {
@@ -46,15 +43,12 @@ describe.skipIf(!existsSync(CHROMIUM))('server.cors for pages in a browser', () 
     },
   });
   beforeAll(async () => {
-    const args = ['--no-sandbox', '--disable-gpu', '--disable-background-networking'];
-    browser = await chromium.launch({ executablePath: CHROMIUM, args });
-    listed = await browser.newPage();
+    listed = await browser().newPage();
     await listed.goto(`http://127.0.0.1:${port}/`);
-    other = await browser.newPage();
+    other = await browser().newPage();
     await other.goto(`http://localhost:${port}/`);
   });
   afterAll(async () => {
-    await browser?.close();
     pages.closeAllConnections();
     pages.close();
   });

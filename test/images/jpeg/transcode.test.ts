@@ -218,7 +218,7 @@ describe('transcodeJpeg with a transform', () => {
     const bytes = await photograph({ width: 70, height: 48 });
     expect(() => transcode(bytes, { transform: rotation(2) })).toThrow(
       '70x48 is not whole blocks of 16x16, which cannot be turned this way without loss; ' +
-        'losslessTrim cuts its width to 64',
+        'lossless trim cuts its width to 64',
     );
     // The partial blocks become those of the lower edge.
     expect(transcode(bytes, { transform: rotation(1) })).toMatchObject({ width: 48, height: 70 });

@@ -1,15 +1,9 @@
-import type { Turn, UserTurn } from '../conversation.ts';
-import { schemaOf } from '../tool-schema.ts';
-import {
-  type AnswerDecoder,
-  type AnswerEvent,
-  type Loose,
-  type TokenUsage,
-  textOf,
-} from './answer.ts';
+import type { Turn } from '../conversation.ts';
+import { type AnswerDecoder, type AnswerEvent, type Loose, textOf } from './answer.ts';
 import type { Conversation, Format } from './format.ts';
-import { countOf, errorOf, jsonOf, listOf, objectOf, stringOf } from './loose.ts';
-import { resultOf, sentCalls, settingsOf } from './request.ts';
+import { errorOf, jsonOf, listOf, objectOf, stringOf } from './loose.ts';
+import { openAiUsage } from './openai-usage.ts';
+import { contentOf, resultOf, sentCalls, settingsOf, toolsOf } from './request.ts';
 
 const STOPS: Readonly<Record<string, string>> = {
   tool_calls: 'calls',
@@ -37,7 +31,7 @@ class ChatDecoder implements AnswerDecoder {
     const [choice] = listOf(chunk['choices']);
     if (choice) this.#addChoice(choice, events);
     if (chunk['usage'] != null) {
-      events.push({ type: 'usage', usage: usageOf(objectOf(chunk['usage'])) });
+      events.push({ type: 'usage', usage: openAiUsage(chunk['usage'], 'prompt', 'completion') });
     }
     return events;
   }
@@ -110,28 +104,12 @@ function toolCallOf({ id, ...called }: { id: string; name: string; arguments: st
   return { id, type: 'function', function: { ...called, arguments: called.arguments || '{}' } };
 }
 
-function usageOf(usage: Loose): TokenUsage {
-  const prompt = objectOf(usage['prompt_tokens_details']);
-  const completion = objectOf(usage['completion_tokens_details']);
-  return {
-    input: countOf(usage['prompt_tokens']),
-    cached: countOf(prompt['cached_tokens']),
-    cacheWritten: countOf(prompt['cache_write_tokens']),
-    output: countOf(usage['completion_tokens']),
-    reasoning: countOf(completion['reasoning_tokens']),
-  };
-}
-
-function contentOf({ text, pictures }: UserTurn): string | readonly Loose[] {
-  if (pictures.length === 0) return text;
-  return [
-    ...pictures.map(({ url }) => ({ type: 'image_url', image_url: { url } })),
-    ...(text === '' ? [] : [{ type: 'text', text }]),
-  ];
+function imageOf(url: string): Loose {
+  return { type: 'image_url', image_url: { url } };
 }
 
 function messagesOf(turn: Turn): readonly Loose[] {
-  if (turn.type === 'user') return [{ role: 'user', content: contentOf(turn) }];
+  if (turn.type === 'user') return [{ role: 'user', content: contentOf(turn, imageOf, 'text') }];
   const { answer, format, replay } = turn;
   const calls = sentCalls(turn);
   const text = textOf(answer);
@@ -167,16 +145,10 @@ export const chatCompletions: Format = {
       ...(temperature !== null && { temperature }),
       ...(maxTokens !== null && { max_completion_tokens: maxTokens }),
       ...(effort !== null && { reasoning_effort: effort }),
-      ...(settings.tools.length > 0 && {
-        tools: settings.tools.map(({ name, description, parameters }) => ({
-          type: 'function',
-          function: {
-            name,
-            ...(description !== '' && { description }),
-            parameters: schemaOf(parameters),
-          },
-        })),
-      }),
+      ...toolsOf(settings, (tool, parameters) => ({
+        type: 'function',
+        function: { ...tool, parameters },
+      })),
       stream: true,
       stream_options: { include_usage: true },
     };

@@ -1,3 +1,4 @@
+import type { ServerEvent } from '../../../api/events.ts';
 import type { AnswerError, Loose } from './answer.ts';
 
 /** Reads values of JSON whose shape is not known to be right: another type is as good as none. */
@@ -27,6 +28,12 @@ export function jsonOf(data: string): Loose {
   } catch {
     return {};
   }
+}
+
+/** The JSON of an event with its type; some servers have that in the event's name alone. */
+export function typedJsonOf({ event, data }: ServerEvent): readonly [type: string, body: Loose] {
+  const body = jsonOf(data);
+  return [stringOf(body['type']) || event, body];
 }
 
 /** An error in the shape that all formats have: message, type, code and param. */

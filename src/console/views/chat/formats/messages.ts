@@ -1,6 +1,6 @@
-import type { Turn, UserTurn } from '../conversation.ts';
+import type { ServerEvent } from '../../../api/events.ts';
+import type { Turn } from '../conversation.ts';
 import type { Model } from '../models.ts';
-import { schemaOf } from '../tool-schema.ts';
 import {
   type AnswerDecoder,
   type AnswerEvent,
@@ -9,8 +9,8 @@ import {
   textOf,
 } from './answer.ts';
 import type { Conversation, Format } from './format.ts';
-import { countOf, errorOf, jsonOf, objectOf, stringOf } from './loose.ts';
-import { resultOf, sentCalls, settingsOf } from './request.ts';
+import { countOf, errorOf, jsonOf, objectOf, stringOf, typedJsonOf } from './loose.ts';
+import { partsOf, resultOf, sentCalls, settingsOf, toolsOf } from './request.ts';
 
 const STOPS: Readonly<Record<string, string>> = {
   end_turn: 'stop',
@@ -31,12 +31,8 @@ class MessagesDecoder implements AnswerDecoder {
   #usage: Loose = {};
   #isComplete = false;
 
-  decode({ event, data }: { readonly event: string; readonly data: string }) {
-    const body = jsonOf(data);
-    return this.#decode(stringOf(body['type']) || event, body);
-  }
-
-  #decode(type: string, body: Loose): readonly AnswerEvent[] {
+  decode(event: ServerEvent): readonly AnswerEvent[] {
+    const [type, body] = typedJsonOf(event);
     const key = String(body['index']);
     switch (type) {
       case 'message_start':
@@ -143,18 +139,8 @@ function imageOf(url: string): Loose {
   return { type: 'image', source: { type: 'base64', media_type: type, data } };
 }
 
-function userMessage({ text, pictures }: UserTurn): Message {
-  return {
-    role: 'user',
-    content: [
-      ...pictures.map(({ url }) => imageOf(url)),
-      ...(text === '' ? [] : [{ type: 'text', text }]),
-    ],
-  };
-}
-
 function messagesOf(turn: Turn): readonly Message[] {
-  if (turn.type === 'user') return [userMessage(turn)];
+  if (turn.type === 'user') return [{ role: 'user', content: partsOf(turn, imageOf, 'text') }];
   const { answer, format, replay } = turn;
   const calls = sentCalls(turn);
   const text = textOf(answer);
@@ -212,13 +198,7 @@ export const messages: Format = {
       ...(effort === 'none' && { thinking: { type: 'disabled' } }),
       ...(effort !== null &&
         effort !== 'none' && { thinking: { type: 'adaptive' }, output_config: { effort } }),
-      ...(settings.tools.length > 0 && {
-        tools: settings.tools.map(({ name, description, parameters }) => ({
-          name,
-          ...(description !== '' && { description }),
-          input_schema: schemaOf(parameters),
-        })),
-      }),
+      ...toolsOf(settings, (tool, schema) => ({ ...tool, input_schema: schema })),
       stream: true,
     };
   },

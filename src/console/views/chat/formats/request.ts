@@ -1,5 +1,6 @@
-import { type AnswerTurn, awaitsResults, type Settings } from '../conversation.ts';
-import { callsOf, type ToolCall } from './answer.ts';
+import { type AnswerTurn, awaitsResults, type Settings, type UserTurn } from '../conversation.ts';
+import { schemaOf } from '../tool-schema.ts';
+import { callsOf, type Loose, type ToolCall } from './answer.ts';
 
 /** Calls that a request sends back: those of a broken answer have no whole arguments. */
 export function sentCalls(turn: AnswerTurn): readonly ToolCall[] {
@@ -8,6 +9,36 @@ export function sentCalls(turn: AnswerTurn): readonly ToolCall[] {
 
 export function resultOf({ results }: AnswerTurn, index: number): string {
   return results[index] ?? '';
+}
+
+/** A user's pictures and text as parts of a format. */
+export function partsOf(
+  { text, pictures }: UserTurn,
+  imageOf: (url: string) => Loose,
+  type: string,
+): readonly Loose[] {
+  return [...pictures.map(({ url }) => imageOf(url)), ...(text === '' ? [] : [{ type, text }])];
+}
+
+/** A user's text, or parts where there are pictures. */
+export function contentOf(
+  turn: UserTurn,
+  imageOf: (url: string) => Loose,
+  type: string,
+): string | readonly Loose[] {
+  return turn.pictures.length === 0 ? turn.text : partsOf(turn, imageOf, type);
+}
+
+/** The field `tools` of a request; no field without tools. */
+export function toolsOf(
+  { tools }: Settings,
+  encode: (tool: Loose, schema: unknown) => Loose,
+): Loose {
+  if (tools.length === 0) return {};
+  const encoded = tools.map(({ name, description, parameters }) =>
+    encode({ name, ...(description !== '' && { description }) }, schemaOf(parameters)),
+  );
+  return { tools: encoded };
 }
 
 function numberOf(typed: string): number | null {

@@ -1,16 +1,11 @@
-import type { Turn, UserTurn } from '../conversation.ts';
+import type { ServerEvent } from '../../../api/events.ts';
+import type { Turn } from '../conversation.ts';
 import { effortsOf, type Model } from '../models.ts';
-import { schemaOf } from '../tool-schema.ts';
-import {
-  type AnswerDecoder,
-  type AnswerEvent,
-  type Loose,
-  type TokenUsage,
-  textOf,
-} from './answer.ts';
+import { type AnswerDecoder, type AnswerEvent, type Loose, textOf } from './answer.ts';
 import type { Conversation, Format } from './format.ts';
-import { countOf, errorOf, jsonOf, objectOf, stringOf } from './loose.ts';
-import { resultOf, sentCalls, settingsOf } from './request.ts';
+import { countOf, errorOf, objectOf, stringOf, typedJsonOf } from './loose.ts';
+import { openAiUsage } from './openai-usage.ts';
+import { contentOf, resultOf, sentCalls, settingsOf, toolsOf } from './request.ts';
 
 const STOPS: Readonly<Record<string, string>> = {
   max_output_tokens: 'length',
@@ -27,12 +22,8 @@ class ResponsesDecoder implements AnswerDecoder {
   #isComplete = false;
   #hasFailed = false;
 
-  decode({ event, data }: { readonly event: string; readonly data: string }) {
-    const body = jsonOf(data);
-    return this.#decode(stringOf(body['type']) || event, body);
-  }
-
-  #decode(type: string, body: Loose): readonly AnswerEvent[] {
+  decode(event: ServerEvent): readonly AnswerEvent[] {
+    const [type, body] = typedJsonOf(event);
     const key = String(body['output_index']);
     switch (type) {
       case 'response.output_text.delta':
@@ -102,31 +93,17 @@ class ResponsesDecoder implements AnswerDecoder {
 
 function usageEvents(response: Loose): readonly AnswerEvent[] {
   if (response['usage'] == null) return [];
-  return [{ type: 'usage', usage: usageOf(objectOf(response['usage'])) }];
+  return [{ type: 'usage', usage: openAiUsage(response['usage'], 'input', 'output') }];
 }
 
-function usageOf(usage: Loose): TokenUsage {
-  const input = objectOf(usage['input_tokens_details']);
-  const output = objectOf(usage['output_tokens_details']);
-  return {
-    input: countOf(usage['input_tokens']),
-    cached: countOf(input['cached_tokens']),
-    cacheWritten: countOf(input['cache_write_tokens']),
-    output: countOf(usage['output_tokens']),
-    reasoning: countOf(output['reasoning_tokens']),
-  };
-}
-
-function contentOf({ text, pictures }: UserTurn): string | readonly Loose[] {
-  if (pictures.length === 0) return text;
-  return [
-    ...pictures.map(({ url }) => ({ type: 'input_image', image_url: url })),
-    ...(text === '' ? [] : [{ type: 'input_text', text }]),
-  ];
+function imageOf(url: string): Loose {
+  return { type: 'input_image', image_url: url };
 }
 
 function itemsOf(turn: Turn): readonly Loose[] {
-  if (turn.type === 'user') return [{ role: 'user', content: contentOf(turn) }];
+  if (turn.type === 'user') {
+    return [{ role: 'user', content: contentOf(turn, imageOf, 'input_text') }];
+  }
   const { answer, format, replay } = turn;
   const calls = sentCalls(turn);
   const results = calls.map(({ id }, index) => ({
@@ -168,15 +145,12 @@ export const responses: Format = {
         reasoning: { ...(effort !== null && { effort }), summary: 'auto' },
         include: ['reasoning.encrypted_content'],
       }),
-      ...(settings.tools.length > 0 && {
-        tools: settings.tools.map(({ name, description, parameters }) => ({
-          type: 'function',
-          name,
-          ...(description !== '' && { description }),
-          parameters: schemaOf(parameters),
-          strict: false,
-        })),
-      }),
+      ...toolsOf(settings, (tool, parameters) => ({
+        type: 'function',
+        ...tool,
+        parameters,
+        strict: false,
+      })),
       store: false,
       stream: true,
     };

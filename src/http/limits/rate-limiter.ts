@@ -19,6 +19,23 @@ export interface RateLimitState {
   readonly reset: number;
 }
 
+/** @param retryAfter seconds */
+export function rateLimited({
+  limit,
+  share = limit,
+  retryAfter,
+}: {
+  readonly limit: number;
+  readonly share?: number;
+  readonly retryAfter: number;
+}): Failure {
+  const part = share === limit ? '' : `, ${share} of them to this node`;
+  return new Failure('rate_limit', `this key may send ${limit} requests in a minute${part}`, {
+    code: 'rate_limit_exceeded',
+    retryAfter,
+  });
+}
+
 /**
  * Limits requests by key in a sliding minute, in whole seconds: in any sixty seconds at most the limit is
  * accepted. A refused request does not count.
@@ -38,29 +55,28 @@ export class RateLimiter {
    *
    * @param limit requests in a minute
    * @param counts false for a request that is accepted without being counted
+   * @param share requests of the limit that this limiter accepts; others accept the rest
    * @throws Failure rate_limit with the time until the next request is accepted
    */
-  take(key: string, limit: number, counts = true): RateLimitState {
+  take(key: string, limit: number, counts = true, share = limit): RateLimitState {
     const milliseconds = this.#now();
     const second = Math.floor(milliseconds / 1000);
     this.#sweep(second);
     const window = this.#windowOf(key, second);
     if (!counts) {
-      const remaining = Math.max(0, limit - window.total);
+      const remaining = Math.max(0, share - window.total);
       const { total } = window;
       return { limit, remaining, reset: total && secondsUntil(window, total, milliseconds) };
     }
-    if (window.total >= limit) {
-      throw new Failure('rate_limit', `this key may send ${limit} requests in a minute`, {
-        code: 'rate_limit_exceeded',
-        retryAfter: secondsUntil(window, window.total - limit + 1, milliseconds),
-      });
+    if (window.total >= share) {
+      const retryAfter = secondsUntil(window, window.total - share + 1, milliseconds);
+      throw rateLimited({ limit, share, retryAfter });
     }
     window.counts[second % SLOTS]! += 1;
     window.total += 1;
     return {
       limit,
-      remaining: limit - window.total,
+      remaining: share - window.total,
       // This request, the last that is counted, was now.
       reset: Math.ceil((second + SLOTS) * 1000 - milliseconds) / 1000,
     };

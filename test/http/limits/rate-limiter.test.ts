@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
-import { RateLimiter } from '../../../src/http/transport/rate-limit.ts';
+import { RateLimiter } from '../../../src/http/limits/rate-limiter.ts';
 import { startDaemon } from '../../daemon.ts';
 
 /** Sends a request at each time; returns which were accepted. */

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+
+/** A Lua script over one key, which returns integers. */
+export interface RedisScript {
+  readonly source: string;
+  /** Its name for EVALSHA. */
+  readonly sha1: string;
+}
+
+function redisScript(source: string): RedisScript {
+  return { source, sha1: createHash('sha1').update(source).digest('hex') };
+}
+
+/**
+ * The sliding minute of `RateLimiter` in a hash of counts by second.
+ *
+ * Arguments: the limit; 1 if the request counts, else 0; microseconds of the clock, or an empty text for
+ * that of Redis, which all nodes share. Slots after the present second remain where that clock was set back.
+ *
+ * Returns 1 for accepted, else 0; the remaining requests; milliseconds until the whole limit is available
+ * again, or the next request.
+ */
+export const TAKE = redisScript(`
+local limit, counts, now = tonumber(ARGV[1]), ARGV[2] == '1', tonumber(ARGV[3])
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000000 + time[2]
+end
+local second = math.floor(now / 1000000)
+local slots = redis.call('HGETALL', KEYS[1])
+local counted, expired, total = {}, {}, 0
+for index = 1, #slots, 2 do
+  local at, count = tonumber(slots[index]), tonumber(slots[index + 1])
+  if at <= second - 61 or at > second then
+    expired[#expired + 1] = slots[index]
+  else
+    counted[#counted + 1] = { at = at, count = count }
+    total = total + count
+  end
+end
+if #expired > 0 then redis.call('HDEL', KEYS[1], unpack(expired)) end
+
+local function expiry(at)
+  return math.ceil(((at + 61) * 1000000 - now) / 1000)
+end
+
+local function untilExpired(requests)
+  table.sort(counted, function(one, other) return one.at < other.at end)
+  local sum = 0
+  for _, slot in ipairs(counted) do
+    sum = sum + slot.count
+    if sum >= requests then return expiry(slot.at) end
+  end
+  return 61000
+end
+
+if not counts then
+  return { 1, math.max(0, limit - total), total > 0 and untilExpired(total) or 0 }
+end
+if total >= limit then return { 0, 0, untilExpired(total - limit + 1) } end
+redis.call('HINCRBY', KEYS[1], string.format('%d', second), 1)
+redis.call('EXPIRE', KEYS[1], 61)
+return { 1, limit - total - 1, expiry(second) }
+`);
+
+/**
+ * The window of `InvalidKeyLimit`, a minute from the first invalid key.
+ *
+ * Argument: the limit. Returns 1 for counted and 0; or 0 and the milliseconds until the window ends.
+ */
+export const COUNT_INVALID_KEY = redisScript(`
+local count = tonumber(redis.call('GET', KEYS[1]) or '0')
+if count < tonumber(ARGV[1]) then
+  redis.call('INCR', KEYS[1])
+  if count == 0 then redis.call('PEXPIRE', KEYS[1], 60000) end
+  return { 1, 0 }
+end
+return { 0, redis.call('PTTL', KEYS[1]) }
+`);
