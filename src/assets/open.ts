@@ -1,17 +1,81 @@
+import { join } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import type { UpstreamClient } from '../upstream/client.ts';
 import type { AssetStorage } from './asset-storage.ts';
 import { DiskStorage } from './disk/disk-storage.ts';
+import type { S3Operation } from './s3/client.ts';
+import { S3Storage } from './s3/s3-storage.ts';
+
+type AssetSettings = Config['assets'];
 
 interface AssetStorageOptions {
   /** Folder on the local disk; created if it does not exist. */
   readonly directory: string;
+  /** Read once, except for credentials. */
+  readonly settings: () => AssetSettings;
+  readonly upstream: Pick<UpstreamClient, 'open'>;
+  /** Whether this node sweeps a bucket for all nodes. */
+  readonly isLeader: () => boolean;
   /** Called with the identifier of a file that differs from what was written. */
   readonly onDamage: (id: string) => void;
+  /** Called after every request to a service. @param outcome `ok`, or the code of the failure */
+  readonly onRequest: (operation: S3Operation, outcome: string, milliseconds: number) => void;
 }
+
+/** Milliseconds until a connection to the service is open. */
+const CONNECT_TIMEOUT_MS = 5000;
 
 /** Opens the storage of files. Chooses the driver: nothing else imports one. */
 export function openAssetStorage({
   directory,
-  ...options
+  settings,
+  upstream,
+  isLeader,
+  onDamage,
+  onRequest,
 }: AssetStorageOptions): Promise<AssetStorage> {
-  return DiskStorage.open(directory, options);
+  const {
+    driver,
+    region,
+    bucket,
+    prefix,
+    forcePathStyle,
+    redirect,
+    connections,
+    timeout,
+    ...rest
+  } = settings();
+  if (driver === 'disk') return DiskStorage.open(directory, { onDamage });
+  const endpoint = rest.endpoint ?? `https://s3.${region}.amazonaws.com`;
+  return S3Storage.open({
+    spool: join(directory, 'spool'),
+    upstream,
+    endpoint,
+    publicEndpoint: redirect?.endpoint ?? endpoint,
+    region,
+    // The check of the configuration requires it.
+    bucket: bucket!,
+    prefix,
+    forcePathStyle,
+    connections,
+    timeout,
+    connectTimeout: Math.min(CONNECT_TIMEOUT_MS, timeout),
+    linkSeconds: redirect ? Math.floor(redirect.expiry / 1000) : null,
+    credentials: () => credentialsOf(settings(), rest),
+    isLeader,
+    onDamage,
+    onAttempt: onRequest,
+  });
+}
+
+/** Credentials of the settings in force, or those of the start where a reload chose another driver. */
+function credentialsOf(
+  { accessKeyId, secretAccessKey, sessionToken }: AssetSettings,
+  first: Pick<AssetSettings, 'accessKeyId' | 'secretAccessKey' | 'sessionToken'>,
+) {
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
+    const { accessKeyId: id = '', secretAccessKey: secret = '', sessionToken: token } = first;
+    return { accessKeyId: id, secretAccessKey: secret, sessionToken: token };
+  }
+  return { accessKeyId, secretAccessKey, sessionToken };
 }

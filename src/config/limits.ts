@@ -98,7 +98,7 @@ export const limits = v.strictObject({
   sharedPrefix: v.optional(
     field(
       v.pipe(v.string(), v.regex(/^[!-~]{0,64}$/)),
-      'Beginning of the names of all keys there, before a colon. Daemons of different stores need different ones.',
+      'Beginning of the names of all keys there, before a colon. Daemons that share no limits need different ones.',
       { restart: true, expects: 'a text of 64 printable ASCII characters at most' },
     ),
     'oriel',

@@ -11,6 +11,7 @@ import {
 import { describeField, fromText, metadataOf } from '../schema/fields.ts';
 import { redactUrl } from '../schema/redact-url.ts';
 import { declaredProperties, type Path, schemaAt, valueAt, walk } from '../schema/walk.ts';
+import { credentialFaults, withCredentials } from './assets.ts';
 import { crossFaults, warningsOf } from './check.ts';
 import { type Document, faultLines, readDocument } from './document.ts';
 import type { Environment } from './interpolate.ts';
@@ -263,7 +264,10 @@ export function loadStoreSettings(options: ConfigOptions): StoreSettings {
 export function loadConfig(options: ConfigOptions): LoadedConfig {
   const { file, settings, checked, inFolder } = readChecked(options, () => true);
   const { output } = checked as { readonly output: Config };
-  const config = freeze({ ...output, dataDir: inFolder(output.dataDir) });
+  const assets = withCredentials(output.assets, options.env);
+  const faults = credentialFaults(assets);
+  if (faults.length > 0) failWith(file, faults, settings.document);
+  const config = freeze({ ...output, assets, dataDir: inFolder(output.dataDir) });
   return { config, file, warnings: [...settings.warnings, ...warningsOf(config)], settings };
 }
 

@@ -93,12 +93,14 @@ class EntryReader {
     return Object.fromEntries(prices);
   }
 
+  get costs(): string[] {
+    return Object.keys(this.entry.value).filter((name) => /cost|pricing/.test(name));
+  }
+
   /** Costs above zero that were not read. */
   get others(): string[] {
     const { value } = this.entry;
-    return Object.keys(value).filter(
-      (name) => /cost|pricing/.test(name) && !this.read.has(name) && isCost(value[name]),
-    );
+    return this.costs.filter((name) => !this.read.has(name) && isCost(value[name]));
   }
 
   #number(
@@ -214,13 +216,13 @@ function videoOf(reader: EntryReader): Mapped {
   return { type: 'video', price: { perSecond } };
 }
 
-/** Moderations are imported where they are free: prices are for a request, costs of the map for tokens. */
-function moderationOf(reader: EntryReader): Mapped {
-  const input = reader.credits(TOKEN_COSTS.input, TOKENS);
-  if (input === null) return `no ${TOKEN_COSTS.input}`;
-  if (input > 0) return `mode moderation, priced by ${TOKEN_COSTS.input}`;
-  return { type: 'moderation', price: { perRequest: 0 } };
-}
+/** Types with a price for a request are imported where they are free: costs of the map are for tokens, seconds or texts. */
+const freeOf =
+  (type: 'audio' | 'transcription' | 'moderation') =>
+  ({ costs, entry, others: [cost] }: EntryReader): Mapped => {
+    if (cost !== undefined) return `mode ${entry.mode}, priced by ${cost}`;
+    return costs.length === 0 ? 'no cost' : { type, price: { perRequest: 0 } };
+  };
 
 /** Conversions by the mode of an entry. */
 const MODES: Readonly<Record<string, (reader: EntryReader) => Mapped>> = {
@@ -229,7 +231,9 @@ const MODES: Readonly<Record<string, (reader: EntryReader) => Mapped>> = {
   embedding: embeddingOf,
   image_generation: imageOf,
   video_generation: videoOf,
-  moderation: moderationOf,
+  audio_speech: freeOf('audio'),
+  audio_transcription: freeOf('transcription'),
+  moderation: freeOf('moderation'),
 };
 
 /**

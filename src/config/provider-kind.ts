@@ -31,6 +31,8 @@ export interface ProviderKind {
   readonly dialects: readonly string[] | null;
   /** Dialect of a route that sets none; null for the client's dialect. */
   readonly defaultDialect: string | null;
+  /** Format of its requests for embeddings where that is not OpenAI's. */
+  readonly embeddings?: 'gemini';
   /** Request headers that hold the key. */
   credentials(apiKey: string): Readonly<Record<string, string>>;
   /** URL of a request, its query included, where that is not the base URL and the path. */

@@ -3,6 +3,7 @@ import { DEFAULT_LIMITS } from '../images/limits.ts';
 import type { DeepReadonly } from '../schema/deep-readonly.ts';
 import { field, integer } from '../schema/fields.ts';
 import { IMAGE_ANSWERS } from '../store/account.ts';
+import { assets } from './assets.ts';
 import { cors } from './cors.ts';
 import { limits } from './limits.ts';
 import { models } from './models.ts';
@@ -354,6 +355,7 @@ export const configSchema = v.strictObject({
     ),
     './data',
   ),
+  assets: v.nullish(field(assets, 'The storage of files that tasks make and clients upload.'), {}),
   pool: v.nullish(field(pool, 'The processes and threads that process images.'), {}),
   routing: v.nullish(
     field(routing, 'How routes are tried if a model has several, or one that fails.'),

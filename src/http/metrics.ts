@@ -49,6 +49,9 @@ export class Metrics {
   /** Null unless metrics are sent to a collector. */
   genAi: GenAiMetrics | null = null;
   #dropped: Counter<'signal'> | null = null;
+  readonly #damaged: Counter;
+  /** Null while files are on the disk. */
+  #storage: Histogram<'operation' | 'outcome'> | null = null;
 
   constructor() {
     const registers = [this.#registry];
@@ -104,6 +107,11 @@ export class Metrics {
       labelNames: ['model', 'kind'],
       registers,
     });
+    this.#damaged = new Counter({
+      name: 'oriel_assets_damaged_total',
+      help: 'Reads of files that differ from their records',
+      registers,
+    });
     this.#firstFrames = new Histogram({
       name: 'oriel_time_to_first_token_seconds',
       help: 'Time from the arrival of a streamed text request to the first event of its answer',
@@ -118,6 +126,27 @@ export class Metrics {
       buckets: [5, 10, 20, 40, 60, 80, 120, 160, 240, 320, 640],
       registers,
     });
+  }
+
+  /** Adds the metrics of the service that keeps files. */
+  watchStorage(): void {
+    this.#storage = new Histogram({
+      name: 'oriel_s3_request_duration_seconds',
+      help: 'Time until the service that keeps files answered, by operation and outcome; of get, until the first byte',
+      labelNames: ['operation', 'outcome'],
+      buckets: LATENCIES,
+      registers: [this.#registry],
+    });
+  }
+
+  /** One request to the service that keeps files. @param outcome `ok`, or the code of the failure */
+  observeStorage(operation: string, outcome: string, seconds: number): void {
+    this.#storage?.observe({ operation, outcome }, seconds);
+  }
+
+  /** A file that differs from its record. */
+  observeDamage(): void {
+    this.#damaged.inc();
   }
 
   /** Adds the metrics of the semantic conventions for generative AI, or removes them. */

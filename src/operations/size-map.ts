@@ -17,6 +17,7 @@ export const sizeMap = defineOperation({
   name: 'size-map',
   summary: 'Map sizes, ratios and images to the output sizes of image generation',
   gives: 'data',
+  endpoint: 'batch-size-map',
   cost: 0.1,
   options: v.strictObject({
     resolution: v.optional(field(v.picklist(RESOLUTIONS), 'long edge that a ratio stands for')),

@@ -15,7 +15,7 @@ export const MAX_DELAY_MS = 10_000;
  */
 export async function waitBeforeRetry(
   attempts: number,
-  { retryAfter }: Failure,
+  { retryAfter }: Pick<Failure, 'retryAfter'>,
   { signal, deadline }: { readonly signal: AbortSignalLike; readonly deadline: number },
 ): Promise<boolean> {
   const backoff =

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { AbortSignalLike } from './abort-signal.ts';
 import type { Form } from './form.ts';
 import type { NetworkPolicy } from './network-policy.ts';
@@ -16,10 +17,13 @@ export interface UpstreamRequest {
   /** Name of the server in failures; by default its host, which not every client may know. */
   readonly name?: string;
   /** POST by default. */
-  readonly method?: 'POST' | 'GET';
+  readonly method?: 'POST' | 'GET' | 'HEAD' | 'PUT' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
-  /** A form is encoded as multipart/form-data; undici adds its content type. */
-  readonly body?: string | Buffer | Form;
+  /**
+   * A form is encoded as multipart/form-data; undici adds its content type. A stream needs a header
+   * content-length, and is destroyed by the end of the request.
+   */
+  readonly body?: string | Buffer | Form | Readable;
   readonly timeouts: Timeouts;
   /** URL of an HTTP proxy, which is asked for a tunnel (CONNECT); by default that of the environment. */
   readonly proxy?: string | undefined;

@@ -24,6 +24,7 @@ import { gate } from '../gate.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { failureWith } from '../store/fresh-store.ts';
 import { type Hook, hookedFiles, systemError } from '../store/hooked-files.ts';
+import { describeAssetStorage } from './conformance.ts';
 
 const WRITER = fileURLToPath(new URL('asset-writer-process.mjs', import.meta.url));
 const KILLS = 6;
@@ -74,6 +75,17 @@ async function verify(files: DiskStorage, asset: StoredFile): Promise<void> {
 }
 
 describe('DiskStorage', () => {
+  describeAssetStorage(async () => {
+    const { folder, files } = await onDisk();
+    const names = () => filesBelow(folder).map((path) => path.slice(3));
+    return {
+      storage: files,
+      stored: async () => names().filter((name) => !name.endsWith('.new')),
+      spooled: () => names().filter((name) => name.endsWith('.new')),
+      replace: async (id, content) => writeFileSync(files.pathOf(id), content),
+    };
+  });
+
   it('reads files as they were written', async () => {
     const { folder, files } = await onDisk();
     const bytes = Buffer.from('harbour'.repeat(1000));

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { convertEntry } from '../../src/config/map-entry.ts';
+import { MODEL_TYPES } from '../../src/config/provider-kind.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
 import { runs } from '../runs.ts';
@@ -208,7 +209,7 @@ const EMBEDDING = { mode: 'embedding', input_cost_per_token: 1.3e-7, output_cost
 describe('models import of a mode', () => {
   const convert = (name: string, value: object) => {
     const entry = { name, provider: 'openai', mode: '', ...value, value: { ...value } };
-    return convertEntry(entry, 100, ['text', 'embedding', 'image', 'video', 'moderation']);
+    return convertEntry(entry, 100, MODEL_TYPES);
   };
 
   it.each<[title: string, value: object, model: object, notes?: string[]]>([
@@ -264,6 +265,18 @@ describe('models import of a mode', () => {
       { type: 'moderation', price: { perRequest: 0 } },
       ['free'],
     ],
+    [
+      'speech without a cost',
+      { mode: 'audio_speech', input_cost_per_character: 0 },
+      { type: 'audio', price: { perRequest: 0 } },
+      ['free'],
+    ],
+    [
+      'a transcription without a cost',
+      { mode: 'audio_transcription', input_cost_per_second: 0, output_cost_per_second: 0 },
+      { type: 'transcription', price: { perRequest: 0 } },
+      ['free'],
+    ],
   ])('%s', (_, value, model, notes = []) => {
     expect(convert('m', value)).toEqual({ model, notes, faults: [] });
   });
@@ -272,8 +285,14 @@ describe('models import of a mode', () => {
     [{}, 'no mode'],
     [{ mode: 'completion', input_cost_per_token: 1e-6 }, 'mode completion'],
     [{ mode: 'rerank', input_cost_per_query: 0.002 }, 'mode rerank'],
-    [{ mode: 'audio_speech', input_cost_per_character: 1.5e-5 }, 'mode audio_speech'],
-    [{ mode: 'audio_transcription', input_cost_per_second: 1e-4 }, 'mode audio_transcription'],
+    [
+      { mode: 'audio_speech', input_cost_per_character: 1.5e-5 },
+      'mode audio_speech, priced by input_cost_per_character',
+    ],
+    [
+      { mode: 'audio_transcription', input_cost_per_second: 1e-4 },
+      'mode audio_transcription, priced by input_cost_per_second',
+    ],
     [{ mode: 'realtime', input_cost_per_token: 1e-6 }, 'mode realtime'],
     [{ mode: 'constructor' }, 'mode constructor'],
     [{ mode: 'chat' }, 'no input_cost_per_token'],
@@ -301,7 +320,7 @@ describe('models import of a mode', () => {
       'hd/1024-x-1792/dall-e-3',
     ],
     [{ mode: 'video_generation' }, 'no output_cost_per_video_per_second'],
-    [{ mode: 'moderation' }, 'no input_cost_per_token'],
+    [{ mode: 'moderation' }, 'no cost'],
     [
       { mode: 'moderation', input_cost_per_token: 1e-6 },
       'mode moderation, priced by input_cost_per_token',
@@ -340,7 +359,9 @@ describe('models import of a mode', () => {
       'claude-e': { ...EMBEDDING, litellm_provider: 'anthropic' },
     };
     const dry = await run(map, '--provider', 'openai', '--dry-run');
-    expect(dry.out).toMatch(/^tts-1 +skip .* mode audio_speech$/m);
+    expect(dry.out).toMatch(
+      /^tts-1 +skip .* mode audio_speech, priced by input_cost_per_character$/m,
+    );
     expect(dry.out).toMatch(/^pictures-1 +add +image .* perImage 0\.04 +-$/m);
     expect(read()).toBe(CONFIG);
     const { status, stderr } = await run(map, '--provider', 'openai');

@@ -62,9 +62,14 @@ describe('default.yaml', () => {
       OPENAI_API_KEY_2: 'e',
       METRICS_TOKEN: 'd',
       OTLP_TOKEN: 'g',
+      S3_ACCESS_KEY_ID: 'h',
+      S3_SECRET_ACCESS_KEY: 'i',
+      S3_SESSION_TOKEN: 'j',
       REDIS_PASSWORD: 'h',
     };
-    const { providers, models, pool, metrics } = portable(uncommented, env);
+    const onS3 = uncommented.replace('driver: disk', 'driver: s3');
+    const { providers, models, pool, metrics, assets } = portable(onS3, env);
+    expect(assets).toMatchObject({ accessKeyId: 'h', secretAccessKey: 'i', sessionToken: 'j' });
     expect(Object.values(providers).map(({ kind }) => kind)).toEqual([
       'openai',
       'anthropic',

@@ -32,7 +32,9 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
 
   it.each([
     ['', 'Overview'],
+    ['images', 'Images'],
     ['chat', 'Chat'],
+    ['create', 'Create'],
     ['tasks', 'Tasks'],
     ['usage', 'Usage'],
     ['accounts', 'Accounts & keys'],

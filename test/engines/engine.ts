@@ -1,5 +1,5 @@
 /** Servers from Debian packages that tests start by themselves. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -54,8 +54,9 @@ export async function startEngine(
   program: string,
   args: readonly string[],
   isReady: (line: string) => boolean,
+  { uid, gid }: Pick<SpawnOptions, 'uid' | 'gid'> = {},
 ): Promise<EngineProcess> {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], uid, gid });
   const ended = new Promise<void>((resolve) => {
     child.once('close', () => resolve());
   });

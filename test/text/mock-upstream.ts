@@ -6,7 +6,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
-import { countFault, geminiFault } from './gemini/gemini-rules.ts';
+import { countFault, embedFault, geminiFault } from './gemini/gemini-rules.ts';
 import { GEMINI_ERROR, geminiAnswer, geminiFrames } from './gemini/render-gemini.ts';
 import { CHAT_ERROR, chatAnswer, chatFrames } from './render-chat.ts';
 import { MESSAGES_ERROR, messagesAnswer, messagesFrames } from './render-messages.ts';
@@ -28,7 +28,7 @@ const PATHS: Readonly<Record<string, FormatName>> = {
 
 /** A method of Google's, whose path names the model and chooses whether to stream. */
 const GEMINI =
-  /^\/v1beta\/(?:models|tunedModels)\/([^/:]+):(generateContent|streamGenerateContent|countTokens)$/;
+  /^\/v1beta\/(?:models|tunedModels)\/([^/:]+):(generateContent|streamGenerateContent|countTokens|batchEmbedContents)$/;
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -121,8 +121,9 @@ export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpst
       return;
     }
     const [, model = '', verb] = method ?? [];
-    const fault =
-      verb === 'countTokens' ? countFault(body, model) : method && geminiFault(body, model);
+    const faultOf =
+      { countTokens: countFault, batchEmbedContents: embedFault }[verb ?? ''] ?? geminiFault;
+    const fault = method && faultOf(body, model);
     if (fault) {
       response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify(fault));
       return;

@@ -26,6 +26,7 @@ import {
   type FileSource,
   isAsWritten,
   type SpooledFile,
+  storeNow,
   type Written,
   writeLocalFile,
 } from '../spooled-file.ts';
@@ -111,15 +112,7 @@ export class DiskStorage implements AssetStorage {
   }
 
   async write(id: string, source: FileSource, maxBytes: number): Promise<Written> {
-    const spooled = await this.spool(id, source, maxBytes);
-    try {
-      await spooled.store();
-    } catch (error) {
-      await spooled.discard();
-      throw error;
-    }
-    const { bytes, sha256 } = spooled;
-    return { bytes, sha256 };
+    return storeNow(await this.spool(id, source, maxBytes));
   }
 
   async copy(id: string, path: string, maxBytes: number): Promise<Written> {

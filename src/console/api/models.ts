@@ -22,6 +22,8 @@ export interface Model {
   /** Credits by unit, such as `per_image`. */
   readonly pricing: Readonly<Record<string, number>>;
   readonly limits: Readonly<Record<string, number | null>>;
+  /** Sizes of images, such as `1024x1024`; null where only the provider knows them. */
+  readonly sizes: readonly string[] | null;
   readonly capability_metadata: {
     readonly reasoning: {
       readonly supported_efforts: readonly string[];

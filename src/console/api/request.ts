@@ -67,16 +67,62 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new ApiError('The server does not answer. Check that it runs and try again.', {
-      type: 'network_error',
-    });
+    throw noAnswer();
   }
+  return accepted(response, headers['authorization'] === undefined);
+}
+
+/** The response if its status is 2xx. @throws ApiError */
+async function accepted(response: Response, isOfSession: boolean): Promise<Response> {
   if (response.ok) return response;
   const error = await errorOf(response);
-  if (error.status === 401 && headers['authorization'] === undefined) {
-    for (const listener of endings) listener();
-  }
+  if (error.status === 401 && isOfSession) for (const listener of endings) listener();
   throw error;
+}
+
+/**
+ * Sends a form and reports which share of it has been sent, which `fetch` cannot.
+ *
+ * @param onProgress gets a share from 0 to 1
+ * @throws ApiError, and AbortError as `send` does
+ */
+export function upload(
+  path: string,
+  form: FormData,
+  signal: AbortSignal,
+  onProgress: (share: number) => void,
+): Promise<Response> {
+  const request = new XMLHttpRequest();
+  const answered = new Promise<Response>((resolve, reject) => {
+    const abort = () => request.abort();
+    signal.addEventListener('abort', abort);
+    request.addEventListener('loadend', () => signal.removeEventListener('abort', abort));
+    request.upload.addEventListener('progress', ({ loaded, total }) => onProgress(loaded / total));
+    request.upload.addEventListener('load', () => onProgress(1));
+    request.addEventListener('load', () => resolve(responseOf(request)));
+    request.addEventListener('abort', () => reject(new DOMException('aborted', 'AbortError')));
+    request.addEventListener('error', () => reject(noAnswer()));
+    request.open('POST', new URL(path, SERVER));
+    request.responseType = 'blob';
+    if (signal.aborted) reject(new DOMException('aborted', 'AbortError'));
+    else request.send(form);
+  });
+  return answered.then((response) => accepted(response, true));
+}
+
+function responseOf(request: XMLHttpRequest): Response {
+  const headers = new Headers();
+  for (const name of ['content-type', 'retry-after', 'x-request-id']) {
+    const value = request.getResponseHeader(name);
+    if (value !== null) headers.set(name, value);
+  }
+  return new Response(request.response as Blob, { status: request.status, headers });
+}
+
+function noAnswer(): ApiError {
+  return new ApiError('The server does not answer. Check that it runs and try again.', {
+    type: 'network_error',
+  });
 }
 
 /** Sends a request and reads the JSON of its response. */

@@ -16,7 +16,19 @@ export const VIEWS: readonly View[] = [
     access: 'key',
     load: () => import('../views/start/start.tsx'),
   },
+  {
+    path: 'images',
+    label: 'Images',
+    access: 'key',
+    load: () => import('../views/images/images.tsx'),
+  },
   { path: 'chat', label: 'Chat', access: 'key', load: () => import('../views/chat/chat.tsx') },
+  {
+    path: 'create',
+    label: 'Create',
+    access: 'key',
+    load: () => import('../views/create/create.tsx'),
+  },
   { path: 'tasks', label: 'Tasks', access: 'key', load: () => import('../views/tasks/tasks.tsx') },
   { path: 'usage', label: 'Usage', access: 'key', load: () => import('../views/usage/usage.tsx') },
   {

@@ -1,6 +1,10 @@
 import { SERVER } from '../app/address.ts';
 import { Code } from './copy.tsx';
+import { quoted } from './shell.ts';
 import { Tabs } from './tabs.tsx';
+
+/** A field of a form: a text, or a file by its name. */
+export type ShownField = readonly [name: string, value: string | { readonly file: string }];
 
 /** A request to show as a command or as code. */
 export interface ShownRequest {
@@ -8,19 +12,13 @@ export interface ShownRequest {
   /** Relative to the server, without a slash at the start. */
   readonly path: string;
   readonly json?: unknown;
-  /** Fields of a form; files as the name that the command reads, after `@`. */
-  readonly form?: readonly (readonly [name: string, value: string])[];
+  readonly form?: readonly ShownField[];
   /** File that the answer is written to, if it is no text. */
   readonly output?: string;
   /** Whether the answer streams. */
   readonly isStream?: boolean;
   /** Whether the endpoint needs no key. */
   readonly isOpen?: boolean;
-}
-
-/** A text between single quotes for a POSIX shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** A request as a command of curl, with the key in the variable ORIEL_API_KEY. */
@@ -32,10 +30,20 @@ function curlOf({ method, path, json, form, output, isStream, isOpen }: ShownReq
     ...(json === undefined
       ? []
       : ["-H 'Content-Type: application/json'", `-d ${quoted(JSON.stringify(json, null, 2))}`]),
-    ...(form ?? []).map(([name, value]) => `-F ${quoted(`${name}=${value}`)}`),
+    ...(form ?? []).map(formFlag),
     ...(output === undefined ? [] : [`-o ${quoted(output)}`]),
   ];
   return parts.join(' \\\n  ');
+}
+
+/** A field of a form for curl, which reads `@`, `<` and `;` in the value of -F as instructions. */
+function formFlag([name, value]: ShownField): string {
+  if (typeof value === 'string') {
+    return `${/^[@<]|;/.test(value) ? '--form-string' : '-F'} ${quoted(`${name}=${value}`)}`;
+  }
+  const { file } = value;
+  const path = /[",;\\]/.test(file) ? `"${file.replace(/["\\]/g, '\\$&')}"` : file;
+  return `-F ${quoted(`${name}=@${path}`)}`;
 }
 
 /** A request as JavaScript with fetch. */
@@ -45,11 +53,12 @@ function fetchOf({ method, path, json, form, isStream, isOpen }: ShownRequest): 
     ...(isOpen ? [] : ["    authorization: 'Bearer ' + process.env.ORIEL_API_KEY,"]),
     ...(json === undefined ? [] : ["    'content-type': 'application/json',"]),
   ];
-  const fields = (form ?? []).map(([name, value]) =>
-    value.startsWith('@')
-      ? `form.append(${JSON.stringify(name)}, await openAsBlob(${JSON.stringify(value.slice(1))}), ${JSON.stringify(value.slice(1))});`
-      : `form.append(${JSON.stringify(name)}, ${JSON.stringify(value)});`,
-  );
+  const fields = (form ?? []).map(([name, value]) => {
+    const field = JSON.stringify(name);
+    if (typeof value === 'string') return `form.append(${field}, ${JSON.stringify(value)});`;
+    const file = JSON.stringify(value.file);
+    return `form.append(${field}, await openAsBlob(${file}), ${file});`;
+  });
   const body = json === undefined ? [] : [`  body: JSON.stringify(${indented(json)}),`];
   return [
     ...(fields.some((line) => line.includes('openAsBlob'))

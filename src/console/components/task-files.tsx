@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import { filesOf, type Task } from '../api/tasks.ts';
 
 interface TaskFilesProps {
@@ -30,10 +31,23 @@ interface MediumProps {
   readonly name: string;
 }
 
-function Medium({ type, url, name }: MediumProps) {
-  if (type === 'image') return <img class="medium" src={url} alt={name} loading="lazy" />;
+/** Ends of files that browsers show as pictures, whatever the type of the task: the sandbox's videos are WebP. */
+const PICTURES = /\.(png|jpe?g|webp|gif|avif)$/;
+
+/** A picture or a player, and a note where the file has been deleted. */
+export function Medium({ type, url, name }: MediumProps) {
+  const [isMissing, setMissing] = useState(false);
+  const onError = () => setMissing(true);
+  if (isMissing) {
+    return <p class="missing">This file cannot be shown. It may have been deleted.</p>;
+  }
+  if (type === 'image' || PICTURES.test(url)) {
+    return <img class="medium" src={url} alt={name} loading="lazy" onError={onError} />;
+  }
+  if (type === 'video') {
+    // biome-ignore lint/a11y/useMediaCaption: a model's output has no captions
+    return <video class="medium" src={url} controls aria-label={name} onError={onError} />;
+  }
   // biome-ignore lint/a11y/useMediaCaption: a model's output has no captions
-  if (type === 'video') return <video class="medium" src={url} controls aria-label={name} />;
-  // biome-ignore lint/a11y/useMediaCaption: a model's output has no captions
-  return <audio src={url} controls aria-label={name} />;
+  return <audio src={url} controls aria-label={name} onError={onError} />;
 }

@@ -21,6 +21,8 @@ const readiness = v.object({
   status: v.literal('ok'),
   /** Present only if the store works but needs attention. */
   store: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
+  /** Present only if the bucket of files cannot be used; only the operator gets the service's words. */
+  assets: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
   /** Present only while rate limits are less exact than configured. */
   limits: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
   /** Present only for the operator. */
@@ -41,6 +43,8 @@ const readiness = v.object({
   ),
 });
 
+const BUCKET_MISSING = 'the bucket of files cannot be used';
+
 /**
  * Health checks for supervisors and load balancers.
  *
@@ -48,6 +52,8 @@ const readiness = v.object({
  */
 export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPluginAsync {
   const probe = sharedProbe(context);
+  // Text is served without the bucket, so that its failure does not make the daemon unready.
+  const storageFault = () => withTimeout(context.assets.health(), PROBE_TIMEOUT_MS, 'no answer');
   return async (server) => {
     server.get('/healthz', {
       config: { vital: true },
@@ -75,13 +81,16 @@ export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPlu
         if (fault !== null) {
           throw new Failure('service_error', fault, { code: 'store_unavailable' });
         }
-        const stuck = await probe();
+        const [stuck, missing] = await Promise.all([probe(), storageFault()]);
         if (stuck !== null) throw stuck;
         const { fault: limitsFault } = context.limits;
         const hasDetails = !isPublic || (await isOperator(context, request));
         return {
           status: 'ok',
           ...(reason !== null && { store: { status: 'degraded', reason } }),
+          ...(missing !== null && {
+            assets: { status: 'degraded', reason: hasDetails ? missing : BUCKET_MISSING },
+          }),
           // Requests are served: refusing them would make a second failure of the first.
           ...(limitsFault !== null && { limits: { status: 'degraded', reason: limitsFault } }),
           ...(hasDetails && { upstreams: restingUpstreams(context) }),

@@ -1,11 +1,13 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import type { Operation } from '../../operations/operation.ts';
+import { presetSource } from '../../operations/recipe/presets.ts';
 import { OPERATIONS } from '../../operations/registry.ts';
 import { fieldsOf } from '../../schema/fields.ts';
 import type { AppContext } from '../app-context.ts';
 import { imagesField } from '../batch/named-images.ts';
 import { batchOptions } from '../batch/schema.ts';
+import type { FileField } from '../uploads/form.ts';
 
 const value = v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]);
 
@@ -27,7 +29,10 @@ const operationShape = v.object({
         v.description('the type of its value; of file the field is a file of the form'),
       ),
       required: v.boolean(),
-      repeatable: v.pipe(v.boolean(), v.description('a list, with an item on each line')),
+      repeatable: v.pipe(
+        v.boolean(),
+        v.description('a list: an item on each line, or several files'),
+      ),
       choices: v.nullable(v.array(v.string())),
       minimum: v.nullable(v.number()),
       maximum: v.nullable(v.number()),
@@ -36,6 +41,10 @@ const operationShape = v.object({
         v.nullable(value),
         v.description('a value to begin with, where the default is none'),
       ),
+      presets: v.pipe(
+        v.nullable(v.array(v.object({ name: v.string(), text: v.string() }))),
+        v.description('documents that may be sent by their names'),
+      ),
       description: v.string(),
       expects: v.pipe(v.string(), v.description('what the field accepts, in words')),
     }),
@@ -43,6 +52,7 @@ const operationShape = v.object({
 });
 
 type OperationRecord = v.InferOutput<typeof operationShape>;
+type FieldRecord = OperationRecord['fields'][number];
 type Value = v.InferOutput<typeof value>;
 
 /** An operation with all that a form needs. @param side the limit of `width` and `height` */
@@ -50,28 +60,45 @@ function operationRecord(operation: Operation, endpoint: string, side: number): 
   const { properties, required } = batchOptions(operation, side);
   const image = imagesField(operation);
   const sample = (operation.sample ?? {}) as Readonly<Record<string, Value>>;
+  const { document } = operation;
+  const fields = fieldsOf(operation.options).map((field): FieldRecord => {
+    const { minimum = null, maximum = null } = properties[field.name]!;
+    return {
+      name: field.name,
+      type: field.name === image?.name ? 'file' : field.kind,
+      required: required.includes(field.name),
+      repeatable: field.repeatable,
+      choices: field.choices.length > 0 ? [...field.choices] : null,
+      minimum,
+      maximum,
+      default: (field.default as Value | undefined) ?? null,
+      sample: sample[field.name] ?? null,
+      presets: document?.option === field.name ? presetsOf(document.names) : null,
+      description: field.description,
+      expects: field.expects,
+    };
+  });
   return {
     object: 'operation',
     name: operation.name,
     endpoint: `/api/free/${endpoint}`,
     summary: operation.summary,
     gives: operation.gives,
-    fields: fieldsOf(operation.options).map((field) => {
-      const { minimum = null, maximum = null } = properties[field.name]!;
-      return {
-        name: field.name,
-        type: field.name === image?.name ? 'file' : field.kind,
-        required: required.includes(field.name),
-        repeatable: field.repeatable,
-        choices: field.choices.length > 0 ? [...field.choices] : null,
-        minimum,
-        maximum,
-        default: (field.default as Value | undefined) ?? null,
-        sample: sample[field.name] ?? null,
-        description: field.description,
-        expects: field.expects,
-      };
-    }),
+    fields: image && image.max > 1 ? [...fields, furtherImages(image)] : fields,
+  };
+}
+
+function presetsOf(names: readonly string[]) {
+  return names.map((name) => ({ name, text: presetSource(name) ?? '' }));
+}
+
+/** The form field of images to which a document refers; it is no option of the operation. */
+function furtherImages({ name, max }: FileField): FieldRecord {
+  return {
+    ...{ name, type: 'file', required: false, repeatable: true },
+    ...{ choices: null, minimum: null, maximum: null, default: null, sample: null, presets: null },
+    description: 'images to which the recipe refers by their file names',
+    expects: `at most ${max} files`,
   };
 }
 

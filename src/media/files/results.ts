@@ -12,10 +12,11 @@ import type { NewAsset } from '../../store/asset.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import type { Timeouts } from '../../upstream/request.ts';
+import { responseChunks } from '../../upstream/response-chunks.ts';
 import type { MediaJob, MediaOutput, OutputFile } from '../providers/provider.ts';
 import type { StoredResult } from '../result.ts';
 import type { TaskRequest } from '../task-request.ts';
-import { chunksOf, isTransientFailure, openDownload } from './download.ts';
+import { isTransientFailure, openDownload } from './download.ts';
 import { describeBytes, HEAD_BYTES, isText, type MediaType, sniffMedia } from './media-type.ts';
 import { isStorageFailure, retryStorage } from './retry-storage.ts';
 import { verifyImage } from './verified-image.ts';
@@ -166,7 +167,7 @@ async function spoolFile(
       const download = { ...options, providerOrigin, proxy };
       const headers = file.needsKey && isRemote(settings) ? headersOf(settings) : {};
       const response = await openDownload(file.url, headers, download);
-      return await spoolChunks(chunksOf(response), request, options);
+      return await spoolChunks(responseChunks(response), request, options);
     } catch (error) {
       if (signal.aborted || !(error instanceof Failure) || !isTransientFailure(error)) throw error;
       if (attempts === MAX_DOWNLOAD_ATTEMPTS) throw error;

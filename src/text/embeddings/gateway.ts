@@ -1,6 +1,6 @@
 import { type EmbeddingModel, findModel } from '../../config/catalog.ts';
 import { upstreamModelOf } from '../../config/model-names.ts';
-import { isRemote, type Provider } from '../../config/provider-kinds.ts';
+import { isRemote, kindOf, type Provider } from '../../config/provider-kinds.ts';
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { redactKeyInBody } from '../../routing/redaction.ts';
@@ -15,10 +15,18 @@ import { openProvider } from '../execution/upstream-request.ts';
 import type { TextObserver } from '../gateway.ts';
 import { readJson } from '../relay/upstream-response.ts';
 import type { TextReport } from '../report.ts';
-import { type Embeddings, embeddingsBody, readEmbeddings } from './answer.ts';
+import { type Embeddings, embeddingsBody } from './answer.ts';
+import type { EmbeddingsFormat } from './format.ts';
+import { geminiEmbeddings } from './gemini.ts';
 import { EmbeddingsMeter } from './meter.ts';
+import { openaiEmbeddings } from './openai.ts';
 import { decodeEmbeddings, type EmbeddingsRequest, inputTokensOf } from './request.ts';
 import { embedBySandbox } from './sandbox.ts';
+
+const FORMATS = {
+  openai: openaiEmbeddings,
+  gemini: geminiEmbeddings,
+} satisfies Readonly<Record<string, EmbeddingsFormat>>;
 
 export interface EmbeddingsGatewayOptions {
   /** Returns the configuration in force. */
@@ -120,23 +128,17 @@ export class EmbeddingsGateway {
     if (!isRemote(provider)) return embedBySandbox(request, { model, deadline, signal });
     const timeouts = timeoutsOf(config, provider);
     const remaining = Math.min(timeouts.total, deadline - performance.now());
-    const { input, dimensions, encoding, user } = request;
+    const format = FORMATS[kindOf(provider).embeddings ?? 'openai'];
     const exchange = await openProvider(this.#options.upstream, provider, {
-      path: '/embeddings',
+      path: format.path(model),
       model,
       headers: {},
       trace,
-      body: {
-        model,
-        input,
-        ...(dimensions !== null && { dimensions }),
-        encoding_format: encoding,
-        ...(user !== null && { user }),
-      },
+      body: format.body(request, model),
       timeouts: { ...timeouts, firstByte: 0, total: Math.max(1, remaining) },
       signal,
     });
-    return readEmbeddings(request, await readJson(exchange));
+    return format.read(request, await readJson(exchange));
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { presetSource } from '../../../src/operations/recipe/presets.ts';
 import type { AuditEntry } from '../../../src/store/audit/entry.ts';
 import { sharedDaemon } from '../../daemon.ts';
 
@@ -164,6 +165,7 @@ describe('GET /v1/operations', () => {
       maximum: expect.any(Number),
       default: null,
       sample: expect.anything(),
+      presets: null,
       description: expect.stringMatching(/./),
       expects: expect.stringMatching(/integer/),
     });
@@ -177,5 +179,14 @@ describe('GET /v1/operations', () => {
     const { properties } =
       paths[resize.endpoint]!.post.requestBody.content['multipart/form-data']!.schema;
     expect(Object.keys(properties)).toEqual(['files', ...names]);
+    const run = data.find(({ name }) => name === 'run')!;
+    expect(run.fields).toMatchObject([
+      {
+        name: 'recipe',
+        presets: expect.arrayContaining([{ name: 'web', text: presetSource('web') }]),
+      },
+      { name: 'set' },
+      { name: 'images', type: 'file', repeatable: true },
+    ]);
   });
 });

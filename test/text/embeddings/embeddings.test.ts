@@ -16,6 +16,11 @@ const gateway = gatewayDaemon((url) => ({
   providers: {
     openai: { kind: 'openai', baseUrl: url, apiKey: UPSTREAM_KEYS.openai },
     second: { kind: 'oriel', baseUrl: url },
+    google: {
+      kind: 'gemini',
+      baseUrl: url.replace(/\/v1$/, '/v1beta'),
+      apiKey: UPSTREAM_KEYS.openai,
+    },
     sandbox: { kind: 'sandbox' },
   },
   models: {
@@ -27,6 +32,7 @@ const gateway = gatewayDaemon((url) => ({
       ],
     },
     'vectors-*': embedding('openai', { routes: [{ provider: 'openai', model: 'embed-*' }] }),
+    gemini: embedding('google'),
     sandbox: embedding('sandbox', { aliases: ['numbers'] }),
     chat: { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] },
   },
@@ -147,6 +153,56 @@ describe('embeddings by a provider', () => {
   });
 });
 
+describe('embeddings by a provider of kind gemini', () => {
+  const values = (embeddings: unknown, usageMetadata?: object) => ({
+    raw: { type: 'application/json', body: JSON.stringify({ embeddings, usageMetadata }) },
+  });
+
+  it('are asked for by batchEmbedContents and charged by promptTokenCount', async () => {
+    const { upstream, daemon } = gateway();
+    const key = await newKey(daemon, 'google');
+    upstream.play(values([{ values: [0.5, 1] }, { values: [1, 0] }], { promptTokenCount: 3 }));
+    const answer = await create({ model: 'gemini', input: ['a', 'b'], dimensions: 2 }, key);
+    expect(answer.data.map(({ embedding: vector }) => vector)).toEqual([
+      [0.5, 1],
+      [1, 0],
+    ]);
+    expect([answer.model, answer.usage.prompt_tokens]).toEqual(['gemini', 3]);
+    const { path, headers, body } = upstream.only();
+    expect(path).toBe('/v1beta/models/at-google:batchEmbedContents');
+    expect(headers['x-goog-api-key']).toBe(UPSTREAM_KEYS.openai);
+    expect(body.requests).toEqual(
+      ['a', 'b'].map((text) => ({
+        model: 'models/at-google',
+        content: { parts: [{ text }] },
+        outputDimensionality: 2,
+      })),
+    );
+    expect(await spent(key, 0.003)).toBe(0.003);
+  });
+
+  it.each([
+    ['more than 100 items', Array(101).fill('a')],
+    ['tokens', [1, 2]],
+  ])('refuse %s before the provider is asked', async (_, input) => {
+    const { upstream } = gateway();
+    upstream.play(values([]));
+    await expect(create({ model: 'gemini', input })).rejects.toMatchObject({
+      status: 400,
+      param: 'input',
+    });
+    expect(upstream.requests).toEqual([]);
+  });
+
+  it.each([[[]], [[{}]], [[{ values: ['a'] }]], [null]])(
+    'of the answer %j are 502',
+    async (embeddings) => {
+      gateway().upstream.play(values(embeddings));
+      await expect(create({ model: 'gemini', input: 'a' })).rejects.toMatchObject({ status: 502 });
+    },
+  );
+});
+
 describe('embeddings of the sandbox', () => {
   const vectorOf = async (input: unknown, more: object = {}) =>
     (await create({ model: 'sandbox', input, ...more })).data[0]!.embedding;
@@ -202,7 +258,7 @@ describe('embeddings of the sandbox', () => {
     ['encoding_format', { encoding_format: 'int8' }],
     ['input_type', { input_type: 'query' }],
     ['model', { model: 'chat' }],
-  ])('refuse %s of %o', async (param, more) => {
+  ])('refuse %s (case %#)', async (param, more) => {
     await expect(create({ model: 'sandbox', input: 'a', ...more })).rejects.toMatchObject({
       status: 400,
       param,

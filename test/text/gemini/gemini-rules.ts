@@ -125,6 +125,24 @@ export function countFault(body: Loose, model: string): object | null {
   return { error: { code: 400, message, status: 'INVALID_ARGUMENT' } };
 }
 
+/** As `geminiFault`, for requests of batchEmbedContents. */
+export function embedFault({ requests, ...others }: Loose, model: string): object | null {
+  const isRight =
+    Object.keys(others).length === 0 &&
+    Array.isArray(requests) &&
+    requests.length > 0 &&
+    requests.length <= 100 &&
+    requests.every(
+      ({ model: named, content, outputDimensionality: size, ...rest }: Loose) =>
+        named === `models/${model}` &&
+        typeof content?.parts?.[0]?.text === 'string' &&
+        (size === undefined || Number.isInteger(size)) &&
+        Object.keys(rest).length === 0,
+    );
+  if (isRight) return null;
+  return { error: { code: 400, message: 'Invalid requests.', status: 'INVALID_ARGUMENT' } };
+}
+
 function checkShape(value: Loose, shape: Shape, path: string): void {
   if (Array.isArray(value)) {
     for (const [index, one] of value.entries()) checkShape(one, shape, `${path}[${index}]`);

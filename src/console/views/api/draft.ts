@@ -1,5 +1,5 @@
 import type { Model } from '../../api/models.ts';
-import type { ShownRequest } from '../../components/snippets.tsx';
+import type { ShownField as FormField, ShownRequest } from '../../components/snippets.tsx';
 import { bodyOf, type Endpoint } from './document.ts';
 import { sampleFile, sampleName } from './sample.ts';
 import { fieldsOf, fileKind } from './schema.ts';
@@ -89,15 +89,17 @@ export function shownRequest(endpoint: Endpoint, draft: Draft): ShownRequest {
       (types.length === 1 && types[0] === 'text/event-stream');
     return { ...shown, ...output, json: json ?? {}, isStream };
   }
-  const form = fieldsOf(body.content.schema).flatMap(({ name, schema, isRequired }) => {
-    if (fileKind(schema) === null) {
-      const value = draft.fields[name] ?? '';
-      return value === '' ? [] : [[name, value] as const];
-    }
-    const chosen = (draft.files[name] ?? []).map((file) => file.name);
-    const names = chosen.length > 0 || !isRequired ? chosen : [sampleName(endpoint.path)];
-    return names.map((one) => [name, `@${one}`] as const);
-  });
+  const form = fieldsOf(body.content.schema).flatMap(
+    ({ name, schema, isRequired }): FormField[] => {
+      if (fileKind(schema) === null) {
+        const value = draft.fields[name] ?? '';
+        return value === '' ? [] : [[name, value] as const];
+      }
+      const chosen = (draft.files[name] ?? []).map((file) => file.name);
+      const names = chosen.length > 0 || !isRequired ? chosen : [sampleName(endpoint.path)];
+      return names.map((one) => [name, { file: one }] as const);
+    },
+  );
   return { ...shown, ...output, form };
 }
 

@@ -31,8 +31,14 @@ export default function Start({ session }: ViewProps) {
       </div>
       <h2>What you can do</h2>
       <ul class="columns">
+        <Action to="images" title="Work on images">
+          Convert, resize and inspect files and folders, with each result beside its original.
+        </Action>
         <Action to="chat" title="Talk to a model">
           Any text model in any format, streamed, with its usage and its price.
+        </Action>
+        <Action to="create" title="Make images, video and audio">
+          From a prompt or from images, in a size chosen by its shape, with the price before.
         </Action>
         <Action to="tasks" title="Follow tasks">
           Images, video and sound as they are made, with their files, charges and callbacks.

@@ -2,6 +2,7 @@ import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
 import { hasEnded, type Task, useTaskEvents } from '../../api/tasks.ts';
 import { Link } from '../../app/link.tsx';
+import { Code } from '../../components/copy.tsx';
 import { formatCredits, formatDuration, formatTime } from '../../components/format.ts';
 import { Snippets } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
@@ -23,6 +24,7 @@ interface Timeline {
   }[];
   readonly credits: { readonly reserved: number; readonly charged: number };
   readonly callback_url: string | null;
+  readonly request: Readonly<Record<string, unknown>>;
 }
 
 /** One task: what it made or why it failed, its way in time, its charge and its callbacks. */
@@ -54,6 +56,7 @@ export function TaskDetail({ id }: { readonly id: string }) {
                   <h2 id="timeline">Timeline</h2>
                   <Times timeline={times} />
                 </section>
+                <Code label="request" text={JSON.stringify(times.request, null, 2)} />
                 {times.callback_url !== null && <Callbacks path={path} url={times.callback_url} />}
               </>
             )}

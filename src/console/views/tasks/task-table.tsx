@@ -128,8 +128,8 @@ function Pages({ first, filters, reload }: PagesProps) {
     return (
       <Empty title="No tasks here">
         <p>
-          Have an image, a video or a sound made by a program (<Link to="api">API</Link>) or by{' '}
-          <code>oriel generate</code>, and it appears here.
+          Make an image, a video or audio at <Link to="create">Create</Link>, by a program (
+          <Link to="api">API</Link>) or by <code>oriel generate</code>, and it appears here.
         </p>
       </Empty>
     );

@@ -1,0 +1,52 @@
+import { useModels } from '../../api/models.ts';
+import { Link } from '../../app/link.tsx';
+import type { ViewProps } from '../../app/view.ts';
+import { Empty, Loaded } from '../../components/states.tsx';
+import css from './create.css';
+import { KINDS, type Kind } from './draft.ts';
+import { Studio } from './studio.tsx';
+
+export const style = css;
+
+const LABELS: Readonly<Record<Kind, string>> = { image: 'Image', video: 'Video', audio: 'Audio' };
+
+/** Makes images, videos and audio: `create/video?model=ID`. */
+export default function Create({ place, session }: ViewProps) {
+  const kind = KINDS.find((one) => one === place.rest) ?? 'image';
+  const models = useModels();
+  return (
+    <>
+      <h1>Create</h1>
+      <ul class="kinds" aria-label="Kind of media">
+        {KINDS.map((one) => (
+          <li key={one}>
+            <Link to={`create/${one}`} aria-current={one === kind ? 'page' : undefined}>
+              {LABELS[one]}
+            </Link>
+          </li>
+        ))}
+      </ul>
+      <Loaded resource={models}>
+        {(all) => {
+          // A wildcard stands for models whose names are not known.
+          const named = all.filter(({ id }) => !id.includes('*'));
+          const own = named.filter(({ type }) => type === kind);
+          return own.length === 0 ? (
+            <Empty title={`No models of ${kind}`}>
+              <p>This key may use none. The owner of the server adds them to its configuration.</p>
+            </Empty>
+          ) : (
+            <Studio
+              key={kind}
+              kind={kind}
+              models={own}
+              hasVideo={named.some(({ type }) => type === 'video')}
+              query={place.query}
+              account={session.account.id}
+            />
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}

@@ -1,0 +1,130 @@
+import { useRef, useState } from 'preact/hooks';
+import { isOwnFile, localUrlOf } from '../../api/tasks.ts';
+import { Button } from '../../components/button.tsx';
+import { showToast } from '../../components/toast.tsx';
+import { type Draft, type Input, MAX_INPUTS } from './draft.ts';
+import { upload } from './submit.ts';
+
+/** Uploads files of a draft one after another; the function waits for all of them. */
+export function useUploads(onInput: (input: Input) => void) {
+  const [names, setNames] = useState<readonly string[]>([]);
+  const add = async (files: readonly File[]) => {
+    setNames((known) => [...known, ...files.map(({ name }) => name)]);
+    for (const file of files) {
+      try {
+        onInput(await upload(file));
+      } catch (error) {
+        showToast((error as Error).message, { isFault: true });
+      }
+      setNames((known) => known.filter((_, index) => index !== known.indexOf(file.name)));
+    }
+  };
+  return { names, add };
+}
+
+interface InputsProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly inputs: readonly Input[];
+  /** Names of files that are being sent. */
+  readonly uploading: readonly string[];
+  readonly error: string | undefined;
+  readonly onFiles: (files: readonly File[]) => void;
+  readonly onChange: (changed: Pick<Draft, 'inputs'>) => void;
+}
+
+/** Images that a request starts from: chosen, dropped or pasted. */
+export function Inputs({ label, hint, inputs, uploading, error, onFiles, onChange }: InputsProps) {
+  const [isOver, setOver] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  const room = MAX_INPUTS - inputs.length - uploading.length;
+  const take = (files: readonly File[]) => {
+    if (files.length > room) {
+      showToast(`A request has at most ${MAX_INPUTS} images.`, { isFault: true });
+    }
+    onFiles(files.slice(0, Math.max(0, room)));
+  };
+  const onDrop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    take([...(event.dataTransfer?.files ?? [])]);
+  };
+  return (
+    <fieldset class="field">
+      <legend>{label}</legend>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the button does the same by keyboard */}
+      <div
+        class={isOver ? 'drop over' : 'drop'}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={onDrop}
+      >
+        {inputs.length > 0 && (
+          <ul class="thumbs" aria-label={label}>
+            {inputs.map((input, index) => (
+              <Thumb
+                key={`${input.url} ${index}`}
+                input={input}
+                onRemove={() => onChange({ inputs: inputs.filter((one) => one !== input) })}
+              />
+            ))}
+          </ul>
+        )}
+        <div class="row">
+          <input
+            ref={field}
+            class="hidden"
+            type="file"
+            accept="image/*"
+            multiple
+            tabIndex={-1}
+            aria-label="Image files to start from"
+            onChange={({ currentTarget }) => {
+              const files = [...(currentTarget.files ?? [])];
+              currentTarget.value = '';
+              take(files);
+            }}
+          />
+          <Button disabled={room <= 0} onClick={() => field.current!.click()}>
+            Add images
+          </Button>
+          <span class="hint" role="status">
+            {uploading.length > 0
+              ? `Sending ${uploading.join(', ')}…`
+              : 'or drop or paste them here'}
+          </span>
+        </div>
+      </div>
+      {inputs.length > 0 && <p class="hint">{hint}</p>}
+      {error && (
+        <p class="fault" role="alert">
+          {error}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+function Thumb({ input, onRemove }: { readonly input: Input; readonly onRemove: () => void }) {
+  const [isMissing, setMissing] = useState(!isOwnFile(input.url));
+  return (
+    <li>
+      {isMissing ? (
+        <span class="missing">{input.name}</span>
+      ) : (
+        <img
+          src={localUrlOf(input.url)}
+          alt={input.name}
+          title={input.name}
+          onError={() => setMissing(true)}
+        />
+      )}
+      <button type="button" class="close" aria-label={`Remove ${input.name}`} onClick={onRemove}>
+        ×
+      </button>
+    </li>
+  );
+}

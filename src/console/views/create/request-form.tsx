@@ -1,0 +1,243 @@
+import { useState } from 'preact/hooks';
+import type { Model } from '../../api/models.ts';
+import type { ApiError } from '../../api/request.ts';
+import { Button } from '../../components/button.tsx';
+import { SelectField, TextArea } from '../../components/field.tsx';
+import { formatCredits } from '../../components/format.ts';
+import { Snippets } from '../../components/snippets.tsx';
+import { ErrorState } from '../../components/states.tsx';
+import type { Draft, Input, Kind } from './draft.ts';
+import { estimateOf } from './estimate.ts';
+import { FieldControl } from './field-control.tsx';
+import { faultsOf, fieldsFor, isEdit, type Situation } from './fields.ts';
+import { Inputs, useUploads } from './inputs.tsx';
+import { MaskEditor } from './mask-editor.tsx';
+import { requestOf } from './request.ts';
+import { sdkOf, shownOf } from './sdk.ts';
+import { ShapePicker } from './shape-picker.tsx';
+import { shapesOf } from './shapes.ts';
+
+interface RequestFormProps {
+  readonly situation: Situation;
+  readonly models: readonly Model[];
+  readonly error: ApiError | undefined;
+  readonly isBusy: boolean;
+  /** Credits of the account; undefined until they are known. */
+  readonly available: number | undefined;
+  readonly onDraft: (changed: Partial<Draft>) => void;
+  /** Called after an upload, in whose time the draft may have changed. */
+  readonly onInput: (input: Input) => void;
+  readonly onValues: (values: Readonly<Record<string, string>>) => void;
+  readonly onSubmit: () => void;
+  readonly onReset: () => void;
+}
+
+const EXAMPLES: Readonly<Record<Kind, string>> = {
+  image: 'A lighthouse at dusk, seen from the sea',
+  video: 'Waves that roll onto a beach in the morning',
+  audio: 'Good morning. The harbour is open.',
+};
+
+/** Parameters that stand at the images of a request. */
+const INPUT_PARAM = /^(image|mask|input_images)/;
+
+export function RequestForm(props: RequestFormProps) {
+  const { situation, models, error, isBusy, available, onDraft, onInput, onValues } = props;
+  const { kind, model, draft } = situation;
+  const { values, inputs } = draft;
+  const [isTried, setTried] = useState(false);
+  const [isMaskOpen, setMaskOpen] = useState(false);
+  const uploads = useUploads(onInput);
+  const faults = faultsOf(situation);
+  const request = requestOf(situation);
+  const estimate = estimateOf(model, request.fields);
+  const specs = fieldsFor(situation);
+  /** What is wrong with a field, by the browser or by the server. */
+  const faultOf = (name: string) => {
+    if (error?.param === name) return error.message;
+    // An empty field is not wrong before the first try.
+    return name === 'prompt' && !isTried && values['prompt'] === undefined
+      ? undefined
+      : faults[name];
+  };
+  const isShown =
+    error?.param != null &&
+    (['model', 'prompt', 'size'].includes(error.param) ||
+      INPUT_PARAM.test(error.param) ||
+      specs.some(({ name }) => name === error.param));
+  const canSend = !isBusy && uploads.names.length === 0;
+  const submit = (event: Event) => {
+    event.preventDefault();
+    setTried(true);
+    if (!canSend) return;
+    if (Object.keys(faults).length === 0) return props.onSubmit();
+    const form = event.currentTarget as HTMLElement;
+    // After the faults are rendered.
+    setTimeout(() => form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+  };
+  const onPaste = (event: ClipboardEvent) => {
+    const files = [...(event.clipboardData?.files ?? [])];
+    if (kind === 'audio' || files.length === 0) return;
+    event.preventDefault();
+    void uploads.add(files);
+  };
+  const control = (spec: (typeof specs)[number]) => (
+    <FieldControl
+      key={spec.name}
+      spec={spec}
+      situation={situation}
+      error={faultOf(spec.name)}
+      onValue={(value) => onValues({ [spec.name]: value })}
+    />
+  );
+  return (
+    <>
+      <form class="card" onSubmit={submit} onPaste={onPaste} noValidate>
+        <SelectField
+          label="Model"
+          hint={model.description ?? undefined}
+          value={model.id}
+          choices={models.map(({ id, name }) => [id, name] as const)}
+          onValue={(value) => onValues({ model: value })}
+          error={faultOf('model')}
+        />
+        <TextArea
+          label={kind === 'audio' ? 'Text or description' : 'Prompt'}
+          rows={5}
+          dir="auto"
+          placeholder={EXAMPLES[kind]}
+          value={values['prompt'] ?? ''}
+          onValue={(value) => onValues({ prompt: value })}
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+            event.preventDefault();
+            event.currentTarget.form!.requestSubmit();
+          }}
+          error={faultOf('prompt')}
+        />
+        {kind !== 'audio' && (
+          <Inputs
+            label={kind === 'image' ? 'Images to start from' : 'First frame'}
+            hint={
+              kind === 'image'
+                ? 'At most 16. They stay on the server as long as results do.'
+                : 'The first image is the first frame, where the model supports it.'
+            }
+            inputs={inputs}
+            uploading={uploads.names}
+            error={error?.param && INPUT_PARAM.test(error.param) ? error.message : undefined}
+            onFiles={uploads.add}
+            onChange={onDraft}
+          />
+        )}
+        {kind === 'image' && inputs.length > 0 && (
+          <UseOfInputs {...{ situation, onDraft }} onMask={() => setMaskOpen(true)} />
+        )}
+        {kind !== 'audio' && (
+          <ShapePicker
+            shapes={shapesOf(kind, model.sizes)}
+            value={values['size'] ?? ''}
+            onValue={(value) => onValues({ size: value })}
+            automatic={isEdit(situation) ? 'As the image' : 'Automatic'}
+            isOpen={model.sizes === null}
+            error={faultOf('size')}
+          />
+        )}
+        {specs.some(({ isMore }) => !isMore) && (
+          <div class="pairs">{specs.filter(({ isMore }) => !isMore).map(control)}</div>
+        )}
+        <details open={specs.some(({ name, isMore }) => isMore && faultOf(name)) || undefined}>
+          <summary>More options</summary>
+          <div class="pairs">{specs.filter(({ isMore }) => isMore).map(control)}</div>
+        </details>
+        {error && !isShown && (
+          <ErrorState error={error} onRetry={canSend ? props.onSubmit : undefined} />
+        )}
+        <div class="row send">
+          <Button
+            kind="primary"
+            type="submit"
+            isBusy={isBusy}
+            disabled={!canSend}
+            // The second click of a double click.
+            onClick={(event) => event.detail > 1 && event.preventDefault()}
+          >
+            Create
+          </Button>
+          <span class="hint">
+            {estimate === null ? 'Price not stated' : `About ${formatCredits(estimate)} credits`}
+            {available !== undefined && ` of ${formatCredits(available)}`}
+          </span>
+          <span class="end">
+            <Button kind="quiet" onClick={props.onReset}>
+              Start anew
+            </Button>
+          </span>
+        </div>
+        <details>
+          <summary>This request from a program</summary>
+          <Snippets request={shownOf(request)} others={sdkOf(request)} />
+        </details>
+      </form>
+      {/* Not in the form, because it has one of its own. */}
+      {isMaskOpen && inputs.length > 0 && (
+        <MaskEditor
+          image={inputs[0]!}
+          mask={typeof draft.mask === 'string' ? null : draft.mask}
+          onMask={(mask) => onDraft({ mask })}
+          onClose={() => setMaskOpen(false)}
+        />
+      )}
+    </>
+  );
+}
+
+interface UseOfInputsProps {
+  readonly situation: Situation;
+  readonly onDraft: (changed: Partial<Draft>) => void;
+  /** Opens the editor of the mask. */
+  readonly onMask: () => void;
+}
+
+/** Whether images are changed or followed, and where the first of them changes. */
+function UseOfInputs({ situation, onDraft, onMask }: UseOfInputsProps) {
+  const { draft, model } = situation;
+  const { use, mask } = draft;
+  const drawn = typeof mask === 'string' || (mask !== null && mask.shapes.length > 0);
+  if (!model.endpoints.includes('/v1/images/edits')) return null;
+  return (
+    <fieldset class="field">
+      <legend>What to do with them</legend>
+      <label class="checkbox">
+        <input
+          type="radio"
+          name="use"
+          checked={use === 'edit'}
+          onChange={() => onDraft({ use: 'edit' })}
+        />
+        <span>Change the first one</span>
+      </label>
+      <label class="checkbox">
+        <input
+          type="radio"
+          name="use"
+          checked={use === 'reference'}
+          onChange={() => onDraft({ use: 'reference' })}
+        />
+        <span>Make a new one that follows them</span>
+      </label>
+      {use === 'edit' && (
+        <div class="row">
+          <Button onClick={onMask}>{drawn ? 'Change the mask' : 'Draw a mask'}</Button>
+          {drawn ? (
+            <Button kind="quiet" onClick={() => onDraft({ mask: null })}>
+              Remove the mask
+            </Button>
+          ) : (
+            <span class="hint">to change only a part</span>
+          )}
+        </div>
+      )}
+    </fieldset>
+  );
+}

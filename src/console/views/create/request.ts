@@ -1,0 +1,39 @@
+import type { Draft, Input } from './draft.ts';
+import { fieldsFor, isEdit, type Situation } from './fields.ts';
+
+const PATHS = {
+  image: 'v1/images/generations',
+  video: 'v1/videos/generations',
+  audio: 'v1/audio/generations',
+} as const;
+
+/** A request that creates a task. */
+export interface MediaRequest {
+  readonly path: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Files of an edit, which is sent as a form; null for a JSON body. */
+  readonly edit: { readonly images: readonly Input[]; readonly mask: Draft['mask'] } | null;
+}
+
+/** The request of a draft without faults. */
+export function requestOf(situation: Situation): MediaRequest {
+  const { kind, model, draft } = situation;
+  const { values, inputs, mask } = draft;
+  const fields: Record<string, unknown> = { model: model.id, prompt: values['prompt'] ?? '' };
+  const size = values['size']?.trim();
+  if (kind !== 'audio' && size) fields['size'] = size;
+  for (const { name, type } of fieldsFor(situation)) {
+    const text = values[name]?.trim();
+    if (text) fields[name] = type === 'number' ? Number(text) : text;
+  }
+  if (isEdit(situation)) {
+    const isDrawn = typeof mask === 'string' || (mask !== null && mask.shapes.length > 0);
+    return {
+      path: 'v1/images/edits',
+      fields,
+      edit: { images: inputs, mask: isDrawn ? mask : null },
+    };
+  }
+  if (kind !== 'audio' && inputs.length > 0) fields['input_images'] = inputs.map(({ url }) => url);
+  return { path: PATHS[kind], fields, edit: null };
+}

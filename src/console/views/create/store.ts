@@ -1,0 +1,126 @@
+import { useEffect, useState } from 'preact/hooks';
+import { type Draft, EMPTY_DRAFT, KINDS, type Kind } from './draft.ts';
+
+/** A request whose acknowledgement has not come yet. */
+interface Submission {
+  /** The request as text: another request gets another key. */
+  readonly request: string;
+  readonly key: string;
+}
+
+interface CreateState {
+  readonly drafts: Readonly<Record<Kind, Draft>>;
+  readonly submissions: Readonly<Partial<Record<Kind, Submission>>>;
+  /** Drafts of the tasks that this tab created, by identifier; the oldest first. */
+  readonly sent: Readonly<Record<string, Draft>>;
+}
+
+const NEW_STATE: CreateState = {
+  drafts: { image: EMPTY_DRAFT, video: EMPTY_DRAFT, audio: EMPTY_DRAFT },
+  submissions: {},
+  sent: {},
+};
+
+/** Drafts of tasks that are kept. */
+const MAX_SENT = 60;
+
+/** Version of the state's shape, in the key. */
+const keyOf = (account: string) => `oriel.create.1.${account}`;
+
+/** What the view keeps over a reload and over signing in again. */
+export class CreateStore {
+  readonly #account: string;
+  readonly #listeners = new Set<() => void>();
+  state: CreateState;
+
+  constructor(account: string) {
+    this.#account = account;
+    this.state = restore(account);
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  change(kind: Kind, changed: Partial<Draft>): void {
+    const drafts = { ...this.state.drafts, [kind]: { ...this.state.drafts[kind], ...changed } };
+    this.#set({ ...this.state, drafts });
+  }
+
+  /** Changes fields of a draft. */
+  fill(kind: Kind, values: Readonly<Record<string, string>>): void {
+    this.change(kind, { values: { ...this.state.drafts[kind].values, ...values } });
+  }
+
+  /**
+   * The Idempotency-Key of a request. It stays the same until the server has acknowledged the request, also
+   * after a lost connection or a reload, so that no request is paid twice.
+   */
+  keyOf(kind: Kind, request: string): string {
+    const known = this.state.submissions[kind];
+    if (known?.request === request) return known.key;
+    const key = newKey();
+    const submissions = { ...this.state.submissions, [kind]: { request, key } };
+    this.#set({ ...this.state, submissions });
+    return key;
+  }
+
+  /** Notes that the server created a task of a draft. */
+  acknowledge(kind: Kind, task: string, draft: Draft): void {
+    const { [kind]: _, ...submissions } = this.state.submissions;
+    const sent = Object.entries({ ...this.state.sent, [task]: draft }).slice(-MAX_SENT);
+    this.#set({ ...this.state, submissions, sent: Object.fromEntries(sent) });
+  }
+
+  #set(state: CreateState): void {
+    this.state = state;
+    keep(this.#account, state);
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Keeps a state for a reload: what was not sent is worth more than what was. */
+function keep(account: string, state: CreateState): void {
+  for (const kept of [state, { ...state, sent: {} }]) {
+    try {
+      sessionStorage.setItem(keyOf(account), JSON.stringify(kept));
+      return;
+    } catch {
+      // A browser may deny storage, or its space is full.
+    }
+  }
+}
+
+function restore(account: string): CreateState {
+  try {
+    const text = sessionStorage.getItem(keyOf(account));
+    if (text === null) return NEW_STATE;
+    const state = { ...NEW_STATE, ...(JSON.parse(text) as CreateState) };
+    const draftOf = (kind: Kind) => [kind, { ...EMPTY_DRAFT, ...state.drafts[kind] }] as const;
+    return { ...state, drafts: Object.fromEntries(KINDS.map(draftOf)) as CreateState['drafts'] };
+  } catch {
+    return NEW_STATE;
+  }
+}
+
+/** `crypto.randomUUID` exists over HTTPS and on localhost only. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+const stores = new Map<string, CreateStore>();
+
+/** The store of an account; the component renders again when it changes. */
+export function useCreateStore(account: string): CreateStore {
+  let store = stores.get(account);
+  if (!store) {
+    store = new CreateStore(account);
+    stores.set(account, store);
+  }
+  const found = store;
+  const [, render] = useState({});
+  useEffect(() => found.subscribe(() => render({})), [found]);
+  return found;
+}

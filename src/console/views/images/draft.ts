@@ -1,0 +1,83 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { open, type Place } from '../../app/address.ts';
+import {
+  type Draft,
+  isShared,
+  type Operation,
+  placeOf,
+  type Values,
+  valuesOf,
+} from './operations.ts';
+import type { ImagesStore } from './store.ts';
+
+/** Milliseconds after the last key before the address changes: browsers limit changes of it. */
+const ADDRESS_MS = 300;
+
+/** Key of the session storage for values that are too long for the address. */
+const KEPT = 'oriel.images.1';
+
+function addressOf({ rest, query }: Pick<Place, 'rest' | 'query'>): string {
+  return `${rest}?${query}`;
+}
+
+/** The values of an address, with the long ones that a reload would lose. */
+function readValues(operation: Operation, place: Place): Values {
+  const values = valuesOf(operation, place.query);
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? 'null') as {
+      readonly address: string;
+      readonly values: Values;
+    } | null;
+    return kept?.address === addressOf(place) ? { ...values, ...kept.values } : values;
+  } catch {
+    return values;
+  }
+}
+
+function keepValues(address: string, values: Values): void {
+  try {
+    if (isShared(values)) sessionStorage.removeItem(KEPT);
+    else sessionStorage.setItem(KEPT, JSON.stringify({ address, values }));
+  } catch {
+    // Without storage, a reload loses them.
+  }
+}
+
+/**
+ * The options of an operation, which the address states. The store keeps them while another view is open.
+ *
+ * @returns the draft and a function that changes it
+ */
+export function useDraft(
+  store: ImagesStore,
+  operation: Operation,
+  place: Place,
+): readonly [Draft, (change: Partial<Draft>) => void] {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const address = addressOf(place);
+  useEffect(() => () => clearTimeout(timer.current), [address]);
+  const { drafts } = store;
+  const isBare = address === '?';
+  if ((store.address !== address && !isBare) || !drafts.has(operation.name)) {
+    // The reader came by a link, or went back.
+    store.address = address;
+    const files = drafts.get(operation.name)?.files ?? {};
+    drafts.set(operation.name, { values: readValues(operation, place), files });
+  }
+  const draft = drafts.get(operation.name)!;
+  const change = (changed: Partial<Draft>) => {
+    const next = { ...draft, ...changed };
+    store.changeDraft(operation.name, next);
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      const to = placeOf(operation, next.values);
+      store.address = addressOf({
+        rest: operation.name,
+        query: new URLSearchParams(to.split('?')[1]),
+      });
+      keepValues(store.address, next.values);
+      open(to, { replace: true });
+    }, ADDRESS_MS);
+  };
+  return [draft, change];
+}

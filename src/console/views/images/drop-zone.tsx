@@ -1,0 +1,129 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { showToast } from '../../components/toast.tsx';
+import { sampleFile } from '../api/sample.ts';
+import { type Chosen, filesOfInput, filesOfTransfer, withoutOthers } from './intake.ts';
+import { type ImagesStore, MAX_ITEMS } from './store.ts';
+
+/** Files that a dialog offers; browsers know no type for some of them. */
+const ACCEPTED = 'image/*,.avif,.bmp,.heic,.heif,.ico,.jxl,.tif,.tiff';
+
+interface DropZoneProps {
+  readonly store: ImagesStore;
+  /** Whether there are files already, so that less space is needed. */
+  readonly isSmall: boolean;
+}
+
+/** Takes files and folders: dropped anywhere on the page, pasted, or chosen. */
+export function DropZone({ store, isSmall }: DropZoneProps) {
+  const [isOver, setOver] = useState(false);
+  const files = useRef<HTMLInputElement>(null);
+  const folder = useRef<HTMLInputElement>(null);
+  const add = (chosen: readonly Chosen[]) => addTo(store, chosen);
+  useEffect(() => {
+    // JSX does not know this attribute.
+    folder.current!.webkitdirectory = true;
+  }, []);
+  useEffect(() => {
+    const hasFiles = ({ dataTransfer }: DragEvent) =>
+      dataTransfer?.types.includes('Files') ?? false;
+    const onOver = (event: DragEvent) => {
+      if (!hasFiles(event)) return;
+      // Without this, the browser opens what is dropped.
+      event.preventDefault();
+      setOver(true);
+    };
+    const onLeave = (event: DragEvent) => event.relatedTarget === null && setOver(false);
+    const onDrop = (event: DragEvent) => {
+      setOver(false);
+      if (!hasFiles(event) || isFileInput(event.target)) return;
+      event.preventDefault();
+      void filesOfTransfer(event.dataTransfer!).then(add);
+    };
+    const onPaste = ({ clipboardData }: ClipboardEvent) => {
+      if (clipboardData && clipboardData.files.length > 0)
+        void filesOfTransfer(clipboardData).then(add);
+    };
+    addEventListener('dragover', onOver);
+    addEventListener('dragleave', onLeave);
+    addEventListener('drop', onDrop);
+    addEventListener('paste', onPaste);
+    return () => {
+      removeEventListener('dragover', onOver);
+      removeEventListener('dragleave', onLeave);
+      removeEventListener('drop', onDrop);
+      removeEventListener('paste', onPaste);
+    };
+  }, [store]);
+  const onChosen = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => {
+    const chosen = filesOfInput(currentTarget.files);
+    // So that the same file can be chosen again.
+    currentTarget.value = '';
+    add(chosen);
+  };
+  return (
+    <section
+      class={`drop${isSmall ? ' small' : ''}${isOver ? ' over' : ''}`}
+      aria-label="Add images"
+    >
+      <p>
+        <strong>
+          {isOver ? 'Drop to add' : isSmall ? 'Drop more' : 'Drop images or folders here'}
+        </strong>
+        {!isOver && ', paste, or'}
+      </p>
+      <div class="row">
+        <Button kind={isSmall ? 'plain' : 'primary'} onClick={() => files.current!.click()}>
+          Choose files
+        </Button>
+        <Button onClick={() => folder.current!.click()}>Choose a folder</Button>
+        {!isSmall && (
+          <Button
+            kind="quiet"
+            onClick={async () => {
+              const file = await sampleFile('');
+              add([{ file, path: file.name }]);
+            }}
+          >
+            Use a sample
+          </Button>
+        )}
+      </div>
+      <input
+        ref={files}
+        class="hidden"
+        type="file"
+        multiple
+        accept={ACCEPTED}
+        tabIndex={-1}
+        aria-label="Image files"
+        onChange={onChosen}
+      />
+      <input
+        ref={folder}
+        class="hidden"
+        type="file"
+        tabIndex={-1}
+        aria-label="Folder of images"
+        onChange={onChosen}
+      />
+    </section>
+  );
+}
+
+/** Whether a field for a file takes what is dropped on it. */
+function isFileInput(target: EventTarget | null): boolean {
+  return target instanceof HTMLInputElement && target.type === 'file';
+}
+
+function addTo(store: ImagesStore, chosen: readonly Chosen[]): void {
+  const { images, others } = withoutOthers(chosen);
+  const { known, beyond } = store.add(images);
+  const notes = [
+    others > 0 && `${others} in the folder are no images`,
+    known > 0 && `${known} already in the list`,
+    beyond > 0 && `${beyond} beyond the limit of ${MAX_ITEMS} (use the command line for more)`,
+    chosen.length === 0 && 'no files found',
+  ].filter(Boolean);
+  if (notes.length > 0) showToast(`Left out: ${notes.join(', ')}.`);
+}

@@ -1,0 +1,145 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { formatBytes, formatPercent } from '../../components/format.ts';
+import { visible } from './intake.ts';
+import { useObjectUrl } from './picture.ts';
+import { coloursOf, summaryOf } from './report.ts';
+import { type ImagesStore, type Item, isBusy } from './store.ts';
+
+interface FileListProps {
+  readonly store: ImagesStore;
+  readonly items: readonly Item[];
+  readonly shown: number | null;
+  /** Runs the present job over one file again. */
+  readonly onRetry: (id: number) => void;
+}
+
+/** The files with their progress and results. */
+export function FileList({ store, items, shown, onRetry }: FileListProps) {
+  return (
+    <ul class="files" aria-label="Images">
+      {items.map((item) => (
+        <li key={item.id} class={item.id === shown ? 'shown' : undefined}>
+          <Thumbnail file={item.file} />
+          <button
+            type="button"
+            class="pick"
+            aria-current={item.id === shown}
+            onClick={() => store.show(item.id)}
+          >
+            <bdi class="name">{visible(item.path)}</bdi>
+          </button>
+          <Status item={item} />
+          <span class="actions">
+            {item.state === 'failed' && (
+              <Button
+                kind="quiet"
+                aria-label={`Retry ${short(item)}`}
+                onClick={() => onRetry(item.id)}
+              >
+                Retry
+              </Button>
+            )}
+            {isBusy(item) ? (
+              <Button
+                kind="quiet"
+                aria-label={`Cancel ${short(item)}`}
+                onClick={() => store.cancel(item.id)}
+              >
+                Cancel
+              </Button>
+            ) : (
+              <button
+                type="button"
+                class="close"
+                aria-label={`Remove ${short(item)}`}
+                onClick={() => store.remove(item.id)}
+              >
+                ×
+              </button>
+            )}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** A name for labels, which readers of the screen hear. */
+function short(item: Item): string {
+  const path = visible(item.path);
+  return path.length > 80 ? `${path.slice(0, 60)}…${path.slice(-16)}` : path;
+}
+
+function Thumbnail({ file }: { readonly file: File }) {
+  const url = useObjectUrl(file);
+  const [isBroken, setBroken] = useState(false);
+  return (
+    <span class="thumbnail">
+      {url && !isBroken && (
+        <img src={url} alt="" loading="lazy" decoding="async" onError={() => setBroken(true)} />
+      )}
+    </span>
+  );
+}
+
+function Status({ item }: { readonly item: Item }) {
+  const { state, share, error, result, file } = item;
+  if (state === 'waiting') return <span class="status muted">Waiting</span>;
+  if (state === 'working') return <span class="status muted">Working…</span>;
+  if (state === 'sending') {
+    return (
+      <span class="status">
+        <progress value={share} max={1} aria-label={`Uploading ${short(item)}`} />
+      </span>
+    );
+  }
+  if (error) {
+    return (
+      <span class="status failed">
+        <span>
+          <span class="badge bad">Failed</span> {error.message}
+        </span>
+      </span>
+    );
+  }
+  if (!result) return <span class="status muted">{formatBytes(file.size)}</span>;
+  const { outputs, record } = result;
+  if (outputs.length > 0) {
+    const size = outputs.reduce((sum, output) => sum + output.size, 0);
+    return (
+      <span class="status">
+        {formatBytes(file.size)} → {outputs.length > 1 && `${outputs.length} images, `}
+        {formatBytes(size)}{' '}
+        <span class={`badge ${size < file.size ? 'good' : ''}`}>{changeText(file.size, size)}</span>
+        {record.warnings && <span class="badge warn">{warningsText(record.warnings.length)}</span>}
+      </span>
+    );
+  }
+  const data = record.data ?? {};
+  const colours = coloursOf(data);
+  return (
+    <span class="status">
+      {colours ? (
+        <span class="strip">
+          {colours.map(({ hex }) => (
+            <span key={hex} class="swatch" style={{ backgroundColor: hex }} />
+          ))}
+        </span>
+      ) : (
+        <code class="name">{summaryOf(data)}</code>
+      )}
+    </span>
+  );
+}
+
+/** A change of size: `72 % smaller`. */
+export function changeText(before: number, after: number): string {
+  if (before === after || before === 0) return 'same size';
+  const share = Math.abs(after - before) / before;
+  return `${formatPercent(share)} ${after < before ? 'smaller' : 'larger'}`;
+}
+
+function warningsText(count: number): string {
+  return count === 1 ? '1 warning' : `${count} warnings`;
+}

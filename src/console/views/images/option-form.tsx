@@ -1,0 +1,129 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { open } from '../../app/address.ts';
+import { Button } from '../../components/button.tsx';
+import { SelectField } from '../../components/field.tsx';
+import { Snippets } from '../../components/snippets.tsx';
+import { commandOf, requestOf } from './commands.ts';
+import { FieldControl } from './field-control.tsx';
+import { faultsOf, groupsOf } from './form.ts';
+import {
+  type Draft,
+  isShared,
+  labelOf,
+  type Operation,
+  type OperationField,
+  placeOf,
+  valuesOf,
+} from './operations.ts';
+import { type ImagesState, type ImagesStore, isBusy, type Job, jobOf } from './store.ts';
+
+interface OptionFormProps {
+  readonly store: ImagesStore;
+  readonly state: ImagesState;
+  readonly all: readonly Operation[];
+  readonly operation: Operation;
+  readonly draft: Draft;
+  readonly onDraft: (change: Partial<Draft>) => void;
+}
+
+/** The choice of an operation, its options, and the button that runs it. */
+export function OptionForm({ store, state, all, operation, draft, onDraft }: OptionFormProps) {
+  const { items, halt } = state;
+  const [isTried, setTried] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  const more = useRef<HTMLDetailsElement>(null);
+  const job = jobOf(operation, draft);
+  const faults = faultsOf(operation, draft.values);
+  const refused = halt?.status === 400 ? halt : null;
+  useEffect(() => setTried(false), [operation]);
+  const focusFault = () =>
+    form.current!.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  useEffect(() => {
+    if (refused) focusFault();
+  }, [refused]);
+  const choose = (name: string) => {
+    const chosen = all.find((one) => one.name === name)!;
+    const values = store.drafts.get(name)?.values ?? valuesOf(chosen, new URLSearchParams());
+    open(placeOf(chosen, values));
+  };
+  const isRunning = items.some(isBusy);
+  const due = items.filter((item) => item.result?.job.key !== job.key);
+  const ids = (due.length > 0 ? due : items).map(({ id }) => id);
+  const run = (event: Event) => {
+    event.preventDefault();
+    setTried(true);
+    if (faults.size > 0) return setTimeout(focusFault);
+    return store.start(job, ids);
+  };
+  const errorOf = (field: OperationField) => {
+    if (refused?.param === field.name) return refused.message.replace(`${field.name}: `, '');
+    const isEmpty = (draft.values[field.name] ?? '').trim() === '';
+    return isEmpty && !isTried ? undefined : faults.get(field.name);
+  };
+  const { main, further } = groupsOf(operation, all);
+  const render = (field: OperationField) => (
+    <FieldControl
+      key={`${operation.name} ${field.name}`}
+      field={field}
+      value={draft.values[field.name] ?? ''}
+      files={draft.files[field.name] ?? []}
+      error={errorOf(field)}
+      onValue={(value) => onDraft({ values: { ...draft.values, [field.name]: value } })}
+      onFiles={(files) => onDraft({ files: { ...draft.files, [field.name]: files } })}
+    />
+  );
+  const areFurtherUsed = further.some(
+    (field) => errorOf(field) !== undefined || (draft.values[field.name] ?? '') !== '',
+  );
+  useEffect(() => {
+    // They stay open when the last value is removed, since the reader is there.
+    if (areFurtherUsed) more.current!.open = true;
+  }, [areFurtherUsed, operation]);
+  return (
+    <form class="card options" ref={form} onSubmit={run} noValidate aria-label="Options">
+      <SelectField
+        label="Operation"
+        hint={`${operation.summary}.`}
+        value={operation.name}
+        choices={all.map(({ name }) => [name, labelOf(name)] as const)}
+        onValue={choose}
+      />
+      <div class="fields">{main.map(render)}</div>
+      {further.length > 0 && (
+        <details ref={more}>
+          <summary>More options of the output</summary>
+          <div class="fields">{further.map(render)}</div>
+        </details>
+      )}
+      {!isShared(draft.values) && (
+        <p class="hint">This text is too long for the address, so the address does not share it.</p>
+      )}
+      <FromPrograms job={job} paths={items.map(({ path }) => path)} />
+      <div class="row run">
+        <Button kind="primary" type="submit" disabled={items.length === 0} isBusy={isRunning}>
+          {runLabel(ids.length, due.length > 0)}
+        </Button>
+        {isRunning && <Button onClick={() => store.stop()}>Stop</Button>}
+        {items.length === 0 && <span class="hint">Add an image first.</span>}
+      </div>
+    </form>
+  );
+}
+
+function runLabel(count: number, isDue: boolean): string {
+  if (count === 0) return 'Run';
+  const files = count === 1 ? '1 image' : `${count} images`;
+  return isDue ? `Run on ${files}` : `Run again on ${files}`;
+}
+
+function FromPrograms({ job, paths }: { readonly job: Job; readonly paths: readonly string[] }) {
+  return (
+    <details>
+      <summary>The same from a program</summary>
+      <Snippets
+        request={requestOf(job, paths)}
+        others={[['Command line', commandOf(job, paths)]]}
+      />
+    </details>
+  );
+}

@@ -1,0 +1,136 @@
+import { useState } from 'preact/hooks';
+import { Button } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy.tsx';
+import { SelectField } from '../../components/field.tsx';
+import { formatBytes, formatNumber } from '../../components/format.ts';
+import { ErrorState } from '../../components/states.tsx';
+import type { Output } from './answer.ts';
+import { Comparison } from './comparison.tsx';
+import { changeText } from './file-list.tsx';
+import { visible } from './intake.ts';
+import { labelOf } from './operations.ts';
+import { save, stageHeight, usePicture } from './picture.ts';
+import { Report } from './report.tsx';
+import type { Item, Result } from './store.ts';
+
+interface ShownFileProps {
+  readonly item: Item;
+  /** Key of the present options, to mark a result of others. */
+  readonly jobKey: string;
+  readonly onRetry: () => void;
+}
+
+/** One file: its picture, what was made of it or found in it, or why it failed. */
+export function ShownFile({ item, jobKey, onRetry }: ShownFileProps) {
+  const { path, file, error, result } = item;
+  return (
+    <section class="card shown-file" aria-labelledby="shown-file">
+      <h2 id="shown-file" class="name">
+        <bdi>{visible(path)}</bdi>
+      </h2>
+      {error && <ErrorState error={error} onRetry={onRetry} />}
+      {result ? (
+        <>
+          <p class="facts">
+            <span>{labelOf(result.job.operation.name)}</span>
+            {result.job.key !== jobKey && <span class="badge">made with other options</span>}
+          </p>
+          {result.outputs.length > 0 ? (
+            <Outputs key={item.id} file={file} result={result} />
+          ) : (
+            <Report data={result.record.data ?? {}} />
+          )}
+          <Warnings result={result} />
+        </>
+      ) : (
+        <Original file={file} hasFailed={error !== null} />
+      )}
+    </section>
+  );
+}
+
+function Original({ file, hasFailed }: { readonly file: File; readonly hasFailed: boolean }) {
+  const picture = usePicture(file);
+  if (picture === undefined) return null;
+  if (picture === null) {
+    return hasFailed ? null : (
+      <p class="muted">This browser cannot show this file. The server may read it all the same.</p>
+    );
+  }
+  return (
+    <>
+      <div class="stage" style={{ maxHeight: stageHeight(picture) }}>
+        <img class="fitted" src={picture.url} alt="Before" />
+      </div>
+      <p class="facts">
+        <span>
+          {formatNumber(picture.width)} × {formatNumber(picture.height)}
+        </span>
+        <span>{formatBytes(file.size)}</span>
+      </p>
+    </>
+  );
+}
+
+function Outputs({ file, result }: { readonly file: File; readonly result: Result }) {
+  const { outputs, record } = result;
+  const [chosen, setChosen] = useState(0);
+  const output = outputs[Math.min(chosen, outputs.length - 1)]!;
+  return (
+    <>
+      {outputs.length > 1 && (
+        <SelectField
+          label={`Result, ${outputs.length} in all`}
+          value={String(outputs.indexOf(output))}
+          choices={outputs.map((one, index) => [String(index), outputText(one)] as const)}
+          onValue={(value) => setChosen(Number(value))}
+        />
+      )}
+      <Comparison before={file} after={output} />
+      <p class="facts">
+        <span>{output.format.toUpperCase()}</span>
+        <span>
+          {formatNumber(output.width)} × {formatNumber(output.height)}
+        </span>
+        <span>
+          {formatBytes(file.size)} → {formatBytes(output.size)}
+        </span>
+        <strong>{changeText(file.size, output.size)}</strong>
+      </p>
+      <div class="row">
+        <Button kind="primary" onClick={() => save(output.blob, output.outputFilename)}>
+          Save
+        </Button>
+        <bdi class="name muted">{output.outputFilename}</bdi>
+      </div>
+      <div class="row digest">
+        <span class="muted">SHA-256</span>
+        <code class="name">{output.sha256}</code>
+        <CopyButton text={output.sha256} label="SHA-256" />
+      </div>
+      {record.data && (
+        <details>
+          <summary>How it was made</summary>
+          <Report data={record.data} />
+        </details>
+      )}
+    </>
+  );
+}
+
+function outputText({ outputFilename, width, height, size }: Output): string {
+  return `${outputFilename} (${width} × ${height}, ${formatBytes(size)})`;
+}
+
+function Warnings({ result: { record } }: { readonly result: Result }) {
+  if (!record.warnings) return null;
+  return (
+    <ul class="notice warn">
+      {record.warnings.map(({ code, message }) => (
+        <li key={code}>
+          {message} <code>{code}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,82 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { describeWith } from '../engines/engine.ts';
+import { NGINX, startNginx } from '../engines/nginx.ts';
+import { gate } from '../gate.ts';
+
+async function startServer(listener: RequestListener): Promise<{ url: string; server: Server }> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+}
+
+/** nginx in front of three servers with one listener, which gets their number too. */
+async function threeBehindNginx(
+  listener: (node: number, ...args: Parameters<RequestListener>) => void,
+) {
+  const nodes = await Promise.all(
+    [0, 1, 2].map((node) => startServer((...args) => listener(node, ...args))),
+  );
+  const nginx = await startNginx(nodes.map(({ url }) => url));
+  onTestFinished(() => nginx.close());
+  return { url: nginx.url, nodes };
+}
+
+describeWith([NGINX], 'config/nodes/nginx.conf', () => {
+  test('spreads requests, and passes events of a stream before the next one is sent', async () => {
+    const read = gate();
+    const seen = new Set<number>();
+    const { url } = await threeBehindNginx(async (node, request, response) => {
+      seen.add(node);
+      if (request.url !== '/stream') return response.end();
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: 1\n\n');
+      await read.passed;
+      return response.end('data: 2\n\n');
+    });
+    for (let count = 0; count < 3; count += 1) expect((await fetch(url)).status).toBe(200);
+    expect([...seen].toSorted()).toEqual([0, 1, 2]);
+    const events: string[] = [];
+    const { body } = await fetch(`${url}/stream`);
+    for await (const piece of body!.pipeThrough(new TextDecoderStream())) {
+      events.push(piece);
+      read.open();
+    }
+    expect(events).toEqual(['data: 1\n\n', 'data: 2\n\n']);
+  });
+
+  test('a node that refuses connections: every POST reaches another one, once', async () => {
+    const bodies: string[] = [];
+    const { url, nodes } = await threeBehindNginx(async (_node, request, response) => {
+      bodies.push(await text(request));
+      response.end();
+    });
+    nodes[1]!.server.closeAllConnections();
+    await new Promise((resolve) => {
+      nodes[1]!.server.close(resolve);
+    });
+    const sent = Array.from({ length: 12 }, (_, index) => String(index));
+    for (const body of sent) {
+      expect((await fetch(url, { method: 'POST', body })).status).toBe(200);
+    }
+    expect(bodies).toEqual(sent);
+  });
+
+  test('a node that ends after it read a POST: 502, and no other node gets the request', async () => {
+    const bodies: string[] = [];
+    const { url } = await threeBehindNginx(async (_node, request) => {
+      bodies.push(await text(request));
+      request.socket.destroy();
+    });
+    expect((await fetch(url, { method: 'POST', body: 'paid' })).status).toBe(502);
+    expect(bodies).toEqual(['paid']);
+  });
+});
