@@ -130,6 +130,7 @@ export const HTTP_CODES = {
     team_has_keys: 'API keys are in the team.',
     team_ambiguous: 'Several accounts have a team of this name.',
     task_state: 'The task is in a state that does not allow this.',
+    claim_lost: 'Another node has taken the task or callback over.',
     delivery_state: 'The callback has been delivered or given up.',
     idempotency_conflict: 'The Idempotency-Key was used for another request.',
   }),

@@ -31,7 +31,15 @@ interface FirstRunOptions {
  * @returns the generated key; undefined where none was needed
  * @throws Failure invalid_request for a bootstrap key that could be guessed
  */
-export async function firstRun(
+export function firstRun(
+  store: Store,
+  options: FirstRunOptions,
+): Promise<{ account: Account; key: string } | undefined> {
+  // Several nodes may start on an empty store at once.
+  return store.withLock('first-run', () => ensureKey(store, options));
+}
+
+async function ensureKey(
   store: Store,
   options: FirstRunOptions,
 ): Promise<{ account: Account; key: string } | undefined> {

@@ -98,6 +98,8 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
       fault: (error, { id }) => log.error({ err: error, task: id }, 'a defect, please report it'),
       stalled: (error, { id }) =>
         log.error({ err: error, task: id }, 'a task waits for the disk of this server'),
+      claimLost: ({ id, attempts }) =>
+        log.warn({ task: id, attempts }, 'another node has taken over a task of this one'),
       callInterrupted: ({ id, model }, afterCrash) =>
         log.warn(
           { task: id, model, afterCrash },

@@ -111,7 +111,7 @@ async function printFirstKey(
     : '';
   const pages = server.console
     ? `In a browser, to sign in with the key: ${url}/console`
-    : `All endpoints, to read and to try out: ${operationsUrl}/docs`;
+    : `All endpoints: ${operationsUrl}/openapi.json`;
   printStderrLines(`
 The account "owner" of this data directory has been made. ${where}
 

@@ -102,8 +102,7 @@ const server = v.strictObject({
           example: 8788,
         }),
       }),
-      'A listener for /metrics, /docs and /openapi.json, which the public one then does not serve; health ' +
-        'is on both. Requests cannot be sent from its /docs: browsers allow pages only their own server.',
+      'A listener for /metrics and /openapi.json, which the public one then does not serve; health is on both.',
     ),
   ),
 });

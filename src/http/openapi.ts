@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type * as v from 'valibot';
 import { errorBody } from './errors.ts';
 import { jsonLine } from './json-line.ts';
-import { MemoryFile } from './routes/docs-page.ts';
+import { JsonDocument } from './routes/document.ts';
 
 type JsonSchema = Record<string, unknown>;
 
@@ -25,8 +25,8 @@ Every endpoint takes \`Authorization: Bearer <API key>\`. Every error body is
 \`{"error": {"type", "message", "param", "code"}}\`. An empty field of a form counts as left out.`;
 
 /**
- * The properties of a form, each with the value that the page `/docs` fills in: the sample's, else the
- * default, else none. Swagger UI makes up a value for a property without an example, and sends it.
+ * The properties of a form, each with the value that the console's page of the API fills in: the sample's, else
+ * the default, else none. Tools such as Swagger UI make up a value for a property without an example, and send it.
  */
 export function withSample(
   properties: Readonly<Record<string, object>>,
@@ -62,7 +62,7 @@ interface DocumentOptions {
 export async function collectRoutes(
   server: FastifyInstance,
   { version, url: serverUrl }: DocumentOptions,
-): Promise<() => MemoryFile> {
+): Promise<() => JsonDocument> {
   // A shared schema: every endpoint refers to it twice, and it lists all error codes.
   server.addSchema({ $id: ERROR_SCHEMA, ...jsonSchemaOf(errorBody, 'output') });
   await server.register(swagger, {
@@ -102,12 +102,12 @@ export async function collectRoutes(
       };
     },
   });
-  let file: MemoryFile | undefined;
+  let json: JsonDocument | undefined;
   return () => {
-    if (file) return file;
+    if (json) return json;
     const servers = serverUrl && { servers: [{ url: serverUrl() }] };
-    file = new MemoryFile('.json', jsonLine({ ...server.swagger(), ...servers }));
-    return file;
+    json = new JsonDocument(jsonLine({ ...server.swagger(), ...servers }));
+    return json;
   };
 }
 

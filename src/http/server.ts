@@ -12,7 +12,7 @@ import { accountRoutes } from './routes/account.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { consolePage } from './routes/console-page.ts';
 import { tokenCountRoutes } from './routes/count-tokens.ts';
-import { documentRoutes } from './routes/docs-page.ts';
+import { documentRoute } from './routes/document.ts';
 import { embeddingRoutes } from './routes/embeddings.ts';
 import { healthRoutes } from './routes/health.ts';
 import { mediaRoutes } from './routes/media.ts';
@@ -22,7 +22,7 @@ import { modelRoutes } from './routes/models.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { parseQuery } from './routes/query.ts';
 import { requestRoutes } from './routes/requests.ts';
-import { rootRoute } from './routes/root.ts';
+import { rootRoutes } from './routes/root.ts';
 import { sessionRoutes, signInRoute } from './routes/session.ts';
 import { taskEventRoutes } from './routes/task-events.ts';
 import { taskRoutes } from './routes/tasks.ts';
@@ -51,13 +51,13 @@ import { beginSpan, endSpan, observeGenAi } from './transport/request-span.ts';
 import { sendTogether } from './transport/send-together.ts';
 import { recordError } from './usage-errors.ts';
 
-/** Connections to the operations listener: scrapers, probes and a few browsers. */
+/** Connections to the operations listener: scrapers, probes and readers of the OpenAPI document. */
 const OPERATIONS_CONNECTIONS = 64;
 
 export interface Servers {
   /** The endpoints for clients. */
   readonly server: FastifyInstance;
-  /** Health, metrics and documentation, if they have their own listener. */
+  /** Health, metrics and the OpenAPI document, if they have their own listener. */
   readonly operations: FastifyInstance | undefined;
 }
 
@@ -104,19 +104,17 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   if (settings.console) {
     server.register(consolePage);
     server.register(sessionRoutes(context));
+    server.register(rootRoutes);
   }
   if (!settings.operations) {
-    server.register(rootRoute(settings.console ? 'console' : 'docs'));
     server.register(metricsRoute(context, true));
-    server.register(documentRoutes(document, settings.console));
+    server.register(documentRoute(document));
     return { server, operations: undefined };
   }
-  if (settings.console) server.register(rootRoute('console'));
   const operations = newServer(context, OPERATIONS_CONNECTIONS);
   operations.register(healthRoutes(context, false));
   operations.register(metricsRoute(context, false));
-  operations.register(rootRoute('docs'));
-  operations.register(documentRoutes(document, false));
+  operations.register(documentRoute(document));
   return { server, operations };
 }
 

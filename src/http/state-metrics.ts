@@ -2,17 +2,24 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SharedPool } from '../operations/pool.ts';
 import type { Routing } from '../routing/routing.ts';
 import { toCredits } from '../store/credits.ts';
-import type { Store } from '../store/store.ts';
+import type { JournalHealth, Store } from '../store/store.ts';
 
 // Metrics of states, which are read at each scrape.
 
-export function addGauge(registry: Registry, name: string, help: string, read: () => number): void {
+type Reading = number | Promise<number>;
+
+export function addGauge(
+  registry: Registry,
+  name: string,
+  help: string,
+  read: () => Reading,
+): void {
   new Gauge({
     name,
     help,
     registers: [registry],
-    collect() {
-      this.set(read());
+    async collect() {
+      this.set(await read());
     },
   });
 }
@@ -52,23 +59,27 @@ export function addPoolMetrics(registry: Registry, pool: SharedPool): void {
 }
 
 export function addStoreMetrics(registry: Registry, store: Store): void {
-  const gauge = (name: string, help: string, read: () => number) =>
+  const gauge = (name: string, help: string, read: () => Reading) =>
     addGauge(registry, name, help, read);
-  gauge('oriel_accounts', 'Accounts', () => store.statistics().accounts);
+  gauge('oriel_accounts', 'Accounts', async () => (await store.statistics()).accounts);
   gauge('oriel_store_writable', '1 while the store can be written, else 0', () =>
     store.health().fault === null ? 1 : 0,
   );
-  gauge('oriel_store_checkpoint_failing', '1 if the last checkpoint failed, else 0', () =>
-    store.health().checkpointFault === null ? 0 : 1,
+  const journal = (name: string, help: string, read: (journal: JournalHealth) => number) => {
+    // A driver has journals or none for as long as it is open.
+    if (store.health().journal) gauge(name, help, () => read(store.health().journal!));
+  };
+  journal(
+    'oriel_store_checkpoint_failing',
+    '1 if the last checkpoint failed, else 0',
+    ({ checkpointFault }) => (checkpointFault === null ? 0 : 1),
   );
-  gauge(
+  journal(
     'oriel_store_journals',
     'Journal files that the next start replays',
-    () => store.health().journals,
+    ({ journals }) => journals,
   );
-  gauge('oriel_store_journal_bytes', 'Size of these journal files', () => {
-    return store.health().journalBytes;
-  });
+  journal('oriel_store_journal_bytes', 'Size of these journal files', ({ bytes }) => bytes);
   gauge('oriel_store_pending_charges', 'Requests whose charges are not booked yet', () => {
     return store.health().pendingCharges;
   });
@@ -77,8 +88,8 @@ export function addStoreMetrics(registry: Registry, store: Store): void {
     help: 'Tasks in the store by state',
     labelNames: ['status'],
     registers: [registry],
-    collect() {
-      for (const [status, count] of Object.entries(store.statistics().tasks)) {
+    async collect() {
+      for (const [status, count] of Object.entries((await store.statistics()).tasks)) {
         this.set({ status }, count);
       }
     },
@@ -88,8 +99,8 @@ export function addStoreMetrics(registry: Registry, store: Store): void {
     help: 'Credits of all accounts by kind',
     labelNames: ['kind'],
     registers: [registry],
-    collect() {
-      const { granted, reserved, spent } = store.statistics().credits;
+    async collect() {
+      const { granted, reserved, spent } = (await store.statistics()).credits;
       this.set({ kind: 'granted' }, toCredits(granted));
       this.set({ kind: 'reserved' }, toCredits(reserved));
       this.set({ kind: 'spent' }, toCredits(spent));

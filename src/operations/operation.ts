@@ -80,7 +80,7 @@ export interface Operation<Schema extends ObjectSchema = ObjectSchema>
   answer?(argument: string, options: v.InferOutput<Schema>): object | undefined;
   /** Command lines without the leading `oriel`, which a test runs in a folder of photographs. */
   readonly examples: readonly string[];
-  /** Example options on the page `/docs`; by default those of the schema. */
+  /** Example options on the console's page of the API; by default those of the schema. */
   readonly sample?: Readonly<v.InferInput<Schema>>;
 }
 

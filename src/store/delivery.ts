@@ -26,8 +26,10 @@ export interface Delivery {
   readonly taskId: string;
   readonly url: string;
   readonly status: DeliveryState;
-  /** Attempts, oldest first. */
+  /** The last attempts, oldest first. */
   readonly attempts: readonly DeliveryAttempt[];
+  /** Number of older attempts that are no longer stored; absent if there are none. */
+  readonly forgotten?: number;
   /** Time of the next attempt; null if there is none. */
   readonly nextAt: number | null;
   /** Time at which the task ended. */
@@ -49,21 +51,43 @@ export function deliveryEnded(id: string): Failure {
   );
 }
 
+/** Number of attempts, which is the fence of a delivery: every recorded one raises it. */
+export function attemptCount({ attempts, forgotten = 0 }: Delivery): number {
+  return forgotten + attempts.length;
+}
+
+/** Whether a delivery is due. A clock that was set back since the last attempt must not delay it further. */
+export function isDue({ nextAt, attempts, createdAt }: Delivery, now: number): boolean {
+  return nextAt !== null && (nextAt <= now || now < (attempts.at(-1)?.at ?? createdAt));
+}
+
+export function deliveryLost({ id }: Delivery): Failure {
+  return conflict(`another node has made the next attempt of ${id}`, 'claim_lost');
+}
+
 /**
  * A delivery with one more attempt.
  *
- * @throws Failure invalid_request, 409 `delivery_state`, if it was delivered or has failed already
+ * @param known the delivery as it was when the attempt was made
+ * @throws Failure invalid_request, 409: `delivery_state` if it was delivered or has failed already,
+ *   `claim_lost` if other attempts were recorded meanwhile
  */
 export function withAttempt(
   delivery: Delivery,
+  known: Delivery,
   attempt: DeliveryAttempt,
   outcome: DeliveryOutcome,
 ): Delivery {
   if (delivery.status !== 'pending') throw deliveryEnded(delivery.id);
+  const count = attemptCount(delivery);
+  if (count !== attemptCount(known)) throw deliveryLost(delivery);
+  const attempts = [...delivery.attempts, attempt].slice(-ATTEMPTS);
+  const forgotten = count + 1 - attempts.length;
   return {
     ...delivery,
     status: outcome.status,
-    attempts: [...delivery.attempts, attempt].slice(-ATTEMPTS),
+    attempts,
+    ...(forgotten > 0 && { forgotten }),
     nextAt: outcome.status === 'pending' ? outcome.nextAt : null,
   };
 }

@@ -32,6 +32,7 @@ export function conflict(
     | 'team_has_keys'
     | 'asset_exists'
     | 'task_state'
+    | 'claim_lost'
     | 'delivery_state'
     | 'idempotency_conflict'
     | 'store_not_empty',

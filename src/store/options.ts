@@ -1,4 +1,5 @@
 import type { Failure } from '../failure.ts';
+import type { NodeRecord } from './store.ts';
 
 /** A clock that is too far ahead of the records, in milliseconds since the epoch. */
 export interface ClockAhead {
@@ -26,6 +27,8 @@ export interface Commit {
 
 /** What every driver is opened with. */
 export interface StoreOptions {
+  /** How other nodes, and the owner, see this one. */
+  readonly node?: Pick<NodeRecord, 'name' | 'version'>;
   /** Folder of the store; created if it does not exist. */
   readonly directory: string;
   /** Clock, in milliseconds since the epoch; `Date.now` by default. */

@@ -3,8 +3,9 @@ import type { Asset, NewAsset } from './asset.ts';
 import type { BudgetScope, BudgetWindow, WindowLimits } from './budgets.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from './delivery.ts';
 import type { LedgerEntry, UsageCounts, UsageRow } from './ledger.ts';
+import type { Nodes } from './nodes.ts';
 import type { NewSession, Session } from './session.ts';
-import type { Task, TaskError, TaskState, TaskType } from './task.ts';
+import type { Task, TaskClaim, TaskError, TaskState, TaskType } from './task.ts';
 
 /** API key with the account that pays for its requests. */
 export interface KeyHolder {
@@ -144,37 +145,123 @@ export interface TimeRange {
   readonly to: number;
 }
 
-/** State of the store for health checks and metrics. */
-export interface StoreHealth {
-  /** Reason why writes, and requests that cost credits, are rejected now; null if they are accepted. */
-  readonly fault: string | null;
+/** Journals of a driver that keeps records in memory. */
+export interface JournalHealth {
   /** Reason why the last checkpoint failed; null if it succeeded. */
   readonly checkpointFault: string | null;
   /** Journals that the next start replays. */
   readonly journals: number;
-  readonly journalBytes: number;
+  readonly bytes: number;
+}
+
+/** State of the store for health checks and metrics, as this node sees it. */
+export interface StoreHealth {
+  /**
+   * Reason why writes, and requests that cost credits, are rejected now, with the name of the engine that
+   * fails; null if they are accepted.
+   */
+  readonly fault: string | null;
   /** Text requests whose charges are not booked yet. */
   readonly pendingCharges: number;
+  /** Absent where the driver has no journals. */
+  readonly journal?: JournalHealth;
 }
+
+/** One running daemon on a store. Times are milliseconds since the epoch. */
+export interface NodeRecord {
+  /** Drawn when the daemon opens the store, and again when its lease was lost. */
+  readonly id: string;
+  /** Host and port. */
+  readonly name: string;
+  readonly version: string;
+  readonly startedAt: number;
+  /** End of the lease, which the node extends. Other nodes take over its claims afterwards. */
+  readonly aliveUntil: number;
+  /** Number of tasks that it processes. */
+  readonly claims: number;
+}
+
+/** Which pending tasks a node has free slots for. */
+export interface ClaimQuery {
+  readonly limit: number;
+  /** Models whose tasks stay where they are. */
+  readonly exceptModels?: readonly string[];
+}
+
+/** Which deliveries a node has room for. */
+export interface DeliveryQuery {
+  readonly limit: number;
+  /** Accounts whose deliveries stay where they are, so that slow receivers of one delay no other. */
+  readonly exceptAccounts?: readonly string[];
+}
+
+export interface ClaimedDeliveries {
+  /** In the order of their times. */
+  readonly deliveries: readonly Delivery[];
+  /**
+   * Time at which to claim again at the latest, in milliseconds since the epoch; null where nothing is
+   * pending. Accounts that the query leaves out do not count.
+   */
+  readonly nextAt: number | null;
+}
+
+/** What another node changed. A hint: some are lost, so that readers poll as well. */
+export type StoreEvent =
+  /** A task that another node has begun, ended or put back. */
+  | {
+      readonly kind: 'task';
+      readonly id: string;
+      readonly accountId: string;
+      readonly status: TaskState;
+    }
+  /** There are pending tasks for which their node has no free slot. */
+  | { readonly kind: 'pending' }
+  /** A delivery is due for which its node has no room. */
+  | { readonly kind: 'delivery' }
+  /** A route rests at another node. */
+  | {
+      readonly kind: 'rest';
+      readonly route: string;
+      /** Milliseconds since the epoch. */
+      readonly until: number;
+      readonly reason: string;
+    }
+  /**
+   * The lease of this node has ended, and other nodes take over its claims. It has a new identifier, under
+   * which it may claim again.
+   */
+  | { readonly kind: 'lease_lost' };
+
+/** Events that a node sends to the others itself. All further ones come from the driver. */
+export type PublishedEvent = Extract<StoreEvent, { kind: 'pending' | 'delivery' | 'rest' }>;
 
 /**
  * All records of Oriel. Every method is one transaction: when its promise resolves, what it wrote is on
  * disk and survives a power cut, unless the method says otherwise; when it rejects, nothing has changed.
  * Methods return only what is on disk. Returned records are never modified later.
  *
+ * Several nodes may work on one store where `isShared` is true. A claim of a task or a delivery belongs to one
+ * node, until that gives it back or its lease ends. `attempts` is the fence: every claim raises it, and a
+ * change with an older one is rejected.
+ *
  * Failures: `invalid_request` with status 404 and code `account_not_found`, `key_not_found`,
  * `team_not_found`, `task_not_found`, `delivery_not_found`; 409 `account_exists`, `key_exists`,
  * `key_revoked`, `team_exists`, `team_has_keys`, `asset_exists`, `task_state` (the state of the task does
- * not allow the change), `delivery_state`, `idempotency_conflict`; 400 if an amount is not whole
+ * not allow the change), `claim_lost` (another claim of the task or delivery is newer), `delivery_state`, `idempotency_conflict`; 400 if an amount is not whole
  * micro-credits up to the maximum of an account; `rate_limit` with code `too_many_tasks`;
  * `insufficient_quota` with the codes of `checkFunds`; `service_error` with status 500 and code
  * `record_damaged` if a stored record cannot be read, and with status 503 and code `store_unavailable` if
- * the disk does not accept a write.
+ * its engine does not accept a write.
  *
  * `reserved` of returned accounts, keys, teams and windows includes the reservations of requests in
  * progress.
  */
 export interface Store {
+  /** Whether other daemons may work on the store at the same time. */
+  readonly isShared: boolean;
+  /** The living nodes. */
+  readonly nodes: Nodes;
+
   createAccount(account: NewAccount): Promise<Account>;
   /** Finds an account by its identifier or name. */
   findAccount(idOrName: string): Promise<Account | undefined>;
@@ -242,31 +329,41 @@ export interface Store {
     accountId: string,
     idempotency: NonNullable<Task['idempotency']>,
   ): Promise<Task | undefined>;
-  /** pending → processing. Returns undefined if the task is not pending. */
+  /** pending → processing at this node. Returns undefined if the task is not pending. */
   claimTask(taskId: string): Promise<Task | undefined>;
+  /**
+   * Claims pending tasks: those of the accounts with the fewest processing tasks first, with the claims of
+   * this call counted, and of each account the oldest. Returns none after their deadlines.
+   */
+  claimPending(query: ClaimQuery): Promise<readonly Task[]>;
+  /** Claims processing tasks of nodes that are no longer alive, oldest first. */
+  claimOrphans(query: ClaimQuery): Promise<readonly Task[]>;
   /**
    * processing → completed. Charges at most the reservation and releases the rest. Like every end of a
    * task with a callback URL, it records the delivery in the same transaction.
    */
-  completeTask(taskId: string, completion: Completion): Promise<Task>;
+  completeTask(claim: TaskClaim, completion: Completion): Promise<Task>;
   /**
-   * pending or processing → failed.
+   * pending or processing → failed. A pending task has no claim: it fails with the attempts that it has.
    *
    * @param charge micro-credits to charge nevertheless (`billable_error`); the rest is released
    */
-  failTask(taskId: string, error: TaskError, charge?: number): Promise<Task>;
+  failTask(claim: TaskClaim, error: TaskError, charge?: number): Promise<Task>;
   /** pending or processing → expired. Releases the whole reservation. */
-  expireTask(taskId: string): Promise<Task>;
-  /** processing → pending: for a task whose process has ended. Keeps the progress. */
-  requeueTask(taskId: string): Promise<Task>;
+  expireTask(claim: TaskClaim): Promise<Task>;
+  /**
+   * Expires tasks after their deadlines that no living node processes, at most a number of them. Nodes expire
+   * the others themselves, more exactly.
+   */
+  expireOverdue(limit: number): Promise<readonly Task[]>;
+  /** processing → pending, so that any node may claim it. Keeps the progress. */
+  requeueTask(claim: TaskClaim): Promise<Task>;
   /** Replaces the progress of a processing task, which it needs to continue after a crash. */
-  saveProgress(taskId: string, progress: unknown): Promise<Task>;
+  saveProgress(claim: TaskClaim, progress: unknown): Promise<Task>;
   /** Undefined for a task of another account, too. */
   findTask(accountId: string, taskId: string): Promise<Task | undefined>;
   /** Tasks, newest first. */
   listTasks(query: TaskQuery, page: Page<string>): Promise<readonly Task[]>;
-  /** All tasks that have not ended, oldest first. A worker continues them after a start. */
-  listOpenTasks(): Promise<readonly Task[]>;
   /**
    * Deletes tasks that ended before a time, with their assets and deliveries. A task with a pending
    * delivery is kept. Deletes at most 1000 tasks: call it again until it returns none.
@@ -289,13 +386,19 @@ export interface Store {
   /** Deletes uploads that were created before a time, and returns them. */
   deleteUploads(madeBefore: number): Promise<readonly Asset[]>;
 
-  /** All pending deliveries, in the order of their next attempts. */
-  listPendingDeliveries(): Promise<readonly Delivery[]>;
+  /**
+   * Claims pending deliveries that are due and that no living node has claimed. The claim ends with the next
+   * recorded attempt.
+   */
+  claimDeliveries(query: DeliveryQuery): Promise<ClaimedDeliveries>;
   /** Undefined for a task of another account; empty without a callback URL or before the end of the task. */
   listDeliveries(accountId: string, taskId: string): Promise<readonly Delivery[] | undefined>;
-  /** Adds an attempt to a pending delivery. The last 50 attempts are kept. */
+  /**
+   * Adds an attempt to a pending delivery. The last 50 attempts are kept. Rejects with `claim_lost` if other
+   * attempts were recorded than those of the given delivery, or another living node has claimed it.
+   */
   recordAttempt(
-    deliveryId: string,
+    delivery: Delivery,
     attempt: DeliveryAttempt,
     outcome: DeliveryOutcome,
   ): Promise<Delivery>;
@@ -336,9 +439,23 @@ export interface Store {
 
   /** Time range of the records, from the first account on; null if there are none. Reads all records. */
   timeRange(): Promise<TimeRange | null>;
-  /** Totals that the store maintains; a call costs little. */
-  statistics(): StoreStatistics;
+  /** Totals, at most a few seconds old; a call costs little, however many records there are. */
+  statistics(): Promise<StoreStatistics>;
+  /** Reads nothing: it returns at once. */
   health(): StoreHealth;
+
+  /** Living nodes, and those that died lately, in the order of their starts. */
+  listNodes(): Promise<readonly NodeRecord[]>;
+  /**
+   * Calls a listener with what other nodes changed.
+   *
+   * @returns a function that removes the listener
+   */
+  watch(listener: (event: StoreEvent) => void): () => void;
+  /** Sends a hint to the other nodes; does nothing where there can be none. */
+  publish(event: PublishedEvent): void;
+  /** Runs work that only one node may do at a time. Waits while another call holds the lock of this name. */
+  withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result>;
   /** Waits for work in progress, writes the rest, and closes the files. */
   close(): Promise<void>;
 }

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../error-codes.ts';
 import { Failure, type FailureType } from '../failure.ts';
 import type { BudgetScope } from './budgets.ts';
 import { conflict } from './errors.ts';
@@ -14,6 +15,13 @@ export interface TaskError {
   readonly message: string;
   readonly code: string | null;
 }
+
+/** Error of a task that expired. */
+export const EXPIRED: TaskError = {
+  type: 'timeout',
+  message: 'the task did not end before its deadline',
+  code: 'task_expired' satisfies ErrorCode,
+};
 
 /** One piece of durable media work. Times are milliseconds since the epoch, amounts are micro-credits. */
 export interface Task {
@@ -35,8 +43,10 @@ export interface Task {
   readonly charged: number;
   /** Team and windows in which the reservation counts; absent where the key has neither. */
   readonly scope?: BudgetScope;
-  /** Number of times that processing started. */
+  /** Number of claims: how many times a node took the task to process it. */
   readonly attempts: number;
+  /** Node that processes the task; absent unless processing, and in old records. */
+  readonly node?: string;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** Time at which processing started first; absent before that, and in old records. */
@@ -56,10 +66,13 @@ export interface Task {
   readonly traceparent?: string;
 }
 
+/** A claim of a task by a node, or a pending task. `attempts` is the fence of its changes. */
+export type TaskClaim = Pick<Task, 'id' | 'attempts'>;
+
 /** Allowed transitions of the state; a terminal state never changes (interface part 3). */
 const TRANSITIONS: Readonly<Record<TaskState, readonly TaskState[]>> = {
   pending: ['processing', 'failed', 'expired'],
-  // Back to pending only after a restart, when the process that had the task has ended.
+  // Back to pending when the node that has the task gives it back.
   processing: ['completed', 'failed', 'expired', 'pending'],
   completed: [],
   failed: [],
@@ -131,9 +144,7 @@ function shorten(value: unknown): unknown {
 }
 
 /** Fields that a transition may change beside the state. */
-type TaskChange = Partial<
-  Pick<Task, 'result' | 'error' | 'reserved' | 'charged' | 'attempts' | 'startedAt'>
->;
+type TaskChange = Partial<Pick<Task, 'result' | 'error' | 'reserved' | 'charged'>>;
 
 /**
  * A task in its next state.
@@ -147,7 +158,30 @@ export function transition(task: Task, to: TaskState, now: number, change: TaskC
   const progress = isTerminal(to) ? null : task.progress;
   const request =
     to === 'failed' || to === 'expired' ? truncateRequest(task.request) : task.request;
-  return { ...task, ...change, request, progress, status: to, updatedAt: later(task, now) };
+  const { node: _, ...rest } = task;
+  return { ...rest, ...change, request, progress, status: to, updatedAt: later(task, now) };
+}
+
+/** A task that a node begins to process: a pending one, or one whose node is no longer alive. */
+export function claimedTask(task: Task, node: string, now: number): Task {
+  const { attempts, startedAt = now } = task;
+  const claim = { node, attempts: attempts + 1, startedAt };
+  if (task.status === 'pending') return { ...transition(task, 'processing', now), ...claim };
+  return { ...task, ...claim, updatedAt: later(task, now) };
+}
+
+/**
+ * Checks the fence of a change. An ended task is left to the check of its transition.
+ *
+ * @param node identifier of the node that makes the change
+ * @throws Failure invalid_request, 409 `claim_lost`, if the claim is not the task's last one
+ */
+export function checkClaim(task: Task, { attempts }: TaskClaim, node: string): void {
+  const { id, status } = task;
+  if (isTerminal(status)) return;
+  if (task.attempts === attempts && (status !== 'processing' || task.node === node)) return;
+  const message = `${id} is ${status} after ${task.attempts} claims: claim ${attempts} of this node is lost`;
+  throw conflict(message, 'claim_lost');
 }
 
 /**

@@ -82,7 +82,7 @@ function queryFor({ parameters = [] }: Endpoint): string {
   const query = required.map(({ name, example }) => [name, String(example)] as [string, string]);
   return query.length > 0 ? `?${new URLSearchParams(query)}` : '';
 }
-/** Fills in the page's form as Swagger UI does: the first example or the default of every field. */
+/** Fills in the page's form as the console does: the first example or the default of every field. */
 async function bodyFor(endpoint: Endpoint, path: string): Promise<RequestInit> {
   if (!endpoint.requestBody) return {};
   const { content } = endpoint.requestBody;
@@ -102,7 +102,7 @@ async function bodyFor(endpoint: Endpoint, path: string): Promise<RequestInit> {
       continue;
     }
     const filled = examples?.[0] ?? preset;
-    expect(filled, `${name}: Swagger UI makes up a value where there is none`).toBeDefined();
+    expect(filled, `${name}: the page has nothing to fill in`).toBeDefined();
     form.append(name, String(filled));
   }
   return { body: form };
@@ -195,7 +195,7 @@ describe('every response matches its schema in the document', () => {
     }
   });
 
-  it('with a paid key or the metrics token, for the bodies that /docs fills in', async () => {
+  it('with a paid key or the metrics token, for the bodies that the console fills in', async () => {
     for (const [method, path, endpoint] of await endpoints()) {
       const place = path.replace(/\{\w+\}/g, (name) => PARAMETERS[name] ?? 'unknown');
       const response = await daemon().request(place + queryFor(endpoint), {

@@ -52,6 +52,7 @@ async function media() {
       ended: () => {},
       fault: () => {},
       stalled: () => {},
+      claimLost: () => {},
       callInterrupted: () => {},
     },
   });

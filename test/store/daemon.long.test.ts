@@ -6,6 +6,7 @@ import { openStore } from '../../src/store/open.ts';
 import { contentBelow } from '../cli/folder.ts';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
 import { oriel, ROOT, temporaryFolder } from '../oriel.ts';
+import { claimOf } from './consistency.ts';
 import { BROKEN, owner, taskFor } from './records.ts';
 
 const drawing = {
@@ -73,7 +74,7 @@ describe('a daemon', () => {
     const store = await openStore({ directory, now: () => Date.UTC(2020, 0, 1) });
     const { key } = await owner(store);
     const { task } = await store.createTask(taskFor(key, { reservation: 0 }));
-    await store.failTask(task.id, BROKEN);
+    await store.failTask(await claimOf(store, task.id), BROKEN);
     await store.close();
     const tasks = async () => {
       const opened = await openStore({ directory });

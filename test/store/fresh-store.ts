@@ -16,6 +16,30 @@ export async function freshStore(subject: DriverFactory, options: OpenOptions = 
   return { store, reopened, place };
 }
 
+/**
+ * Has an open store crash: a copy of it, or itself.
+ *
+ * @returns the folder of what the crash left
+ */
+export async function crashed(
+  driver: DriverFactory,
+  store: Store,
+  folder: string,
+): Promise<string> {
+  if (driver.copyAsCrashed) return driver.copyAsCrashed(folder);
+  await driver.crash!(store);
+  return folder;
+}
+
+/** Runs work on a store that may have crashed meanwhile, where a crash leaves no store that goes on. */
+export async function untilCrash(driver: DriverFactory, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (driver.copyAsCrashed) throw error;
+  }
+}
+
 /** Matcher for a Failure. */
 export function failureWith(wanted: string, status: number) {
   return expect.objectContaining({ name: 'Failure', code: wanted, status });

@@ -21,8 +21,8 @@ const statusShape = v.object({
   store: v.object({
     fault: v.pipe(v.nullable(v.string()), v.description('why it cannot be written')),
     checkpoint_fault: v.nullable(v.string()),
-    journals: v.number(),
-    journal_bytes: v.number(),
+    journals: v.pipe(v.nullable(v.number()), v.description('null where the driver has none')),
+    journal_bytes: v.nullable(v.number()),
     pending_charges: v.number(),
     accounts: v.number(),
     keys: v.number(),
@@ -116,8 +116,8 @@ export function statusRoute(context: AppContext): FastifyPluginAsync {
         response: { 200: statusShape },
       },
       handler: async (): Promise<v.InferOutput<typeof statusShape>> => {
-        const { fault, checkpointFault, ...journals } = store.health();
-        const { accounts, keys, tasks: counts, credits } = store.statistics();
+        const { fault, pendingCharges, journal } = store.health();
+        const { accounts, keys, tasks: counts, credits } = await store.statistics();
         const { rss, heapUsed, external } = process.memoryUsage();
         const { running, waiting } = pool.statistics();
         return {
@@ -130,10 +130,10 @@ export function statusRoute(context: AppContext): FastifyPluginAsync {
           draining: context.draining.aborted,
           store: {
             fault,
-            checkpoint_fault: checkpointFault,
-            journals: journals.journals,
-            journal_bytes: journals.journalBytes,
-            pending_charges: journals.pendingCharges,
+            checkpoint_fault: journal?.checkpointFault ?? null,
+            journals: journal?.journals ?? null,
+            journal_bytes: journal?.bytes ?? null,
+            pending_charges: pendingCharges,
             accounts,
             keys,
             tasks: { ...counts },

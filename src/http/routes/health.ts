@@ -77,7 +77,8 @@ export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPlu
       },
       handler: async (request) => {
         if (context.draining.aborted) throw shuttingDown();
-        const { fault, checkpointFault: reason } = context.store.health();
+        const { fault, journal } = context.store.health();
+        const reason = journal?.checkpointFault ?? null;
         if (fault !== null) {
           throw new Failure('service_error', fault, { code: 'store_unavailable' });
         }

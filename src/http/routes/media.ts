@@ -25,7 +25,7 @@ interface Endpoint {
   readonly summary: string;
   readonly tag: string;
   readonly request: v.GenericSchema;
-  /** A body that works with the sandbox's catalog; the page `/docs` fills it in. */
+  /** A body that works with the sandbox's catalog; the console's page of the API fills it in. */
   readonly example: object;
 }
 

@@ -13,7 +13,7 @@ import { SseResponse } from '../transport/sse-response.ts';
 /** The document's entry for answers that are always streamed. */
 const STREAMED = { description: 'Success', content: EVENT_STREAM };
 
-/** Paths that name the model. The page `/docs` fills in the example. */
+/** Paths that name the model. The console's page of the API fills in the example. */
 export const MODEL_PARAMS = v.object({
   model: v.pipe(v.string(), v.description('the id of the model'), v.examples(['sandbox-chat'])),
 });

@@ -32,7 +32,7 @@ const TRANSCRIPTION: FormShape = {
 
 const transcriptShape = v.looseObject({ text: v.string() });
 
-/** What the page `/docs` fills in; it cannot show a list with a text in its place. */
+/** What the console's page of the API fills in; it cannot show a list with a text in its place. */
 const SAMPLE = {
   model: 'sandbox-transcription',
   ...Object.fromEntries(listNames.map((name) => [name, []])),

@@ -24,18 +24,18 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
         },
       );
     }
-    throw unknownEndpoint(path, methods.has('/docs'));
+    throw unknownEndpoint(path, methods.has('/openapi.json'));
   });
 }
 
-/** @param isListed whether this server has the page that lists its endpoints */
+/** @param isListed whether this server has the document that lists its endpoints */
 export function unknownEndpoint(path: string, isListed: boolean): Failure {
-  const message = `there is no endpoint ${path}${isListed ? '; /docs lists all endpoints' : ''}`;
+  const message = `there is no endpoint ${path}${isListed ? '; /openapi.json lists all endpoints' : ''}`;
   return new Failure('invalid_request', message, { code: 'unknown_endpoint' });
 }
 
 /**
- * A regular expression for a route's pattern: `/v1/models/:id`, `/docs/*`. In paths such as
+ * A regular expression for a route's pattern: `/v1/models/:id`, `/console/*`. In paths such as
  * `/v1beta/models/one:countTokens`, the end is no part of an identifier.
  */
 function patternOf(url: string): RegExp {

@@ -32,11 +32,3 @@ export function retryDelay(attempts: number, random: number): number | null {
   const delay = RETRY_DELAYS_MS[attempts - 1];
   return delay === undefined ? null : Math.round(delay * (1 + JITTER * (random - 0.5)));
 }
-
-/**
- * Milliseconds until a delivery that an earlier process planned is due. Never longer than the planned
- * delay, even where the clock was set back meanwhile.
- */
-export function remainingDelay(nextAt: number, now: number, attempts: number): number {
-  return Math.min(Math.max(0, nextAt - now), retryDelay(attempts, 1) ?? 0);
-}

@@ -9,7 +9,7 @@ import type { Task } from '../../store/task.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import { type AttemptResult, attemptDelivery } from './attempt.ts';
-import { remainingDelay, retryDelay } from './backoff.ts';
+import { retryDelay } from './backoff.ts';
 import { bodyOf, headersOf } from './message.ts';
 
 /** Concurrent delivery attempts. */
@@ -18,13 +18,22 @@ const MAX_CONCURRENT = 64;
 /** Concurrent attempts for one account and receiver, so that a slow receiver delays no others. */
 const MAX_CONCURRENT_PER_RECEIVER = 8;
 
+/** Deliveries of one account that are claimed at once: a slow receiver leaves the others of it their place. */
+const MAX_CLAIMED_PER_ACCOUNT = 1000;
+
+/** Deliveries of one claim. */
+const CLAIM_LIMIT = 100;
+
+/** Longest delay between two claims, as clocks may be changed. */
+const MAX_CLAIM_DELAY_MS = 60_000;
+
 /** Delay before a failed store operation is retried. */
 const STORE_RETRY_DELAY_MS = 5000;
 
 interface CallbacksOptions {
   readonly store: Pick<
     Store,
-    'listPendingDeliveries' | 'listDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount'
+    'claimDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount' | 'watch'
   >;
   readonly upstream: Pick<UpstreamClient, 'open'>;
   readonly config: () => Pick<Config, 'network' | 'callbacks'>;
@@ -42,10 +51,8 @@ interface CallbacksOptions {
 
 /**
  * Delivers the callbacks of ended tasks. The store records a delivery in the transaction that ends the
- * task, and `start` resumes all open deliveries, so that a crash loses none. An attempt that a
- * shutdown aborts is not recorded, and is repeated with the same `webhook-id`.
- *
- * Delays run on timers, which changes of the wall clock do not affect.
+ * task, and each node claims those that are due, so that a crash loses none. An attempt that a shutdown
+ * aborts is not recorded, and is repeated with the same `webhook-id`.
  */
 export class Callbacks {
   readonly #options: CallbacksOptions;
@@ -54,9 +61,15 @@ export class Callbacks {
   readonly #closing = new AbortController();
   readonly #semaphore = new FairSemaphore(MAX_CONCURRENT);
   readonly #receivers = new Map<string, FairSemaphore>();
-  /** Identifiers of deliveries that are scheduled or under way, so that none runs twice. */
-  readonly #scheduled = new Set<string>();
-  readonly #timers = new Set<NodeJS.Timeout>();
+  /** Number of claimed deliveries by account. */
+  readonly #claimed = new Map<string, number>();
+  #claiming: Promise<void> | null = null;
+  /** Whether there may be more to claim than the claim under way returns. */
+  #claimsAgain = false;
+  /** Time of the next claim, of `performance.now()`. */
+  #nextClaim = Infinity;
+  #claimTimer: NodeJS.Timeout | undefined;
+  #unwatch = () => {};
   readonly #running = new Set<Promise<void>>();
 
   constructor(options: CallbacksOptions) {
@@ -67,25 +80,24 @@ export class Callbacks {
     this.#backoff = options.backoff ?? ((attempts) => retryDelay(attempts, Math.random()));
   }
 
-  /** Resumes open deliveries of earlier processes. @throws Failure of the store */
+  /** Claims the deliveries that are due, now and whenever one is. @throws Failure of the store */
   async start(): Promise<void> {
-    this.#scheduleAll(await this.#options.store.listPendingDeliveries());
+    this.#unwatch = this.#options.store.watch(({ kind }) => {
+      if (kind === 'delivery') this.#claimIn(0);
+    });
+    await this.#claim();
   }
 
   /** Delivers the callback of a task that has ended, if it has a callback URL. */
-  added({ id, accountId, callbackUrl }: Pick<Task, 'id' | 'accountId' | 'callbackUrl'>): void {
-    if (callbackUrl === null) return;
-    this.#run(async () => {
-      const list = () => this.#options.store.listDeliveries(accountId, id);
-      this.#scheduleAll((await this.#retryStore(list)) ?? []);
-    });
+  added({ callbackUrl }: Pick<Task, 'callbackUrl'>): void {
+    if (callbackUrl !== null) this.#claimIn(0);
   }
 
   /** Aborts the attempts under way; resolves when nothing more will be recorded. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('the daemon shuts down'));
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
+    this.#unwatch();
+    clearTimeout(this.#claimTimer);
     await Promise.all(this.#running);
   }
 
@@ -93,27 +105,56 @@ export class Callbacks {
     return this.#closing.signal.aborted;
   }
 
-  #scheduleAll(deliveries: readonly Delivery[]): void {
-    for (const delivery of deliveries) {
-      if (delivery.nextAt === null || this.#scheduled.has(delivery.id)) continue;
-      this.#scheduled.add(delivery.id);
-      const delay = remainingDelay(delivery.nextAt, this.#now(), delivery.attempts.length);
-      this.#schedule(delivery, delay);
+  /** Claims after a delay, unless that happens earlier anyway. */
+  #claimIn(milliseconds: number): void {
+    if (this.#isClosing) return;
+    if (this.#claiming && milliseconds === 0) {
+      this.#claimsAgain = true;
+      return;
+    }
+    const delay = Math.min(milliseconds, MAX_CLAIM_DELAY_MS);
+    const at = performance.now() + delay;
+    if (at >= this.#nextClaim) return;
+    this.#nextClaim = at;
+    clearTimeout(this.#claimTimer);
+    if (delay === 0) this.#run(() => this.#claim());
+    else this.#claimTimer = setTimeout(() => this.#run(() => this.#claim()), delay).unref();
+  }
+
+  /** Claims what is due. Of several calls at once one works, and claims once more at its end. */
+  async #claim(): Promise<void> {
+    this.#nextClaim = Infinity;
+    if (this.#claiming) {
+      this.#claimsAgain = true;
+      return;
+    }
+    let delay = STORE_RETRY_DELAY_MS;
+    this.#claiming = this.#claimAll().then((next) => {
+      delay = next;
+    });
+    try {
+      await this.#claiming;
+    } finally {
+      this.#claiming = null;
+      this.#claimIn(this.#claimsAgain ? 0 : delay);
     }
   }
 
-  #schedule(delivery: Delivery, milliseconds: number): void {
-    this.#setTimer(milliseconds, () => this.#run(() => this.#deliver(delivery)));
-  }
-
-  /** @param callback called unless `close` is called before */
-  #setTimer(milliseconds: number, callback: () => void): void {
-    if (this.#isClosing) return;
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      callback();
-    }, milliseconds);
-    this.#timers.add(timer);
+  /** @returns milliseconds until the next claim */
+  async #claimAll(): Promise<number> {
+    for (;;) {
+      this.#claimsAgain = false;
+      const full = [...this.#claimed].filter(([, count]) => count >= MAX_CLAIMED_PER_ACCOUNT);
+      const { deliveries, nextAt } = await this.#options.store.claimDeliveries({
+        limit: CLAIM_LIMIT,
+        exceptAccounts: full.map(([accountId]) => accountId),
+      });
+      if (this.#isClosing) return Infinity;
+      for (const delivery of deliveries) this.#run(() => this.#deliver(delivery));
+      if (deliveries.length < CLAIM_LIMIT && !this.#claimsAgain) {
+        return nextAt === null ? Infinity : Math.max(1, nextAt - this.#now());
+      }
+    }
   }
 
   #run(work: () => Promise<void>): void {
@@ -126,12 +167,19 @@ export class Callbacks {
   }
 
   async #deliver(delivery: Delivery): Promise<void> {
+    const { accountId } = delivery;
+    this.#claimed.set(accountId, (this.#claimed.get(accountId) ?? 0) + 1);
     const release = await this.#acquire(delivery);
     try {
       if (this.#isClosing) return;
       await this.#attempt(delivery);
     } finally {
       release();
+      const claimed = this.#claimed.get(accountId)! - 1;
+      if (claimed === 0) this.#claimed.delete(accountId);
+      else this.#claimed.set(accountId, claimed);
+      // Its further deliveries were left where they are.
+      if (claimed === MAX_CLAIMED_PER_ACCOUNT - 1) this.#claimIn(0);
     }
   }
 
@@ -163,9 +211,9 @@ export class Callbacks {
         ? { status: 'pending', nextAt: this.#now() + delay }
         : { status: verdict === 'delivered' ? 'delivered' : 'failed' };
     const recorded = await this.#retryStore(() => this.#record(delivery, attempt, outcome));
-    if (recorded === null || delay === null) this.#scheduled.delete(delivery.id);
-    else this.#schedule(recorded, delay);
-    if (recorded !== null) this.#options.onAttempt?.(recorded, attempt);
+    if (recorded === null) return;
+    this.#options.onAttempt?.(recorded, attempt);
+    if (delay !== null) this.#claimIn(delay);
   }
 
   /** Counts an error of this server as an attempt, so that the retries end. */
@@ -194,16 +242,16 @@ export class Callbacks {
     return attemptDelivery(upstream, { url, headers, body }, { networkPolicy, signal });
   }
 
-  /** Null where the delivery no longer exists or has ended. */
+  /** Null where the delivery no longer exists or has ended, or another node has it. */
   async #record(
-    { id }: Delivery,
+    delivery: Delivery,
     attempt: DeliveryAttempt,
     outcome: DeliveryOutcome,
   ): Promise<Delivery | null> {
     try {
-      return await this.#options.store.recordAttempt(id, attempt, outcome);
+      return await this.#options.store.recordAttempt(delivery, attempt, outcome);
     } catch (error) {
-      const ended = ['delivery_not_found', 'delivery_state'];
+      const ended = ['delivery_not_found', 'delivery_state', 'claim_lost'];
       if (error instanceof Failure && ended.includes(error.code ?? '')) return null;
       throw error;
     }
@@ -229,12 +277,15 @@ export class Callbacks {
   #delayRetry(error: unknown): Promise<void> {
     return new Promise((resolve, reject) => {
       const { signal } = this.#closing;
-      const onAbort = () => reject(error);
-      signal.addEventListener('abort', onAbort);
-      this.#setTimer(STORE_RETRY_DELAY_MS, () => {
+      const timer = setTimeout(() => {
         signal.removeEventListener('abort', onAbort);
         resolve();
-      });
+      }, STORE_RETRY_DELAY_MS);
+      const onAbort = () => {
+        clearTimeout(timer);
+        reject(error);
+      };
+      signal.addEventListener('abort', onAbort);
     });
   }
 }

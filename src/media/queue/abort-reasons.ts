@@ -7,6 +7,18 @@ export class TaskExpired extends Failure {
   }
 }
 
+/** Reason for aborting a task that another node has taken over, or may take over: this one must not end it. */
+export class ClaimLost extends Failure {
+  constructor() {
+    super('service_error', 'the lease of this server has ended', { code: 'claim_lost' });
+  }
+}
+
+/** Whether another node has taken a task over, and may have ended it. */
+export function isClaimLost(error: unknown): boolean {
+  return error instanceof Failure && (error.code === 'claim_lost' || error.code === 'task_state');
+}
+
 /** Reason for aborting a task because the daemon shuts down; the next process resumes it. */
 export class TaskInterrupted extends Failure {
   constructor() {

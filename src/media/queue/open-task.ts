@@ -11,6 +11,8 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 export class OpenTask {
   /** The task as last written to disk. */
   task: Task;
+  /** Whether an executor works on the task, and not only its claim or its place in a queue is here. */
+  isExecuting = false;
   /** Aborts the work on the task; the reason decides how the task ends. */
   readonly controller = new AbortController();
   /** A storage failure that delays the task. `paid` where there is output that must not be lost. */
@@ -38,7 +40,7 @@ export class OpenTask {
   /** Whether the next process can resume the task without a second charge by the provider. */
   get canStop(): boolean {
     if (this.stall !== null) return !this.stall.paid;
-    return this.task.status === 'pending' || (checkpointOf(this.task)?.jobState ?? null) !== null;
+    return !this.isExecuting || (checkpointOf(this.task)?.jobState ?? null) !== null;
   }
 
   /** Calls back once, when this process is done with the task. Returns a function that unsubscribes. */

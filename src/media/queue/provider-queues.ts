@@ -37,6 +37,12 @@ export class ProviderQueues {
     }
   }
 
+  /** Tasks that could start at a provider now. */
+  free(provider: string): number {
+    const { acquired = 0, waiting = 0 } = this.#semaphores.get(provider) ?? {};
+    return Math.max(0, this.#concurrencyOf(provider) - acquired - waiting);
+  }
+
   /** The queues of providers that had tasks since the start. */
   *statistics(): Generator<QueueStatistics, void> {
     for (const [provider, { acquired, waiting }] of this.#semaphores) {

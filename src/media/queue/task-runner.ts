@@ -6,12 +6,12 @@ import { sleep } from '../../routing/backoff.ts';
 import { type RouteCandidate, routeCandidates } from '../../routing/route-candidates.ts';
 import type { Routing } from '../../routing/routing.ts';
 import type { Nodes } from '../../store/nodes.ts';
-import type { Completion, Store } from '../../store/store.ts';
-import type { Task, TaskError } from '../../store/task.ts';
+import type { ClaimQuery, Completion, Store } from '../../store/store.ts';
+import { TASK_TYPES, type Task, type TaskError } from '../../store/task.ts';
 import { isStorageFailure, retryStorage } from '../files/retry-storage.ts';
 import { fieldWithoutRoute } from '../image-options.ts';
 import type { TaskRequest } from '../task-request.ts';
-import { TaskExpired, TaskInterrupted } from './abort-reasons.ts';
+import { ClaimLost, isClaimLost, TaskExpired, TaskInterrupted } from './abort-reasons.ts';
 import {
   type CallCheckpoint,
   checkpointOf,
@@ -21,6 +21,7 @@ import {
 } from './call-checkpoint.ts';
 import { OpenTask } from './open-task.ts';
 import { ProviderQueues, type QueueStatistics, type Slot } from './provider-queues.ts';
+import { MAX_CLAIMED, TaskClaimer } from './task-claimer.ts';
 
 export type MediaRoute = Model['routes'][number];
 export type MediaRouteCandidate = RouteCandidate<MediaRoute>;
@@ -61,6 +62,8 @@ export interface TaskObserver {
   fault(error: unknown, task: Task): void;
   /** Called when a storage failure delays a task; the failed operation is retried. */
   stalled(failure: Failure, task: Task): void;
+  /** Called for a task that another node has taken over while this one worked on it. */
+  claimLost(task: Task): void;
   /** Called for a task of which a provider may have charged a call that a crash interrupted. */
   callInterrupted(task: Task, afterCrash: 'retry' | 'fail'): void;
 }
@@ -77,12 +80,10 @@ interface TaskRunnerOptions {
 /** Times that a task is started, where the process died each time before the task ended. */
 const MAX_STARTS = 10;
 
-/** Interval at which open tasks are looked up that this process does not work on. */
-const RECOVERY_INTERVAL_MS = 30_000;
-
 /**
  * Runs every open task to its end. Tasks wait for a slot at their provider, fairly between accounts.
- * Whatever happens to a task, the last operation here ends or requeues it in the store.
+ * Whatever happens to a task, the last operation here ends or requeues it in the store, unless another node
+ * has taken it over.
  */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
@@ -92,10 +93,18 @@ export class TaskRunner {
   readonly #draining = new AbortController();
   /** Aborted when the grace of a shutdown is over. */
   readonly #graceOver = new AbortController();
-  #recoveryTimer: NodeJS.Timeout | undefined;
+  readonly #claimer: TaskClaimer;
 
   constructor(options: TaskRunnerOptions) {
     this.#options = options;
+    this.#claimer = new TaskClaimer({
+      ...options,
+      room: () => this.#room(),
+      waiting: () => this.#waiting(),
+      claimed: (task, isOrphan) => this.#adopt(task, isOrphan),
+      ended: (task) => options.observer.ended(task),
+      leaseLost: () => this.#abortClaims(),
+    });
     this.#queues = new ProviderQueues(options.config, options.nodes);
     // Every waiting client and every retry of a store operation listens.
     setMaxListeners(0, this.#draining.signal, this.#graceOver.signal);
@@ -115,32 +124,81 @@ export class TaskRunner {
     return this.#draining.signal.aborted;
   }
 
-  /** Resumes the open tasks of earlier processes, now and at intervals. */
-  async start(): Promise<void> {
-    const schedule = () => {
-      if (this.draining) return;
-      this.#recoveryTimer = setTimeout(() => {
-        this.#recover()
-          // The store fails at present: the next interval tries again.
-          .catch(() => {})
-          .finally(schedule);
-      }, RECOVERY_INTERVAL_MS);
-      this.#recoveryTimer.unref();
-    };
-    await this.#recover().finally(schedule);
+  /** Claims open tasks of other processes and nodes, now and whenever there is a free slot for them. */
+  start(): Promise<void> {
+    return this.#claimer.start();
   }
 
   /** Starts a pending task, unless this process works on it already. */
   add(task: Task): void {
     if (this.#open.has(task.id) || this.draining) return;
+    this.#begin(task);
+  }
+
+  /** Works on a task that this node has claimed from the store. */
+  async #adopt(task: Task, isOrphan: boolean): Promise<void> {
+    const { store, config, observer } = this.#options;
+    if (this.draining) {
+      await store.requeueTask(task);
+      return;
+    }
+    const open = this.#open.get(task.id);
+    if (open) {
+      // It waits here for a slot, which it gets under this claim.
+      open.task = task;
+      return;
+    }
+    if (mayHaveBeenCharged(task)) {
+      const { afterCrash } = config().routing;
+      observer.callInterrupted(task, afterCrash);
+      if (afterCrash === 'fail') return this.#notifyEnded(store.failTask(task, INTERRUPTED_CALL));
+    }
+    if (isOrphan && task.attempts > MAX_STARTS)
+      return this.#notifyEnded(store.failTask(task, ABANDONED));
+    this.#begin(task);
+  }
+
+  #begin(task: Task): void {
     const open = new OpenTask(task, Date.now());
     this.#open.set(task.id, open);
     const running = this.#run(open).finally(() => {
       this.#running.delete(running);
       this.#open.delete(task.id);
       open.done();
+      this.#claimer.slotFreed();
     });
     this.#running.add(running);
+  }
+
+  /** What this node could start now. Tasks of models that are no longer offered fail at once. */
+  #room(): Required<ClaimQuery> {
+    const busy: string[] = [];
+    let limit = MAX_CLAIMED;
+    const { models } = this.#options.config();
+    for (const [name, model] of Object.entries(models)) {
+      if (!(TASK_TYPES as readonly string[]).includes(model.type)) continue;
+      const ready = routeCandidates(model).filter(
+        (candidate) => this.#options.routing.remainingCooldown(candidate) === 0,
+      );
+      const free = Math.max(0, ...ready.map(({ route }) => this.#queues.free(route.provider)));
+      if (free === 0) busy.push(name);
+      else limit = Math.min(limit, free);
+    }
+    return { limit, exceptModels: busy };
+  }
+
+  #waiting(): number {
+    let count = 0;
+    for (const { task } of this.#open.values()) if (task.status === 'pending') count += 1;
+    return count;
+  }
+
+  /** Stops work on the tasks that other nodes take over. */
+  #abortClaims(): void {
+    const reason = new ClaimLost();
+    for (const { task, controller } of this.#open.values()) {
+      if (task.status === 'processing') controller.abort(reason);
+    }
   }
 
   /** Applies a reloaded configuration to tasks that have not started. */
@@ -174,7 +232,7 @@ export class TaskRunner {
    * remote job the next process can resume. Calls under way may still end and store their output.
    */
   drain(): void {
-    clearTimeout(this.#recoveryTimer);
+    this.#claimer.close();
     this.#draining.abort();
     for (const open of this.#open.values()) this.#stopIfPossible(open);
   }
@@ -190,28 +248,8 @@ export class TaskRunner {
   /** Waits until the tasks under way have ended or, after `interrupt`, are requeued. */
   async close(): Promise<void> {
     this.drain();
+    await this.#claimer.closed();
     await Promise.all(this.#running);
-  }
-
-  async #recover(): Promise<void> {
-    const { store } = this.#options;
-    const tasks = await store.listOpenTasks();
-    await Promise.all(
-      tasks.map(async (task) => {
-        if (this.#open.has(task.id)) return;
-        if (mayHaveBeenCharged(task)) {
-          const { afterCrash } = this.#options.config().routing;
-          this.#options.observer.callInterrupted(task, afterCrash);
-          if (afterCrash === 'fail') {
-            return this.#notifyEnded(store.failTask(task.id, INTERRUPTED_CALL));
-          }
-        }
-        if (task.status === 'pending') return this.add(task);
-        if (task.attempts >= MAX_STARTS) {
-          await this.#notifyEnded(store.failTask(task.id, ABANDONED));
-        } else this.add(await store.requeueTask(task.id));
-      }),
-    );
   }
 
   async #run(open: OpenTask): Promise<void> {
@@ -222,11 +260,16 @@ export class TaskRunner {
     try {
       if (signal.aborted) throw signal.reason;
       const candidates = await this.#waitForSlot(open, slot);
-      const claimed = await this.#retryStore(open, () => store.claimTask(id), false);
+      const claimed =
+        open.task.status === 'processing'
+          ? open.task
+          : await this.#retryStore(open, () => store.claimTask(id), false);
+      // Another node was faster.
       if (!claimed) return;
       open.task = claimed;
       this.#options.observer.changed?.(claimed);
       if (signal.aborted) throw signal.reason;
+      open.isExecuting = true;
       const completion = await executor.execute({
         task: claimed,
         signal,
@@ -241,12 +284,12 @@ export class TaskRunner {
             return this.#saveBeforeBillableCall(open, checkpoint);
           }
           const progress = storedCheckpoint(checkpoint);
-          open.task = await this.#retryStore(open, () => store.saveProgress(id, progress));
+          open.task = await this.#retryStore(open, () => store.saveProgress(open.task, progress));
           this.#stopIfPossible(open);
         },
         onStall: (failure, paid) => this.#onStall(open, failure, paid),
       });
-      await this.#end(open, () => store.completeTask(id, completion));
+      await this.#end(open, () => store.completeTask(open.task, completion));
     } catch (error) {
       await this.#stop(open, signal.aborted ? signal.reason : error);
     } finally {
@@ -258,19 +301,20 @@ export class TaskRunner {
   async #stop(open: OpenTask, error: unknown): Promise<void> {
     const { store, observer } = this.#options;
     const { task } = open;
-    if (error instanceof TaskInterrupted) {
+    if (isClaimLost(error)) observer.claimLost(task);
+    else if (error instanceof TaskInterrupted) {
       if (task.status !== 'processing') return;
-      // Where that fails, the next process requeues it.
-      await this.#retryStore(open, () => store.requeueTask(task.id)).catch(() => {});
+      // Where that fails, the next process or another node claims it when this node's lease is over.
+      await this.#retryStore(open, () => store.requeueTask(task)).catch(() => {});
     } else if (error instanceof TaskExpired && open.stall) {
       // A storage failure of this server used up the time.
       const { failure } = open.stall;
-      await this.#end(open, () => store.failTask(task.id, errorOf(failure)));
+      await this.#end(open, () => store.failTask(task, errorOf(failure)));
     } else if (error instanceof TaskExpired) {
-      await this.#end(open, () => store.expireTask(task.id));
+      await this.#end(open, () => store.expireTask(task));
     } else {
       if (!(error instanceof Failure)) observer.fault(error, task);
-      await this.#end(open, () => store.failTask(task.id, errorOf(error)));
+      await this.#end(open, () => store.failTask(task, errorOf(error)));
     }
   }
 
@@ -279,8 +323,15 @@ export class TaskRunner {
       await this.#notifyEnded(this.#retryStore(open, end));
     } catch (error) {
       // The task stays open on disk, and the next recovery, or the next process, finds it.
-      if (isStorageFailure(error)) this.#options.observer.stalled(error, open.task);
-      else this.#options.observer.fault(error, open.task);
+      const { task } = open;
+      const { observer } = this.#options;
+      if (isClaimLost(error)) observer.claimLost(task);
+      else if (isStorageFailure(error)) observer.stalled(error, task);
+      else {
+        observer.fault(error, task);
+        // It is started again, and fails at last as one that was started too often.
+        await this.#options.store.requeueTask(task).catch(() => {});
+      }
     }
   }
 
@@ -295,10 +346,10 @@ export class TaskRunner {
     if (this.draining) controller.abort(new TaskInterrupted());
     if (signal.aborted) throw signal.reason;
     const progress = storedCheckpoint(checkpoint);
-    open.task = await this.#retryStore(open, () => store.saveProgress(task.id, progress), false);
+    open.task = await this.#retryStore(open, () => store.saveProgress(task, progress), false);
     if (!signal.aborted) return;
     // The call is not made after all.
-    open.task = await this.#retryStore(open, () => store.saveProgress(task.id, task.progress));
+    open.task = await this.#retryStore(open, () => store.saveProgress(task, task.progress));
     throw signal.reason;
   }
 

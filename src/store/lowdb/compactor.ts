@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Failure } from '../../failure.ts';
 import { type Files, namesIn, remove } from '../files.ts';
-import type { StoreHealth } from '../store.ts';
+import type { JournalHealth } from '../store.ts';
 import type { Archive } from './archive/archive.ts';
 import type { ArchiveMove, TaskArchiver } from './archiver.ts';
 import type { Checkpoint } from './checkpoint.ts';
@@ -54,11 +54,11 @@ export class JournalCompactor {
   }
 
   /** @param length bytes of the current journal */
-  health(length: number): Pick<StoreHealth, 'checkpointFault' | 'journals' | 'journalBytes'> {
+  health(length: number): JournalHealth {
     return {
       checkpointFault: this.#checkpointFailure?.message ?? null,
       journals: this.#closed.length + 1,
-      journalBytes: this.#bytes(length),
+      bytes: this.#bytes(length),
     };
   }
 
@@ -155,11 +155,11 @@ export class JournalCompactor {
   /** Schedules another attempt. It starts another journal, since shards are named after it and never rewritten. */
   #fail(error: unknown, commits: CommitQueue): void {
     const { onFault } = this.#options;
-    const { journals, journalBytes } = this.health(commits.journalLength);
+    const { journals, bytes } = this.health(commits.journalLength);
     const backoff = this.#backoffMs / 1000;
     this.#checkpointFailure = storeUnavailable(error, 'checkpoint failed');
     const { message } = this.#checkpointFailure;
-    const waiting = `${journals} journals with ${journalBytes} bytes wait for it`;
+    const waiting = `${journals} journals with ${bytes} bytes wait for it`;
     onFault(new Error(`${message}; ${waiting}; retrying within ${backoff} s`, { cause: error }));
     // A journal that reaches its limit earlier also causes an attempt.
     this.#retry ??= setTimeout(() => {

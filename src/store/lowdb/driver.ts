@@ -1,28 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import type { ErrorCode } from '../../error-codes.ts';
 import type { Account, ApiKey, Plan, Team } from '../account.ts';
 import type { Asset, NewAsset } from '../asset.ts';
-import {
-  type Delivery,
-  type DeliveryAttempt,
-  type DeliveryOutcome,
-  deliveryEnded,
-  withAttempt,
-} from '../delivery.ts';
-import { conflict, notFound } from '../errors.ts';
+import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../delivery.ts';
+import { conflict } from '../errors.ts';
 import { accountFunds, checkAmount, checkFunds, grant, spendable } from '../funds.ts';
 import { newId } from '../identifier.ts';
 import { carryForward, type LedgerEntry } from '../ledger.ts';
+import { SINGLE_NODE } from '../nodes.ts';
 import type { NewSession, Session } from '../session.ts';
 import type {
+  ClaimedDeliveries,
+  ClaimQuery,
   Completion,
   DeletedRecords,
+  DeliveryQuery,
   KeyChange,
   MeteredUsage,
   NewAccount,
   NewKey,
   NewTask,
   NewTeam,
+  NodeRecord,
   Payer,
   Reservation,
   Store,
@@ -30,8 +28,9 @@ import type {
   TaskTotals,
   TeamChange,
 } from '../store.ts';
-import type { Task, TaskError } from '../task.ts';
+import { EXPIRED, type Task, type TaskClaim, type TaskError } from '../task.ts';
 import type { JournalCompactor } from './compactor.ts';
+import { DeliveryWriter } from './records/deliveries.ts';
 import { KeyWriter } from './records/keys.ts';
 import { StoreReader } from './records/reader.ts';
 import type { Records } from './records/records.ts';
@@ -45,6 +44,17 @@ const LEDGER_SLACK = 1.1;
 
 /** Maximum rows of usage that one transaction deletes. */
 const MAX_DELETED_USAGE = 10_000;
+
+/** Milliseconds that a node counts as living; a process that has the lock of the folder always does. */
+const LEASE_MS = 15_000;
+
+interface LowdbStoreOptions {
+  readonly records: Records;
+  readonly compactor: JournalCompactor;
+  readonly node: Pick<NodeRecord, 'name' | 'version'>;
+  /** Writes the rest and closes the files. */
+  readonly release: () => Promise<void>;
+}
 
 /**
  * Store of one process: records in memory, a journal and checkpoints on disk.
@@ -63,14 +73,23 @@ export class LowdbStore extends StoreReader implements Store {
   readonly #sessions: SessionWriter;
   readonly #teams: TeamWriter;
   readonly #tasks: TaskWriter;
+  readonly #deliveries: DeliveryWriter;
   readonly #uploads: UploadWriter;
   readonly #compactor: JournalCompactor;
   readonly #release: () => Promise<void>;
+  readonly #node: Pick<NodeRecord, 'name' | 'version'>;
+  readonly #startedAt = Date.now();
+  /** Resolves when the last call of `withLock` with a name has ended. */
+  readonly #locks = new Map<string, Promise<void>>();
   #closing: Promise<void> | null = null;
+  readonly isShared = false;
+  readonly nodes = SINGLE_NODE;
 
-  constructor(records: Records, compactor: JournalCompactor, release: () => Promise<void>) {
+  constructor({ records, compactor, node, release }: LowdbStoreOptions) {
     super(records);
     this.#compactor = compactor;
+    this.#node = node;
+    this.#deliveries = new DeliveryWriter(records);
     this.#keys = new KeyWriter(records);
     this.#sessions = new SessionWriter(records);
     this.#teams = new TeamWriter(records);
@@ -181,26 +200,36 @@ export class LowdbStore extends StoreReader implements Store {
     return this.#tasks.claim(taskId);
   }
 
-  completeTask(taskId: string, completion: Completion): Promise<Task> {
-    return this.#tasks.end(taskId, { status: 'completed', ...completion });
+  claimPending(query: ClaimQuery): Promise<readonly Task[]> {
+    return this.#tasks.claimPending(query);
   }
 
-  failTask(taskId: string, error: TaskError, charge = 0): Promise<Task> {
-    return this.#tasks.end(taskId, { status: 'failed', error, charge });
+  claimOrphans(query: ClaimQuery): Promise<readonly Task[]> {
+    return this.#tasks.claimOrphans(query);
   }
 
-  expireTask(taskId: string): Promise<Task> {
-    const message = 'the task did not end before its deadline';
-    const error: TaskError = { type: 'timeout', message, code: 'task_expired' satisfies ErrorCode };
-    return this.#tasks.end(taskId, { status: 'expired', error, charge: 0 });
+  completeTask(claim: TaskClaim, completion: Completion): Promise<Task> {
+    return this.#tasks.end(claim, { status: 'completed', ...completion });
   }
 
-  requeueTask(taskId: string): Promise<Task> {
-    return this.#tasks.requeue(taskId);
+  failTask(claim: TaskClaim, error: TaskError, charge = 0): Promise<Task> {
+    return this.#tasks.end(claim, { status: 'failed', error, charge });
   }
 
-  saveProgress(taskId: string, progress: unknown): Promise<Task> {
-    return this.#tasks.saveProgress(taskId, progress);
+  expireTask(claim: TaskClaim): Promise<Task> {
+    return this.#tasks.end(claim, { status: 'expired', error: EXPIRED, charge: 0 });
+  }
+
+  expireOverdue(limit: number): Promise<readonly Task[]> {
+    return this.#tasks.expireOverdue(limit);
+  }
+
+  requeueTask(claim: TaskClaim): Promise<Task> {
+    return this.#tasks.requeue(claim);
+  }
+
+  saveProgress(claim: TaskClaim, progress: unknown): Promise<Task> {
+    return this.#tasks.saveProgress(claim, progress);
   }
 
   deleteTasks(endedBefore: number): Promise<DeletedRecords> {
@@ -224,22 +253,16 @@ export class LowdbStore extends StoreReader implements Store {
     return this.#uploads.deleteBefore(madeBefore);
   }
 
-  async recordAttempt(
-    deliveryId: string,
+  claimDeliveries(query: DeliveryQuery): Promise<ClaimedDeliveries> {
+    return this.#deliveries.claim(query);
+  }
+
+  recordAttempt(
+    delivery: Delivery,
     attempt: DeliveryAttempt,
     outcome: DeliveryOutcome,
   ): Promise<Delivery> {
-    const { deliveries, deliveryById } = this.records.state;
-    const order = deliveryById.order(deliveryId);
-    if (order === undefined) {
-      const isOver = await this.records.archive.has('delivery', deliveryId);
-      throw isOver ? deliveryEnded(deliveryId) : notFound('delivery', deliveryId);
-    }
-    const delivery = withAttempt(deliveries.rows.get(order)!, attempt, outcome);
-    const transaction = this.records.begin();
-    transaction.changes.push(['deliveries', order, delivery]);
-    await this.records.commit(transaction);
-    return delivery;
+    return this.#deliveries.record(delivery, attempt, outcome);
   }
 
   async reserve(accountId: string, keyId: string, amount: number): Promise<Reservation> {
@@ -323,9 +346,37 @@ export class LowdbStore extends StoreReader implements Store {
     const refusal = failure ?? this.#compactor.backlogFailure(journalLength);
     return {
       fault: refusal?.message ?? null,
-      ...this.#compactor.health(journalLength),
       pendingCharges: this.records.charges.pending,
+      journal: this.#compactor.health(journalLength),
     };
+  }
+
+  async listNodes(): Promise<readonly NodeRecord[]> {
+    const now = Date.now();
+    const claims = this.records.state.tasksInState.count('processing');
+    const { node: id } = this.records;
+    return [{ id, ...this.#node, startedAt: this.#startedAt, aliveUntil: now + LEASE_MS, claims }];
+  }
+
+  watch(): () => void {
+    return () => {};
+  }
+
+  publish(): void {}
+
+  async withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    const earlier = this.#locks.get(name);
+    const working = (earlier ?? Promise.resolve()).then(work);
+    const over = working.then(
+      () => {},
+      () => {},
+    );
+    this.#locks.set(name, over);
+    try {
+      return await working;
+    } finally {
+      if (this.#locks.get(name) === over) this.#locks.delete(name);
+    }
   }
 
   /** @throws Failure `store_unavailable` for new work while checkpoints fail and the journals are too long */

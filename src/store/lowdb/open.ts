@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
 import { diskFiles, type Files, makeFolder, namesIn, syncFolder } from '../files.ts';
@@ -122,7 +123,7 @@ async function openLocked(options: LowdbOptions, files: Files, lock: Lock): Prom
     });
     for (const [collection, order] of changes) commits.markChanged(collection, order);
     const records = new Records({ state, commits, archive, archiver, now });
-    return new LowdbStore(records, compactor, async () => {
+    const release = async () => {
       await commits.close();
       const { pending } = records.charges;
       if (pending > 0)
@@ -132,7 +133,9 @@ async function openLocked(options: LowdbOptions, files: Files, lock: Lock): Prom
       // Without this the next start treats the journal as after a crash.
       await journals.writeExtent().catch(onFault);
       await lock.release();
-    });
+    };
+    const { node = { name: hostname(), version: '' } } = options;
+    return new LowdbStore({ records, compactor, node, release });
   } catch (error) {
     await archive.close();
     throw error;

@@ -113,7 +113,7 @@ export interface Endpoint {
   readonly stream?: boolean;
   readonly summary: string;
   readonly request: v.GenericSchema;
-  /** A body that the sandbox's catalog answers; the page `/docs` fills it in. */
+  /** A body that the sandbox's catalog answers; the console's page of the API fills it in. */
   readonly example: object;
   /** The whole response with status 200. */
   readonly response: v.GenericSchema;

@@ -111,8 +111,10 @@ describe('with server.console: false', () => {
     const cookie = `oriel_session=${'a'.repeat(43)}`;
     const response = await fetch(`${daemon().url}/v1/account`, { headers: { cookie } });
     expect(await response.json()).toMatchObject({ error: { code: 'missing_api_key' } });
-    const root = await fetch(daemon().url, { headers: { accept: HTML } });
-    expect(root.url).toBe(`${daemon().url}/docs`);
-    await root.text();
+    for (const path of ['/', '/docs']) {
+      const gone = await fetch(daemon().url + path, { headers: { accept: HTML } });
+      expect(gone.status, path).toBe(404);
+      expect(await gone.text()).toContain('/openapi.json lists all endpoints');
+    }
   });
 });

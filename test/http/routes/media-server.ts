@@ -5,6 +5,7 @@ import { newAssetId } from '../../../src/assets/identifier.ts';
 import type { StoredResult } from '../../../src/media/result.ts';
 import type { NewAsset } from '../../../src/store/asset.ts';
 import type { Task } from '../../../src/store/task.ts';
+import { claimOf } from '../../store/consistency.ts';
 import { KEYS, startServer, type TestServer } from '../test-server.ts';
 import { ManualMedia, MODELS } from './manual-media.ts';
 
@@ -74,13 +75,18 @@ async function start(config: Readonly<Record<string, object>>): Promise<MediaSer
       return { id, mediaType, ...written };
     },
     async complete({ id }, files, usage = null) {
-      await server.store.claimTask(id);
+      const claim = (await server.store.claimTask(id))!;
       const outputs = files.map((file, index) => ({
         asset: file.id,
         revisedPrompt: index === 0 ? 'a "lighthouse"' : null,
       }));
       const result: StoredResult = { created: 1_700_000_000, outputs, usage };
-      return server.store.completeTask(id, { result, charge: 0, counts: {}, assets: files });
+      return server.store.completeTask(claim, {
+        result,
+        charge: 0,
+        counts: {},
+        assets: files,
+      });
     },
   };
 }

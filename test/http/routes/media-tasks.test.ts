@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { claimOf, openTasks, pendingDeliveries } from '../../store/consistency.ts';
 import { KEYS } from '../test-server.ts';
 import { mediaServer } from './media-server.ts';
 
@@ -63,7 +64,7 @@ describe('a media task', () => {
       await server().file('png', 'image/png', '1'),
       await server().file('webp', 'image/webp', '2'),
     ];
-    await server().complete((await server().store.listOpenTasks()).at(-1)!, files, USAGE);
+    await server().complete((await openTasks(server().store)).at(-1)!, files, USAGE);
     const result = {
       created: 1_700_000_000,
       data: [
@@ -88,7 +89,7 @@ describe('a media task', () => {
   ])('of %s has its results', async (path, model, shape) => {
     const id = await create(path, { model, prompt });
     const files = [await server().file('bin', 'x/y', '1'), await server().file('bin', 'x/y', '2')];
-    await server().complete((await server().store.listOpenTasks()).at(-1)!, files);
+    await server().complete((await openTasks(server().store)).at(-1)!, files);
     const urls = files.map((file) => `${server().url}/assets/${file.id}`);
     expect((await task(id))['result']).toEqual(shape(urls));
   });
@@ -96,10 +97,10 @@ describe('a media task', () => {
   it('has the error that ended it', async () => {
     const failed = await create(IMAGES, { model: 'image', prompt });
     const error = { type: 'billable_error', message: 'nothing usable came', code: null } as const;
-    await server().store.failTask(failed, error);
+    await server().store.failTask(await claimOf(server().store, failed), error);
     expect(await task(failed)).toMatchObject({ status: 'failed', result: null, error });
     const expired = await create(IMAGES, { model: 'image', prompt });
-    await server().store.expireTask(expired);
+    await server().store.expireTask(await claimOf(server().store, expired));
     expect(await task(expired)).toMatchObject({
       status: 'expired',
       result: null,
@@ -125,10 +126,12 @@ describe('a media task', () => {
     const id = await create(IMAGES, { model: 'image', prompt, callback_url: url });
     const callbacks = () => server().ask(`/v1/tasks/${id}/callbacks`);
     expect((await callbacks()).json).toEqual({ object: 'list', data: [] });
-    await server().store.failTask(id, { type: 'unknown', message: 'x', code: null });
-    const [delivery] = (await server().store.listPendingDeliveries()).filter(
-      (one) => one.taskId === id,
-    );
+    await server().store.failTask(await claimOf(server().store, id), {
+      type: 'unknown',
+      message: 'x',
+      code: null,
+    });
+    const [delivery] = (await pendingDeliveries(server().store)).filter((one) => one.taskId === id);
     const attempt = {
       at: 1_700_000_000_999,
       status: 500,
@@ -136,7 +139,7 @@ describe('a media task', () => {
       milliseconds: 12,
     };
     const nextAt = 1_700_000_060_999;
-    await server().store.recordAttempt(delivery!.id, attempt, { status: 'pending', nextAt });
+    await server().store.recordAttempt(delivery!, attempt, { status: 'pending', nextAt });
     const { status, json } = await callbacks();
     expect(status).toBe(200);
     expect(json).toEqual({
@@ -158,7 +161,11 @@ describe('a media task', () => {
     const send = (body: object) => server().post(IMAGES, body, key);
     const first = await send({ model: 'image', prompt });
     const id = first.json!['task_id'] as string;
-    await server().store.failTask(id, { type: 'unknown', message: 'x', code: null });
+    await server().store.failTask(await claimOf(server().store, id), {
+      type: 'unknown',
+      message: 'x',
+      code: null,
+    });
     const second = await send({ model: 'image', prompt });
     expect([second.status, second.json]).toEqual([202, first.json]);
     const other = await send({ model: 'image', prompt: 'another' });
@@ -314,8 +321,12 @@ describe('a request that waits for images', () => {
     ['billable_error', 502],
     ['rate_limit', 429],
   ] as const)('gets what ended it: %s', async (type, status) => {
-    server().media.end = ({ id }) =>
-      server().store.failTask(id, { type, message: 'it was so', code: 'so' });
+    server().media.end = async ({ id }) =>
+      server().store.failTask(await claimOf(server().store, id), {
+        type,
+        message: 'it was so',
+        code: 'so',
+      });
     const answer = await wait();
     expect([answer.status, answer.json]).toEqual([
       status,
@@ -324,7 +335,8 @@ describe('a request that waits for images', () => {
   });
 
   it('gets a timeout if the task expired', async () => {
-    server().media.end = ({ id }) => server().store.expireTask(id);
+    server().media.end = async ({ id }) =>
+      server().store.expireTask(await claimOf(server().store, id));
     const { status, json } = await wait();
     expect([status, json!['error']]).toMatchObject([504, { type: 'timeout' }]);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { hashOf } from '../../../src/store/key.ts';
+import { claimOf } from '../../store/consistency.ts';
 import { KEYS } from '../test-server.ts';
 import { mediaServer } from './media-server.ts';
 
@@ -58,7 +59,7 @@ describe('GET /v1/tasks/events', () => {
     expect((await stream.next())!.data).toMatchObject({ task_id: before, status: 'pending' });
     const foreign = await newTask(KEYS.b);
     server().taskEvents.changed(await taskOf(KEYS.b, foreign));
-    const ended = await server().store.expireTask(before);
+    const ended = await server().store.expireTask(await claimOf(server().store, before));
     server().taskEvents.changed(ended);
     const event = await stream.next();
     expect(event).toMatchObject({ event: 'task', data: { task_id: before, status: 'expired' } });

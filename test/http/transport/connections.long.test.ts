@@ -16,6 +16,9 @@ async function open(daemon: TestDaemon): Promise<Socket> {
   return socket;
 }
 
+/** The largest answer that needs no key. */
+const DOCUMENT = '/openapi.json';
+
 function get(path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: oriel\r\n\r\n`;
 }
@@ -33,30 +36,27 @@ function residentMegabytes({ child }: TestDaemon): number {
 
 describe('a connection whose client never reads', () => {
   const daemon = sharedDaemon({
-    config: { server: { console: false, sendTimeout: '1s' }, overload: { eventLoopDelay: '1h' } },
+    config: { server: { sendTimeout: '1s' }, overload: { eventLoopDelay: '1h' } },
   });
 
-  it.each(['/openapi.json', '/docs/static/swagger-ui-bundle.js'])(
-    'is closed for pipelining thousands of %s, and memory stays',
-    async (path) => {
-      await (await fetch(new URL(path, daemon().url))).arrayBuffer();
-      const before = residentMegabytes(daemon());
-      const sockets = await Promise.all(Array.from({ length: 16 }, () => open(daemon())));
-      const closed = sockets.map((socket) => {
-        socket.pause();
-        socket.write(get(path).repeat(20_000));
-        return closeOf(socket);
-      });
-      await Promise.all(closed);
-      expect(residentMegabytes(daemon()) - before).toBeLessThan(400);
-      expect((await daemon().request('/v1/account')).status).toBe(200);
-    },
-  );
+  it('is closed for pipelining thousands of requests, and memory stays', async () => {
+    await (await fetch(new URL(DOCUMENT, daemon().url))).arrayBuffer();
+    const before = residentMegabytes(daemon());
+    const sockets = await Promise.all(Array.from({ length: 16 }, () => open(daemon())));
+    const closed = sockets.map((socket) => {
+      socket.pause();
+      socket.write(get(DOCUMENT).repeat(20_000));
+      return closeOf(socket);
+    });
+    await Promise.all(closed);
+    expect(residentMegabytes(daemon()) - before).toBeLessThan(400);
+    expect((await daemon().request('/v1/account')).status).toBe(200);
+  });
 
   it('is closed after sendTimeout without progress', async () => {
     const socket = await open(daemon());
     socket.pause();
-    socket.write(get('/docs/static/swagger-ui-bundle.js').repeat(8));
+    socket.write(get(DOCUMENT).repeat(30));
     await daemon().logged('disconnected a client that did not read its response');
   });
 });
@@ -84,11 +84,11 @@ it('closes the files of unread downloads and of the requests queued behind them'
 
 it('closes a connection whose client sends empty lines and does not read', async () => {
   const daemon = await startDaemon({
-    config: { server: { console: false, sendTimeout: '1s' }, overload: { eventLoopDelay: '1h' } },
+    config: { server: { sendTimeout: '1s' }, overload: { eventLoopDelay: '1h' } },
   });
   const socket = await open(daemon);
   socket.pause();
-  socket.write(get('/docs/static/swagger-ui-bundle.js').repeat(8));
+  socket.write(get(DOCUMENT).repeat(30));
   // RFC 9112, section 2.2: a server ignores empty lines before a request.
   const lines = setInterval(() => socket.write('\r\n'), 50);
   onTestFinished(() => clearInterval(lines));

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { remainingDelay, retryDelay } from '../../../src/media/callbacks/backoff.ts';
+import { retryDelay } from '../../../src/media/callbacks/backoff.ts';
 
 const HOUR = 3_600_000;
 
@@ -37,13 +37,4 @@ test('jitter changes each delay by a tenth at most', () => {
     }),
   );
   expect(retryDelay(1, 0)).not.toBe(retryDelay(1, 1));
-});
-
-test('remainingDelay never exceeds the planned delay after a clock change', () => {
-  expect(remainingDelay(1000, 5000, 3)).toBe(0);
-  expect(remainingDelay(6000, 5000, 1)).toBe(1000);
-  // Set back by a year.
-  expect(remainingDelay(8760 * HOUR, 0, 1)).toBe(retryDelay(1, 1));
-  expect(remainingDelay(8760 * HOUR, 0, 0)).toBe(0);
-  expect(remainingDelay(8760 * HOUR, 0, 50)).toBe(0);
 });

@@ -30,6 +30,7 @@ function callbacks(
   { allowPrivateAddresses = true, callbackPorts = ['1-65535'], ...changes }: Changes = {},
 ) {
   const upstream = new UpstreamClient();
+  if (changes.now) store.now = changes.now;
   const made = new Callbacks({
     store,
     upstream,
@@ -197,9 +198,9 @@ describe('a callback', () => {
 
   it('is not sent for a task without callback_url', async () => {
     const store = new Deliveries();
-    const list = vi.spyOn(store, 'listDeliveries');
-    callbacks(store).added({ id: 'task_9', accountId: 'acct_1', callbackUrl: null });
-    expect(list).not.toHaveBeenCalled();
+    const claim = vi.spyOn(store, 'claimDeliveries');
+    callbacks(store).added({ callbackUrl: null });
+    expect(claim).not.toHaveBeenCalled();
   });
 
   it.each([
@@ -328,6 +329,7 @@ describe('close', () => {
     await receiver.nth(1);
     await first.close();
     expect(store.of(task)).toMatchObject({ status: 'pending', attempts: [] });
+    store.dropClaims();
 
     await callbacks(store).start();
     expect(await store.ended(task)).toMatchObject({ status: 'delivered', attempts: [{}] });

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import type { Account } from '../../../src/store/account.ts';
-import type { Delivery } from '../../../src/store/delivery.ts';
+import { type Delivery, isDue } from '../../../src/store/delivery.ts';
 import { notFound } from '../../../src/store/errors.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { ClaimedDeliveries, DeliveryQuery, Store } from '../../../src/store/store.ts';
 import type { Task, TaskState } from '../../../src/store/task.ts';
 
 type Verbs = Pick<
   Store,
-  'listPendingDeliveries' | 'listDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount'
+  'claimDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount' | 'watch'
 >;
 
 /** What of a store callbacks work with, in memory. */
@@ -18,7 +18,10 @@ export class Deliveries implements Verbs {
   readonly deliveries = new Map<string, Delivery>();
   /** Thrown by whatever is asked next, one by one. */
   readonly faults: unknown[] = [];
+  /** Milliseconds since the epoch. */
+  now: () => number = Date.now;
   #count = 0;
+  readonly #claimed = new Set<string>();
   readonly #records = new EventEmitter().setMaxListeners(0);
 
   /** Adds an account where there is none of that name, a task that ended, and its delivery. */
@@ -63,22 +66,33 @@ export class Deliveries implements Verbs {
     return this.until(task, ({ status }) => status !== 'pending');
   }
 
-  async listPendingDeliveries(): Promise<readonly Delivery[]> {
+  async claimDeliveries({ limit, exceptAccounts }: DeliveryQuery): Promise<ClaimedDeliveries> {
     this.#fail();
-    return [...this.deliveries.values()].filter(({ status }) => status === 'pending');
-  }
-
-  async listDeliveries(accountId: string, taskId: string): Promise<readonly Delivery[]> {
-    this.#fail();
-    return [...this.deliveries.values()].filter(
-      (delivery) => delivery.accountId === accountId && delivery.taskId === taskId,
+    const now = this.now();
+    const free = [...this.deliveries.values()].filter(
+      ({ id, accountId, nextAt }) =>
+        nextAt !== null && !this.#claimed.has(id) && !exceptAccounts?.includes(accountId),
     );
+    const deliveries = free.filter((delivery) => isDue(delivery, now)).slice(0, limit);
+    for (const { id } of deliveries) this.#claimed.add(id);
+    const later = free.flatMap(({ id, nextAt }) => (this.#claimed.has(id) ? [] : [nextAt!]));
+    return { deliveries, nextAt: later.length === 0 ? null : Math.min(...later) };
   }
 
-  recordAttempt: Store['recordAttempt'] = async (id, attempt, outcome) => {
+  watch(): () => void {
+    return () => {};
+  }
+
+  /** Gives back all claims, as the end of a process does. */
+  dropClaims(): void {
+    this.#claimed.clear();
+  }
+
+  recordAttempt: Store['recordAttempt'] = async ({ id }, attempt, outcome) => {
     this.#fail();
     const delivery = this.deliveries.get(id);
     if (delivery === undefined) throw notFound('delivery', id);
+    this.#claimed.delete(id);
     const recorded: Delivery = {
       ...delivery,
       status: outcome.status,

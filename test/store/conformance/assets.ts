@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
-import { everyTask, findInconsistencies } from '../consistency.ts';
+import { claimOf, everyTask, findInconsistencies } from '../consistency.ts';
 import { bothOf, failureWith, freshStore } from '../fresh-store.ts';
 import { BROKEN, completionOf, newAsset, owner, taskFor } from '../records.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
@@ -24,8 +24,8 @@ export function describeAssets(driver: DriverFactory): void {
       const again = await reopened();
       expect(await again.findAsset(mask.id)).toEqual({ ...mask, ...needed });
       now += 7;
-      await again.claimTask(task.id);
-      await again.completeTask(task.id, completionOf({ assets: [output] }));
+      const claim = (await again.claimTask(task.id))!;
+      await again.completeTask(claim, completionOf({ assets: [output] }));
       for await (const one of bothOf(again, reopened)) {
         for (const { id } of [input, mask]) {
           expect(await one.findAsset(id)).toMatchObject({ id, input: 'spent' });
@@ -50,12 +50,12 @@ export function describeAssets(driver: DriverFactory): void {
       const same = taskFor(key, { reservation: 1, idempotency, assets: [asset] });
       expect((await store.createTask(same)).created).toBe(false);
       const completion = completionOf({ assets: [asset] });
-      await expect(store.completeTask(task.id, completion)).rejects.toEqual(
+      await expect(store.completeTask(await claimOf(store, task.id), completion)).rejects.toEqual(
         failureWith('task_state', 409),
       );
       expect(await store.findAsset(asset.id)).toBeUndefined();
-      await store.claimTask(task.id);
-      await store.completeTask(task.id, completion);
+      const claim = (await store.claimTask(task.id))!;
+      await store.completeTask(claim, completion);
       // Identifiers are not used again.
       const taken = failureWith('asset_exists', 409);
       const again = await reopened();
@@ -90,7 +90,10 @@ export function describeAssets(driver: DriverFactory): void {
         return { id: task.id, assets };
       };
       const [gone, open] = [await make(), await make()];
-      await store.completeTask(gone.id, completionOf({ assets: gone.assets.slice(2) }));
+      await store.completeTask(
+        await claimOf(store, gone.id),
+        completionOf({ assets: gone.assets.slice(2) }),
+      );
       const upload = await store.addUpload(key.accountId, newAsset(), 1000);
       const inputs = await store.deleteInputs();
       expect(inputs.map(({ id }) => id)).toEqual(gone.assets.slice(0, 2).map(({ id }) => id));
@@ -114,8 +117,8 @@ export function describeAssets(driver: DriverFactory): void {
         Array.from({ length: 1500 }, async () => {
           const assets = Array.from({ length: 10 }, () => newAsset());
           const { task } = await store.createTask(taskFor(key, { reservation: 0 }));
-          await store.claimTask(task.id);
-          await store.completeTask(task.id, completionOf({ assets }));
+          const claim = (await store.claimTask(task.id))!;
+          await store.completeTask(claim, completionOf({ assets }));
           made.push(...assets.map(({ id }) => id));
         }),
       );
@@ -147,8 +150,8 @@ export function describeAssets(driver: DriverFactory): void {
       // A task without files is accepted.
       await make(store);
       expect(await everyTask(store)).toHaveLength(3);
-      await store.failTask(made[0]!.id, BROKEN);
-      await store.expireTask(made[1]!.id);
+      await store.failTask(await claimOf(store, made[0]!.id), BROKEN);
+      await store.expireTask(await claimOf(store, made[1]!.id));
       // Their files still exist, also after a crash.
       await expect(make(store, 21)).rejects.toEqual(full);
       const again = await reopened();
@@ -179,9 +182,9 @@ export function describeAssets(driver: DriverFactory): void {
       expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
       // Results do not count.
       const { task } = await store.createTask(taskFor(key));
-      await store.claimTask(task.id);
+      const claim = (await store.claimTask(task.id))!;
       const assets = [newAsset({ bytes: 1000 })];
-      await store.completeTask(task.id, completionOf({ assets }));
+      await store.completeTask(claim, completionOf({ assets }));
       await add(store, 100, 100, other.id);
       const again = await reopened();
       await expect(add(again, 11)).rejects.toEqual(full);

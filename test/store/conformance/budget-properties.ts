@@ -78,8 +78,8 @@ export function describeBudgetProperties(driver: DriverFactory): void {
     for (const _ of [20, 21, 22]) {
       await spend(store.reserve(account.id, key.id, 10));
       const { task } = await store.createTask(taskFor(key, { reservation: 1 }));
-      await store.claimTask(task.id);
-      await store.completeTask(task.id, completionOf({ charge: 1 }));
+      const claim = (await store.claimTask(task.id))!;
+      await store.completeTask(claim, completionOf({ charge: 1 }));
       now += 24 * HOUR;
     }
     await spend(early);
@@ -149,8 +149,8 @@ export function describeBudgetProperties(driver: DriverFactory): void {
             const task = tasks.shift();
             if (!task) continue;
             const charge = Math.min(amount, task.amount);
-            await store.claimTask(task.id);
-            await store.completeTask(task.id, completionOf({ charge }));
+            const claim = (await store.claimTask(task.id))!;
+            await store.completeTask(claim, completionOf({ charge }));
             model.move(task.ids, -task.amount, charge);
           } else if (method === 'limit') {
             const changed = { windows: { timeZone, day: amount * 2, week: 90 } };

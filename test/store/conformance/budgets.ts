@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { ApiKey, Team } from '../../../src/store/account.ts';
 import { windowBalances } from '../../../src/store/budgets.ts';
 import type { NewTeam, Store } from '../../../src/store/store.ts';
-import { findInconsistencies } from '../consistency.ts';
-import { bothOf, failureWith, freshStore } from '../fresh-store.ts';
+import { claimOf, findInconsistencies } from '../consistency.ts';
+import { bothOf, crashed, failureWith, freshStore, untilCrash } from '../fresh-store.ts';
 import { completionOf, keyFor, owner, taskFor } from '../records.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
 
@@ -97,7 +97,8 @@ export function describeBudgets(driver: DriverFactory): void {
         ['month', 6, 3],
       ]);
       const again = await reopened();
-      await again.completeTask(task.id, completionOf({ charge: 5 }));
+      const [orphan] = await again.claimOrphans({ limit: 1 });
+      await again.completeTask(orphan!, completionOf({ charge: 5 }));
       await again.settle(await again.reserve(account.id, key.id, 10), costing(2));
       expect(await findInconsistencies(again)).toEqual([]);
       for await (const one of bothOf(again, reopened)) {
@@ -186,7 +187,7 @@ export function describeBudgets(driver: DriverFactory): void {
         ]);
       }
       const again = await reopened();
-      await again.expireTask(task.id);
+      await again.expireTask(await claimOf(again, task.id));
       expect(await findInconsistencies(again)).toEqual([]);
     });
   });
@@ -235,8 +236,8 @@ export function describeBudgets(driver: DriverFactory): void {
       await store.settle({ accountId: account.id, keyId: key.id }, costing(1));
       await store.updateKey(key.id, { teamId: null });
       await store.settle({ accountId: account.id, keyId: key.id }, costing(2));
-      await store.claimTask(task.id);
-      await store.completeTask(task.id, completionOf({ charge: 6 }));
+      const claim = (await store.claimTask(task.id))!;
+      await store.completeTask(claim, completionOf({ charge: 6 }));
       for await (const at of bothOf(store, reopened)) {
         expect(await at.listTeams()).toMatchObject([
           { name: 'crew', reserved: 0, spent: 11 },
@@ -340,28 +341,31 @@ export function describeBudgets(driver: DriverFactory): void {
     const copies: { copy: string; known: number }[] = [];
     let known = 0;
     await Promise.all(
-      Array.from({ length: 60 }, async (_, at) => {
-        if (at % 10 === 0) await store.createTask(taskFor(key, { reservation: 1 }));
-        const hold = await store.reserve(account.id, key.id, 2);
-        const charged = await store.settle(hold, { ...costing(1), model: `m${at % 3}` });
-        known += charged;
-        if (at % 20 === 0) copies.push({ copy: driver.copyAsCrashed(place), known });
-      }),
+      Array.from({ length: 60 }, (_, at) =>
+        untilCrash(driver, async () => {
+          if (at % 10 === 0) await store.createTask(taskFor(key, { reservation: 1 }));
+          const hold = await store.reserve(account.id, key.id, 2);
+          known += await store.settle(hold, { ...costing(1), model: `m${at % 3}` });
+          if (at % 20 !== 0) return;
+          const before = known;
+          copies.push({ copy: await crashed(driver, store, place), known: before });
+        }),
+      ),
     );
-    expect(copies).toHaveLength(3);
+    expect(copies.length).toBeGreaterThan(0);
     for (const { copy, known: least } of copies) {
-      const crashed = await driver.open(copy, { now: () => NOON });
-      const { spent, reserved } = (await crashed.listKeys()).find(({ id }) => id === key.id)!;
+      const left = await driver.open(copy, { now: () => NOON });
+      const { spent, reserved } = (await left.listKeys()).find(({ id }) => id === key.id)!;
       expect(spent).toBeGreaterThanOrEqual(least);
-      expect(await crashed.listTeams()).toMatchObject([{ spent, reserved }]);
+      expect(await left.listTeams()).toMatchObject([{ spent, reserved }]);
       for (const holder of [key, team]) {
-        expect(await windowsOf(crashed, holder, NOON)).toEqual([
+        expect(await windowsOf(left, holder, NOON)).toEqual([
           ['day', reserved, spent],
           ['month', reserved, spent],
         ]);
       }
-      expect(await findInconsistencies(crashed)).toEqual([]);
-      await crashed.close();
+      expect(await findInconsistencies(left)).toEqual([]);
+      await left.close();
     }
   });
 

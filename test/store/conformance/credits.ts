@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { availableOf } from '../../../src/store/credits.ts';
-import { findInconsistencies } from '../consistency.ts';
+import { claimOf, findInconsistencies } from '../consistency.ts';
 import { bothOf, failureWith, freshStore } from '../fresh-store.ts';
 import { completionOf, keyFor, owner, taskFor } from '../records.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
@@ -38,8 +38,8 @@ export function describeCredits(driver: DriverFactory): void {
       const over = failureWith('key_budget_exceeded', 402);
       await expect(store.createTask(taskFor(key, { reservation: 5 }))).rejects.toEqual(over);
       await expect(store.reserve(account.id, key.id, 5)).rejects.toEqual(over);
-      await store.claimTask(task.id);
-      await store.completeTask(task.id, completionOf({ charge: 1 }));
+      const claim = (await store.claimTask(task.id))!;
+      await store.completeTask(claim, completionOf({ charge: 1 }));
       const hold = await store.reserve(account.id, key.id, 9);
       await expect(store.reserve(account.id, key.id, 1)).rejects.toEqual(over);
       expect(await store.settle(hold, { model: 'm', counts: {}, charge: 20 })).toBe(9);
@@ -51,7 +51,10 @@ export function describeCredits(driver: DriverFactory): void {
       const { account, key } = await owner(store, 0);
       const { task } = await store.createTask(taskFor(key, { reservation: 0 }));
       await store.claimTask(task.id);
-      await store.completeTask(task.id, completionOf({ counts: { outputs: 1 } }));
+      await store.completeTask(
+        await claimOf(store, task.id),
+        completionOf({ counts: { outputs: 1 } }),
+      );
       const hold = await store.reserve(account.id, key.id, 0);
       expect(await store.settle(hold, { model: 'm', counts: { outputs: 2 }, charge: 0 })).toBe(0);
       expect(await store.listLedger(account.id, { limit: 9 })).toEqual([]);
@@ -67,7 +70,7 @@ export function describeCredits(driver: DriverFactory): void {
       const hold = await store.reserve(account.id, key.id, 8);
       expect(await store.findAccount(account.id)).toMatchObject({ reserved: 8, spent: 0 });
       expect((await store.findKey(key.hash))!.key.reserved).toBe(8);
-      expect(store.statistics().credits.reserved).toBe(8);
+      expect((await store.statistics()).credits.reserved).toBe(8);
       expect(await findInconsistencies(store, [hold])).toEqual([]);
       await store.release(hold);
       await store.release(hold);
@@ -181,8 +184,8 @@ export function describeCredits(driver: DriverFactory): void {
         { model: 'm', counts: {}, charge: 7 },
       );
       now += DAY;
-      await store.claimTask(task.id);
-      await store.completeTask(task.id, completionOf({ charge: 10 }));
+      const claim = (await store.claimTask(task.id))!;
+      await store.completeTask(claim, completionOf({ charge: 10 }));
       await store.compactLedger(account.id, { before: NOON + 1, lines: 100 });
       for await (const one of bothOf(store, reopened)) {
         const entries = await one.listLedger(account.id, { limit: 9 });

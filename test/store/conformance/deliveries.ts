@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { ApiKey } from '../../../src/store/account.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { findInconsistencies } from '../consistency.ts';
+import { claimOf, findInconsistencies, pendingDeliveries } from '../consistency.ts';
 import { bothOf, failureWith, freshStore } from '../fresh-store.ts';
-import { BROKEN, completionOf, newAsset, owner, taskFor } from '../records.ts';
+import { BROKEN, completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
@@ -27,12 +28,12 @@ export function describeDeliveries(driver: DriverFactory): void {
       const ends = [await make(), await make(), await make()];
       const silent = await make({ callbackUrl: null });
       expect(await store.listDeliveries(account.id, ends[0]!)).toEqual([]);
-      expect(await store.listPendingDeliveries()).toEqual([]);
+      expect(await pendingDeliveries(store)).toEqual([]);
       now += 3;
-      await store.completeTask(ends[0]!, completionOf());
-      await store.failTask(ends[1]!, BROKEN);
-      await store.expireTask(ends[2]!);
-      await store.completeTask(silent, completionOf());
+      await store.completeTask(await claimOf(store, ends[0]!), completionOf());
+      await store.failTask(await claimOf(store, ends[1]!), BROKEN);
+      await store.expireTask(await claimOf(store, ends[2]!));
+      await store.completeTask(await claimOf(store, silent), completionOf());
       const again = await reopened();
       for (const taskId of ends) {
         expect(await again.listDeliveries(account.id, taskId)).toEqual([
@@ -49,7 +50,7 @@ export function describeDeliveries(driver: DriverFactory): void {
         ]);
       }
       expect(await again.listDeliveries(account.id, silent)).toEqual([]);
-      const open = await again.listPendingDeliveries();
+      const open = await pendingDeliveries(again);
       expect(open.map(({ taskId }) => taskId)).toEqual(ends);
       expect(new Set(open.map(({ id }) => id)).size).toBe(3);
       expect(await findInconsistencies(again)).toEqual([]);
@@ -59,15 +60,17 @@ export function describeDeliveries(driver: DriverFactory): void {
       const { store } = await fresh();
       const { account, key } = await owner(store);
       const { task } = await store.createTask(taskFor(key, { callbackUrl }));
-      await store.claimTask(task.id);
+      const claim = (await store.claimTask(task.id))!;
       await Promise.allSettled([
-        store.completeTask(task.id, completionOf()),
-        store.failTask(task.id, BROKEN),
-        store.expireTask(task.id),
+        store.completeTask(claim, completionOf()),
+        store.failTask(await claimOf(store, task.id), BROKEN),
+        store.expireTask(await claimOf(store, task.id)),
       ]);
-      await expect(store.expireTask(task.id)).rejects.toEqual(failureWith('task_state', 409));
+      await expect(store.expireTask(await claimOf(store, task.id))).rejects.toEqual(
+        failureWith('task_state', 409),
+      );
       expect(await store.listDeliveries(account.id, task.id)).toHaveLength(1);
-      expect(await store.listPendingDeliveries()).toHaveLength(1);
+      expect(await pendingDeliveries(store)).toHaveLength(1);
     });
 
     it('are listed for their own account only', async () => {
@@ -75,7 +78,7 @@ export function describeDeliveries(driver: DriverFactory): void {
       const { key } = await owner(store);
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
       const { task } = await store.createTask(taskFor(key, { callbackUrl }));
-      await store.expireTask(task.id);
+      await store.expireTask(await claimOf(store, task.id));
       expect(await store.listDeliveries(other.id, task.id)).toBeUndefined();
       expect(await store.listDeliveries(key.accountId, 'task_x')).toBeUndefined();
     });
@@ -85,23 +88,26 @@ export function describeDeliveries(driver: DriverFactory): void {
       const { account, key } = await owner(store);
       const end = async () => {
         const { id } = (await store.createTask(taskFor(key, { callbackUrl }))).task;
-        await store.expireTask(id);
+        await store.expireTask(await claimOf(store, id));
         return (await store.listDeliveries(account.id, id))![0]!;
       };
       const [first, second, waiting] = [await end(), await end(), await end()];
       const later = { status: 'pending', nextAt: NOON + 60_000 } as const;
-      expect(await store.recordAttempt(first.id, attempt, later)).toEqual({
+      const tried = await store.recordAttempt(first, attempt, later);
+      expect(tried).toEqual({
         ...first,
         attempts: [attempt],
         nextAt: NOON + 60_000,
       });
       const soon = { status: 'pending', nextAt: NOON + 5 } as const;
-      await store.recordAttempt(second.id, attempt, soon);
-      const open = async (one: Store) => (await one.listPendingDeliveries()).map(({ id }) => id);
+      const again2 = await store.recordAttempt(second, attempt, soon);
+      const lost = failureWith('claim_lost', 409);
+      await expect(store.recordAttempt(first, attempt, later)).rejects.toEqual(lost);
+      const open = async (one: Store) => (await pendingDeliveries(one)).map(({ id }) => id);
       expect(await open(store)).toEqual([waiting.id, second.id, first.id]);
       const success = { at: NOON + 1, status: 204, error: null, milliseconds: 3 };
-      const delivered = await store.recordAttempt(first.id, success, { status: 'delivered' });
-      await store.recordAttempt(second.id, { ...attempt, status: null }, { status: 'failed' });
+      const delivered = await store.recordAttempt(tried, success, { status: 'delivered' });
+      await store.recordAttempt(again2, { ...attempt, status: null }, { status: 'failed' });
       const again = await reopened();
       expect(await again.listDeliveries(account.id, first.taskId)).toEqual([delivered]);
       expect(delivered).toMatchObject({
@@ -114,9 +120,9 @@ export function describeDeliveries(driver: DriverFactory): void {
       ]);
       expect(await open(again)).toEqual([waiting.id]);
       const ended = failureWith('delivery_state', 409);
-      await expect(again.recordAttempt(first.id, attempt, later)).rejects.toEqual(ended);
-      await expect(again.recordAttempt(second.id, attempt, later)).rejects.toEqual(ended);
-      const unknown = again.recordAttempt('msg_x', attempt, later);
+      await expect(again.recordAttempt(first, attempt, later)).rejects.toEqual(ended);
+      await expect(again.recordAttempt(second, attempt, later)).rejects.toEqual(ended);
+      const unknown = again.recordAttempt({ ...first, id: 'msg_x' }, attempt, later);
       await expect(unknown).rejects.toEqual(failureWith('delivery_not_found', 404));
       expect(await findInconsistencies(again)).toEqual([]);
     });
@@ -125,16 +131,62 @@ export function describeDeliveries(driver: DriverFactory): void {
       const { store, reopened } = await fresh();
       const { account, key } = await owner(store);
       const { task } = await store.createTask(taskFor(key, { callbackUrl }));
-      await store.expireTask(task.id);
-      const [delivery] = await store.listPendingDeliveries();
+      await store.expireTask(await claimOf(store, task.id));
+      let delivery = (await pendingDeliveries(store))[0]!;
       for (let at = 1; at <= 53; at += 1) {
         const outcome = { status: 'pending', nextAt: at } as const;
-        await store.recordAttempt(delivery!.id, { ...attempt, at }, outcome);
+        delivery = await store.recordAttempt(delivery, { ...attempt, at }, outcome);
       }
+      expect(delivery.forgotten).toBe(3);
       const [kept] = (await (await reopened()).listDeliveries(account.id, task.id))!;
       expect(kept!.attempts.map(({ at }) => at)).toEqual(
         Array.from({ length: 50 }, (_, n) => n + 4),
       );
+    });
+
+    it('are claimed once when they are due, except those of given accounts', async () => {
+      let now = NOON;
+      const { store, reopened } = await fresh({ now: () => now });
+      const { account, key } = await owner(store);
+      const end = async (of: ApiKey) => {
+        const { task } = await store.createTask(taskFor(of, { callbackUrl, reservation: 0 }));
+        await store.expireTask(task);
+        now += 1;
+        return (await store.listDeliveries(of.accountId, task.id))![0]!;
+      };
+      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
+      const theirs = await end(await store.createKey(keyFor(other)));
+      const [first, second, third] = [await end(key), await end(key), await end(key)];
+      const exceptAccounts = [other.id];
+      const claim = await store.claimDeliveries({ limit: 2, exceptAccounts });
+      expect(claim.deliveries).toEqual([first, second]);
+      expect(claim.nextAt).not.toBeNull();
+      expect((await store.claimDeliveries({ limit: 9 })).deliveries).toEqual([theirs, third]);
+      expect((await store.claimDeliveries({ limit: 9 })).deliveries).toEqual([]);
+      const nextAt = now + 50;
+      const later = { ...attempt, at: now };
+      const tried = await store.recordAttempt(first, later, { status: 'pending', nextAt });
+      const early = await store.claimDeliveries({ limit: 9 });
+      expect(early.deliveries).toEqual([]);
+      expect(early.nextAt).toBeLessThanOrEqual(nextAt);
+      now = nextAt;
+      expect((await store.claimDeliveries({ limit: 9 })).deliveries).toEqual([tried]);
+      // The claims end with the process.
+      const again = await reopened();
+      const { deliveries } = await again.claimDeliveries({ limit: 9, exceptAccounts });
+      expect(deliveries).toEqual([second, third, tried]);
+      expect(await again.listDeliveries(account.id, first.taskId)).toEqual([tried]);
+    });
+
+    it('are due at once after the clock was set back behind the last attempt', async () => {
+      let now = NOON;
+      const { store } = await fresh({ now: () => now });
+      const { key } = await owner(store);
+      const { task } = await store.createTask(taskFor(key, { callbackUrl }));
+      await store.expireTask(task);
+      now -= 365 * 86_400_000;
+      const { deliveries } = await store.claimDeliveries({ limit: 9 });
+      expect(deliveries).toMatchObject([{ taskId: task.id }]);
     });
 
     it('keep their task while they are pending', async () => {
@@ -142,14 +194,14 @@ export function describeDeliveries(driver: DriverFactory): void {
       const { account, key } = await owner(store);
       const asset = newAsset();
       const { task } = await store.createTask(taskFor(key, { callbackUrl }));
-      await store.claimTask(task.id);
-      await store.completeTask(task.id, completionOf({ assets: [asset] }));
-      const [delivery] = await store.listPendingDeliveries();
+      const claim = (await store.claimTask(task.id))!;
+      await store.completeTask(claim, completionOf({ assets: [asset] }));
+      const [delivery] = await pendingDeliveries(store);
       expect(await store.deleteTasks(Infinity)).toEqual({ tasks: [], assets: [] });
       const again = await reopened();
       expect(await again.deleteTasks(Infinity)).toEqual({ tasks: [], assets: [] });
       expect(await again.findAsset(asset.id)).toBeDefined();
-      await again.recordAttempt(delivery!.id, attempt, { status: 'failed' });
+      await again.recordAttempt(delivery!, attempt, { status: 'failed' });
       expect(await again.deleteTasks(Infinity)).toMatchObject({
         tasks: [{ id: task.id }],
         assets: [{ id: asset.id }],
@@ -157,7 +209,7 @@ export function describeDeliveries(driver: DriverFactory): void {
       const gone = { status: 'pending', nextAt: 1 } as const;
       for await (const one of bothOf(again, reopened)) {
         expect(await one.listDeliveries(account.id, task.id)).toBeUndefined();
-        await expect(one.recordAttempt(delivery!.id, attempt, gone)).rejects.toEqual(
+        await expect(one.recordAttempt(delivery!, attempt, gone)).rejects.toEqual(
           failureWith('delivery_not_found', 404),
         );
         expect(await findInconsistencies(one)).toEqual([]);

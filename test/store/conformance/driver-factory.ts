@@ -10,6 +10,10 @@ export interface OpenOptions {
 export interface DriverFactory {
   /** Opens the store of a folder, which may be new. */
   open(folder: string, options?: OpenOptions): Promise<Store>;
-  /** Copies the data of an open store to another folder, as a crash would leave it now. */
-  copyAsCrashed(folder: string): string;
+  /** Opens the store of a folder as one more node, while it is open; absent where one store excludes others. */
+  openAnother?(folder: string, options?: OpenOptions): Promise<Store>;
+  /** Copies the data of an open store to another folder, as a crash would leave it now; absent where impossible. */
+  copyAsCrashed?(folder: string): Promise<string>;
+  /** Ends an open store as a crash would. Its calls under way may reject. Needed without `copyAsCrashed`. */
+  crash?(store: Store): Promise<void>;
 }

@@ -2,12 +2,13 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Account, ApiKey } from '../../../src/store/account.ts';
-import type { Delivery } from '../../../src/store/delivery.ts';
+import type { Delivery, DeliveryAttempt } from '../../../src/store/delivery.ts';
 import type { Reservation, Store } from '../../../src/store/store.ts';
 import { isTerminal, type Task } from '../../../src/store/task.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { runs } from '../../runs.ts';
-import { everyTask, findInconsistencies } from '../consistency.ts';
+import { claimOf, everyTask, findInconsistencies, pendingDeliveries } from '../consistency.ts';
+import { crashed } from '../fresh-store.ts';
 import { keyFor, newAsset, taskFor } from '../records.ts';
 import type { DriverFactory } from './driver-factory.ts';
 
@@ -17,6 +18,8 @@ const METHODS = [
   'create',
   'claim',
   'claim',
+  'claim waiting',
+  'claim orphans',
   'complete',
   'complete',
   'note',
@@ -70,6 +73,7 @@ const ALLOWED_REJECTIONS = [
   'team_budget_exceeded',
   'team_window_exceeded',
   'task_state',
+  'claim_lost',
   'task_not_found',
   'storage_full',
   'delivery_state',
@@ -166,8 +170,9 @@ class RandomUse {
   }
 
   async #crash(): Promise<void> {
-    this.#folder = this.#driver.copyAsCrashed(this.#folder);
-    this.#abandoned.push(this.#store);
+    const before = this.#store;
+    this.#folder = await crashed(this.#driver, before, this.#folder);
+    this.#abandoned.push(before);
     // Acknowledgements of the old store do not count from now on.
     this.#store = undefined as never;
     this.#holds = [];
@@ -190,16 +195,16 @@ class RandomUse {
       }
     }
     this.#deleting = false;
-    const { granted } = this.#store.statistics().credits;
+    const { granted } = (await this.#store.statistics()).credits;
     expect(granted).toBeGreaterThanOrEqual(this.#granted);
     expect(granted).toBeLessThanOrEqual(this.#asked);
     this.#granted = this.#asked = granted;
-    expect(this.#store.statistics().credits.spent).toBeGreaterThanOrEqual(this.#settled);
+    expect((await this.#store.statistics()).credits.spent).toBeGreaterThanOrEqual(this.#settled);
   }
 
   async #check(): Promise<void> {
     expect(await findInconsistencies(this.#store, this.#holds)).toEqual([]);
-    expect(this.#store.statistics().credits.granted).toBe(this.#granted);
+    expect((await this.#store.statistics()).credits.granted).toBe(this.#granted);
     const tasks = new Map((await everyTask(this.#store)).map((task) => [task.id, task]));
     for (const id of this.#deleted) expect(tasks.has(id)).toBe(false);
     for (const [id, ended] of this.#ended) {
@@ -257,17 +262,28 @@ class RandomUse {
         await store.claimTask(id);
         return;
       }
+      case 'claim waiting': {
+        const claimed = await store.claimPending({ limit: 1 + (amount % 3) });
+        for (const { status } of claimed) expect(status).toBe('processing');
+        return;
+      }
+      case 'claim orphans': {
+        await store.claimOrphans({ limit: 3 });
+        return;
+      }
       case 'complete': {
         const assets = amount % 2 === 0 ? [newAsset()] : [];
         const counts = { outputs: 1 };
         const completion = { result: { which }, charge: amount >> 1, counts, assets };
-        this.#recordEnd(store, await store.completeTask(id, completion));
+        this.#recordEnd(store, await store.completeTask(await claimOf(store, id), completion));
         if (store === this.#store) for (const asset of assets) this.#assets.set(asset.id, id);
         return;
       }
       case 'note': {
         const progress = { job: amount };
-        expect(await store.saveProgress(id, progress)).toMatchObject({ progress });
+        expect(await store.saveProgress(await claimOf(store, id), progress)).toMatchObject({
+          progress,
+        });
         return;
       }
       case 'upload': {
@@ -296,14 +312,18 @@ class RandomUse {
         return;
       }
       case 'deliver': {
-        const open = await store.listPendingDeliveries();
+        const open = await pendingDeliveries(store);
         const delivery = open[which % (open.length || 1)];
         const outcome =
           amount % 3 === 0
             ? ({ status: 'pending', nextAt: this.#now + amount } as const)
             : ({ status: amount % 3 === 1 ? 'delivered' : 'failed' } as const);
         const attempt = { at: this.#now, status: null, error: 'x', milliseconds: amount };
-        const tried = await store.recordAttempt(delivery?.id ?? 'msg_none', attempt, outcome);
+        const unknown = {
+          id: 'msg_none',
+          attempts: [] as DeliveryAttempt[],
+        } as unknown as Delivery;
+        const tried = await store.recordAttempt(delivery ?? unknown, attempt, outcome);
         if (store === this.#store && tried.status !== 'pending') {
           this.#delivered.set(tried.taskId, tried);
         }
@@ -311,12 +331,15 @@ class RandomUse {
       }
       case 'fail': {
         const error = { type: 'billable_error', message: 'x', code: null } as const;
-        return this.#recordEnd(store, await store.failTask(id, error, amount >> 2));
+        return this.#recordEnd(
+          store,
+          await store.failTask(await claimOf(store, id), error, amount >> 2),
+        );
       }
       case 'expire':
-        return this.#recordEnd(store, await store.expireTask(id));
+        return this.#recordEnd(store, await store.expireTask(await claimOf(store, id)));
       case 'reopen': {
-        await store.requeueTask(id);
+        await store.requeueTask(await claimOf(store, id));
         return;
       }
       case 'hold': {

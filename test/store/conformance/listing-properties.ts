@@ -10,7 +10,7 @@ import {
 } from '../../../src/store/task.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { runs } from '../../runs.ts';
-import { findInconsistencies } from '../consistency.ts';
+import { claimOf, findInconsistencies } from '../consistency.ts';
 import { BROKEN, completionOf, keyFor, taskFor } from '../records.ts';
 import type { DriverFactory } from './driver-factory.ts';
 
@@ -76,6 +76,7 @@ export function describeListingProperties(driver: DriverFactory): void {
             if (opensAgain) {
               await store.close();
               store = await open();
+              await store.claimOrphans({ limit: 999 });
             }
             const { accountId: owner, ...rest } = query;
             const wanted: TaskQuery = {
@@ -106,9 +107,9 @@ async function advance(store: Store, task: Known, to: TaskState): Promise<void> 
   if (isTerminal(task.status) || to === 'pending') return;
   if (task.status === 'pending') await store.claimTask(task.id);
   task.status = to;
-  if (to === 'completed') await store.completeTask(task.id, completionOf());
-  else if (to === 'failed') await store.failTask(task.id, BROKEN);
-  else if (to === 'expired') await store.expireTask(task.id);
+  if (to === 'completed') await store.completeTask(await claimOf(store, task.id), completionOf());
+  else if (to === 'failed') await store.failTask(await claimOf(store, task.id), BROKEN);
+  else if (to === 'expired') await store.expireTask(await claimOf(store, task.id));
 }
 
 async function pagesOf(store: Store, query: TaskQuery, limit: number): Promise<string[]> {

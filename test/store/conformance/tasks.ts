@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { ApiKey } from '../../../src/store/account.ts';
 import type { NewTask, Store } from '../../../src/store/store.ts';
-import { everyTask, findInconsistencies } from '../consistency.ts';
+import { claimOf, everyTask, findInconsistencies, openTasks } from '../consistency.ts';
 import { bothOf, failureWith, freshStore } from '../fresh-store.ts';
 import { BROKEN, CREDIT, completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
@@ -38,12 +39,19 @@ export function describeTasks(driver: DriverFactory): void {
       now += 1;
       const claimed = await store.claimTask(task.id);
       const [startedAt, updatedAt] = [NOON + 1, NOON + 1];
-      expect(claimed).toEqual({ ...task, status: 'processing', attempts: 1, startedAt, updatedAt });
+      expect(claimed).toEqual({
+        ...task,
+        status: 'processing',
+        attempts: 1,
+        node: expect.stringMatching(/^node_/),
+        startedAt,
+        updatedAt,
+      });
       expect(await store.claimTask(task.id)).toBeUndefined();
       const result = { data: [{ url: 'https://example.com/1' }] };
       const counts = { outputs: 1, requests: 1 };
       const completion = completionOf({ result, charge: 3 * CREDIT, counts });
-      const ended = await store.completeTask(task.id, completion);
+      const ended = await store.completeTask(await claimOf(store, task.id), completion);
       expect(ended).toMatchObject({
         status: 'completed',
         result,
@@ -92,7 +100,10 @@ export function describeTasks(driver: DriverFactory): void {
       const { key } = await owner(store, 10);
       const { task } = await store.createTask(taskFor(key, { reservation: 4 }));
       await store.claimTask(task.id);
-      const ended = await store.completeTask(task.id, completionOf({ charge: 9 }));
+      const ended = await store.completeTask(
+        await claimOf(store, task.id),
+        completionOf({ charge: 9 }),
+      );
       expect(ended.charged).toBe(4);
       expect(await findInconsistencies(store)).toEqual([]);
     });
@@ -104,9 +115,15 @@ export function describeTasks(driver: DriverFactory): void {
       const [failed, billed, expired] = [await make(), await make(), await make()];
       await store.claimTask(billed);
       const error = { type: 'service_error', message: 'broken', code: null } as const;
-      expect(await store.failTask(failed, error)).toMatchObject({ status: 'failed', error });
-      expect(await store.failTask(billed, error, 2)).toMatchObject({ charged: 2, reserved: 0 });
-      expect(await store.expireTask(expired)).toMatchObject({
+      expect(await store.failTask(await claimOf(store, failed), error)).toMatchObject({
+        status: 'failed',
+        error,
+      });
+      expect(await store.failTask(await claimOf(store, billed), error, 2)).toMatchObject({
+        charged: 2,
+        reserved: 0,
+      });
+      expect(await store.expireTask(await claimOf(store, expired))).toMatchObject({
         status: 'expired',
         error: { type: 'timeout' },
         charged: 0,
@@ -123,15 +140,17 @@ export function describeTasks(driver: DriverFactory): void {
       const { task } = await store.createTask(taskFor(key));
       const completion = completionOf({ charge: CREDIT });
       const state = failureWith('task_state', 409);
-      await expect(store.completeTask(task.id, completion)).rejects.toEqual(state);
-      await expect(store.requeueTask(task.id)).rejects.toEqual(state);
-      await store.claimTask(task.id);
+      await expect(store.completeTask(await claimOf(store, task.id), completion)).rejects.toEqual(
+        state,
+      );
+      await expect(store.requeueTask(await claimOf(store, task.id))).rejects.toEqual(state);
+      const claim = (await store.claimTask(task.id))!;
       const error = { type: 'unknown', message: 'x', code: null } as const;
       const ends = await Promise.allSettled([
-        store.completeTask(task.id, completion),
-        store.completeTask(task.id, completion),
-        store.failTask(task.id, error, CREDIT),
-        store.expireTask(task.id),
+        store.completeTask(claim, completion),
+        store.completeTask(await claimOf(store, task.id), completion),
+        store.failTask(await claimOf(store, task.id), error, CREDIT),
+        store.expireTask(await claimOf(store, task.id)),
       ]);
       expect(ends.map(({ status }) => status)).toEqual([
         'fulfilled',
@@ -140,10 +159,10 @@ export function describeTasks(driver: DriverFactory): void {
         'rejected',
       ]);
       for (const late of [
-        store.completeTask(task.id, completion),
-        store.failTask(task.id, error),
-        store.expireTask(task.id),
-        store.requeueTask(task.id),
+        store.completeTask(await claimOf(store, task.id), completion),
+        store.failTask(await claimOf(store, task.id), error),
+        store.expireTask(await claimOf(store, task.id)),
+        store.requeueTask(await claimOf(store, task.id)),
       ]) {
         await expect(late).rejects.toEqual(state);
       }
@@ -151,19 +170,90 @@ export function describeTasks(driver: DriverFactory): void {
       expect(await findInconsistencies(store)).toEqual([]);
     });
 
-    it('requeues processing tasks after a restart', async () => {
+    it('claims processing tasks of an earlier process as orphans', async () => {
       const { store, reopened } = await fresh();
       const { key } = await owner(store);
       const ids = [];
       for (let n = 0; n < 3; n += 1) ids.push((await store.createTask(taskFor(key))).task.id);
       await store.claimTask(ids[0]!);
-      await store.claimTask(ids[1]!);
-      await store.failTask(ids[1]!, { type: 'timeout', message: 'x', code: null });
+      const claim = (await store.claimTask(ids[1]!))!;
+      await store.failTask(claim, {
+        type: 'timeout',
+        message: 'x',
+        code: null,
+      });
       const again = await reopened();
-      expect((await again.listOpenTasks()).map(({ id }) => id)).toEqual([ids[0], ids[2]]);
-      expect(await again.requeueTask(ids[0]!)).toMatchObject({ status: 'pending', attempts: 1 });
-      expect(await again.claimTask(ids[0]!)).toMatchObject({ attempts: 2 });
+      expect((await openTasks(again)).map(({ id }) => id)).toEqual([ids[0], ids[2]]);
+      const first = { id: ids[0]!, attempts: 1 };
+      const lost = failureWith('claim_lost', 409);
+      await expect(again.requeueTask(first)).rejects.toEqual(lost);
+      await expect(again.completeTask(first, completionOf())).rejects.toEqual(lost);
+      const orphans = await again.claimOrphans({ limit: 9 });
+      expect(orphans).toMatchObject([{ id: ids[0], status: 'processing', attempts: 2 }]);
+      expect(await again.claimOrphans({ limit: 9 })).toEqual([]);
+      await expect(again.requeueTask(first)).rejects.toEqual(lost);
+      const requeued = await again.requeueTask(orphans[0]!);
+      expect(requeued).toMatchObject({ status: 'pending', attempts: 2 });
+      expect(requeued).not.toHaveProperty('node');
+      expect(await again.claimTask(ids[0]!)).toMatchObject({ attempts: 3 });
       expect(await findInconsistencies(again)).toEqual([]);
+    });
+
+    it('claims pending tasks of the accounts with the fewest processing ones first', async () => {
+      let now = NOON;
+      const { store } = await fresh({ now: () => now });
+      const { key } = await owner(store);
+      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
+      const foreign = await store.createKey(keyFor(other));
+      const make = async (of: ApiKey, change: Partial<NewTask> = {}) =>
+        (await store.createTask(taskFor(of, { reservation: 0, ...change }))).task.id;
+      const own: string[] = [];
+      for (let n = 0; n < 5; n += 1) own.push(await make(key));
+      const theirs = [await make(foreign), await make(foreign)];
+      const elsewhere = await make(foreign, { model: 'busy' });
+      const overdue = await make(foreign, { deadline: NOON + 1 });
+      now += 1;
+      await store.claimTask(own[0]!);
+      const claim = async (limit: number) =>
+        (await store.claimPending({ limit, exceptModels: ['busy'] })).map(({ id }) => id);
+      expect(await claim(1)).toEqual([theirs[0]]);
+      expect((await claim(2)).sort()).toEqual([own[1], theirs[1]].sort());
+      expect(await claim(9)).toEqual(own.slice(2));
+      expect(await claim(9)).toEqual([]);
+      expect(await store.claimPending({ limit: 9 })).toMatchObject([
+        { id: elsewhere, status: 'processing', attempts: 1 },
+      ]);
+      expect(await store.expireOverdue(9)).toMatchObject([{ id: overdue, status: 'expired' }]);
+      expect(await store.expireOverdue(9)).toEqual([]);
+      const [node] = await store.listNodes();
+      expect(node).toMatchObject({ id: expect.stringMatching(/^node_/), claims: 8 });
+      expect(await findInconsistencies(store)).toEqual([]);
+    });
+
+    it('rejects the changes of a claim after the next one', async () => {
+      const { store } = await fresh();
+      const { key } = await owner(store);
+      const { task } = await store.createTask(taskFor(key));
+      const first = (await store.claimTask(task.id))!;
+      const lost = failureWith('claim_lost', 409);
+      // The fence of the pending task.
+      await expect(store.expireTask(task)).rejects.toEqual(lost);
+      await store.requeueTask(first);
+      const second = (await store.claimTask(task.id))!;
+      const third = (await store.claimTask((await store.requeueTask(second)).id))!;
+      for (const change of [
+        store.completeTask(second, completionOf()),
+        store.failTask(second, BROKEN),
+        store.expireTask(first),
+        store.requeueTask(second),
+        store.saveProgress(second, {}),
+      ]) {
+        await expect(change).rejects.toEqual(lost);
+      }
+      expect(await store.completeTask(third, completionOf())).toMatchObject({
+        status: 'completed',
+        attempts: 3,
+      });
     });
 
     it('rejects tasks above the maximum of open ones, also of concurrent calls', async () => {
@@ -180,12 +270,12 @@ export function describeTasks(driver: DriverFactory): void {
         ...Array.from({ length: 17 }, () => 'rejected'),
       ]);
       const full = failureWith('too_many_tasks', 429);
-      const ids = (await store.listOpenTasks()).map(({ id }) => id);
-      await store.claimTask(ids[0]!);
+      const ids = (await openTasks(store)).map(({ id }) => id);
+      const claim = (await store.claimTask(ids[0]!))!;
       await expect(make(store, 3)).rejects.toEqual(full);
       await store.createTask(taskFor(otherKey, { maxOpenTasks: 1 }));
-      await store.failTask(ids[0]!, BROKEN);
-      await store.expireTask(ids[1]!);
+      await store.failTask(claim, BROKEN);
+      await store.expireTask(await claimOf(store, ids[1]!));
       const again = await reopened();
       await expect(make(again, 1)).rejects.toEqual(full);
       const idempotency = { key: 'k', fingerprint: 'f' };
@@ -217,7 +307,7 @@ export function describeTasks(driver: DriverFactory): void {
       expect(await store.findTask(account.id, 'task_x')).toBeUndefined();
       expect(await store.listTasks({ accountId: other.id }, { limit: 9 })).toEqual([]);
       const gone = failureWith('task_not_found', 404);
-      await expect(store.expireTask('task_x')).rejects.toEqual(gone);
+      await expect(store.expireTask(await claimOf(store, 'task_x'))).rejects.toEqual(gone);
     });
 
     it('lists tasks newest first, in pages, also when the clock goes back', async () => {
@@ -249,7 +339,7 @@ export function describeTasks(driver: DriverFactory): void {
         expect(await list({ ...own, status: 'failed' }, { limit: 9 })).toEqual([]);
         expect(await list({}, { limit: 99 })).toHaveLength(14);
         expect(
-          (await one.listOpenTasks()).map(({ id }) => id).filter((id) => made.includes(id)),
+          (await openTasks(one)).map(({ id }) => id).filter((id) => made.includes(id)),
         ).toEqual(made);
         // A task of another account is rejected like an unknown one.
         const [theirs] = await list({ accountId: other.id }, { limit: 1 });
@@ -267,11 +357,11 @@ export function describeTasks(driver: DriverFactory): void {
       const { account, key } = await owner(store);
       const idempotency = { key: 'k', fingerprint: 'f' };
       const old = (await store.createTask(taskFor(key, { idempotency }))).task;
-      await store.expireTask(old.id);
+      await store.expireTask(await claimOf(store, old.id));
       const open = (await store.createTask(taskFor(key))).task;
       now += DAY;
       const late = (await store.createTask(taskFor(key))).task;
-      await store.expireTask(late.id);
+      await store.expireTask(await claimOf(store, late.id));
       expect(await store.deleteTasks(NOON + 1)).toMatchObject({
         tasks: [{ id: old.id }],
         assets: [],
@@ -292,9 +382,9 @@ export function describeTasks(driver: DriverFactory): void {
       const foreign = await store.createKey(keyFor(other));
       const end = async (one: Store, change: Partial<NewTask> = {}, bytes = 10_000) => {
         const { task } = await one.createTask(taskFor(key, { reservation: 0, ...change }));
-        await one.claimTask(task.id);
+        const claim = (await one.claimTask(task.id))!;
         const assets = [newAsset({ bytes })];
-        await one.completeTask(task.id, completionOf({ assets }));
+        await one.completeTask(claim, completionOf({ assets }));
         return { id: task.id, asset: assets[0]!.id };
       };
       const open = (await store.createTask(taskFor(key, { reservation: 0 }))).task;
@@ -338,9 +428,9 @@ export function describeTasks(driver: DriverFactory): void {
         return task.id;
       };
       const [failed, expired, completed] = [await make(), await make(), await make()];
-      await store.failTask(failed, BROKEN);
-      await store.expireTask(expired);
-      await store.completeTask(completed, completionOf());
+      await store.failTask(await claimOf(store, failed), BROKEN);
+      await store.expireTask(await claimOf(store, expired));
+      await store.completeTask(await claimOf(store, completed), completionOf());
       for await (const one of bothOf(store, reopened)) {
         for (const id of [failed, expired]) {
           const kept = (await one.findTask(account.id, id))!.request;
@@ -363,7 +453,7 @@ export function describeTasks(driver: DriverFactory): void {
       for (let n = 0; n < 3; n += 1) made.push((await store.createTask(large)).task.id);
       await expect(store.createTask(large)).rejects.toEqual(failureWith('too_many_tasks', 429));
       await store.createTask({ ...large, accountId: other.id, keyId: foreign.id });
-      await store.expireTask(made[0]!);
+      await store.expireTask(await claimOf(store, made[0]!));
       await store.createTask(large);
     });
 
@@ -374,30 +464,37 @@ export function describeTasks(driver: DriverFactory): void {
       const { task } = await store.createTask(taskFor(key));
       expect(task.progress).toBeNull();
       const state = failureWith('task_state', 409);
-      await expect(store.saveProgress(task.id, { job: 1 })).rejects.toEqual(state);
-      await store.claimTask(task.id);
+      await expect(store.saveProgress(await claimOf(store, task.id), { job: 1 })).rejects.toEqual(
+        state,
+      );
+      const claim = (await store.claimTask(task.id))!;
       now += 5;
-      await store.saveProgress(task.id, { job: 1 });
-      const noted = await store.saveProgress(task.id, { job: 2, route: 'a' });
+      await store.saveProgress(claim, { job: 1 });
+      const noted = await store.saveProgress(await claimOf(store, task.id), { job: 2, route: 'a' });
       expect(noted).toMatchObject({ status: 'processing', attempts: 1, updatedAt: NOON + 5 });
       const again = await reopened();
       expect(await again.findTask(account.id, task.id)).toEqual(noted);
       expect(noted.progress).toEqual({ job: 2, route: 'a' });
-      expect(await again.requeueTask(task.id)).toMatchObject({ progress: noted.progress });
-      await expect(again.saveProgress(task.id, null)).rejects.toEqual(state);
+      const [orphan] = await again.claimOrphans({ limit: 1 });
+      expect(await again.requeueTask(orphan!)).toMatchObject({ progress: noted.progress });
+      await expect(again.saveProgress(await claimOf(again, task.id), null)).rejects.toEqual(state);
       expect(await again.claimTask(task.id)).toMatchObject({ progress: noted.progress });
-      expect(await again.failTask(task.id, BROKEN)).toMatchObject({ progress: null });
-      await expect(again.saveProgress(task.id, { job: 3 })).rejects.toEqual(state);
-      await expect(again.saveProgress('task_x', {})).rejects.toEqual(
+      expect(await again.failTask(await claimOf(again, task.id), BROKEN)).toMatchObject({
+        progress: null,
+      });
+      await expect(again.saveProgress(await claimOf(again, task.id), { job: 3 })).rejects.toEqual(
+        state,
+      );
+      await expect(again.saveProgress(await claimOf(again, 'task_x'), {})).rejects.toEqual(
         failureWith('task_not_found', 404),
       );
       for (const end of ['complete', 'expire'] as const) {
         const { id } = (await again.createTask(taskFor(key))).task;
-        await again.claimTask(id);
-        await again.saveProgress(id, { job: 4 });
+        const claim = (await again.claimTask(id))!;
+        await again.saveProgress(claim, { job: 4 });
         const ended = await (end === 'expire'
-          ? again.expireTask(id)
-          : again.completeTask(id, completionOf()));
+          ? again.expireTask(await claimOf(again, id))
+          : again.completeTask(await claimOf(again, id), completionOf()));
         expect(ended.progress).toBeNull();
       }
     });
@@ -454,7 +551,7 @@ export function describeTasks(driver: DriverFactory): void {
       expect(await store.findTaskByIdempotencyKey(other.id, idempotency)).toBeUndefined();
       const theirs = await store.createTask(taskFor(foreign, { idempotency, reservation: 0 }));
       expect(theirs.created).toBe(true);
-      await store.expireTask(task.id);
+      await store.expireTask(await claimOf(store, task.id));
       await store.deleteTasks(Infinity);
       expect(await store.findTaskByIdempotencyKey(key.accountId, idempotency)).toBeUndefined();
       expect(await store.createTask(taskFor(key, { idempotency }))).toMatchObject({

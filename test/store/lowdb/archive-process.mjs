@@ -41,14 +41,14 @@ async function work() {
       assets: [],
       storageQuota: 0,
     });
-    await store.claimTask(task.id);
-    await store.completeTask(task.id, { result: {}, charge: 0, counts: {}, assets: [] });
+    const claim = await store.claimTask(task.id);
+    await store.completeTask(claim, { result: {}, charge: 0, counts: {}, assets: [] });
   }
 }
 await Promise.all(Array.from({ length: 32 }, work));
 globalThis.gc?.();
 const { heapUsed } = process.memoryUsage();
-const { completed } = store.statistics().tasks;
+const { completed } = (await store.statistics()).tasks;
 const page = await store.listTasks({ accountId: owner.id }, { limit: 20 });
 const repeated = await store.findTaskByIdempotencyKey(owner.id, { key: 'key-0', fingerprint: 'f' });
 await store.close();

@@ -49,8 +49,8 @@ async function archived(store: Store, directory: string, least = 1): Promise<str
   };
   while (count() < least) {
     const { task } = await store.createTask(taskFor(key!, { reservation: 0 }));
-    await store.claimTask(task.id);
-    await store.completeTask(task.id, completionOf({ assets: [newAsset()] }));
+    const claim = (await store.claimTask(task.id))!;
+    await store.completeTask(claim, completionOf({ assets: [newAsset()] }));
     ids.push(task.id);
   }
   return ids;
@@ -104,7 +104,7 @@ describe('the archive of ended tasks', () => {
     const ids: string[] = [];
     for (let n = 0; n < 30; n += 1) {
       const { task } = await full.createTask(taskFor(key!, { reservation: 0 }));
-      await full.expireTask(task.id);
+      await full.expireTask(task);
       ids.push(task.id);
     }
     await full.close();
@@ -127,7 +127,7 @@ describe('the archive of ended tasks', () => {
       now += 1000;
       for (let n = 0; n < 6; n += 1) {
         const { task } = await store.createTask(taskFor(key, { reservation: 0 }));
-        await store.expireTask(task.id);
+        await store.expireTask(task);
         kept.push(task.id);
       }
       // Like the retention: deletes what is older than three rounds.
@@ -169,7 +169,7 @@ describe('the archive of ended tasks', () => {
     const [key] = await store.listKeys();
     for (let n = 0; n < 500 && faults.length === 0; n += 1) {
       const { task } = await store.createTask(taskFor(key!, { reservation: 0 }));
-      await store.expireTask(task.id);
+      await store.expireTask(task);
       ids.push(task.id);
     }
     expect(faults).toHaveLength(1);
@@ -182,7 +182,7 @@ describe('the archive of ended tasks', () => {
     await expect
       .poll(async () => {
         await archived(store, directory, 2);
-        return store.health().checkpointFault;
+        return store.health().journal!.checkpointFault;
       })
       .toBe(null);
     const forgotten = await store.deleteTasks(Infinity);
@@ -202,9 +202,9 @@ describe('a damaged record of the archive', () => {
     const { task } = await store.createTask(
       taskFor(key, { reservation: 0, request: { prompt: 'a red barn' } }),
     );
-    await store.expireTask(task.id);
+    await store.expireTask(task);
     const { task: theirs } = await store.createTask(taskFor(foreign, { reservation: 0 }));
-    await store.expireTask(theirs.id);
+    await store.expireTask(theirs);
     await archived(store, directory);
     await store.close();
     const damaged = segmentsIn(directory).filter((path) => {

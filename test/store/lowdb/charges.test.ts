@@ -23,7 +23,7 @@ it('books 100 charges in one transaction', async () => {
     code: 'insufficient_credits',
   });
   expect((await store.findKey(key.hash))!.account).toMatchObject({ reserved: 200, spent: 0 });
-  expect(store.statistics().credits).toEqual({ granted: 1000, reserved: 0, spent: 200 });
+  expect((await store.statistics()).credits).toEqual({ granted: 1000, reserved: 0, spent: 200 });
   expect(await store.findAccount(account.id)).toMatchObject({ reserved: 0, spent: 200 });
   await store.close();
   expect(transactions - before).toBe(1);

@@ -14,7 +14,7 @@ import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { contentBelow, filesBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { everyTask, findInconsistencies } from '../consistency.ts';
+import { everyTask, findInconsistencies, pendingDeliveries } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyAsCrashed } from './crash-copy.ts';
@@ -42,14 +42,14 @@ async function use(store: Store, known: Known, rounds = 12): Promise<void> {
       taskFor(key!, { reservation: 3, callbackUrl, assets: [input] }),
     );
     known.made.push(task.id);
-    await store.claimTask(task.id);
+    const claim = (await store.claimTask(task.id))!;
     const completion = completionOf({ result: { round }, charge: 2, assets: [output] });
-    await store.completeTask(task.id, completion);
+    await store.completeTask(claim, completion);
     known.ended.push(task.id);
     known.assets.push(output.id);
     const [delivery] = (await store.listDeliveries(task.accountId, task.id))!;
     const attempt = { at: round, status: 204, error: null, milliseconds: 1 };
-    await store.recordAttempt(delivery!.id, attempt, { status: 'delivered' });
+    await store.recordAttempt(delivery!, attempt, { status: 'delivered' });
     known.delivered.push(task.id);
     await store.settle(
       { accountId: key!.accountId, keyId: key!.id },
@@ -69,7 +69,7 @@ async function expectKnown(store: Store, { made, ended, assets, delivered }: Kno
   expect(made.filter((id) => !tasks.has(id))).toEqual([]);
   expect(ended.filter((id) => tasks.get(id)?.status !== 'completed')).toEqual([]);
   for (const id of assets) expect(await store.findAsset(id)).toMatchObject({ id });
-  const open = new Set((await store.listPendingDeliveries()).map(({ taskId }) => taskId));
+  const open = new Set((await pendingDeliveries(store)).map(({ taskId }) => taskId));
   expect(delivered.filter((id) => open.has(id))).toEqual([]);
   expect(await findInconsistencies(store)).toEqual([]);
 }

@@ -35,8 +35,8 @@ async function use(store: Store, rounds: number): Promise<string[]> {
   for (let round = 0; round < rounds; round += 1) {
     const { task } = await store.createTask(taskFor(key, { reservation: 3 }));
     made.push(task.id);
-    await store.claimTask(task.id);
-    await store.completeTask(task.id, completionOf({ charge: 2 }));
+    const claim = (await store.claimTask(task.id))!;
+    await store.completeTask(claim, completionOf({ charge: 2 }));
   }
   return made;
 }

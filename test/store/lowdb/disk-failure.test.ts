@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import { gate } from '../../gate.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { everyTask, findInconsistencies } from '../consistency.ts';
+import { everyTask, findInconsistencies, pendingDeliveries } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyAsCrashed } from './crash-copy.ts';
@@ -71,13 +71,13 @@ describe('a store on a failing disk', () => {
     const callbackUrl = 'https://example.com/callback';
     const [input, output] = [newAsset(), newAsset()];
     const { task } = await store.createTask(taskFor(key, { callbackUrl, reservation: 1 }));
-    await store.claimTask(task.id);
+    const claim = (await store.claimTask(task.id))!;
     disk.hook = failing('write');
     const tries = await Promise.allSettled([
       store.addUpload(account.id, newAsset({ bytes: 60 }), 100),
       store.createTask(taskFor(key, { reservation: 1, assets: [input] })),
-      store.saveProgress(task.id, { job: 1 }),
-      store.completeTask(task.id, completionOf({ assets: [output] })),
+      store.saveProgress(claim, { job: 1 }),
+      store.completeTask(claim, completionOf({ assets: [output] })),
     ]);
     for (const tried of tries) expect(tried).toEqual({ status: 'rejected', reason: unavailable });
     disk.hook = () => {};
@@ -85,19 +85,19 @@ describe('a store on a failing disk', () => {
       status: 'processing',
       progress: null,
     });
-    expect(await store.listPendingDeliveries()).toEqual([]);
+    expect(await pendingDeliveries(store)).toEqual([]);
     for (const { id } of [input, output]) expect(await store.findAsset(id)).toBeUndefined();
     await store.addUpload(account.id, newAsset({ bytes: 60 }), 100);
-    await store.completeTask(task.id, completionOf({ assets: [output] }));
-    const [delivery] = await store.listPendingDeliveries();
+    await store.completeTask(claim, completionOf({ assets: [output] }));
+    const [delivery] = await pendingDeliveries(store);
 
     disk.hook = failing('write');
     const attempt = { at: 1, status: 204, error: null, milliseconds: 1 };
-    const tried = store.recordAttempt(delivery!.id, attempt, { status: 'delivered' });
+    const tried = store.recordAttempt(delivery!, attempt, { status: 'delivered' });
     await expect(tried).rejects.toEqual(unavailable);
     await expect(store.deleteUploads(Infinity)).rejects.toEqual(unavailable);
     disk.hook = () => {};
-    expect(await store.listPendingDeliveries()).toEqual([delivery]);
+    expect(await pendingDeliveries(store)).toEqual([delivery]);
     const full = store.addUpload(account.id, newAsset({ bytes: 60 }), 100);
     await expect(full).rejects.toMatchObject({ code: 'storage_full' });
     expect(await findInconsistencies(store)).toEqual([]);
@@ -155,7 +155,7 @@ describe('a store on a failing disk', () => {
   it('starts a new journal when the failed write cannot be truncated', async () => {
     const { directory, disk, store, key, account } = await onDisk();
     const healthy = store.health();
-    expect(healthy).toMatchObject({ fault: null, checkpointFault: null, journals: 1 });
+    expect(healthy).toMatchObject({ fault: null, journal: { checkpointFault: null, journals: 1 } });
     disk.hook = (operation) => {
       if (['write', 'truncate', 'open'].includes(operation)) throw systemError('EIO');
     };
@@ -168,7 +168,7 @@ describe('a store on a failing disk', () => {
     expect(await store.createTask(taskFor(key, { reservation: 1 }))).toMatchObject({
       created: true,
     });
-    expect(store.health()).toMatchObject({ fault: null, journals: 2 });
+    expect(store.health()).toMatchObject({ fault: null, journal: { journals: 2 } });
     const copy = await openLowdbStore({ directory: copyAsCrashed(directory) });
     expect(await copy.findAccount(account.id)).toMatchObject({ granted: 106, reserved: 1 });
     expect(await findInconsistencies(copy)).toEqual([]);
@@ -313,20 +313,21 @@ describe('a store on a failing disk', () => {
     expect(String(faults[0])).toMatch(
       /^Error: checkpoint failed: ENOSPC: no; \d+ journals with \d+ bytes wait for it; retrying within 1 s$/,
     );
-    const { fault, checkpointFault, journalBytes, journals } = store.health();
+    const { fault, journal } = store.health();
+    const { checkpointFault, bytes, journals } = journal!;
     expect([fault, checkpointFault]).toEqual(Array(2).fill('checkpoint failed: ENOSPC: no'));
-    expect(journalBytes).toBeGreaterThan(60_000);
+    expect(bytes).toBeGreaterThan(60_000);
     expect(journals).toBe(readdirSync(join(directory, 'journal')).length);
     await expect(store.reserve(account.id, key.id, 1)).rejects.toEqual(unavailable);
     await expect(store.addUpload(account.id, newAsset(), 1000)).rejects.toEqual(unavailable);
     // Tasks in progress can still end.
-    await store.claimTask(task.id);
-    await store.completeTask(task.id, completionOf({ charge: 1 }));
+    const claim = (await store.claimTask(task.id))!;
+    await store.completeTask(claim, completionOf({ charge: 1 }));
 
     disk.hook = () => {};
     // The next attempt is made without a call.
-    while (store.health().checkpointFault !== null) await setImmediate();
-    expect(store.health()).toMatchObject({ fault: null, journals: 1 });
+    while (store.health().journal!.checkpointFault !== null) await setImmediate();
+    expect(store.health()).toMatchObject({ fault: null, journal: { journals: 1 } });
     await store.reserve(account.id, key.id, 1);
     await store.close();
     expect(readdirSync(join(directory, 'journal'))).toHaveLength(1);
@@ -437,9 +438,9 @@ describe('a store on a slow disk', () => {
     const callbackUrl = 'https://example.com/callback';
     const { task } = await store.createTask(taskFor(key, { reservation: 1, callbackUrl }));
     disk.hook = hook;
-    const ended = store.expireTask(task.id);
+    const ended = store.expireTask(task);
     await reached.passed;
-    const open = store.listPendingDeliveries();
+    const open = pendingDeliveries(store);
     const listed = store.listDeliveries(account.id, task.id);
     for (const read of [open, listed]) expect(await isPending(read)).toBe(true);
     go.open();

@@ -7,6 +7,6 @@ describe('the lowdb driver', () => {
   describeStoreDriver({
     // Journals of a few kilobytes, so that checkpoints happen during every test.
     open: (directory, options) => openLowdbStore({ directory, journalLimit: 4000, ...options }),
-    copyAsCrashed,
+    copyAsCrashed: async (folder) => copyAsCrashed(folder),
   });
 });

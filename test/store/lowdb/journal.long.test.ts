@@ -42,9 +42,9 @@ async function journalled() {
   await note();
   const { task } = await store.createTask(taskFor(key, { reservation: 4 }));
   await note();
-  await store.claimTask(task.id);
+  const claim = (await store.claimTask(task.id))!;
   await note();
-  await store.completeTask(task.id, completionOf({ charge: 3 }));
+  await store.completeTask(claim, completionOf({ charge: 3 }));
   await note();
   const crashed = copyAsCrashed(directory);
   await store.close();

@@ -6,7 +6,7 @@ import { encodeLine } from '../../../src/store/line.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Recovery } from '../../../src/store/options.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import { findInconsistencies } from '../consistency.ts';
+import { claimOf, findInconsistencies, openTasks, pendingDeliveries } from '../consistency.ts';
 import { completionOf, newAsset } from '../records.ts';
 
 const ACCOUNT = {
@@ -123,18 +123,22 @@ function former(more: Readonly<Record<string, object[]>> = {}): string {
 it('opens a store of version 1, and continues it', async () => {
   const directory = former();
   const store = await openLowdbStore({ directory, journalLimit: 500 });
-  const open = await store.listOpenTasks();
+  const open = await openTasks(store);
   const gaps = { callbackUrl: null, progress: null };
   expect(open).toEqual(
     ['task_shard', 'task_journal'].map((id) => ({ ...formerTask(id), ...gaps })),
   );
   expect(await store.listDeliveries(ACCOUNT.id, 'task_shard')).toEqual([]);
-  expect(await store.listPendingDeliveries()).toEqual([]);
+  expect(await pendingDeliveries(store)).toEqual([]);
   const asset = newAsset();
-  await store.saveProgress('task_shard', { job: 1 });
-  await store.completeTask('task_shard', completionOf({ charge: 2, assets: [asset] }));
-  await store.expireTask('task_journal');
-  expect(await store.listPendingDeliveries()).toEqual([]);
+  await store.claimOrphans({ limit: 9 });
+  await store.saveProgress(await claimOf(store, 'task_shard'), { job: 1 });
+  await store.completeTask(
+    await claimOf(store, 'task_shard'),
+    completionOf({ charge: 2, assets: [asset] }),
+  );
+  await store.expireTask(await claimOf(store, 'task_journal'));
+  expect(await pendingDeliveries(store)).toEqual([]);
   expect(await findInconsistencies(store)).toEqual([]);
   await store.close();
   const again = await openLowdbStore({ directory });
@@ -158,12 +162,12 @@ it('opens a store of version 1 with a journal whose folder was not synced', asyn
   appendFileSync(path(2), 'torn');
   const recoveries: Recovery[] = [];
   const store = await openLowdbStore({ directory, onRecovery: (one) => recoveries.push(one) });
-  expect(await store.listOpenTasks()).toHaveLength(2);
+  expect(await openTasks(store)).toHaveLength(2);
   await store.close();
   expect(recoveries).toMatchObject([{ file: path(2), dropped: 4 }]);
   expect(readFileSync(recoveries[0]!.keptIn, 'utf8')).toBe('torn');
   const again = await openLowdbStore({ directory });
-  expect(await again.listOpenTasks()).toHaveLength(2);
+  expect(await openTasks(again)).toHaveLength(2);
   await again.close();
 });
 
@@ -181,7 +185,8 @@ it('continues usage, charges and keys from before windows, teams and usage by ke
   const team = await store.createTeam({ accountId: ACCOUNT.id, name: 'crew', budget: 50 });
   const windows = { timeZone: 'Europe/Berlin', day: 20 };
   await store.updateKey(KEY.id, { teamId: team.id, windows });
-  await store.completeTask('task_shard', completionOf({ charge: 2 }));
+  await store.claimOrphans({ limit: 9 });
+  await store.completeTask(await claimOf(store, 'task_shard'), completionOf({ charge: 2 }));
   const hold = await store.reserve(ACCOUNT.id, KEY.id, 20);
   await store.settle(hold, { model: 'm', counts: {}, charge: 6 });
   await store.close();

@@ -56,22 +56,22 @@ async function work(worker) {
       say(`asset ${assets[0].id}`);
       continue;
     }
-    await store.claimTask(id);
-    await store.saveProgress(id, { turn });
+    const claim = await store.claimTask(id);
+    await store.saveProgress(claim, { turn });
     if (turn % 4 === 1) {
-      await store.failTask(id, { type: 'timeout', message: 'x', code: null });
+      await store.failTask(claim, { type: 'timeout', message: 'x', code: null });
       say(`failed ${id}`);
     } else {
       const results = [newAsset()];
       const completion = { result: { turn }, charge: turn % 3, counts: {}, assets: results };
-      await store.completeTask(id, completion);
+      await store.completeTask(claim, completion);
       say(`asset ${results[0].id}`);
       say(`completed ${id}`);
     }
     const [delivery] = (await store.listDeliveries(account.id, id)) ?? [];
     if (delivery) {
       const attempt = { at: 1, status: 204, error: null, milliseconds: 1 };
-      await store.recordAttempt(delivery.id, attempt, { status: 'delivered' });
+      await store.recordAttempt(delivery, attempt, { status: 'delivered' });
       say(`delivered ${id}`);
     }
     const hold = await store.reserve(account.id, key.id, 2);

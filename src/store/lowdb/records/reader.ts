@@ -152,15 +152,6 @@ export class StoreReader {
     }));
   }
 
-  async listOpenTasks(): Promise<readonly Task[]> {
-    return this.#readRows(() => {
-      const { tasksInState } = this.records.state;
-      return [...tasksInState.oldest('pending'), ...tasksInState.oldest('processing')]
-        .sort(([one], [other]) => one - other)
-        .map(([, task]) => task);
-    });
-  }
-
   /** Does not wait for writes either, so that downloads are not delayed. */
   async findAsset(assetId: string): Promise<Asset | undefined> {
     const { bookedState, commits, archive } = this.records;
@@ -168,14 +159,6 @@ export class StoreReader {
     if (order !== undefined) return commits.durable<Asset>('assets', order) ?? undefined;
     return archive.find('asset', assetId, (_, body) =>
       (body as ArchivedBody).assets.find(({ id }) => id === assetId),
-    );
-  }
-
-  async listPendingDeliveries(): Promise<readonly Delivery[]> {
-    return this.#readRows(() =>
-      [...this.records.state.deliveriesInState.oldest('pending')]
-        .map(([, delivery]) => delivery)
-        .sort((one, other) => one.nextAt! - other.nextAt!),
     );
   }
 
@@ -241,7 +224,7 @@ export class StoreReader {
     });
   }
 
-  statistics(): StoreStatistics {
+  async statistics(): Promise<StoreStatistics> {
     const { accounts, keys, tasksInState, tombstoneStateCounts, credits } = this.records.state;
     const { archive } = this.records;
     const counts = TASK_STATES.map((state, at) => {

@@ -3,6 +3,7 @@ import type { Account } from '../../account.ts';
 import { type BudgetScope, BudgetScopes } from '../../budgets.ts';
 import { notFound } from '../../errors.ts';
 import type { Funds } from '../../funds.ts';
+import { newId } from '../../identifier.ts';
 import type { KeyHolder, Payer } from '../../store.ts';
 import type { Archive } from '../archive/archive.ts';
 import type { TaskArchiver } from '../archiver.ts';
@@ -28,6 +29,8 @@ export class Records {
   readonly reservations = new Reservations();
   readonly charges: PendingCharges;
   readonly now: () => number;
+  /** Identifier of this process as a node. Tasks that others process are orphans: they have ended. */
+  readonly node = newId('node');
   readonly #scopes = new BudgetScopes();
   #isClosed = false;
 

@@ -3,14 +3,18 @@ import { type Asset, checkStorageQuota } from '../../asset.ts';
 import { conflict, notFound } from '../../errors.ts';
 import { charge, checkAmount, release, reserve } from '../../funds.ts';
 import { newId } from '../../identifier.ts';
-import type { Completion, DeletedRecords, NewTask, TaskTotals } from '../../store.ts';
+import type { ClaimQuery, Completion, DeletedRecords, NewTask, TaskTotals } from '../../store.ts';
 import {
   approximateSize,
+  checkClaim,
   checkOpenRequests,
   checkOpenTasks,
+  claimedTask,
+  EXPIRED,
   isTerminal,
   TASK_STATES,
   type Task,
+  type TaskClaim,
   type TaskError,
   transition,
   withProgress,
@@ -130,35 +134,88 @@ export class TaskWriter {
   }
 
   async claim(id: string): Promise<Task | undefined> {
-    const { state, now } = this.#records;
+    const { state, node, now } = this.#records;
     const task = state.taskById.get(id);
     if (task?.status !== 'pending') return undefined;
-    const { attempts, startedAt = now() } = task;
-    return this.#write(
-      transition(task, 'processing', now(), { attempts: attempts + 1, startedAt }),
+    return this.#writeOne(claimedTask(task, node, now()));
+  }
+
+  /** Claims pending tasks of the accounts with the fewest processing ones, the oldest of each. */
+  async claimPending({ limit, exceptModels = [] }: ClaimQuery): Promise<readonly Task[]> {
+    const { node, now } = this.#records;
+    const at = now();
+    const queues = new Map<string, Task[]>();
+    for (const task of this.#inState('pending')) {
+      if (exceptModels.includes(task.model) || task.deadline <= at) continue;
+      const queue = queues.get(task.accountId);
+      if (queue) queue.push(task);
+      else queues.set(task.accountId, [task]);
+    }
+    const processing = new Map<string, number>();
+    for (const { accountId } of queues.size > 1 ? this.#inState('processing') : []) {
+      processing.set(accountId, (processing.get(accountId) ?? 0) + 1);
+    }
+    const claimed: Task[] = [];
+    // Accounts by their processing tasks; in rounds, each of which gives a task to those with the fewest.
+    for (let count = 0; claimed.length < limit && queues.size > 0; count += 1) {
+      for (const [accountId, queue] of queues) {
+        if ((processing.get(accountId) ?? 0) > count) continue;
+        if (claimed.length === limit) break;
+        claimed.push(claimedTask(queue.shift()!, node, at));
+        if (queue.length === 0) queues.delete(accountId);
+      }
+    }
+    return this.#write(claimed);
+  }
+
+  /** Claims processing tasks of earlier processes. */
+  async claimOrphans({ limit, exceptModels = [] }: ClaimQuery): Promise<readonly Task[]> {
+    const { node, now } = this.#records;
+    const claimed: Task[] = [];
+    for (const task of this.#inState('processing')) {
+      if (claimed.length === limit) break;
+      if (task.node === node || exceptModels.includes(task.model)) continue;
+      claimed.push(claimedTask(task, node, now()));
+    }
+    return this.#write(claimed);
+  }
+
+  /** Expires tasks after their deadlines that this process does not work on. */
+  async expireOverdue(limit: number): Promise<readonly Task[]> {
+    const { node, now } = this.#records;
+    const at = now();
+    const overdue: Task[] = [];
+    for (const task of [...this.#inState('pending'), ...this.#inState('processing')]) {
+      if (overdue.length === limit) break;
+      if (task.deadline <= at && task.node !== node) overdue.push(task);
+    }
+    return Promise.all(
+      overdue.map((task) => this.#end(task, { status: 'expired', error: EXPIRED, charge: 0 })),
     );
   }
 
-  async requeue(id: string): Promise<Task> {
-    return this.#write(
-      transition(this.#task(id) ?? (await this.#rejectUnknown(id)), 'pending', this.#records.now()),
-    );
+  *#inState(status: 'pending' | 'processing'): Generator<Task, void> {
+    for (const [, task] of this.#records.state.tasksInState.oldest(status)) yield task;
   }
 
-  async saveProgress(id: string, progress: unknown): Promise<Task> {
-    return this.#write(
-      withProgress(
-        this.#task(id) ?? (await this.#rejectUnknown(id)),
-        progress,
-        this.#records.now(),
-      ),
-    );
+  async requeue(claim: TaskClaim): Promise<Task> {
+    const task = this.#claimed(claim) ?? (await this.#rejectUnknown(claim.id));
+    return this.#writeOne(transition(task, 'pending', this.#records.now()));
   }
 
-  async end(id: string, ending: TaskEnd): Promise<Task> {
+  async saveProgress(claim: TaskClaim, progress: unknown): Promise<Task> {
+    const task = this.#claimed(claim) ?? (await this.#rejectUnknown(claim.id));
+    return this.#writeOne(withProgress(task, progress, this.#records.now()));
+  }
+
+  async end(claim: TaskClaim, ending: TaskEnd): Promise<Task> {
     checkAmount(ending.charge, 'charge');
     if (ending.assets?.length) await checkAssetIds(this.#records.archive, ending.assets);
-    const task = this.#task(id) ?? (await this.#rejectUnknown(id));
+    return this.#end(this.#claimed(claim) ?? (await this.#rejectUnknown(claim.id)), ending);
+  }
+
+  async #end(task: Task, ending: TaskEnd): Promise<Task> {
+    const { id } = task;
     const charged = Math.min(ending.charge, task.reserved);
     const ended = transition(task, ending.status, this.#records.now(), {
       result: ending.result ?? null,
@@ -314,15 +371,25 @@ export class TaskWriter {
     return assets.map(([, asset]) => asset);
   }
 
-  async #write(task: Task): Promise<Task> {
-    const transaction = this.#records.begin();
-    transaction.task(task);
-    await this.#records.commit(transaction);
+  async #writeOne(task: Task): Promise<Task> {
+    await this.#write([task]);
     return task;
   }
 
-  #task(id: string): Task | undefined {
-    return this.#records.state.taskById.get(id);
+  async #write(tasks: readonly Task[]): Promise<readonly Task[]> {
+    if (tasks.length === 0) return tasks;
+    const transaction = this.#records.begin();
+    for (const task of tasks) transaction.task(task);
+    await this.#records.commit(transaction);
+    return tasks;
+  }
+
+  /** The task of a claim; undefined for one that is not in memory. @throws Failure 409 `claim_lost` */
+  #claimed(claim: TaskClaim): Task | undefined {
+    const { state, node } = this.#records;
+    const task = state.taskById.get(claim.id);
+    if (task) checkClaim(task, claim, node);
+    return task;
   }
 
   /** @throws Failure 409 `task_state` for an archived task, which has ended, and else 404 */

@@ -9,7 +9,7 @@ interface Store {
   createKey(key: object): Promise<{ id: string }>;
   createTask(task: object): Promise<{ task: { id: string } }>;
   claimTask(id: string): Promise<unknown>;
-  completeTask(id: string, completion: object): Promise<unknown>;
+  completeTask(claim: unknown, completion: object): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -64,9 +64,9 @@ const worker = async () => {
       storageQuota: Infinity,
       assets: [],
     });
-    await store.claimTask(task.id);
+    const claim = await store.claimTask(task.id);
     const completion = { result, charge: 4 * CREDIT, counts: { outputs: 1 }, assets: [] };
-    await store.completeTask(task.id, completion);
+    await store.completeTask(claim, completion);
     last = task.id;
   }
 };

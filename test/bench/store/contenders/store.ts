@@ -8,7 +8,7 @@ interface Store {
   listKeys(): Promise<readonly { id: string; accountId: string }[]>;
   createTask(task: object): Promise<{ task: { id: string } }>;
   claimTask(id: string): Promise<unknown>;
-  completeTask(id: string, completion: object): Promise<unknown>;
+  completeTask(claim: unknown, completion: object): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -77,9 +77,9 @@ const result = { created: 1_700_000_000, outputs: [{ asset, revisedPrompt: null 
 if (work === 'fill') {
   await inFlight(64, Number(count), async () => {
     const id = await create();
-    await store.claimTask(id);
+    const claim = await store.claimTask(id);
     const completion = { result, charge: 4 * CREDIT, counts: { outputs: 1 }, assets: [] };
-    await store.completeTask(id, completion);
+    await store.completeTask(claim, completion);
   });
 } else if (work === 'create') {
   await inFlight(64, WARM_UP, create);

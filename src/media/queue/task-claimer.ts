@@ -1,0 +1,130 @@
+import type { ClaimQuery, Store } from '../../store/store.ts';
+import type { Task } from '../../store/task.ts';
+
+interface TaskClaimerOptions {
+  readonly store: Store;
+  /** What this node could start now. */
+  readonly room: () => Required<ClaimQuery>;
+  /** Tasks that wait here, and that this node claims one by one. */
+  readonly waiting: () => number;
+  /** Called with each task that this node has claimed. */
+  readonly claimed: (task: Task, isOrphan: boolean) => Promise<void>;
+  /** Called with each task that expired without a node. */
+  readonly ended: (task: Task) => void;
+  /** Called when other nodes may take over all tasks of this one. */
+  readonly leaseLost: () => void;
+}
+
+/** Maximum tasks of one claim, and of one search for tasks after their deadlines. */
+export const MAX_CLAIMED = 100;
+
+/** Interval between two claims while there may be tasks of other processes, in milliseconds. */
+const BUSY_INTERVAL_MS = 1000;
+
+/** The same where this is the only node, and the last claim found no task. */
+const IDLE_INTERVAL_MS = 30_000;
+
+/**
+ * Claims tasks of other processes and nodes, as far as this node has free slots: those that wait, and those
+ * whose node has died. Tasks that were created here are claimed where they wait.
+ */
+export class TaskClaimer {
+  readonly #options: TaskClaimerOptions;
+  #working: Promise<void> | null = null;
+  #worksAgain = false;
+  /** Whether the store may have more tasks of others than there was room for. */
+  #isBusy = true;
+  #isClosed = false;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #unsubscribe: (() => void)[] = [];
+
+  constructor(options: TaskClaimerOptions) {
+    this.#options = options;
+  }
+
+  /** @throws Failure of the store */
+  async start(): Promise<void> {
+    const { store, leaseLost } = this.#options;
+    this.#unsubscribe.push(
+      store.watch(({ kind }) => {
+        if (kind === 'lease_lost') leaseLost();
+        if (kind === 'lease_lost' || kind === 'pending') this.#wake();
+      }),
+      // Orphans of a node that died.
+      store.nodes.onChange(() => this.#wake()),
+    );
+    await this.#work();
+  }
+
+  /** There is a free slot for tasks that were left in the store. */
+  slotFreed(): void {
+    if (this.#isBusy) this.#wake();
+  }
+
+  /** Claims no more. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+  }
+
+  /** Resolves when the last claim has ended. */
+  async closed(): Promise<void> {
+    await this.#working?.catch(() => {});
+  }
+
+  #wake(): void {
+    // The store fails at present: the next interval tries again.
+    this.#work().catch(() => {});
+  }
+
+  /** Claims what there is room for. Of several calls at once one works, and works once more at its end. */
+  async #work(): Promise<void> {
+    if (this.#isClosed) return;
+    if (this.#working) {
+      this.#worksAgain = true;
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#working = this.#claimAll();
+    try {
+      await this.#working;
+    } finally {
+      this.#working = null;
+      this.#schedule();
+    }
+  }
+
+  #schedule(): void {
+    if (this.#isClosed) return;
+    if (this.#worksAgain) {
+      this.#wake();
+      return;
+    }
+    const isFast = this.#isBusy || this.#options.store.isShared;
+    this.#timer = setTimeout(() => this.#wake(), isFast ? BUSY_INTERVAL_MS : IDLE_INTERVAL_MS);
+    this.#timer.unref();
+  }
+
+  async #claimAll(): Promise<void> {
+    const { store, room, claimed, ended } = this.#options;
+    this.#isBusy = true;
+    let found = 0;
+    do {
+      this.#worksAgain = false;
+      for (const task of await store.expireOverdue(MAX_CLAIMED)) ended(task);
+      const orphans = await store.claimOrphans(room());
+      await Promise.all(orphans.map((task) => claimed(task, true)));
+      const pending = (await this.#othersWait()) ? await store.claimPending(room()) : [];
+      await Promise.all(pending.map((task) => claimed(task, false)));
+      found = orphans.length + pending.length;
+    } while ((found > 0 || this.#worksAgain) && !this.#isClosed);
+    this.#isBusy = store.isShared ? room().exceptModels.length > 0 : await this.#othersWait();
+  }
+
+  /** Whether there may be pending tasks of others. A search among many that wait here would take long. */
+  async #othersWait(): Promise<boolean> {
+    const { store, waiting } = this.#options;
+    return store.isShared || (await store.statistics()).tasks.pending > waiting();
+  }
+}
