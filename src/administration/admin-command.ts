@@ -8,6 +8,7 @@ export const GROUPS = {
   teams: 'Manage teams: keys of an account that share budgets',
   keys: 'Manage API keys: who may ask, for what and how often',
   usage: 'Show requests, tokens and credits by account, team, key, model and day',
+  store: 'Check the store',
 } as const;
 
 /** A result as a terminal shows it. */
@@ -18,6 +19,8 @@ export interface AdminOutput {
   readonly value?: string;
   /** Lines for standard error. */
   readonly messages?: readonly string[];
+  /** 0 where not given. */
+  readonly exitCode?: number;
 }
 
 /**

@@ -3,7 +3,6 @@ import type { Asset } from './asset.ts';
 import type { BudgetScope, BudgetWindow } from './budgets.ts';
 import type { Delivery } from './delivery.ts';
 import type { LedgerEntry, UsageRow } from './ledger.ts';
-import type { Payer } from './store.ts';
 import type { Task } from './task.ts';
 
 /** One record of a store as it is, for a copy to another store. Sessions are left out: people sign in again. */
@@ -18,7 +17,11 @@ export type TransferRecord =
   /** Credits that a node has reserved for text requests. It is read only: a copy is made of a store at rest. */
   | {
       readonly kind: 'escrow';
-      readonly payer: Payer & { readonly scope?: BudgetScope };
+      readonly payer: {
+        readonly accountId: string;
+        readonly keyId: string;
+        readonly scope?: BudgetScope;
+      };
       readonly amount: number;
     }
   | {

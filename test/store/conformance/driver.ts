@@ -14,6 +14,7 @@ import { describeLedgerProperties } from './ledger-properties.ts';
 import { describeListingProperties } from './listing-properties.ts';
 import { describeSessions } from './sessions.ts';
 import { describeTasks } from './tasks.ts';
+import { describeTransfer } from './transfer.ts';
 
 /** Tests that every driver of the store must pass. */
 export function describeStoreDriver(driver: DriverFactory): void {
@@ -117,4 +118,5 @@ export function describeStoreDriver(driver: DriverFactory): void {
   describeBudgetProperties(driver);
   describeLedgerProperties(driver);
   describeListingProperties(driver);
+  describeTransfer(driver);
 }
