@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { basename, extname, parse, resolve } from 'node:path';
 import * as v from 'valibot';
 import { Failure } from '../failure.ts';
-import { type EncodingOptions, encodingFields } from '../images/encoding.ts';
+import { type EncodingOptions, encodingFields } from '../images/encoding-options.ts';
 import type { Size } from '../images/facts.ts';
 import type { OutputFormat } from '../images/formats.ts';
 import type { Limits } from '../images/limits.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { colourField } from '../images/colour.ts';
-import { encodingFields, formatField } from '../images/encoding.ts';
+import { encodingFields, formatField } from '../images/encoding-options.ts';
 import { fontField } from '../images/layers/font-field.ts';
 import { DEFAULT_LIMITS, type Limits } from '../images/limits.ts';
 import { MAX_THRESHOLD } from '../images/similar.ts';

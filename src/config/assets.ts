@@ -3,10 +3,9 @@ import * as v from 'valibot';
 import type { Fault } from '../schema/faults.ts';
 import { field, integer, rule } from '../schema/fields.ts';
 import type { Environment } from './interpolate.ts';
+import { ONCE } from './once.ts';
 import { httpUrl } from './text.ts';
 import { duration } from './units.ts';
-
-const ONCE = { restart: true } as const;
 
 /** The base URL of a service, without a path. */
 const serviceUrl = () =>

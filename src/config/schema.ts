@@ -4,108 +4,16 @@ import type { DeepReadonly } from '../schema/deep-readonly.ts';
 import { field, integer } from '../schema/fields.ts';
 import { IMAGE_ANSWERS } from '../store/account.ts';
 import { assets } from './assets.ts';
-import { cors } from './cors.ts';
 import { limits } from './limits.ts';
 import { models } from './models.ts';
-import { isRange, network } from './network.ts';
+import { network } from './network.ts';
+import { ONCE } from './once.ts';
 import { providerSchema } from './provider-kinds.ts';
+import { routing } from './routing.ts';
+import { server } from './server.ts';
 import { telemetry } from './telemetry.ts';
-import { httpUrl, identifier, text } from './text.ts';
+import { identifier, text } from './text.ts';
 import { credits, duration, size } from './units.ts';
-
-/** A setting that the daemon reads only at start; it reads all others again on SIGHUP. */
-const ONCE = { restart: true } as const;
-
-const range = v.pipe(
-  v.string(),
-  v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed || isRange(dataset.value)) return;
-    addIssue({ message: 'expected an IP address or a CIDR range such as 10.0.0.0/8' });
-  }),
-);
-
-/** The text of an environment variable for a boolean in a union, which is not converted by its type. */
-const booleanText = v.pipe(
-  v.picklist(['true', 'false']),
-  v.transform((value) => value === 'true'),
-);
-
-const server = v.strictObject({
-  host: v.optional(
-    field(text(), 'Address to listen on; 0.0.0.0 for all of them.', ONCE),
-    '127.0.0.1',
-  ),
-  port: v.optional(field(integer(0, 65_535), 'Port to listen on; 0 for any free one.', ONCE), 8787),
-  publicUrl: v.optional(
-    field(
-      httpUrl(),
-      'How clients reach this server, in the URLs of files. Unset: the address where it listens.',
-      { example: 'https://oriel.example.com' },
-    ),
-  ),
-  trustProxy: v.optional(
-    field(
-      v.union([v.boolean(), booleanText, v.array(range)]),
-      'Proxies in front that may name the client by X-Forwarded-For: false for none, true for any peer, or ' +
-        'a list such as [127.0.0.1, 10.0.0.0/8].',
-      { ...ONCE, expects: 'true, false or a list of IP addresses and CIDR ranges' },
-    ),
-    false,
-  ),
-  grace: v.optional(
-    field(duration('0s'), 'How long open requests may take to finish when the server stops.'),
-    '30s',
-  ),
-  requestTimeout: v.optional(
-    field(duration('1s'), 'How long a client may take to send its whole request.', ONCE),
-    '5m',
-  ),
-  sendTimeout: v.optional(
-    field(
-      duration('1s'),
-      'How long a client may read nothing of its response before its connection is closed.',
-      ONCE,
-    ),
-    '60s',
-  ),
-  bodyLimit: v.optional(field(size('1KB', '1GB'), 'The largest JSON body.', ONCE), '10MB'),
-  maxConnections: v.optional(
-    field(
-      integer(1, 1_000_000),
-      'Connections at once; further ones are closed. Unset: 10,000, or what the limit of open ' +
-        'descriptors allows.',
-      { ...ONCE, example: 10_000 },
-    ),
-  ),
-  cors: v.optional(
-    field(
-      cors,
-      'Web pages that may use this server from other origins. Unset: browsers let pages of its own origin ' +
-        'use it, and no others.',
-    ),
-  ),
-  console: v.optional(
-    field(
-      v.boolean(),
-      'Whether /console is served, the pages for people, who sign in with an API key. Without it no cookie ' +
-        'is accepted either.',
-      ONCE,
-    ),
-    true,
-  ),
-  operations: v.optional(
-    field(
-      v.strictObject({
-        host: v.optional(field(text(), 'Address to listen on.', ONCE), '127.0.0.1'),
-        port: field(integer(0, 65_535), 'Port to listen on; 0 for any free one.', {
-          ...ONCE,
-          example: 8788,
-        }),
-      }),
-      'A listener for /metrics and /openapi.json, which the public one then does not serve; health is on both.',
-    ),
-  ),
-});
 
 const pool = v.strictObject({
   threads: v.optional(
@@ -122,71 +30,6 @@ const pool = v.strictObject({
         'least 256 MB.',
       { ...ONCE, example: '2GB' },
     ),
-  ),
-});
-
-const routing = v.strictObject({
-  retries: v.optional(
-    field(integer(0, 10), 'Retries of one route before the next one is tried; 0 for none.'),
-    2,
-  ),
-  cooldown: v.nullish(
-    field(
-      v.strictObject({
-        after: v.optional(
-          field(integer(0, 1000), 'Failures in a row after which a route is skipped; 0 for never.'),
-          5,
-        ),
-        for: v.optional(field(duration('1ms'), 'How long it is skipped.'), '30s'),
-      }),
-      'A route that keeps failing is skipped for a while, and then tried again.',
-    ),
-    {},
-  ),
-  affinity: v.nullish(
-    field(
-      v.strictObject({
-        for: v.optional(
-          field(
-            duration('0s'),
-            'How long after its last answer, as long as providers may cache it; 0s for never.',
-          ),
-          '1h',
-        ),
-        conversations: v.optional(
-          field(integer(0, 1_000_000), 'Conversations that are remembered, of all accounts.'),
-          10_000,
-        ),
-      }),
-      'A text conversation that another route than the first answered stays with that route, which has it ' +
-        'in its cache, until it fails or is skipped. A conversation is what has one prompt_cache_key, one ' +
-        'metadata.user_id with a session, or the same instructions, tools and first turn, of one key.',
-    ),
-    {},
-  ),
-  timeouts: v.nullish(
-    field(
-      v.strictObject({
-        connect: v.optional(field(duration('1ms'), 'Until a connection is open.'), '5s'),
-        firstByte: v.optional(
-          field(duration('1ms'), 'Until a streamed response begins; others have until `total`.'),
-          '120s',
-        ),
-        idle: v.optional(field(duration('1ms'), 'Between two chunks of a response.'), '120s'),
-        total: v.optional(field(duration('1ms'), 'For the whole request.'), '10m'),
-      }),
-      'Timeouts of requests to providers.',
-    ),
-    {},
-  ),
-  afterCrash: v.optional(
-    field(
-      v.picklist(['retry', 'fail']),
-      'A media task whose request to a provider was in progress when the server stopped (a crash, or a stop ' +
-        'that outlasted server.grace), if the provider knows no idempotency keys and may charge again: ' +
-        'retry sends the request again, fail ends the task as billable_error.',
-    ),
-    'retry',
   ),
 });
 

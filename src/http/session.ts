@@ -5,7 +5,13 @@ import { hashOf } from '../store/key.ts';
 import type { KeyHolder } from '../store/store.ts';
 import type { AppContext } from './app-context.ts';
 
-const COOKIE = 'oriel_session';
+/**
+ * Name of the session cookie. Cookies ignore ports: without it, servers on two ports of one host would sign each
+ * other's people out. The port is that which the browser asks for, also behind a proxy that keeps `Host`.
+ */
+function cookieName({ port }: FastifyRequest): string {
+  return port === null ? 'oriel_session' : `oriel_session_${port}`;
+}
 
 /** Lifetime of a session: a working day. */
 const LIFETIME_MS = 12 * 3_600_000;
@@ -14,9 +20,11 @@ const LIFETIME_MS = 12 * 3_600_000;
 const TOKEN_LENGTH = 43;
 
 /** Value of the session cookie. */
-function tokenOf({ headers: { cookie } }: FastifyRequest): string | undefined {
+function tokenOf(request: FastifyRequest): string | undefined {
+  const { cookie } = request.headers;
   if (cookie === undefined) return undefined;
-  return new RegExp(`(?:^|;) *${COOKIE}=([0-9A-Za-z]{${TOKEN_LENGTH}})(?:;|$)`).exec(cookie)?.[1];
+  const name = cookieName(request);
+  return new RegExp(`(?:^|;) *${name}=([0-9A-Za-z]{${TOKEN_LENGTH}})(?:;|$)`).exec(cookie)?.[1];
 }
 
 /** Whether a request has a session cookie, valid or not. */
@@ -72,7 +80,7 @@ function cookieOf(request: FastifyRequest, value: string, path: string, seconds:
   const attributes = `Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`;
   // The page's own origin shows HTTPS also where a proxy that is not trusted terminates it.
   const isSecure = request.protocol === 'https' || request.headers.origin?.startsWith('https:');
-  return `${COOKIE}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`;
+  return `${cookieName(request)}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`;
 }
 
 /**

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { encodingFault, encodingFields, formatField } from '../images/encoding.ts';
+import { encodingFault, encodingFields, formatField } from '../images/encoding-options.ts';
 import { FORMATS, type OutputFormat } from '../images/formats.ts';
 import { readHeader } from '../images/header.ts';
 import { rule } from '../schema/fields.ts';

@@ -1,14 +1,12 @@
 import * as v from 'valibot';
+import { estimateOutput, ignoredSettings, sameFormat } from '../images/encoding.ts';
 import {
   type EncodingOptions,
   encodingFault,
   encodingFields,
-  estimateOutput,
   formatField,
-  ignoredSettings,
   isSearched,
-  sameFormat,
-} from '../images/encoding.ts';
+} from '../images/encoding-options.ts';
 import { estimateLossless } from '../images/estimate.ts';
 import { factsOf } from '../images/facts.ts';
 import { fileFailure } from '../images/file-error.ts';

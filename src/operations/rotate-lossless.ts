@@ -1,4 +1,5 @@
-import { checkOutputSize, type EncodingOptions } from '../images/encoding.ts';
+import { checkOutputSize } from '../images/encoding.ts';
+import type { EncodingOptions } from '../images/encoding-options.ts';
 import { fileFailure } from '../images/file-error.ts';
 import { FORMATS, type OutputFormat } from '../images/formats.ts';
 import { readHeader } from '../images/header.ts';

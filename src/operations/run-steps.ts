@@ -1,12 +1,6 @@
 import { encodeToTarget } from '../images/encode-target.ts';
-import {
-  checkOutputSize,
-  checkPixelCount,
-  type EncodingOptions,
-  encode,
-  estimateOutput,
-  isSearched,
-} from '../images/encoding.ts';
+import { checkOutputSize, checkPixelCount, encode, estimateOutput } from '../images/encoding.ts';
+import { type EncodingOptions, isSearched } from '../images/encoding-options.ts';
 import { type Facts, factsOf } from '../images/facts.ts';
 import { FORMATS, type OutputFormat } from '../images/formats.ts';
 import { type Header, readHeader } from '../images/header.ts';

@@ -4,7 +4,7 @@ import {
   encodingFault,
   encodingFields,
   formatField,
-} from '../images/encoding.ts';
+} from '../images/encoding-options.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../images/formats.ts';
 import type { Header } from '../images/header.ts';
 import type { ImageInput } from '../images/input.ts';

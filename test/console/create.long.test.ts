@@ -57,10 +57,10 @@ describeConsole('the view for creating media', ({ daemon, url, open, check, allo
     await prompt.fill('A lighthouse <b>at dusk</b>');
     await page.getByRole('radio', { name: '3:2 1536×1024' }).check();
     await page.getByLabel('Number of images').selectOption('2');
-    await page.getByText('About 0.08 credits of 1,000').waitFor();
+    await page.getByText('Costs up to 0.08 of 1,000 credits').waitFor();
     await page.getByRole('button', { name: 'Create', exact: true }).dblclick();
     await drawn(page, 2);
-    await page.getByText('credits of 999.92').waitFor();
+    await page.getByText('of 999.92 credits').waitFor();
     expect(await tasks()).toHaveLength(1);
     await tiles(page).getByText('A lighthouse <b>at dusk</b>').waitFor();
     await check(page, 'create-image');
@@ -154,7 +154,7 @@ describeConsole('the view for creating media', ({ daemon, url, open, check, allo
   });
 
   it('shows refusals at the prompt, and failed tasks with a way to try again', async () => {
-    allow(/status of 400/);
+    allow(/status of 40[04]/);
     const page = await open('create/image?model=sandbox-image-any');
     await create(page, 'a nude child');
     await page.locator('.field', { hasText: 'Prompt' }).getByRole('alert').waitFor();
@@ -166,6 +166,15 @@ describeConsole('the view for creating media', ({ daemon, url, open, check, allo
     const before = (await tasks()).length;
     await failed.getByRole('button', { name: 'Try again' }).click();
     await expect.poll(async () => (await tasks()).length).toBe(before + 1);
+    const prompt = page.getByLabel('Prompt', { exact: true });
+    await prompt.fill('something else');
+    await page.getByRole('button', { name: 'Use its settings' }).first().click();
+    await expect.poll(() => prompt.inputValue()).toContain('a boat');
+    await page.getByRole('button', { name: 'Bring back the last draft' }).click();
+    expect(await prompt.inputValue()).toBe('something else');
+    await page.route('**/assets/*.png', (route) => route.fulfill({ status: 404, body: '{}' }));
+    await page.reload();
+    await page.getByText('This image has been deleted.').first().waitFor();
   });
 
   it('does not pay twice after a lost answer and a reload, and keeps the draft over signing in', async () => {
@@ -215,6 +224,18 @@ describeConsole('the view for creating media', ({ daemon, url, open, check, allo
     ]);
     allow(/status of 400/);
     await page.getByRole('img', { name: '<i>photo.png' }).waitFor();
+    await page.evaluate(
+      (bytes) => {
+        const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(bytes)], 'dropped.png', { type: 'image/png' }));
+        document.body.dispatchEvent(
+          new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer: data }),
+        );
+      },
+      [...photo],
+    );
+    await page.getByRole('img', { name: 'dropped.png' }).waitFor();
+    await page.getByRole('button', { name: 'Remove dropped.png' }).click();
     await page.getByText(/^notes\.txt: /).waitFor();
     await page.getByRole('radio', { name: 'Make a new one that follows them' }).check();
     await check(page, 'create-inputs');
@@ -228,6 +249,6 @@ describeConsole('the view for creating media', ({ daemon, url, open, check, allo
   it('shows nothing of another account', async () => {
     const page = await open('create/image', { key: await otherKey() });
     await page.getByText('No images yet').waitFor();
-    await page.getByText('credits of 1').waitFor();
+    await page.getByText('of 1 credits').waitFor();
   });
 });

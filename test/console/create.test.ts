@@ -3,6 +3,7 @@ import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../src/console/api/events.ts';
 import type { Model } from '../../src/console/api/models.ts';
+import type { Task } from '../../src/console/api/task.ts';
 import {
   type Draft,
   draftOf,
@@ -21,6 +22,13 @@ import {
 import { pngOf } from '../../src/console/views/create/png.ts';
 import { requestOf } from '../../src/console/views/create/request.ts';
 import { shapesOf } from '../../src/console/views/create/shapes.ts';
+import {
+  NO_PAGES,
+  type TaskPages,
+  withFirst,
+  withNext,
+  withTask,
+} from '../../src/console/views/create/task-pages.ts';
 
 const model = (fields: Partial<Model> = {}): Model => ({
   id: 'm',
@@ -235,6 +243,45 @@ describe('a request', () => {
     );
     expect(names).not.toContain('n');
     expect(names).toContain('style');
+  });
+});
+
+describe('pages of tasks', () => {
+  const task = (task_id: string, status: Task['status'] = 'completed'): Task => ({
+    task_id,
+    status,
+    model: 'm',
+    type: 'image',
+    result: null,
+    error: null,
+  });
+  const page = (ids: string, has_more = false) => ({
+    data: [...ids].map((id) => task(id)),
+    has_more,
+  });
+  const idsOf = ({ tasks }: TaskPages) => tasks.map(({ task_id: id }) => id).join('');
+  const loaded = withFirst(NO_PAGES, page('dc', true));
+
+  it('have tasks of events first, and older pages last', () => {
+    expect(idsOf(withFirst(withTask(NO_PAGES, task('e')), page('dc')))).toBe('edc');
+    expect(idsOf(withFirst(withTask(NO_PAGES, task('d')), page('dc')))).toBe('dc');
+    const all = withNext(loaded, page('cba'));
+    expect([idsOf(all), all.hasMore]).toEqual(['dcba', false]);
+  });
+
+  it('keep older pages when the first is loaded again, unless tasks between are not known', () => {
+    const all = withNext(loaded, page('ba'));
+    const again = withFirst(withTask(all, task('f')), page('fedc', true));
+    expect([idsOf(again), again.hasMore]).toEqual(['fedcba', false]);
+    expect(withFirst(all, page('zyx', true))).toMatchObject({ hasMore: true });
+    expect(idsOf(withFirst(all, page('zyx', true)))).toBe('zyx');
+  });
+
+  it('do not return a task from its end', () => {
+    const ended = withTask(loaded, task('d', 'pending'));
+    expect(ended.tasks[0]!.status).toBe('completed');
+    const open = withFirst(NO_PAGES, { data: [task('a', 'pending')], has_more: false });
+    expect(withTask(open, task('a', 'failed')).tasks[0]!.status).toBe('failed');
   });
 });
 

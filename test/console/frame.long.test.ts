@@ -30,6 +30,24 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
     expect(await page.context().cookies()).toEqual([]);
   });
 
+  it('forgets conversations at signing out, in other tabs too', async () => {
+    const page = await open('chat');
+    await page.getByLabel('Message').fill('a secret');
+    const other = await page.context().newPage();
+    await other.goto(`${url()}/console/chat`);
+    await other.getByLabel('Message').fill('another secret');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    for (const tab of [page, other]) {
+      await tab.waitForURL(`${url()}/console/`);
+      await tab.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
+      expect(await tab.evaluate(() => sessionStorage.length)).toBe(0);
+    }
+    await page.getByLabel('API key').fill(OWNER_KEY);
+    await page.keyboard.press('Enter');
+    await page.getByRole('navigation').getByRole('link', { name: 'Chat' }).click();
+    expect(await page.getByLabel('Message').inputValue()).toBe('');
+  });
+
   it.each([
     ['', 'Overview'],
     ['images', 'Images'],

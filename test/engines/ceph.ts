@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { missingPackages } from './packages.ts';
+import { engine } from './engine.ts';
 
 export const CEPH_CREDENTIALS = { accessKeyId: 'oriel', secretAccessKey: 'oriel-secret' } as const;
 
@@ -18,19 +18,13 @@ export interface Ceph {
   stop(): Promise<void>;
 }
 
-/** Why Ceph cannot be started; null if it can. */
-export function cephMissing(): string | null {
-  const missing = missingPackages({
-    radosgw: 'radosgw',
-    'radosgw-admin': 'radosgw',
-    'ceph-mon': 'ceph-mon',
-    'ceph-osd': 'ceph-osd',
-    ceph: 'ceph-common',
-    monmaptool: 'ceph-common',
-  });
-  if (missing.length > 0) return `not installed: ${missing.join(', ')}`;
-  return process.getuid?.() === 0 ? null : 'Ceph is started as root only';
-}
+/** What tests on Ceph need. */
+export const CEPH = [
+  engine('radosgw', 'radosgw'),
+  engine('ceph-mon', 'ceph-mon'),
+  engine('ceph-osd', 'ceph-osd'),
+  engine('ceph-common', 'ceph'),
+];
 
 /** A port that no process listens on now. */
 async function freePort(): Promise<number> {
@@ -123,16 +117,9 @@ export async function startCeph(): Promise<Ceph> {
     run('ceph-osd', '-c', conf, '-i', '0', '--mkfs', '--osd-uuid', osd);
     run('ceph', '-c', conf, 'osd', 'crush', 'add', 'osd.0', '1', 'root=default', 'host=localhost');
     start('osd', 'ceph-osd', '-i', '0');
-    const gateway = start(
-      'rgw',
-      'radosgw',
-      '-n',
-      'client.rgw',
-      '--setuser',
-      'root',
-      '--setgroup',
-      'root',
-    );
+    // Without the option it changes to a user who may not read the folder.
+    const asRoot = process.getuid?.() === 0 ? ['--setuser', 'root', '--setgroup', 'root'] : [];
+    const gateway = start('rgw', 'radosgw', '-n', 'client.rgw', ...asRoot);
     const { accessKeyId, secretAccessKey } = CEPH_CREDENTIALS;
     const keys = ['--access-key', accessKeyId, '--secret-key', secretAccessKey];
     const user = ['user', 'create', '--uid=oriel', '--display-name=oriel', ...keys];

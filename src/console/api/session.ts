@@ -50,11 +50,33 @@ export async function signIn(key: string): Promise<void> {
   set(sessionOf(answer));
 }
 
+/** Tabs of this server, which forget the account together. */
+const tabs = new BroadcastChannel(`oriel.session ${SERVER.pathname}`);
+tabs.onmessage = forget;
+
 /** Ends the session. @throws ApiError */
 export async function signOut(): Promise<void> {
   const path = encodeURIComponent(SERVER.pathname);
   await sendJson(`v1/session?path=${path}`, { method: 'DELETE' });
+  tabs.postMessage('signed out');
+  forget();
+}
+
+/** Loads the page anew, without what views have of the account in memory and in the storage of the tab. */
+function forget(): void {
+  // Runs after the listeners of views, which keep their content for a reload.
+  addEventListener('pagehide', () => {
+    try {
+      sessionStorage.clear();
+    } catch {
+      // A browser that denies storage has nothing in it.
+    }
+  });
+  // The back button may show a page from memory.
+  addEventListener('pageshow', ({ persisted }) => persisted && location.reload());
   set(null);
+  // Views are left by then, and none asks whether to stay.
+  setTimeout(() => location.replace(new URL('console/', SERVER)));
 }
 
 /** The session; undefined until the server answered, null without a session. */

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { filesOf, type Task } from '../api/tasks.ts';
+import type { Task } from '../api/task.ts';
+import { filesOf } from '../api/tasks.ts';
 
 interface TaskFilesProps {
   readonly task: Task;

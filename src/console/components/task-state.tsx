@@ -1,4 +1,4 @@
-import type { Task } from '../api/tasks.ts';
+import type { Task } from '../api/task.ts';
 
 const TONES: Readonly<Record<Task['status'], string>> = {
   pending: '',

@@ -1,5 +1,6 @@
 import { type Colour, parseColour } from '../../images/colour.ts';
-import { checkOutputSize, type EncodingOptions } from '../../images/encoding.ts';
+import { checkOutputSize } from '../../images/encoding.ts';
+import type { EncodingOptions } from '../../images/encoding-options.ts';
 import { forPixels } from '../../images/estimate.ts';
 import { factsOf, type Size } from '../../images/facts.ts';
 import type { OutputFormat } from '../../images/formats.ts';

@@ -1,9 +1,5 @@
-import {
-  checkOutputSize,
-  type EncodingOptions,
-  estimateOutput,
-  sameFormat,
-} from '../../images/encoding.ts';
+import { checkOutputSize, estimateOutput, sameFormat } from '../../images/encoding.ts';
+import type { EncodingOptions } from '../../images/encoding-options.ts';
 import { estimateDecoding } from '../../images/estimate.ts';
 import { type Facts, factsOf } from '../../images/facts.ts';
 import { fileFailure } from '../../images/file-error.ts';

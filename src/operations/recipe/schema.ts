@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { encodingFault, encodingFields, formatField } from '../../images/encoding.ts';
+import { encodingFault, encodingFields, formatField } from '../../images/encoding-options.ts';
 import { field, integer, rule } from '../../schema/fields.ts';
 import { templateFault } from '../name-template.ts';
 import { stepSchema } from '../step.ts';

@@ -1,4 +1,4 @@
-import type { EncodingOptions } from '../../images/encoding.ts';
+import type { EncodingOptions } from '../../images/encoding-options.ts';
 import type { Facts, Size } from '../../images/facts.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
 import type { Header } from '../../images/header.ts';

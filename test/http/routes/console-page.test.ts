@@ -108,7 +108,7 @@ describe('with server.console: false', () => {
     for (const path of ['/console', '/console/chat', '/v1/session']) {
       expect((await fetch(daemon().url + path, { headers })).status, path).toBe(404);
     }
-    const cookie = `oriel_session=${'a'.repeat(43)}`;
+    const cookie = `oriel_session_${new URL(daemon().url).port}=${'a'.repeat(43)}`;
     const response = await fetch(`${daemon().url}/v1/account`, { headers: { cookie } });
     expect(await response.json()).toMatchObject({ error: { code: 'missing_api_key' } });
     for (const path of ['/', '/docs']) {

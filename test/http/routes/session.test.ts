@@ -57,7 +57,7 @@ describe('POST /v1/session', () => {
     const response = await signIn();
     const [cookie] = response.headers.getSetCookie();
     expect(cookie).toMatch(
-      /^oriel_session=[0-9A-Za-z]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+      /^oriel_session_\d+=[0-9A-Za-z]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
     );
     const { expires, ...session } = (await response.json()) as { expires: number };
     expect(session).toMatchObject({ object: 'session', account: { name: 'owner' }, owner: true });
@@ -196,9 +196,20 @@ describe('a session', () => {
     );
     expect((await ask('/v1/account', { cookie })).status).toBe(200);
     const ended = await ask('/v1/session', { cookie, method: 'DELETE', headers: own });
-    expect(ended.headers.getSetCookie()[0]).toMatch(/^oriel_session=; Path=\/; Max-Age=0; /);
+    expect(ended.headers.getSetCookie()[0]).toMatch(/^oriel_session_\d+=; Path=\/; Max-Age=0; /);
     const response = await ask('/v1/account', { cookie });
     expect([response.status, await codeOf(response)]).toEqual([401, 'session_ended']);
+  });
+
+  it('has a cookie for its port, beside those of servers on other ports of the host', async () => {
+    const [name, token] = (await cookieOf()).split('=');
+    expect(name).toBe(`oriel_session_${new URL(daemon().url).port}`);
+    const other = `oriel_session_1=${'a'.repeat(43)}`;
+    for (const cookie of [`${other}; ${name}=${token}`, `${name}=${token}; ${other}`]) {
+      expect((await ask('/v1/account', { cookie })).status).toBe(200);
+    }
+    const response = await ask('/v1/account', { cookie: `oriel_session_1=${token}` });
+    expect([response.status, await codeOf(response)]).toEqual([401, 'missing_api_key']);
   });
 
   it('gives way to an API key in the same request', async () => {

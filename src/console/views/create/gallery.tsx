@@ -3,10 +3,12 @@ import { useEffect, useState } from 'preact/hooks';
 import { useRefresh } from '../../api/refresh.ts';
 import { ApiError, sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
-import { filesOf, hasEnded, type Task, type TaskList, useTaskEvents } from '../../api/tasks.ts';
+import { hasEnded, type Task, type TaskList } from '../../api/task.ts';
+import { filesOf, useTaskEvents } from '../../api/tasks.ts';
 import { Button } from '../../components/button.tsx';
 import { Empty, ErrorState, Loading } from '../../components/states.tsx';
 import type { Kind } from './draft.ts';
+import { NO_PAGES, withFirst, withNext, withTask } from './task-pages.ts';
 
 const PAGE = 24;
 
@@ -30,68 +32,49 @@ export interface Gallery {
 export function useGallery(kind: Kind, onEnd: () => void): Gallery {
   const path = `v1/tasks?type=${kind}&limit=${PAGE}`;
   const first = useResource((signal) => sendJson<TaskList>(path, { signal }), [path]);
-  const [later, setLater] = useState<readonly TaskList[]>([]);
-  const [changed, setChanged] = useState<ReadonlyMap<string, Task>>(new Map());
+  const [pages, setPages] = useState(NO_PAGES);
   const [error, setError] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);
   const [news, setNews] = useState('');
-  const tasks =
-    first.data &&
-    merged(
-      [first.data, ...later].flatMap(({ data }) => data),
-      changed,
-    );
-  const add = (task: Task) => setChanged((known) => latest(known, task));
+  const { tasks, hasMore, isLoaded } = pages;
+  const add = (task: Task) => setPages((known) => withTask(known, task));
   const take = (task: Task) => {
     if (task.type !== kind) return;
     add(task);
     if (!hasEnded(task)) return;
-    setNews(`${kind} task ${task.status}${task.error ? `: ${task.error.message}` : ''}`);
+    const text = `${kind} task ${task.status}${task.error ? `: ${task.error.message}` : ''}`;
+    // Equal texts would not be read again.
+    setNews((before) => (before === text ? `${text}.` : text));
     onEnd();
   };
-  // What is loaded anew is newer than the events before.
   useEffect(() => {
-    if (first.data) for (const task of first.data.data) add(task);
+    if (first.data) setPages((known) => withFirst(known, first.data!));
   }, [first.data]);
   useTaskEvents(take, first.reload);
-  const isOpen = tasks?.some((task) => !hasEnded(task)) ?? false;
+  const isOpen = tasks.some((task) => !hasEnded(task));
   useRefresh(() => isOpen && first.reload(), REFRESH_MS);
   const more = async () => {
     setBusy(true);
     setError(undefined);
     try {
-      const last = [first.data!, ...later].flatMap(({ data }) => data).at(-1)!;
-      const page = await sendJson<TaskList>(`${path}&after=${encodeURIComponent(last.task_id)}`);
-      setLater((pages) => [...pages, page]);
+      const after = encodeURIComponent(tasks.at(-1)!.task_id);
+      const page = await sendJson<TaskList>(`${path}&after=${after}`);
+      setPages((known) => withNext(known, page));
     } catch (failure) {
       setError(failure instanceof ApiError ? failure : new ApiError(String(failure)));
     }
     setBusy(false);
   };
   return {
-    tasks,
-    error: error ?? (first.data ? undefined : first.error),
-    hasMore: later.at(-1)?.has_more ?? first.data?.has_more ?? false,
+    tasks: isLoaded ? tasks : undefined,
+    error: error ?? (isLoaded ? undefined : first.error),
+    hasMore,
     isBusy,
     news,
     add,
     more,
     reload: first.reload,
   };
-}
-
-/** A task never returns from its end: an older answer may come later than the event. */
-function latest(known: ReadonlyMap<string, Task>, task: Task): ReadonlyMap<string, Task> {
-  const before = known.get(task.task_id);
-  return before && hasEnded(before) ? known : new Map(known).set(task.task_id, task);
-}
-
-function merged(listed: readonly Task[], changed: ReadonlyMap<string, Task>): readonly Task[] {
-  const known = new Set(listed.map(({ task_id }) => task_id));
-  return [
-    ...[...changed.values()].filter(({ task_id }) => !known.has(task_id)).reverse(),
-    ...listed.map((task) => changed.get(task.task_id) ?? task),
-  ];
 }
 
 /** A picture of the gallery. */

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { isOwnFile, localUrlOf } from '../../api/tasks.ts';
 import { Button } from '../../components/button.tsx';
 import { showToast } from '../../components/toast.tsx';
@@ -44,24 +44,11 @@ export function Inputs({ label, hint, inputs, uploading, error, onFiles, onChang
     }
     onFiles(files.slice(0, Math.max(0, room)));
   };
-  const onDrop = (event: DragEvent) => {
-    event.preventDefault();
-    setOver(false);
-    take([...(event.dataTransfer?.files ?? [])]);
-  };
+  useFilesAnywhere(take, setOver);
   return (
     <fieldset class="field">
       <legend>{label}</legend>
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the button does the same by keyboard */}
-      <div
-        class={isOver ? 'drop over' : 'drop'}
-        onDragOver={(event) => {
-          event.preventDefault();
-          setOver(true);
-        }}
-        onDragLeave={() => setOver(false)}
-        onDrop={onDrop}
-      >
+      <div class={isOver ? 'drop over' : 'drop'}>
         {inputs.length > 0 && (
           <ul class="thumbs" aria-label={label}>
             {inputs.map((input, index) => (
@@ -106,6 +93,39 @@ export function Inputs({ label, hint, inputs, uploading, error, onFiles, onChang
       )}
     </fieldset>
   );
+}
+
+/**
+ * Takes files that are dropped or pasted anywhere on the page, because a browser would open them in its
+ * place.
+ *
+ * @param onOver whether files are held over the page
+ */
+function useFilesAnywhere(
+  onFiles: (files: readonly File[]) => void,
+  onOver: (isOver: boolean) => void,
+): void {
+  const latest = useRef(onFiles);
+  latest.current = onFiles;
+  useEffect(() => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const take = (event: Event, data: DataTransfer | null) => {
+      const isBehindDialog = document.querySelector('dialog[open]') !== null;
+      if (!data?.types.includes('Files') || isBehindDialog) return;
+      // Programs copy text together with a picture of it.
+      if (event.type === 'paste' && data.types.includes('text/plain')) return;
+      event.preventDefault();
+      onOver(event.type === 'dragover');
+      if (event.type !== 'dragover') latest.current([...data.files]);
+    };
+    const options = { signal };
+    document.addEventListener('dragover', (event) => take(event, event.dataTransfer), options);
+    document.addEventListener('drop', (event) => take(event, event.dataTransfer), options);
+    document.addEventListener('paste', (event) => take(event, event.clipboardData), options);
+    document.addEventListener('dragleave', () => onOver(false), options);
+    return () => controller.abort();
+  }, []);
 }
 
 function Thumb({ input, onRemove }: { readonly input: Input; readonly onRemove: () => void }) {

@@ -43,7 +43,12 @@ export function Lightbox(props: LightboxProps) {
   return (
     <Dialog title={title} onClose={onClose}>
       <div class="lightbox">
-        <Medium key={url} type="image" url={url} name={prompt ?? `image by ${task.model}`} />
+        <Medium
+          key={url}
+          type="image"
+          url={url}
+          name={prompt?.slice(0, 200) ?? `image by ${task.model}`}
+        />
         <div class="row">
           <Button disabled={position === 0} onClick={() => onMove(position - 1)}>
             Previous

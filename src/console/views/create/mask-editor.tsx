@@ -27,10 +27,18 @@ export function MaskEditor({ image, mask, onMask, onClose }: MaskEditorProps) {
   const [isMissing, setMissing] = useState(false);
   const [brush, setBrush] = useState(8);
   const [isErased, setErased] = useState(false);
+  const [past, setPast] = useState<readonly (readonly MaskShape[])[]>([]);
   const isSame = size && mask && mask.width === size.width && mask.height === size.height;
   const current: Mask | null = size ? (isSame ? mask : { ...size, shapes: [] }) : null;
-  const setShapes = (shapes: readonly MaskShape[]) => onMask({ ...current!, shapes });
-  const undo = () => setShapes(current!.shapes.slice(0, -1));
+  const setShapes = (shapes: readonly MaskShape[]) => {
+    setPast([...past, current!.shapes]);
+    onMask({ ...current!, shapes });
+  };
+  const undo = () => {
+    // What was drawn before the editor was opened goes shape by shape.
+    onMask({ ...current!, shapes: past.at(-1) ?? current!.shapes.slice(0, -1) });
+    setPast(past.slice(0, -1));
+  };
   useKeys((event) => {
     const isField = event.target instanceof HTMLInputElement && event.target.type !== 'range';
     if (event.key.toLowerCase() !== 'z' || !(event.ctrlKey || event.metaKey) || isField) return;
@@ -57,7 +65,7 @@ export function MaskEditor({ image, mask, onMask, onClose }: MaskEditorProps) {
           <Button aria-pressed={isErased} onClick={() => setErased(true)}>
             Erase
           </Button>
-          <Button disabled={!current?.shapes.length} onClick={undo}>
+          <Button disabled={!current?.shapes.length && past.length === 0} onClick={undo}>
             Undo
           </Button>
           <Button disabled={!current?.shapes.length} onClick={() => setShapes([])}>

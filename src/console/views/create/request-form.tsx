@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Model } from '../../api/models.ts';
 import type { ApiError } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
@@ -30,6 +30,8 @@ interface RequestFormProps {
   readonly onValues: (values: Readonly<Record<string, string>>) => void;
   readonly onSubmit: () => void;
   readonly onReset: () => void;
+  /** Undefined where the draft has replaced none. */
+  readonly onBringBack: (() => void) | undefined;
 }
 
 const EXAMPLES: Readonly<Record<Kind, string>> = {
@@ -45,8 +47,10 @@ export function RequestForm(props: RequestFormProps) {
   const { situation, models, error, isBusy, available, onDraft, onInput, onValues } = props;
   const { kind, model, draft } = situation;
   const { values, inputs } = draft;
+  const form = useRef<HTMLFormElement>(null);
   const [isTried, setTried] = useState(false);
   const [isMaskOpen, setMaskOpen] = useState(false);
+  const [isMoreOpen, setMoreOpen] = useState(false);
   const uploads = useUploads(onInput);
   const faults = faultsOf(situation);
   const request = requestOf(situation);
@@ -60,26 +64,35 @@ export function RequestForm(props: RequestFormProps) {
       ? undefined
       : faults[name];
   };
+  const isMore = (name: string) => specs.some((spec) => spec.isMore && spec.name === name);
+  useEffect(() => {
+    if (error?.param && isMore(error.param)) setMoreOpen(true);
+  }, [error]);
   const isShown =
     error?.param != null &&
     (['model', 'prompt', 'size'].includes(error.param) ||
       INPUT_PARAM.test(error.param) ||
       specs.some(({ name }) => name === error.param));
+  useEffect(() => {
+    // A button that is disabled while it is busy loses the focus.
+    if (!isBusy && isTried && document.activeElement === document.body) {
+      form.current!.querySelector<HTMLElement>('[type=submit]')!.focus({ preventScroll: true });
+    }
+  }, [isBusy]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    // A key that is held down sends once.
+    const isText = event.target instanceof HTMLTextAreaElement;
+    if (event.key === 'Enter' && event.repeat && !isText) event.preventDefault();
+  };
   const canSend = !isBusy && uploads.names.length === 0;
   const submit = (event: Event) => {
     event.preventDefault();
     setTried(true);
     if (!canSend) return;
     if (Object.keys(faults).length === 0) return props.onSubmit();
-    const form = event.currentTarget as HTMLElement;
+    if (Object.keys(faults).some(isMore)) setMoreOpen(true);
     // After the faults are rendered.
-    setTimeout(() => form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
-  };
-  const onPaste = (event: ClipboardEvent) => {
-    const files = [...(event.clipboardData?.files ?? [])];
-    if (kind === 'audio' || files.length === 0) return;
-    event.preventDefault();
-    void uploads.add(files);
+    setTimeout(() => form.current!.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
   };
   const control = (spec: (typeof specs)[number]) => (
     <FieldControl
@@ -92,7 +105,7 @@ export function RequestForm(props: RequestFormProps) {
   );
   return (
     <>
-      <form class="card" onSubmit={submit} onPaste={onPaste} noValidate>
+      <form ref={form} class="card" onSubmit={submit} onKeyDown={onKeyDown} noValidate>
         <SelectField
           label="Model"
           hint={model.description ?? undefined}
@@ -103,6 +116,7 @@ export function RequestForm(props: RequestFormProps) {
         />
         <TextArea
           label={kind === 'audio' ? 'Text or description' : 'Prompt'}
+          hint="Ctrl+Enter sends it."
           rows={5}
           dir="auto"
           placeholder={EXAMPLES[kind]}
@@ -127,7 +141,11 @@ export function RequestForm(props: RequestFormProps) {
             uploading={uploads.names}
             error={error?.param && INPUT_PARAM.test(error.param) ? error.message : undefined}
             onFiles={uploads.add}
-            onChange={onDraft}
+            onChange={(changed) => {
+              const isSame = changed.inputs[0]?.url === inputs[0]?.url;
+              // A mask belongs to the first image.
+              onDraft(isSame ? changed : { ...changed, mask: null });
+            }}
           />
         )}
         {kind === 'image' && inputs.length > 0 && (
@@ -146,7 +164,10 @@ export function RequestForm(props: RequestFormProps) {
         {specs.some(({ isMore }) => !isMore) && (
           <div class="pairs">{specs.filter(({ isMore }) => !isMore).map(control)}</div>
         )}
-        <details open={specs.some(({ name, isMore }) => isMore && faultOf(name)) || undefined}>
+        <details
+          open={isMoreOpen}
+          onToggle={({ currentTarget }) => setMoreOpen(currentTarget.open)}
+        >
           <summary>More options</summary>
           <div class="pairs">{specs.filter(({ isMore }) => isMore).map(control)}</div>
         </details>
@@ -164,20 +185,28 @@ export function RequestForm(props: RequestFormProps) {
           >
             Create
           </Button>
-          <span class="hint">
-            {estimate === null ? 'Price not stated' : `About ${formatCredits(estimate)} credits`}
-            {available !== undefined && ` of ${formatCredits(available)}`}
-          </span>
-          <span class="end">
-            <Button kind="quiet" onClick={props.onReset}>
-              Start anew
-            </Button>
-          </span>
+          <Price credits={estimate} available={available} />
         </div>
         <details>
           <summary>This request from a program</summary>
           <Snippets request={shownOf(request)} others={sdkOf(request)} />
         </details>
+        <div class="row">
+          <Button
+            kind="quiet"
+            onClick={() => {
+              setTried(false);
+              props.onReset();
+            }}
+          >
+            Start anew
+          </Button>
+          {props.onBringBack && (
+            <Button kind="quiet" onClick={props.onBringBack}>
+              Bring back the last draft
+            </Button>
+          )}
+        </div>
       </form>
       {/* Not in the form, because it has one of its own. */}
       {isMaskOpen && inputs.length > 0 && (
@@ -189,6 +218,23 @@ export function RequestForm(props: RequestFormProps) {
         />
       )}
     </>
+  );
+}
+
+interface PriceProps {
+  readonly credits: number | null;
+  readonly available: number | undefined;
+}
+
+/** What the request costs if all of it succeeds. */
+function Price({ credits, available }: PriceProps) {
+  if (credits === null) return <span class="hint">The catalog states no price.</span>;
+  const left = available === undefined ? '' : ` of ${formatCredits(available)}`;
+  return (
+    <span class={credits > (available ?? Infinity) ? 'fault' : 'hint'}>
+      Costs up to {formatCredits(credits)}
+      {left} credits
+    </span>
   );
 }
 

@@ -10,6 +10,8 @@ interface Submission {
 
 interface CreateState {
   readonly drafts: Readonly<Record<Kind, Draft>>;
+  /** Drafts that were replaced by a button, until another is sent. */
+  readonly replaced: Readonly<Partial<Record<Kind, Draft>>>;
   readonly submissions: Readonly<Partial<Record<Kind, Submission>>>;
   /** Drafts of the tasks that this tab created, by identifier; the oldest first. */
   readonly sent: Readonly<Record<string, Draft>>;
@@ -17,6 +19,7 @@ interface CreateState {
 
 const NEW_STATE: CreateState = {
   drafts: { image: EMPTY_DRAFT, video: EMPTY_DRAFT, audio: EMPTY_DRAFT },
+  replaced: {},
   submissions: {},
   sent: {},
 };
@@ -48,6 +51,22 @@ export class CreateStore {
     this.#set({ ...this.state, drafts });
   }
 
+  /** Replaces a draft, which can be brought back. */
+  replace(kind: Kind, draft: Draft): void {
+    const { drafts, replaced } = this.state;
+    this.#set({
+      ...this.state,
+      drafts: { ...drafts, [kind]: draft },
+      replaced: { ...replaced, [kind]: drafts[kind] },
+    });
+  }
+
+  /** Exchanges a draft for the one that it replaced. */
+  bringBack(kind: Kind): void {
+    const before = this.state.replaced[kind];
+    if (before) this.replace(kind, before);
+  }
+
   /** Changes fields of a draft. */
   fill(kind: Kind, values: Readonly<Record<string, string>>): void {
     this.change(kind, { values: { ...this.state.drafts[kind].values, ...values } });
@@ -69,8 +88,9 @@ export class CreateStore {
   /** Notes that the server created a task of a draft. */
   acknowledge(kind: Kind, task: string, draft: Draft): void {
     const { [kind]: _, ...submissions } = this.state.submissions;
+    const { [kind]: __, ...replaced } = this.state.replaced;
     const sent = Object.entries({ ...this.state.sent, [task]: draft }).slice(-MAX_SENT);
-    this.#set({ ...this.state, submissions, sent: Object.fromEntries(sent) });
+    this.#set({ ...this.state, submissions, replaced, sent: Object.fromEntries(sent) });
   }
 
   #set(state: CreateState): void {

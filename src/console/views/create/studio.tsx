@@ -3,7 +3,8 @@ import { useAccount } from '../../api/account.ts';
 import type { Model } from '../../api/models.ts';
 import { ApiError, sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
-import { hasEnded, type Task, urlsOf } from '../../api/tasks.ts';
+import { hasEnded, type Task } from '../../api/task.ts';
+import { urlsOf } from '../../api/tasks.ts';
 import { open } from '../../app/address.ts';
 import { showToast } from '../../components/toast.tsx';
 import { type Draft, draftOf, EMPTY_DRAFT, type Kind } from './draft.ts';
@@ -69,7 +70,7 @@ export function Studio({ kind, models, hasVideo, query, account: accountId }: St
   const reuse = async (task: Task): Promise<Draft | null> => {
     try {
       const found = store.state.sent[task.task_id] ?? (await draftOfTask(task));
-      store.change(kind, found);
+      store.replace(kind, found);
       setError(undefined);
       return found;
     } catch (failure) {
@@ -112,8 +113,9 @@ export function Studio({ kind, models, hasVideo, query, account: accountId }: St
         onSubmit={() => submit()}
         onReset={() => {
           setError(undefined);
-          store.change(kind, { ...EMPTY_DRAFT, values: { model: model.id } });
+          store.replace(kind, { ...EMPTY_DRAFT, values: { model: model.id } });
         }}
+        onBringBack={store.state.replaced[kind] && (() => store.bringBack(kind))}
       />
       <GalleryView kind={kind} gallery={gallery}>
         {(tasks) => (
@@ -141,10 +143,10 @@ export function Studio({ kind, models, hasVideo, query, account: accountId }: St
                 onUse={(url, use) => {
                   const input = { url, name: 'image of the gallery' };
                   if (use === 'video') {
-                    store.change('video', { inputs: [input] });
+                    store.replace('video', { ...store.state.drafts.video, inputs: [input] });
                     open('create/video');
                   } else {
-                    store.change('image', { inputs: [input], use, mask: null });
+                    store.replace('image', { ...draft, inputs: [input], use, mask: null });
                     open('create/image', { replace: true });
                     scrollTo(0, 0);
                   }

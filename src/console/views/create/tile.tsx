@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
-import { filesOf, hasEnded, type Task } from '../../api/tasks.ts';
+import { hasEnded, type Task } from '../../api/task.ts';
+import { filesOf } from '../../api/tasks.ts';
 import { Link } from '../../app/link.tsx';
 import { Button } from '../../components/button.tsx';
 import { Medium } from '../../components/task-files.tsx';
@@ -53,7 +54,7 @@ export function Tile(props: TileProps) {
               name={`${type} ${index + 1} of ${files.length} by ${model}`}
             />
           ))}
-      <p class="caption" dir="auto" title={prompt}>
+      <p class="caption" dir="auto" title={prompt?.slice(0, 500)}>
         {caption}
       </p>
       <div class="row actions">

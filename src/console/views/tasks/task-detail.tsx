@@ -1,6 +1,7 @@
 import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
-import { hasEnded, type Task, useTaskEvents } from '../../api/tasks.ts';
+import { hasEnded, type Task } from '../../api/task.ts';
+import { useTaskEvents } from '../../api/tasks.ts';
 import { Link } from '../../app/link.tsx';
 import { Code } from '../../components/copy.tsx';
 import { formatCredits, formatDuration, formatTime } from '../../components/format.ts';

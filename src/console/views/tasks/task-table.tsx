@@ -1,13 +1,8 @@
 import { useState } from 'preact/hooks';
 import { ApiError, sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
-import {
-  TASK_STATES,
-  TASK_TYPES,
-  type Task,
-  type TaskList,
-  useTaskEvents,
-} from '../../api/tasks.ts';
+import { TASK_STATES, TASK_TYPES, type Task, type TaskList } from '../../api/task.ts';
+import { useTaskEvents } from '../../api/tasks.ts';
 import { open } from '../../app/address.ts';
 import { Link } from '../../app/link.tsx';
 import { Button } from '../../components/button.tsx';

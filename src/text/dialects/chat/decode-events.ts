@@ -1,10 +1,10 @@
 import { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { tryParseJson } from '../../../schema/json.ts';
 import { isObject, listOf, nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import type { Citation, FinishReason, Json, TextEvent, Usage } from '../../canonical.ts';
+import { AnswerDecoder } from '../answer-decoder.ts';
 import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
-import type { DecodeContext, EventDecoder } from '../dialect.ts';
+import type { DecodeContext } from '../dialect.ts';
 import { BlockQueue } from './block-queue.ts';
 import { CallAssembler } from './call-assembler.ts';
 import { isFailed } from './observe.ts';
@@ -33,12 +33,10 @@ const FAILED_REASONS = new Set(['error', 'insufficient_system_resource', 'abort'
 const NATIVE = ['images', 'audio'] as const;
 
 /** Decodes the chunks of a stream, or a completion, into TextEvents. */
-export class ChatDecoder implements EventDecoder {
-  readonly #emit: (event: TextEvent) => void;
+export class ChatDecoder extends AnswerDecoder {
   readonly #blocks: BlockQueue;
   readonly #calls: CallAssembler;
   #started = false;
-  #ended = false;
   /** Whether a choice was received, also an empty one. */
   #hasChoice = false;
   #reason: string | null = null;
@@ -55,58 +53,34 @@ export class ChatDecoder implements EventDecoder {
   #legacyFragments = 0;
 
   constructor({ provider, toolName }: DecodeContext, emit: (event: TextEvent) => void) {
-    // A chunk may have more content after the part that made it fail.
-    this.#emit = (event) => {
-      if (!this.#ended) emit(event);
-    };
-    this.#blocks = new BlockQueue(provider, this.#emit);
+    super(emit);
+    this.#blocks = new BlockQueue(provider, this.emit);
     this.#calls = new CallAssembler(this.#blocks, toolName);
   }
 
-  push(data: string): void {
-    if (this.#ended || data === '') return;
-    if (data.startsWith('[DONE]')) {
-      this.#finish();
-      return;
-    }
-    const chunk = tryParseJson(data);
-    if (!isObject(chunk)) {
-      this.#fail(invalidAnswer('an event that is no JSON object'));
-      return;
-    }
+  protected decodeEvent(chunk: Json): void {
     this.#read(chunk, false);
   }
 
-  whole(body: unknown): void {
-    if (this.#ended) return;
-    if (!isObject(body)) {
-      this.#fail(invalidAnswer('an answer that is no JSON object'));
-      return;
-    }
+  protected decodeAnswer(body: Json): void {
     this.#read(body, true);
-    if (this.#ended) return;
-    if (this.#hasChoice) this.#finish();
-    else this.#fail(invalidAnswer('an answer without choices'));
+    if (!this.#hasChoice) throw invalidAnswer('an answer without choices');
+    this.decodeDone();
   }
 
-  end(): void {
-    if (this.#ended) return;
-    if (this.#reason !== null) this.#finish();
-    else this.#fail(truncatedAnswer());
+  protected override decodeEnd(): void {
+    if (this.#reason === null) throw truncatedAnswer();
+    this.decodeDone();
   }
 
   #read(chunk: Json, whole: boolean): void {
-    if (isFailed(chunk)) {
-      this.#fail(upstreamFailure(null, chunk));
-      return;
-    }
+    if (isFailed(chunk)) throw upstreamFailure(null, chunk);
     const choices = listOf(chunk['choices']);
     this.#start(chunk, choices.length > 0);
     for (const choice of choices) {
       // Requests for several choices are sent upstream as one request each.
       if (!isObject(choice) || (choice['index'] ?? 0) !== 0) continue;
       this.#choice(choice, whole);
-      if (this.#ended) return;
     }
     if (isObject(chunk['usage'])) this.#emitUsage(chunk['usage']);
   }
@@ -117,23 +91,19 @@ export class ChatDecoder implements EventDecoder {
     // Azure begins with a chunk about the prompt, without id and choices.
     if (id === null && !hasChoices) return;
     this.#started = true;
-    this.#emit({ type: 'start', id, model: nonEmptyTextOf(chunk['model']) });
+    this.emit({ type: 'start', id, model: nonEmptyTextOf(chunk['model']) });
   }
 
   #choice(choice: Json, whole: boolean): void {
-    if (isObject(choice['error'])) {
-      this.#fail(upstreamFailure(null, { error: choice['error'] }));
-      return;
-    }
+    if (isObject(choice['error'])) throw upstreamFailure(null, { error: choice['error'] });
     this.#hasChoice = true;
     const delta = choice['delta'] ?? choice['message'];
     if (isObject(delta)) this.#delta(delta, choice['logprobs'], whole);
     const reason = choice['finish_reason'];
-    if (typeof reason !== 'string' || reason === '' || this.#ended) return;
+    if (typeof reason !== 'string' || reason === '') return;
     if (FAILED_REASONS.has(reason)) {
       const text = `The provider ended the answer with ${reason}`;
-      this.#fail(new Failure('service_error', text, { code: 'upstream_error' }));
-      return;
+      throw new Failure('service_error', text, { code: 'upstream_error' });
     }
     this.#reason = reason;
   }
@@ -255,7 +225,7 @@ export class ChatDecoder implements EventDecoder {
     this.#inText = false;
     if (this.#customCall(call, listIndex)) return;
     const fault = this.#calls.push(call, listIndex);
-    if (fault !== null) this.#fail(invalidAnswer(fault));
+    if (fault !== null) throw invalidAnswer(fault);
   }
 
   /** A call with free text as input, which only chat has: emitted as one native block. */
@@ -303,28 +273,21 @@ export class ChatDecoder implements EventDecoder {
 
   #emitUsage(reported: Json): void {
     this.#usage = usageOf(reported, this.#usage);
-    if (this.#usage && this.#reason === null) this.#emit({ type: 'usage', usage: this.#usage });
+    if (this.#usage && this.#reason === null) this.emit({ type: 'usage', usage: this.#usage });
   }
 
-  #finish(): void {
-    if (!this.#hasChoice && this.#reason === null) {
-      this.#fail(truncatedAnswer());
-      return;
-    }
+  protected override decodeDone(): void {
+    if (!this.#hasChoice && this.#reason === null) throw truncatedAnswer();
     if (this.#audio) this.#native({ audio: this.#audio });
     for (const call of this.#custom.values()) this.#native({ tool_calls: [call] });
-    if (!this.#blocks.end()) {
-      this.#fail(invalidAnswer('a tool call without a name'));
-      return;
-    }
-    this.#emit({
+    if (!this.#blocks.end()) throw invalidAnswer('a tool call without a name');
+    this.emit({
       type: 'finish',
       reason: this.#finishReason(),
       raw: this.#reason,
       stopSequence: null,
       usage: this.#usage,
     });
-    this.#ended = true;
   }
 
   #finishReason(): FinishReason {
@@ -333,10 +296,5 @@ export class ChatDecoder implements EventDecoder {
     if (reason === 'length' || reason === 'refusal') return reason;
     if (this.#calls.hasCalls || this.#custom.size > 0) return 'tool-calls';
     return reason === 'tool-calls' ? 'stop' : reason;
-  }
-
-  #fail(failure: Failure): void {
-    this.#emit({ type: 'error', failure });
-    this.#ended = true;
   }
 }

@@ -1,11 +1,10 @@
-import type { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { tryParseJson } from '../../../schema/json.ts';
 import { isObject, listOf, nonEmptyTextOf, objectOf, textOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Json, TextEvent, Usage } from '../../canonical.ts';
-import { decodingFailure, invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
-import type { DecodeContext, EventDecoder } from '../dialect.ts';
+import { AnswerDecoder } from '../answer-decoder.ts';
+import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
+import type { DecodeContext } from '../dialect.ts';
 import { wholeCall } from '../whole-call.ts';
 import { citationsOf } from './citations.ts';
 import { finishReasonOf } from './finish-reasons.ts';
@@ -18,11 +17,9 @@ import { usageOf } from './usage.ts';
 const ABOUT = new Set(['thought', 'thoughtSignature', 'partMetadata', 'videoMetadata']);
 
 /** Decodes the responses of a stream, or a whole one, into TextEvents. */
-export class GeminiDecoder implements EventDecoder {
+export class GeminiDecoder extends AnswerDecoder {
   readonly #context: DecodeContext;
-  readonly #emit: (event: TextEvent) => void;
   #started = false;
-  #ended = false;
   /** Number of the last block. */
   #block = -1;
   /** The kind of the open block. */
@@ -37,54 +34,25 @@ export class GeminiDecoder implements EventDecoder {
   #finish: { readonly raw: string; readonly message: string } | null = null;
 
   constructor(context: DecodeContext, emit: (event: TextEvent) => void) {
+    super(emit);
     this.#context = context;
-    this.#emit = emit;
   }
 
-  push(data: string): void {
-    if (this.#ended || data === '[DONE]') return;
-    const response = tryParseJson(data);
-    if (!isObject(response)) {
-      this.#fail(invalidAnswer('an event that is no JSON object'));
-      return;
-    }
-    this.#failOnError(() => {
-      this.#read(response);
-      // Usage may come in an event after the reason, which then is the last one.
-      if (this.#finish !== null && isObject(response['usageMetadata'])) this.#end();
-    });
+  protected decodeEvent(response: Json): void {
+    this.#read(response);
+    // Usage may come in an event after the reason, which then is the last one.
+    if (this.#finish !== null && isObject(response['usageMetadata'])) this.#end();
   }
 
-  whole(body: unknown): void {
-    if (this.#ended) return;
-    this.#failOnError(() => {
-      if (!isObject(body)) throw invalidAnswer('an answer that is no JSON object');
-      this.#read(body);
-      if (this.#finish === null) throw invalidAnswer('an answer without a finish reason');
-      this.#end();
-    });
+  protected decodeAnswer(body: Json): void {
+    this.#read(body);
+    if (this.#finish === null) throw invalidAnswer('an answer without a finish reason');
+    this.#end();
   }
 
-  end(): void {
-    if (this.#ended) return;
-    this.#failOnError(() => {
-      if (this.#finish === null) throw truncatedAnswer();
-      this.#end();
-    });
-  }
-
-  /** Turns errors of decoding into a failure of the provider. */
-  #failOnError(decode: () => void): void {
-    try {
-      decode();
-    } catch (error) {
-      this.#fail(decodingFailure(error));
-    }
-  }
-
-  #fail(failure: Failure): void {
-    this.#ended = true;
-    this.#emit({ type: 'error', failure });
+  protected override decodeEnd(): void {
+    if (this.#finish === null) throw truncatedAnswer();
+    this.#end();
   }
 
   #read(response: Json): void {
@@ -94,7 +62,7 @@ export class GeminiDecoder implements EventDecoder {
     const usage = usageOf(usageMetadata);
     if (usage !== null) {
       this.#usage = usage;
-      this.#emit({ type: 'usage', usage });
+      this.emit({ type: 'usage', usage });
     }
     // Requests for several candidates are sent upstream as one request each.
     const candidate = listOf(candidates).find((one) => isObject(one) && (one['index'] ?? 0) === 0);
@@ -106,7 +74,7 @@ export class GeminiDecoder implements EventDecoder {
     if (this.#started) return;
     this.#started = true;
     const [id, model] = [nonEmptyTextOf(responseId), nonEmptyTextOf(modelVersion)];
-    this.#emit({ type: 'start', id, model });
+    this.emit({ type: 'start', id, model });
   }
 
   #candidate(candidate: Json): void {
@@ -118,7 +86,7 @@ export class GeminiDecoder implements EventDecoder {
     }
     if (this.#open === 'text') {
       for (const citation of citationsOf(candidate, this.#text)) {
-        this.#emit({ type: 'citation', block: this.#block, citation });
+        this.emit({ type: 'citation', block: this.#block, citation });
       }
     }
     if (typeof finishReason === 'string' && finishReason !== '') {
@@ -156,15 +124,15 @@ export class GeminiDecoder implements EventDecoder {
       this.#close();
       this.#open = kind;
       this.#block += 1;
-      this.#emit({ type: `${kind}-start`, block: this.#block });
+      this.emit({ type: `${kind}-start`, block: this.#block });
     }
     if (kind === 'reasoning') {
-      this.#emit({ type: 'reasoning-delta', block: this.#block, text });
+      this.emit({ type: 'reasoning-delta', block: this.#block, text });
       return;
     }
     this.#text += text;
     const delta = { type: 'text-delta', block: this.#block, text } as const;
-    this.#emit(logprobs === null ? delta : { ...delta, logprobs });
+    this.emit(logprobs === null ? delta : { ...delta, logprobs });
   }
 
   /** Emits a signature as the end of the open reasoning, or as reasoning without text. */
@@ -172,11 +140,11 @@ export class GeminiDecoder implements EventDecoder {
     if (this.#open !== 'reasoning') {
       this.#close();
       this.#block += 1;
-      this.#emit({ type: 'reasoning-start', block: this.#block });
+      this.emit({ type: 'reasoning-start', block: this.#block });
     }
     this.#open = null;
     const signature = signatureOf(thoughtSignature, part, this.#context.provider);
-    this.#emit({ type: 'reasoning-end', block: this.#block, signature });
+    this.emit({ type: 'reasoning-end', block: this.#block, signature });
   }
 
   #close(): void {
@@ -184,8 +152,8 @@ export class GeminiDecoder implements EventDecoder {
     this.#open = null;
     this.#text = '';
     this.#textSignature = null;
-    if (open === 'reasoning') this.#emit({ type: 'reasoning-end', block, signature: null });
-    if (open === 'text') this.#emit({ type: 'text-end', block });
+    if (open === 'reasoning') this.emit({ type: 'reasoning-end', block, signature: null });
+    if (open === 'text') this.emit({ type: 'text-end', block });
     if (signature !== null) this.#sign(signature, 'text');
   }
 
@@ -201,14 +169,14 @@ export class GeminiDecoder implements EventDecoder {
       name: this.#context.toolName(functionNameFromWire(name as string)),
       json: isObject(args) && Object.keys(args).length > 0 ? JSON.stringify(args) : '',
     };
-    for (const event of wholeCall(this.#block, call)) this.#emit(event);
+    for (const event of wholeCall(this.#block, call)) this.emit(event);
   }
 
   /** A part that only gemini has, such as an image or the code that Google ran. */
   #native(value: Json): void {
     this.#close();
     this.#block += 1;
-    this.#emit({ type: 'native', block: this.#block, dialect: 'gemini', value });
+    this.emit({ type: 'native', block: this.#block, dialect: 'gemini', value });
   }
 
   /** A prompt that Google's filters blocked: the answer is a refusal. */
@@ -223,9 +191,9 @@ export class GeminiDecoder implements EventDecoder {
     this.#close();
     this.#block += 1;
     const block = this.#block;
-    this.#emit({ type: 'refusal-start', block });
-    this.#emit({ type: 'refusal-delta', block, text });
-    this.#emit({ type: 'refusal-end', block });
+    this.emit({ type: 'refusal-start', block });
+    this.emit({ type: 'refusal-delta', block, text });
+    this.emit({ type: 'refusal-end', block });
   }
 
   #end(): void {
@@ -233,7 +201,6 @@ export class GeminiDecoder implements EventDecoder {
     const reason = finishReasonOf(raw, this.#hasCalls, message);
     this.#close();
     if (reason === 'refusal' && message !== '') this.#refuse(message);
-    this.#ended = true;
-    this.#emit({ type: 'finish', reason, raw, stopSequence: null, usage: this.#usage });
+    this.emit({ type: 'finish', reason, raw, stopSequence: null, usage: this.#usage });
   }
 }

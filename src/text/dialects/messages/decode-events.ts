@@ -1,10 +1,10 @@
 import { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { tryParseJson } from '../../../schema/json.ts';
 import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import type { FinishReason, Json, TextEvent } from '../../canonical.ts';
-import { decodingFailure, invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
-import type { DecodeContext, EventDecoder } from '../dialect.ts';
+import { AnswerDecoder } from '../answer-decoder.ts';
+import { invalidAnswer } from '../answer-errors.ts';
+import type { DecodeContext } from '../dialect.ts';
 import { type BlockDecoder, type BlockSink, impliedBlock, startBlock } from './block-decoders.ts';
 import { type Counts, counted, NOTHING_COUNTED, usageOf } from './usage.ts';
 
@@ -21,11 +21,9 @@ const REASONS = new Map<unknown, FinishReason>([
 const DELTA = 'content_block_delta';
 
 /** Decodes messages answers, streamed or not. */
-export class MessagesDecoder implements EventDecoder {
-  readonly #emit: (event: TextEvent) => void;
+export class MessagesDecoder extends AnswerDecoder {
   readonly #sink: BlockSink;
   #started = false;
-  #ended = false;
   #id: unknown;
   #counts: Counts = NOTHING_COUNTED;
   #blocks = 0;
@@ -38,56 +36,24 @@ export class MessagesDecoder implements EventDecoder {
   #stop: Json = {};
 
   constructor(context: DecodeContext, emit: (event: TextEvent) => void) {
-    this.#emit = emit;
+    super(emit);
     this.#sink = {
       context,
       emit: (event) => {
         if (event.type === 'tool-start') this.#hasCalls = true;
-        emit(event);
+        this.emit(event);
       },
       nextBlock: () => this.#blocks++,
     };
   }
 
-  push(data: string): void {
-    if (this.#ended || data === '[DONE]') return;
-    const event = tryParseJson(data);
-    if (isObject(event)) this.#failOnError(() => this.#decode(event));
-    else this.#fail(invalidAnswer('an event that is no JSON object'));
+  protected decodeAnswer(body: Json): void {
+    if (!Array.isArray(body['content'])) throw upstreamFailure(null, body);
+    this.#start(body);
+    this.#finish();
   }
 
-  whole(body: unknown): void {
-    if (this.#ended) return;
-    this.#failOnError(() => {
-      if (!isObject(body) || !Array.isArray(body['content'])) {
-        this.#fail(upstreamFailure(null, body));
-        return;
-      }
-      this.#start(body);
-      this.#finish();
-    });
-  }
-
-  end(): void {
-    if (this.#ended) return;
-    this.#fail(truncatedAnswer());
-  }
-
-  /** Turns errors of decoding into a failure of the provider. */
-  #failOnError(decode: () => void): void {
-    try {
-      decode();
-    } catch (error) {
-      this.#fail(decodingFailure(error));
-    }
-  }
-
-  #fail(failure: Failure): void {
-    this.#ended = true;
-    this.#emit({ type: 'error', failure });
-  }
-
-  #decode(event: Json): void {
+  protected decodeEvent(event: Json): void {
     switch (event['type']) {
       case DELTA:
       case 'content_block_start':
@@ -108,8 +74,7 @@ export class MessagesDecoder implements EventDecoder {
         this.#finish();
         return;
       case 'error':
-        this.#fail(upstreamFailure(null, event));
-        return;
+        throw upstreamFailure(null, event);
       default:
       // Anthropic asks clients to ignore pings and event types that they do not know.
     }
@@ -119,7 +84,7 @@ export class MessagesDecoder implements EventDecoder {
     if (this.#started) return;
     this.#started = true;
     this.#id = id;
-    this.#emit({ type: 'start', id: nonEmptyTextOf(id), model: nonEmptyTextOf(model) });
+    this.emit({ type: 'start', id: nonEmptyTextOf(id), model: nonEmptyTextOf(model) });
   }
 
   #start(message: Json): void {
@@ -133,7 +98,7 @@ export class MessagesDecoder implements EventDecoder {
     this.#id = message['id'];
     this.#counts = counted(NOTHING_COUNTED, message['usage']);
     const usage = usageOf(this.#counts);
-    if (usage !== null) this.#emit({ type: 'usage', usage });
+    if (usage !== null) this.emit({ type: 'usage', usage });
     this.#stop = {};
     this.#readStop(message);
     const { content } = message;
@@ -210,13 +175,12 @@ export class MessagesDecoder implements EventDecoder {
     const explanation = isObject(details) ? details['explanation'] : null;
     if (raw === 'refusal' && typeof explanation === 'string' && explanation !== '') {
       const block = this.#blocks++;
-      this.#emit({ type: 'refusal-start', block });
-      this.#emit({ type: 'refusal-delta', block, text: explanation });
-      this.#emit({ type: 'refusal-end', block });
+      this.emit({ type: 'refusal-start', block });
+      this.emit({ type: 'refusal-delta', block, text: explanation });
+      this.emit({ type: 'refusal-end', block });
     }
     const reason = REASONS.get(raw) ?? 'other';
-    this.#ended = true;
-    this.#emit({
+    this.emit({
       type: 'finish',
       reason: this.#hasCalls && (reason === 'stop' || reason === 'other') ? 'tool-calls' : reason,
       raw: typeof raw === 'string' ? raw : null,

@@ -1,6 +1,4 @@
-import type { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { tryParseJson } from '../../../schema/json.ts';
 import {
   isObject,
   nonEmptyTextOf,
@@ -10,8 +8,9 @@ import {
 } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { FinishReason, Json, TextEvent } from '../../canonical.ts';
-import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
-import type { DecodeContext, EventDecoder } from '../dialect.ts';
+import { AnswerDecoder } from '../answer-decoder.ts';
+import { invalidAnswer } from '../answer-errors.ts';
+import type { DecodeContext } from '../dialect.ts';
 import { wholeCall } from '../whole-call.ts';
 import { argumentsText, CallDecoder } from './decode-call.ts';
 import { MessageDecoder } from './decode-message.ts';
@@ -72,23 +71,21 @@ function withClientName(item: Json, { toolName }: DecodeContext): Json {
 }
 
 /** Decodes the events of a responses stream, or a response, into TextEvents. */
-export class ResponsesDecoder implements EventDecoder {
-  readonly #emit: (event: TextEvent) => void;
+export class ResponsesDecoder extends AnswerDecoder {
   readonly #blocks: BlockSink;
   readonly #items: Item[] = [];
   readonly #byIndex = new Map<unknown, Item>();
   /** Position in #items of the first item that is not done. */
   #head = 0;
   #started = false;
-  #ended = false;
   #hasCalls = false;
 
   constructor(context: DecodeContext, emit: (event: TextEvent) => void) {
-    this.#emit = emit;
+    super(emit);
     let block = 0;
     this.#blocks = {
       context,
-      emit,
+      emit: this.emit,
       nextBlock: () => block++,
       noteCall: () => {
         this.#hasCalls = true;
@@ -96,40 +93,16 @@ export class ResponsesDecoder implements EventDecoder {
     };
   }
 
-  push(data: string): void {
-    if (this.#ended || data === '[DONE]') return;
-    const event = tryParseJson(data);
-    if (!isObject(event)) {
-      this.#fail(invalidAnswer('an event that is no JSON object'));
-      return;
-    }
-    this.#decode(textOf(event['type']), event);
-  }
-
-  whole(body: unknown): void {
-    if (this.#ended) return;
-    if (!isObject(body)) {
-      this.#fail(invalidAnswer('an answer that is no JSON object'));
-      return;
-    }
+  protected decodeAnswer(body: Json): void {
     if (!Array.isArray(body['output'])) {
-      if (body['error']) {
-        this.#fail(upstreamFailure(null, body));
-        return;
-      }
-      this.#fail(invalidAnswer('an answer without output'));
-      return;
+      throw body['error'] ? upstreamFailure(null, body) : invalidAnswer('an answer without output');
     }
     this.#start(body);
     this.#conclude(textOf(body['status']) || 'completed', body);
   }
 
-  end(): void {
-    if (this.#ended) return;
-    this.#fail(truncatedAnswer());
-  }
-
-  #decode(type: string, event: Json): void {
+  protected decodeEvent(event: Json): void {
+    const type = textOf(event['type']);
     switch (type) {
       case 'response.created':
       case 'response.in_progress':
@@ -146,8 +119,7 @@ export class ResponsesDecoder implements EventDecoder {
         return;
       }
       case 'error':
-        this.#fail(failureIn(event));
-        return;
+        throw failureIn(event);
       case ADDED:
         this.#add(event);
         return;
@@ -166,7 +138,7 @@ export class ResponsesDecoder implements EventDecoder {
   #start(response: Json): void {
     if (this.#started) return;
     this.#started = true;
-    this.#emit({
+    this.emit({
       type: 'start',
       id: nonEmptyTextOf(response['id']),
       model: nonEmptyTextOf(response['model']),
@@ -272,16 +244,14 @@ export class ResponsesDecoder implements EventDecoder {
   #conclude(status: string, response: Json): void {
     if (status === 'completed' || status === 'incomplete') {
       this.#completeFrom(objectsOf(response['output']));
-      if (!this.#ended) this.#finish(status, response);
+      this.#finish(status, response);
       return;
     }
     const usage = usageOf(response['usage']);
-    if (usage) this.#emit({ type: 'usage', usage });
-    this.#fail(
-      status === 'failed'
-        ? upstreamFailure(null, { error: response['error'] })
-        : invalidAnswer(`an answer that is ${status}`),
-    );
+    if (usage) this.emit({ type: 'usage', usage });
+    throw status === 'failed'
+      ? upstreamFailure(null, { error: response['error'] })
+      : invalidAnswer(`an answer that is ${status}`);
   }
 
   /** Completes items by the output of the last event, and adds items that only it has. */
@@ -309,18 +279,12 @@ export class ResponsesDecoder implements EventDecoder {
       if (raw === 'max_output_tokens') reason = 'length';
       if (raw === 'content_filter') reason = 'refusal';
     }
-    this.#ended = true;
-    this.#emit({
+    this.emit({
       type: 'finish',
       reason,
       raw: raw ?? status,
       stopSequence: null,
       usage: usageOf(response['usage']),
     });
-  }
-
-  #fail(failure: Failure): void {
-    this.#ended = true;
-    this.#emit({ type: 'error', failure });
   }
 }

@@ -2,60 +2,24 @@ import type { Failure } from '../../../failure.ts';
 import { tryParseJson } from '../../../schema/json.ts';
 import { objectOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Citation, Json, ReasoningSignature, TextEvent, Usage } from '../../canonical.ts';
+import type { Json, ReasoningSignature, TextEvent, Usage } from '../../canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
-import { callIdOnWire } from '../call-ids.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { namedFrame } from '../named-frame.ts';
 import { isBare, wrapSignature } from '../reasoning-signature.ts';
 import { answerHead, outputText, responseError, statusOf } from './answer.ts';
-import { OWN_REASONING } from './reasoning.ts';
+import {
+  citationBody,
+  type ItemKind,
+  isAnnotation,
+  newCall,
+  newMessage,
+  newReasoning,
+  type OpenItem,
+  openItem,
+  partOf,
+} from './open-item.ts';
 import { usageBody } from './usage.ts';
-
-type Kind = 'text' | 'refusal' | 'reasoning' | 'tool' | 'custom' | 'search';
-
-/** Event type and index fields of the deltas of each kind of block. */
-const DELTAS: Readonly<Record<Kind, { readonly event: string; readonly indexes: string }>> = {
-  text: { event: 'response.output_text', indexes: ',"content_index":0' },
-  refusal: { event: 'response.refusal', indexes: ',"content_index":0' },
-  reasoning: { event: 'response.reasoning_summary_text', indexes: ',"summary_index":0' },
-  tool: { event: 'response.function_call_arguments', indexes: '' },
-  custom: { event: 'response.custom_tool_call_input', indexes: '' },
-  // Its arguments are an object, which comes at once.
-  search: { event: '', indexes: '' },
-};
-
-/** The item whose events are being sent. */
-interface OpenItem {
-  readonly kind: Kind;
-  readonly block: number;
-  /** The item of the `added` event. */
-  readonly item: Json;
-  /** Beginning of each delta frame, built once: a stream has many. */
-  readonly prefix: string;
-  text: string;
-  readonly annotations: Json[];
-  readonly logprobs: unknown[];
-}
-
-/** Whether a native block is an annotation of the open text block. */
-function isAnnotation(
-  event: TextEvent & { readonly type: 'native' },
-  open: OpenItem | null,
-): boolean {
-  return open?.kind === 'text' && open.block === event.block;
-}
-
-function citationBody({ url, title, start, end }: Citation, length: number): Json {
-  return {
-    type: 'url_citation',
-    url,
-    title: title ?? '',
-    // A citation without positions covers the text so far.
-    start_index: start ?? 0,
-    end_index: end ?? length,
-  };
-}
 
 /** Encodes the events of a responses stream, and folds them into the response. */
 export class ResponsesEncoder implements EventEncoder {
@@ -103,12 +67,12 @@ export class ResponsesEncoder implements EventEncoder {
         return this.#startMessage('text', event.block);
       case 'refusal-start':
         return this.#startMessage('refusal', event.block);
-      case 'reasoning-start': {
-        const item = { id: newId(OWN_REASONING), type: 'reasoning', summary: [] };
-        return this.#add('reasoning', event.block, item);
+      case 'reasoning-start':
+        return this.#add('reasoning', event.block, newReasoning());
+      case 'tool-start': {
+        const kind = event.isSearch ? 'search' : event.hasTextInput ? 'custom' : 'tool';
+        return this.#add(kind, event.block, newCall(kind, event));
       }
-      case 'tool-start':
-        return this.#startCall(event);
       case 'citation':
         return this.#annotate(citationBody(event.citation, this.#open?.text.length ?? 0));
       case 'text-end':
@@ -163,82 +127,18 @@ export class ResponsesEncoder implements EventEncoder {
     };
   }
 
-  #add(kind: Kind, block: number, item: Json): string {
+  #add(kind: ItemKind, block: number, item: Json): string {
     const before = this.#start(null) + this.#release('completed');
     const output_index = this.#output.length;
-    const { event, indexes } = DELTAS[kind];
-    this.#open = {
-      kind,
-      block,
-      item,
-      prefix:
-        `event: ${event}.delta\ndata: {"type":"${event}.delta",` +
-        `"item_id":"${item['id']}","output_index":${output_index}${indexes},"delta":`,
-      text: '',
-      annotations: [],
-      logprobs: [],
-    };
+    this.#open = openItem(kind, block, item, output_index);
     return before + this.#frame('response.output_item.added', { output_index, item });
   }
 
-  #startCall({
-    block,
-    id,
-    name,
-    hasTextInput,
-    isSearch,
-    namespace,
-  }: TextEvent & { readonly type: 'tool-start' }): string {
-    if (isSearch) return this.#startSearch(block, id);
-    const about = {
-      status: 'in_progress',
-      call_id: callIdOnWire(id),
-      name,
-      ...(namespace !== undefined && { namespace }),
-    };
-    return hasTextInput
-      ? this.#add('custom', block, {
-          id: newId('ctc'),
-          type: 'custom_tool_call',
-          ...about,
-          input: '',
-        })
-      : this.#add('tool', block, {
-          id: newId('fc'),
-          type: 'function_call',
-          ...about,
-          arguments: '',
-        });
-  }
-
-  #startSearch(block: number, id: string): string {
-    return this.#add('search', block, {
-      id: newId('tsc'),
-      type: 'tool_search_call',
-      status: 'in_progress',
-      call_id: callIdOnWire(id),
-      execution: 'client',
-      arguments: {},
-    });
-  }
-
   #startMessage(kind: 'text' | 'refusal', block: number): string {
-    const item = {
-      id: newId('msg'),
-      type: 'message',
-      status: 'in_progress',
-      role: 'assistant',
-      content: [],
-    };
-    const added = this.#add(kind, block, item);
-    return added + this.#frame('response.content_part.added', this.#contentPart(this.#part()));
-  }
-
-  /** The part of the open message so far. */
-  #part(): Json {
-    const { kind, text, annotations, logprobs } = this.#open!;
-    if (kind === 'refusal') return { type: 'refusal', refusal: text };
-    return { type: 'output_text', text, annotations, logprobs };
+    const added = this.#add(kind, block, newMessage());
+    return (
+      added + this.#frame('response.content_part.added', this.#contentPart(partOf(this.#open!)))
+    );
   }
 
   /** The id and the index of the open item. */
@@ -281,7 +181,7 @@ export class ResponsesEncoder implements EventEncoder {
   #endText(): string {
     if (!this.#open) return '';
     const { item, text, logprobs } = this.#open;
-    const part = this.#part();
+    const part = partOf(this.#open);
     const frames =
       this.#frame('response.output_text.done', {
         ...this.#position(),
@@ -296,7 +196,7 @@ export class ResponsesEncoder implements EventEncoder {
   #endRefusal(): string {
     if (!this.#open) return '';
     const { item, text } = this.#open;
-    const part = this.#part();
+    const part = partOf(this.#open);
     const done = { ...this.#position(), content_index: 0, refusal: text };
     const frames =
       this.#frame('response.refusal.done', done) +

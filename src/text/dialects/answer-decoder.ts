@@ -1,0 +1,76 @@
+import { tryParseJson } from '../../schema/json.ts';
+import { isObject } from '../../schema/untrusted.ts';
+import type { Json, TextEvent } from '../canonical.ts';
+import { decodingFailure, invalidAnswer, truncatedAnswer } from './answer-errors.ts';
+import type { EventDecoder } from './dialect.ts';
+
+/**
+ * Decodes an answer whose events are JSON objects. A failure that a method of the dialect throws is emitted as `error`.
+ * After it, as after `finish`, nothing more is emitted.
+ */
+export abstract class AnswerDecoder implements EventDecoder {
+  readonly #receive: (event: TextEvent) => void;
+  #ended = false;
+
+  constructor(emit: (event: TextEvent) => void) {
+    this.#receive = emit;
+  }
+
+  /** Decodes one event of a stream. */
+  protected abstract decodeEvent(event: Json): void;
+
+  /** Decodes a whole response, and finishes. */
+  protected abstract decodeAnswer(body: Json): void;
+
+  /** Finishes at `[DONE]`, by which some formats end a stream. */
+  protected decodeDone(): void {}
+
+  /** Finishes at the end of the connection. @throws Failure where the response lacks its end */
+  protected decodeEnd(): void {
+    throw truncatedAnswer();
+  }
+
+  protected readonly emit = (event: TextEvent): void => {
+    if (this.#ended) return;
+    if (event.type === 'finish' || event.type === 'error') this.#ended = true;
+    this.#receive(event);
+  };
+
+  push(data: string): void {
+    if (this.#ended || data === '') return;
+    try {
+      if (data.startsWith('[DONE]')) {
+        this.decodeDone();
+        return;
+      }
+      const event = tryParseJson(data);
+      if (!isObject(event)) throw invalidAnswer('an event that is no JSON object');
+      this.decodeEvent(event);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  whole(body: unknown): void {
+    if (this.#ended) return;
+    try {
+      if (!isObject(body)) throw invalidAnswer('an answer that is no JSON object');
+      this.decodeAnswer(body);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    try {
+      this.decodeEnd();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.emit({ type: 'error', failure: decodingFailure(error) });
+  }
+}
