@@ -3,25 +3,27 @@ import { Failure } from '../failure.ts';
 /** Seconds in `Retry-After` when the disk cannot take a file. */
 const RETRY_AFTER_SECONDS = 30;
 
-/**
- * The disk is full or fails, the bucket does not answer, or too many files are open: an error of this
- * server that may pass.
- *
- * @param detail for the log alone
- */
-export function storageUnavailable(
-  reason: string,
-  {
-    cause,
-    detail,
-    retryAfter = RETRY_AFTER_SECONDS,
-  }: { readonly cause?: unknown; readonly detail?: string; readonly retryAfter?: number } = {},
-): Failure {
+/** The disk is full or fails, or too many files are open: an error of this server that may pass. */
+export function storageUnavailable(reason: string, cause?: unknown): Failure {
   return new Failure('service_error', `cannot store files: ${reason}`, {
     code: 'storage_unavailable',
-    retryAfter,
+    retryAfter: RETRY_AFTER_SECONDS,
     cause,
-    ...(detail !== undefined && { detail }),
+  });
+}
+
+/**
+ * The service that has the files does not answer, or refuses a request.
+ *
+ * @param detail for the log alone
+ * @param retryAfter seconds
+ */
+export function bucketUnavailable(detail: string, cause?: unknown, retryAfter = 5): Failure {
+  return new Failure('service_error', 'the storage of files cannot be used at present', {
+    code: 'storage_unavailable',
+    retryAfter,
+    detail: `S3: ${detail}`,
+    cause,
   });
 }
 
@@ -45,6 +47,6 @@ export async function onDisk<Result>(work: () => Promise<Result>): Promise<Resul
   } catch (error) {
     if (error instanceof Failure) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    throw storageUnavailable(code ?? 'the disk failed', { cause: error });
+    throw storageUnavailable(code ?? 'the disk failed', error);
   }
 }

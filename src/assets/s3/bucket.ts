@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { storageUnavailable } from '../errors.ts';
+import { bucketUnavailable } from '../errors.ts';
 import type { ByteRange } from '../local-chunks.ts';
 import type { Written } from '../spooled-file.ts';
 import { bodyOfBytes, type OpenS3Response, S3Client, type S3ClientOptions } from './client.ts';
@@ -144,9 +144,7 @@ export class Bucket {
       });
       const error = readError(body.toString());
       if (error !== null && error.code !== 'NoSuchKey') {
-        throw storageUnavailable('files cannot be deleted', {
-          detail: `S3: ${error.code}: ${error.message}`,
-        });
+        throw bucketUnavailable(`${error.code}: ${error.message}`);
       }
     }
   }
@@ -167,7 +165,7 @@ export class Bucket {
       });
       const listing = readListing(body.toString());
       if (listing === null) {
-        throw storageUnavailable('files cannot be listed', { detail: 'S3: no ListBucketResult' });
+        throw bucketUnavailable('the listing has no ListBucketResult');
       }
       yield listing.objects;
       if (listing.next === null) return;
@@ -186,9 +184,7 @@ export class Bucket {
     // The service may notice an error after it has sent the status.
     const error = status === 200 ? readError(body.toString()) : null;
     if (error !== null) {
-      throw storageUnavailable('a file cannot be copied', {
-        detail: `S3: ${error.code}: ${error.message}`,
-      });
+      throw bucketUnavailable(`${error.code}: ${error.message}`);
     }
     return status === 200;
   }

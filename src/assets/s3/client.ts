@@ -7,7 +7,7 @@ import { waitBeforeRetry } from '../../routing/backoff.ts';
 import { CircuitBreakers } from '../../routing/circuit-breaker.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
-import { storageUnavailable } from '../errors.ts';
+import { bucketUnavailable } from '../errors.ts';
 import { EMPTY_SHA256, queryOf, type S3Credentials, signedHeaders } from './signature.ts';
 import { readError } from './xml.ts';
 
@@ -203,7 +203,8 @@ export class S3Client {
     const deadline = performance.now() + this.#options.timeout;
     for (let attempts = 1; ; attempts += 1) {
       const cooldown = this.#circuit.remainingCooldown('');
-      if (cooldown > 0) throw this.#unavailable(this.#fault ?? '', Math.ceil(cooldown / 1000));
+      if (cooldown > 0)
+        throw bucketUnavailable(this.#fault ?? '', undefined, Math.ceil(cooldown / 1000));
       const report = this.#circuit.begin('', CIRCUIT);
       const startedAt = performance.now();
       const observe = (outcome: string) =>
@@ -224,21 +225,13 @@ export class S3Client {
         report(fault.isOutage ? false : null);
         observe(fault.code);
         this.#fault = fault.message;
-        const failure = this.#unavailable(fault.message, undefined, fault);
+        const failure = bucketUnavailable(fault.message, fault);
         const mayRetry = fault.isTransient && attempts < MAX_ATTEMPTS;
         if (!mayRetry || !(await waitBeforeRetry(attempts, AT_ONCE, { signal, deadline }))) {
           throw failure;
         }
       }
     }
-  }
-
-  #unavailable(detail: string, retryAfter = 5, cause?: unknown): Failure {
-    return storageUnavailable('the storage of this server does not take requests', {
-      detail: `S3: ${detail}`,
-      retryAfter,
-      cause,
-    });
   }
 
   async #acquire(slots: FairSemaphore, client: string, signal: AbortSignal): Promise<Release> {

@@ -16,7 +16,7 @@ import {
   type SweepResult,
 } from '../asset-storage.ts';
 import { type DiskSpace, DiskSpaceReservations } from '../disk-space.ts';
-import { onDisk, storageUnavailable } from '../errors.ts';
+import { bucketUnavailable, onDisk } from '../errors.ts';
 import { isAssetId, subfolderOf } from '../identifier.ts';
 import type { ByteRange } from '../local-chunks.ts';
 import {
@@ -86,9 +86,7 @@ export class S3Storage implements AssetStorage {
   async reserve(space: DiskSpace): Promise<() => void> {
     const fault = this.#bucket.fault === null ? null : await this.health();
     if (fault !== null) {
-      throw storageUnavailable('the storage of this server does not take requests', {
-        detail: `S3: ${fault}`,
-      });
+      throw bucketUnavailable(fault);
     }
     return this.#space.reserve(space);
   }
@@ -214,7 +212,9 @@ export class S3Storage implements AssetStorage {
         const isLost =
           error instanceof Failure && ['network_error', 'timeout'].includes(error.type);
         if (!isLost || error.code === 'aborted') throw error;
-        if (resumptions === MAX_RESUMPTIONS || position > last) throw lostConnection(error);
+        if (resumptions === MAX_RESUMPTIONS || position > last) {
+          throw bucketUnavailable(error.message, error);
+        }
       } finally {
         object.close();
       }
@@ -275,7 +275,8 @@ export class S3Storage implements AssetStorage {
       const listing = this.#bucket.list(this.#options.prefix, 1).next();
       const result = listing.then(
         () => null,
-        (error: unknown) => (error instanceof Failure ? error.detail : null) ?? String(error),
+        (error: unknown) =>
+          (error instanceof Failure ? error.detail : null)?.replace(/^S3: /, '') ?? String(error),
       );
       this.#probe = { at: now, result };
     }
@@ -286,13 +287,6 @@ export class S3Storage implements AssetStorage {
     if (!isAssetId(id)) throw notFound('asset', id);
     return `${this.#options.prefix}${subfolderOf(id)}/${id}`;
   }
-}
-
-function lostConnection(cause: Failure): Failure {
-  return storageUnavailable('the storage of this server stopped in the middle of a file', {
-    detail: `S3: ${cause.message}`,
-    cause,
-  });
 }
 
 async function removeQuietly(path: string): Promise<void> {
