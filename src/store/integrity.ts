@@ -32,6 +32,8 @@ export async function checkIntegrity(
 interface Parts {
   /** Reservations by the account's open tasks and escrows. */
   reserved: number;
+  /** The part of escrows, of which the ledger has no entries. */
+  escrow: number;
   reservedByKeys: number;
   spentByKeys: number;
   /** Available credits by the ledger. */
@@ -58,7 +60,7 @@ class IntegrityCheck {
       case 'account':
         this.#accounts.set(record.row.id, {
           account: record.row,
-          parts: { reserved: 0, reservedByKeys: 0, spentByKeys: 0, available: 0 },
+          parts: { reserved: 0, escrow: 0, reservedByKeys: 0, spentByKeys: 0, available: 0 },
         });
         break;
       case 'key':
@@ -76,6 +78,7 @@ class IntegrityCheck {
         break;
       case 'escrow':
         this.#addReserved(record.payer, record.payer.scope, record.amount);
+        this.#partsOf(record.payer.accountId, 'an escrow').escrow += record.amount;
         break;
       case 'task': {
         const { id, status, reserved, scope } = record.row;
@@ -140,7 +143,7 @@ class IntegrityCheck {
     const known = this.#accounts.get(accountId);
     if (known) return known.parts;
     this.#faults.push(`${what}: there is no account ${accountId}`);
-    return { reserved: 0, reservedByKeys: 0, spentByKeys: 0, available: 0 };
+    return { reserved: 0, escrow: 0, reservedByKeys: 0, spentByKeys: 0, available: 0 };
   }
 
   #checkAccount(account: Account, parts: Parts): void {
@@ -148,7 +151,8 @@ class IntegrityCheck {
     this.#compare(`${name}: reserved`, account.reserved, parts.reserved);
     this.#compare(`${name}: reserved by its keys`, parts.reservedByKeys, account.reserved);
     this.#compare(`${name}: spent by its keys`, parts.spentByKeys, account.spent);
-    this.#compare(`${name}: available by its ledger`, parts.available, availableOf(account));
+    const available = availableOf(account) + parts.escrow;
+    this.#compare(`${name}: available by its ledger`, parts.available, available);
     if (availableOf(account) < 0) this.#faults.push(`${name} has less than 0 credits available`);
   }
 

@@ -108,6 +108,9 @@ export async function claimDeliveries(
   );
   const { next, others } = row!;
   // A delivery of another node becomes free when that dies.
-  const times = [...(next === null ? [] : [Math.max(now, next)]), ...(others ? [now + POLL_MS] : [])];
+  const times = [
+    ...(next === null ? [] : [Math.max(now, next)]),
+    ...(others ? [now + POLL_MS] : []),
+  ];
   return { deliveries, nextAt: times.length === 0 ? null : Math.min(...times) };
 }

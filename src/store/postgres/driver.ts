@@ -85,6 +85,7 @@ import {
 } from './operations/tasks.ts';
 import type { Reader } from './reader.ts';
 import type { Operation, Transactions } from './transactions/transactions.ts';
+import { PostgresTransfer } from './transfer.ts';
 
 /** Milliseconds between two attempts to get a lock that another node holds. */
 const LOCK_RETRY_MS = 100;
@@ -110,6 +111,7 @@ export interface PostgresParts {
 /** Store of several nodes over one PostgreSQL database. README.md explains its parts. */
 export class PostgresStore implements Store {
   readonly isShared = true;
+  readonly transfer: PostgresTransfer;
   readonly #parts: PostgresParts;
   readonly #scopes = new BudgetScopes();
   readonly #listeners = new Set<(event: StoreEvent) => void>();
@@ -123,6 +125,7 @@ export class PostgresStore implements Store {
 
   constructor(parts: PostgresParts) {
     this.#parts = parts;
+    this.transfer = new PostgresTransfer(parts.database, () => parts.escrows.flush());
   }
 
   get nodes(): NodeLease {
@@ -196,9 +199,7 @@ export class PostgresStore implements Store {
   }
 
   async updateKey(keyId: string, change: KeyChange): Promise<ApiKey> {
-    return this.#shown(
-      await this.#change(updateKey(keyId, change), ({ accountId }) => accountId),
-    );
+    return this.#shown(await this.#change(updateKey(keyId, change), ({ accountId }) => accountId));
   }
 
   async revokeKey(keyId: string): Promise<ApiKey> {

@@ -8,8 +8,7 @@ const RETRY_AFTER = 2;
  * Classes and codes of SQLSTATE after which the same transaction may succeed: connections, resources, a server
  * that starts or stops, a standby, deadlocks, timeouts.
  */
-const AWAY_STATES =
-  /^(?:08|53|57P0[1-5]|57014|25006|25P0[34]|40001|40P01|55P03|XX000$|58)/;
+const AWAY_STATES = /^(?:08|53|57P0[1-5]|57014|25006|25P0[34]|40001|40P01|55P03|XX000$|58)/;
 
 /** Messages of `pg` about a connection that is lost, or a pool without a free one. */
 const AWAY_MESSAGES =

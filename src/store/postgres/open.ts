@@ -67,7 +67,13 @@ async function openOn(database: Database, options: PostgresOptions): Promise<Pos
     onEvent: (event) => store?.receive(event),
     onGap: () => keys.invalidate(),
   });
-  const bank = new Bank({ database, transactions, lease, now, send: (event) => events.send(event) });
+  const bank = new Bank({
+    database,
+    transactions,
+    lease,
+    now,
+    send: (event) => events.send(event),
+  });
   const escrows = new Escrows({ bank, log, node: lease.id, now, onFault });
   const reader = new Reader(
     database,

@@ -141,7 +141,10 @@ export class Reader {
     return row && decodeText(row.hash);
   }
 
-  async findSession(hash: string, now: number): Promise<{ session: Session; keyHash: string } | undefined> {
+  async findSession(
+    hash: string,
+    now: number,
+  ): Promise<{ session: Session; keyHash: string } | undefined> {
     const [row] = await this.#database.query(
       `SELECT s.*, k.hash AS key_hash FROM $schema.sessions AS s JOIN $schema.keys AS k ON k.id = s.key_id
        WHERE s.hash = $1 AND s.expires_at > $2`,
@@ -340,7 +343,7 @@ export function entryOf(row: Row): LedgerEntry {
   } as LedgerEntry;
 }
 
-function usageOf(row: Row): UsageRow {
+export function usageOf(row: Row): UsageRow {
   return {
     accountId: row.account_id,
     ...(row.key_id !== '' && { keyId: row.key_id }),

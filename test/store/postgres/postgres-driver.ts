@@ -21,7 +21,7 @@ export function postgresDriver(server: () => PostgresServer): DriverFactory {
         schema: schemaOf(directory),
         ...options,
       }),
-    copyAsCrashed(folder) {
+    async copyAsCrashed(folder) {
       const copy = temporaryFolder();
       cpSync(folder, copy, { recursive: true });
       server().sql(copyOf(schemaOf(folder), schemaOf(copy)));

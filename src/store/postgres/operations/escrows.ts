@@ -38,7 +38,15 @@ export function drawEscrow(
       if (amount <= 0) return 0;
       batch.putFunds(reserve(funds, amount, undefined, now), amount);
       const id = idOf(node, payer);
-      const known = batch.escrows.get(id) ?? { id, node, accountId, keyId, scope, amount: 0, idle: 0 };
+      const known = batch.escrows.get(id) ?? {
+        id,
+        node,
+        accountId,
+        keyId,
+        scope,
+        amount: 0,
+        idle: 0,
+      };
       batch.escrows.put({ ...known, amount: known.amount + amount });
       return amount;
     },
@@ -86,7 +94,10 @@ function foldOne(batch: Batch, node: string, { payer, charges, returned, idle }:
 }
 
 /** Releases escrows of nodes whose lease has ended. */
-export function returnEscrows(ids: readonly string[], isDead: (node: string) => boolean): Operation<void> {
+export function returnEscrows(
+  ids: readonly string[],
+  isDead: (node: string) => boolean,
+): Operation<void> {
   return {
     needs: { escrows: ids },
     apply(batch) {

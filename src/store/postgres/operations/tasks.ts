@@ -276,11 +276,7 @@ export function addUpload(
 }
 
 /** Gives back tasks that a node may have claimed without knowing it. */
-export function requeueUnknown(
-  ids: readonly string[],
-  node: string,
-  at: number,
-): Operation<void> {
+export function requeueUnknown(ids: readonly string[], node: string, at: number): Operation<void> {
   return {
     needs: { tasks: ids },
     apply(batch) {

@@ -89,7 +89,12 @@ export class Batch {
     const all = (name: Exclude<keyof Needs, 'idempotency'>) => [
       ...new Set(needs.flatMap((need) => need[name] ?? [])),
     ];
-    const [accounts, keys, teams, tasks] = [all('accounts'), all('keys'), all('teams'), all('tasks')];
+    const [accounts, keys, teams, tasks] = [
+      all('accounts'),
+      all('keys'),
+      all('teams'),
+      all('tasks'),
+    ];
     const [deliveries, escrows, folds] = [all('deliveries'), all('escrows'), all('folds')];
     const members = all('members');
     const idempotency = needs.flatMap((need) => need.idempotency ?? []);
@@ -165,7 +170,10 @@ export class Batch {
     };
   }
 
-  putAccount(account: Account, change: Partial<Omit<AccountRow, 'account' | 'id'>> = {}): AccountRow {
+  putAccount(
+    account: Account,
+    change: Partial<Omit<AccountRow, 'account' | 'id'>> = {},
+  ): AccountRow {
     const row = { ...this.account(account.id), ...change, account };
     this.accounts.put(row);
     return row;
@@ -254,7 +262,6 @@ export class Batch {
     this.putAccount(row.account, { tasks, requestBytes, endedBytes });
     this.tasks.put(task);
   }
-
 }
 
 const LOCK_ACCOUNTS = `

@@ -176,7 +176,10 @@ export const TASKS: Table<Task> = {
     ],
     bytes: ['bigint', bytesOf],
     // Of an earlier state with the same request the column is kept.
-    request: ['json', ({ request }, before) => (before?.request === request ? null : jsonOf(request))],
+    request: [
+      'json',
+      ({ request }, before) => (before?.request === request ? null : jsonOf(request)),
+    ],
     record: ['json', ({ request: _, ...rest }) => record(rest)],
   },
   keep: ['request'],
@@ -209,8 +212,7 @@ export const DELIVERIES: Table<DeliveryRow> = {
     tried_at: ['bigint', ({ delivery }) => delivery.attempts.at(-1)?.at ?? delivery.createdAt],
     record: ['json', ({ delivery }) => record(delivery)],
   },
-  read: ({ id, record, node }) =>
-    ({ id, delivery: record, node }) as DeliveryRow,
+  read: ({ id, record, node }) => ({ id, delivery: record, node }) as DeliveryRow,
 };
 
 export const ESCROWS: Table<EscrowRow> = {
@@ -242,4 +244,3 @@ export const FOLDS: Table<FoldRow> = {
   },
   read: ({ node, number }) => ({ id: node, number }) as FoldRow,
 };
-

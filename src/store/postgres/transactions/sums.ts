@@ -16,7 +16,8 @@ interface UsageAddition extends Required<UsageCounts> {
 
 const encoded = (text: string | null) => (text === null ? null : encodeText(text));
 
-const ENTRY_COLUMNS = 'account_id, key_id, type, amount, task_id, model, requests, note, at, available';
+const ENTRY_COLUMNS =
+  'account_id, key_id, type, amount, task_id, model, requests, note, at, available';
 
 /** Adds entries in their order: the order of one account's is the order of its history. */
 export function insertEntries(entries: readonly NewEntry[]): Statement {
@@ -149,4 +150,23 @@ function sumBy<Row>(
     sums.set(name, sum === undefined ? row : add(sum, row));
   }
   return [...sums.values()];
+}
+
+/** Adds entries of another store with their identifiers. */
+export function insertCopiedEntries(entries: readonly LedgerEntry[]): Statement {
+  const columns = `${ENTRY_COLUMNS}, day, id`;
+  return {
+    text: `
+INSERT INTO $schema.ledger (${columns})
+SELECT ${columns} FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[],
+  $6::text[], $7::bigint[], $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[])
+  AS given (${columns})`,
+    values: [
+      ...entryValues(entries),
+      entries.map(({ type, taskId, at }) =>
+        type === 'charge' && taskId === null ? dayOf(at) : null,
+      ),
+      entries.map(({ id }) => id),
+    ],
+  };
 }

@@ -1,6 +1,6 @@
-import { Failure } from '../../../failure.ts';
+import type { Failure } from '../../../failure.ts';
 import { newId } from '../../identifier.ts';
-import { BEGIN, closed, type Connection, type Database, type Statement } from '../database.ts';
+import { BEGIN, type Connection, closed, type Database, type Statement } from '../database.ts';
 import { failureOf, isAway, unavailable } from '../errors.ts';
 import { Batch, type Needs } from './batch.ts';
 
@@ -69,7 +69,12 @@ export class Transactions {
     if (this.#isClosed) return Promise.reject(closed());
     return new Promise<Result>((resolve, reject) => {
       const until = Date.now() + this.#database.patience;
-      this.#waiting.push({ operation, resolve: resolve as (result: unknown) => void, reject, until });
+      this.#waiting.push({
+        operation,
+        resolve: resolve as (result: unknown) => void,
+        reject,
+        until,
+      });
       this.#running ??= this.#runAll();
     });
   }
