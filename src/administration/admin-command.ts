@@ -7,6 +7,7 @@ export const GROUPS = {
   accounts: 'Manage accounts: who holds credits, and on which plan',
   teams: 'Manage teams: keys of an account that share budgets',
   keys: 'Manage API keys: who may ask, for what and how often',
+  nodes: 'Show the daemons that work on the store, and those that died lately',
   usage: 'Show requests, tokens and credits by account, team, key, model and day',
   store: 'Check the store',
 } as const;
@@ -33,7 +34,7 @@ export interface AdminCommand<
 > {
   readonly group: keyof typeof GROUPS;
   readonly name: string;
-  /** Whether the command line has it under the name of its group, which has no other command. */
+  /** Whether the command line, and the path of its endpoint, have only the name of its group. */
   readonly isTopLevel?: boolean;
   readonly summary: string;
   /** All arguments, as text or numbers; the admin API takes the same properties as the command line. */

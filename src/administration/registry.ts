@@ -1,6 +1,7 @@
 import { ACCOUNT_COMMANDS } from './accounts.ts';
 import type { AdminCommand } from './admin-command.ts';
 import { KEY_COMMANDS } from './keys.ts';
+import { NODE_COMMANDS } from './nodes.ts';
 import { STORE_COMMANDS } from './store.ts';
 import { TEAM_COMMANDS } from './teams.ts';
 import { USAGE_COMMANDS } from './usage.ts';
@@ -10,6 +11,7 @@ export const ADMIN_COMMANDS = [
   ...ACCOUNT_COMMANDS,
   ...TEAM_COMMANDS,
   ...KEY_COMMANDS,
+  ...NODE_COMMANDS,
   ...USAGE_COMMANDS,
   ...STORE_COMMANDS,
 ] as unknown as readonly AdminCommand[];

@@ -118,10 +118,13 @@ async function startServices(start: Start): Promise<Services> {
   const opened = await openDaemonStore({
     dataDir,
     acceptClock: options.acceptClock ?? false,
+    server: state.config.server,
+    version: options.version,
     log,
     metrics,
   });
-  const { store, nodes } = opened;
+  const { store } = opened;
+  const { nodes } = store;
   closers.add(() => store.close());
   const audit = await startAudit(start, opened);
   const span = await store.timeRange();

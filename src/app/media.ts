@@ -6,6 +6,7 @@ import { RetentionSweeper } from '../media/files/retention-sweeper.ts';
 import { MediaGateway } from '../media/gateway.ts';
 import { TaskAttempts } from '../media/queue/task-attempts.ts';
 import { taskRecord } from '../media/record.ts';
+import { SharedTaskEvents } from '../media/shared-task-events.ts';
 import { TaskEvents } from '../media/task-events.ts';
 import type { SharedPool } from '../operations/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
@@ -43,7 +44,7 @@ export interface DaemonMedia {
 
 /** The media gateway with its files, callbacks and retention; none of them has started. */
 export async function createMedia(parts: MediaParts, closers: Closers): Promise<DaemonMedia> {
-  const { state, store, nodes, span, upstream, pool, routingObserver, log, metrics } = parts;
+  const { state, store, span, upstream, pool, routingObserver, log, metrics } = parts;
   const config = () => state.config;
   const files = await openDaemonAssets(parts);
   const callbacks = new Callbacks({
@@ -66,11 +67,12 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
   closers.add(() => retentionSweeper.close());
   const asked = new AskedProviders();
   const attempts = new TaskAttempts();
-  const events = new TaskEvents();
+  const shared = store.isShared ? new SharedTaskEvents(store) : null;
+  if (shared) closers.add(async () => shared.close());
+  const events = shared ?? new TaskEvents();
   const media = new MediaGateway({
     config,
     store,
-    nodes,
     files,
     upstream,
     pool,
@@ -98,8 +100,10 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
       fault: (error, { id }) => log.error({ err: error, task: id }, 'a defect, please report it'),
       stalled: (error, { id }) =>
         log.error({ err: error, task: id }, 'a task waits for the disk of this server'),
-      claimLost: ({ id, attempts }) =>
-        log.warn({ task: id, attempts }, 'another node has taken over a task of this one'),
+      claimLost: ({ id, attempts }) => {
+        metrics.observeLostClaim();
+        log.warn({ task: id, attempts }, 'another node has taken over a task of this one');
+      },
       callInterrupted: ({ id, model }, afterCrash) =>
         log.warn(
           { task: id, model, afterCrash },
@@ -108,6 +112,7 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
     },
   });
   closers.add(() => media.runner.close());
-  metrics.gauge('oriel_tasks_open', 'Tasks that have not ended', () => media.runner.size);
+  metrics.gauge('oriel_tasks_open', 'Tasks that this node runs or queues', () => media.runner.size);
+  metrics.gauge('oriel_node_claims', 'Tasks that this node has claimed', () => media.runner.claims);
   return { files, callbacks, retentionSweeper, media, attempts, events };
 }

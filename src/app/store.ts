@@ -1,8 +1,9 @@
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { Config } from '../config/schema.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { checkDataFolder } from '../store/data-folder.ts';
-import { type Nodes, SINGLE_NODE } from '../store/nodes.ts';
 import { openStore } from '../store/open.ts';
 import type { Recovery } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
@@ -18,24 +19,31 @@ const CLOCK_AHEAD =
 interface StoreParts {
   readonly dataDir: string;
   readonly acceptClock: boolean;
+  readonly server: Config['server'];
+  readonly version: string;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
 
 export interface OpenedStore {
   readonly store: Store;
-  /** The daemons that share it. */
-  readonly nodes: Nodes;
   /** Torn ends of the journal that were moved to files, for the audit log. */
   readonly recoveries: readonly Recovery[];
   /** Whether the clock is more than a day ahead of the newest record. */
   readonly isClockAhead: boolean;
 }
 
+/** Host and port of a daemon, by which people tell nodes apart. */
+function nameOf({ host, port }: Config['server']): string {
+  return `${host === '0.0.0.0' || host === '::' ? hostname() : host}:${port}`;
+}
+
 /** Opens the store of a data folder and logs what the store reports. */
 export async function openDaemonStore({
   dataDir,
   acceptClock,
+  server,
+  version,
   log,
   metrics,
 }: StoreParts): Promise<OpenedStore> {
@@ -48,6 +56,7 @@ export async function openDaemonStore({
     lockTimeoutMs: LOCK_TIMEOUT_MS,
     directory: join(dataDir, 'store'),
     acceptClock,
+    node: { name: nameOf(server), version },
     onCommit: (commit) => metrics.observeCommit(commit),
     onRecovery: (recovery) => {
       recoveries.push(recovery);
@@ -65,5 +74,5 @@ export async function openDaemonStore({
       else log.error({ err: failure }, 'the store cannot be written; retrying every second');
     },
   });
-  return { store, nodes: SINGLE_NODE, recoveries, isClockAhead };
+  return { store, recoveries, isClockAhead };
 }

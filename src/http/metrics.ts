@@ -42,6 +42,7 @@ export class Metrics {
   readonly #batches: Counter<'endpoint' | 'outcome'>;
   readonly #tasks: Histogram<'type' | 'status'>;
   readonly #callbacks: Counter<'outcome'>;
+  readonly #lostClaims: Counter;
   readonly #attempts: Counter<'provider' | 'outcome'>;
   readonly #tokens: Counter<'model' | 'kind'>;
   readonly #firstFrames: Histogram<'model'>;
@@ -93,6 +94,11 @@ export class Metrics {
       name: 'oriel_callback_attempts_total',
       help: 'Delivery attempts of callbacks by outcome; pending: another attempt follows',
       labelNames: ['outcome'],
+      registers,
+    });
+    this.#lostClaims = new Counter({
+      name: 'oriel_lost_claims_total',
+      help: 'Tasks that another node took over while this one worked on them',
       registers,
     });
     this.#attempts = new Counter({
@@ -182,6 +188,10 @@ export class Metrics {
 
   observeCallback(outcome: string): void {
     this.#callbacks.inc({ outcome });
+  }
+
+  observeLostClaim(): void {
+    this.#lostClaims.inc();
   }
 
   /** One attempt at a route of a model. @param outcome `ok`, or the type or code of the failure */

@@ -62,6 +62,20 @@ export function addStoreMetrics(registry: Registry, store: Store): void {
   const gauge = (name: string, help: string, read: () => Reading) =>
     addGauge(registry, name, help, read);
   gauge('oriel_accounts', 'Accounts', async () => (await store.statistics()).accounts);
+  gauge('oriel_nodes_alive', 'Living daemons on the store', () => store.nodes.alive());
+  gauge(
+    'oriel_node_leader',
+    '1 if this node does the work that one node does for all, else 0',
+    () => (store.nodes.isLeader() ? 1 : 0),
+  );
+  const lostLeases = new Counter({
+    name: 'oriel_lost_leases_total',
+    help: 'Times that this node could not extend its lease, so that others took over its tasks',
+    registers: [registry],
+  });
+  store.watch(({ kind }) => {
+    if (kind === 'lease_lost') lostLeases.inc();
+  });
   gauge('oriel_store_writable', '1 while the store can be written, else 0', () =>
     store.health().fault === null ? 1 : 0,
   );

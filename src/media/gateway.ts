@@ -3,7 +3,6 @@ import type { Config } from '../config/schema.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
 import { Routing } from '../routing/routing.ts';
-import type { Nodes } from '../store/nodes.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
@@ -14,7 +13,8 @@ import { type ImmediateCall, moderate } from './moderation.ts';
 import { ProviderCalls } from './provider-calls.ts';
 import type { ModerationAnswer, Transcript } from './providers/provider.ts';
 import { MediaTaskExecutor } from './queue/media-task-executor.ts';
-import { type TaskObserver, TaskRunner } from './queue/task-runner.ts';
+import type { TaskObserver } from './queue/task-execution.ts';
+import { TaskRunner } from './queue/task-runner.ts';
 import type { MediaCall, SentFile } from './requests/call.ts';
 import { submitTask } from './requests/submission.ts';
 import { type TranscriptionCall, transcribe } from './transcription.ts';
@@ -26,7 +26,6 @@ export interface MediaGatewayOptions {
   readonly config: () => Config;
   readonly store: Store;
   /** Those that share the limits of providers. Absent: this one alone. */
-  readonly nodes?: Nodes;
   readonly files: AssetStorage;
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;

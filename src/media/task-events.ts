@@ -17,6 +17,11 @@ export class TaskEvents {
     return this.#listeners.get(accountId)?.size ?? 0;
   }
 
+  /** Accounts that have listeners. */
+  accounts(): Iterable<string> {
+    return this.#listeners.keys();
+  }
+
   /** @returns removes the listener */
   subscribe(accountId: string, listener: Listener): () => void {
     const listeners = this.#listeners.get(accountId) ?? new Set();

@@ -27,7 +27,7 @@ export interface Commit {
 
 /** What every driver is opened with. */
 export interface StoreOptions {
-  /** How other nodes, and the owner, see this one. */
+  /** How other nodes, and the owner, see this one. Absent for administration, which processes no tasks. */
   readonly node?: Pick<NodeRecord, 'name' | 'version'>;
   /** Folder of the store; created if it does not exist. */
   readonly directory: string;

@@ -57,13 +57,13 @@ export function commandRoutes(context: AppContext): FastifyPluginAsync {
   const { store, audit } = context;
   return async (server) => {
     for (const command of ADMIN_COMMANDS) {
-      if (command.isTopLevel) continue;
+      if (command.group === 'usage') continue;
       const isRead = command.audit === undefined;
       const schema = schemaOf(command, isRead);
       const fields = fieldsOf(command.options).map(({ name }) => name);
       server.route({
         method: isRead ? 'GET' : 'POST',
-        url: `/v1/admin/${command.group}/${command.name}`,
+        url: `/v1/admin/${command.group}${command.isTopLevel ? '' : `/${command.name}`}`,
         schema: {
           summary: `${command.summary}; for keys of the account owner`,
           tags: ['Administration'],

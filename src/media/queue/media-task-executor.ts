@@ -29,7 +29,7 @@ import type {
   MediaRouteCandidate,
   TaskExecution,
   TaskExecutor,
-} from './task-runner.ts';
+} from './task-execution.ts';
 
 interface MediaTaskExecutorOptions {
   readonly config: () => Config;

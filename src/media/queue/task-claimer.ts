@@ -7,16 +7,16 @@ interface TaskClaimerOptions {
   readonly room: () => Required<ClaimQuery>;
   /** Tasks that wait here, and that this node claims one by one. */
   readonly waiting: () => number;
-  /** Called with each task that this node has claimed. */
-  readonly claimed: (task: Task, isOrphan: boolean) => Promise<void>;
+  /** Called with each task that this node has claimed. An orphan is one whose node has died. */
+  readonly claimed: (task: Task, isOrphan: boolean) => void;
   /** Called with each task that expired without a node. */
-  readonly ended: (task: Task) => void;
+  readonly expired: (task: Task) => void;
   /** Called when other nodes may take over all tasks of this one. */
   readonly leaseLost: () => void;
 }
 
-/** Maximum tasks of one claim, and of one search for tasks after their deadlines. */
-export const MAX_CLAIMED = 100;
+/** Maximum tasks of one search for tasks after their deadlines. */
+const MAX_EXPIRED = 100;
 
 /** Interval between two claims while there may be tasks of other processes, in milliseconds. */
 const BUSY_INTERVAL_MS = 1000;
@@ -107,16 +107,16 @@ export class TaskClaimer {
   }
 
   async #claimAll(): Promise<void> {
-    const { store, room, claimed, ended } = this.#options;
+    const { store, room, claimed, expired } = this.#options;
     this.#isBusy = true;
     let found = 0;
     do {
       this.#worksAgain = false;
-      for (const task of await store.expireOverdue(MAX_CLAIMED)) ended(task);
+      for (const task of await store.expireOverdue(MAX_EXPIRED)) expired(task);
       const orphans = await store.claimOrphans(room());
-      await Promise.all(orphans.map((task) => claimed(task, true)));
+      for (const task of orphans) claimed(task, true);
       const pending = (await this.#othersWait()) ? await store.claimPending(room()) : [];
-      await Promise.all(pending.map((task) => claimed(task, false)));
+      for (const task of pending) claimed(task, false);
       found = orphans.length + pending.length;
     } while ((found > 0 || this.#worksAgain) && !this.#isClosed);
     this.#isBusy = store.isShared ? room().exceptModels.length > 0 : await this.#othersWait();

@@ -1,84 +1,32 @@
 import { setMaxListeners } from 'node:events';
-import type { Config, Model } from '../../config/schema.ts';
-import type { ErrorCode } from '../../error-codes.ts';
+import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import { sleep } from '../../routing/backoff.ts';
-import { type RouteCandidate, routeCandidates } from '../../routing/route-candidates.ts';
 import type { Routing } from '../../routing/routing.ts';
-import type { Nodes } from '../../store/nodes.ts';
-import type { ClaimQuery, Completion, Store } from '../../store/store.ts';
-import { TASK_TYPES, type Task, type TaskError } from '../../store/task.ts';
+import type { Store } from '../../store/store.ts';
+import { isTerminal, type Task } from '../../store/task.ts';
 import { isStorageFailure, retryStorage } from '../files/retry-storage.ts';
-import { fieldWithoutRoute } from '../image-options.ts';
-import type { TaskRequest } from '../task-request.ts';
 import { ClaimLost, isClaimLost, TaskExpired, TaskInterrupted } from './abort-reasons.ts';
 import {
   type CallCheckpoint,
   checkpointOf,
-  isResumableAt,
   mayHaveBeenCharged,
   storedCheckpoint,
 } from './call-checkpoint.ts';
 import { OpenTask } from './open-task.ts';
-import { ProviderQueues, type QueueStatistics, type Slot } from './provider-queues.ts';
-import { MAX_CLAIMED, TaskClaimer } from './task-claimer.ts';
-
-export type MediaRoute = Model['routes'][number];
-export type MediaRouteCandidate = RouteCandidate<MediaRoute>;
-
-/** Does the work of one task. */
-export interface TaskExecutor {
-  /**
-   * @param execution its slot is at the provider of a candidate
-   * @throws Failure that ends the task; the reason of the execution's signal once that is aborted
-   */
-  execute(execution: TaskExecution): Promise<Completion>;
-}
-
-export interface TaskExecution {
-  readonly task: Task;
-  readonly signal: AbortSignal;
-  /** Time of `performance.now()`. */
-  readonly deadline: number;
-  readonly candidates: readonly MediaRouteCandidate[];
-  readonly slot: Slot;
-  /** The last saved checkpoint, by this process or an earlier one. */
-  readonly checkpoint: CallCheckpoint | null;
-  /** Resolves once the checkpoint is on disk. */
-  saveCheckpoint(checkpoint: CallCheckpoint): Promise<void>;
-  /**
-   * Reports that a storage failure delays the task; null once it no longer does.
-   *
-   * @param paid whether there is output already, which must not be lost
-   */
-  onStall(failure: Failure | null, paid: boolean): void;
-}
-
-export interface TaskObserver {
-  ended(task: Task): void;
-  /** Called for a task in a new state that is not its last. */
-  changed?(task: Task): void;
-  /** Called with an error that is no Failure: a defect of Oriel. */
-  fault(error: unknown, task: Task): void;
-  /** Called when a storage failure delays a task; the failed operation is retried. */
-  stalled(failure: Failure, task: Task): void;
-  /** Called for a task that another node has taken over while this one worked on it. */
-  claimLost(task: Task): void;
-  /** Called for a task of which a provider may have charged a call that a crash interrupted. */
-  callInterrupted(task: Task, afterCrash: 'retry' | 'fail'): void;
-}
+import type { QueueStatistics } from './provider-queues.ts';
+import { RemoteTasks } from './remote-tasks.ts';
+import { RouteSlots } from './route-slots.ts';
+import { TaskClaimer } from './task-claimer.ts';
+import type { TaskExecutor, TaskObserver } from './task-execution.ts';
+import { failureAtStart, taskErrorOf } from './task-failures.ts';
 
 interface TaskRunnerOptions {
   readonly config: () => Config;
   readonly store: Store;
-  readonly nodes?: Nodes;
   readonly routing: Routing;
   readonly executor: TaskExecutor;
   readonly observer: TaskObserver;
 }
-
-/** Times that a task is started, where the process died each time before the task ended. */
-const MAX_STARTS = 10;
 
 /**
  * Runs every open task to its end. Tasks wait for a slot at their provider, fairly between accounts.
@@ -87,37 +35,52 @@ const MAX_STARTS = 10;
  */
 export class TaskRunner {
   readonly #options: TaskRunnerOptions;
-  readonly #queues: ProviderQueues;
+  readonly #slots: RouteSlots;
+  readonly #claimer: TaskClaimer;
+  readonly #remote: RemoteTasks;
   readonly #open = new Map<string, OpenTask>();
   readonly #running = new Set<Promise<void>>();
   readonly #draining = new AbortController();
   /** Aborted when the grace of a shutdown is over. */
   readonly #graceOver = new AbortController();
-  readonly #claimer: TaskClaimer;
 
   constructor(options: TaskRunnerOptions) {
+    const { store, observer } = options;
     this.#options = options;
-    this.#claimer = new TaskClaimer({
+    this.#slots = new RouteSlots({
       ...options,
-      room: () => this.#room(),
+      nodes: store.nodes,
+      onWait: () => store.publish({ kind: 'pending' }),
+    });
+    this.#claimer = new TaskClaimer({
+      store,
+      room: () => this.#slots.room(),
       waiting: () => this.#waiting(),
       claimed: (task, isOrphan) => this.#adopt(task, isOrphan),
-      ended: (task) => options.observer.ended(task),
+      expired: (task) => {
+        this.#open.get(task.id)?.controller.abort(new ClaimLost());
+        observer.ended(task);
+      },
       leaseLost: () => this.#abortClaims(),
     });
-    this.#queues = new ProviderQueues(options.config, options.nodes);
+    this.#remote = new RemoteTasks(store);
     // Every waiting client and every retry of a store operation listens.
     setMaxListeners(0, this.#draining.signal, this.#graceOver.signal);
   }
 
-  /** Number of tasks that have not ended. */
+  /** Number of tasks that this node works on, or that wait here. */
   get size(): number {
     return this.#open.size;
   }
 
+  /** Number of tasks that this node has claimed. */
+  get claims(): number {
+    return this.size - this.#waiting();
+  }
+
   /** The queues of providers. */
   queues(): Iterable<QueueStatistics> {
-    return this.#queues.statistics();
+    return this.#slots.statistics();
   }
 
   get draining(): boolean {
@@ -131,100 +94,44 @@ export class TaskRunner {
 
   /** Starts a pending task, unless this process works on it already. */
   add(task: Task): void {
-    if (this.#open.has(task.id) || this.draining) return;
-    this.#begin(task);
-  }
-
-  /** Works on a task that this node has claimed from the store. */
-  async #adopt(task: Task, isOrphan: boolean): Promise<void> {
-    const { store, config, observer } = this.#options;
-    if (this.draining) {
-      await store.requeueTask(task);
-      return;
-    }
-    const open = this.#open.get(task.id);
-    if (open) {
-      // It waits here for a slot, which it gets under this claim.
-      open.task = task;
-      return;
-    }
-    if (mayHaveBeenCharged(task)) {
-      const { afterCrash } = config().routing;
-      observer.callInterrupted(task, afterCrash);
-      if (afterCrash === 'fail') return this.#notifyEnded(store.failTask(task, INTERRUPTED_CALL));
-    }
-    if (isOrphan && task.attempts > MAX_STARTS)
-      return this.#notifyEnded(store.failTask(task, ABANDONED));
-    this.#begin(task);
-  }
-
-  #begin(task: Task): void {
-    const open = new OpenTask(task, Date.now());
-    this.#open.set(task.id, open);
-    const running = this.#run(open).finally(() => {
-      this.#running.delete(running);
-      this.#open.delete(task.id);
-      open.done();
-      this.#claimer.slotFreed();
-    });
-    this.#running.add(running);
-  }
-
-  /** What this node could start now. Tasks of models that are no longer offered fail at once. */
-  #room(): Required<ClaimQuery> {
-    const busy: string[] = [];
-    let limit = MAX_CLAIMED;
-    const { models } = this.#options.config();
-    for (const [name, model] of Object.entries(models)) {
-      if (!(TASK_TYPES as readonly string[]).includes(model.type)) continue;
-      const ready = routeCandidates(model).filter(
-        (candidate) => this.#options.routing.remainingCooldown(candidate) === 0,
-      );
-      const free = Math.max(0, ...ready.map(({ route }) => this.#queues.free(route.provider)));
-      if (free === 0) busy.push(name);
-      else limit = Math.min(limit, free);
-    }
-    return { limit, exceptModels: busy };
-  }
-
-  #waiting(): number {
-    let count = 0;
-    for (const { task } of this.#open.values()) if (task.status === 'pending') count += 1;
-    return count;
-  }
-
-  /** Stops work on the tasks that other nodes take over. */
-  #abortClaims(): void {
-    const reason = new ClaimLost();
-    for (const { task, controller } of this.#open.values()) {
-      if (task.status === 'processing') controller.abort(reason);
-    }
+    if (!this.#open.has(task.id) && !this.draining) this.#begin(task);
   }
 
   /** Applies a reloaded configuration to tasks that have not started. */
   reconfigured(): void {
-    this.#queues.reconfigured();
+    this.#slots.reconfigured();
   }
 
   /** Waits until the task ends, the time is over, the client disconnects or the daemon drains. */
   async waitFor(task: Task, milliseconds: number, clientSignal: AbortSignal): Promise<Task> {
-    const open = this.#open.get(task.id);
-    if (open && milliseconds > 0 && !clientSignal.aborted && !this.draining) {
-      await new Promise<void>((resolve) => {
-        const finish = () => {
-          clearTimeout(timer);
-          unsubscribe();
-          clientSignal.removeEventListener('abort', finish);
-          this.#draining.signal.removeEventListener('abort', finish);
-          resolve();
-        };
-        const timer = setTimeout(finish, milliseconds);
-        const unsubscribe = open.onDone(finish);
-        clientSignal.addEventListener('abort', finish);
-        this.#draining.signal.addEventListener('abort', finish);
-      });
+    const end = performance.now() + milliseconds;
+    // What another node works on may have ended already.
+    let waits = this.#open.has(task.id);
+    for (;;) {
+      const isOver = () => performance.now() >= end || clientSignal.aborted || this.draining;
+      if (waits && !isOver()) await this.#untilDone(task, end - performance.now(), clientSignal);
+      const found = (await this.#options.store.findTask(task.accountId, task.id)) ?? task;
+      if (isTerminal(found.status) || isOver()) return found;
+      waits = true;
     }
-    return (await this.#options.store.findTask(task.accountId, task.id)) ?? task;
+  }
+
+  /** Waits until this node is done with a task or, where another one has it, until it ends. */
+  async #untilDone(task: Task, milliseconds: number, clientSignal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const finish = () => {
+        clearTimeout(timer);
+        unsubscribe();
+        clientSignal.removeEventListener('abort', finish);
+        this.#draining.signal.removeEventListener('abort', finish);
+        resolve();
+      };
+      const timer = setTimeout(finish, milliseconds);
+      const unsubscribe =
+        this.#open.get(task.id)?.onDone(finish) ?? this.#remote.onEnd(task, finish);
+      clientSignal.addEventListener('abort', finish);
+      this.#draining.signal.addEventListener('abort', finish);
+    });
   }
 
   /**
@@ -252,26 +159,61 @@ export class TaskRunner {
     await Promise.all(this.#running);
   }
 
+  /** Works on a task that this node has claimed from the store. */
+  #adopt(task: Task, isOrphan: boolean): void {
+    const open = this.#open.get(task.id);
+    if (open) {
+      // It waits here for a slot, which it gets under this claim.
+      open.task = task;
+      return;
+    }
+    const { afterCrash } = this.#options.config().routing;
+    if (mayHaveBeenCharged(task)) this.#options.observer.callInterrupted(task, afterCrash);
+    this.#begin(task, failureAtStart(task, isOrphan, afterCrash));
+  }
+
+  #begin(task: Task, failure: Failure | null = null): void {
+    const open = new OpenTask(task, Date.now());
+    this.#open.set(task.id, open);
+    if (failure) open.controller.abort(failure);
+    // Claimed while the daemon began to drain.
+    this.#stopIfPossible(open);
+    const running = this.#run(open).finally(() => {
+      this.#running.delete(running);
+      this.#open.delete(task.id);
+      open.done();
+      this.#claimer.slotFreed();
+    });
+    this.#running.add(running);
+  }
+
+  #waiting(): number {
+    let count = 0;
+    for (const { task } of this.#open.values()) if (task.status === 'pending') count += 1;
+    return count;
+  }
+
+  /** Stops work on the tasks that other nodes take over. */
+  #abortClaims(): void {
+    const reason = new ClaimLost();
+    for (const { task, controller } of this.#open.values()) {
+      if (task.status === 'processing') controller.abort(reason);
+    }
+  }
+
   async #run(open: OpenTask): Promise<void> {
     const { store, executor } = this.#options;
     const { signal } = open;
-    const { id, accountId } = open.task;
-    const slot = this.#queues.slot(accountId, signal);
+    const slot = this.#slots.slot(open.task.accountId, signal);
     try {
       if (signal.aborted) throw signal.reason;
-      const candidates = await this.#waitForSlot(open, slot);
-      const claimed =
-        open.task.status === 'processing'
-          ? open.task
-          : await this.#retryStore(open, () => store.claimTask(id), false);
-      // Another node was faster.
-      if (!claimed) return;
-      open.task = claimed;
-      this.#options.observer.changed?.(claimed);
+      const candidates = await this.#slots.wait(open.task, slot, signal);
+      if (!(await this.#claim(open))) return;
+      this.#options.observer.changed?.(open.task);
       if (signal.aborted) throw signal.reason;
       open.isExecuting = true;
       const completion = await executor.execute({
-        task: claimed,
+        task: open.task,
         signal,
         deadline: open.deadline,
         candidates,
@@ -297,46 +239,61 @@ export class TaskRunner {
     }
   }
 
+  /** Claims a task that has waited here. @returns false where another node was faster */
+  async #claim(open: OpenTask): Promise<boolean> {
+    const isClaimed = () => open.task.status === 'processing';
+    if (isClaimed()) return true;
+    const { id } = open.task;
+    const claimed = await this.#retryStore(open, () => this.#options.store.claimTask(id), false);
+    if (claimed) open.task = claimed;
+    // The claimer may have got it meanwhile.
+    return isClaimed();
+  }
+
   /** Requeues, expires or fails a task that did not complete. */
   async #stop(open: OpenTask, error: unknown): Promise<void> {
     const { store, observer } = this.#options;
-    const { task } = open;
-    if (isClaimLost(error)) observer.claimLost(task);
+    if (error instanceof ClaimLost) this.#lose(open);
     else if (error instanceof TaskInterrupted) {
-      if (task.status !== 'processing') return;
-      // Where that fails, the next process or another node claims it when this node's lease is over.
-      await this.#retryStore(open, () => store.requeueTask(task)).catch(() => {});
+      if (open.task.status === 'processing') {
+        // Where that fails, another process claims it once this node is no longer alive.
+        await this.#retryStore(open, () => store.requeueTask(open.task)).catch(() => {});
+      }
+      store.publish({ kind: 'pending' });
     } else if (error instanceof TaskExpired && open.stall) {
       // A storage failure of this server used up the time.
       const { failure } = open.stall;
-      await this.#end(open, () => store.failTask(task, errorOf(failure)));
+      await this.#end(open, () => store.failTask(open.task, taskErrorOf(failure)));
     } else if (error instanceof TaskExpired) {
-      await this.#end(open, () => store.expireTask(task));
+      await this.#end(open, () => store.expireTask(open.task));
     } else {
-      if (!(error instanceof Failure)) observer.fault(error, task);
-      await this.#end(open, () => store.failTask(task, errorOf(error)));
+      if (!(error instanceof Failure)) observer.fault(error, open.task);
+      await this.#end(open, () => store.failTask(open.task, taskErrorOf(error)));
     }
   }
 
   async #end(open: OpenTask, end: () => Promise<Task>): Promise<void> {
+    const { store, observer } = this.#options;
+    let ended: Task;
     try {
-      await this.#notifyEnded(this.#retryStore(open, end));
+      ended = await this.#retryStore(open, end);
     } catch (error) {
-      // The task stays open on disk, and the next recovery, or the next process, finds it.
-      const { task } = open;
-      const { observer } = this.#options;
-      if (isClaimLost(error)) observer.claimLost(task);
-      else if (isStorageFailure(error)) observer.stalled(error, task);
+      if (error instanceof ClaimLost) this.#lose(open);
+      // The task stays open on disk, and the next process finds it.
+      else if (isStorageFailure(error)) observer.stalled(error, open.task);
       else {
-        observer.fault(error, task);
-        // It is started again, and fails at last as one that was started too often.
-        await this.#options.store.requeueTask(task).catch(() => {});
+        observer.fault(error, open.task);
+        // It is claimed and started again.
+        if (open.task.status === 'processing') await store.requeueTask(open.task).catch(() => {});
       }
+      return;
     }
+    observer.ended(ended);
   }
 
-  async #notifyEnded(ending: Promise<Task>): Promise<void> {
-    this.#options.observer.ended(await ending);
+  /** Ends the work on a task that another node has. A task that only waited here needs no word. */
+  #lose({ task }: OpenTask): void {
+    if (task.status === 'processing') this.#options.observer.claimLost(task);
   }
 
   /** Saves the checkpoint before a billable call. @throws the signal's reason where the call must not be made */
@@ -357,11 +314,24 @@ export class TaskRunner {
    * Retries a store operation while the store fails.
    *
    * @param paid whether output would be lost with it: then it is retried until the grace is over
+   * @throws ClaimLost where another node has the task
    */
-  #retryStore<Value>(open: OpenTask, operation: () => Promise<Value>, paid = true): Promise<Value> {
-    return retryStorage(operation, paid ? this.#graceOver.signal : open.signal, (failure) =>
-      this.#onStall(open, failure, paid),
-    );
+  async #retryStore<Value>(
+    open: OpenTask,
+    operation: () => Promise<Value>,
+    paid = true,
+  ): Promise<Value> {
+    try {
+      return await retryStorage(operation, paid ? this.#graceOver.signal : open.signal, (failure) =>
+        this.#onStall(open, failure, paid),
+      );
+    } catch (error) {
+      if (!isClaimLost(error)) throw error;
+      // Aborted, so that no other route is tried.
+      const lost = new ClaimLost();
+      open.controller.abort(lost);
+      throw lost;
+    }
   }
 
   #onStall(open: OpenTask, failure: Failure | null, paid: boolean): void {
@@ -374,75 +344,4 @@ export class TaskRunner {
   #stopIfPossible(open: OpenTask): void {
     if (this.draining && open.canStop) open.controller.abort(new TaskInterrupted());
   }
-
-  /**
-   * Waits until a route's circuit is closed and its provider has a free slot. Meanwhile circuits may
-   * open and the configuration may be reloaded, so both are checked again after each wait.
-   */
-  async #waitForSlot(
-    { task, signal }: OpenTask,
-    slot: Slot,
-  ): Promise<readonly MediaRouteCandidate[]> {
-    const { routing } = this.#options;
-    for (;;) {
-      const candidates = this.#candidatesOf(task);
-      const [first] = candidates;
-      // Another route would have to be paid for work that this one can resume.
-      const usable = isResumableAt(task, first!.name) ? [first!] : candidates;
-      const cooldowns = usable.map((candidate) => routing.remainingCooldown(candidate));
-      const ready = usable[cooldowns.indexOf(0)];
-      if (ready === undefined) {
-        slot.release();
-        await sleep(Math.min(...cooldowns), signal);
-      } else if (slot.isAt(ready.route.provider)) return candidates;
-      else await slot.moveTo(ready.route.provider);
-    }
-  }
-
-  /** The routes of a task's model; a route that can resume the task comes first. */
-  #candidatesOf(task: Task): readonly MediaRouteCandidate[] {
-    const { models, providers } = this.#options.config();
-    const model = Object.hasOwn(models, task.model) ? models[task.model] : undefined;
-    if (model?.type !== task.type) {
-      throw new Failure('service_error', `the model ${task.model} is no longer offered`, {
-        code: 'model_not_found',
-      });
-    }
-    const candidates = routeCandidates(model).filter(
-      ({ route }) => fieldWithoutRoute(task.request as TaskRequest, route, providers) === null,
-    );
-    if (candidates.length === 0) {
-      throw new Failure(
-        'service_error',
-        `no upstream of the model ${task.model} has every field of the request any more`,
-        { code: 'model_not_found' },
-      );
-    }
-    const resumable = candidates.findIndex(({ name }) => isResumableAt(task, name));
-    return resumable > 0
-      ? [candidates[resumable]!, ...candidates.toSpliced(resumable, 1)]
-      : candidates;
-  }
-}
-
-const ABANDONED: TaskError = {
-  type: 'service_error',
-  message: `the server stopped ${MAX_STARTS} times while it worked on the task`,
-  code: 'task_abandoned' satisfies ErrorCode,
-};
-
-const INTERRUPTED_CALL: TaskError = {
-  type: 'billable_error',
-  message: 'the server stopped while the provider was asked, which may have charged for it',
-  code: 'interrupted_call' satisfies ErrorCode,
-};
-
-/** The error that a failed task shows. */
-function errorOf(error: unknown): TaskError {
-  if (error instanceof Failure) {
-    const { type, message, code } = error;
-    return { type, message, code };
-  }
-  const message = 'something went wrong inside the server; it was logged';
-  return { type: 'unknown', message, code: 'internal_error' satisfies ErrorCode };
 }

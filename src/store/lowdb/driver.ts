@@ -52,7 +52,8 @@ const LEASE_MS = 15_000;
 interface LowdbStoreOptions {
   readonly records: Records;
   readonly compactor: JournalCompactor;
-  readonly node: Pick<NodeRecord, 'name' | 'version'>;
+  /** Absent for administration. */
+  readonly node: Pick<NodeRecord, 'name' | 'version'> | undefined;
   /** Writes the rest and closes the files. */
   readonly release: () => Promise<void>;
 }
@@ -78,7 +79,7 @@ export class LowdbStore extends StoreReader implements Store {
   readonly #uploads: UploadWriter;
   readonly #compactor: JournalCompactor;
   readonly #release: () => Promise<void>;
-  readonly #node: Pick<NodeRecord, 'name' | 'version'>;
+  readonly #node: Pick<NodeRecord, 'name' | 'version'> | undefined;
   readonly #startedAt = Date.now();
   /** Resolves when the last call of `withLock` with a name has ended. */
   readonly #locks = new Map<string, Promise<void>>();
@@ -355,6 +356,7 @@ export class LowdbStore extends StoreReader implements Store {
   }
 
   async listNodes(): Promise<readonly NodeRecord[]> {
+    if (!this.#node) return [];
     const now = Date.now();
     const claims = this.records.state.tasksInState.count('processing');
     const { node: id } = this.records;

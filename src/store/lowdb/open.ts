@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
 import { diskFiles, type Files, makeFolder, namesIn, syncFolder } from '../files.ts';
@@ -134,8 +133,7 @@ async function openLocked(options: LowdbOptions, files: Files, lock: Lock): Prom
       await journals.writeExtent().catch(onFault);
       await lock.release();
     };
-    const { node = { name: hostname(), version: '' } } = options;
-    return new LowdbStore({ records, compactor, node, release });
+    return new LowdbStore({ records, compactor, node: options.node, release });
   } catch (error) {
     await archive.close();
     throw error;

@@ -149,7 +149,7 @@ export class Database implements Connection {
       const open = client;
       const result = await work({
         query: async <Found>(text: string, values?: readonly unknown[]) => {
-          const answer = await open.query(this.inSchema(text), values as unknown[]);
+          const answer = await open.query(this.inSchema(text), values?.map(finite));
           // Several statements in one text have several answers.
           const last = Array.isArray(answer) ? (answer as pg.QueryResult[]).at(-1)! : answer;
           return last.rows as Found[];
@@ -191,6 +191,12 @@ export class Database implements Connection {
     this.#isClosed = true;
     await this.#pool.end();
   }
+}
+
+/** A limit without an end: columns hold whole numbers. */
+function finite(value: unknown): unknown {
+  if (value === Infinity) return Number.MAX_SAFE_INTEGER;
+  return value === -Infinity ? -Number.MAX_SAFE_INTEGER : value;
 }
 
 /**

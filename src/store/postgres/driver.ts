@@ -1,26 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Failure } from '../../failure.ts';
-import type { Account, ApiKey, Plan, Team } from '../account.ts';
 import type { Asset, NewAsset } from '../asset.ts';
-import { BudgetScopes, type BudgetWindow } from '../budgets.ts';
+import { BudgetScopes } from '../budgets.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../delivery.ts';
 import { notFound } from '../errors.ts';
 import { checkAmount } from '../funds.ts';
-import type { LedgerEntry, UsageRow } from '../ledger.ts';
-import type { NewSession, Session } from '../session.ts';
 import type {
   ClaimedDeliveries,
   ClaimQuery,
   Completion,
   DeletedRecords,
   DeliveryQuery,
-  KeyChange,
-  KeyHolder,
   MeteredUsage,
-  NewAccount,
-  NewKey,
   NewTask,
-  NewTeam,
   NodeRecord,
   Page,
   Payer,
@@ -29,14 +21,11 @@ import type {
   Store,
   StoreEvent,
   StoreHealth,
-  StoreStatistics,
   TaskQuery,
   TaskTotals,
-  TeamChange,
-  TimeRange,
 } from '../store.ts';
 import { EXPIRED, type Task, type TaskClaim, type TaskError } from '../task.ts';
-import type { Bank } from './bank.ts';
+import { AccountStore } from './account-store.ts';
 import {
   claimDeliveries,
   orphanedEscrows,
@@ -44,33 +33,13 @@ import {
   overdueTasks,
   pendingTasks,
 } from './claims.ts';
-import { BEGIN, closed, type Database } from './database.ts';
+import { BEGIN, closed } from './database.ts';
 import type { ScopedPayer } from './escrow/bank.ts';
-import type { ChargeLog } from './escrow/charge-log.ts';
-import type { Escrows } from './escrow/escrows.ts';
-import type { DriverEvent, Events } from './events.ts';
-import type { KeyCache } from './key-cache.ts';
+import type { DriverEvent } from './events.ts';
 import type { NodeLease } from './nodes.ts';
-import { createAccount, grantCredits, rotateSecret, setPlan } from './operations/accounts.ts';
 import { recordAttempt } from './operations/deliveries.ts';
 import { returnEscrows } from './operations/escrows.ts';
-import {
-  createKey,
-  createTeam,
-  removeTeam,
-  revokeKey,
-  updateKey,
-  updateTeam,
-} from './operations/keys.ts';
-import {
-  compactLedger,
-  deleteInputs,
-  deleteTasks,
-  deleteUploads,
-  deleteUsage,
-  trimTasks,
-} from './operations/retention.ts';
-import { createSession, endSession } from './operations/sessions.ts';
+import { deleteInputs, deleteTasks, deleteUploads, trimTasks } from './operations/retention.ts';
 import {
   addUpload,
   claimOrphans,
@@ -83,8 +52,7 @@ import {
   sameRequest,
   saveProgress,
 } from './operations/tasks.ts';
-import type { Reader } from './reader.ts';
-import type { Operation, Transactions } from './transactions/transactions.ts';
+import type { Operation } from './transactions/transactions.ts';
 import { PostgresTransfer } from './transfer.ts';
 
 /** Milliseconds between two attempts to get a lock that another node holds. */
@@ -93,180 +61,32 @@ const LOCK_RETRY_MS = 100;
 /** Attempts to claim tasks of which other nodes take some. */
 const CLAIM_ROUNDS = 4;
 
-/** What the driver is made of. `open.ts` makes it. */
-export interface PostgresParts {
-  readonly database: Database;
-  readonly transactions: Transactions;
-  readonly reader: Reader;
-  readonly lease: NodeLease;
-  readonly events: Events;
-  readonly bank: Bank;
-  readonly keys: KeyCache;
-  readonly escrows: Escrows;
-  readonly log: ChargeLog;
-  readonly now: () => number;
-  readonly onFault: (error: unknown) => void;
-}
-
 /** Store of several nodes over one PostgreSQL database. README.md explains its parts. */
-export class PostgresStore implements Store {
+export class PostgresStore extends AccountStore implements Store {
   readonly isShared = true;
-  readonly transfer: PostgresTransfer;
-  readonly #parts: PostgresParts;
+  readonly transfer = new PostgresTransfer(this.parts.database, () => this.parts.escrows.flush());
   readonly #scopes = new BudgetScopes();
   readonly #listeners = new Set<(event: StoreEvent) => void>();
-  /** Hashes of keys by their identifiers; neither changes. */
-  readonly #hashes = new Map<string, string>();
   /** Deliveries that this node has claimed. */
   readonly #deliveries = new Set<string>();
   /** Tasks whose claims by this node may have been committed although the call was rejected. */
   readonly #unknownClaims = new Set<string>();
-  #closing: Promise<void> | null = null;
-
-  constructor(parts: PostgresParts) {
-    this.#parts = parts;
-    this.transfer = new PostgresTransfer(parts.database, () => parts.escrows.flush());
-  }
 
   get nodes(): NodeLease {
-    return this.#parts.lease;
-  }
-
-  #run<Result>(operation: Operation<Result>): Promise<Result> {
-    return this.#parts.transactions.run(operation);
-  }
-
-  get #now(): number {
-    return this.#parts.now();
-  }
-
-  /** The queries, after everything that this node has charged is in the database. */
-  async #reader(): Promise<Reader> {
-    if (this.#closing) throw closed();
-    await this.#parts.escrows.flush();
-    return this.#parts.reader;
-  }
-
-  /** Runs a change of a key, a team or an account that nodes keep in memory. */
-  async #change<Result>(
-    operation: Operation<Result>,
-    accountOf: (result: Result) => string,
-  ): Promise<Result> {
-    const result = await this.#run(operation);
-    const accountId = accountOf(result);
-    const { keys, escrows, events } = this.#parts;
-    keys.invalidate();
-    escrows.changed(accountId);
-    events.send({ kind: 'keys', accounts: [accountId] });
-    return result;
-  }
-
-  async createAccount(account: NewAccount): Promise<Account> {
-    return this.#run(createAccount(account, this.#now));
-  }
-
-  async findAccount(idOrName: string): Promise<Account | undefined> {
-    return (await this.#reader()).findAccount(idOrName);
-  }
-
-  async listAccounts(): Promise<readonly Account[]> {
-    return (await this.#reader()).listAccounts();
-  }
-
-  async grant(accountId: string, amount: number, note?: string): Promise<Account> {
-    const operation = grantCredits(accountId, amount, { note, at: this.#now });
-    return this.#shown(await this.#change(operation, ({ id }) => id));
-  }
-
-  async setPlan(accountId: string, plan: Plan): Promise<Account> {
-    return this.#shown(await this.#change(setPlan(accountId, plan), ({ id }) => id));
-  }
-
-  async rotateCallbackSecret(accountId: string, dropPrevious: boolean): Promise<Account> {
-    const operation = rotateSecret(accountId, dropPrevious, this.#now);
-    return this.#shown(await this.#change(operation, ({ id }) => id));
-  }
-
-  /** A changed record without what nodes have drawn in advance. */
-  async #shown<Holder extends { readonly id: string; readonly reserved: number }>(
-    holder: Holder,
-  ): Promise<Holder> {
-    return holder.reserved === 0 ? holder : this.#parts.reader.withoutIdle(holder);
-  }
-
-  createKey(key: NewKey): Promise<ApiKey> {
-    return this.#change(createKey(key, this.#now), ({ accountId }) => accountId);
-  }
-
-  async updateKey(keyId: string, change: KeyChange): Promise<ApiKey> {
-    return this.#shown(await this.#change(updateKey(keyId, change), ({ accountId }) => accountId));
-  }
-
-  async revokeKey(keyId: string): Promise<ApiKey> {
-    const operation = revokeKey(keyId, this.#now);
-    return this.#shown(await this.#change(operation, ({ accountId }) => accountId));
-  }
-
-  async findKey(hash: string): Promise<KeyHolder | undefined> {
-    if (this.#closing) throw closed();
-    const found = await this.#parts.keys.find(hash);
-    if (found) this.#hashes.set(found.key.id, hash);
-    return found && { key: found.key, account: found.account };
-  }
-
-  async listKeys(accountId?: string): Promise<readonly ApiKey[]> {
-    return (await this.#reader()).listKeys(accountId);
-  }
-
-  createSession(session: NewSession): Promise<Session> {
-    return createSession(this.#parts.database, session, this.#now);
-  }
-
-  async findSession(
-    hash: string,
-  ): Promise<{ readonly session: Session; readonly holder: KeyHolder } | undefined> {
-    const found = await this.#parts.reader.findSession(hash, this.#now);
-    const holder = found && (await this.findKey(found.keyHash));
-    return holder && { session: found.session, holder };
-  }
-
-  endSession(hash: string): Promise<void> {
-    return endSession(this.#parts.database, hash);
-  }
-
-  createTeam(team: NewTeam): Promise<Team> {
-    return this.#change(createTeam(team, this.#now), ({ accountId }) => accountId);
-  }
-
-  async listTeams(accountId?: string): Promise<readonly Team[]> {
-    return (await this.#reader()).listTeams(accountId);
-  }
-
-  async updateTeam(teamId: string, change: TeamChange): Promise<Team> {
-    const operation = updateTeam(teamId, change);
-    return this.#shown(await this.#change(operation, ({ accountId }) => accountId));
-  }
-
-  async removeTeam(teamId: string): Promise<Team> {
-    const operation = removeTeam(teamId, this.#now);
-    return this.#shown(await this.#change(operation, ({ accountId }) => accountId));
-  }
-
-  async listBudgetWindows(accountId?: string): Promise<readonly BudgetWindow[]> {
-    return (await this.#reader()).listBudgetWindows(accountId);
+    return this.parts.lease;
   }
 
   async createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
-    const operation = createTask(task, { scopes: this.#scopes, at: this.#now });
+    const operation = createTask(task, { scopes: this.#scopes, at: this.now });
     try {
-      return await this.#run(operation);
+      return await this.run(operation);
     } catch (error) {
       if (!(error instanceof Failure) || error.type !== 'insufficient_quota') throw error;
       if (error.code === 'storage_full') throw error;
       // Nodes may hold credits in advance that no request uses.
-      await this.#parts.escrows.returnFree(task.accountId);
-      await this.#parts.bank.recall(task.accountId);
-      return this.#run(operation);
+      await this.parts.escrows.returnFree(task.accountId);
+      await this.parts.bank.recall(task.accountId);
+      return this.run(operation);
     }
   }
 
@@ -274,7 +94,7 @@ export class PostgresStore implements Store {
     accountId: string,
     idempotency: NonNullable<Task['idempotency']>,
   ): Promise<Task | undefined> {
-    const task = await this.#parts.reader.findTaskByIdempotencyKey(accountId, idempotency.key);
+    const task = await this.parts.reader.findTaskByIdempotencyKey(accountId, idempotency.key);
     return task && sameRequest(task, idempotency);
   }
 
@@ -287,7 +107,7 @@ export class PostgresStore implements Store {
     const claimed: Task[] = [];
     for (let round = 0; round < CLAIM_ROUNDS && claimed.length < query.limit; round += 1) {
       const limit = query.limit - claimed.length;
-      const ids = await pendingTasks(this.#parts.database, { ...query, limit }, this.#now);
+      const ids = await pendingTasks(this.parts.database, { ...query, limit }, this.now);
       if (ids.length === 0) break;
       claimed.push(...(await this.#claim(ids, (at) => claimTasks(ids, this.nodes.id, at))));
     }
@@ -295,7 +115,7 @@ export class PostgresStore implements Store {
   }
 
   async claimOrphans(query: ClaimQuery): Promise<readonly Task[]> {
-    const orphans = await orphanedTasks(this.#parts.database, query);
+    const orphans = await orphanedTasks(this.parts.database, query);
     if (orphans.length === 0) return [];
     const ids = orphans.map(({ id }) => id);
     const dead = new Set(orphans.map(({ node }) => node ?? undefined));
@@ -307,7 +127,7 @@ export class PostgresStore implements Store {
     operationAt: (at: number) => Operation<readonly Task[]>,
   ): Promise<readonly Task[]> {
     try {
-      const claimed = await this.#run(operationAt(this.#now));
+      const claimed = await this.run(operationAt(this.now));
       for (const task of claimed) this.#changed(task);
       return claimed;
     } catch (error) {
@@ -330,75 +150,73 @@ export class PostgresStore implements Store {
 
   async #end(claim: TaskClaim, ending: Parameters<typeof endTask>[1]): Promise<Task> {
     return this.#changed(
-      await this.#run(endTask({ claim, node: this.nodes.id, at: this.#now }, ending)),
+      await this.run(endTask({ claim, node: this.nodes.id, at: this.now }, ending)),
     );
   }
 
   async expireOverdue(limit: number): Promise<readonly Task[]> {
-    const now = this.#now;
-    const overdue = await overdueTasks(this.#parts.database, limit, now);
+    const now = this.now;
+    const overdue = await overdueTasks(this.parts.database, limit, now);
     if (overdue.length === 0) return [];
     const dead = new Set(overdue.map(({ node }) => node ?? undefined));
     const ids = overdue.map(({ id }) => id);
-    const expired = await this.#run(expireTasks(ids, dead, { error: EXPIRED, at: now }));
+    const expired = await this.run(expireTasks(ids, dead, { error: EXPIRED, at: now }));
     for (const task of expired) this.#changed(task);
     return expired;
   }
 
   async requeueTask(claim: TaskClaim): Promise<Task> {
-    return this.#changed(
-      await this.#run(requeueTask({ claim, node: this.nodes.id, at: this.#now })),
-    );
+    return this.#changed(await this.run(requeueTask({ claim, node: this.nodes.id, at: this.now })));
   }
 
   saveProgress(claim: TaskClaim, progress: unknown): Promise<Task> {
-    return this.#run(saveProgress({ claim, node: this.nodes.id, at: this.#now }, progress));
+    return this.run(saveProgress({ claim, node: this.nodes.id, at: this.now }, progress));
   }
 
   /** Sends the new state of a task to the other nodes. */
   #changed(task: Task): Task {
     const { id, accountId, status } = task;
-    this.#parts.events.send({ kind: 'task', id, accountId, status });
+    this.parts.events.send({ kind: 'task', id, accountId, status });
     return task;
   }
 
   async findTask(accountId: string, taskId: string): Promise<Task | undefined> {
-    return this.#parts.reader.findTask(accountId, taskId);
+    return this.parts.reader.findTask(accountId, taskId);
   }
 
   async listTasks(query: TaskQuery, page: Page<string>): Promise<readonly Task[]> {
-    return this.#parts.reader.listTasks(query, page);
+    return this.parts.reader.listTasks(query, page);
   }
 
   deleteTasks(endedBefore: number): Promise<DeletedRecords> {
-    return deleteTasks(this.#parts.database, endedBefore);
+    return deleteTasks(this.parts.database, endedBefore);
   }
 
   trimTasks(accountId: string, limits: TaskTotals): Promise<DeletedRecords> {
-    return trimTasks(this.#parts.database, accountId, limits);
+    return trimTasks(this.parts.database, accountId, limits);
   }
 
   deleteInputs(): Promise<readonly Asset[]> {
-    return deleteInputs(this.#parts.database);
+    return deleteInputs(this.parts.database);
   }
 
   addUpload(accountId: string, asset: NewAsset, quota: number): Promise<Asset> {
-    return this.#run(addUpload(accountId, asset, { quota, at: this.#now }));
+    return this.run(addUpload(accountId, asset, { quota, at: this.now }));
   }
 
   findAsset(assetId: string): Promise<Asset | undefined> {
-    return this.#parts.reader.findAsset(assetId);
+    return this.parts.reader.findAsset(assetId);
   }
 
   deleteUploads(madeBefore: number): Promise<readonly Asset[]> {
-    return deleteUploads(this.#parts.database, madeBefore);
+    return deleteUploads(this.parts.database, madeBefore);
   }
 
   claimDeliveries(query: DeliveryQuery): Promise<ClaimedDeliveries> {
-    return claimDeliveries(this.#parts.database, query, {
+    return claimDeliveries(this.parts.database, query, {
       node: this.nodes.id,
       claimed: this.#deliveries,
-      now: this.#now,
+      now: this.now,
     });
   }
 
@@ -406,7 +224,7 @@ export class PostgresStore implements Store {
     accountId: string,
     taskId: string,
   ): Promise<readonly Delivery[] | undefined> {
-    return this.#parts.reader.listDeliveries(accountId, taskId);
+    return this.parts.reader.listDeliveries(accountId, taskId);
   }
 
   async recordAttempt(
@@ -414,74 +232,44 @@ export class PostgresStore implements Store {
     attempt: DeliveryAttempt,
     outcome: DeliveryOutcome,
   ): Promise<Delivery> {
-    const { lease } = this.#parts;
+    const { lease } = this.parts;
     const mayRecord = (node: string) => node === lease.id || !lease.isAlive(node);
-    const delivery = await this.#run(recordAttempt({ known, attempt, outcome }, mayRecord));
+    const delivery = await this.run(recordAttempt({ known, attempt, outcome }, mayRecord));
     this.#deliveries.delete(known.id);
     return delivery;
   }
 
   async reserve(accountId: string, keyId: string, amount: number): Promise<Reservation> {
     checkAmount(amount, 'reservation');
-    return this.#parts.escrows.reserve(await this.#payer({ accountId, keyId }), amount);
+    return this.parts.escrows.reserve(await this.#payer({ accountId, keyId }), amount);
   }
 
   async settle(source: Reservation | Payer, metered: MeteredUsage): Promise<number> {
     checkAmount(metered.charge, 'charge');
-    if (this.#closing) throw closed();
+    if (this.closing) throw closed();
     const payer = 'id' in source ? source : await this.#payer(source);
-    return this.#parts.escrows.settle(payer, metered);
+    return this.parts.escrows.settle(payer, metered);
   }
 
   async release(reservation: Reservation): Promise<void> {
-    this.#parts.escrows.release(reservation);
+    this.parts.escrows.release(reservation);
   }
 
   /** Account and key with the team and the windows in which credits that are reserved now count. */
   async #payer({ accountId, keyId }: Payer): Promise<ScopedPayer> {
-    const hash = this.#hashes.get(keyId) ?? (await this.#parts.reader.hashOf(keyId));
-    const found = hash === undefined ? undefined : await this.#parts.keys.find(hash);
+    const hash = this.hashes.get(keyId) ?? (await this.parts.reader.hashOf(keyId));
+    const found = hash === undefined ? undefined : await this.parts.keys.find(hash);
     if (found?.key.accountId !== accountId) {
-      const account = await this.#parts.reader.findAccount(accountId);
+      const account = await this.parts.reader.findAccount(accountId);
       throw account?.id === accountId ? notFound('key', keyId) : notFound('account', accountId);
     }
-    this.#hashes.set(keyId, hash!);
-    const scope = this.#scopes.of(found.key, found.team, this.#now);
+    this.hashes.set(keyId, hash!);
+    const scope = this.#scopes.of(found.key, found.team, this.now);
     return { accountId, keyId, scope };
   }
 
-  async listLedger(accountId: string, page: Page<number>): Promise<readonly LedgerEntry[]> {
-    return (await this.#reader()).listLedger(accountId, page);
-  }
-
-  async listUsage(
-    accountId: string | undefined,
-    days: { readonly from: string; readonly to: string },
-  ): Promise<readonly UsageRow[]> {
-    return (await this.#reader()).listUsage(accountId, days);
-  }
-
-  async compactLedger(
-    accountId: string,
-    limits: { before?: number; lines: number },
-  ): Promise<void> {
-    await compactLedger(this.#parts.database, accountId, limits);
-  }
-
-  deleteUsage(before: string): Promise<number> {
-    return deleteUsage(this.#parts.database, before);
-  }
-
-  timeRange(): Promise<TimeRange | null> {
-    return this.#parts.reader.timeRange();
-  }
-
-  async statistics(): Promise<StoreStatistics> {
-    return (await this.#reader()).statistics();
-  }
-
   health(): StoreHealth {
-    const { transactions, escrows } = this.#parts;
+    const { transactions, escrows } = this.parts;
     const { failure } = transactions;
     return {
       fault: failure && `PostgreSQL: ${failure.message}`,
@@ -490,7 +278,7 @@ export class PostgresStore implements Store {
   }
 
   listNodes(): Promise<readonly NodeRecord[]> {
-    return this.#parts.lease.list();
+    return this.parts.lease.list();
   }
 
   watch(listener: (event: StoreEvent) => void): () => void {
@@ -501,11 +289,11 @@ export class PostgresStore implements Store {
   }
 
   publish(event: PublishedEvent): void {
-    this.#parts.events.send(event);
+    this.parts.events.send(event);
   }
 
   async withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    const { database } = this.#parts;
+    const { database } = this.parts;
     for (;;) {
       // In a transaction, because in transaction mode pgbouncer keeps no session for the lock.
       const outcome = await database.once(async (connection) => {
@@ -526,7 +314,7 @@ export class PostgresStore implements Store {
 
   /** Handles an event of another node. */
   receive(event: DriverEvent): void {
-    const { keys, escrows, bank, lease, events, onFault } = this.#parts;
+    const { keys, escrows, bank, lease, events, onFault } = this.parts;
     switch (event.kind) {
       case 'keys':
         keys.invalidate();
@@ -554,7 +342,7 @@ export class PostgresStore implements Store {
 
   /** The lease of this node has ended. */
   leaseLost(): void {
-    const { escrows, log, lease } = this.#parts;
+    const { escrows, log, lease } = this.parts;
     this.#deliveries.clear();
     escrows.lost(lease.id);
     log.restart(lease.id);
@@ -564,10 +352,10 @@ export class PostgresStore implements Store {
   /** Releases what dead nodes hold, and gives back tasks of which the claim was not acknowledged. */
   async tidy(): Promise<void> {
     for (;;) {
-      const orphans = await orphanedEscrows(this.#parts.database);
+      const orphans = await orphanedEscrows(this.parts.database);
       if (orphans.length === 0) break;
       const dead = new Set(orphans.map(({ node }) => node));
-      await this.#run(
+      await this.run(
         returnEscrows(
           orphans.map(({ id }) => id),
           (node) => dead.has(node),
@@ -576,17 +364,17 @@ export class PostgresStore implements Store {
     }
     const unknown = [...this.#unknownClaims];
     if (unknown.length === 0) return;
-    await this.#run(requeueUnknown(unknown, this.nodes.id, this.#now));
+    await this.run(requeueUnknown(unknown, this.nodes.id, this.now));
     for (const id of unknown) this.#unknownClaims.delete(id);
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    this.closing ??= this.#close();
+    return this.closing;
   }
 
   async #close(): Promise<void> {
-    const { database, transactions, escrows, log, keys, events, lease } = this.#parts;
+    const { database, transactions, escrows, log, keys, events, lease } = this.parts;
     keys.close();
     await escrows.close();
     log.close(escrows.pendingCharges === 0);

@@ -1,5 +1,5 @@
 /** Characters that a text column holds as they are. */
-const PLAIN = /^[^\0-\x1f"\\\ud800-\udfff]*$/;
+const PLAIN = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 
 /**
  * A string as a text column holds it: as in JSON, without the quotes. PostgreSQL refuses NUL in text, and

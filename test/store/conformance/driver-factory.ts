@@ -8,7 +8,7 @@ export interface OpenOptions {
 
 /** What the conformance suite needs of a driver. */
 export interface DriverFactory {
-  /** Opens the store of a folder, which may be new. */
+  /** Opens the store of a folder, which may be new, as a node. */
   open(folder: string, options?: OpenOptions): Promise<Store>;
   /** Opens the store of a folder as one more node, while it is open; absent where one store excludes others. */
   openAnother?(folder: string, options?: OpenOptions): Promise<Store>;

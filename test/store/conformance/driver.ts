@@ -12,6 +12,7 @@ import { describeDeliveries } from './deliveries.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
 import { describeLedgerProperties } from './ledger-properties.ts';
 import { describeListingProperties } from './listing-properties.ts';
+import { describeNodes } from './nodes.ts';
 import { describeSessions } from './sessions.ts';
 import { describeTasks } from './tasks.ts';
 import { describeTransfer } from './transfer.ts';
@@ -115,6 +116,7 @@ export function describeStoreDriver(driver: DriverFactory): void {
   describeBudgets(driver);
   describeAssets(driver);
   describeDeliveries(driver);
+  describeNodes(driver);
   describeBudgetProperties(driver);
   describeLedgerProperties(driver);
   describeListingProperties(driver);

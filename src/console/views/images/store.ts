@@ -38,6 +38,9 @@ export interface ImagesState {
 /** Files that are sent at once; browsers open six connections to a server. */
 const CONCURRENCY = 3;
 
+/** Milliseconds between two renderings of progress. */
+const RENDER_MS = 40;
+
 /** Files in the list. The command line takes any number. */
 export const MAX_ITEMS = 1000;
 
@@ -77,6 +80,7 @@ export class ImagesStore {
   #job: Job | null = null;
   #nextId = 1;
   #restTimer: ReturnType<typeof setTimeout> | undefined;
+  #renderTimer: ReturnType<typeof setTimeout> | undefined;
 
   get state(): ImagesState {
     return this.#state;
@@ -89,13 +93,20 @@ export class ImagesStore {
 
   #set(change: Partial<ImagesState>): void {
     this.#state = { ...this.#state, ...change };
+    this.#render();
+  }
+
+  #render(): void {
+    clearTimeout(this.#renderTimer);
+    this.#renderTimer = undefined;
     for (const listener of this.#listeners) listener();
   }
 
+  /** Changes a file; its progress, which many files report at once, is rendered a little later. */
   #change(id: number, change: Partial<Item>): void {
-    this.#set({
-      items: this.#state.items.map((item) => (item.id === id ? { ...item, ...change } : item)),
-    });
+    const items = this.#state.items.map((item) => (item.id === id ? { ...item, ...change } : item));
+    this.#state = { ...this.#state, items };
+    this.#renderTimer ??= setTimeout(() => this.#render(), RENDER_MS);
   }
 
   /** Adds files that are not in the list yet. @returns how many were left out, and why */

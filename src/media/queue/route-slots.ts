@@ -1,0 +1,118 @@
+import type { Config } from '../../config/schema.ts';
+import { Failure } from '../../failure.ts';
+import { sleep } from '../../routing/backoff.ts';
+import { routeCandidates } from '../../routing/route-candidates.ts';
+import type { Routing } from '../../routing/routing.ts';
+import type { Nodes } from '../../store/nodes.ts';
+import type { ClaimQuery } from '../../store/store.ts';
+import { TASK_TYPES, type Task } from '../../store/task.ts';
+import { fieldWithoutRoute } from '../image-options.ts';
+import type { TaskRequest } from '../task-request.ts';
+import { isResumableAt } from './call-checkpoint.ts';
+import { ProviderQueues, type QueueStatistics, type Slot } from './provider-queues.ts';
+import type { MediaRouteCandidate } from './task-execution.ts';
+
+interface RouteSlotsOptions {
+  readonly config: () => Config;
+  readonly routing: Routing;
+  readonly nodes: Nodes;
+  /** Called when a task has to wait here although another node may have a free slot. */
+  readonly onWait: () => void;
+}
+
+/** Maximum tasks of one claim. */
+const MAX_CLAIMED = 100;
+
+/** Finds routes for tasks, and slots at the providers of these routes. */
+export class RouteSlots {
+  readonly #options: RouteSlotsOptions;
+  readonly #queues: ProviderQueues;
+
+  constructor(options: RouteSlotsOptions) {
+    this.#options = options;
+    this.#queues = new ProviderQueues(options.config, options.nodes);
+  }
+
+  statistics(): Iterable<QueueStatistics> {
+    return this.#queues.statistics();
+  }
+
+  /** Applies a reloaded configuration to tasks that have not started. */
+  reconfigured(): void {
+    this.#queues.reconfigured();
+  }
+
+  /** A slot for one task of an account, which holds a permit of at most one provider. */
+  slot(accountId: string, signal: AbortSignal): Slot {
+    return this.#queues.slot(accountId, signal);
+  }
+
+  /** What could start now. Tasks of models that are no longer offered fail at once, and need no slot. */
+  room(): Required<ClaimQuery> {
+    const { config, routing } = this.#options;
+    const exceptModels: string[] = [];
+    let limit = MAX_CLAIMED;
+    for (const [name, model] of Object.entries(config().models)) {
+      if (!(TASK_TYPES as readonly string[]).includes(model.type)) continue;
+      const free = routeCandidates(model)
+        .filter((candidate) => routing.remainingCooldown(candidate) === 0)
+        .map(({ route }) => this.#queues.free(route.provider));
+      const most = Math.max(0, ...free);
+      if (most === 0) exceptModels.push(name);
+      else limit = Math.min(limit, most);
+    }
+    return { limit, exceptModels };
+  }
+
+  /**
+   * Waits until a route's circuit is closed and its provider has a free slot. Meanwhile circuits may
+   * open and the configuration may be reloaded, so both are checked again after each wait.
+   *
+   * @returns the routes that can do the task; the slot is at the provider of one of them
+   */
+  async wait(task: Task, slot: Slot, signal: AbortSignal): Promise<readonly MediaRouteCandidate[]> {
+    const { routing, onWait } = this.#options;
+    for (;;) {
+      const candidates = this.#candidatesOf(task);
+      const [first] = candidates;
+      // Another route would have to be paid for work that this one can resume.
+      const usable = isResumableAt(task, first!.name) ? [first!] : candidates;
+      const cooldowns = usable.map((candidate) => routing.remainingCooldown(candidate));
+      const ready = usable[cooldowns.indexOf(0)];
+      if (ready === undefined) {
+        slot.release();
+        onWait();
+        await sleep(Math.min(...cooldowns), signal);
+      } else if (slot.isAt(ready.route.provider)) return candidates;
+      else {
+        if (this.#queues.free(ready.route.provider) === 0) onWait();
+        await slot.moveTo(ready.route.provider);
+      }
+    }
+  }
+
+  /** The routes of a task's model; a route that can resume the task comes first. */
+  #candidatesOf(task: Task): readonly MediaRouteCandidate[] {
+    const { models, providers } = this.#options.config();
+    const model = Object.hasOwn(models, task.model) ? models[task.model] : undefined;
+    if (model?.type !== task.type) {
+      throw new Failure('service_error', `the model ${task.model} is no longer offered`, {
+        code: 'model_not_found',
+      });
+    }
+    const candidates = routeCandidates(model).filter(
+      ({ route }) => fieldWithoutRoute(task.request as TaskRequest, route, providers) === null,
+    );
+    if (candidates.length === 0) {
+      throw new Failure(
+        'service_error',
+        `no upstream of the model ${task.model} has every field of the request any more`,
+        { code: 'model_not_found' },
+      );
+    }
+    const resumable = candidates.findIndex(({ name }) => isResumableAt(task, name));
+    return resumable > 0
+      ? [candidates[resumable]!, ...candidates.toSpliced(resumable, 1)]
+      : candidates;
+  }
+}

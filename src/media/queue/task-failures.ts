@@ -1,0 +1,44 @@
+import type { ErrorCode } from '../../error-codes.ts';
+import { Failure } from '../../failure.ts';
+import type { Task, TaskError } from '../../store/task.ts';
+import { mayHaveBeenCharged } from './call-checkpoint.ts';
+
+/** Times that a task is started, where the process died each time before the task ended. */
+const MAX_STARTS = 10;
+
+const ABANDONED = new Failure(
+  'service_error',
+  `the server stopped ${MAX_STARTS} times while it worked on the task`,
+  { code: 'task_abandoned' },
+);
+
+const INTERRUPTED_CALL = new Failure(
+  'billable_error',
+  'the server stopped while the provider was asked, which may have charged for it',
+  { code: 'interrupted_call' },
+);
+
+/**
+ * Failure that ends a claimed task before it is started again; null for none.
+ *
+ * @param isOrphan whether the node died that processed it
+ * @param afterCrash what the settings ask for where a provider may have charged for lost output
+ */
+export function failureAtStart(
+  task: Task,
+  isOrphan: boolean,
+  afterCrash: 'retry' | 'fail',
+): Failure | null {
+  if (afterCrash === 'fail' && mayHaveBeenCharged(task)) return INTERRUPTED_CALL;
+  return isOrphan && task.attempts > MAX_STARTS ? ABANDONED : null;
+}
+
+/** The error that a failed task shows. */
+export function taskErrorOf(error: unknown): TaskError {
+  if (error instanceof Failure) {
+    const { type, message, code } = error;
+    return { type, message, code };
+  }
+  const message = 'something went wrong inside the server; it was logged';
+  return { type: 'unknown', message, code: 'internal_error' satisfies ErrorCode };
+}
