@@ -129,6 +129,17 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
       await run(page);
       await page.getByRole('rowheader', { name: property, exact: true }).waitFor();
     }
+    const paste = (type: string) =>
+      page.evaluate((other) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.items.add(new File(['pasted'], 'pasted.png', { type: 'image/png' }));
+        clipboardData.items.add('text', other);
+        dispatchEvent(new ClipboardEvent('paste', { clipboardData }));
+      }, type);
+    await paste('text/plain');
+    await paste('text/html');
+    await page.getByRole('button', { name: 'pasted.png', exact: true }).waitFor();
+    await status(page).getByText('2 images').waitFor();
     for (let steps = 0; steps < 4; steps += 1) await page.goBack();
     expect(await page.getByLabel('Count', { exact: true }).inputValue()).toBe('3');
     await page.getByText('made with other options').waitFor();
