@@ -51,6 +51,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ],
   yaml: ['src/config/'],
   lowdb: ['src/store/lowdb/'],
+  pg: ['src/store/postgres/'],
   preact: ['src/console/'],
   uplot: ['src/console/'],
   koffi: ['src/libc.ts'],

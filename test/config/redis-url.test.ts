@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { faultsOf, load } from './configuration.ts';
+import { BLANK, configFile, faultsOf, load, resident } from './configuration.ts';
 
 const FORM =
   'expected a URL such as redis://user:password@host:6379/0, or rediss:// for TLS, with the password percent-encoded';
@@ -27,4 +27,11 @@ test.each([
   'redis://[::1]:6379/',
 ])('limits.shared %s is accepted', (shared) => {
   expect(load(settingsOf(shared)).config.limits).toMatchObject({ shared, sharedPrefix: 'oriel' });
+});
+
+test('limits.shared is printed without its credentials', async () => {
+  const file = configFile(settingsOf('redis://user:secret@127.0.0.1:6379'));
+  const { out } = await resident(['config', 'print', file], { env: BLANK });
+  expect(out).toContain('shared: redis://***@127.0.0.1:6379');
+  expect(out).not.toMatch(/user|secret@/);
 });

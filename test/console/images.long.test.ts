@@ -1,12 +1,14 @@
+import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Page, Route } from 'playwright-core';
 import sharp from 'sharp';
 import { expect, it, onTestFinished } from 'vitest';
 import { readZip } from '../../src/console/views/images/zip.ts';
 import { OWNER_KEY } from '../daemon.ts';
-import { oriel } from '../oriel.ts';
+import { oriel, shell } from '../oriel.ts';
 import { describeConsole } from './browser.ts';
 
 /** A picture with edges and smooth areas, as a photograph has them. */
@@ -91,6 +93,7 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Save all as ZIP' }).click(),
     ]);
+    await promisify(execFile)('unzip', ['-tq', await archive.path()]);
     const entries = await readZip(new Blob([readFileSync(await archive.path())]));
     expect(entries).toHaveLength(5);
     expect(entries.map(({ name }) => name)).toContain('lighthouse.webp');
@@ -125,8 +128,18 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
       await page.waitForURL(new RegExp(`images/${operation}$`));
       await run(page);
       await page.getByRole('rowheader', { name: property, exact: true }).waitFor();
-      if (operation === 'metadata') await check(page, 'images-metadata');
     }
+    const paste = (type: string) =>
+      page.evaluate((other) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.items.add(new File(['pasted'], 'pasted.png', { type: 'image/png' }));
+        clipboardData.items.add('text', other);
+        dispatchEvent(new ClipboardEvent('paste', { clipboardData }));
+      }, type);
+    await paste('text/plain');
+    await paste('text/html');
+    await page.getByRole('button', { name: 'pasted.png', exact: true }).waitFor();
+    await status(page).getByText('2 images').waitFor();
     for (let steps = 0; steps < 4; steps += 1) await page.goBack();
     expect(await page.getByLabel('Count', { exact: true }).inputValue()).toBe('3');
     await page.getByText('made with other options').waitFor();
@@ -158,9 +171,14 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
     await page.getByRole('alert').getByText('resiz').waitFor();
     expect(await text.evaluate((field) => document.activeElement === field)).toBe(true);
     await check(page, 'images-recipe');
-    await text.fill('steps:\n  - resize: { width: 80 }\noutputs:\n  - format: webp\n');
+    await text.fill('steps: # @a; "b"\n  - resize: { width: 80 }\noutputs:\n  - format: webp\n');
     await run(page);
     await page.getByText('sample.webp').first().waitFor();
+    await page.getByRole('tab', { name: 'curl' }).click();
+    const curl = (await page.getByRole('region', { name: 'curl' }).textContent())!;
+    const env = { ORIEL_API_KEY: OWNER_KEY };
+    const line = `${curl.replace('oriel.test', '127.0.0.1')} -sf && unzip -tq run.zip`;
+    expect(await shell(line, { cwd: folder, env })).toMatchObject({ code: 0 });
     await page.reload();
     expect(await text.inputValue()).toContain('width: 80');
 
@@ -206,6 +224,7 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
 
     let answer = (_request: Route): unknown => new Promise(() => {});
     await page.route('**/api/free/**', (route) => answer(route));
+    await page.clock.install();
     await run(page);
     await status(page).getByText('201 in progress').waitFor();
     await page.getByRole('button', { name: 'Cancel holiday/deep/0.png' }).click();
@@ -214,16 +233,26 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
     await page.getByRole('button', { name: 'Stop' }).click();
 
     const refusals = [429, 429, 402];
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
     answer = async (route) => {
       const code = refusals.shift();
       if (code === undefined) return route.continue();
+      // The refusal that ends the work comes after the reader saw the one that delays it.
+      if (code === 402) await released;
       const error = { type: 'rate_limit', message: `refused ${code}`, code: null, param: null };
-      const headers = { 'retry-after': '1' };
+      const headers = { 'retry-after': '3000' };
       return route.fulfill({ status: code, headers, json: { error } });
     };
     await run(page);
     await page.getByText('Work continues by itself').waitFor();
+    await page.clock.fastForward(3_600_000);
+    await status(page).getByText('with a result').waitFor();
+    release();
     await page.getByRole('alert').getByText('refused 402').first().waitFor();
+    await page.unroute('**/api/free/**');
     await page.getByRole('button', { name: 'Try again' }).first().click();
     await status(page).getByText('201 images, 201 with a result').waitFor();
     const [saved] = await Promise.all([
@@ -277,7 +306,8 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
       await page.getByLabel('API key').fill(key);
       await page.getByLabel('API key').press('Enter');
     };
-    await signIn(OWNER_KEY);
+    const second = await createKey('owner');
+    await signIn(second);
     await page.getByText('The session ended before all images were done.').waitFor();
     expect(await page.getByLabel('Width', { exact: true }).inputValue()).toBe('120');
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -287,7 +317,9 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
     await page.getByRole('button', { name: 'Remove one.jpg' }).click();
     await page.getByRole('heading', { name: 'two.jpg' }).waitFor();
 
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await oriel(['keys', 'revoke', second, ...data]);
+    await run(page);
+    await page.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
     await signIn(await createKey('guest'));
     await page.getByText('This account is on the free plan.').waitFor();
     expect(await page.getByText('two.jpg').count()).toBe(0);

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,8 @@ export const REDIS = engine('redis-server', 'redis-server', 'valkey-server');
 export interface TestRedis {
   readonly port: number;
   readonly url: string;
+  /** The certificate of one that has TLS. */
+  readonly certificate: string;
   /** Stops it as it is: connections stay open and get no answer. */
   pause(): void;
   resume(): void;
@@ -20,11 +23,29 @@ export interface TestRedis {
   close(): Promise<void>;
 }
 
-/** @param password for clients; absent for none */
-export async function startRedis({ password }: { password?: string } = {}): Promise<TestRedis> {
+interface RedisSettings {
+  /** For clients; absent for none. */
+  readonly password?: string;
+  readonly tls?: boolean;
+}
+
+export async function startRedis({
+  password,
+  tls = false,
+}: RedisSettings = {}): Promise<TestRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'oriel-redis-'));
   const port = await freePort();
-  const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder];
+  const settings = ['--bind', '127.0.0.1', '--save', '', '--dir', folder];
+  const certificate = join(folder, 'certificate.pem');
+  if (tls) {
+    const key = join(folder, 'key.pem');
+    const subject = ['-subj', '/CN=redis', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+    const files = ['-keyout', key, '-out', certificate];
+    execFileSync('openssl', ['req', '-x509', ...kind, ...subject, ...files], { stdio: 'ignore' });
+    settings.push('--tls-cert-file', certificate, '--tls-key-file', key);
+    settings.push('--tls-auth-clients', 'no', '--port', '0', '--tls-port', String(port));
+  } else settings.push('--port', String(port));
   if (password !== undefined) settings.push('--requirepass', password);
   const launch = () =>
     startEngine(REDIS.program!, settings, (line) => line.includes('Ready to accept connections'));
@@ -32,7 +53,8 @@ export async function startRedis({ password }: { password?: string } = {}): Prom
   const credentials = password === undefined ? '' : `:${encodeURIComponent(password)}@`;
   return {
     port,
-    url: `redis://${credentials}127.0.0.1:${port}`,
+    certificate,
+    url: `${tls ? 'rediss' : 'redis'}://${credentials}127.0.0.1:${port}`,
     pause: () => {
       running.child.kill('SIGSTOP');
     },

@@ -48,7 +48,21 @@ export interface RedisOptions {
   readonly url: string;
   /** Before the name of every key, with a colon. */
   readonly prefix: string;
+  /** Milliseconds that a request waits at most. */
+  readonly maxWaitMs?: number;
   readonly observer: RedisObserver;
+}
+
+/**
+ * Rejects after a time, unless the reply is in the socket by then. Where the event loop was late, timers
+ * run before sockets are read, and those of ioredis reject replies that came in time.
+ */
+function withDeadline<Reply>(work: Promise<Reply>, milliseconds: number): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new Error(TIMED_OUT));
+    const timer = setTimeout(() => setImmediate(late), milliseconds);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
 
 /** @throws Error for any other reply */
@@ -69,9 +83,11 @@ function kindOf({ name, message }: Error): RedisError {
 export class RedisScripts {
   readonly #redis: Redis;
   readonly #observer: RedisObserver;
+  readonly #maxWaitMs: number;
   #isAvailable = false;
   /** Whether the circuit opened since it was last closed, or at the start. */
   #isReportedLost = false;
+  #isClosed = false;
   #failures = 0;
   #failedAt = Number.NEGATIVE_INFINITY;
   #lastError = 'no connection';
@@ -80,9 +96,10 @@ export class RedisScripts {
   #probeTimer: NodeJS.Timeout | undefined;
   #settle = () => {};
 
-  private constructor(redis: Redis, observer: RedisObserver) {
+  private constructor(redis: Redis, observer: RedisObserver, maxWaitMs: number) {
     this.#redis = redis;
     this.#observer = observer;
+    this.#maxWaitMs = maxWaitMs;
     redis.on('ready', () => {
       this.#lastError = 'the connection was closed';
       this.#probe();
@@ -95,7 +112,12 @@ export class RedisScripts {
   }
 
   /** Connects. Resolves when Redis answers, when it is known not to, or after a second. */
-  static async open({ url, prefix, observer }: RedisOptions): Promise<RedisScripts> {
+  static async open({
+    url,
+    prefix,
+    observer,
+    maxWaitMs = MAX_WAIT_MS,
+  }: RedisOptions): Promise<RedisScripts> {
     // Loading takes 80 ms: only where it is configured.
     const { Redis } = await import('ioredis');
     const { protocol, hostname, port, username, password, pathname } = new URL(url);
@@ -108,7 +130,8 @@ export class RedisScripts {
       ...(protocol === 'rediss:' && { tls: {} }),
       keyPrefix: `${prefix}:`,
       lazyConnect: true,
-      commandTimeout: MAX_WAIT_MS,
+      // For the handshake: requests have a deadline of their own.
+      commandTimeout: START_MS,
       connectTimeout: START_MS,
       socketTimeout: SILENCE_MS,
       disconnectTimeout: CLOSE_MS,
@@ -121,7 +144,7 @@ export class RedisScripts {
       enableReadyCheck: false,
       disableClientInfo: true,
     });
-    const scripts = new RedisScripts(redis, observer);
+    const scripts = new RedisScripts(redis, observer, maxWaitMs);
     const settled = new Promise<void>((resolve) => {
       scripts.#settle = resolve;
     });
@@ -136,7 +159,7 @@ export class RedisScripts {
     return this.#isAvailable;
   }
 
-  /** Resolves with the script's reply within 50 ms, or with null where Redis gave none. */
+  /** Resolves with the script's reply, or with null where Redis gave none within the time to wait. */
   async run(
     script: RedisScript,
     key: string,
@@ -145,7 +168,7 @@ export class RedisScripts {
     if (!this.#isAvailable) return null;
     const begunAt = performance.now();
     try {
-      const reply = await this.#evaluate(script, key, args, begunAt);
+      const reply = await withDeadline(this.#evaluate(script, key, args), this.#maxWaitMs);
       this.#failures = 0;
       this.#observer.answered(performance.now() - begunAt);
       return reply;
@@ -156,8 +179,8 @@ export class RedisScripts {
   }
 
   close(): void {
+    this.#isClosed = true;
     clearInterval(this.#probeTimer);
-    this.#redis.removeAllListeners('close');
     this.#redis.disconnect();
   }
 
@@ -165,7 +188,6 @@ export class RedisScripts {
     { sha1 }: RedisScript,
     key: string,
     args: readonly (string | number)[],
-    begunAt: number,
   ): Promise<readonly number[]> {
     const evaluate = () => this.#redis.evalsha(sha1, 1, key, ...args);
     try {
@@ -173,9 +195,8 @@ export class RedisScripts {
     } catch (error) {
       if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
     }
-    const remaining = begunAt + MAX_WAIT_MS - performance.now();
-    const reply = await withTimeout(this.#load().then(evaluate), remaining, TIMED_OUT);
-    if (reply === TIMED_OUT) throw new Error(TIMED_OUT);
+    // Sent together: Redis runs commands of one connection in order.
+    const [, reply] = await Promise.all([this.#load(), evaluate()]);
     return integers(reply);
   }
 
@@ -202,7 +223,7 @@ export class RedisScripts {
   #open(reason: string): void {
     this.#isAvailable = false;
     this.#settle();
-    if (this.#isReportedLost) return;
+    if (this.#isReportedLost || this.#isClosed) return;
     this.#isReportedLost = true;
     this.#observer.lost(reason.slice(0, MAX_REASON));
     this.#probeTimer = setInterval(() => this.#probe(), PROBE_INTERVAL_MS);
@@ -212,8 +233,8 @@ export class RedisScripts {
   /** Loads the scripts and runs one that writes; closes the circuit if both succeed. */
   #probe(): void {
     if (this.#isAvailable || this.#redis.status !== 'ready') return;
-    this.#probing ??= this.#load()
-      .then(() => this.#redis.evalsha(TAKE.sha1, 1, 'probe', MAX_PROBES, 1, ''))
+    const write = () => this.#redis.evalsha(TAKE.sha1, 1, 'probe', MAX_PROBES, 1, '');
+    this.#probing ??= withDeadline(Promise.all([this.#load(), write()]), this.#maxWaitMs)
       .then(
         () => this.#close(),
         ({ message }: Error) => this.#open(message),

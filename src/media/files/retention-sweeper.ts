@@ -134,7 +134,7 @@ export class RetentionSweeper {
   async #sweepOrphans(): Promise<void> {
     const { store, files, span, onSwept } = this.#options;
     const isKnown = async (id: string) => (await store.findAsset(id)) !== undefined;
-    const swept = await files.sweep(isKnown, span);
+    const swept = await files.sweep(isKnown, span, () => !this.#closed);
     if (swept.quarantined + swept.foreign > 0) onSwept(swept);
   }
 }

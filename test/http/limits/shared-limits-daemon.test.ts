@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../daemon.ts';
 import { describeWith } from '../../engines/engine.ts';
 import { REDIS, startRedis, type TestRedis } from '../../engines/redis.ts';
-import { oriel } from '../../oriel.ts';
 
 const PASSWORD = 'pass/word#of@redis';
+const LOST =
+  'the Redis of limits.shared does not answer; each node has its share of the rate limits';
 
 describeWith([REDIS], 'a daemon with limits.shared', () => {
   let redis: TestRedis;
@@ -40,28 +41,28 @@ describeWith([REDIS], 'a daemon with limits.shared', () => {
     expect(await state()).toEqual({ status: 200, limit: '3', remaining: '2' });
     expect(await state()).toEqual({ status: 200, limit: '3', remaining: '1' });
     expect([await withWrongKey(), await withWrongKey()]).toEqual([401, 429]);
-    expect(await ready()).toEqual([200, { status: 'ok' }]);
-    const metrics = await daemon.metrics();
-    expect(metrics).toContain('oriel_limits_redis_available 1');
-    expect(metrics).toContain('oriel_limits_redis_duration_seconds_count 4');
+    await expect.poll(ready).toEqual([200, { status: 'ok' }]);
+    // A request that waited 50 ms on a machine under load is an error.
+    const asked = /^oriel_limits_redis_(?:duration_seconds_count|errors_total.*) (\d+)$/gm;
+    const counts = [...(await daemon.metrics()).matchAll(asked)].map(([, count]) => Number(count));
+    expect(counts.reduce((sum, count) => sum + count)).toBe(4);
+    await expect.poll(() => daemon.metrics()).toContain('oriel_limits_redis_available 1');
 
     await redis.kill();
-    const lost = await daemon.logged(
-      'the Redis of limits.shared does not answer; each node has its share of the rate limits',
-    );
-    expect(lost).toMatchObject({ level: 'warn', nodes: 1 });
+    expect(await daemon.logged(LOST)).toMatchObject({ level: 'warn', nodes: 1 });
     expect(await state()).toEqual({ status: 200, limit: '3', remaining: '0' });
     expect(await state()).toMatchObject({ status: 429 });
     expect(await withWrongKey()).toBe(429);
     const reason = expect.stringContaining('divided among the nodes');
-    expect(await ready()).toEqual([200, { status: 'ok', limits: { status: 'degraded', reason } }]);
+    const degraded = { status: 'ok', limits: { status: 'degraded', reason } };
+    await expect.poll(ready).toEqual([200, degraded]);
     expect(await daemon.metrics()).toContain('oriel_limits_redis_available 0');
 
     await redis.restart();
     await daemon.logged('the Redis of limits.shared answers again; nodes share rate limits');
     // Its data was lost.
     expect(await state()).toEqual({ status: 200, limit: '3', remaining: '2' });
-    expect(await ready()).toEqual([200, { status: 'ok' }]);
+    await expect.poll(ready).toEqual([200, { status: 'ok' }]);
     const { status, stdout, stderr } = await daemon.stop();
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     for (const secret of [PASSWORD, encodeURIComponent(PASSWORD)]) {
@@ -69,15 +70,11 @@ describeWith([REDIS], 'a daemon with limits.shared', () => {
     }
   });
 
-  test('a wrong password does not appear in the log', async () => {
-    const secret = 'wrong-password-of-redis';
-    const url = `redis://:${secret}@127.0.0.1:${redis.port}`;
-    const daemon = await startDaemon({ config: { limits: { shared: url } } });
-    expect((await daemon.request('/v1/models')).status).toBe(200);
-    const printed = await oriel(['config', 'print', `${daemon.data}/oriel.yaml`]);
-    expect(printed.out).toContain(`redis://***@127.0.0.1:${redis.port}`);
-    const { stdout, stderr } = await daemon.stop();
-    expect(String(stdout)).toContain('WRONGPASS');
-    expect(`${stdout}${stderr}${printed.out}`).not.toContain(secret);
+  test('TLS: a certificate of NODE_EXTRA_CA_CERTS is trusted', async () => {
+    const own = await startRedis({ tls: true });
+    onTestFinished(() => own.close());
+    const config = { limits: { shared: own.url } };
+    const daemon = await startDaemon({ config, env: { NODE_EXTRA_CA_CERTS: own.certificate } });
+    await expect.poll(() => daemon.metrics()).toContain('oriel_limits_redis_available 1');
   });
 });

@@ -1,5 +1,5 @@
 import type { Model } from '../../api/models.ts';
-import type { ShownField as FormField, ShownRequest } from '../../components/snippets.tsx';
+import type { ShownField as FormField, ShownRequest } from '../../components/shown-request.ts';
 import { bodyOf, type Endpoint } from './document.ts';
 import { sampleFile, sampleName } from './sample.ts';
 import { fieldsOf, fileKind } from './schema.ts';

@@ -1,5 +1,5 @@
 import { SERVER } from '../../app/address.ts';
-import type { ShownRequest } from '../../components/snippets.tsx';
+import type { ShownRequest } from '../../components/shown-request.ts';
 import type { MediaRequest } from './request.ts';
 
 /** Names of the files of an edit, for commands and code. */

@@ -75,7 +75,9 @@ function Side({ title, picture, scale }: SideProps) {
           <img
             src={picture.url}
             alt={title}
-            style={scale === 0 ? undefined : { maxWidth: 'none', width: picture.width * scale }}
+            style={
+              scale === 0 ? undefined : { maxWidth: 'none', width: `${picture.width * scale}px` }
+            }
             class={scale === 0 ? 'fitted' : undefined}
           />
         </section>
@@ -149,7 +151,7 @@ function Slider({ before, after, scale }: SliderProps) {
     scale === 0
       ? `min(100cqw, ${ratio} * 100cqh, ${Math.max(before.width, after.width)}px)`
       : `${after.width * scale}px`;
-  const space = { maxHeight: stageHeight(after) * (scale || 1) };
+  const space = { maxHeight: stageHeight(after, scale) };
   return (
     <div class="slider" ref={stage}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by arrow keys */}

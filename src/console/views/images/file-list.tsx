@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { formatBytes, formatPercent } from '../../components/format.ts';
 import { visible } from './intake.ts';
@@ -16,53 +17,59 @@ interface FileListProps {
 
 /** The files with their progress and results. */
 export function FileList({ store, items, shown, onRetry }: FileListProps) {
+  const retry = useRef(onRetry);
+  retry.current = onRetry;
   return (
     <ul class="files" aria-label="Images">
       {items.map((item) => (
-        <li key={item.id} class={item.id === shown ? 'shown' : undefined}>
-          <Thumbnail file={item.file} />
-          <button
-            type="button"
-            class="pick"
-            aria-current={item.id === shown}
-            onClick={() => store.show(item.id)}
-          >
-            <bdi class="name">{visible(item.path)}</bdi>
-          </button>
-          <Status item={item} />
-          <span class="actions">
-            {item.state === 'failed' && (
-              <Button
-                kind="quiet"
-                aria-label={`Retry ${short(item)}`}
-                onClick={() => onRetry(item.id)}
-              >
-                Retry
-              </Button>
-            )}
-            {isBusy(item) ? (
-              <Button
-                kind="quiet"
-                aria-label={`Cancel ${short(item)}`}
-                onClick={() => store.cancel(item.id)}
-              >
-                Cancel
-              </Button>
-            ) : (
-              <button
-                type="button"
-                class="close"
-                aria-label={`Remove ${short(item)}`}
-                onClick={() => store.remove(item.id)}
-              >
-                ×
-              </button>
-            )}
-          </span>
-        </li>
+        <Row key={item.id} {...{ store, item, retry }} isShown={item.id === shown} />
       ))}
     </ul>
   );
+}
+
+interface RowProps extends Pick<FileListProps, 'store'> {
+  readonly item: Item;
+  readonly isShown: boolean;
+  readonly retry: RefObject<FileListProps['onRetry']>;
+}
+
+/** A file of the list, which is rendered again only when it changes: there may be a thousand. */
+function Row({ store, item, isShown, retry }: RowProps) {
+  return useMemo(() => {
+    const { id, state, path, file } = item;
+    const name = short(item);
+    return (
+      <li class={isShown ? 'shown' : undefined}>
+        <Thumbnail file={file} />
+        <button type="button" class="pick" aria-current={isShown} onClick={() => store.show(id)}>
+          <bdi class="name">{visible(path)}</bdi>
+        </button>
+        <Status item={item} />
+        <span class="actions">
+          {state === 'failed' && (
+            <Button kind="quiet" aria-label={`Retry ${name}`} onClick={() => retry.current!(id)}>
+              Retry
+            </Button>
+          )}
+          {isBusy(item) ? (
+            <Button kind="quiet" aria-label={`Cancel ${name}`} onClick={() => store.cancel(id)}>
+              Cancel
+            </Button>
+          ) : (
+            <button
+              type="button"
+              class="close"
+              aria-label={`Remove ${name}`}
+              onClick={() => store.remove(id)}
+            >
+              ×
+            </button>
+          )}
+        </span>
+      </li>
+    );
+  }, [store, item, isShown]);
 }
 
 /** A name for labels, which readers of the screen hear. */

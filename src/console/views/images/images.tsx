@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
 import { open, type Place } from '../../app/address.ts';
 import type { ViewProps } from '../../app/view.ts';
@@ -11,7 +12,7 @@ import { useDraft } from './draft.ts';
 import { DropZone } from './drop-zone.tsx';
 import { changeText, FileList } from './file-list.tsx';
 import css from './images.css';
-import { loadOperations, type Operation, placeOf } from './operations.ts';
+import { type Operation, placeOf } from './operations.ts';
 import { OptionForm } from './option-form.tsx';
 import { save } from './picture.ts';
 import { ShownFile } from './shown-file.tsx';
@@ -21,7 +22,10 @@ export const style = css;
 
 /** Image operations over files of the reader, with what they made beside what they were. */
 export default function Images({ place, session }: ViewProps) {
-  const operations = useResource(loadOperations, []);
+  const operations = useResource(async (signal) => {
+    const { data } = await sendJson<{ data: Operation[] }>('v1/operations', { signal });
+    return data;
+  }, []);
   return (
     <>
       <h1>Images</h1>

@@ -1,5 +1,3 @@
-import { sendJson } from '../../api/request.ts';
-
 type Value = string | number | boolean | readonly string[];
 
 /** A field of an operation, with what a control for it needs. */
@@ -37,11 +35,6 @@ export interface Draft {
   readonly values: Values;
   /** Files of its form by field. */
   readonly files: Readonly<Record<string, readonly File[]>>;
-}
-
-export async function loadOperations(signal: AbortSignal): Promise<readonly Operation[]> {
-  const { data } = await sendJson<{ data: Operation[] }>('v1/operations', { signal });
-  return data;
 }
 
 /** Words of names that are not written in small letters. */

@@ -20,9 +20,9 @@ export interface Picture {
   readonly height: number;
 }
 
-/** Pixels of height that a small picture needs at most. */
-export function stageHeight({ height }: Picture): number {
-  return Math.max(160, height);
+/** The height that a small picture needs at most, in CSS. @param scale 0 where it is fitted */
+export function stageHeight({ height }: Picture, scale = 0): string {
+  return `${Math.max(160, height * (scale || 1))}px`;
 }
 
 /** Decodes an image. Null if the browser cannot show it, undefined until that is known. */

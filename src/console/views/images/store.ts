@@ -38,6 +38,9 @@ export interface ImagesState {
 /** Files that are sent at once; browsers open six connections to a server. */
 const CONCURRENCY = 3;
 
+/** Milliseconds between two renderings of progress. */
+const RENDER_MS = 40;
+
 /** Files in the list. The command line takes any number. */
 export const MAX_ITEMS = 1000;
 
@@ -64,6 +67,7 @@ export function isBusy({ state }: Item): boolean {
 
 /** The files of an account and their results. It outlives the view, so that work continues meanwhile. */
 export class ImagesStore {
+  readonly account: string;
   /** The options by operation. */
   readonly drafts = new Map<string, Draft>();
   /** The address that the drafts belong to. */
@@ -77,6 +81,11 @@ export class ImagesStore {
   #job: Job | null = null;
   #nextId = 1;
   #restTimer: ReturnType<typeof setTimeout> | undefined;
+  #renderTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(account: string) {
+    this.account = account;
+  }
 
   get state(): ImagesState {
     return this.#state;
@@ -89,13 +98,20 @@ export class ImagesStore {
 
   #set(change: Partial<ImagesState>): void {
     this.#state = { ...this.#state, ...change };
+    this.#render();
+  }
+
+  #render(): void {
+    clearTimeout(this.#renderTimer);
+    this.#renderTimer = undefined;
     for (const listener of this.#listeners) listener();
   }
 
+  /** Changes a file; its progress, which many files report at once, is rendered a little later. */
   #change(id: number, change: Partial<Item>): void {
-    this.#set({
-      items: this.#state.items.map((item) => (item.id === id ? { ...item, ...change } : item)),
-    });
+    const items = this.#state.items.map((item) => (item.id === id ? { ...item, ...change } : item));
+    this.#state = { ...this.#state, items };
+    this.#renderTimer ??= setTimeout(() => this.#render(), RENDER_MS);
   }
 
   /** Adds files that are not in the list yet. @returns how many were left out, and why */
@@ -269,13 +285,13 @@ async function send(
   }
 }
 
-let current: { readonly account: string; readonly store: ImagesStore } | null = null;
+let current: ImagesStore | null = null;
 
 /** The store of an account. Files of another account that was signed in before are forgotten. */
 export function storeOf(account: string): ImagesStore {
   if (current?.account !== account) {
-    current?.store.clear();
-    current = { account, store: new ImagesStore() };
+    current?.clear();
+    current = new ImagesStore(account);
   }
-  return current.store;
+  return current;
 }

@@ -1,0 +1,216 @@
+import type { Account, ApiKey, Plan, Team } from '../account.ts';
+import type { BudgetWindow } from '../budgets.ts';
+import type { LedgerEntry, UsageRow } from '../ledger.ts';
+import type { NewSession, Session } from '../session.ts';
+import type {
+  KeyChange,
+  KeyHolder,
+  NewAccount,
+  NewKey,
+  NewTeam,
+  Page,
+  StoreStatistics,
+  TeamChange,
+  TimeRange,
+} from '../store.ts';
+import type { Bank } from './bank.ts';
+import { closed, type Database } from './database.ts';
+import type { ChargeLog } from './escrow/charge-log.ts';
+import type { Escrows } from './escrow/escrows.ts';
+import type { Events } from './events.ts';
+import type { KeyCache } from './key-cache.ts';
+import type { NodeLease } from './nodes.ts';
+import { createAccount, grantCredits, rotateSecret, setPlan } from './operations/accounts.ts';
+import {
+  createKey,
+  createTeam,
+  removeTeam,
+  revokeKey,
+  updateKey,
+  updateTeam,
+} from './operations/keys.ts';
+import { compactLedger, deleteUsage } from './operations/retention.ts';
+import { createSession, endSession } from './operations/sessions.ts';
+import type { Reader } from './reader.ts';
+import type { Operation, Transactions } from './transactions/transactions.ts';
+
+/** What the driver is made of. `open.ts` makes it. */
+export interface PostgresParts {
+  readonly database: Database;
+  readonly transactions: Transactions;
+  readonly reader: Reader;
+  readonly lease: NodeLease;
+  readonly events: Events;
+  readonly bank: Bank;
+  readonly keys: KeyCache;
+  readonly escrows: Escrows;
+  readonly log: ChargeLog;
+  readonly now: () => number;
+  readonly onFault: (error: unknown) => void;
+}
+
+/** The methods on accounts, keys, sessions, teams and what they have spent. */
+export class AccountStore {
+  protected readonly parts: PostgresParts;
+  /** Hashes of keys by their identifiers; neither changes. */
+  protected readonly hashes = new Map<string, string>();
+  protected closing: Promise<void> | null = null;
+
+  constructor(parts: PostgresParts) {
+    this.parts = parts;
+  }
+
+  protected run<Result>(operation: Operation<Result>): Promise<Result> {
+    return this.parts.transactions.run(operation);
+  }
+
+  protected get now(): number {
+    return this.parts.now();
+  }
+
+  /** The queries, after everything that this node has charged is in the database. */
+  protected async reader(): Promise<Reader> {
+    if (this.closing) throw closed();
+    await this.parts.escrows.flush();
+    return this.parts.reader;
+  }
+
+  /** Runs a change of a key, a team or an account that nodes keep in memory. */
+  protected async change<Result>(
+    operation: Operation<Result>,
+    accountOf: (result: Result) => string,
+  ): Promise<Result> {
+    const result = await this.run(operation);
+    const accountId = accountOf(result);
+    const { keys, escrows, events } = this.parts;
+    keys.invalidate();
+    escrows.changed(accountId);
+    events.send({ kind: 'keys', accounts: [accountId] });
+    return result;
+  }
+
+  async createAccount(account: NewAccount): Promise<Account> {
+    return this.run(createAccount(account, this.now));
+  }
+
+  async findAccount(idOrName: string): Promise<Account | undefined> {
+    return (await this.reader()).findAccount(idOrName);
+  }
+
+  async listAccounts(): Promise<readonly Account[]> {
+    return (await this.reader()).listAccounts();
+  }
+
+  async grant(accountId: string, amount: number, note?: string): Promise<Account> {
+    const operation = grantCredits(accountId, amount, { note, at: this.now });
+    return this.shown(await this.change(operation, ({ id }) => id));
+  }
+
+  async setPlan(accountId: string, plan: Plan): Promise<Account> {
+    return this.shown(await this.change(setPlan(accountId, plan), ({ id }) => id));
+  }
+
+  async rotateCallbackSecret(accountId: string, dropPrevious: boolean): Promise<Account> {
+    const operation = rotateSecret(accountId, dropPrevious, this.now);
+    return this.shown(await this.change(operation, ({ id }) => id));
+  }
+
+  /** A changed record without what nodes have drawn in advance. */
+  protected async shown<Holder extends { readonly id: string; readonly reserved: number }>(
+    holder: Holder,
+  ): Promise<Holder> {
+    return holder.reserved === 0 ? holder : this.parts.reader.withoutIdle(holder);
+  }
+
+  createKey(key: NewKey): Promise<ApiKey> {
+    return this.change(createKey(key, this.now), ({ accountId }) => accountId);
+  }
+
+  async updateKey(keyId: string, change: KeyChange): Promise<ApiKey> {
+    return this.shown(await this.change(updateKey(keyId, change), ({ accountId }) => accountId));
+  }
+
+  async revokeKey(keyId: string): Promise<ApiKey> {
+    const operation = revokeKey(keyId, this.now);
+    return this.shown(await this.change(operation, ({ accountId }) => accountId));
+  }
+
+  async findKey(hash: string): Promise<KeyHolder | undefined> {
+    if (this.closing) throw closed();
+    const found = await this.parts.keys.find(hash);
+    if (found) this.hashes.set(found.key.id, hash);
+    return found && { key: found.key, account: found.account };
+  }
+
+  async listKeys(accountId?: string): Promise<readonly ApiKey[]> {
+    return (await this.reader()).listKeys(accountId);
+  }
+
+  createSession(session: NewSession): Promise<Session> {
+    return createSession(this.parts.database, session, this.now);
+  }
+
+  async findSession(
+    hash: string,
+  ): Promise<{ readonly session: Session; readonly holder: KeyHolder } | undefined> {
+    const found = await this.parts.reader.findSession(hash, this.now);
+    const holder = found && (await this.findKey(found.keyHash));
+    return holder && { session: found.session, holder };
+  }
+
+  endSession(hash: string): Promise<void> {
+    return endSession(this.parts.database, hash);
+  }
+
+  createTeam(team: NewTeam): Promise<Team> {
+    return this.change(createTeam(team, this.now), ({ accountId }) => accountId);
+  }
+
+  async listTeams(accountId?: string): Promise<readonly Team[]> {
+    return (await this.reader()).listTeams(accountId);
+  }
+
+  async updateTeam(teamId: string, change: TeamChange): Promise<Team> {
+    const operation = updateTeam(teamId, change);
+    return this.shown(await this.change(operation, ({ accountId }) => accountId));
+  }
+
+  async removeTeam(teamId: string): Promise<Team> {
+    const operation = removeTeam(teamId, this.now);
+    return this.shown(await this.change(operation, ({ accountId }) => accountId));
+  }
+
+  async listBudgetWindows(accountId?: string): Promise<readonly BudgetWindow[]> {
+    return (await this.reader()).listBudgetWindows(accountId);
+  }
+
+  async listLedger(accountId: string, page: Page<number>): Promise<readonly LedgerEntry[]> {
+    return (await this.reader()).listLedger(accountId, page);
+  }
+
+  async listUsage(
+    accountId: string | undefined,
+    days: { readonly from: string; readonly to: string },
+  ): Promise<readonly UsageRow[]> {
+    return (await this.reader()).listUsage(accountId, days);
+  }
+
+  async compactLedger(
+    accountId: string,
+    limits: { before?: number; lines: number },
+  ): Promise<void> {
+    await compactLedger(this.parts.database, accountId, limits);
+  }
+
+  deleteUsage(before: string): Promise<number> {
+    return deleteUsage(this.parts.database, before);
+  }
+
+  timeRange(): Promise<TimeRange | null> {
+    return this.parts.reader.timeRange();
+  }
+
+  async statistics(): Promise<StoreStatistics> {
+    return (await this.reader()).statistics();
+  }
+}

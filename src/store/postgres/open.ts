@@ -1,0 +1,92 @@
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { Failure } from '../../failure.ts';
+import type { StoreOptions } from '../options.ts';
+import { Bank } from './bank.ts';
+import { Database, type DatabaseOptions } from './database.ts';
+import { PostgresStore } from './driver.ts';
+import { unavailable } from './errors.ts';
+import { ChargeLog, readLeftoverCharges } from './escrow/charge-log.ts';
+import { Escrows } from './escrow/escrows.ts';
+import { Events } from './events.ts';
+import { KeyCache } from './key-cache.ts';
+import { migrate } from './migrations/migrate.ts';
+import { NodeLease } from './nodes.ts';
+import { foldEscrows } from './operations/escrows.ts';
+import { Reader } from './reader.ts';
+import { Transactions } from './transactions/transactions.ts';
+
+export interface PostgresOptions extends StoreOptions, DatabaseOptions {
+  /** Connection for notifications, where `url` leads to a pooler in transaction mode; `url` by default. */
+  readonly listenUrl?: string | undefined;
+}
+
+/**
+ * Opens the store of a schema, which other processes may use meanwhile. `directory` holds the charges of this
+ * process that are not in the database yet: no other process may use it.
+ *
+ * @throws Failure service_error: `store_unavailable`, `store_newer`
+ */
+export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
+  const { url, poolSize, schema } = options;
+  const database = new Database({ url, poolSize, schema });
+  try {
+    await migrate(database);
+    return await openOn(database, options);
+  } catch (error) {
+    await database.close();
+    throw error instanceof Failure ? error : unavailable(error);
+  }
+}
+
+async function openOn(database: Database, options: PostgresOptions): Promise<PostgresStore> {
+  const { directory, now = Date.now, onFault = () => {}, onCommit, onFailure } = options;
+  const { node = { name: `${hostname()} ${process.pid}`, version: '' } } = options;
+  const transactions = new Transactions({
+    database,
+    onCommit: (commit) => onCommit?.({ ...commit, bytes: 0 }),
+    ...(onFailure && { onFailure }),
+  });
+  let store: PostgresStore | undefined;
+  const lease = new NodeLease({
+    database,
+    node,
+    onLost: () => store?.leaseLost(),
+    onHeartbeat: async () => store?.tidy(),
+    onFault,
+  });
+  await lease.open();
+  const folder = join(directory, 'charges');
+  const leftover = await readLeftoverCharges(folder);
+  for (const batch of leftover.batches) await transactions.run(foldEscrows(batch));
+  await leftover.remove();
+  const log = await ChargeLog.open({ folder, node: lease.id, onFault });
+  const events = new Events({
+    database,
+    listenUrl: options.listenUrl ?? options.url,
+    onEvent: (event) => store?.receive(event),
+    onGap: () => keys.invalidate(),
+  });
+  const bank = new Bank({
+    database,
+    transactions,
+    lease,
+    now,
+    send: (event) => events.send(event),
+  });
+  const escrows = new Escrows({ bank, log, node: lease.id, now, onFault });
+  const reader = new Reader(
+    database,
+    () => lease.id,
+    () => escrows.idleByPayer(),
+  );
+  const keys = new KeyCache({ load: (hashes) => reader.loadKeys(hashes) });
+  store = new PostgresStore({
+    ...{ database, transactions, reader, lease, events, bank, keys, escrows, log },
+    now,
+    onFault,
+  });
+  await events.open();
+  await store.tidy();
+  return store;
+}

@@ -1,0 +1,306 @@
+import type { Account, ApiKey, Team } from '../../account.ts';
+import type { Asset } from '../../asset.ts';
+import { type BudgetScope, type BudgetWindow, emptyWindow } from '../../budgets.ts';
+import { availableOf } from '../../credits.ts';
+import { notFound } from '../../errors.ts';
+import type { Funds } from '../../funds.ts';
+import { addCounts, dayOf, type LedgerEntry, NO_USAGE, type UsageCounts } from '../../ledger.ts';
+import type { KeyHolder, Payer } from '../../store.ts';
+import type { Task } from '../../task.ts';
+import type { Connection, Statement } from '../database.ts';
+import {
+  ACCOUNTS,
+  type AccountRow,
+  bytesOf,
+  DELIVERIES,
+  ESCROWS,
+  FOLDS,
+  KEYS,
+  TASKS,
+  TEAMS,
+  WINDOWS,
+} from './rows.ts';
+import { insertAssets, insertEntries, upsertCharges, upsertUsage } from './sums.ts';
+import { Additions, Records } from './table.ts';
+
+/** Records that an operation reads or changes, by identifier. The accounts that they belong to are locked. */
+export interface Needs {
+  readonly accounts?: readonly string[];
+  readonly keys?: readonly string[];
+  readonly teams?: readonly string[];
+  /** Teams whose keys are read. */
+  readonly members?: readonly string[];
+  /** With their keys. */
+  readonly tasks?: readonly string[];
+  readonly deliveries?: readonly string[];
+  readonly escrows?: readonly string[];
+  /** Nodes. */
+  readonly folds?: readonly string[];
+  readonly idempotency?: readonly { readonly accountId: string; readonly key: string }[];
+}
+
+type Entry = Pick<LedgerEntry, 'type' | 'amount'> &
+  Partial<Pick<LedgerEntry, 'keyId' | 'taskId' | 'model' | 'note'>>;
+
+/** The rows of one transaction, on which operations run one after the other. */
+export class Batch {
+  readonly accounts = new Records(ACCOUNTS);
+  readonly keys = new Records(KEYS);
+  readonly teams = new Records(TEAMS);
+  readonly windows = new Records(WINDOWS);
+  readonly tasks = new Records(TASKS);
+  readonly deliveries = new Records(DELIVERIES);
+  readonly escrows = new Records(ESCROWS);
+  readonly folds = new Records(FOLDS);
+  readonly entries = new Additions<Omit<LedgerEntry, 'id'>>();
+  readonly charges = new Additions<Omit<LedgerEntry, 'id'>>();
+  readonly usage = new Additions<Parameters<typeof upsertUsage>[0][number]>();
+  readonly assets = new Additions<Asset>();
+  /** Tasks that have ended: their inputs can be deleted. */
+  readonly endedTasks = new Additions<string>();
+  /** Changes that nodes must see in what they keep in memory. */
+  readonly revisions = new Additions<string>();
+
+  get #parts() {
+    const { accounts, keys, teams, windows, tasks, deliveries, escrows, folds } = this;
+    return [accounts, keys, teams, windows, tasks, deliveries, escrows, folds] as const;
+  }
+
+  get #additions() {
+    const { entries, charges, usage, assets, endedTasks, revisions } = this;
+    return [entries, charges, usage, assets, endedTasks, revisions] as const;
+  }
+
+  /** Runs one operation: all of its changes count, or none where it throws. */
+  run<Result>(operation: (batch: Batch) => Result): Result {
+    const parts = [...this.#parts, ...this.#additions];
+    try {
+      const result = operation(this);
+      for (const part of parts) part.keep();
+      return result;
+    } catch (error) {
+      for (const part of parts) part.drop();
+      throw error;
+    }
+  }
+
+  /** Locks the accounts in the order of their identifiers, and reads what the operations need. */
+  async load(connection: Connection, needs: readonly Needs[]): Promise<void> {
+    const all = (name: Exclude<keyof Needs, 'idempotency'>) => [
+      ...new Set(needs.flatMap((need) => need[name] ?? [])),
+    ];
+    const [accounts, keys, teams, tasks] = [
+      all('accounts'),
+      all('keys'),
+      all('teams'),
+      all('tasks'),
+    ];
+    const [deliveries, escrows, folds] = [all('deliveries'), all('escrows'), all('folds')];
+    const members = all('members');
+    const idempotency = needs.flatMap((need) => need.idempotency ?? []);
+    const locked = await connection.query(LOCK_ACCOUNTS, [
+      accounts,
+      keys,
+      teams,
+      tasks,
+      deliveries,
+      escrows,
+    ]);
+    for (const row of locked) this.accounts.load(row);
+    const rows = await connection.query<{ kind: string; row: object }>(READ, [
+      keys,
+      teams,
+      tasks,
+      deliveries,
+      escrows,
+      folds,
+      idempotency.map(({ accountId }) => accountId),
+      idempotency.map(({ key }) => key),
+      members,
+    ]);
+    for (const { kind, row } of rows) {
+      this.#parts.find(({ table }) => table.name === kind)!.load(row as never);
+    }
+  }
+
+  /** The statements that write all changes. They can run as one: none reads what another writes. */
+  statements(): Statement[] {
+    const statements = this.#parts.flatMap((records) => records.statements());
+    if (this.entries.all.length > 0) statements.push(insertEntries(this.entries.all));
+    if (this.charges.all.length > 0) statements.push(upsertCharges(this.charges.all));
+    if (this.usage.all.length > 0) statements.push(upsertUsage(this.usage.all));
+    if (this.assets.all.length > 0) statements.push(insertAssets(this.assets.all));
+    if (this.endedTasks.all.length > 0) {
+      const text = `UPDATE $schema.assets SET input = 'spent' WHERE task_id = ANY($1::text[]) AND input = 'needed'`;
+      statements.push({ text, values: [this.endedTasks.all] });
+    }
+    if (this.revisions.all.length > 0) {
+      statements.push({ text: 'UPDATE $schema.revision SET number = number + 1' });
+    }
+    return statements;
+  }
+
+  /** @throws Failure 404 `account_not_found` */
+  account(id: string): AccountRow {
+    const row = this.accounts.get(id);
+    if (!row) throw notFound('account', id);
+    return row;
+  }
+
+  /** @throws Failure 404 if the account does not exist, or has no such key */
+  holder({ accountId, keyId }: Payer): KeyHolder {
+    const { account } = this.account(accountId);
+    const key = this.keys.get(keyId);
+    if (key?.accountId !== accountId) throw notFound('key', keyId);
+    return { account, key };
+  }
+
+  teamOf({ teamId }: ApiKey): Team | undefined {
+    return teamId === undefined ? undefined : this.teams.get(teamId);
+  }
+
+  /** A key holder with the team and the windows of a charge. */
+  funds(holder: KeyHolder, scope: BudgetScope | undefined): Funds {
+    if (!scope) return holder;
+    const { teamId, windows } = scope;
+    return {
+      ...holder,
+      team: teamId === null ? undefined : this.teams.get(teamId),
+      windows: windows.map((id) => this.windows.get(id) ?? emptyWindow(id, holder.account.id)),
+    };
+  }
+
+  putAccount(
+    account: Account,
+    change: Partial<Omit<AccountRow, 'account' | 'id'>> = {},
+  ): AccountRow {
+    const row = { ...this.account(account.id), ...change, account };
+    this.accounts.put(row);
+    return row;
+  }
+
+  /** Sets the funds after a reservation or a charge. @param held change of what nodes hold of the account */
+  putFunds({ account, key, team, windows = [] }: Funds, held = 0): void {
+    this.putAccount(account, { held: this.account(account.id).held + held });
+    this.keys.put(key);
+    if (team) this.teams.put(team);
+    for (const window of windows) this.#putWindow(window);
+  }
+
+  /** Sets a window. A new one replaces those of its holder and period that ended before the one before it. */
+  #putWindow(window: BudgetWindow): void {
+    const isNew = this.windows.get(window.id) === undefined;
+    this.windows.put(window);
+    if (!isNew) return;
+    const earlier = [...this.windows.values()]
+      .filter(({ holderId, period, from }) => {
+        return holderId === window.holderId && period === window.period && from < window.from;
+      })
+      .sort((one, other) => (one.from < other.from ? -1 : 1));
+    for (const { id, reserved } of earlier.slice(0, -1)) {
+      if (reserved === 0) this.windows.remove(id);
+    }
+  }
+
+  /** Adds a ledger entry. `account` is the account after the entry. */
+  entry(account: Account, entry: Entry, at: number): void {
+    if (entry.amount > 0) this.entries.push(this.#entry(account, entry, at));
+  }
+
+  /** Adds to the day's charge for text requests of a key to a model. */
+  dailyCharge(
+    { account, key }: KeyHolder,
+    charge: { readonly model: string; readonly paid: number; readonly amount: number },
+    at: number,
+  ): void {
+    const { model, paid: requests, amount } = charge;
+    const entry = { type: 'charge', amount, keyId: key.id, model, ...{ requests } } as const;
+    this.charges.push(this.#entry(account, entry, at));
+  }
+
+  #entry(account: Account, entry: Entry, at: number): Omit<LedgerEntry, 'id'> {
+    return {
+      accountId: account.id,
+      keyId: null,
+      taskId: null,
+      model: null,
+      requests: null,
+      note: null,
+      at,
+      available: availableOf(account) + this.account(account.id).held,
+      ...entry,
+    };
+  }
+
+  /** Adds to the usage of a key by a model on a day. */
+  addUsage(
+    { accountId, keyId, scope }: Payer & { readonly scope?: BudgetScope | undefined },
+    used: {
+      readonly model: string;
+      readonly counts: Partial<UsageCounts>;
+      readonly spent: number;
+      readonly at: number;
+    },
+  ): void {
+    const { model, counts, spent, at } = used;
+    const row = { accountId, keyId, teamId: scope?.teamId ?? null, day: dayOf(at), model, spent };
+    this.usage.push({ ...row, ...addCounts(NO_USAGE, counts) });
+  }
+
+  /** Sets a task in a next state, with the counts of its account. */
+  putTask(task: Task, before: Task | undefined): void {
+    const row = this.account(task.accountId);
+    const tasks = { ...row.tasks };
+    let { requestBytes, endedBytes } = row;
+    if (before) {
+      tasks[before.status] -= 1;
+      requestBytes -= bytesOf(before);
+    }
+    tasks[task.status] += 1;
+    if (task.status === 'pending' || task.status === 'processing') requestBytes += bytesOf(task);
+    else endedBytes += bytesOf(task);
+    this.putAccount(row.account, { tasks, requestBytes, endedBytes });
+    this.tasks.put(task);
+  }
+}
+
+const LOCK_ACCOUNTS = `
+SELECT * FROM $schema.accounts WHERE id IN (
+  SELECT unnest($1::text[])
+  UNION SELECT account_id FROM $schema.keys WHERE id = ANY($2::text[])
+  UNION SELECT account_id FROM $schema.teams WHERE id = ANY($3::text[])
+  UNION SELECT account_id FROM $schema.tasks WHERE id = ANY($4::text[])
+  UNION SELECT account_id FROM $schema.deliveries WHERE id = ANY($5::text[])
+  UNION SELECT account_id FROM $schema.escrows WHERE id = ANY($6::text[])
+) ORDER BY id FOR UPDATE`;
+
+/** Reads under the locks: all that changes these rows holds the lock of their account. */
+const READ = `
+WITH t AS (
+  SELECT * FROM $schema.tasks WHERE id = ANY($3::text[])
+  UNION ALL
+  SELECT tasks.* FROM unnest($7::text[], $8::text[]) AS used (account_id, key)
+  JOIN $schema.tasks ON tasks.account_id = used.account_id AND tasks.idempotency_key = used.key
+), e AS (
+  SELECT * FROM $schema.escrows WHERE id = ANY($5::text[])
+), k AS (
+  SELECT * FROM $schema.keys WHERE id IN (
+    SELECT unnest($1::text[]) UNION SELECT key_id FROM t UNION SELECT key_id FROM e
+    UNION SELECT keys.id FROM $schema.teams JOIN $schema.keys USING (account_id)
+      WHERE teams.id = ANY($9::text[]) AND keys.team_id = teams.id
+  )
+), m AS (
+  SELECT * FROM $schema.teams WHERE id IN (
+    SELECT unnest($2::text[]) UNION SELECT team_id FROM k UNION SELECT team_id FROM t
+    UNION SELECT scope->>'teamId' FROM e
+  )
+)
+SELECT 'tasks' AS kind, row_to_json(t) AS row FROM t
+UNION ALL SELECT 'escrows', row_to_json(e) FROM e
+UNION ALL SELECT 'keys', row_to_json(k) FROM k
+UNION ALL SELECT 'teams', row_to_json(m) FROM m
+UNION ALL SELECT 'windows', row_to_json(w) FROM $schema.windows AS w
+  WHERE w.holder_id IN (SELECT id FROM k UNION SELECT id FROM m)
+UNION ALL SELECT 'deliveries', row_to_json(d) FROM $schema.deliveries AS d
+  WHERE d.id = ANY($4::text[])
+UNION ALL SELECT 'folds', row_to_json(f) FROM $schema.folds AS f WHERE f.node = ANY($6::text[])`;

@@ -1,0 +1,114 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe } from 'vitest';
+
+/** Where Debian installs the server; elsewhere it is in PATH. */
+const DEBIAN = '/usr/lib/postgresql/15/bin';
+
+/** Folder of the server's programs; undefined where it is not installed. */
+const PROGRAMS = [DEBIAN, ...(process.env.PATH ?? '').split(':')].find((folder) =>
+  ['initdb', 'pg_ctl', 'psql'].every((name) => existsSync(join(folder, name))),
+);
+
+/** A PostgreSQL server of the tests, on a free port. */
+export interface PostgresServer {
+  readonly port: number;
+  /** Superuser without a password. */
+  readonly url: string;
+  /** Kills the server without a checkpoint, as a crash of the machine does, and starts it again. */
+  crash(): void;
+  stop(): void;
+  start(): void;
+  /** Runs SQL, and returns the output of psql without headers. */
+  sql(text: string): string;
+}
+
+/** The server refuses to run as root. */
+function asServerUser(program: string, args: readonly string[]): string {
+  const path = join(PROGRAMS!, program);
+  const [command, ...rest] =
+    process.getuid?.() === 0 ? ['runuser', '-u', 'postgres', '--', path, ...args] : [path, ...args];
+  // The server inherits the descriptors of pg_ctl: a pipe would never end.
+  const output = program === 'pg_ctl' ? 'ignore' : 'pipe';
+  return execFileSync(command!, rest, {
+    cwd: tmpdir(),
+    encoding: 'utf8',
+    stdio: ['ignore', output, output],
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function startServer(): Promise<PostgresServer & { remove(): void }> {
+  const folder = mkdtempSync(join(tmpdir(), 'oriel-postgres-'));
+  if (process.getuid?.() === 0) {
+    const id = Number(execFileSync('id', ['-u', 'postgres'], { encoding: 'utf8' }));
+    chownSync(folder, id, id);
+  }
+  const data = join(folder, 'data');
+  const port = await freePort();
+  asServerUser('initdb', ['-D', data, '-A', 'trust', '-U', 'oriel', '-E', 'UTF8', '--no-sync']);
+  const settings = [
+    `port=${port}`,
+    'listen_addresses=127.0.0.1',
+    `unix_socket_directories=${folder}`,
+    // Crashes of the server are tested, and crashes of the machine are not.
+    'fsync=off',
+    'max_connections=200',
+  ];
+  const options = settings.map((setting) => `-c ${setting}`).join(' ');
+  const control = (...args: string[]) =>
+    asServerUser('pg_ctl', ['-D', data, '-w', '-s', '-l', join(folder, 'log'), ...args]);
+  control('-o', options, 'start');
+  const url = `postgres://oriel@127.0.0.1:${port}/postgres`;
+  return {
+    port,
+    url,
+    crash() {
+      control('-m', 'immediate', 'stop');
+      control('-o', options, 'start');
+    },
+    stop: () => control('-m', 'immediate', 'stop'),
+    start: () => control('-o', options, 'start'),
+    sql: (text) =>
+      execFileSync(join(PROGRAMS!, 'psql'), [url, '-qAtX', '-v', 'ON_ERROR_STOP=1', '-c', text], {
+        encoding: 'utf8',
+      }),
+    remove() {
+      try {
+        control('-m', 'immediate', 'stop');
+      } catch {
+        // A test may have stopped it.
+      }
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Tests that need PostgreSQL, with one server for all of them. Skipped where it is not installed. */
+export function describeWithPostgres(
+  title: string,
+  tests: (server: () => PostgresServer) => void,
+): void {
+  if (PROGRAMS === undefined) {
+    describe.skip(`${title} (needs the Debian package postgresql-15)`, () => tests(undefined!));
+    return;
+  }
+  describe(title, () => {
+    let server: Awaited<ReturnType<typeof startServer>> | undefined;
+    beforeAll(async () => {
+      server = await startServer();
+    });
+    afterAll(() => server?.remove());
+    tests(() => server!);
+  });
+}

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { cpSync } from 'node:fs';
+import { openPostgresStore } from '../../../src/store/postgres/open.ts';
+import type { PostgresServer } from '../../engines/postgres.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import type { DriverFactory } from '../conformance/driver-factory.ts';
+
+/** Each folder has a schema of its own. */
+export function schemaOf(folder: string): string {
+  return `s${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`;
+}
+
+/** The driver on a server of the tests, for the suite that all drivers pass. */
+export function postgresDriver(server: () => PostgresServer): DriverFactory {
+  return {
+    open: (directory, options) =>
+      openPostgresStore({
+        directory,
+        url: server().url,
+        poolSize: 4,
+        schema: schemaOf(directory),
+        ...options,
+      }),
+    async copyAsCrashed(folder) {
+      const copy = temporaryFolder();
+      cpSync(folder, copy, { recursive: true });
+      server().sql(copyOf(schemaOf(folder), schemaOf(copy)));
+      return copy;
+    },
+  };
+}
+
+/** Copies a schema at one moment. The leases of its nodes have ended in the copy. */
+function copyOf(from: string, to: string): string {
+  return `
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+DO $do$ DECLARE t record; BEGIN
+  CREATE SCHEMA ${to};
+  FOR t IN SELECT tablename AS name FROM pg_tables WHERE schemaname = '${from}' LOOP
+    EXECUTE format('CREATE TABLE ${to}.%1$I (LIKE ${from}.%1$I INCLUDING ALL)', t.name);
+    EXECUTE format('INSERT INTO ${to}.%1$I OVERRIDING SYSTEM VALUE SELECT * FROM ${from}.%1$I', t.name);
+  END LOOP;
+  FOR t IN SELECT table_name AS name, column_name AS place FROM information_schema.columns
+    WHERE table_schema = '${from}' AND is_identity = 'YES' LOOP
+    PERFORM setval(pg_get_serial_sequence('${to}.' || t.name, t.place),
+      nextval(pg_get_serial_sequence('${from}.' || t.name, t.place)));
+  END LOOP;
+  UPDATE ${to}.nodes SET alive_until = now() - interval '1 minute';
+END $do$;
+COMMIT;`;
+}
