@@ -8,28 +8,28 @@ import { Attributes } from '../telemetry/attributes.ts';
 import { errorTypeOf } from '../telemetry/trace.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 
-/** What this process asked of providers for a task. */
-interface Asked {
+/** Attempts of this process to have a task done by providers. */
+interface AttemptCount {
   /** The last one; null for none. */
   readonly provider: string | null;
   readonly attempts: number;
 }
 
-const NONE: Asked = { provider: null, attempts: 0 };
+const NONE: AttemptCount = { provider: null, attempts: 0 };
 
-/** The providers that were asked for open tasks. */
-export class AskedProviders {
-  readonly #asked = new Map<string, Asked>();
+/** Attempts for open tasks. */
+export class ProviderAttempts {
+  readonly #counts = new Map<string, AttemptCount>();
 
   add(task: string, provider: string): void {
-    this.#asked.set(task, { provider, attempts: (this.#asked.get(task) ?? NONE).attempts + 1 });
+    this.#counts.set(task, { provider, attempts: (this.#counts.get(task) ?? NONE).attempts + 1 });
   }
 
   /** Returns those of a task that has ended, and forgets them. */
-  take(task: string): Asked {
-    const asked = this.#asked.get(task) ?? NONE;
-    this.#asked.delete(task);
-    return asked;
+  take(task: string): AttemptCount {
+    const count = this.#counts.get(task) ?? NONE;
+    this.#counts.delete(task);
+    return count;
   }
 }
 
@@ -37,7 +37,7 @@ export class AskedProviders {
 export function logTask(
   log: Logger,
   { id, keyId, type, model, status, error, charged, createdAt, updatedAt }: Task,
-  { provider, attempts }: Asked,
+  { provider, attempts }: AttemptCount,
 ): void {
   log.info(
     {
@@ -63,12 +63,12 @@ const OUTPUTS = { image: 'image', audio: 'speech', video: null } as const;
 export function endTaskSpan(
   tracer: Tracer,
   task: Task,
-  { asked, config }: { readonly asked: Asked; readonly config: Config },
+  { attempts: count, config }: { readonly attempts: AttemptCount; readonly config: Config },
 ): void {
   const trace = tracer.task(task);
   if (trace === null) return;
   const { id, keyId, type, model, status, error, charged } = task;
-  const { provider, attempts } = asked;
+  const { provider, attempts } = count;
   const attributes = new Attributes()
     .text('gen_ai.operation.name', trace.operation)
     .text('gen_ai.provider.name', genAiNameIn(config.providers, provider))

@@ -16,7 +16,7 @@ import type { Tracer } from '../telemetry/tracer.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import { openDaemonAssets } from './assets.ts';
 import type { Closers } from './closers.ts';
-import { AskedProviders, endTaskSpan, logTask } from './ended-task.ts';
+import { endTaskSpan, logTask, ProviderAttempts } from './ended-task.ts';
 import type { DaemonState } from './state.ts';
 
 interface MediaParts {
@@ -65,7 +65,7 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
     onFault: (error) => log.error({ err: error }, 'expired records or files could not be removed'),
   });
   closers.add(() => retentionSweeper.close());
-  const asked = new AskedProviders();
+  const counts = new ProviderAttempts();
   const attempts = new TaskAttempts();
   const shared = store.isShared ? new SharedTaskEvents(store) : null;
   if (shared) closers.add(async () => shared.close());
@@ -81,7 +81,7 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
       ...routingObserver,
       onAttempt: (provider, failure, logContext, key) => {
         if (logContext.task !== undefined) {
-          asked.add(logContext.task, provider);
+          counts.add(logContext.task, provider);
           attempts.add(logContext.task, failure);
         }
         routingObserver.onAttempt(provider, failure, logContext, key);
@@ -90,10 +90,10 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
       ended: (task) => {
         events.changed(task);
         metrics.observeTask(task);
-        const ended = asked.take(task.id);
+        const ended = counts.take(task.id);
         logTask(log, task, ended);
         const tracer = parts.tracer();
-        if (tracer !== null) endTaskSpan(tracer, task, { asked: ended, config: state.config });
+        if (tracer !== null) endTaskSpan(tracer, task, { attempts: ended, config: state.config });
         callbacks.added(task);
         retentionSweeper.ended(task);
       },

@@ -81,8 +81,13 @@ export interface AssetStorage {
    * at intervals; a driver does nothing where no sweep is due.
    *
    * @param span time range of the records before this process added any; null if there were none
+   * @param mayGoOn asked from time to time during a long sweep; false ends it
    */
-  sweep(isKnown: (id: string) => Promise<boolean>, span: TimeRange | null): Promise<SweepResult>;
+  sweep(
+    isKnown: (id: string) => Promise<boolean>,
+    span: TimeRange | null,
+    mayGoOn?: () => boolean,
+  ): Promise<SweepResult>;
   /** Removes files that were in the quarantine for longer than it keeps them. @param now milliseconds since the epoch */
   emptyQuarantine(now: number): Promise<void>;
   /** Why the storage cannot be used now, for the operator; null if it can. */

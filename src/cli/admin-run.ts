@@ -48,9 +48,10 @@ export async function runAdmin(
     models,
   }).catch((error: unknown) => withoutParam(error, command, label));
   for (const warning of warnings) printStderr(`oriel: warning: ${warning}`);
+  const output = command.show(result, options);
   if (json) await print(`${jsonText(result)}\n`);
-  else await show(command.show(result, options));
-  return 0;
+  else await show(output);
+  return output.exitCode ?? 0;
 }
 
 /** The engine of the configuration; that of a folder where `--data` names one and the configuration is invalid. */

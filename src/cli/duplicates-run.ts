@@ -12,15 +12,9 @@ import { runPlanned } from './image-run.ts';
 import { cacheFolder, type Incremental, openIncremental } from './incremental.ts';
 import { findInputs, type Input } from './inputs.ts';
 import { jsonText } from './json.ts';
-import {
-  failuresReport,
-  type Head,
-  jsonReport,
-  linesReport,
-  pathCell,
-  type Report,
-} from './report.ts';
+import { failuresReport, type Head, jsonReport, linesReport, type Report } from './report.ts';
 import { type Cell, type Column, Table } from './table.ts';
+import { pathCell } from './table-report.ts';
 import { humanBytes, print, printStderr } from './terminal.ts';
 
 /** CPU milliseconds for a megabyte of input, with and without decoding. */

@@ -24,12 +24,12 @@ import {
   jsonReport,
   linesReport,
   type Report,
-  tableReport,
   totalsLine,
   untilReaderCloses,
 } from './report.ts';
 import { checkSink, fileSink, type OutputSink, standardOutputSink, zipSink } from './sink.ts';
 import { SAMPLE_ROWS } from './table.ts';
+import { tableReport } from './table-report.ts';
 import { printStderr } from './terminal.ts';
 import { usageFailure } from './usage.ts';
 import { FailedInputs, FolderWatcher, foldersOf } from './watch.ts';

@@ -13,7 +13,7 @@ export type EmbeddingModel = Extract<Model, { readonly type: 'embedding' }>;
 export type TextRoute = TextModel['routes'][number];
 
 /** Models that a key may use, by identifiers, aliases and patterns; null for all. */
-type Allowed = readonly string[] | null;
+type NamePatterns = readonly string[] | null;
 
 /** One model in the response of GET /v1/models: OpenAI's fields and further ones. */
 export interface PublishedModel {
@@ -183,7 +183,7 @@ function publish(name: string, root: string, model: Model): PublishedModel {
  * The list of the models that a key may use: an entry for each model, with its wildcard if it has one,
  * and one for each name or pattern by which the key may use a part of a wildcard.
  */
-export function publishModels({ models }: Catalog, allowed: Allowed) {
+export function publishModels({ models }: Catalog, allowed: NamePatterns) {
   const data = Object.entries(models)
     .filter(([id]) => isAllowed(models, { id, part: null }, id, allowed))
     .map(([id, model]) => publish(id, id, model));
@@ -214,7 +214,11 @@ function publishedEntry(models: Catalog['models'], name: string): NamedEntry | n
  *
  * @throws Failure 404 `model_not_found`, also for a model that the key's list does not include
  */
-export function publishModel({ models }: Catalog, name: string, allowed: Allowed): PublishedModel {
+export function publishModel(
+  { models }: Catalog,
+  name: string,
+  allowed: NamePatterns,
+): PublishedModel {
   const entry = publishedEntry(models, name);
   if (entry === null || !isAllowed(models, entry, name, allowed)) throw notFound(name);
   return publish(name, entry.id, models[entry.id]!);
@@ -231,7 +235,7 @@ export interface FoundModel extends NamedEntry {
  *
  * @throws Failure 404 `model_not_found`; 403 `model_not_allowed` if the key's list does not include it
  */
-export function findModel({ models }: Catalog, name: string, allowed: Allowed): FoundModel {
+export function findModel({ models }: Catalog, name: string, allowed: NamePatterns): FoundModel {
   const entry = entryNamed(models, name);
   const isListed =
     entry === null
@@ -253,7 +257,7 @@ export function findModel({ models }: Catalog, name: string, allowed: Allowed): 
 export function firstModelOf(
   { models }: Catalog,
   type: Model['type'],
-  allowed: Allowed,
+  allowed: NamePatterns,
 ): string | null {
   const found = Object.entries(models).find(
     ([id, model]) =>

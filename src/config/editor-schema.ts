@@ -9,7 +9,7 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-interface Converted extends Record<string, unknown> {
+interface ObjectJsonSchema extends Record<string, unknown> {
   readonly properties: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
 }
@@ -50,7 +50,7 @@ export function editorSchema(title: string, schema: v.GenericSchema): JsonSchema
     overrideSchema({ valibotSchema, jsonSchema }) {
       const { entries } = valibotSchema as { readonly entries?: v.ObjectEntries };
       if (entries === undefined) return null;
-      const { required, properties, ...rest } = jsonSchema as unknown as Converted;
+      const { required, properties, ...rest } = jsonSchema as unknown as ObjectJsonSchema;
       const settings = Object.entries(properties).flatMap(([name, property]) => {
         const schema = entries[name] as v.GenericSchema;
         const { formerName } = metadataOf(schema);

@@ -1,7 +1,7 @@
 /** Environment variables, in the shape of process.env. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export interface Interpolated {
+export interface Interpolation {
   readonly text: string;
   /** Variables that the text names, whether or not they are set. */
   readonly variables: readonly string[];
@@ -18,7 +18,7 @@ const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
  * Replaces environment variables in a text: `${NAME}`, or `${NAME:-default}` with a default for one that
  * is not set or empty. `$${` becomes `${`; any other `$` stays.
  */
-export function interpolate(text: string, env: Environment): Interpolated {
+export function interpolate(text: string, env: Environment): Interpolation {
   const variables: string[] = [];
   const missing: string[] = [];
   let malformed = false;

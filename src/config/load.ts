@@ -121,7 +121,7 @@ function coerce(value: unknown, document: Document): void {
 }
 
 /** Moves settings from their former names to their names, and adds a warning for each. */
-function renameFormer(value: unknown, document: Document): Renamed {
+function renameFormer(value: unknown, document: Document): RenameReport {
   const faults: Fault[] = [];
   const warnings: string[] = [];
   for (const { path, value: given, alternatives } of walk(configSchema, value)) {
@@ -145,7 +145,7 @@ function renameFormer(value: unknown, document: Document): Renamed {
   return { faults, warnings };
 }
 
-interface Renamed {
+interface RenameReport {
   readonly faults: readonly Fault[];
   readonly warnings: readonly string[];
 }
@@ -164,7 +164,7 @@ function formatFor({ value, document }: Settings): FormatValue {
 }
 
 /** Reads the file. Throws if it is no map of settings. */
-function readSettings(file: string | null, env: Environment): Settings & Renamed {
+function readSettings(file: string | null, env: Environment): Settings & RenameReport {
   const document = readDocument(file === null ? '' : readSource(file), env);
   const read = document.value ?? {};
   if (typeof read !== 'object' || Array.isArray(read)) {

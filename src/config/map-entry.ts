@@ -123,7 +123,7 @@ function isCost(value: unknown): boolean {
 }
 
 /** Settings of a model, or the reason why an entry has none. */
-type Mapped = MappedModel | string;
+type ModelOrReason = MappedModel | string;
 
 /** Prices of text with tiers, from ranges or from costs with `_above_` in their names. */
 function tieredPrices(reader: EntryReader): MappedModel['price'] {
@@ -170,7 +170,7 @@ function pricesOfRanges(reader: EntryReader, ranges: unknown): MappedModel['pric
   return { ...base, ...(tiers.length > 0 && { tiers }) };
 }
 
-function textOf(reader: EntryReader): Mapped {
+function textOf(reader: EntryReader): ModelOrReason {
   const price = tieredPrices(reader);
   for (const setting of ['input', 'output'] as const) {
     if (price[setting] === undefined) return `no ${TOKEN_COSTS[setting]}`;
@@ -186,7 +186,7 @@ function textOf(reader: EntryReader): Mapped {
   };
 }
 
-function embeddingOf(reader: EntryReader): Mapped {
+function embeddingOf(reader: EntryReader): ModelOrReason {
   const input = reader.credits(TOKEN_COSTS.input, TOKENS);
   if (input === null) return `no ${TOKEN_COSTS.input}`;
   const contextWindow = reader.count('max_input_tokens');
@@ -202,14 +202,14 @@ function embeddingOf(reader: EntryReader): Mapped {
 /** Names of entries for one size or quality: `1024-x-1024/dall-e-2`, `hd/1024-x-1792/dall-e-3`. */
 const ONE_SIZE = /(?:^|\/)(?:low|medium|high|standard|hd|auto|\d+-x-\d+)\//;
 
-function imageOf(reader: EntryReader): Mapped {
+function imageOf(reader: EntryReader): ModelOrReason {
   if (ONE_SIZE.test(reader.entry.name)) return 'a price for one size or quality';
   const made = reader.credits('output_cost_per_image', 1);
   const perImage = made ?? reader.credits('input_cost_per_image', 1);
   return perImage === null ? 'no output_cost_per_image' : { type: 'image', price: { perImage } };
 }
 
-function videoOf(reader: EntryReader): Mapped {
+function videoOf(reader: EntryReader): ModelOrReason {
   const ofVideo = reader.credits('output_cost_per_video_per_second', 1);
   const perSecond = ofVideo ?? reader.credits('output_cost_per_second', 1);
   if (perSecond === null) return 'no output_cost_per_video_per_second';
@@ -219,13 +219,13 @@ function videoOf(reader: EntryReader): Mapped {
 /** Types with a price for a request are imported where they are free: costs of the map are for tokens, seconds or texts. */
 const freeOf =
   (type: 'audio' | 'transcription' | 'moderation') =>
-  ({ costs, entry, others: [cost] }: EntryReader): Mapped => {
+  ({ costs, entry, others: [cost] }: EntryReader): ModelOrReason => {
     if (cost !== undefined) return `mode ${entry.mode}, priced by ${cost}`;
     return costs.length === 0 ? 'no cost' : { type, price: { perRequest: 0 } };
   };
 
 /** Conversions by the mode of an entry. */
-const MODES: Readonly<Record<string, (reader: EntryReader) => Mapped>> = {
+const MODES: Readonly<Record<string, (reader: EntryReader) => ModelOrReason>> = {
   chat: textOf,
   responses: textOf,
   embedding: embeddingOf,

@@ -47,15 +47,16 @@ export function difference(
 export function ssimMeter(reference: Samples): (other: Samples) => number {
   const lumaOn = (picture: Samples, background: Background) =>
     lumaOf(flatten(picture, background), 1);
-  const isClear = isTransparent(reference);
+  const hasTransparency = isTransparent(reference);
   const onWhite = lumaOn(reference, 255);
   const lumas: Readonly<Record<Background, Luma>> = {
-    0: isClear ? lumaOn(reference, 0) : onWhite,
+    0: hasTransparency ? lumaOn(reference, 0) : onWhite,
     255: onWhite,
   };
   // Refers to the lumas only, so that the reference's samples are freed.
   return (other) => {
-    const backgrounds: readonly Background[] = isClear || isTransparent(other) ? [0, 255] : [255];
+    const backgrounds: readonly Background[] =
+      hasTransparency || isTransparent(other) ? [0, 255] : [255];
     return Math.min(
       ...backgrounds.map((background) => ssim(lumas[background], lumaOn(other, background))),
     );

@@ -9,7 +9,7 @@ import { FORMATS, type OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
 import { openEncoded } from './lossless/stored.ts';
-import type { Attempt, Encoded, Warning } from './output.ts';
+import type { Attempt, EncodingResult, Warning } from './output.ts';
 import { type Goal, reaches, searchQuality } from './quality-search.ts';
 
 const QUALITIES = Array.from({ length: 100 }, (_, index) => index + 1);
@@ -41,8 +41,8 @@ function scaleOf(to: OutputFormat): Scale {
   );
 }
 
-interface Tried extends Attempt {
-  readonly encoded: Encoded;
+interface EncodingAttempt extends Attempt {
+  readonly encoded: EncodingResult;
 }
 
 /**
@@ -58,7 +58,7 @@ export async function encodeToTarget(
   take: () => Sharp,
   target: EncodingTarget,
   { targetSsim, targetSize, ...others }: EncodingOptions,
-): Promise<Encoded> {
+): Promise<EncodingResult> {
   unmapFreedBlocks();
   const { to, facts } = target;
   const { settings, first, optionsOf } = scaleOf(to);
@@ -73,7 +73,7 @@ export async function encodeToTarget(
     );
   }
   const measure = goal.kind === 'ssim' ? await meterFor(input, take(), target, others) : null;
-  const attempt = async (own: Partial<EncodingOptions>): Promise<Tried> => {
+  const attempt = async (own: Partial<EncodingOptions>): Promise<EncodingAttempt> => {
     const encoded = await encode(input, header, take(), target, { ...others, ...own });
     const { bytes } = encoded.image;
     const { quality, colors, lossless } = own;
@@ -88,7 +88,7 @@ export async function encodeToTarget(
     };
   };
   const exact = FORMATS[to].lossless !== 'never';
-  const tried: Tried[] = [];
+  const tried: EncodingAttempt[] = [];
   // Exact palettes and grey levels are often smaller than any reduction.
   if (to === 'png') tried.push(await attempt({ lossless: true }));
   const fits = goal.kind === 'size' && tried.some((one) => reaches(goal, one));
@@ -110,9 +110,9 @@ export async function encodeToTarget(
 }
 
 /** The attempt that reaches the goal best: for a size the one of the highest quality. */
-function choose(goal: Goal, tried: readonly Tried[]) {
+function choose(goal: Goal, tried: readonly EncodingAttempt[]) {
   const good = tried.filter((one) => reaches(goal, one));
-  const best = (list: readonly Tried[], rank: (one: Tried) => number) =>
+  const best = (list: readonly EncodingAttempt[], rank: (one: EncodingAttempt) => number) =>
     list.reduce((one, other) => (rank(other) > rank(one) ? other : one));
   if (goal.kind === 'size') {
     if (good.length === 0) return { chosen: best(tried, ({ size }) => -size), reached: false };
@@ -123,7 +123,7 @@ function choose(goal: Goal, tried: readonly Tried[]) {
   return { chosen: best(good, ({ size }) => -size), reached: true };
 }
 
-function attemptOf({ encoded: _, ...attempt }: Tried): Attempt {
+function attemptOf({ encoded: _, ...attempt }: EncodingAttempt): Attempt {
   return attempt;
 }
 

@@ -8,7 +8,7 @@ import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
 import type { Estimate, ImageInput, Sharp } from './input.ts';
 import { attachExif, keepMetadata } from './metadata.ts';
-import type { Encoded, Warning } from './output.ts';
+import type { EncodingResult, Warning } from './output.ts';
 import { smallestPng } from './png-size.ts';
 
 /** The output format of an operation that keeps the format: the input's, or png if it cannot be written. */
@@ -217,7 +217,7 @@ export async function encode(
   image: Sharp,
   { to, facts, unchanged, exact = false }: EncodingTarget,
   options: EncodingOptions,
-): Promise<Encoded> {
+): Promise<EncodingResult> {
   const traits = FORMATS[to];
   const background = parseColour(options.background);
   let pipeline = traits.alpha ? image : image.flatten({ background: onWhite(background) });

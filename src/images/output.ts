@@ -48,7 +48,7 @@ export interface Search {
 }
 
 /** The result of an encoding. */
-export interface Encoded {
+export interface EncodingResult {
   readonly image: OutputImage;
   readonly search?: Search;
   readonly warnings: readonly Warning[];

@@ -18,7 +18,7 @@ export interface Selection {
   readonly warnings: readonly Warning[];
 }
 
-export type Animated = 'auto' | 'first' | 'all';
+export type AnimationPolicy = 'auto' | 'first' | 'all';
 
 function load({ bytes, limits, sharp }: ImageInput, options: SharpOptions = {}): Sharp {
   // The header was checked already; this limit is for decoders that find more pixels.
@@ -45,7 +45,7 @@ export async function selectFrames(
   input: ImageInput,
   header: Header,
   format: OutputFormat,
-  { animated, metadata }: { readonly animated: Animated; readonly metadata: MetadataPolicy },
+  { animated, metadata }: { readonly animated: AnimationPolicy; readonly metadata: MetadataPolicy },
 ): Promise<Selection> {
   const keepsProfile = FORMATS[format].metadata && (metadata === 'icc' || metadata === 'all');
   const one = { frames: 1, profiled: keepsProfile, warnings: [] };

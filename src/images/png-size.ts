@@ -139,7 +139,7 @@ async function reduced(chunks: readonly PngChunk[], level: number): Promise<PngC
   return withPixels(chunks, [pngChunk('IHDR', data), ...pixels, pngChunk('IDAT', deflated)]);
 }
 
-interface Indexed {
+interface ColourIndex {
   /** Colours with red in the highest byte, then green, blue and alpha. */
   readonly colours: readonly number[];
   /** The index of each pixel's colour. */
@@ -150,7 +150,7 @@ interface Indexed {
 async function indexPixels(
   { width, height, depth, colourType, interlaced }: ImageHeader,
   chunks: readonly PngChunk[],
-): Promise<Indexed | null> {
+): Promise<ColourIndex | null> {
   const channels = CHANNELS[colourType];
   if (channels === undefined || depth !== 8 || interlaced) return null;
   const colours = new Colours();

@@ -11,9 +11,12 @@ export type InputFormat =
   | 'ico';
 
 /** The format of the first bytes: one that may be read, a known one that is not read, or null. */
-export type Sniffed = { readonly format: InputFormat } | { readonly unsupported: string } | null;
+export type SniffResult =
+  | { readonly format: InputFormat }
+  | { readonly unsupported: string }
+  | null;
 
-const SIGNATURES: readonly (readonly [magic: string, sniffed: NonNullable<Sniffed>])[] = [
+const SIGNATURES: readonly (readonly [magic: string, sniffed: NonNullable<SniffResult>])[] = [
   ['\xff\xd8\xff', { format: 'jpeg' }],
   ['\x89PNG\r\n\x1a\n', { format: 'png' }],
   ['GIF87a', { format: 'gif' }],
@@ -34,7 +37,7 @@ const SIGNATURES: readonly (readonly [magic: string, sniffed: NonNullable<Sniffe
 ];
 
 /** Brands of image formats among ISO base media files (ISO/IEC 23008-12, AVIF 1.1). */
-const BRANDS: Readonly<Record<string, NonNullable<Sniffed>>> = {
+const BRANDS: Readonly<Record<string, NonNullable<SniffResult>>> = {
   avif: { format: 'avif' },
   avis: { unsupported: 'animated AVIF' },
   heic: { format: 'heic' },
@@ -48,7 +51,7 @@ const BRANDS: Readonly<Record<string, NonNullable<Sniffed>>> = {
 };
 
 /** Detects a file's format by its content, never by its name. Reads at most the first 512 bytes. */
-export function sniff(bytes: Uint8Array): Sniffed {
+export function sniff(bytes: Uint8Array): SniffResult {
   const head = Buffer.from(
     bytes.buffer,
     bytes.byteOffset,

@@ -133,7 +133,7 @@ export class Batch<Input extends BatchInput> {
     });
     for await (const { record, images } of entries) {
       signal?.throwIfAborted();
-      const stored: Stored[] = [];
+      const stored: StoreResult[] = [];
       for (const image of images) {
         stored.push(await sink.append?.(image, this.#inputs[record.index]!, record.index));
         signal?.throwIfAborted();
@@ -318,7 +318,7 @@ async function runOne<Input extends BatchInput>(
     ...(result.cached && { cached: true }),
   };
   if (!store) return { record: done, images: all };
-  const stored: Stored[] = [];
+  const stored: StoreResult[] = [];
   try {
     for (const image of all) stored.push(await store(image, input, index));
   } catch (error) {
@@ -339,10 +339,10 @@ async function runOne<Input extends BatchInput>(
 }
 
 /** What storing an image adds to its record. */
-type Stored = Partial<FileRecord> | undefined;
+type StoreResult = Partial<FileRecord> | undefined;
 
 /** A record with what storing its images has added, in their order. */
-function withStored(record: FileRecord, stored: readonly Stored[]): FileRecord {
+function withStored(record: FileRecord, stored: readonly StoreResult[]): FileRecord {
   if (!record.outputs) return { ...record, ...stored[0] };
   const skipped = stored.length > 0 && stored.every((one) => one?.status === 'skipped');
   const outputs = record.outputs.map((output, index) => {

@@ -69,7 +69,7 @@ async function optimizeImage(input: ImageInput, options: OptimizeOptions) {
   admit(input, header, to, options);
   const exact = isSame ? await losslessCandidates(input, header, to, options) : [];
   const original = originalOf(input, header);
-  const mayKeep = options.keepIfSmaller || (exact.length === 0 && !isAsked(to, options));
+  const mayKeep = options.keepIfSmaller || (exact.length === 0 && !requestsEncoding(to, options));
   const kept: Candidate[] =
     original && isSame && mayKeep
       ? [{ ...original, reached: reachesSize(options, original.image), warnings: [] }]
@@ -78,11 +78,11 @@ async function optimizeImage(input: ImageInput, options: OptimizeOptions) {
   const tried: Attempt[] = exact.map(({ attempt }) => attempt);
   const candidates = [...lossless];
   const isEnough = options.targetSize !== undefined && lossless.some(({ reached }) => reached);
-  if (!isSame || (isAsked(to, options) && !isEnough)) {
+  if (!isSame || (requestsEncoding(to, options) && !isEnough)) {
     const { image, warnings, data } = await runSteps(input, {
       steps: [],
       format: () => to,
-      encoding: isAsked(to, options)
+      encoding: requestsEncoding(to, options)
         ? { ...options, effort: effortOf(to, options) }
         : withoutLoss(input, header, to, options),
     });
@@ -128,7 +128,7 @@ function admit(input: ImageInput, header: Header, to: OutputFormat, options: Opt
 }
 
 /** Whether the user asks for a change of pixels, or for an encoding of this format. */
-function isAsked(to: OutputFormat, options: EncodingOptions): boolean {
+function requestsEncoding(to: OutputFormat, options: EncodingOptions): boolean {
   const { quality, colors, lossless, nearLossless } = options;
   return (
     isSearched(options) ||

@@ -79,7 +79,7 @@ const fields = {
 type OverlayOptions = OptionsOf<typeof fields>;
 
 /** What `load` adds to the options. */
-interface Loaded {
+interface LayerOptions {
   readonly layer: Layer;
   /** Pixels of an image that keeps its size. */
   readonly own?: Size;
@@ -116,7 +116,7 @@ async function load(source: Source, options: OverlayOptions) {
   const { image, text, font, color = 'white', box } = options;
   if (image !== undefined) {
     const layer = await openImageLayer(input, image);
-    const loaded: Loaded = { layer, own: layer.size };
+    const loaded: LayerOptions = { layer, own: layer.size };
     return withColours(source, options, loaded, layer.warnings);
   }
   const layer = await openTextLayer(input, await textOf(input, header, text!), {
@@ -124,7 +124,7 @@ async function load(source: Source, options: OverlayOptions) {
     color,
     box,
   });
-  const loaded: Loaded = { layer, emsHigh: layer.emsHigh };
+  const loaded: LayerOptions = { layer, emsHigh: layer.emsHigh };
   return withColours(source, options, loaded, layer.warnings);
 }
 
@@ -132,7 +132,7 @@ async function load(source: Source, options: OverlayOptions) {
 function withColours(
   { header, profiled }: Source,
   options: OverlayOptions,
-  loaded: Loaded,
+  loaded: LayerOptions,
   warnings: readonly Warning[],
 ): LoadedOptions {
   const { icc, space } = header.metadata;
@@ -168,7 +168,7 @@ async function textOf(input: ImageInput, { exif }: Header, text: string): Promis
 }
 
 /** The size of the layer before it is rotated: as asked for, or smaller so that it fits into the image. */
-function sizeOf(facts: Facts, options: OverlayOptions & Loaded): Size {
+function sizeOf(facts: Facts, options: OverlayOptions & LayerOptions): Size {
   const { layer, own, emsHigh, scale, size, angle, x, y } = options;
   const wanted = () => {
     if (scale !== undefined) return { width: facts.width * scale, height: 0 };
@@ -218,7 +218,7 @@ async function composite(
   frame: Sharp,
   { input, header, profiled }: Source,
   facts: Facts,
-  options: OverlayOptions & Loaded,
+  options: OverlayOptions & LayerOptions,
   drawn: LayerPixels,
 ): Promise<Sharp> {
   const { tile, gap = 0, blend } = options;
@@ -259,7 +259,7 @@ export const overlay = stepOperation({
   ],
   sample: { text: '© {name}' },
   plan(facts, given) {
-    const options = given as OverlayOptions & Loaded;
+    const options = given as OverlayOptions & LayerOptions;
     const after = { ...facts, grey: facts.grey && options.layer.grey };
     const size = sizeOf(facts, options);
     checkPlace(facts, options, boundsOf(size, options.angle));

@@ -6,7 +6,7 @@ import { FORMATS, type OutputFormat } from '../images/formats.ts';
 import { type Header, readHeader } from '../images/header.ts';
 import type { ImageInput, Sharp } from '../images/input.ts';
 import { withMetadata } from '../images/metadata.ts';
-import type { Encoded, Search, Warning } from '../images/output.ts';
+import type { EncodingResult, Search, Warning } from '../images/output.ts';
 import { openPicture, selectFrames } from '../images/picture.ts';
 import { mapFrames, type Pixels, read, start } from '../images/pixels.ts';
 import { pngWithDensity } from '../images/png.ts';
@@ -124,7 +124,7 @@ export function planSteps(
 }
 
 /** A PNG of raw pixels with the density of the input, which they do not have. Other formats are written without. */
-function dense<Output extends Encoded>(
+function dense<Output extends EncodingResult>(
   encoded: Output,
   { metadata: { density } }: Header,
   { decoded }: Pick<Progress, 'decoded'>,
@@ -144,7 +144,7 @@ export async function encodeResult(
   to: OutputFormat,
   encoding: EncodingOptions,
   exact = false,
-): Promise<Encoded> {
+): Promise<EncodingResult> {
   const { colours, facts, place } = progress;
   // sharp flattens before it changes colours, so that the background would be changed too.
   const ordered = !(colours && facts.hasAlpha && !FORMATS[to].alpha) && place !== PLACE.LAST;
@@ -169,7 +169,7 @@ export interface StepsOptions {
 }
 
 /** The output, and as `data` the encodings that were tried for it. */
-export type StepsResult = Pick<Encoded, 'image' | 'warnings'> & { readonly data?: Search };
+export type StepsResult = Pick<EncodingResult, 'image' | 'warnings'> & { readonly data?: Search };
 
 /** Decodes an input, applies steps and encodes the result. */
 export async function runSteps(

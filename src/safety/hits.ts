@@ -19,7 +19,7 @@ export interface Hit {
   readonly end: number;
 }
 
-interface Found extends Hit {
+interface TermHit extends Hit {
   readonly term: Term;
 }
 
@@ -95,7 +95,7 @@ export function mayViolate(words: readonly Word[]): boolean {
 class Search {
   readonly #words: readonly Word[];
   readonly #lexicon: Lexicon;
-  #found: Found[] = [];
+  #found: TermHit[] = [];
   /** Bit set of the languages that the prompt shows. */
   #languages = 0;
   #hasDoubtful = false;
@@ -244,7 +244,7 @@ function letters(word: Word): string {
   return word.text.length === 1 ? word.readings.at(-1)! : word.text;
 }
 
-function withoutNeutral(found: readonly Found[]): Found[] {
+function withoutNeutral(found: readonly TermHit[]): TermHit[] {
   // The end of the neutral phrase that reaches furthest, by the word where phrases begin.
   const covered = new Map<number, number>();
   for (const { termClass, start, end } of found) {

@@ -19,6 +19,8 @@ export interface StoreSettings {
 interface OpenOptions extends StoreOptions {
   /** lowdb where not given. */
   readonly settings?: StoreSettings;
+  /** Whether the store is opened for one command beside the daemons, where its engine allows that. */
+  readonly isCommand?: boolean;
   /** Milliseconds for which one process may hold the lock before opening fails; 0 by default. */
   readonly lockTimeoutMs?: number;
 }
@@ -33,6 +35,7 @@ interface OpenOptions extends StoreOptions {
 export function openStore({
   lockTimeoutMs = 0,
   settings = { driver: 'lowdb', poolSize: 0, schema: '' },
+  isCommand = false,
   ...options
 }: OpenOptions): Promise<Store> {
   return retryWhileLocked(lockTimeoutMs, async () => {
@@ -40,7 +43,7 @@ export function openStore({
     if (driver === 'lowdb') return openLowdbStore(options);
     // Loaded where it is used: `pg` takes as long to load as the rest of a command.
     const { openPostgresStore } = await import('./postgres/open.ts');
-    return openPostgresStore({ ...options, ...others, url: url! });
+    return openPostgresStore({ ...options, ...others, url: url!, isCommand });
   });
 }
 

@@ -18,7 +18,7 @@ interface FetchOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface Fetched {
+interface FetchedFile {
   readonly bytes: Buffer;
   /** Content type in lower case without parameters; empty where the server sends none. */
   readonly mediaType: string;
@@ -39,7 +39,7 @@ export async function fetchPublic(
   upstream: Pick<UpstreamClient, 'open'>,
   text: string,
   { maxBytes, timeout, maxRedirects = 5, networkPolicy, signal, headers = {} }: FetchOptions,
-): Promise<Fetched> {
+): Promise<FetchedFile> {
   const deadline = performance.now() + timeout;
   const first = checkPublicUrl(text, null, networkPolicy, 'input');
   let url = first;
@@ -82,7 +82,7 @@ async function readBody(
   response: UpstreamResponse,
   host: string,
   maxBytes: number,
-): Promise<Fetched> {
+): Promise<FetchedFile> {
   const { status, headers } = response;
   if (status < 200 || status > 299) {
     throw new Failure('service_error', `${host} answered ${status}`, { code: 'fetch_refused' });

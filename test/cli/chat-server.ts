@@ -76,3 +76,17 @@ export async function chatServer(answer: Answering): Promise<ChatServer> {
   });
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
+
+/** A server that begins an answer and does not end it. @returns with `left`, which resolves when the client disconnects */
+export async function endlessChatServer(): Promise<ChatServer & { readonly left: Promise<void> }> {
+  let leave = () => {};
+  const left = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  const server = await chatServer((_, response) => {
+    response.once('close', leave);
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(chunk({ content: 'Once' }));
+  });
+  return { ...server, left };
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Run, RunOptions } from '../oriel.ts';
-import { chatServer, chunk, event, stream } from './chat-server.ts';
+import { chatServer, chunk, endlessChatServer, event, stream } from './chat-server.ts';
 import { HAS_TERMINAL, startInTerminal } from './in-terminal.ts';
 
 /** Types each line once the terminal shows that it is waited for. */
@@ -79,16 +79,8 @@ describe.runIf(HAS_TERMINAL)('oriel chat on a terminal (needs script of util-lin
   });
 
   it('ends at ^C and aborts the answer', async () => {
-    let gone = () => {};
-    const left = new Promise<void>((resolve) => {
-      gone = resolve;
-    });
-    const server = await chatServer((_, response) => {
-      response.once('close', gone);
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(chunk({ content: 'Once' }));
-    });
-    const run = await typed(`oriel chat --url ${server.url}`, [
+    const { url, left } = await endlessChatServer();
+    const run = await typed(`oriel chat --url ${url}`, [
       ['> ', 'Hi\r'],
       ['Once', '\u0003'],
     ]);

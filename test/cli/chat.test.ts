@@ -8,6 +8,7 @@ import {
   type ChatServer,
   chatServer,
   chunk,
+  endlessChatServer,
   event,
   json,
   stream,
@@ -250,16 +251,8 @@ describe('oriel chat ends with exit code 2', () => {
 
 describe('oriel chat aborts the request', () => {
   it('at ^C after the received part, and exits with 130', async () => {
-    let gone = () => {};
-    const left = new Promise<void>((resolve) => {
-      gone = resolve;
-    });
-    const server = await chatServer((_, response) => {
-      response.once('close', gone);
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(chunk({ content: 'Once' }));
-    });
-    const { child, ended } = start(['chat', '--url', server.url, 'Hi']);
+    const { url, left } = await endlessChatServer();
+    const { child, ended } = start(['chat', '--url', url, 'Hi']);
     await once(child.stdout!, 'data');
     child.kill('SIGINT');
     await left;

@@ -36,6 +36,38 @@ describe('config check reports', () => {
         '2: telemetry.otlp.attributes["service.name"]: expected a name such as deployment.environment.name, other than service.name, as its name',
       ],
     ],
+    [
+      'settings of a bucket with values that they cannot have',
+      'assets: { driver: s3, endpoint: "https://u:p@s3.example/x", prefix: ../x, timeout: 0s }',
+      [
+        '1: assets.endpoint: expected an http or https URL without path, credentials, query and fragment, received "https://***@s3.example/x"',
+        '1: assets.prefix: expected names of letters, digits, . _ and - with slashes between them, received "../x"',
+        '1: assets.timeout: expected a duration with its unit (ms, s, m, h, d) from 100ms to 1h, received "0s"',
+      ],
+    ],
+    [
+      'a bucket on the disk',
+      'assets: { bucket: files }',
+      ['1: assets.bucket: expected driver: s3 beside it'],
+    ],
+    [
+      'a driver for a bucket without its name',
+      'assets: { driver: s3 }',
+      ['1: assets.bucket: expected the name of a bucket, received nothing'],
+    ],
+    [
+      'an IP address with the bucket in the host',
+      'assets: { driver: s3, bucket: files, endpoint: "http://127.0.0.1:7480" }',
+      ['1: assets.forcePathStyle: expected true with an endpoint that is an IP address'],
+    ],
+    [
+      'a bucket without credentials',
+      'assets: { driver: s3, bucket: files }',
+      [
+        '1: assets.accessKeyId: expected a key here, or AWS_ACCESS_KEY_ID in the environment',
+        '1: assets.secretAccessKey: expected a key here, or AWS_SECRET_ACCESS_KEY in the environment',
+      ],
+    ],
     ['an unknown section', 'pol: 3', ['1: pol: unknown; did you mean pool?']],
     [
       'an unknown setting',

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import sharp, { type SharpOptions } from 'sharp';
 import { expect, it } from 'vitest';
 import { OWNER_KEY } from '../daemon.ts';
@@ -26,6 +26,24 @@ const MARKDOWN = [
 async function say(page: Page, text: string): Promise<void> {
   await page.getByLabel('Message', { exact: true }).fill(text);
   await page.getByRole('button', { name: 'Send', exact: true }).click();
+}
+
+/** Pastes or drops an image as a person would. */
+async function give(target: Locator, event: 'paste' | 'drop', name: string): Promise<void> {
+  await target.evaluate(
+    (element, [type, filename, base64]) => {
+      const bytes = Uint8Array.from(atob(base64!), (byte) => byte.charCodeAt(0));
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([bytes], filename!, { type: 'image/png' }));
+      const common = { bubbles: true, cancelable: true };
+      element.dispatchEvent(
+        type === 'paste'
+          ? new ClipboardEvent('paste', { ...common, clipboardData: transfer })
+          : new DragEvent('drop', { ...common, dataTransfer: transfer }),
+      );
+    },
+    [event, name, PIXEL.toString('base64')],
+  );
 }
 
 /** Waits until as many answers are complete. */
@@ -70,12 +88,19 @@ describeConsole('the view of chat', ({ open, check, allow, daemon }) => {
     await page.getByText('scaled to 1568 × 784').waitFor();
     await page.getByText('notes.txt is not an image that this browser can read.').waitFor();
     await page.getByRole('button', { name: 'Remove large.png' }).click();
+    const message = page.getByLabel('Message', { exact: true });
+    await give(message, 'paste', 'pasted.png');
+    await give(page.getByRole('article').first(), 'drop', 'dropped.png');
+    for (const name of ['pasted.png', 'dropped.png']) {
+      await page.getByRole('img', { name }).waitFor();
+      await page.getByRole('button', { name: `Remove ${name}` }).click();
+    }
     await say(page, 'Third');
     await answered(page, 3);
     const answers = page.getByRole('article', { name: 'Answer of' });
     expect(await answers.getByText('You said: Third').count()).toBe(1);
     expect(await answers.getByText('First token').count()).toBe(3);
-    expect(await answers.getByText('Credits').count()).toBe(3);
+    for (const index of [0, 1, 2]) await answers.nth(index).getByText('Credits').waitFor();
     expect(await answers.locator('details').count()).toBe(3);
     const status = page.getByRole('status').filter({ hasText: 'The answer is complete' });
     expect(await status.count()).toBe(1);
@@ -194,7 +219,8 @@ describeConsole('the view of chat', ({ open, check, allow, daemon }) => {
     await signIn(OWNER_KEY);
     await page.getByText('Say something to').waitFor();
     expect(await page.getByText('My secret').count()).toBe(0);
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.context().clearCookies();
+    await page.reload();
     await signIn(await createKey('reader'));
     await page.getByText('My secret', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Try again' }).click();

@@ -125,7 +125,9 @@ export class S3Storage implements AssetStorage {
       },
       discard: async () => {
         await removeQuietly(path);
-        if (mayBeStored) await this.discard([id]);
+        if (isStored) await this.discard([id]);
+        // A service that did not answer must not delay the caller twice.
+        else if (mayBeStored) void this.discard([id]);
       },
     };
   }
@@ -145,7 +147,7 @@ export class S3Storage implements AssetStorage {
     try {
       await this.#put(id, path, written);
     } catch (error) {
-      await this.discard([id]);
+      void this.discard([id]);
       throw error;
     }
     return written;
@@ -249,6 +251,7 @@ export class S3Storage implements AssetStorage {
   async sweep(
     isKnown: (id: string) => Promise<boolean>,
     span: TimeRange | null,
+    mayGoOn: () => boolean = () => true,
   ): Promise<SweepResult> {
     const now = Date.now();
     if (!this.#options.isLeader() || now < this.#nextSweepAt) return NOTHING_SWEPT;
@@ -257,7 +260,7 @@ export class S3Storage implements AssetStorage {
       span,
       startedAt: this.#startedAt,
       now,
-      mayGoOn: this.#options.isLeader,
+      mayGoOn: () => mayGoOn() && this.#options.isLeader(),
     });
     this.#nextSweepAt = now + SWEEP_INTERVAL_MS;
     return swept;

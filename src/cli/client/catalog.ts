@@ -21,10 +21,10 @@ function pricesOf(value: unknown): readonly Price[] {
   );
 }
 
-type Loose = Readonly<Record<string, unknown>>;
+type Json = Readonly<Record<string, unknown>>;
 
-function objectAt(value: unknown): Loose {
-  return typeof value === 'object' && value !== null ? (value as Loose) : {};
+function objectAt(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
 }
 
 /** @throws Failure where the response has no list of models */

@@ -12,7 +12,7 @@ interface Chunk {
   readonly finishReason: string | null;
 }
 
-type Loose = Readonly<Record<string, unknown>>;
+type Json = Readonly<Record<string, unknown>>;
 
 /**
  * Reads one event of a streamed chat completion.
@@ -26,13 +26,13 @@ export function readChunk(data: string): Chunk {
   } catch {
     throw new Failure('service_error', 'the daemon sent an event that is no JSON');
   }
-  const { error, choices } = (chunk ?? {}) as Loose;
+  const { error, choices } = (chunk ?? {}) as Json;
   if (error !== undefined && error !== null) {
     throw new Failure('service_error', messageOf(data) ?? 'the answer failed on its way');
   }
   const choice: unknown = Array.isArray(choices) ? (choices as unknown[])[0] : undefined;
-  const { delta, finish_reason } = (choice ?? {}) as Loose;
-  const { reasoning_content, content, refusal } = (delta ?? {}) as Loose;
+  const { delta, finish_reason } = (choice ?? {}) as Json;
+  const { reasoning_content, content, refusal } = (delta ?? {}) as Json;
   return {
     deltas: [
       ...deltasOf('reasoning', reasoning_content),

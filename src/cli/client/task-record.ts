@@ -1,7 +1,7 @@
 import { FAILURE_TYPES, Failure } from '../../failure.ts';
 import { isTerminal, TASK_STATES } from '../../store/task.ts';
 
-type Loose = Readonly<Record<string, unknown>>;
+type Json = Readonly<Record<string, unknown>>;
 
 /** One result: its URL, or its bytes. */
 export type Output = { readonly url: string } | { readonly base64: string };
@@ -18,11 +18,11 @@ export interface TaskRecord {
   /** Null where the task has not failed. */
   readonly error: Failure | null;
   /** The whole record. */
-  readonly document: Loose;
+  readonly document: Json;
 }
 
-export function objectAt(value: unknown): Loose {
-  return typeof value === 'object' && value !== null ? (value as Loose) : {};
+export function objectAt(value: unknown): Json {
+  return typeof value === 'object' && value !== null ? (value as Json) : {};
 }
 
 function textAt(value: unknown): string {
@@ -52,7 +52,7 @@ export interface Submission {
   readonly id: string;
   /** A path of the daemon. */
   readonly path: string;
-  readonly document: Loose;
+  readonly document: Json;
 }
 
 /** Null where the response is the result (interface part 2.5). */
@@ -74,7 +74,7 @@ export function hasEnded(status: string): boolean {
 }
 
 /** The outputs of an image result (interface part 2.5), or of any result of part 2.4. */
-export function outputsOf(result: Loose): Output[] {
+export function outputsOf(result: Json): Output[] {
   const { data, urls, video_url, audio_url } = result;
   if (Array.isArray(data)) {
     return (data as unknown[]).flatMap((one): Output[] => {

@@ -72,33 +72,55 @@ function LoadedView({ load, session }: LoadedViewProps) {
   const place = usePlace();
   const [View, setView] = useState<ComponentType<ViewProps>>();
   const [fault, setFault] = useState<Error>();
-  const start = () => {
-    setFault(undefined);
+  useEffect(() => {
+    let isLeft = false;
     loadView(load).then(
-      (component) => setView(() => component),
+      ({ view, style }) => {
+        if (isLeft) return;
+        showStyle(style);
+        setView(() => view);
+      },
       () => setFault(new ApiError('This page could not be loaded. The server may be newer now.')),
     );
-  };
-  useEffect(start, []);
+    return () => {
+      isLeft = true;
+    };
+  }, []);
   if (fault) return <ErrorState error={fault} onRetry={() => location.reload()} />;
   if (!View) return <Loading />;
   return <View place={place} session={session!} />;
 }
 
-async function loadView(load: LoadedViewProps['load']): Promise<ComponentType<ViewProps>> {
-  const { default: view, style } = await load();
-  if (style !== undefined) await loadStyle(new URL(style, import.meta.url).href);
-  return view;
+/** A view and the address of its style, which is loaded. */
+interface ViewModule {
+  readonly view: ComponentType<ViewProps>;
+  readonly style: string | undefined;
+}
+
+async function loadView(load: LoadedViewProps['load']): Promise<ViewModule> {
+  const { default: view, style: file } = await load();
+  const style = file === undefined ? undefined : new URL(file, import.meta.url).href;
+  if (style !== undefined && !styles.has(style)) await loadStyle(style);
+  return { view, style };
+}
+
+/** Styles of views, by their addresses. */
+const styles = new Map<string, HTMLLinkElement>();
+
+/** Applies the style of one view alone: others have classes of the same names. */
+function showStyle(style: string | undefined): void {
+  for (const [href, { sheet }] of styles) sheet!.disabled = href !== style;
 }
 
 function loadStyle(href: string): Promise<void> {
-  const known = [...document.querySelectorAll<HTMLLinkElement>('link[rel=stylesheet]')];
-  if (known.some((one) => one.href === href)) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const link = document.createElement('link');
     link.rel = 'stylesheet';
     link.href = href;
-    link.onload = () => resolve();
+    link.onload = () => {
+      styles.set(href, link);
+      resolve();
+    };
     link.onerror = () => reject(new Error(href));
     document.head.append(link);
   });

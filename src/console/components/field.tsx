@@ -6,7 +6,7 @@ import type {
 } from 'preact';
 import { useId } from 'preact/hooks';
 
-interface Labelled {
+interface LabelProps {
   readonly label: string;
   /** One sentence below the label. */
   readonly hint?: ComponentChildren;
@@ -14,7 +14,7 @@ interface Labelled {
   readonly error?: string | undefined;
 }
 
-interface FieldProps extends Labelled {
+interface FieldProps extends LabelProps {
   /** Renders the control with these attributes. */
   readonly children: (attributes: {
     id: string;
@@ -45,10 +45,10 @@ export function Field({ label, hint, error, children }: FieldProps) {
   );
 }
 
-type Changed = { readonly onValue: (value: string) => void; readonly value: string };
+type ValueProps = { readonly onValue: (value: string) => void; readonly value: string };
 
-type TextFieldProps = Labelled &
-  Changed &
+type TextFieldProps = LabelProps &
+  ValueProps &
   Omit<PartialInputHTMLAttributes<HTMLInputElement>, 'value' | 'role'>;
 
 /** A field of one line: text, number, date. */
@@ -69,8 +69,8 @@ export function TextField({ label, hint, error, onValue, value, ...rest }: TextF
   );
 }
 
-type TextAreaProps = Labelled &
-  Changed &
+type TextAreaProps = LabelProps &
+  ValueProps &
   Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'value'>;
 
 /** A field of several lines. */
@@ -90,7 +90,7 @@ export function TextArea({ label, hint, error, onValue, value, ...rest }: TextAr
   );
 }
 
-interface SelectFieldProps extends Labelled, Changed {
+interface SelectFieldProps extends LabelProps, ValueProps {
   /** Values, or pairs of a value and its label. */
   readonly choices: readonly (string | readonly [value: string, label: string])[];
 }

@@ -43,6 +43,9 @@ const readiness = v.object({
   ),
 });
 
+/** Milliseconds for the bucket to answer: its failure must not make this check slow for load balancers. */
+const STORAGE_TIMEOUT_MS = 500;
+
 const BUCKET_MISSING = 'the bucket of files cannot be used';
 
 /**
@@ -53,7 +56,7 @@ const BUCKET_MISSING = 'the bucket of files cannot be used';
 export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPluginAsync {
   const probe = sharedProbe(context);
   // Text is served without the bucket, so that its failure does not make the daemon unready.
-  const storageFault = () => withTimeout(context.assets.health(), PROBE_TIMEOUT_MS, 'no answer');
+  const storageFault = () => withTimeout(context.assets.health(), STORAGE_TIMEOUT_MS, 'no answer');
   return async (server) => {
     server.get('/healthz', {
       config: { vital: true },

@@ -15,7 +15,7 @@ export interface MetadataEdit {
 }
 
 /** A file with other metadata, and the same image data. */
-export interface Edited {
+export interface EditResult {
   readonly bytes: Buffer;
   readonly warnings: readonly Warning[];
 }

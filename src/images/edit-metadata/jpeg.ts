@@ -13,7 +13,14 @@ import { correctPictures } from '../jpeg/pictures.ts';
 import { pictureEnd } from '../jpeg/scan-end.ts';
 import { joinJpeg, MARKER, type Segment, splitJpeg } from '../jpeg/segments.ts';
 import type { Warning } from '../output.ts';
-import { type Edited, editExif, editXmp, isStripped, type MetadataEdit, XMP_LOST } from './edit.ts';
+import {
+  type EditResult,
+  editExif,
+  editXmp,
+  isStripped,
+  type MetadataEdit,
+  XMP_LOST,
+} from './edit.ts';
 import { IPTC_RESOURCES, THUMBNAIL_RESOURCES, withoutResources } from './photoshop.ts';
 import { withoutGps } from './xmp.ts';
 
@@ -21,7 +28,7 @@ import { withoutGps } from './xmp.ts';
 const COLOUR_KINDS = ['jfif', 'icc', 'adobe'] as const;
 
 /** Changes metadata of a JPEG. Tables and scans stay byte by byte. @throws Failure */
-export function editJpeg(bytes: Uint8Array, edit: MetadataEdit): Edited {
+export function editJpeg(bytes: Uint8Array, edit: MetadataEdit): EditResult {
   const file = splitJpeg(bytes);
   const warnings: Warning[] = [];
   const exifs = file.segments.filter((segment) => isKind(segment, 'exif'));

@@ -3,7 +3,14 @@ import { fileFailure } from '../file-error.ts';
 import type { Warning } from '../output.ts';
 import { exifOfText, inflated, rawProfile, rawProfileBytes } from '../png.ts';
 import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from '../png-chunks.ts';
-import { type Edited, editExif, editXmp, isStripped, type MetadataEdit, XMP_LOST } from './edit.ts';
+import {
+  type EditResult,
+  editExif,
+  editXmp,
+  isStripped,
+  type MetadataEdit,
+  XMP_LOST,
+} from './edit.ts';
 import { withoutGps } from './xmp.ts';
 
 /** Chunks of which a change would be seen: of the standard's third edition, and animation. */
@@ -29,7 +36,7 @@ const XMP = Buffer.from('XML:com.adobe.xmp\0', 'latin1');
 const X_RESOLUTION = 282;
 
 /** Changes metadata of a PNG. All chunks of the picture stay byte by byte. @throws Failure */
-export function editPng(bytes: Uint8Array, edit: MetadataEdit): Edited {
+export function editPng(bytes: Uint8Array, edit: MetadataEdit): EditResult {
   const all = [...pngChunks(bytes)];
   const end = all.findIndex(({ name }) => name === 'IEND');
   if (all[0]?.name !== 'IHDR' || end < 0)

@@ -1,6 +1,6 @@
 import { fileFailure } from '../file-error.ts';
 import type { Warning } from '../output.ts';
-import { type Edited, editExif, editXmp, isStripped, type MetadataEdit } from './edit.ts';
+import { type EditResult, editExif, editXmp, isStripped, type MetadataEdit } from './edit.ts';
 
 interface Chunk {
   readonly name: string;
@@ -21,7 +21,7 @@ export function editWebp(
   bytes: Uint8Array,
   edit: MetadataEdit,
   size: { readonly width: number; readonly height: number },
-): Edited {
+): EditResult {
   const { chunks, trailer } = readChunks(bytes);
   const warnings: Warning[] = [];
   const stored = chunks.find(({ name }) => name === 'EXIF')?.data ?? null;

@@ -19,7 +19,7 @@ import type { CodeLengths } from './huffman.ts';
 import { joinJpeg, MARKER, type Segment } from './segments.ts';
 
 /** A scan with its best tables and its size. */
-interface Measured {
+interface ScanPlan {
   readonly scan: Scan;
   readonly tables: ReadonlyMap<number, CodeLengths>;
   readonly size: number;
@@ -38,7 +38,7 @@ export function encodeJpeg(
   check: () => void,
 ): { readonly bytes: Buffer; readonly progressive: boolean } {
   const encoder = new Encoder(frame, check);
-  const size = (scans: readonly Measured[]) => scans.reduce((sum, scan) => sum + scan.size, 0);
+  const size = (scans: readonly ScanPlan[]) => scans.reduce((sum, scan) => sum + scan.size, 0);
   const sequential = progressive === true ? null : encoder.sequential();
   const several = progressive === false ? null : encoder.progressive();
   const isProgressive =
@@ -79,16 +79,16 @@ class Encoder {
     this.#check = check;
   }
 
-  sequential(): Measured[] {
+  sequential(): ScanPlan[] {
     const components = this.#frame.components.map((_, index) => index);
     return [this.#measure({ components, first: 0, last: 63, high: 0, low: 0 }, false)];
   }
 
-  progressive(): Measured[] {
+  progressive(): ScanPlan[] {
     const components = this.#frame.components.map((_, index) => index);
     const dc = this.#measure({ components, first: 0, last: 0, high: 0, low: 0 }, true);
     const ac = components.flatMap((component) => {
-      let best: readonly Measured[] = [];
+      let best: readonly ScanPlan[] = [];
       let least = Number.POSITIVE_INFINITY;
       for (const script of SCRIPTS) {
         const scans = script.map(([first, last, high, low]) =>
@@ -102,7 +102,7 @@ class Encoder {
     return [dc, ...ac];
   }
 
-  #measure(scan: Scan, progressive: boolean): Measured {
+  #measure(scan: Scan, progressive: boolean): ScanPlan {
     const counter = new Counter();
     this.#encode(scan, progressive, counter);
     const tables = counter.tables();
@@ -110,7 +110,7 @@ class Encoder {
   }
 
   /** The segments of a scan's tables, its header and its data. */
-  write({ scan, tables, size }: Measured, progressive: boolean): Uint8Array[] {
+  write({ scan, tables, size }: ScanPlan, progressive: boolean): Uint8Array[] {
     const { components, first, last, high, low } = scan;
     const tableData = [...tables].map(([table, { counts, symbols }]) => {
       const kind = table < AC ? table : 0x10 | (table - AC);

@@ -7,7 +7,7 @@ import type { MetadataPolicy } from '../metadata.ts';
 import type { Warning } from '../output.ts';
 import { type PngChunk, pngChunks, pngOf } from '../png-chunks.ts';
 import { recompressedApng, smallestPngOf } from './png-encoder.ts';
-import { isSameImage, type Stored } from './stored.ts';
+import { type DecodedImage, isSameImage } from './stored.ts';
 import { isLosslessWebp, strippedWebp } from './webp.ts';
 
 export interface LosslessOptions {
@@ -23,7 +23,10 @@ export interface LosslessOptions {
 }
 
 /** A format's encodings that may have the same pixels in fewer bytes. Each is proved by decoding it. */
-type Candidates = (source: Stored, options: LosslessOptions) => Promise<readonly Uint8Array[]>;
+type Candidates = (
+  source: DecodedImage,
+  options: LosslessOptions,
+) => Promise<readonly Uint8Array[]>;
 
 /** Chunks of a PNG that define its colours (PNG third edition, 11.3.2). */
 const COLOURS = new Set(['iCCP', 'cICP', 'sRGB', 'gAMA', 'cHRM', 'mDCV', 'cLLI']);
@@ -32,7 +35,7 @@ const PIXELS = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT', 'acTL', 'IEND']);
 /** Chunks whose content depends on colour type and bit depth, which may change. */
 const OF_ONE_CODING = new Set(['sBIT', 'bKGD', 'hIST']);
 
-async function pngCandidates({ input, header, pixels }: Stored, options: LosslessOptions) {
+async function pngCandidates({ input, header, pixels }: DecodedImage, options: LosslessOptions) {
   const { metadata, keepsColours, level, progressive } = options;
   const encoded = await options.encode();
   if (progressive) return [encoded];
@@ -49,7 +52,10 @@ async function pngCandidates({ input, header, pixels }: Stored, options: Lossles
   return [encoded, smallest, ...(header.oriented ? [] : [pngOf(chunks)])];
 }
 
-async function jpegCandidates({ input }: Stored, { metadata, progressive, warn }: LosslessOptions) {
+async function jpegCandidates(
+  { input }: DecodedImage,
+  { metadata, progressive, warn }: LosslessOptions,
+) {
   try {
     const way = { metadata, progressive: progressive || 'auto' } as const;
     const { bytes, lostTrailer } = transcodeJpeg(input, way);
@@ -66,14 +72,17 @@ async function jpegCandidates({ input }: Stored, { metadata, progressive, warn }
   }
 }
 
-async function webpCandidates({ input, header }: Stored, { metadata, encode }: LosslessOptions) {
+async function webpCandidates(
+  { input, header }: DecodedImage,
+  { metadata, encode }: LosslessOptions,
+) {
   const stripped = strippedWebp(input.file, metadata, header);
   const encoded = isLosslessWebp(input.file) ? [await encode()] : [];
   return [...(stripped ? [stripped] : []), ...encoded];
 }
 
 async function gifCandidates(
-  { input, header }: Stored,
+  { input, header }: DecodedImage,
   { progressive, metadata }: LosslessOptions,
 ) {
   const { bytes, limits, sharp } = input;
@@ -112,7 +121,7 @@ const CANDIDATES: Readonly<Record<OutputFormat, Candidates>> = {
 
 /** The smallest encoding with the same pixels that was found; null where there is none. */
 export async function smallestLossless(
-  source: Stored,
+  source: DecodedImage,
   format: OutputFormat,
   options: LosslessOptions,
 ): Promise<Uint8Array | null> {

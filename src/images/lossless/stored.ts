@@ -5,14 +5,14 @@ import { type Pixels, read } from '../pixels.ts';
 import { completePng } from '../png.ts';
 
 /** An image as it is stored: upright, but in its own colours. */
-export interface Stored {
+export interface DecodedImage {
   readonly input: ImageInput;
   readonly header: Header;
   readonly pixels: Pixels;
 }
 
 /** Decodes all frames of an image without a conversion of colours. */
-export async function readStored(input: ImageInput, header: Header): Promise<Stored> {
+export async function readStored(input: ImageInput, header: Header): Promise<DecodedImage> {
   const { bytes, limits, sharp } = input;
   const several = header.pages > 1;
   const image = sharp(bytes, {
@@ -43,7 +43,7 @@ export async function openEncoded(input: ImageInput, file: Uint8Array) {
  * Whether an encoding decodes to the same image: the same samples in the same colours, and the same frames, delays and
  * loops. A profile may be missing where it is sRGB.
  */
-export async function isSameImage(source: Stored, file: Uint8Array): Promise<boolean> {
+export async function isSameImage(source: DecodedImage, file: Uint8Array): Promise<boolean> {
   const { input, header } = await openEncoded(source.input, file);
   if (!isSameTiming(source.header, header)) return false;
   if (header.oriented && header.pages > 1) return false;
@@ -53,7 +53,7 @@ export async function isSameImage(source: Stored, file: Uint8Array): Promise<boo
     const [one, other] = [source.header.metadata.icc, header.metadata.icc];
     return one !== undefined && other !== undefined && one.equals(other);
   }
-  return source.header.profiled === header.profiled || isShownAlike(source, { input, header });
+  return source.header.profiled === header.profiled || looksEqual(source, { input, header });
 }
 
 function isSameTiming({ pages, metadata }: Header, other: Header): boolean {
@@ -103,9 +103,9 @@ function reader({ data, channels }: Pixels): (pixel: number, channel: number) =>
 const ROUNDING = 1;
 
 /** Whether two images of the same samples are displayed alike. */
-async function isShownAlike(
-  one: Pick<Stored, 'input' | 'header'>,
-  other: Pick<Stored, 'input' | 'header'>,
+async function looksEqual(
+  one: Pick<DecodedImage, 'input' | 'header'>,
+  other: Pick<DecodedImage, 'input' | 'header'>,
 ): Promise<boolean> {
   const shown = await readDisplayed(one.input, one.header);
   const otherShown = await readDisplayed(other.input, other.header);

@@ -22,11 +22,11 @@ export interface KnownFile {
   readonly identity: string;
   readonly sha256: string;
   /** Undefined for a file that no run with this cache made. */
-  readonly made?: Made | undefined;
+  readonly made?: OutputOrigin | undefined;
 }
 
 /** The origin of an output. */
-export interface Made {
+export interface OutputOrigin {
   /** Key of the operation with its options. */
   readonly maker: string;
   /** Path of the input; in the index, relative to the cache's folder. */

@@ -5,7 +5,7 @@ import type { Job, JobImage, JobSuccess } from '../job.ts';
 import {
   CacheIndex,
   imagesOf,
-  type Made,
+  type OutputOrigin,
   type StoredImage,
   type StoredResult,
 } from './cache-index.ts';
@@ -23,7 +23,7 @@ export interface WrittenFile {
 interface UnsettledOutput {
   readonly path: string;
   readonly sha256: string;
-  readonly made: Made;
+  readonly made: OutputOrigin;
   readonly written: WrittenFile;
 }
 
@@ -196,7 +196,7 @@ export class ResultCache {
    * @param made with the absolute path of the input
    * @param written undefined for an output that was found with this content
    */
-  noteOutput(path: string, made: Made, sha256: string, written?: WrittenFile): void {
+  noteOutput(path: string, made: OutputOrigin, sha256: string, written?: WrittenFile): void {
     if (this.#options.readOnly) return;
     const relative = { ...made, source: this.#nameOf(made.source) };
     const name = this.#nameOf(path);
@@ -210,7 +210,7 @@ export class ResultCache {
   }
 
   /** The origin of an output, with the absolute path of its input. */
-  made(path: string): (Made & { readonly sha256: string }) | undefined {
+  made(path: string): (OutputOrigin & { readonly sha256: string }) | undefined {
     const known = this.#index.files.get(this.#nameOf(path));
     if (!known?.made) return undefined;
     const { maker, source } = known.made;

@@ -5,7 +5,7 @@ import { type Facts, factsOf } from '../../images/facts.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import { type Header, readHeader } from '../../images/header.ts';
 import type { Estimate, ImageInput } from '../../images/input.ts';
-import type { Encoded, OutputImage, Search, Warning } from '../../images/output.ts';
+import type { EncodingResult, OutputImage, Search, Warning } from '../../images/output.ts';
 import { openPicture, type Selection, selectFrames } from '../../images/picture.ts';
 import { read } from '../../images/pixels.ts';
 import type { OperationResult } from '../operation.ts';
@@ -220,7 +220,7 @@ async function runGroup(
   header: Header,
   recipe: Recipe,
   { selection, branches }: Group,
-  add: (leaf: Leaf, encoded: Encoded) => void,
+  add: (leaf: Leaf, encoded: EncodingResult) => void,
 ): Promise<void> {
   const source = { input, header, profiled: selection.profiled };
   const engine: Engine<Progress> = {

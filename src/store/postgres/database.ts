@@ -175,6 +175,25 @@ export class Database implements Connection {
     }
   }
 
+  /** A connection in a transaction that reads one moment, for any time. @throws Failure `store_unavailable` */
+  async openSnapshot(): Promise<Connection & { end(): Promise<void> }> {
+    const client = await this.retry(async () => {
+      const opened = await this.#pool.connect();
+      await opened.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      return opened;
+    });
+    return {
+      query: async <Found>(text: string, values?: readonly unknown[]) =>
+        (await client.query(this.inSchema(text), values as unknown[])).rows as Found[],
+      end: async () => {
+        await client.query('ROLLBACK').then(
+          () => client.release(),
+          (error: Error) => client.release(error),
+        );
+      },
+    };
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -53,6 +53,7 @@ import {
   saveProgress,
 } from './operations/tasks.ts';
 import type { Operation } from './transactions/transactions.ts';
+import { PostgresTransfer } from './transfer.ts';
 
 /** Milliseconds between two attempts to get a lock that another node holds. */
 const LOCK_RETRY_MS = 100;
@@ -63,6 +64,7 @@ const CLAIM_ROUNDS = 100;
 /** Store of several nodes over one PostgreSQL database. README.md explains its parts. */
 export class PostgresStore extends AccountStore implements Store {
   readonly isShared = true;
+  readonly transfer = new PostgresTransfer(this.parts.database, () => this.parts.escrows.flush());
   readonly #scopes = new BudgetScopes();
   readonly #listeners = new Set<(event: StoreEvent) => void>();
   /** Deliveries that this node has claimed. */

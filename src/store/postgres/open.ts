@@ -22,6 +22,8 @@ import { Transactions } from './transactions/transactions.ts';
 export interface PostgresOptions extends StoreOptions, DatabaseOptions {
   /** Connection for notifications, where `url` leads to a pooler in transaction mode; `url` by default. */
   readonly listenUrl?: string | undefined;
+  /** Whether one command runs: it makes no charges, and a daemon may use the folder. */
+  readonly isCommand?: boolean;
 }
 
 /**
@@ -31,13 +33,15 @@ export interface PostgresOptions extends StoreOptions, DatabaseOptions {
  * @throws Failure service_error: `store_unavailable`, `store_newer`
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
-  const { url, poolSize, schema } = options;
+  const { url, poolSize, schema, isCommand = false } = options;
   const { directory, onLockFallback = () => {} } = options;
   const database = new Database({ url, poolSize, schema });
   let lock: Lock | undefined;
   try {
-    await makeFolder(diskFiles, directory);
-    lock = await lockFolder(diskFiles, directory, onLockFallback);
+    if (!isCommand) {
+      await makeFolder(diskFiles, directory);
+      lock = await lockFolder(diskFiles, directory, onLockFallback);
+    }
     await migrate(database);
     return await openOn(database, { ...options, release: async () => lock?.release() });
   } catch (error) {
@@ -70,9 +74,11 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
   });
   await lease.open();
   const folder = join(directory, 'charges');
-  const leftover = await readLeftoverCharges(folder);
-  for (const batch of leftover.batches) await transactions.run(foldEscrows(batch));
-  await leftover.remove();
+  if (!options.isCommand) {
+    const leftover = await readLeftoverCharges(folder);
+    for (const batch of leftover.batches) await transactions.run(foldEscrows(batch));
+    await leftover.remove();
+  }
   const log = await ChargeLog.open({ folder, node: lease.id, onFault });
   const events = new Events({
     database,

@@ -352,7 +352,7 @@ export function entryOf(row: Row): LedgerEntry {
   } as LedgerEntry;
 }
 
-function usageOf(row: Row): UsageRow {
+export function usageOf(row: Row): UsageRow {
   return {
     accountId: row.account_id,
     ...(row.key_id !== '' && { keyId: row.key_id }),

@@ -27,7 +27,7 @@ function sumOf(items: readonly Item[]): number {
 }
 
 type Price = TextModel['price'];
-type Priced = Pick<TextModel, 'price'>;
+type PricedModel = Pick<TextModel, 'price'>;
 
 /** The prices of each tier that a request of up to `input` tokens can be in, the highest last. */
 function tiersUpTo(price: Price, input: number): readonly Price[] {
@@ -49,7 +49,7 @@ function tiersUpTo(price: Price, input: number): readonly Price[] {
 }
 
 /** The items of one request, all of them at the prices of the tier that its input is in. */
-function itemsOf({ price }: Priced, usage: Usage): readonly Item[] {
+function itemsOf({ price }: PricedModel, usage: Usage): readonly Item[] {
   const { input, cachedInput, cacheWrite, cacheWrite1h, output } = tiersUpTo(price, usage.input).at(
     -1,
   )!;
@@ -65,7 +65,7 @@ function itemsOf({ price }: Priced, usage: Usage): readonly Item[] {
 }
 
 /** Micro-credits of the usages of some requests. */
-export function costOf(model: Priced, usages: readonly Usage[]): number {
+export function costOf(model: PricedModel, usages: readonly Usage[]): number {
   return sumOf(usages.flatMap((usage) => itemsOf(model, usage)));
 }
 
@@ -78,7 +78,7 @@ export interface Bounds {
 }
 
 /** Micro-credits of the largest charge within bounds: everything at the highest price of any tier in reach. */
-export function largestCost({ price }: Priced, { inputs, output }: Bounds): number {
+export function largestCost({ price }: PricedModel, { inputs, output }: Bounds): number {
   const highestOf = (tokens: number) =>
     Math.max(
       ...tiersUpTo(price, tokens).flatMap(

@@ -133,7 +133,7 @@ export interface MeterOptions {
 }
 
 /** The charge for one request. */
-export interface Metered {
+export interface Charge {
   readonly used: Usage;
   /** Micro-credits that were charged. */
   readonly charge: number;
@@ -198,7 +198,7 @@ export class Meter {
    * Charges the reported usages of the requests; without a report, the estimated input of each and the
    * observed output.
    */
-  async settle(usages: readonly Usage[] | null, observed: ObservedOutput): Promise<Metered> {
+  async settle(usages: readonly Usage[] | null, observed: ObservedOutput): Promise<Charge> {
     const reported = usages ?? this.#estimate(observed);
     const charged = this.#bounds === null ? reported : within(reported, this.#bounds);
     const [used, all] = [sumOfUsages(charged), sumOfUsages(reported)];

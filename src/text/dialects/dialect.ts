@@ -78,7 +78,7 @@ export interface Observation {
 }
 
 /** A relayed stream as far as it was passed on. */
-export interface Relayed {
+export interface RelayProgress {
   readonly context: EncodeContext;
   /** The first of its events with a marker in it; null where there was none. */
   readonly first: Json | null;
@@ -290,7 +290,7 @@ export interface Dialect {
   /** @param before the usage in earlier events of the stream; some upstreams send it in parts */
   observe(event: Json, before?: Usage | null): Observation;
   /** Encodes the frames that end a relayed stream after a failure. */
-  failFrames(failure: Failure, relayed: Relayed): string;
+  failFrames(failure: Failure, relayed: RelayProgress): string;
   /** The field of a whole answer that holds a list with the model's output. */
   readonly answerKey: string;
   /** A whole answer with the usage of interface part 2.2 in it, where it must have that. */

@@ -2,7 +2,7 @@ import { isObject } from '../../schema/untrusted.ts';
 import type { Feature } from '../../store/features.ts';
 import type { Json } from '../canonical.ts';
 import { all, type Check, each, feature } from './inspection.ts';
-import type { Kept } from './unsupported-field.ts';
+import type { NeverOmitted } from './unsupported-field.ts';
 
 /** Values of a field that ask for what happens anyway. */
 export interface NeutralValues {
@@ -26,7 +26,7 @@ export interface Field {
   readonly hasEquivalents: boolean;
   readonly neutral: NeutralValues | null;
   /** Why `onUnsupported` never leaves it out; absent where it does. */
-  readonly kept?: Kept;
+  readonly kept?: NeverOmitted;
   /** Inspects its value; null where nothing within needs it. */
   readonly check: Check | null;
   /** Whether its value is a list of objects. */
@@ -71,7 +71,7 @@ interface FieldOptions {
   readonly items?: Check;
   /** The feature that its values need, unless they are neutral. */
   readonly feature?: Feature;
-  readonly kept?: Kept;
+  readonly kept?: NeverOmitted;
 }
 
 function field(

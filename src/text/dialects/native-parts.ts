@@ -1,7 +1,7 @@
 import type { DialectName, Json, NativePart } from '../canonical.ts';
 import type { FieldTable } from './fields.ts';
 import { refuseNative } from './request-errors.ts';
-import type { Kept } from './unsupported-field.ts';
+import type { NeverOmitted } from './unsupported-field.ts';
 
 /** A part of a request that only one dialect has. */
 export function nativePart(dialect: DialectName, path: string, value: unknown): NativePart {
@@ -13,7 +13,7 @@ export function nativePart(dialect: DialectName, path: string, value: unknown): 
  *
  * @throws Failure invalid_request for an upstream of another dialect
  */
-export function nativeValue(part: NativePart, target: DialectName, kept?: Kept): unknown {
+export function nativeValue(part: NativePart, target: DialectName, kept?: NeverOmitted): unknown {
   return part.dialect === target ? part.value : refuseNative(part, target, kept);
 }
 

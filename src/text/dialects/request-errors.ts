@@ -4,7 +4,7 @@ import type { DialectName, NativePart, RequestSetting, TextRequest } from '../ca
 import type { Field } from './fields.ts';
 import { dialectNamed } from './registry.ts';
 import { pathOf, valueAt } from './request-settings.ts';
-import { type Kept, UnsupportedField } from './unsupported-field.ts';
+import { type NeverOmitted, UnsupportedField } from './unsupported-field.ts';
 
 /** The failure of a request with an invalid field. */
 export function invalid(param: string, message: string, code?: CodeOf<'invalid_request'>): Failure {
@@ -19,7 +19,7 @@ export function untranslatable(
   param: string,
   target: DialectName,
   why?: string,
-  kept: Kept = 'content',
+  kept: NeverOmitted = 'content',
 ): Failure {
   return new UnsupportedField(param, why ?? lacks(target, nameAt(param)), kept);
 }
@@ -39,7 +39,7 @@ export function unsupportedSetting(
 }
 
 /** Refuses a part that belongs to another dialect. */
-export function refuseNative(part: NativePart, target: DialectName, kept?: Kept): never {
+export function refuseNative(part: NativePart, target: DialectName, kept?: NeverOmitted): never {
   throw untranslatable(part.path, target, refusalOf(part, target), kept);
 }
 

@@ -16,7 +16,7 @@ const KEPT = {
   tool: 'tools are never left out, since clients rely on their calls',
 } as const;
 
-export type Kept = keyof typeof KEPT;
+export type NeverOmitted = keyof typeof KEPT;
 
 /** The failure of a request with a field that the upstream's format cannot express. */
 export class UnsupportedField extends Failure<'invalid_request'> {
@@ -24,7 +24,7 @@ export class UnsupportedField extends Failure<'invalid_request'> {
   readonly removal: Removal | null;
 
   /** @param fate how it is left out, or why it never is; null where `why` says so */
-  constructor(param: string, why: string, fate: Removal | Kept | null) {
+  constructor(param: string, why: string, fate: Removal | NeverOmitted | null) {
     const reason = typeof fate === 'string' ? `; ${KEPT[fate]}` : '';
     super('invalid_request', `${param}: ${why}${reason}`, {
       param,

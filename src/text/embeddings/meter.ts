@@ -1,17 +1,9 @@
 import type { EmbeddingModel } from '../../config/catalog.ts';
 import type { KeyHolder, Reservation, Store } from '../../store/store.ts';
 import { costOf, largestCost } from '../billing/cost.ts';
+import type { Charge } from '../billing/meter.ts';
 import type { Usage } from '../canonical.ts';
 import type { InputTokens } from './request.ts';
-
-/** The charge for one request. */
-interface Charged {
-  readonly used: Usage;
-  /** Micro-credits. */
-  readonly charge: number;
-  /** The usage that the provider reported; null where all of it was charged. */
-  readonly excess: Usage | null;
-}
 
 /** Reserves credits for one request of embeddings, and charges them when it has ended. */
 export class EmbeddingsMeter {
@@ -51,7 +43,7 @@ export class EmbeddingsMeter {
   }
 
   /** Charges the reported tokens; without a report, the estimated ones. */
-  async settle(reported: number | null): Promise<Charged> {
+  async settle(reported: number | null): Promise<Charge> {
     const all = reported ?? this.#tokens.likely;
     const isLimited = this.#reservation !== null && !this.#trustUpstream;
     const input = isLimited ? Math.min(all, this.#tokens.most) : all;

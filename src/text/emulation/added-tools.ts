@@ -1,8 +1,8 @@
 import type { TextRequest } from '../canonical.ts';
-import type { Emulated } from './emulation.ts';
+import type { RequestEmulation } from './emulation.ts';
 
 /** Tools that messages add: tools of the request, since the model can call them in any case when it answers. */
-export function emulateAddedTools(request: TextRequest): Emulated | null {
+export function emulateAddedTools(request: TextRequest): RequestEmulation | null {
   const added = request.turns.flatMap((turn) => turn.tools ?? []);
   if (added.length === 0) return null;
   const names = new Set<string>();

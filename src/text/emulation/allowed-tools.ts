@@ -1,7 +1,7 @@
 import type { NativePart, TextRequest, Tool, ToolReference } from '../canonical.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
-import type { Emulated } from './emulation.ts';
+import type { RequestEmulation } from './emulation.ts';
 
 /** Tools that a choice may allow: each is compared with every tool of the request. */
 const MAX_ALLOWED = 512;
@@ -15,7 +15,7 @@ export function checkAllowedTools(request: TextRequest): void {
 }
 
 /** A choice among some of the tools: the upstream is sent no others. */
-export function emulateAllowedTools(request: TextRequest): Emulated | null {
+export function emulateAllowedTools(request: TextRequest): RequestEmulation | null {
   const { toolChoice } = request;
   if (toolChoice?.type !== 'allowed') return null;
   const { mode, tools: references } = toolChoice;

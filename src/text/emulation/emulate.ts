@@ -3,7 +3,7 @@ import type { Ability, Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { emulateAddedTools } from './added-tools.ts';
 import { emulateAllowedTools } from './allowed-tools.ts';
-import type { Emulated, EmulatedAnswer, Emulation, TakeEvent } from './emulation.ts';
+import type { EmulatedAnswer, Emulation, RequestEmulation, TakeEvent } from './emulation.ts';
 import { emulateJsonObject } from './json-object.ts';
 import { emulateNamespaces } from './namespaces.ts';
 import { emulateSingleCall } from './single-call.ts';
@@ -28,9 +28,9 @@ export class EmulatedRequest {
   readonly request: TextRequest;
   /** Paths of fields that the upstream is not asked to obey. */
   readonly ignored: readonly string[];
-  readonly #applied: readonly Emulated[];
+  readonly #applied: readonly RequestEmulation[];
 
-  constructor(request: TextRequest, applied: readonly Emulated[]) {
+  constructor(request: TextRequest, applied: readonly RequestEmulation[]) {
     const streams = applied.some((one) => one.streams);
     this.request =
       streams && !request.stream ? { ...request, stream: true, includeUsage: true } : request;
@@ -68,7 +68,7 @@ function applyAll(
   target: Target,
   abilities: readonly Ability[],
 ): EmulatedRequest {
-  const applied: Emulated[] = [];
+  const applied: RequestEmulation[] = [];
   let current = request;
   for (const [ability, emulation] of EMULATIONS) {
     if (abilities.includes(ability)) continue;

@@ -15,7 +15,7 @@ export interface EmulatedAnswer {
 }
 
 /** A request without a feature that the upstream's format lacks, and what stands in for the feature. */
-export interface Emulated {
+export interface RequestEmulation {
   readonly request: TextRequest;
   /** Makes the filter of the events of one answer. */
   readonly filter?: (answer: EmulatedAnswer) => TakeEvent;
@@ -31,4 +31,4 @@ export interface Emulated {
  * @returns null for a request that does not need it
  * @throws Failure invalid_request where the answer could not be right
  */
-export type Emulation = (request: TextRequest, target: Target) => Emulated | null;
+export type Emulation = (request: TextRequest, target: Target) => RequestEmulation | null;

@@ -1,14 +1,14 @@
 import { Failure } from '../../failure.ts';
 import type { TextEvent, TextRequest, Turn } from '../canonical.ts';
 import { pathOf } from '../dialects/request-settings.ts';
-import type { Emulated, EmulatedAnswer } from './emulation.ts';
+import type { EmulatedAnswer, RequestEmulation } from './emulation.ts';
 import { ObjectReader } from './object-reader.ts';
 
 const INSTRUCTION =
   'Answer with one valid JSON object and nothing else: no text before it or after it, no code fence.';
 
 /** An answer that is any JSON object: the model is instructed, and its answer is checked. */
-export function emulateJsonObject(request: TextRequest): Emulated | null {
+export function emulateJsonObject(request: TextRequest): RequestEmulation | null {
   if (request.format?.type !== 'json-object') return null;
   const path = pathOf(request, 'format');
   const instruction: Turn = {

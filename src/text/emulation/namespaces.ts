@@ -1,8 +1,8 @@
 import type { Namespace, Part, TextEvent, TextRequest, Tool, Turn } from '../canonical.ts';
-import type { Emulated } from './emulation.ts';
+import type { RequestEmulation } from './emulation.ts';
 
 /** Tools in groups: their names get the name of the group as a prefix. */
-export function emulateNamespaces(request: TextRequest): Emulated | null {
+export function emulateNamespaces(request: TextRequest): RequestEmulation | null {
   const calls = request.turns.some(({ parts }) => parts.some(isGrouped));
   const isUsed = calls || request.tools.some((tool) => tool.type === 'tool' && tool.namespace);
   if (!isUsed) return null;

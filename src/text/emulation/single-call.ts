@@ -1,10 +1,13 @@
 import type { TextEvent, TextRequest } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
-import type { Emulated, EmulatedAnswer } from './emulation.ts';
+import type { EmulatedAnswer, RequestEmulation } from './emulation.ts';
 
 /** At most one call in an answer, where an upstream cannot be limited to it: the client gets the first one. */
-export function emulateSingleCall(request: TextRequest, { dialect }: Target): Emulated | null {
+export function emulateSingleCall(
+  request: TextRequest,
+  { dialect }: Target,
+): RequestEmulation | null {
   if (request.parallelToolCalls !== false) return null;
   if (dialectNamed(dialect).settings.parallelToolCalls !== undefined) return null;
   return {

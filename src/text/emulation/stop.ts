@@ -3,7 +3,7 @@ import type { TextEvent, TextRequest, Usage } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { unsupportedSetting } from '../dialects/request-errors.ts';
-import type { Emulated, EmulatedAnswer } from './emulation.ts';
+import type { EmulatedAnswer, RequestEmulation } from './emulation.ts';
 import { LogprobQueue } from './logprob-queue.ts';
 import { StopSequences } from './stop-sequences.ts';
 
@@ -11,7 +11,7 @@ import { StopSequences } from './stop-sequences.ts';
 const MAX_SEQUENCES = 100;
 
 /** Stop sequences that an upstream does not take: the gateway cuts the text, and aborts the upstream. */
-export function emulateStop(request: TextRequest, { dialect }: Target): Emulated | null {
+export function emulateStop(request: TextRequest, { dialect }: Target): RequestEmulation | null {
   const { stop } = request;
   if (stop === null || stop.length === 0) return null;
   const { settings, stops } = dialectNamed(dialect);

@@ -1,9 +1,9 @@
 import type { Grammar, Part, TextEvent, TextRequest, Tool, Turn } from '../canonical.ts';
-import type { Emulated, EmulatedAnswer } from './emulation.ts';
+import type { EmulatedAnswer, RequestEmulation } from './emulation.ts';
 import { InputReader } from './input-reader.ts';
 
 /** Tools whose input is free text: functions with one argument, which is the text. */
-export function emulateTextInput(request: TextRequest): Emulated | null {
+export function emulateTextInput(request: TextRequest): RequestEmulation | null {
   const isInHistory = request.turns.some(({ parts }) => parts.some(isTextCall));
   const tools = request.tools.filter((tool): tool is Tool => tool.type === 'tool');
   const own = tools.filter(({ textInput }) => textInput);

@@ -1,8 +1,8 @@
 import type { TextRequest } from '../canonical.ts';
-import type { Emulated } from './emulation.ts';
+import type { RequestEmulation } from './emulation.ts';
 
 /** The tool by which a client finds further tools: a function, whose calls are searches for the client. */
-export function emulateToolSearch(request: TextRequest): Emulated | null {
+export function emulateToolSearch(request: TextRequest): RequestEmulation | null {
   const names = new Set(
     request.tools.flatMap((tool) => (tool.type === 'tool' && tool.isSearch ? [tool.name] : [])),
   );

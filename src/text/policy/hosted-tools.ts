@@ -7,7 +7,13 @@ import { pathOf } from '../dialects/request-settings.ts';
 import { UnsupportedField } from '../dialects/unsupported-field.ts';
 import { isReferenced } from '../emulation/allowed-tools.ts';
 import type { Allowance } from './allowance.ts';
-import { type AnyTool, allTools, leaveOut, type Remaining, type Unwanted } from './leave-out.ts';
+import {
+  type AnyTool,
+  allTools,
+  leaveOut,
+  type OmittableParts,
+  type Remaining,
+} from './leave-out.ts';
 import { isWithin, withAncestors } from './paths.ts';
 
 /** Features of tools that the provider runs. */
@@ -95,7 +101,7 @@ export class HostedTools {
     return leaveOut(request, unwanted);
   }
 
-  #unwanted(request: TextRequest, isUnwanted: (part: NativePart) => boolean): Unwanted {
+  #unwanted(request: TextRequest, isUnwanted: (part: NativePart) => boolean): OmittableParts {
     const uncallable: NativePart[] = [];
     const hosted: NativePart[] = [];
     const tools = new Set<unknown>(allTools(request));
@@ -109,7 +115,7 @@ export class HostedTools {
   }
 
   /** Why hosted tools are not left out; null where they are. */
-  #reasonToKeep({ toolChoice, ...request }: TextRequest, unwanted: Unwanted): string | null {
+  #reasonToKeep({ toolChoice, ...request }: TextRequest, unwanted: OmittableParts): string | null {
     if (this.#policy === 'refuse') {
       return `the operator of this server can have what the provider runs left out (models.${this.#id}.tools.hosted: drop)`;
     }

@@ -21,7 +21,7 @@ export interface Remaining extends OmittedFields {
 }
 
 /** What only the client's format has, as far as it is left out. */
-export interface Unwanted {
+export interface OmittableParts {
   /** Tools that the model cannot call. */
   readonly uncallable: readonly NativePart[];
   /** Tools that the provider would run, and calls that a provider ran in earlier answers. */
@@ -41,7 +41,7 @@ export function allTools({
 }
 
 /** A request, and its body, without some of its tools and calls. */
-export function leaveOut(request: TextRequest, unwanted: Unwanted): Remaining {
+export function leaveOut(request: TextRequest, unwanted: OmittableParts): Remaining {
   const { uncallable, hosted, advice = [] } = unwanted;
   const removed = [...uncallable, ...hosted];
   if (removed.length + advice.length === 0) return { request, ignored: [], dropped: [] };

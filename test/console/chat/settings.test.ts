@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { NEW_SETTINGS, type Tool } from '../../../src/console/views/chat/conversation.ts';
 import { KeptEvents, withoutPictures } from '../../../src/console/views/chat/events-kept.ts';
 import { FORMATS } from '../../../src/console/views/chat/formats/formats.ts';
-import { creditsOf, effortsOf, type Model } from '../../../src/console/views/chat/models.ts';
+import { effortsOf, type Model } from '../../../src/console/views/chat/models.ts';
 import { NEW_TOOL } from '../../../src/console/views/chat/tool-schema.ts';
 import { settingsFaults } from '../../../src/console/views/chat/validation.ts';
 
@@ -47,28 +47,6 @@ describe('settings of a conversation', () => {
     expect(effortsOf(model, FORMATS.responses)).toEqual(['none', 'minimal', 'high']);
     expect(effortsOf(model, FORMATS.messages)).toEqual(['none', 'high']);
     expect(effortsOf({ id: 'a', type: 'text' }, FORMATS.chat)).toEqual([]);
-  });
-});
-
-describe('credits of an answer', () => {
-  const usage = { input: 1000, cached: 400, cacheWritten: 100, output: 200, reasoning: 50 };
-  const pricing = { input_per_million_tokens: 2, output_per_million_tokens: 10 };
-
-  it('count caches at their prices, and as input without one', () => {
-    const cached = { cached_input_per_million_tokens: 1, cache_write_per_million_tokens: 4 };
-    const model = { id: 'a', type: 'text' };
-    expect(creditsOf({ ...model, pricing }, usage)).toBeCloseTo(0.004);
-    expect(creditsOf({ ...model, pricing: { ...pricing, ...cached } }, usage)).toBeCloseTo(0.0038);
-    expect(creditsOf(model, usage)).toBeNull();
-  });
-
-  it('count all tokens at the highest tier that the input exceeds', () => {
-    const tiers = [
-      { above: 500, input_per_million_tokens: 20 },
-      { above: 1000, input_per_million_tokens: 200 },
-    ];
-    const model = { id: 'a', type: 'text', pricing, pricing_tiers: tiers };
-    expect(creditsOf(model, usage)).toBeCloseTo(0.022);
   });
 });
 

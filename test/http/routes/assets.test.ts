@@ -1,6 +1,6 @@
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { beforeAll, describe, expect, it, test } from 'vitest';
+import { beforeAll, describe, expect, it, test, vi } from 'vitest';
 import type { NewAsset } from '../../../src/store/asset.ts';
 import { mediaServer } from './media-server.ts';
 
@@ -51,6 +51,22 @@ describe('an asset', () => {
     expect(response.headers.get('content-length')).toBe('10');
     expect(response.headers.get('content-type')).toBe('image/png');
     expect(response.headers.get('etag')).toBe(`"${asset.id}"`);
+  });
+
+  it('redirects to the storage where that has links, but not for HEAD', async () => {
+    const url = 'https://files.example.com/bucket/x?X-Amz-Signature=1';
+    const { assets } = server();
+    const link = vi.spyOn(assets, 'link').mockReturnValue({ url, seconds: 600 } as never);
+    const response = await ask({ range: 'bytes=0-1' }, { redirect: 'manual' });
+    expect(response.status).toBe(302);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      location: url,
+      'cache-control': 'public, max-age=300',
+      'access-control-allow-origin': '*',
+    });
+    expect(link).toHaveBeenCalledWith(expect.objectContaining({ mediaType: 'image/png' }));
+    expect((await ask({}, { method: 'HEAD', redirect: 'manual' })).status).toBe(200);
+    expect(JSON.stringify(server().log)).not.toContain('X-Amz-Signature');
   });
 
   test.each<[string, number, string, string | null]>([

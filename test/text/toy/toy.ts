@@ -26,6 +26,7 @@ import type {
 import { FieldTable, meaning, named } from '../../../src/text/dialects/fields.ts';
 import { refuseSettings, untranslatable } from '../../../src/text/dialects/request-errors.ts';
 import { wholeCall } from '../../../src/text/dialects/whole-call.ts';
+import { textRequest } from '../request.ts';
 
 /**
  * A wire format that no provider has, complete enough for the matrix: the URL names the model and whether
@@ -88,7 +89,7 @@ function decodeRequest(value: unknown, { model, stream }: RequestAddress): TextR
     const role = ROLES[said.who];
     return { role, path, parts: partsOf(said, path), name: null, partial: false, tools: null };
   });
-  return {
+  return textRequest({
     dialect: 'toy',
     body,
     model: model!,
@@ -103,26 +104,9 @@ function decodeRequest(value: unknown, { model, stream }: RequestAddress): TextR
       parameters: isObject(shape) ? shape : null,
       strict: null,
     })),
-    native: [],
-    advice: [],
-    toolChoice: null,
-    parallelToolCalls: null,
     maxOutputTokens: body.limit ?? null,
     temperature: body.warmth ?? null,
-    topP: null,
-    topK: null,
-    stop: null,
-    n: null,
-    frequencyPenalty: null,
-    presencePenalty: null,
-    seed: null,
-    logprobs: null,
-    topLogprobs: null,
-    logitBias: null,
-    format: null,
-    verbosity: null,
-    reasoning: null,
-  };
+  });
 }
 
 function saidOf({ role, parts }: Turn): Json {

@@ -7,15 +7,12 @@ import { Calls } from './calls.tsx';
 import type { AnswerTurn } from './conversation.ts';
 import { type Answer, type Part, textOf } from './formats/answer.ts';
 import { FORMATS } from './formats/formats.ts';
-import { creditsOf, type Model } from './models.ts';
 import { RichText } from './rich-text.tsx';
 
 interface AnswerMessageProps {
   readonly turn: AnswerTurn;
   /** Of the answers of the conversation, from 1. */
   readonly number: number;
-  /** The model of the answer, if the key still has it. */
-  readonly model: Model | undefined;
   readonly isLast: boolean;
   readonly isBlocked: boolean;
   readonly isInspected: boolean;
@@ -26,7 +23,7 @@ interface AnswerMessageProps {
 }
 
 export function AnswerMessage(props: AnswerMessageProps) {
-  const { turn, number, model, isLast, isBlocked, isInspected, onRetry, onInspect } = props;
+  const { turn, number, isLast, isBlocked, isInspected, onRetry, onInspect } = props;
   const { answer, isStreaming, isStopped } = turn;
   const { error, parts } = answer;
   const name = `answer ${number}`;
@@ -64,7 +61,7 @@ export function AnswerMessage(props: AnswerMessageProps) {
       {isStopped && <p class="muted">Stopped. What had arrived stays in the conversation.</p>}
       <StopNote answer={answer} />
       <div class="row actions">
-        <Measures turn={turn} model={model} />
+        <Measures turn={turn} />
         <span class="row end">
           {textOf(answer) !== '' && <CopyButton text={textOf(answer)} label="answer" />}
           {isLast && !error && (
@@ -127,10 +124,9 @@ function StopNote({ answer: { stop } }: { readonly answer: Answer }) {
   return <p class="notice warn">{note}</p>;
 }
 
-function Measures({ turn, model }: Pick<AnswerMessageProps, 'turn' | 'model'>) {
-  const { firstToken, duration, answer } = turn;
+function Measures({ turn }: Pick<AnswerMessageProps, 'turn'>) {
+  const { firstToken, duration, answer, credits } = turn;
   const { usage } = answer;
-  const credits = usage && model ? creditsOf(model, usage) : null;
   const writing = duration !== null && firstToken !== null ? duration - firstToken : 0;
   const facts: readonly (readonly [name: string, value: string] | false)[] = [
     firstToken !== null && ['First token', formatDuration(firstToken)],
@@ -141,7 +137,7 @@ function Measures({ turn, model }: Pick<AnswerMessageProps, 'turn' | 'model'>) {
     usage !== null && usage.reasoning > 0 && ['Reasoning', formatNumber(usage.reasoning)],
     usage !== null &&
       writing >= 100 && ['Speed', `${formatNumber((usage.output * 1000) / writing)} tokens/s`],
-    credits !== null && ['Credits', `≈ ${formatCredits(credits)}`],
+    credits !== null && ['Credits', formatCredits(credits)],
   ];
   return (
     <dl class="facts measures">

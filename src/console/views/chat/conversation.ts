@@ -1,4 +1,4 @@
-import { type Answer, type AnswerError, callsOf, type Loose, NO_ANSWER } from './formats/answer.ts';
+import { type Answer, type AnswerError, callsOf, type Json, NO_ANSWER } from './formats/answer.ts';
 
 export type FormatName = 'chat' | 'responses' | 'messages';
 
@@ -52,14 +52,14 @@ export interface AnswerTurn {
   readonly format: FormatName;
   readonly answer: Answer;
   /** The answer in its format, to be sent back in the same format. */
-  readonly replay: readonly Loose[] | null;
+  readonly replay: readonly Json[] | null;
   /** Results that the user gave to calls, by the place of the call in the answer. */
   readonly results: readonly string[];
   readonly isStreaming: boolean;
   /** The user stopped it. */
   readonly isStopped: boolean;
   /** Body of the request; null once it was too large to be kept. */
-  readonly body: Loose | null;
+  readonly body: Json | null;
   readonly status: number | null;
   readonly requestId: string | null;
   /** Fields that the server left out of the request, as its headers name them. */
@@ -71,6 +71,8 @@ export interface AnswerTurn {
   readonly firstToken: number | null;
   /** Milliseconds of the whole answer. */
   readonly duration: number | null;
+  /** What the account was charged, as the server recorded it; null until that is known. */
+  readonly credits: number | null;
 }
 
 export type Turn = UserTurn | AnswerTurn;
@@ -88,7 +90,7 @@ export const NEW_SETTINGS: Settings = {
 export function newAnswer(
   id: number,
   { model, format }: Pick<Settings, 'model' | 'format'>,
-  body: Loose,
+  body: Json,
 ): AnswerTurn {
   return {
     id,
@@ -108,6 +110,7 @@ export function newAnswer(
     eventsOmitted: 0,
     firstToken: null,
     duration: null,
+    credits: null,
   };
 }
 

@@ -79,13 +79,13 @@ function parse(lines: readonly string[], depth: number): readonly Block[] {
   return blocks;
 }
 
-interface Found {
+interface ParsedBlock {
   readonly block: Block;
   /** Lines that it takes. */
   readonly lines: number;
 }
 
-function simple(line: string): Found | null {
+function simple(line: string): ParsedBlock | null {
   const heading = HEADING.exec(line);
   if (heading) {
     const content = inlinesOf(heading[1]!.trimEnd().replace(/ #+$/, ''));
@@ -95,7 +95,7 @@ function simple(line: string): Found | null {
 }
 
 /** A block of code; without an end it has the rest, as while it streams. */
-function fence(lines: readonly string[], from: number): Found | null {
+function fence(lines: readonly string[], from: number): ParsedBlock | null {
   const [, mark, language] = FENCE.exec(lines[from]!) ?? [];
   if (mark === undefined) return null;
   const indent = lines[from]!.search(/\S/);
@@ -112,7 +112,7 @@ function fence(lines: readonly string[], from: number): Found | null {
   return { block: { type: 'code', language: language ?? '', text }, lines: end + 1 - from };
 }
 
-function quote(lines: readonly string[], from: number, depth: number): Found | null {
+function quote(lines: readonly string[], from: number, depth: number): ParsedBlock | null {
   let end = from;
   while (end < lines.length && QUOTE.test(lines[end]!)) end += 1;
   if (end === from) return null;
@@ -120,7 +120,7 @@ function quote(lines: readonly string[], from: number, depth: number): Found | n
   return { block: { type: 'quote', content: parse(inner, depth + 1) }, lines: end - from };
 }
 
-function list(lines: readonly string[], from: number, depth: number): Found | null {
+function list(lines: readonly string[], from: number, depth: number): ParsedBlock | null {
   const first = ITEM.exec(lines[from]!);
   if (!first) return null;
   const kind = first[2]!.replace(/\d+/, '');
@@ -161,7 +161,7 @@ function startsBlock(line: string): boolean {
   return [FENCE, HEADING, RULE, QUOTE, ITEM].some((start) => start.test(line));
 }
 
-function table(lines: readonly string[], from: number): Found | null {
+function table(lines: readonly string[], from: number): ParsedBlock | null {
   const next = lines[from + 1];
   if (!lines[from]!.includes('|') || next === undefined || !DELIMITER.test(next)) return null;
   const head = cellsOf(lines[from]!);

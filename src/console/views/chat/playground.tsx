@@ -81,10 +81,7 @@ export function Playground({ chat, models }: PlaygroundProps) {
         onChange={(change) => chat.changeSettings(change)}
       />
       {account.data && (
-        <p class="hint">
-          Credits left: {formatCredits(account.data.credits.available)}. Those of an answer are
-          counted by the prices of its model.
-        </p>
+        <p class="hint">Credits left: {formatCredits(account.data.credits.available)}</p>
       )}
     </div>
   );
@@ -155,7 +152,6 @@ export function Playground({ chat, models }: PlaygroundProps) {
                   key={turn.id}
                   turn={turn}
                   number={turns.slice(0, index + 1).filter(({ type }) => type === 'answer').length}
-                  model={models.find(({ id }) => id === turn.model)}
                   isLast={isLast}
                   isBlocked={isBlocked}
                   isInspected={turn.id === inspected}

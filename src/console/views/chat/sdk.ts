@@ -1,6 +1,6 @@
 import { SERVER } from '../../app/address.ts';
 import type { FormatName } from './conversation.ts';
-import type { Loose } from './formats/answer.ts';
+import type { Json } from './formats/answer.ts';
 
 /** Calls of the official SDKs, and what prints the text of the stream. */
 const CALLS = {
@@ -32,7 +32,7 @@ const SDKS = {
 } as const;
 
 /** Code that sends a request by the SDK of its format. */
-export function sdkOf(format: FormatName, body: Loose): readonly [label: string, text: string] {
+export function sdkOf(format: FormatName, body: Json): readonly [label: string, text: string] {
   const { sdk, method, print } = CALLS[format];
   const { module, path } = SDKS[sdk];
   const lines = [

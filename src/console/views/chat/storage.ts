@@ -19,7 +19,7 @@ export const NEW_STATE: ChatState = {
 };
 
 /** Version of the state's shape, in the key. */
-const keyOf = (account: string) => `oriel.chat.1.${account}`;
+const keyOf = (account: string) => `oriel.chat.2.${account}`;
 
 /** The state before the reload. An answer that the reload ended is marked as stopped. */
 export function restore(account: string): ChatState {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { eventsOf } from '../../api/events.ts';
-import { ApiError, send } from '../../api/request.ts';
+import { ApiError, send, sendJson } from '../../api/request.ts';
 import {
   type AnswerTurn,
   CONNECTION_LOST,
@@ -18,6 +18,14 @@ import { type ChatState, keep, NEW_STATE, restore } from './storage.ts';
 /** Milliseconds between two renderings of a stream, and between two writes to the storage. */
 const RENDER_MS = 40;
 const KEEP_MS = 1000;
+
+/** Requests of the account among which that of an answer is looked for. */
+const RECENT_REQUESTS = 20;
+
+/** Answer of `v1/requests`, as far as this view reads it. */
+interface RequestList {
+  readonly data: readonly { readonly id: string; readonly credits: number | null }[];
+}
 
 /** The conversation of an account. It outlives the view, so that an answer continues while another is open. */
 export class ChatStore {
@@ -141,7 +149,21 @@ export class ChatStore {
     void done.then((last) => {
       this.#controller = null;
       this.#replace(last);
+      return this.#addCredits(last);
     });
+  }
+
+  /** Adds the charge of an answer, which the server records when the request has ended. */
+  async #addCredits({ id, requestId }: AnswerTurn): Promise<void> {
+    if (requestId === null) return;
+    const path = `v1/requests?limit=${RECENT_REQUESTS}`;
+    // Without it the answer is as good.
+    const list = await sendJson<RequestList>(path).catch(() => null);
+    const credits = list?.data.find((request) => request.id === requestId)?.credits;
+    // A further attempt may have replaced the answer.
+    const turn = this.#state.turns.find((one) => one.id === id);
+    if (credits == null || turn?.type !== 'answer' || turn.requestId !== requestId) return;
+    this.#replace({ ...turn, credits });
   }
 
   /** Streams an answer. @returns the turn at its end, whatever that was */

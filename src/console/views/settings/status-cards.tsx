@@ -48,7 +48,7 @@ export function StatusCards({ status }: { readonly status: Status }) {
         <Card title="Disk" figure={bytes(disk.store_bytes)}>
           <span>store</span>
           {disk.free_bytes !== null && <span>{formatBytes(disk.free_bytes)} free</span>}
-          <span>{formatNumber(store.journals)} journals</span>
+          <span>journals: {formatNumber(store.journals)}</span>
         </Card>
         <Card
           title="Image pool"

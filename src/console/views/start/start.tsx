@@ -30,7 +30,7 @@ export default function Start({ session }: ViewProps) {
         <Health />
       </div>
       <h2>What you can do</h2>
-      <ul class="columns">
+      <ul class="columns starts">
         <Action to="images" title="Work on images">
           Convert, resize and inspect files and folders, with each result beside its original.
         </Action>
@@ -46,6 +46,9 @@ export default function Start({ session }: ViewProps) {
         <Action to="usage" title="See where credits go">
           By day, model and key, with a CSV for a spreadsheet.
         </Action>
+        <Action to="api" title="Read the API">
+          Every endpoint with its fields, and an example to copy and to send.
+        </Action>
       </ul>
       <h2>Use it from a program</h2>
       <div class="card">
@@ -54,9 +57,6 @@ export default function Start({ session }: ViewProps) {
           server.
         </p>
         <Loaded resource={models}>{(list) => <FirstRequest models={list} />}</Loaded>
-        <p>
-          All endpoints with their fields and examples: <Link to="api">API</Link>.
-        </p>
       </div>
     </>
   );

@@ -4,7 +4,7 @@ import { formatDuration, formatNumber, formatTime } from '../../components/forma
 import { Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 
-interface Try {
+interface Attempt {
   readonly at: number;
   readonly status: number | null;
   readonly error: string | null;
@@ -17,7 +17,7 @@ interface CallbackList {
     readonly id: string;
     readonly url: string;
     readonly status: string;
-    readonly attempts: readonly Try[];
+    readonly attempts: readonly Attempt[];
     readonly next_attempt_at: number | null;
   }[];
 }

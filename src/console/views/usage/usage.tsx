@@ -201,7 +201,7 @@ function Sums({ sums }: { readonly sums: UsageSums }) {
     [
       'Input tokens',
       formatNumber(sums.input_tokens),
-      share !== null && `${formatPercent(share)} from caches`,
+      share !== null && share > 0 && `${formatPercent(share)} from caches`,
     ],
     ['Output tokens', formatNumber(sums.output_tokens), false],
     ['Files made', formatNumber(sums.outputs), false],

@@ -19,7 +19,7 @@ const WORDS_PER_SEGMENT = 8;
 /** Parameters that change nothing here. */
 const IGNORED = /^(temperature|languages|keywords|chunking_strategy.*)$/;
 
-interface Timed {
+interface TranscriptSegment {
   readonly text: string;
   readonly start: number;
   readonly end: number;
@@ -88,7 +88,7 @@ async function madeUpText({ path }: AudioFile): Promise<string> {
 }
 
 /** Texts one after another, each as long as its letters. */
-function timed(texts: readonly string[], duration: number): readonly Timed[] {
+function timed(texts: readonly string[], duration: number): readonly TranscriptSegment[] {
   const letters = texts.reduce((sum, text) => sum + text.length, 0);
   let passed = 0;
   const now = () => Math.round((duration * 1000 * passed) / letters) / 1000;
@@ -99,8 +99,8 @@ function timed(texts: readonly string[], duration: number): readonly Timed[] {
   });
 }
 
-function segmentsOf(words: readonly Timed[]): readonly Timed[] {
-  const segments: Timed[] = [];
+function segmentsOf(words: readonly TranscriptSegment[]): readonly TranscriptSegment[] {
+  const segments: TranscriptSegment[] = [];
   for (let at = 0; at < words.length; at += WORDS_PER_SEGMENT) {
     const part = words.slice(at, at + WORDS_PER_SEGMENT);
     const text = part.map((word) => word.text).join(' ');
@@ -109,13 +109,13 @@ function segmentsOf(words: readonly Timed[]): readonly Timed[] {
   return segments;
 }
 
-function verboseSegment({ text, start, end }: Timed, id: number) {
+function verboseSegment({ text, start, end }: TranscriptSegment, id: number) {
   const measures = { temperature: 0, avg_logprob: 0, compression_ratio: 1, no_speech_prob: 0 };
   return { id, seek: 0, start, end, text, tokens: [], ...measures };
 }
 
 /** SubRip, or WebVTT with its header. @param point before the milliseconds */
-function subtitles(segments: readonly Timed[], header: string, point: string): string {
+function subtitles(segments: readonly TranscriptSegment[], header: string, point: string): string {
   const time = (seconds: number) =>
     new Date(Math.round(seconds * 1000)).toISOString().slice(11, 23).replace('.', point);
   const cues = segments.map(({ text, start, end }, index) => {

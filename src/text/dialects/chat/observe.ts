@@ -29,13 +29,13 @@ export function isFailed(chunk: Json): boolean {
   return chunk['object'] === 'error';
 }
 
-interface Observed {
+interface UsageObservation {
   readonly usage: Usage | null;
   /** Whether the body got missing integers of the usage (interface part 2.2). */
   readonly isCompleted: boolean;
 }
 
-function observedUsage(own: Json, before: Usage | null): Observed {
+function observedUsage(own: Json, before: Usage | null): UsageObservation {
   const reported = own['usage'];
   const usage =
     typeof reported === 'object' && reported !== null ? usageOf(reported, before) : null;

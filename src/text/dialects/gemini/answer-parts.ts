@@ -15,7 +15,7 @@ import { usageMetadata } from './usage.ts';
 import { signatureOnWire } from './wire-signature.ts';
 
 /** A citation in an answer, and the text before it in its part. */
-interface Cited {
+interface PlacedCitation {
   readonly citation: Citation;
   readonly text: string;
 }
@@ -28,7 +28,7 @@ export class AnswerParts {
   /** The signature of the next call. */
   #callSignature: string | null = null;
   #text = '';
-  readonly #cited: Cited[] = [];
+  readonly #cited: PlacedCitation[] = [];
 
   /** The parts of one event; none for an event that only changes what follows. @throws Failure */
   push(event: TextEvent): readonly Json[] {

@@ -1,7 +1,7 @@
 import type { Failure } from '../../../failure.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Relayed } from '../dialect.ts';
+import type { RelayProgress } from '../dialect.ts';
 import { namedFrame } from '../named-frame.ts';
 import { answerHead, responseError } from './answer.ts';
 
@@ -15,7 +15,7 @@ function lastSequence(frames: string): number {
  * The last frames of a passed-on stream that failed. They continue the response and the sequence numbers
  * of the upstream.
  */
-export function failFrames(failure: Failure, { context, first, last }: Relayed): string {
+export function failFrames(failure: Failure, { context, first, last }: RelayProgress): string {
   const { type, message, param, code } = failure;
   const sequence = lastSequence(last) + 1;
   const started = first?.['response'];

@@ -1,7 +1,7 @@
 import type { ServerEvent } from '../../../api/events.ts';
 
 /** JSON of a server that is not checked. */
-export type Loose = Readonly<Record<string, unknown>>;
+export type Json = Readonly<Record<string, unknown>>;
 
 export interface ToolCall {
   readonly type: 'call';
@@ -64,7 +64,7 @@ export interface AnswerDecoder {
    * The answer as the format sends it back in the next request, with the signatures of its reasoning;
    * null if the stream did not end.
    */
-  replay(): readonly Loose[] | null;
+  replay(): readonly Json[] | null;
 }
 
 /** An answer as far as it came. */

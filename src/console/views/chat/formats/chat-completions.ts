@@ -1,7 +1,7 @@
 import type { Turn } from '../conversation.ts';
-import { type AnswerDecoder, type AnswerEvent, type Loose, textOf } from './answer.ts';
+import { type AnswerDecoder, type AnswerEvent, type Json, textOf } from './answer.ts';
 import type { Conversation, Format } from './format.ts';
-import { errorOf, jsonOf, listOf, objectOf, stringOf } from './loose.ts';
+import { errorOf, jsonOf, listOf, objectOf, stringOf } from './json.ts';
 import { openAiUsage } from './openai-usage.ts';
 import { contentOf, resultOf, sentCalls, settingsOf, toolsOf } from './request.ts';
 
@@ -36,7 +36,7 @@ class ChatDecoder implements AnswerDecoder {
     return events;
   }
 
-  #addChoice(choice: Loose, events: AnswerEvent[]): void {
+  #addChoice(choice: Json, events: AnswerEvent[]): void {
     const delta = objectOf(choice['delta']);
     const reasoning = stringOf(delta['reasoning_content'] ?? delta['reasoning']);
     const text = stringOf(delta['content']);
@@ -57,7 +57,7 @@ class ChatDecoder implements AnswerDecoder {
     events.push({ type: 'stop', reason: STOPS[reason] ?? reason });
   }
 
-  #addCall(piece: Loose, events: AnswerEvent[]): void {
+  #addCall(piece: Json, events: AnswerEvent[]): void {
     const key = String(piece['index'] ?? this.#calls.size);
     const called = objectOf(piece['function'] ?? piece['custom']);
     const text = stringOf(called['arguments'] ?? called['input']);
@@ -71,7 +71,7 @@ class ChatDecoder implements AnswerDecoder {
     events.push({ type: 'arguments', key, text });
   }
 
-  #addDetail(detail: Loose): void {
+  #addDetail(detail: Json): void {
     const key = JSON.stringify([detail['type'], detail['index'], detail['id']]);
     const known = this.#details.get(key);
     if (!known) {
@@ -84,7 +84,7 @@ class ChatDecoder implements AnswerDecoder {
     }
   }
 
-  replay(): readonly Loose[] | null {
+  replay(): readonly Json[] | null {
     if (!this.#hasStopped) return null;
     const calls = [...this.#calls.values()];
     return [
@@ -100,15 +100,15 @@ class ChatDecoder implements AnswerDecoder {
   }
 }
 
-function toolCallOf({ id, ...called }: { id: string; name: string; arguments: string }): Loose {
+function toolCallOf({ id, ...called }: { id: string; name: string; arguments: string }): Json {
   return { id, type: 'function', function: { ...called, arguments: called.arguments || '{}' } };
 }
 
-function imageOf(url: string): Loose {
+function imageOf(url: string): Json {
   return { type: 'image_url', image_url: { url } };
 }
 
-function messagesOf(turn: Turn): readonly Loose[] {
+function messagesOf(turn: Turn): readonly Json[] {
   if (turn.type === 'user') return [{ role: 'user', content: contentOf(turn, imageOf, 'text') }];
   const { answer, format, replay } = turn;
   const calls = sentCalls(turn);
@@ -134,7 +134,7 @@ export const chatCompletions: Format = {
   efforts: null,
   highestTemperature: 2,
   decoder: () => new ChatDecoder(),
-  bodyOf({ settings, turns }: Conversation): Loose {
+  bodyOf({ settings, turns }: Conversation): Json {
     const { model, system, temperature, maxTokens, effort } = settingsOf(settings);
     return {
       model,

@@ -1,6 +1,6 @@
 import type { Settings, Turn } from '../conversation.ts';
 import type { Model } from '../models.ts';
-import type { AnswerDecoder, Loose } from './answer.ts';
+import type { AnswerDecoder, Json } from './answer.ts';
 
 export interface Conversation {
   readonly settings: Settings;
@@ -15,6 +15,6 @@ export interface Format {
   readonly efforts: readonly string[] | null;
   readonly highestTemperature: number;
   /** The request's body. */
-  bodyOf(conversation: Conversation, model: Model): Loose;
+  bodyOf(conversation: Conversation, model: Model): Json;
   decoder(): AnswerDecoder;
 }

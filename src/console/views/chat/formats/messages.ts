@@ -4,12 +4,12 @@ import type { Model } from '../models.ts';
 import {
   type AnswerDecoder,
   type AnswerEvent,
-  type Loose,
+  type Json,
   type TokenUsage,
   textOf,
 } from './answer.ts';
 import type { Conversation, Format } from './format.ts';
-import { countOf, errorOf, jsonOf, objectOf, stringOf, typedJsonOf } from './loose.ts';
+import { countOf, errorOf, jsonOf, objectOf, stringOf, typedJsonOf } from './json.ts';
 import { partsOf, resultOf, sentCalls, settingsOf, toolsOf } from './request.ts';
 
 const STOPS: Readonly<Record<string, string>> = {
@@ -28,7 +28,7 @@ class MessagesDecoder implements AnswerDecoder {
   readonly #blocks = new Map<string, Record<string, unknown>>();
   /** Pieces of the JSON of calls. */
   readonly #json = new Map<string, string>();
-  #usage: Loose = {};
+  #usage: Json = {};
   #isComplete = false;
 
   decode(event: ServerEvent): readonly AnswerEvent[] {
@@ -61,13 +61,13 @@ class MessagesDecoder implements AnswerDecoder {
   }
 
   /** Counts of later events replace those of earlier ones. */
-  #count(usage: Loose): readonly AnswerEvent[] {
+  #count(usage: Json): readonly AnswerEvent[] {
     const counts = Object.entries(usage).filter(([, value]) => value !== null);
     this.#usage = { ...this.#usage, ...Object.fromEntries(counts) };
     return [{ type: 'usage', usage: usageOf(this.#usage) }];
   }
 
-  #start(key: string, block: Loose): readonly AnswerEvent[] {
+  #start(key: string, block: Json): readonly AnswerEvent[] {
     this.#blocks.set(key, { ...block });
     const type = stringOf(block['type']);
     if (!SHOWN.has(type)) return [{ type: 'other', name: stringOf(block['name']) || type }];
@@ -77,7 +77,7 @@ class MessagesDecoder implements AnswerDecoder {
     return [{ type: 'call', key, id: stringOf(block['id']), name: stringOf(block['name']) }];
   }
 
-  #add(key: string, delta: Loose): readonly AnswerEvent[] {
+  #add(key: string, delta: Json): readonly AnswerEvent[] {
     switch (delta['type']) {
       case 'text_delta':
         this.#extend(key, 'text', delta['text']);
@@ -109,14 +109,14 @@ class MessagesDecoder implements AnswerDecoder {
     if (block && json) block['input'] = jsonOf(json);
   }
 
-  replay(): readonly Loose[] | null {
+  replay(): readonly Json[] | null {
     if (!this.#isComplete) return null;
     // Requests with empty texts are refused.
     return [...this.#blocks.values()].filter(({ type, text }) => type !== 'text' || text !== '');
   }
 }
 
-function usageOf(usage: Loose): TokenUsage {
+function usageOf(usage: Json): TokenUsage {
   const cached = countOf(usage['cache_read_input_tokens']);
   const cacheWritten = countOf(usage['cache_creation_input_tokens']);
   return {
@@ -131,10 +131,10 @@ function usageOf(usage: Loose): TokenUsage {
 
 interface Message {
   readonly role: 'user' | 'assistant';
-  readonly content: readonly Loose[];
+  readonly content: readonly Json[];
 }
 
-function imageOf(url: string): Loose {
+function imageOf(url: string): Json {
   const [, type, data] = /^data:([^;,]*);base64,(.*)$/s.exec(url) ?? [];
   return { type: 'image', source: { type: 'base64', media_type: type, data } };
 }
@@ -144,7 +144,7 @@ function messagesOf(turn: Turn): readonly Message[] {
   const { answer, format, replay } = turn;
   const calls = sentCalls(turn);
   const text = textOf(answer);
-  const own: readonly Loose[] =
+  const own: readonly Json[] =
     format === 'messages' && replay
       ? replay
       : [
@@ -186,7 +186,7 @@ export const messages: Format = {
   efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],
   highestTemperature: 1,
   decoder: () => new MessagesDecoder(),
-  bodyOf({ settings, turns }: Conversation, { limits }: Model): Loose {
+  bodyOf({ settings, turns }: Conversation, { limits }: Model): Json {
     const { model, system, temperature, maxTokens, effort } = settingsOf(settings);
     const most = limits?.max_output_tokens ?? DEFAULT_MAX_TOKENS;
     return {

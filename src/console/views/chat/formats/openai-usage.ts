@@ -1,5 +1,5 @@
 import type { TokenUsage } from './answer.ts';
-import { countOf, objectOf } from './loose.ts';
+import { countOf, objectOf } from './json.ts';
 
 /** Usage of OpenAI's formats, which differ in their names of input and output. */
 export function openAiUsage(value: unknown, input: string, output: string): TokenUsage {

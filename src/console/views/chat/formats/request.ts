@@ -1,6 +1,6 @@
 import { type AnswerTurn, awaitsResults, type Settings, type UserTurn } from '../conversation.ts';
 import { schemaOf } from '../tool-schema.ts';
-import { callsOf, type Loose, type ToolCall } from './answer.ts';
+import { callsOf, type Json, type ToolCall } from './answer.ts';
 
 /** Calls that a request sends back: those of a broken answer have no whole arguments. */
 export function sentCalls(turn: AnswerTurn): readonly ToolCall[] {
@@ -14,26 +14,23 @@ export function resultOf({ results }: AnswerTurn, index: number): string {
 /** A user's pictures and text as parts of a format. */
 export function partsOf(
   { text, pictures }: UserTurn,
-  imageOf: (url: string) => Loose,
+  imageOf: (url: string) => Json,
   type: string,
-): readonly Loose[] {
+): readonly Json[] {
   return [...pictures.map(({ url }) => imageOf(url)), ...(text === '' ? [] : [{ type, text }])];
 }
 
 /** A user's text, or parts where there are pictures. */
 export function contentOf(
   turn: UserTurn,
-  imageOf: (url: string) => Loose,
+  imageOf: (url: string) => Json,
   type: string,
-): string | readonly Loose[] {
+): string | readonly Json[] {
   return turn.pictures.length === 0 ? turn.text : partsOf(turn, imageOf, type);
 }
 
 /** The field `tools` of a request; no field without tools. */
-export function toolsOf(
-  { tools }: Settings,
-  encode: (tool: Loose, schema: unknown) => Loose,
-): Loose {
+export function toolsOf({ tools }: Settings, encode: (tool: Json, schema: unknown) => Json): Json {
   if (tools.length === 0) return {};
   const encoded = tools.map(({ name, description, parameters }) =>
     encode({ name, ...(description !== '' && { description }) }, schemaOf(parameters)),

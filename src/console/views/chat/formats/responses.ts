@@ -1,9 +1,9 @@
 import type { ServerEvent } from '../../../api/events.ts';
 import type { Turn } from '../conversation.ts';
 import { effortsOf, type Model } from '../models.ts';
-import { type AnswerDecoder, type AnswerEvent, type Loose, textOf } from './answer.ts';
+import { type AnswerDecoder, type AnswerEvent, type Json, textOf } from './answer.ts';
 import type { Conversation, Format } from './format.ts';
-import { countOf, errorOf, objectOf, stringOf, typedJsonOf } from './loose.ts';
+import { countOf, errorOf, objectOf, stringOf, typedJsonOf } from './json.ts';
 import { openAiUsage } from './openai-usage.ts';
 import { contentOf, resultOf, sentCalls, settingsOf, toolsOf } from './request.ts';
 
@@ -17,7 +17,7 @@ const SHOWN = new Set(['message', 'reasoning', 'function_call', 'custom_tool_cal
 
 class ResponsesDecoder implements AnswerDecoder {
   /** Whole items, by their index. */
-  readonly #items: Loose[] = [];
+  readonly #items: Json[] = [];
   #hasCalls = false;
   #isComplete = false;
   #hasFailed = false;
@@ -56,7 +56,7 @@ class ResponsesDecoder implements AnswerDecoder {
     }
   }
 
-  #start(key: string, item: Loose): readonly AnswerEvent[] {
+  #start(key: string, item: Json): readonly AnswerEvent[] {
     const type = stringOf(item['type']);
     if (!SHOWN.has(type)) return [{ type: 'other', name: type }];
     if (!type.endsWith('call')) return [];
@@ -64,21 +64,21 @@ class ResponsesDecoder implements AnswerDecoder {
     return [{ type: 'call', key, id: stringOf(item['call_id']), name: stringOf(item['name']) }];
   }
 
-  #finish(key: string, item: Loose): readonly AnswerEvent[] {
+  #finish(key: string, item: Json): readonly AnswerEvent[] {
     this.#items.push(item);
     const text = item['arguments'] ?? item['input'];
     const isCall = stringOf(item['type']).endsWith('call') && typeof text === 'string';
     return isCall ? [{ type: 'all-arguments', key, text }] : [];
   }
 
-  #end(response: Loose): readonly AnswerEvent[] {
+  #end(response: Json): readonly AnswerEvent[] {
     this.#isComplete = true;
     const reason = stringOf(objectOf(response['incomplete_details'])['reason']);
     const stop = STOPS[reason] ?? (reason || (this.#hasCalls ? 'calls' : 'stop'));
     return [...usageEvents(response), { type: 'stop', reason: stop }, { type: 'end' }];
   }
 
-  #fail(response: Loose): readonly AnswerEvent[] {
+  #fail(response: Json): readonly AnswerEvent[] {
     const usage = usageEvents(response);
     // The event `error` before it has more fields.
     return this.#hasFailed
@@ -86,21 +86,21 @@ class ResponsesDecoder implements AnswerDecoder {
       : [...usage, { type: 'error', error: errorOf(response['error']) }];
   }
 
-  replay(): readonly Loose[] | null {
+  replay(): readonly Json[] | null {
     return this.#isComplete ? this.#items : null;
   }
 }
 
-function usageEvents(response: Loose): readonly AnswerEvent[] {
+function usageEvents(response: Json): readonly AnswerEvent[] {
   if (response['usage'] == null) return [];
   return [{ type: 'usage', usage: openAiUsage(response['usage'], 'input', 'output') }];
 }
 
-function imageOf(url: string): Loose {
+function imageOf(url: string): Json {
   return { type: 'input_image', image_url: url };
 }
 
-function itemsOf(turn: Turn): readonly Loose[] {
+function itemsOf(turn: Turn): readonly Json[] {
   if (turn.type === 'user') {
     return [{ role: 'user', content: contentOf(turn, imageOf, 'input_text') }];
   }
@@ -131,7 +131,7 @@ export const responses: Format = {
   efforts: null,
   highestTemperature: 2,
   decoder: () => new ResponsesDecoder(),
-  bodyOf({ settings, turns }: Conversation, model: Model): Loose {
+  bodyOf({ settings, turns }: Conversation, model: Model): Json {
     const { system, temperature, maxTokens, effort } = settingsOf(settings);
     const reasons = effortsOf(model, responses).length > 0;
     return {

@@ -1,15 +1,15 @@
 import type { ServerEvent } from '../../../api/events.ts';
-import type { AnswerError, Loose } from './answer.ts';
+import type { AnswerError, Json } from './answer.ts';
 
 /** Reads values of JSON whose shape is not known to be right: another type is as good as none. */
 
-export function objectOf(value: unknown): Loose {
+export function objectOf(value: unknown): Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Loose)
+    ? (value as Json)
     : {};
 }
 
-export function listOf(value: unknown): readonly Loose[] {
+export function listOf(value: unknown): readonly Json[] {
   return Array.isArray(value) ? value.map(objectOf) : [];
 }
 
@@ -22,7 +22,7 @@ export function countOf(value: unknown): number {
 }
 
 /** The JSON of an event's data; an empty object if it is none. */
-export function jsonOf(data: string): Loose {
+export function jsonOf(data: string): Json {
   try {
     return objectOf(JSON.parse(data));
   } catch {
@@ -31,7 +31,7 @@ export function jsonOf(data: string): Loose {
 }
 
 /** The JSON of an event with its type; some servers have that in the event's name alone. */
-export function typedJsonOf({ event, data }: ServerEvent): readonly [type: string, body: Loose] {
+export function typedJsonOf({ event, data }: ServerEvent): readonly [type: string, body: Json] {
   const body = jsonOf(data);
   return [stringOf(body['type']) || event, body];
 }
