@@ -47,6 +47,8 @@ export interface PostgresParts {
   readonly log: ChargeLog;
   readonly now: () => number;
   readonly onFault: (error: unknown) => void;
+  /** Ends the use of the folder. */
+  readonly release: () => Promise<void>;
 }
 
 /** The methods on accounts, keys, sessions, teams and what they have spent. */
@@ -84,6 +86,8 @@ export class AccountStore {
     const accountId = accountOf(result);
     const { keys, escrows, events } = this.parts;
     keys.invalidate();
+    // What was drawn in advance may be above a budget that was lowered.
+    await escrows.returnFree(accountId);
     escrows.changed(accountId);
     events.send({ kind: 'keys', accounts: [accountId] });
     return result;
@@ -199,10 +203,12 @@ export class AccountStore {
     accountId: string,
     limits: { before?: number; lines: number },
   ): Promise<void> {
+    await this.reader();
     await compactLedger(this.parts.database, accountId, limits);
   }
 
-  deleteUsage(before: string): Promise<number> {
+  async deleteUsage(before: string): Promise<number> {
+    await this.reader();
     return deleteUsage(this.parts.database, before);
   }
 

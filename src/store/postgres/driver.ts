@@ -24,7 +24,7 @@ import type {
   TaskQuery,
   TaskTotals,
 } from '../store.ts';
-import { EXPIRED, type Task, type TaskClaim, type TaskError } from '../task.ts';
+import { EXPIRED, isTerminal, type Task, type TaskClaim, type TaskError } from '../task.ts';
 import { AccountStore } from './account-store.ts';
 import {
   claimDeliveries,
@@ -176,6 +176,7 @@ export class PostgresStore extends AccountStore implements Store {
   /** Sends the new state of a task to the other nodes. */
   #changed(task: Task): Task {
     const { id, accountId, status } = task;
+    if (isTerminal(status)) this.parts.escrows.changed(accountId);
     this.parts.events.send({ kind: 'task', id, accountId, status });
     return task;
   }
@@ -318,7 +319,14 @@ export class PostgresStore extends AccountStore implements Store {
     switch (event.kind) {
       case 'keys':
         keys.invalidate();
-        for (const accountId of event.accounts) escrows.changed(accountId);
+        for (const accountId of event.accounts) {
+          escrows.changed(accountId);
+          escrows.returnFree(accountId).catch(onFault);
+        }
+        return;
+      case 'task':
+        if (isTerminal(event.status)) escrows.changed(event.accountId);
+        this.#emit(event);
         return;
       case 'recall': {
         const { accountId } = event;
@@ -382,5 +390,6 @@ export class PostgresStore extends AccountStore implements Store {
     await events.close();
     await lease.close();
     await database.close();
+    await this.parts.release();
   }
 }

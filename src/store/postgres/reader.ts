@@ -66,7 +66,13 @@ export class Reader {
 
   async listBudgetWindows(accountId?: string): Promise<readonly BudgetWindow[]> {
     const text = `SELECT * FROM $schema.windows ${of(accountId)} ORDER BY seq`;
-    return this.#holders(text, accountId, WINDOWS.read);
+    const windows = await this.#holders(text, accountId, WINDOWS.read);
+    const later = (window: BudgetWindow) =>
+      windows.filter(({ holderId, period, from }) => {
+        return holderId === window.holderId && period === window.period && from > window.from;
+      }).length;
+    // Older ones stay for credits that were drawn in advance, until the next window begins.
+    return windows.filter((window) => window.reserved > 0 || later(window) < 2);
   }
 
   async #holders<Holder extends { readonly id: string; readonly reserved: number }>(
