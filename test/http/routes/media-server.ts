@@ -5,6 +5,7 @@ import { newAssetId } from '../../../src/assets/identifier.ts';
 import type { StoredResult } from '../../../src/media/result.ts';
 import type { NewAsset } from '../../../src/store/asset.ts';
 import type { Task } from '../../../src/store/task.ts';
+import { claimOf } from '../../store/consistency.ts';
 import { KEYS, startServer, type TestServer } from '../test-server.ts';
 import { ManualMedia, MODELS } from './manual-media.ts';
 
