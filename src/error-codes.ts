@@ -273,6 +273,9 @@ const LOCAL_CODES = {
     larger_than_input: 'The output would be larger than the input, and may not have its bytes.',
     output_exists: 'There is a file where the output would be written.',
   }),
+  ...group('invalid_request', 409, {
+    store_not_empty: 'The store to copy to has records.',
+  }),
   ...group('invalid_request', 404, {
     no_store: 'The data folder has no store.',
   }),

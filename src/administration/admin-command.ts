@@ -9,6 +9,7 @@ export const GROUPS = {
   keys: 'Manage API keys: who may ask, for what and how often',
   nodes: 'Show the daemons that work on the store, and those that died lately',
   usage: 'Show requests, tokens and credits by account, team, key, model and day',
+  store: 'Check the store',
 } as const;
 
 /** A result as a terminal shows it. */
@@ -19,6 +20,8 @@ export interface AdminOutput {
   readonly value?: string;
   /** Lines for standard error. */
   readonly messages?: readonly string[];
+  /** 0 where not given. */
+  readonly exitCode?: number;
 }
 
 /**

@@ -2,6 +2,7 @@ import { ACCOUNT_COMMANDS } from './accounts.ts';
 import type { AdminCommand } from './admin-command.ts';
 import { KEY_COMMANDS } from './keys.ts';
 import { NODE_COMMANDS } from './nodes.ts';
+import { STORE_COMMANDS } from './store.ts';
 import { TEAM_COMMANDS } from './teams.ts';
 import { USAGE_COMMANDS } from './usage.ts';
 
@@ -12,4 +13,5 @@ export const ADMIN_COMMANDS = [
   ...KEY_COMMANDS,
   ...NODE_COMMANDS,
   ...USAGE_COMMANDS,
+  ...STORE_COMMANDS,
 ] as unknown as readonly AdminCommand[];

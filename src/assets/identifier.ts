@@ -25,7 +25,7 @@ export function subfolderOf(id: string): string {
 
 /** Folder for files without a record. It has one folder for each day on which files were moved there. */
 export const QUARANTINE = 'quarantine';
-export const DAY_FOLDER = /^\d{4}-\d{2}-\d{2}$/;
+const DAY_FOLDER = /^\d{4}-\d{2}-\d{2}$/;
 const DAY_MS = 86_400_000;
 /** Days for which the quarantine keeps a file. Also in the README. */
 const QUARANTINE_DAYS = 30;

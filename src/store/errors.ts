@@ -34,7 +34,13 @@ export function conflict(
     | 'task_state'
     | 'claim_lost'
     | 'delivery_state'
-    | 'idempotency_conflict',
+    | 'idempotency_conflict'
+    | 'store_not_empty',
 ): Failure {
   return new Failure('invalid_request', message, { code });
+}
+
+/** Status 409: a store cannot be copied into one that has records. */
+export function notEmpty(): Failure {
+  return conflict('the store to copy to has records: expected an empty one', 'store_not_empty');
 }

@@ -6,6 +6,7 @@ import type { LedgerEntry, UsageCounts, UsageRow } from './ledger.ts';
 import type { Nodes } from './nodes.ts';
 import type { NewSession, Session } from './session.ts';
 import type { Task, TaskClaim, TaskError, TaskState, TaskType } from './task.ts';
+import type { Transfer } from './transfer.ts';
 
 /** API key with the account that pays for its requests. */
 export interface KeyHolder {
@@ -452,6 +453,8 @@ export interface Store {
    * @returns a function that removes the listener
    */
   watch(listener: (event: StoreEvent) => void): () => void;
+  /** Reads and writes the whole store, to check or to copy it. */
+  readonly transfer: Transfer;
   /** Sends a hint to the other nodes; does nothing where there can be none. */
   publish(event: PublishedEvent): void;
   /** Runs work that only one node may do at a time. Waits while another call holds the lock of this name. */

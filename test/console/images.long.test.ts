@@ -129,6 +129,17 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
       await run(page);
       await page.getByRole('rowheader', { name: property, exact: true }).waitFor();
     }
+    const paste = (type: string) =>
+      page.evaluate((other) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.items.add(new File(['pasted'], 'pasted.png', { type: 'image/png' }));
+        clipboardData.items.add('text', other);
+        dispatchEvent(new ClipboardEvent('paste', { clipboardData }));
+      }, type);
+    await paste('text/plain');
+    await paste('text/html');
+    await page.getByRole('button', { name: 'pasted.png', exact: true }).waitFor();
+    await status(page).getByText('2 images').waitFor();
     for (let steps = 0; steps < 4; steps += 1) await page.goBack();
     expect(await page.getByLabel('Count', { exact: true }).inputValue()).toBe('3');
     await page.getByText('made with other options').waitFor();
@@ -295,7 +306,8 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
       await page.getByLabel('API key').fill(key);
       await page.getByLabel('API key').press('Enter');
     };
-    await signIn(OWNER_KEY);
+    const second = await createKey('owner');
+    await signIn(second);
     await page.getByText('The session ended before all images were done.').waitFor();
     expect(await page.getByLabel('Width', { exact: true }).inputValue()).toBe('120');
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -305,7 +317,9 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
     await page.getByRole('button', { name: 'Remove one.jpg' }).click();
     await page.getByRole('heading', { name: 'two.jpg' }).waitFor();
 
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await oriel(['keys', 'revoke', second, ...data]);
+    await run(page);
+    await page.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
     await signIn(await createKey('guest'));
     await page.getByText('This account is on the free plan.').waitFor();
     expect(await page.getByText('two.jpg').count()).toBe(0);

@@ -38,6 +38,7 @@ import { SessionWriter } from './records/sessions.ts';
 import { TaskWriter } from './records/tasks.ts';
 import { TeamWriter } from './records/teams.ts';
 import { UploadWriter } from './records/uploads.ts';
+import { LowdbTransfer } from './transfer.ts';
 
 /** A ledger is compacted when it exceeds its limit by this factor, not at the end of every task. */
 const LEDGER_SLACK = 1.1;
@@ -85,6 +86,7 @@ export class LowdbStore extends StoreReader implements Store {
   #closing: Promise<void> | null = null;
   readonly isShared = false;
   readonly nodes = SINGLE_NODE;
+  readonly transfer: LowdbTransfer;
 
   constructor({ records, compactor, node, release }: LowdbStoreOptions) {
     super(records);
@@ -97,6 +99,7 @@ export class LowdbStore extends StoreReader implements Store {
     this.#tasks = new TaskWriter(records);
     this.#uploads = new UploadWriter(records);
     this.#release = release;
+    this.transfer = new LowdbTransfer(records);
   }
 
   async createAccount({ name, plan, credits }: NewAccount): Promise<Account> {

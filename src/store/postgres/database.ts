@@ -110,6 +110,14 @@ export class Database implements Connection {
     );
   }
 
+  /** Runs queries that all see the same moment. @throws Failure `store_unavailable` */
+  async snapshot<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+    return this.transaction(async (connection) => {
+      await connection.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+      return work(connection);
+    });
+  }
+
   /** Repeats work while the database is away, for a limited time. */
   async retry<Result>(work: () => Promise<Result>): Promise<Result> {
     const until = Date.now() + this.patience;
@@ -165,6 +173,25 @@ export class Database implements Connection {
       client?.off('error', ignore);
       client?.release(fault);
     }
+  }
+
+  /** A connection in a transaction that reads one moment, for any time. @throws Failure `store_unavailable` */
+  async openSnapshot(): Promise<Connection & { end(): Promise<void> }> {
+    const client = await this.retry(async () => {
+      const opened = await this.#pool.connect();
+      await opened.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+      return opened;
+    });
+    return {
+      query: async <Found>(text: string, values?: readonly unknown[]) =>
+        (await client.query(this.inSchema(text), values as unknown[])).rows as Found[],
+      end: async () => {
+        await client.query('ROLLBACK').then(
+          () => client.release(),
+          (error: Error) => client.release(error),
+        );
+      },
+    };
   }
 
   async close(): Promise<void> {

@@ -15,6 +15,7 @@ import { describeListingProperties } from './listing-properties.ts';
 import { describeNodes } from './nodes.ts';
 import { describeSessions } from './sessions.ts';
 import { describeTasks } from './tasks.ts';
+import { describeTransfer } from './transfer.ts';
 
 /** Tests that every driver of the store must pass. */
 export function describeStoreDriver(driver: DriverFactory): void {
@@ -119,4 +120,5 @@ export function describeStoreDriver(driver: DriverFactory): void {
   describeBudgetProperties(driver);
   describeLedgerProperties(driver);
   describeListingProperties(driver);
+  describeTransfer(driver);
 }

@@ -13,18 +13,18 @@ import type { ImagesStore } from './store.ts';
 /** Milliseconds after the last key before the address changes: browsers limit changes of it. */
 const ADDRESS_MS = 300;
 
-/** Key of the session storage for values that are too long for the address. */
-const KEPT = 'oriel.images.1';
+/** Key of the session storage for values of an account that are too long for the address. */
+const keyOf = ({ account }: ImagesStore) => `oriel.images.1.${account}`;
 
 function addressOf({ rest, query }: Pick<Place, 'rest' | 'query'>): string {
   return `${rest}?${query}`;
 }
 
 /** The values of an address, with the long ones that a reload would lose. */
-function readValues(operation: Operation, place: Place): Values {
+function readValues(store: ImagesStore, operation: Operation, place: Place): Values {
   const values = valuesOf(operation, place.query);
   try {
-    const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? 'null') as {
+    const kept = JSON.parse(sessionStorage.getItem(keyOf(store)) ?? 'null') as {
       readonly address: string;
       readonly values: Values;
     } | null;
@@ -34,10 +34,13 @@ function readValues(operation: Operation, place: Place): Values {
   }
 }
 
-function keepValues(address: string, values: Values): void {
+function keepValues(store: ImagesStore, values: Values): void {
   try {
-    if (isShared(values)) sessionStorage.removeItem(KEPT);
-    else sessionStorage.setItem(KEPT, JSON.stringify({ address, values }));
+    if (isShared(values)) sessionStorage.removeItem(keyOf(store));
+    else {
+      const { address } = store;
+      sessionStorage.setItem(keyOf(store), JSON.stringify({ address, values }));
+    }
   } catch {
     // Without storage, a reload loses them.
   }
@@ -62,7 +65,7 @@ export function useDraft(
     // The reader came by a link, or went back.
     store.address = address;
     const files = drafts.get(operation.name)?.files ?? {};
-    drafts.set(operation.name, { values: readValues(operation, place), files });
+    drafts.set(operation.name, { values: readValues(store, operation, place), files });
   }
   const draft = drafts.get(operation.name)!;
   const change = (changed: Partial<Draft>) => {
@@ -75,7 +78,7 @@ export function useDraft(
         rest: operation.name,
         query: new URLSearchParams(to.split('?')[1]),
       });
-      keepValues(store.address, next.values);
+      keepValues(store, next.values);
       open(to, { replace: true });
     }, ADDRESS_MS);
   };

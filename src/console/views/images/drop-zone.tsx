@@ -41,8 +41,10 @@ export function DropZone({ store, isSmall }: DropZoneProps) {
       void filesOfTransfer(event.dataTransfer!).then(add);
     };
     const onPaste = ({ clipboardData }: ClipboardEvent) => {
-      if (clipboardData && clipboardData.files.length > 0)
-        void filesOfTransfer(clipboardData).then(add);
+      // Programs that copy text add a picture of it, which is not meant.
+      if (!clipboardData?.types.includes('Files') || clipboardData.types.includes('text/plain'))
+        return;
+      void filesOfTransfer(clipboardData).then(add);
     };
     addEventListener('dragover', onOver);
     addEventListener('dragleave', onLeave);

@@ -67,6 +67,7 @@ export function isBusy({ state }: Item): boolean {
 
 /** The files of an account and their results. It outlives the view, so that work continues meanwhile. */
 export class ImagesStore {
+  readonly account: string;
   /** The options by operation. */
   readonly drafts = new Map<string, Draft>();
   /** The address that the drafts belong to. */
@@ -81,6 +82,10 @@ export class ImagesStore {
   #nextId = 1;
   #restTimer: ReturnType<typeof setTimeout> | undefined;
   #renderTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(account: string) {
+    this.account = account;
+  }
 
   get state(): ImagesState {
     return this.#state;
@@ -280,13 +285,13 @@ async function send(
   }
 }
 
-let current: { readonly account: string; readonly store: ImagesStore } | null = null;
+let current: ImagesStore | null = null;
 
 /** The store of an account. Files of another account that was signed in before are forgotten. */
 export function storeOf(account: string): ImagesStore {
   if (current?.account !== account) {
-    current?.store.clear();
-    current = { account, store: new ImagesStore() };
+    current?.clear();
+    current = new ImagesStore(account);
   }
-  return current.store;
+  return current;
 }

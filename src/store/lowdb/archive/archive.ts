@@ -317,6 +317,15 @@ export class Archive {
     for await (const record of records) if (this.#isTask(record)) yield record;
   }
 
+  /** All tasks, oldest first, from the segments of one moment. */
+  async *allOldestFirst(segments: readonly Segment[]): AsyncGenerator<SegmentRecord> {
+    const records = mergeSorted(
+      segments.flatMap((segment) => segment.footer.accounts.map(({ id }) => segment.oldest(id))),
+      (one, other) => one.entry.order - other.entry.order,
+    );
+    for await (const record of records) if (this.#isTask(record)) yield record;
+  }
+
   #isTask(record: SegmentRecord): boolean {
     return record.entry.status !== NO_TASK && this.#isLive(record);
   }

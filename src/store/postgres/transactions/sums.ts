@@ -151,3 +151,22 @@ function sumBy<Row>(
   }
   return [...sums.values()];
 }
+
+/** Adds entries of another store with their identifiers. */
+export function insertCopiedEntries(entries: readonly LedgerEntry[]): Statement {
+  const columns = `${ENTRY_COLUMNS}, day, id`;
+  return {
+    text: `
+INSERT INTO $schema.ledger (${columns})
+SELECT ${columns} FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[],
+  $6::text[], $7::bigint[], $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[])
+  AS given (${columns})`,
+    values: [
+      ...entryValues(entries),
+      entries.map(({ type, taskId, at }) =>
+        type === 'charge' && taskId === null ? dayOf(at) : null,
+      ),
+      entries.map(({ id }) => id),
+    ],
+  };
+}
