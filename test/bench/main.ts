@@ -8,12 +8,13 @@ import { quality } from './images/quality-suite.ts';
 import { images } from './images/suite.ts';
 import { machine } from './machine.ts';
 import { Interruption } from './measure.ts';
+import { nodes } from './nodes/suite.ts';
 import { reportText } from './report.ts';
 import { store } from './store/suite.ts';
 import { chosenCases, type Settings, type Suite } from './suite.ts';
 import { tasks } from './tasks/suite.ts';
 
-const suites: Record<string, Suite> = { images, quality, daemon, store, gateway, tasks };
+const suites: Record<string, Suite> = { images, quality, daemon, store, gateway, tasks, nodes };
 
 const usage = `npm run bench -- SUITE [options]
 

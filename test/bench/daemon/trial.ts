@@ -42,16 +42,21 @@ export function built(file: string): string {
   return new URL(`../../../.modules/src/${file}`, import.meta.url).href;
 }
 
-/** A new data directory with the accounts of KEYS and some finished tasks. @returns the last task's id */
+/**
+ * A new data directory with the accounts of KEYS and some finished tasks.
+ *
+ * @param driver module that opens the store
+ * @returns the last task's id
+ */
 export async function seed(
   bench: Pick<Bench, 'folder'>,
   name: string,
   tasks: number,
+  driver = built('store/open.js'),
 ): Promise<{ data: string; task: string }> {
   const data = join(bench.folder, name);
   mkdirSync(data, { recursive: true });
   const store = join(data, 'store');
-  const driver = built('store/open.js');
   return { data, task: await script(bench, 'seed', [driver, store, `${tasks}`, ...KEYS]) };
 }
 

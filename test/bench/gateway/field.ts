@@ -39,6 +39,14 @@ export interface Contender {
   start(): Promise<Server>;
 }
 
+/** Where Oriel keeps its records; in its data directory where nothing is given. */
+export interface Engine {
+  /** Module that opens the store. */
+  readonly driver?: string;
+  /** Settings for it. */
+  readonly config?: object;
+}
+
 /** Contenders before one upstream. Each method starts a contender as a separate process. */
 export class Field {
   readonly #bench: Bench;
@@ -114,8 +122,8 @@ export class Field {
   }
 
   /** Oriel as a user runs it: with keys, limits, log, metrics and a price. */
-  oriel(): Contender {
-    return this.#oriel('oriel', chat, 'chat', 'chat client, chat upstream');
+  oriel(name = 'oriel', engine: Engine = {}): Contender {
+    return this.#oriel(name, chat, 'chat', 'chat client, chat upstream', engine);
   }
 
   orielTranslating(): Contender[] {
@@ -125,7 +133,34 @@ export class Field {
     ];
   }
 
-  #oriel(name: string, format: Format, dialect: string, settings: string): Contender {
+  #oriel(
+    name: string,
+    format: Format,
+    dialect: string,
+    settings: string,
+    { driver, config: more }: Engine = {},
+  ): Contender {
+    return {
+      name,
+      role: 'subject',
+      settings: `${settings}; key, limit, log, metrics, price`,
+      format,
+      headers: { authorization: `Bearer ${KEYS[0]}` },
+      start: async () => {
+        const folder = this.#folder(name);
+        const { data } = await seed({ folder }, 'data', 0, driver);
+        return Server.oriel(join(folder, 'daemon'), data, this.#config(dialect, more));
+      },
+    };
+  }
+
+  /** One more daemon on the store of another, which has the accounts already. */
+  join(name: string, { config }: Engine): Promise<Server> {
+    const folder = this.#folder(name);
+    return Server.oriel(join(folder, 'daemon'), join(folder, 'data'), this.#config('chat', config));
+  }
+
+  #config(dialect: string, more: object = {}): object {
     const models = Object.fromEntries(
       ['json', ...PACES].map((model) => [
         model,
@@ -137,21 +172,10 @@ export class Field {
       ]),
     );
     const baseUrl = `${this.#upstream.url}/v1`;
-    const config = {
+    return {
       providers: { upstream: { kind: 'openai', baseUrl, apiKey: 'sk-bench' } },
       models,
-    };
-    return {
-      name,
-      role: 'subject',
-      settings: `${settings}; key, limit, log, metrics, price`,
-      format,
-      headers: { authorization: `Bearer ${KEYS[0]}` },
-      start: async () => {
-        const folder = this.#folder(name);
-        const { data } = await seed({ folder }, 'data', 0);
-        return Server.oriel(join(folder, 'daemon'), data, config);
-      },
+      ...more,
     };
   }
 
