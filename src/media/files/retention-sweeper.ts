@@ -116,6 +116,9 @@ export class RetentionSweeper {
     const { config, store, files } = this.#options;
     const { retention, ledger, ledgerLines, usage } = config().limits;
     const now = Date.now();
+    await files.emptyQuarantine(now);
+    // One node is enough; during a change of the leader two do no harm.
+    if (!store.nodes.isLeader()) return;
     await this.#deleteInputs();
     await this.#delete(() => store.deleteTasks(now - retention));
     const uploads = await store.deleteUploads(now - retention);
@@ -126,7 +129,6 @@ export class RetentionSweeper {
     }
     const firstDay = dayOf(now - usage);
     while (!this.#closed && (await store.deleteUsage(firstDay)) > 0);
-    await files.emptyQuarantine(now);
   }
 
   async #sweepOrphans(): Promise<void> {

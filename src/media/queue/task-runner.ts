@@ -116,19 +116,23 @@ export class TaskRunner {
     }
   }
 
-  /** Waits until this node is done with a task or, where another one has it, until it ends. */
+  /** Waits until this node is done with a task or, where another one has it or may claim it, until it ends. */
   async #untilDone(task: Task, milliseconds: number, clientSignal: AbortSignal): Promise<void> {
+    const open = this.#open.get(task.id);
+    const isRemote = !open || (this.#options.store.isShared && open.task.status === 'pending');
     await new Promise<void>((resolve) => {
       const finish = () => {
         clearTimeout(timer);
-        unsubscribe();
+        for (const unsubscribe of subscriptions) unsubscribe();
         clientSignal.removeEventListener('abort', finish);
         this.#draining.signal.removeEventListener('abort', finish);
         resolve();
       };
       const timer = setTimeout(finish, milliseconds);
-      const unsubscribe =
-        this.#open.get(task.id)?.onDone(finish) ?? this.#remote.onEnd(task, finish);
+      const subscriptions = [
+        ...(open ? [open.onDone(finish)] : []),
+        ...(isRemote ? [this.#remote.onEnd(task, finish)] : []),
+      ];
       clientSignal.addEventListener('abort', finish);
       this.#draining.signal.addEventListener('abort', finish);
     });

@@ -57,6 +57,7 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   palette: { count: '3' },
   placeholder: { components: '3x3' },
   hash: { perceptual: 'dhash' },
+  'size-map': { resolution: '2K' },
 };
 
 const ENDPOINTS = {
@@ -78,6 +79,7 @@ const ENDPOINTS = {
   palette: '/api/free/batch-color-palette',
   placeholder: '/api/free/batch-image-placeholder',
   hash: '/api/free/batch-image-hash',
+  'size-map': '/api/free/batch-size-map',
 };
 
 test('the endpoints are those of the interface and of further steps', () => {
