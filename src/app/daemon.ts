@@ -118,7 +118,7 @@ async function startServices(start: Start): Promise<Services> {
   const opened = await openDaemonStore({
     dataDir,
     acceptClock: options.acceptClock ?? false,
-    server: state.config.server,
+    config: state.config,
     version: options.version,
     log,
     metrics,

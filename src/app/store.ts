@@ -19,7 +19,7 @@ const CLOCK_AHEAD =
 interface StoreParts {
   readonly dataDir: string;
   readonly acceptClock: boolean;
-  readonly server: Config['server'];
+  readonly config: Pick<Config, 'server' | 'store'>;
   readonly version: string;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -42,7 +42,7 @@ function nameOf({ host, port }: Config['server']): string {
 export async function openDaemonStore({
   dataDir,
   acceptClock,
-  server,
+  config: { server, store: settings },
   version,
   log,
   metrics,
@@ -55,6 +55,7 @@ export async function openDaemonStore({
   const store = await openStore({
     lockTimeoutMs: LOCK_TIMEOUT_MS,
     directory: join(dataDir, 'store'),
+    settings,
     acceptClock,
     node: { name: nameOf(server), version },
     onCommit: (commit) => metrics.observeCommit(commit),

@@ -11,6 +11,7 @@ import { ONCE } from './once.ts';
 import { providerSchema } from './provider-kinds.ts';
 import { routing } from './routing.ts';
 import { server } from './server.ts';
+import { store } from './store.ts';
 import { telemetry } from './telemetry.ts';
 import { identifier, text } from './text.ts';
 import { credits, duration, size } from './units.ts';
@@ -197,6 +198,7 @@ export const configSchema = v.strictObject({
     ),
     './data',
   ),
+  store: v.nullish(field(store, 'The store of accounts, keys, credits and tasks.'), {}),
   assets: v.nullish(field(assets, 'The storage of files that tasks make and clients upload.'), {}),
   pool: v.nullish(field(pool, 'The processes and threads that process images.'), {}),
   routing: v.nullish(

@@ -52,3 +52,12 @@ function isPercentEncoded(text: string): boolean {
 
 /** Address of a Redis server, its credentials and the number of a database. */
 export const redisUrl = () => v.pipe(v.string(), v.check(isRedisUrl));
+
+function isPostgresUrl(text: string): boolean {
+  if (!/^postgres(?:ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
+  const { hostname, pathname } = new URL(text);
+  return hostname !== '' && /^\/[^/]+$/.test(pathname);
+}
+
+/** Address of a PostgreSQL server, its credentials, the name of a database and parameters such as sslmode. */
+export const postgresUrl = () => v.pipe(v.string(), v.check(isPostgresUrl));

@@ -7,20 +7,44 @@ import type { Store } from './store.ts';
 /** Average delay between two attempts to open a locked store, in milliseconds. */
 const RETRY_DELAY_MS = 30;
 
+/** Which engine keeps the records. */
+export interface StoreSettings {
+  readonly driver: 'lowdb' | 'postgres';
+  readonly url?: string | undefined;
+  readonly listenUrl?: string | undefined;
+  readonly poolSize: number;
+  readonly schema: string;
+}
+
 interface OpenOptions extends StoreOptions {
+  /** lowdb where not given. */
+  readonly settings?: StoreSettings;
+  /** Whether the store is opened for one command beside the daemons, where its engine allows that. */
+  readonly isCommand?: boolean;
   /** Milliseconds for which one process may hold the lock before opening fails; 0 by default. */
   readonly lockTimeoutMs?: number;
 }
 
 /**
- * Opens the store of a folder, which no other process may use meanwhile. Chooses the driver: nothing
- * else imports one.
+ * Opens the store, in a folder that no other process may use meanwhile. Chooses the driver: nothing else
+ * imports one.
  *
  * @throws Failure service_error: `store_locked` once one process has held the lock for
  *   `lockTimeoutMs`, `store_corrupt`, `store_unavailable`
  */
-export function openStore({ lockTimeoutMs = 0, ...options }: OpenOptions): Promise<Store> {
-  return retryWhileLocked(lockTimeoutMs, () => openLowdbStore(options));
+export function openStore({
+  lockTimeoutMs = 0,
+  settings = { driver: 'lowdb', poolSize: 0, schema: '' },
+  isCommand = false,
+  ...options
+}: OpenOptions): Promise<Store> {
+  return retryWhileLocked(lockTimeoutMs, async () => {
+    const { driver, url, ...others } = settings;
+    if (driver === 'lowdb') return openLowdbStore(options);
+    // Loaded where it is used: `pg` takes as long to load as the rest of a command.
+    const { openPostgresStore } = await import('./postgres/open.ts');
+    return openPostgresStore({ ...options, ...others, url: url!, isCommand });
+  });
 }
 
 /**

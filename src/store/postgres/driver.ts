@@ -24,7 +24,7 @@ import type {
   TaskQuery,
   TaskTotals,
 } from '../store.ts';
-import { EXPIRED, type Task, type TaskClaim, type TaskError } from '../task.ts';
+import { EXPIRED, isTerminal, type Task, type TaskClaim, type TaskError } from '../task.ts';
 import { AccountStore } from './account-store.ts';
 import {
   claimDeliveries,
@@ -58,8 +58,8 @@ import { PostgresTransfer } from './transfer.ts';
 /** Milliseconds between two attempts to get a lock that another node holds. */
 const LOCK_RETRY_MS = 100;
 
-/** Attempts to claim tasks of which other nodes take some. */
-const CLAIM_ROUNDS = 4;
+/** Attempts to claim tasks of which other calls take some: each finds those that are left. */
+const CLAIM_ROUNDS = 100;
 
 /** Store of several nodes over one PostgreSQL database. README.md explains its parts. */
 export class PostgresStore extends AccountStore implements Store {
@@ -69,6 +69,7 @@ export class PostgresStore extends AccountStore implements Store {
   readonly #listeners = new Set<(event: StoreEvent) => void>();
   /** Deliveries that this node has claimed. */
   readonly #deliveries = new Set<string>();
+  #claiming: Promise<unknown> = Promise.resolve();
   /** Tasks whose claims by this node may have been committed although the call was rejected. */
   readonly #unknownClaims = new Set<string>();
 
@@ -176,6 +177,7 @@ export class PostgresStore extends AccountStore implements Store {
   /** Sends the new state of a task to the other nodes. */
   #changed(task: Task): Task {
     const { id, accountId, status } = task;
+    if (isTerminal(status)) this.parts.escrows.changed(accountId);
     this.parts.events.send({ kind: 'task', id, accountId, status });
     return task;
   }
@@ -213,11 +215,16 @@ export class PostgresStore extends AccountStore implements Store {
   }
 
   claimDeliveries(query: DeliveryQuery): Promise<ClaimedDeliveries> {
-    return claimDeliveries(this.parts.database, query, {
-      node: this.nodes.id,
-      claimed: this.#deliveries,
-      now: this.now,
-    });
+    // One after the other: a call must know what the one before it has claimed.
+    const claiming = this.#claiming.then(() =>
+      claimDeliveries(this.parts.database, query, {
+        node: this.nodes.id,
+        claimed: this.#deliveries,
+        now: this.now,
+      }),
+    );
+    this.#claiming = claiming.catch(() => {});
+    return claiming;
   }
 
   async listDeliveries(
@@ -318,7 +325,14 @@ export class PostgresStore extends AccountStore implements Store {
     switch (event.kind) {
       case 'keys':
         keys.invalidate();
-        for (const accountId of event.accounts) escrows.changed(accountId);
+        for (const accountId of event.accounts) {
+          escrows.changed(accountId);
+          escrows.returnFree(accountId).catch(onFault);
+        }
+        return;
+      case 'task':
+        if (isTerminal(event.status)) escrows.changed(event.accountId);
+        this.#emit(event);
         return;
       case 'recall': {
         const { accountId } = event;
@@ -382,5 +396,6 @@ export class PostgresStore extends AccountStore implements Store {
     await events.close();
     await lease.close();
     await database.close();
+    await this.parts.release();
   }
 }

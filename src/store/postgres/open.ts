@@ -1,6 +1,9 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
+import { diskFiles, makeFolder } from '../files.ts';
+import { lockFolder } from '../lowdb/lock/lock.ts';
+import type { Lock } from '../lowdb/lock/pid-lock.ts';
 import type { StoreOptions } from '../options.ts';
 import { Bank } from './bank.ts';
 import { Database, type DatabaseOptions } from './database.ts';
@@ -19,6 +22,8 @@ import { Transactions } from './transactions/transactions.ts';
 export interface PostgresOptions extends StoreOptions, DatabaseOptions {
   /** Connection for notifications, where `url` leads to a pooler in transaction mode; `url` by default. */
   readonly listenUrl?: string | undefined;
+  /** Whether one command runs: it makes no charges, and a daemon may use the folder. */
+  readonly isCommand?: boolean;
 }
 
 /**
@@ -28,18 +33,30 @@ export interface PostgresOptions extends StoreOptions, DatabaseOptions {
  * @throws Failure service_error: `store_unavailable`, `store_newer`
  */
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
-  const { url, poolSize, schema } = options;
+  const { url, poolSize, schema, isCommand = false } = options;
+  const { directory, onLockFallback = () => {} } = options;
   const database = new Database({ url, poolSize, schema });
+  let lock: Lock | undefined;
   try {
+    if (!isCommand) {
+      await makeFolder(diskFiles, directory);
+      lock = await lockFolder(diskFiles, directory, onLockFallback);
+    }
     await migrate(database);
-    return await openOn(database, options);
+    return await openOn(database, { ...options, release: async () => lock?.release() });
   } catch (error) {
     await database.close();
+    await lock?.release();
     throw error instanceof Failure ? error : unavailable(error);
   }
 }
 
-async function openOn(database: Database, options: PostgresOptions): Promise<PostgresStore> {
+interface OpenParts extends PostgresOptions {
+  /** Ends the use of the folder. */
+  readonly release: () => Promise<void>;
+}
+
+async function openOn(database: Database, options: OpenParts): Promise<PostgresStore> {
   const { directory, now = Date.now, onFault = () => {}, onCommit, onFailure } = options;
   const { node = { name: `${hostname()} ${process.pid}`, version: '' } } = options;
   const transactions = new Transactions({
@@ -57,9 +74,11 @@ async function openOn(database: Database, options: PostgresOptions): Promise<Pos
   });
   await lease.open();
   const folder = join(directory, 'charges');
-  const leftover = await readLeftoverCharges(folder);
-  for (const batch of leftover.batches) await transactions.run(foldEscrows(batch));
-  await leftover.remove();
+  if (!options.isCommand) {
+    const leftover = await readLeftoverCharges(folder);
+    for (const batch of leftover.batches) await transactions.run(foldEscrows(batch));
+    await leftover.remove();
+  }
   const log = await ChargeLog.open({ folder, node: lease.id, onFault });
   const events = new Events({
     database,
@@ -78,13 +97,14 @@ async function openOn(database: Database, options: PostgresOptions): Promise<Pos
   const reader = new Reader(
     database,
     () => lease.id,
-    () => escrows.idleByPayer(),
+    () => escrows.usedByPayer(),
   );
   const keys = new KeyCache({ load: (hashes) => reader.loadKeys(hashes) });
   store = new PostgresStore({
     ...{ database, transactions, reader, lease, events, bank, keys, escrows, log },
     now,
     onFault,
+    release: options.release,
   });
   await events.open();
   await store.tidy();

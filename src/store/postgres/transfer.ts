@@ -1,6 +1,6 @@
 import type { Asset } from '../asset.ts';
 import { notEmpty } from '../errors.ts';
-import { dayOf, type LedgerEntry, NO_USAGE, type UsageRow } from '../ledger.ts';
+import { type LedgerEntry, NO_USAGE, type UsageRow } from '../ledger.ts';
 import { isTerminal, type TaskState } from '../task.ts';
 import type { Transfer, TransferRecord } from '../transfer.ts';
 import { BEGIN, type Connection, type Database, type Row, type Statement } from './database.ts';

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { cpSync } from 'node:fs';
+import { basename } from 'node:path';
 import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import type { PostgresServer } from '../../engines/postgres.ts';
 import { temporaryFolder } from '../../oriel.ts';
-import type { DriverFactory } from '../conformance/driver-factory.ts';
+import type { DriverFactory, OpenOptions } from '../conformance/driver-factory.ts';
 
 /** Each folder has a schema of its own. */
 export function schemaOf(folder: string): string {
@@ -12,18 +13,14 @@ export function schemaOf(folder: string): string {
 
 /** The driver on a server of the tests, for the suite that all drivers pass. */
 export function postgresDriver(server: () => PostgresServer): DriverFactory {
+  const open = (directory: string, schema: string, options: OpenOptions = {}) =>
+    openPostgresStore({ directory, url: server().url, poolSize: 4, schema, ...options });
   return {
-    open: (directory, options) =>
-      openPostgresStore({
-        directory,
-        url: server().url,
-        poolSize: 4,
-        schema: schemaOf(directory),
-        ...options,
-      }),
+    open: (directory, options) => open(directory, schemaOf(directory), options),
+    openAnother: (directory, options) => open(temporaryFolder(), schemaOf(directory), options),
     async copyAsCrashed(folder) {
       const copy = temporaryFolder();
-      cpSync(folder, copy, { recursive: true });
+      cpSync(folder, copy, { recursive: true, filter: (source) => basename(source) !== 'lock' });
       server().sql(copyOf(schemaOf(folder), schemaOf(copy)));
       return copy;
     },

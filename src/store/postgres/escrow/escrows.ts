@@ -10,7 +10,7 @@ const FOLD_INTERVAL_MS = 50;
 /** Milliseconds between two reviews of what is held without need. */
 const REVIEW_INTERVAL_MS = 1000;
 
-/** Milliseconds for which a refusal answers for equal and larger amounts, so that refusals cost no queries. */
+/** Milliseconds for which a refusal answers for equal amounts, so that clients that repeat cost no queries. */
 const REFUSAL_MS = 250;
 
 interface EscrowsOptions {
@@ -103,10 +103,10 @@ export class Escrows {
     return sum;
   }
 
-  /** Drawn credits without a request that uses them, by payer. */
-  *idleByPayer(): Generator<readonly [payer: ScopedPayer, amount: number]> {
+  /** Drawn credits that requests use, by payer. */
+  *usedByPayer(): Generator<readonly [payer: ScopedPayer, amount: number]> {
     for (const { escrow } of this.#accounts.values()) {
-      if (escrow.idle !== 0) yield [escrow.payer, escrow.idle];
+      if (escrow.used !== 0) yield [escrow.payer, escrow.used];
     }
   }
 
@@ -237,7 +237,7 @@ export class Escrows {
 
   #checkRefusals(payer: ScopedPayer, amount: number): void {
     const refusal = this.#refusals.get(payer.accountId)?.get(nameOf(payer));
-    if (refusal && amount >= refusal.amount && this.#options.now() < refusal.until) {
+    if (refusal && amount === refusal.amount && this.#options.now() < refusal.until) {
       throw refusal.failure;
     }
   }
