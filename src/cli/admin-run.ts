@@ -31,6 +31,7 @@ export async function runAdmin(
   const options = parseFields(command.options, input, label);
   const settings = () => loadStoreSettings({ file: config, env: process.env, cwd: process.cwd() });
   const dataDir = data ?? settings().dataDir;
+  const store = data === undefined ? settings().store : storeOf(settings);
   /** Used for warnings only: with `--data`, the configuration may be invalid. */
   const models = () => {
     try {
@@ -39,14 +40,27 @@ export async function runAdmin(
       return null;
     }
   };
-  const { result, warnings } = await administer(command, { input, options, dataDir, models }).catch(
-    (error: unknown) => withoutParam(error, command, label),
-  );
+  const { result, warnings } = await administer(command, {
+    input,
+    options,
+    dataDir,
+    store,
+    models,
+  }).catch((error: unknown) => withoutParam(error, command, label));
   for (const warning of warnings) printStderr(`oriel: warning: ${warning}`);
   const output = command.show(result, options);
   if (json) await print(`${jsonText(result)}\n`);
   else await show(output);
   return output.exitCode ?? 0;
+}
+
+/** The engine of the configuration; that of a folder where `--data` names one and the configuration is invalid. */
+function storeOf(settings: () => ReturnType<typeof loadStoreSettings>) {
+  try {
+    return settings().store;
+  } catch {
+    return undefined;
+  }
 }
 
 function ownFlags(

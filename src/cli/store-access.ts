@@ -8,7 +8,7 @@ import { runAdminCommand } from '../administration/run-admin-command.ts';
 import { Failure, type FailureType } from '../failure.ts';
 import type { AuditLog } from '../store/audit/log.ts';
 import { checkDataFolder } from '../store/data-folder.ts';
-import { openStore, retryWhileLocked } from '../store/open.ts';
+import { openStore, retryWhileLocked, type StoreSettings } from '../store/open.ts';
 import type { Recovery } from '../store/options.ts';
 import { printStderr } from './terminal.ts';
 
@@ -17,6 +17,7 @@ interface Request {
   readonly input: Readonly<Record<string, unknown>>;
   readonly options: unknown;
   readonly dataDir: string;
+  readonly store?: StoreSettings | undefined;
   /** The identifiers of all models of the configuration; null where it cannot be read. */
   readonly models: () => readonly string[] | null;
 }
@@ -39,7 +40,8 @@ const RESPONSE_TIMEOUT_MS = 30_000;
  */
 export async function administer(command: AdminCommand, request: Request): Promise<Outcome> {
   const directory = join(request.dataDir, 'store');
-  if (!command.createsStore && isMissing(directory)) {
+  const isFolder = request.store?.driver !== 'postgres';
+  if (isFolder && !command.createsStore && isMissing(directory)) {
     throw new Failure('invalid_request', `${request.dataDir}: there is no store of Oriel`, {
       code: 'no_store',
     });
@@ -72,7 +74,7 @@ const SUDO_USER_HEADER = 'x-oriel-sudo-user';
 /** Runs a command in this process; returns the failure where another process holds the lock. */
 async function runLocally(
   command: AdminCommand,
-  { options, models, dataDir }: Request,
+  { options, models, dataDir, store: settings }: Request,
   directory: string,
 ): Promise<Outcome | Failure> {
   let store: Awaited<ReturnType<typeof openStore>>;
@@ -80,6 +82,7 @@ async function runLocally(
   try {
     store = await openStore({
       directory,
+      ...(settings && { settings }),
       onRecovery: (recovery) => {
         recoveries.push(recovery);
         const { file, dropped, keptIn } = recovery;

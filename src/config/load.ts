@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
+import * as v from 'valibot';
 import {
   checkAll,
   type Fault,
@@ -236,6 +237,7 @@ export function checkFile(file: string, env: Environment): void {
 /** The settings that store commands use. */
 export interface StoreSettings {
   readonly dataDir: string;
+  readonly store: Config['store'];
   /** Identifiers and aliases of the models. */
   readonly models: readonly string[];
 }
@@ -247,11 +249,15 @@ export interface StoreSettings {
  * @throws Failure as loadConfig
  */
 export function loadStoreSettings(options: ConfigOptions): StoreSettings {
-  const { settings, inFolder } = readChecked(options, ([first]) => first === 'dataDir');
+  const { settings, inFolder } = readChecked(
+    options,
+    ([first]) => first === 'dataDir' || first === 'store',
+  );
   const { dataDir, models } = settings.value;
   const { default: defaultDataDir } = describeField('', configSchema.entries.dataDir);
   return {
     dataDir: inFolder(String(dataDir ?? defaultDataDir)),
+    store: v.parse(configSchema.entries.store, settings.value.store),
     models: allNames(models),
   };
 }

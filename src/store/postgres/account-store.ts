@@ -78,11 +78,12 @@ export class AccountStore {
   }
 
   /** Runs a change of a key, a team or an account that nodes keep in memory. */
-  protected async change<Result>(
+  protected async change<Result extends { readonly id: string; readonly reserved: number }>(
     operation: Operation<Result>,
     accountOf: (result: Result) => string,
   ): Promise<Result> {
     const result = await this.run(operation);
+    const shown = result.reserved === 0 ? result : await this.parts.reader.withoutIdle(result);
     const accountId = accountOf(result);
     const { keys, escrows, events } = this.parts;
     keys.invalidate();
@@ -90,7 +91,7 @@ export class AccountStore {
     await escrows.returnFree(accountId);
     escrows.changed(accountId);
     events.send({ kind: 'keys', accounts: [accountId] });
-    return result;
+    return shown;
   }
 
   async createAccount(account: NewAccount): Promise<Account> {
@@ -106,24 +107,19 @@ export class AccountStore {
   }
 
   async grant(accountId: string, amount: number, note?: string): Promise<Account> {
+    // The ledger has charges from before the grant before it.
+    await this.parts.escrows.flush();
     const operation = grantCredits(accountId, amount, { note, at: this.now });
-    return this.shown(await this.change(operation, ({ id }) => id));
+    return await this.change(operation, ({ id }) => id);
   }
 
   async setPlan(accountId: string, plan: Plan): Promise<Account> {
-    return this.shown(await this.change(setPlan(accountId, plan), ({ id }) => id));
+    return await this.change(setPlan(accountId, plan), ({ id }) => id);
   }
 
   async rotateCallbackSecret(accountId: string, dropPrevious: boolean): Promise<Account> {
     const operation = rotateSecret(accountId, dropPrevious, this.now);
-    return this.shown(await this.change(operation, ({ id }) => id));
-  }
-
-  /** A changed record without what nodes have drawn in advance. */
-  protected async shown<Holder extends { readonly id: string; readonly reserved: number }>(
-    holder: Holder,
-  ): Promise<Holder> {
-    return holder.reserved === 0 ? holder : this.parts.reader.withoutIdle(holder);
+    return await this.change(operation, ({ id }) => id);
   }
 
   createKey(key: NewKey): Promise<ApiKey> {
@@ -131,12 +127,12 @@ export class AccountStore {
   }
 
   async updateKey(keyId: string, change: KeyChange): Promise<ApiKey> {
-    return this.shown(await this.change(updateKey(keyId, change), ({ accountId }) => accountId));
+    return await this.change(updateKey(keyId, change), ({ accountId }) => accountId);
   }
 
   async revokeKey(keyId: string): Promise<ApiKey> {
     const operation = revokeKey(keyId, this.now);
-    return this.shown(await this.change(operation, ({ accountId }) => accountId));
+    return await this.change(operation, ({ accountId }) => accountId);
   }
 
   async findKey(hash: string): Promise<KeyHolder | undefined> {
@@ -176,12 +172,12 @@ export class AccountStore {
 
   async updateTeam(teamId: string, change: TeamChange): Promise<Team> {
     const operation = updateTeam(teamId, change);
-    return this.shown(await this.change(operation, ({ accountId }) => accountId));
+    return await this.change(operation, ({ accountId }) => accountId);
   }
 
   async removeTeam(teamId: string): Promise<Team> {
     const operation = removeTeam(teamId, this.now);
-    return this.shown(await this.change(operation, ({ accountId }) => accountId));
+    return await this.change(operation, ({ accountId }) => accountId);
   }
 
   async listBudgetWindows(accountId?: string): Promise<readonly BudgetWindow[]> {

@@ -110,6 +110,14 @@ export class Database implements Connection {
     );
   }
 
+  /** Runs queries that all see the same moment. @throws Failure `store_unavailable` */
+  async snapshot<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+    return this.transaction(async (connection) => {
+      await connection.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY');
+      return work(connection);
+    });
+  }
+
   /** Repeats work while the database is away, for a limited time. */
   async retry<Result>(work: () => Promise<Result>): Promise<Result> {
     const until = Date.now() + this.patience;

@@ -58,8 +58,8 @@ import { PostgresTransfer } from './transfer.ts';
 /** Milliseconds between two attempts to get a lock that another node holds. */
 const LOCK_RETRY_MS = 100;
 
-/** Attempts to claim tasks of which other nodes take some. */
-const CLAIM_ROUNDS = 4;
+/** Attempts to claim tasks of which other calls take some: each finds those that are left. */
+const CLAIM_ROUNDS = 100;
 
 /** Store of several nodes over one PostgreSQL database. README.md explains its parts. */
 export class PostgresStore extends AccountStore implements Store {
@@ -69,6 +69,7 @@ export class PostgresStore extends AccountStore implements Store {
   readonly #listeners = new Set<(event: StoreEvent) => void>();
   /** Deliveries that this node has claimed. */
   readonly #deliveries = new Set<string>();
+  #claiming: Promise<unknown> = Promise.resolve();
   /** Tasks whose claims by this node may have been committed although the call was rejected. */
   readonly #unknownClaims = new Set<string>();
 
@@ -214,11 +215,16 @@ export class PostgresStore extends AccountStore implements Store {
   }
 
   claimDeliveries(query: DeliveryQuery): Promise<ClaimedDeliveries> {
-    return claimDeliveries(this.parts.database, query, {
-      node: this.nodes.id,
-      claimed: this.#deliveries,
-      now: this.now,
-    });
+    // One after the other: a call must know what the one before it has claimed.
+    const claiming = this.#claiming.then(() =>
+      claimDeliveries(this.parts.database, query, {
+        node: this.nodes.id,
+        claimed: this.#deliveries,
+        now: this.now,
+      }),
+    );
+    this.#claiming = claiming.catch(() => {});
+    return claiming;
   }
 
   async listDeliveries(

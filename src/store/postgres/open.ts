@@ -97,7 +97,7 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
   const reader = new Reader(
     database,
     () => lease.id,
-    () => escrows.idleByPayer(),
+    () => escrows.usedByPayer(),
   );
   const keys = new KeyCache({ load: (hashes) => reader.loadKeys(hashes) });
   store = new PostgresStore({

@@ -7,7 +7,7 @@ import type { LedgerEntry, UsageRow } from '../ledger.ts';
 import type { Session } from '../session.ts';
 import type { Page, StoreStatistics, TaskQuery, TimeRange } from '../store.ts';
 import { TASK_STATES, type Task, type TaskState } from '../task.ts';
-import type { Connection, Row } from './database.ts';
+import type { Connection, Database, Row } from './database.ts';
 import type { CachedKey, LoadedKeys } from './key-cache.ts';
 import { decodeText, encodeText } from './text.ts';
 import { ACCOUNTS, KEYS, TASKS, TEAMS, WINDOWS } from './transactions/rows.ts';
@@ -22,19 +22,19 @@ interface IdleEscrow {
   readonly idle: number;
 }
 
-/** Idle credits of this node, which knows them better than its rows. */
-export type OwnIdle = () => Iterable<readonly [payer: Omit<IdleEscrow, 'idle'>, idle: number]>;
+/** Drawn credits that requests of this node use: its rows are older. */
+export type OwnUse = () => Iterable<readonly [payer: Omit<IdleEscrow, 'idle'>, used: number]>;
 
 /** The queries of the store. */
 export class Reader {
-  readonly #database: Connection;
+  readonly #database: Database;
   readonly #node: () => string;
-  readonly #ownIdle: OwnIdle;
+  readonly #ownUse: OwnUse;
 
-  constructor(database: Connection, node: () => string, ownIdle: OwnIdle) {
+  constructor(database: Database, node: () => string, ownUse: OwnUse) {
     this.#database = database;
     this.#node = node;
-    this.#ownIdle = ownIdle;
+    this.#ownUse = ownUse;
   }
 
   async findAccount(idOrName: string): Promise<Account | undefined> {
@@ -50,8 +50,11 @@ export class Reader {
   }
 
   async #accounts(text: string, values: unknown[]): Promise<Account[]> {
-    const [rows, idle] = await Promise.all([this.#database.query(text, values), this.#idle()]);
-    return rows.map((row) => withoutIdle(ACCOUNTS.read(row).account, idle));
+    return this.#database.snapshot(async (connection) => {
+      const rows = await connection.query(text, values);
+      const idle = await this.#idle(connection);
+      return rows.map((row) => withoutIdle(ACCOUNTS.read(row).account, idle));
+    });
   }
 
   async listKeys(accountId?: string): Promise<readonly ApiKey[]> {
@@ -80,23 +83,23 @@ export class Reader {
     accountId: string | undefined,
     read: (row: Row) => Holder,
   ): Promise<Holder[]> {
-    const [rows, idle] = await Promise.all([
-      this.#database.query(text, valuesOf(accountId)),
-      this.#idle(accountId),
-    ]);
-    return rows.map((row) => withoutIdle(read(row), idle));
+    return this.#database.snapshot(async (connection) => {
+      const rows = await connection.query(text, valuesOf(accountId));
+      const idle = await this.#idle(connection, accountId);
+      return rows.map((row) => withoutIdle(read(row), idle));
+    });
   }
 
   /** A record without the credits that nodes have drawn in advance. */
   async withoutIdle<Holder extends { readonly id: string; readonly reserved: number }>(
     holder: Holder,
   ): Promise<Holder> {
-    return withoutIdle(holder, await this.#idle());
+    return withoutIdle(holder, await this.#idle(this.#database));
   }
 
-  async #idle(accountId?: string): Promise<Idle> {
-    const rows = await this.#database.query<{ node: string } & Record<string, unknown>>(
-      `SELECT node, account_id, key_id, scope, idle FROM $schema.escrows ${of(accountId)}`,
+  async #idle(connection: Connection, accountId?: string): Promise<Idle> {
+    const rows = await connection.query<{ node: string; amount: number; idle: number } & Row>(
+      `SELECT node, account_id, key_id, scope, amount, idle FROM $schema.escrows ${of(accountId)}`,
       valuesOf(accountId),
     );
     const sums = new Map<string, number>();
@@ -104,12 +107,12 @@ export class Reader {
       const holders = [accountId, keyId, ...(scope?.windows ?? []), scope?.teamId ?? []].flat();
       for (const holder of holders) sums.set(holder, (sums.get(holder) ?? 0) + idle);
     };
-    for (const { node, account_id, key_id, scope, idle } of rows) {
-      if (node === this.#node()) continue;
-      add({ accountId: account_id, keyId: key_id, scope, idle } as IdleEscrow);
+    for (const { node, account_id, key_id, scope, amount, idle } of rows) {
+      const own = node === this.#node() ? amount : idle;
+      add({ accountId: account_id, keyId: key_id, scope, idle: own } as IdleEscrow);
     }
-    for (const [payer, idle] of this.#ownIdle()) {
-      if (accountId === undefined || payer.accountId === accountId) add({ ...payer, idle });
+    for (const [payer, used] of this.#ownUse()) {
+      if (accountId === undefined || payer.accountId === accountId) add({ ...payer, idle: -used });
     }
     return sums;
   }
@@ -273,14 +276,14 @@ export class Reader {
   /** Sums over accounts, whose rows count their tasks. */
   async statistics(): Promise<StoreStatistics> {
     const states = TASK_STATES.map((state) => `coalesce(sum(${state}), 0)::bigint AS ${state}`);
-    const [[row], idle] = await Promise.all([
-      this.#database.query<Record<string, number>>(
+    const [row, idle] = await this.#database.snapshot(async (connection) => {
+      const [sums] = await connection.query<Record<string, number>>(
         `SELECT count(*) AS accounts, (SELECT count(*) FROM $schema.keys) AS keys, ${states.join(', ')},
            coalesce(sum(granted), 0)::bigint AS granted, coalesce(sum(reserved), 0)::bigint AS reserved,
            coalesce(sum(spent), 0)::bigint AS spent FROM $schema.accounts`,
-      ),
-      this.#idle(),
-    ]);
+      );
+      return [sums, await this.#idle(connection)] as const;
+    });
     const { accounts, keys, granted, reserved, spent } = row as Record<string, number>;
     let unused = 0;
     for (const [id, sum] of idle) if (id.startsWith('acct_')) unused += sum;

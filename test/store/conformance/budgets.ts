@@ -236,6 +236,7 @@ export function describeBudgets(driver: DriverFactory): void {
       await store.settle({ accountId: account.id, keyId: key.id }, costing(1));
       await store.updateKey(key.id, { teamId: null });
       await store.settle({ accountId: account.id, keyId: key.id }, costing(2));
+      expect(await store.listTeams()).toHaveLength(2);
       const claim = (await store.claimTask(task.id))!;
       await store.completeTask(claim, completionOf({ charge: 6 }));
       for await (const at of bothOf(store, reopened)) {

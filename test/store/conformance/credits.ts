@@ -183,6 +183,8 @@ export function describeCredits(driver: DriverFactory): void {
         { accountId: account.id, keyId: key.id },
         { model: 'm', counts: {}, charge: 7 },
       );
+      // Drivers book charges together, at the latest when they are read.
+      expect(await store.listLedger(account.id, { limit: 9 })).toHaveLength(3);
       now += DAY;
       const claim = (await store.claimTask(task.id))!;
       await store.completeTask(claim, completionOf({ charge: 10 }));

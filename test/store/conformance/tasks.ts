@@ -158,14 +158,14 @@ export function describeTasks(driver: DriverFactory): void {
         'rejected',
         'rejected',
       ]);
-      for (const late of [
-        store.completeTask(await claimOf(store, task.id), completion),
-        store.failTask(await claimOf(store, task.id), error),
-        store.expireTask(await claimOf(store, task.id)),
-        store.requeueTask(await claimOf(store, task.id)),
-      ]) {
-        await expect(late).rejects.toEqual(state);
-      }
+      const ended = await claimOf(store, task.id);
+      const late = [
+        store.completeTask(ended, completion),
+        store.failTask(ended, error),
+        store.expireTask(ended),
+        store.requeueTask(ended),
+      ];
+      await Promise.all(late.map((change) => expect(change).rejects.toEqual(state)));
       expect(await store.claimTask(task.id)).toBeUndefined();
       expect(await findInconsistencies(store)).toEqual([]);
     });

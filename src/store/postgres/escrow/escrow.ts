@@ -29,18 +29,19 @@ export class Escrow {
     this.payer = payer;
   }
 
-  get #used(): number {
+  /** Credits that requests have reserved, or spent since the last fold. */
+  get used(): number {
     return this.#reserved + this.#charged;
   }
 
   /** Credits that a new request can reserve. */
   get free(): number {
-    return this.#drawn - this.#used - this.#returning;
+    return this.#drawn - this.used - this.#returning;
   }
 
   /** Drawn credits that no request has reserved or spent. */
   get idle(): number {
-    return this.#drawn - this.#used;
+    return this.#drawn - this.used;
   }
 
   /** Most credits in use lately. */
@@ -74,7 +75,7 @@ export class Escrow {
 
   reserve(amount: number): void {
     this.#reserved += amount;
-    this.#peak = Math.max(this.#peak, this.#used);
+    this.#peak = Math.max(this.#peak, this.used);
   }
 
   release(amount: number): void {
@@ -93,7 +94,7 @@ export class Escrow {
       counts: addCounts(former, counts),
     });
     this.#charged += amount;
-    this.#peak = Math.max(this.#peak, this.#used);
+    this.#peak = Math.max(this.#peak, this.used);
   }
 
   /** Returns all that no request has reserved with the next fold. */
@@ -106,7 +107,7 @@ export class Escrow {
     // As much again as is in use, which draws keep ready.
     const needed = 2 * this.peak;
     this.#formerPeak = this.#peak;
-    this.#peak = this.#used;
+    this.#peak = this.used;
     const surplus = this.#drawn - this.#returning - needed;
     // Small surpluses stay, so that a steady load folds charges alone.
     if (surplus > needed / 4) this.#returning += Math.min(surplus, this.free);
@@ -117,7 +118,7 @@ export class Escrow {
     const charges = [...this.#charges.values()];
     this.#charges = new Map();
     // Credits that a request has reserved again since stay.
-    const returned = Math.max(0, Math.min(this.#returning, this.#drawn - this.#used));
+    const returned = Math.max(0, Math.min(this.#returning, this.#drawn - this.used));
     this.#returning = returned;
     return { payer: this.payer, charges, returned, idle: this.idle - returned };
   }

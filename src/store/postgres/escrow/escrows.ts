@@ -103,10 +103,10 @@ export class Escrows {
     return sum;
   }
 
-  /** Drawn credits without a request that uses them, by payer. */
-  *idleByPayer(): Generator<readonly [payer: ScopedPayer, amount: number]> {
+  /** Drawn credits that requests use, by payer. */
+  *usedByPayer(): Generator<readonly [payer: ScopedPayer, amount: number]> {
     for (const { escrow } of this.#accounts.values()) {
-      if (escrow.idle !== 0) yield [escrow.payer, escrow.idle];
+      if (escrow.used !== 0) yield [escrow.payer, escrow.used];
     }
   }
 
