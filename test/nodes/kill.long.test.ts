@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { freePort } from '../bench/free-port.ts';
 import { OWNER_KEY } from '../daemon.ts';
+import { CEPH, startCeph } from '../engines/ceph.ts';
 import { describeWith } from '../engines/engine.ts';
 import { NGINX, startNginx } from '../engines/nginx.ts';
 import { POSTGRES, startPostgres } from '../engines/postgres.ts';
@@ -11,6 +12,7 @@ import { auditOrders, configOf } from '../media/kill/audit.ts';
 import { Random } from '../media/kill/random.ts';
 import { newKey } from '../text/gateway-daemon.ts';
 import { Cluster } from './cluster.ts';
+import { newBucket } from './new-bucket.ts';
 import { RevocationProbe } from './revocation-probe.ts';
 import { storedFaults } from './stored-faults.ts';
 import { TEXT_MODEL, TextClient } from './text-client.ts';
@@ -24,7 +26,7 @@ const TEXT_CLIENTS = 4;
 /** Longer than the lease of a node. */
 const PAST_LEASE_MS = 17_000;
 
-describeWith([POSTGRES, REDIS, NGINX], 'three nodes', () => {
+describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
   it(`give each request one task, one charge and one callback through ${FAULTS} faults, seed ${SEED}`, {
     timeout: 300_000 + FAULTS * 10_000,
   }, async ({ onTestFinished }) => {
@@ -34,6 +36,9 @@ describeWith([POSTGRES, REDIS, NGINX], 'three nodes', () => {
     onTestFinished(() => postgres.remove());
     const redis = await startRedis();
     onTestFinished(() => redis.close());
+    const ceph = await startCeph();
+    onTestFinished(() => ceph.stop());
+    const assets = await newBucket(ceph, 'oriel');
     const ports = [await freePort(), await freePort(), await freePort()];
     const nginx = await startNginx(ports.map((port) => `http://127.0.0.1:${port}`));
     onTestFinished(() => nginx.close());
@@ -43,7 +48,7 @@ describeWith([POSTGRES, REDIS, NGINX], 'three nodes', () => {
     let probe: RevocationProbe;
     const traffic: Promise<void>[] = [];
     let pausing: Promise<void> | null = null;
-    const counts = { kills: 0, postgres: 0, redis: 0, pauses: 0 };
+    const counts = { kills: 0, postgres: 0, redis: 0, storage: 0, pauses: 0 };
 
     const kill = async () => {
       counts.kills += 1;
@@ -63,6 +68,13 @@ describeWith([POSTGRES, REDIS, NGINX], 'three nodes', () => {
       await delay(random.whole(0, 1000));
       await redis.restart();
     };
+    /** Requests get no answer meanwhile. */
+    const stallStorage = async () => {
+      counts.storage += 1;
+      ceph.gateway.kill('SIGSTOP');
+      await delay(random.whole(200, 2000));
+      ceph.gateway.kill('SIGCONT');
+    };
     /** The others go on, and take over what it has. */
     const pause = async () => {
       counts.pauses += 1;
@@ -79,6 +91,7 @@ describeWith([POSTGRES, REDIS, NGINX], 'three nodes', () => {
       random,
       orders: ORDERS,
       faults: FAULTS,
+      proxyStatuses: [502, 504],
       async start(upstream) {
         const config = configOf(upstream);
         cluster = new Cluster({
@@ -88,6 +101,7 @@ describeWith([POSTGRES, REDIS, NGINX], 'three nodes', () => {
             ...config,
             server: { publicUrl: nginx.url, trustProxy: ['127.0.0.1'] },
             store: { driver: 'postgres', url: postgres.url },
+            assets,
             limits: { paid: { rpm: 1_000_000 }, shared: redis.url },
             models: { ...(config as { models: object }).models, talk: TEXT_MODEL },
           },
@@ -114,6 +128,7 @@ describeWith([POSTGRES, REDIS, NGINX], 'three nodes', () => {
         if (number % 20 === 7 && pausing === null) await pause();
         else if (number % 6 === 2) await restartPostgres();
         else if (number % 6 === 4) await killRedis();
+        else if (number % 6 === 5) await stallStorage();
         else if (pausing === null) await kill();
         if (number % 20 === 11) await probe.revoke();
       },
