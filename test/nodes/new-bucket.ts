@@ -9,8 +9,6 @@ export async function newBucket({ endpoint }: Ceph, bucket: string): Promise<obj
     upstream,
     bucketUrl: `${endpoint}/${bucket}`,
     region: 'us-east-1',
-    bucket,
-    forcePathStyle: true,
     credentials: () => CEPH_CREDENTIALS,
     connectTimeout: 5000,
     timeout: 20_000,
