@@ -68,6 +68,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 /** Folders that one file imports from, beside their own files. */
 const PRIVATE_FOLDERS: Readonly<Record<string, string>> = {
   'src/store/lowdb/': 'src/store/open.ts',
+  'src/store/postgres/': 'src/store/open.ts',
   'src/assets/disk/': 'src/assets/open.ts',
   'src/assets/s3/': 'src/assets/open.ts',
 };

@@ -280,7 +280,8 @@ export interface Store {
   createKey(key: NewKey): Promise<ApiKey>;
   /**
    * Finds a key by its hash, also if it is revoked or expired: the caller checks that. Every request calls
-   * this, so it does not wait for writes in progress and returns the record as it was last on disk.
+   * this, so it does not wait for writes in progress and returns the record as it was last on disk. Where
+   * nodes share the store the record is up to a second old, and its sums may be older.
    */
   findKey(hash: string): Promise<KeyHolder | undefined>;
   /** Keys in the order of creation; of one account, or of all. */

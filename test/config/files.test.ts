@@ -66,9 +66,13 @@ describe('default.yaml', () => {
       S3_SECRET_ACCESS_KEY: 'i',
       S3_SESSION_TOKEN: 'j',
       REDIS_PASSWORD: 'h',
+      POSTGRES_PASSWORD: 'k',
     };
-    const onS3 = uncommented.replace('driver: disk', 'driver: s3');
-    const { providers, models, pool, metrics, assets } = portable(onS3, env);
+    const shared = uncommented
+      .replace('driver: disk', 'driver: s3')
+      .replace('driver: lowdb', 'driver: postgres');
+    const { providers, models, pool, metrics, assets, store } = portable(shared, env);
+    expect(store.url).toBe('postgres://oriel:k@127.0.0.1:5432/oriel');
     expect(assets).toMatchObject({ accessKeyId: 'h', secretAccessKey: 'i', sessionToken: 'j' });
     expect(Object.values(providers).map(({ kind }) => kind)).toEqual([
       'openai',

@@ -14,7 +14,11 @@ export interface Engine {
 
 /** @param programs names, of which the first that is installed is taken */
 export function engine(packageName: string, ...programs: readonly string[]): Engine {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'];
+  const folders = [
+    '/usr/lib/postgresql/15/bin',
+    ...(process.env['PATH'] ?? '').split(delimiter),
+    '/usr/sbin',
+  ];
   const paths = programs.flatMap((name) => folders.map((folder) => join(folder, name)));
   return { packageName, program: paths.find(isExecutable) ?? null };
 }

@@ -1,17 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+import { freePort } from '../bench/free-port.ts';
+import { describeWith, engine } from './engine.ts';
 
-/** Where Debian installs the server; elsewhere it is in PATH. */
-const DEBIAN = '/usr/lib/postgresql/15/bin';
-
-/** Folder of the server's programs; undefined where it is not installed. */
-const PROGRAMS = [DEBIAN, ...(process.env.PATH ?? '').split(':')].find((folder) =>
-  ['initdb', 'pg_ctl', 'psql'].every((name) => existsSync(join(folder, name))),
-);
+/** Debian installs the programs of the server outside of PATH. */
+export const POSTGRES = engine('postgresql-15', 'pg_ctl');
 
 /** A PostgreSQL server of the tests, on a free port. */
 export interface PostgresServer {
@@ -28,7 +24,7 @@ export interface PostgresServer {
 
 /** The server refuses to run as root. */
 function asServerUser(program: string, args: readonly string[]): string {
-  const path = join(PROGRAMS!, program);
+  const path = join(dirname(POSTGRES.program!), program);
   const [command, ...rest] =
     process.getuid?.() === 0 ? ['runuser', '-u', 'postgres', '--', path, ...args] : [path, ...args];
   // The server inherits the descriptors of pg_ctl: a pipe would never end.
@@ -40,15 +36,8 @@ function asServerUser(program: string, args: readonly string[]): string {
   });
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-async function startServer(): Promise<PostgresServer & { remove(): void }> {
+/** A server with its own data, until it is removed. */
+export async function startPostgres(): Promise<PostgresServer & { remove(): void }> {
   const folder = mkdtempSync(join(tmpdir(), 'oriel-postgres-'));
   if (process.getuid?.() === 0) {
     const id = Number(execFileSync('id', ['-u', 'postgres'], { encoding: 'utf8' }));
@@ -80,9 +69,13 @@ async function startServer(): Promise<PostgresServer & { remove(): void }> {
     stop: () => control('-m', 'immediate', 'stop'),
     start: () => control('-o', options, 'start'),
     sql: (text) =>
-      execFileSync(join(PROGRAMS!, 'psql'), [url, '-qAtX', '-v', 'ON_ERROR_STOP=1', '-c', text], {
-        encoding: 'utf8',
-      }),
+      execFileSync(
+        join(dirname(POSTGRES.program!), 'psql'),
+        [url, '-qAtX', '-v', 'ON_ERROR_STOP=1', '-c', text],
+        {
+          encoding: 'utf8',
+        },
+      ),
     remove() {
       try {
         control('-m', 'immediate', 'stop');
@@ -99,14 +92,10 @@ export function describeWithPostgres(
   title: string,
   tests: (server: () => PostgresServer) => void,
 ): void {
-  if (PROGRAMS === undefined) {
-    describe.skip(`${title} (needs the Debian package postgresql-15)`, () => tests(undefined!));
-    return;
-  }
-  describe(title, () => {
-    let server: Awaited<ReturnType<typeof startServer>> | undefined;
+  describeWith([POSTGRES], title, () => {
+    let server: Awaited<ReturnType<typeof startPostgres>> | undefined;
     beforeAll(async () => {
-      server = await startServer();
+      server = await startPostgres();
     });
     afterAll(() => server?.remove());
     tests(() => server!);

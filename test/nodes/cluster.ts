@@ -86,6 +86,7 @@ export class Cluster implements AuditedService {
         this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
         // 502 and 504 are the proxy's: the node behind it has died.
         if (![502, 503, 504].includes(status)) return { status, headers: response.headers, bytes };
+        if (status !== 503) this.lost += 1;
         await delay(50);
       } catch {
         this.lost += 1;

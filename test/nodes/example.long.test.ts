@@ -1,13 +1,37 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { describeWith } from '../engines/engine.ts';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { CEPH } from '../engines/ceph.ts';
+import { describeWith, engine } from '../engines/engine.ts';
 import { NGINX } from '../engines/nginx.ts';
 import { REDIS } from '../engines/redis.ts';
+import { WebhookReceiver } from '../media/webhook-receiver.ts';
 import { ROOT } from '../oriel.ts';
 import { copyOfRepository, runDocuments } from '../readme.ts';
+import { checkExample } from './example-client.ts';
 
 const EXAMPLE = 'config/nodes/README.md';
+const POSTGRES = {
+  packageName: 'postgresql-15',
+  program: existsSync('/usr/lib/postgresql/15/bin/initdb') ? 'initdb' : null,
+};
+
+/** The database is outside of the folder of the test, which its user cannot read. */
+const CLEANUP = `
+\`\`\`sh
+trap 'kill -9 $(head -1 "\${database:-}/data/postmaster.pid") && rm -rf "$database" || true' EXIT
+\`\`\`
+`;
+
+/** Waits for the client of the test, between the commands of the document and the checks. */
+const CLIENT = `
+\`\`\`sh
+echo "$ORIEL_BOOTSTRAP_KEY" > "$HOME/key"
+until [[ -e $HOME/done ]]; do sleep 0.1; done
+[[ $(ORIEL_NODE=1 oriel nodes --config oriel.yaml --json | grep -o '"id"' | wc -l) -ge 3 ]]
+\`\`\`
+`;
 
 /** What the commands of the document have started, as a document after it. */
 const CHECKS = `
@@ -36,11 +60,42 @@ remaining 8790
 \`\`\`
 `;
 
-describeWith([REDIS, NGINX], 'config/nodes', () => {
-  test('three daemons start by the written commands and count requests together', async () => {
+const RUNUSER = process.getuid?.() === 0 ? [engine('util-linux', 'runuser')] : [];
+
+describeWith([REDIS, NGINX, POSTGRES, ...CEPH, ...RUNUSER], 'config/nodes', () => {
+  test('three daemons start by the written commands and serve SDK clients as one', async () => {
     const folder = await copyOfRepository();
-    const documents = { [EXAMPLE]: readFileSync(join(ROOT, EXAMPLE), 'utf8'), checks: CHECKS };
-    const { code, log } = await runDocuments(folder, documents);
+    const home = dirname(folder);
+    const receiver = await WebhookReceiver.open();
+    onTestFinished(() => receiver.close());
+    // The receiver of callbacks has a private address.
+    appendFileSync(
+      join(folder, 'config/nodes/oriel.yaml'),
+      `network: { allowPrivateAddresses: true }\n`,
+    );
+    const documents = {
+      cleanup: CLEANUP,
+      [EXAMPLE]: readFileSync(join(ROOT, EXAMPLE), 'utf8'),
+      client: CLIENT,
+      checks: CHECKS,
+    };
+    const run = runDocuments(folder, documents);
+    const key = join(home, 'key');
+    const started = (async () => {
+      while (!existsSync(key) || readFileSync(key, 'utf8') === '') await delay(100);
+      return readFileSync(key, 'utf8').trim();
+    })();
+    const first = await Promise.race([started, run]);
+    if (typeof first !== 'string') expect(first.code, first.log).toBe(0);
+    else {
+      try {
+        await checkExample(first, receiver);
+      } finally {
+        writeFileSync(join(home, 'done'), '');
+        await run;
+      }
+    }
+    const { code, log } = await run;
     expect(code, log).toBe(0);
     expect(log).toContain('"limits":{"status":"degraded"');
   });

@@ -24,7 +24,7 @@ export class RevocationProbe {
     this.count += 1;
     const { id, key } = await this.#run<{ id: string; key: string }>('keys/create', {
       account: this.#account,
-      name: `probe ${this.count}`,
+      name: `probe-${this.count}`,
     });
     // Every node has the key in memory.
     await Promise.all(this.#cluster.nodes.map(({ url }) => this.#statusOf(url, key)));

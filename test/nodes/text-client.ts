@@ -5,7 +5,7 @@ import { jsonOf } from '../media/kill/victim.ts';
 /** A model of the sandbox whose answers cost a micro-credit a token. */
 export const TEXT_MODEL = {
   type: 'text',
-  routes: [{ provider: 'sandbox', model: 'text' }],
+  routes: [{ provider: 'sandbox', model: 'chat' }],
   price: { input: 1, output: 1 },
 };
 

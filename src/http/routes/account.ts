@@ -83,6 +83,15 @@ function spendingOf(
   };
 }
 
+/** An account and a key as they are now: those of a request may be a second old, and their sums older. */
+async function currentHolder(store: Store, { account, key }: KeyHolder): Promise<KeyHolder> {
+  const [current, keys] = await Promise.all([
+    store.findAccount(account.id),
+    key.budget === null ? [] : store.listKeys(account.id),
+  ]);
+  return { account: current ?? account, key: keys.find(({ id }) => id === key.id) ?? key };
+}
+
 /** The budgets of a key and its team. Most keys have neither windows nor a team, and need no lists. */
 async function budgetsOf(store: Store, { key, account }: KeyHolder) {
   const { teamId } = key;
@@ -161,7 +170,8 @@ export function accountRoutes(context: AppContext): FastifyPluginAsync {
         tags: ['Account'],
         response: { 200: accountShape },
       },
-      handler: async ({ holder }): Promise<v.InferOutput<typeof accountShape>> => {
+      handler: async (request): Promise<v.InferOutput<typeof accountShape>> => {
+        const holder = await currentHolder(context.store, request.holder);
         const { account, key } = holder;
         return {
           object: 'account',

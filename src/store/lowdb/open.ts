@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
 import { diskFiles, type Files, makeFolder, namesIn, syncFolder } from '../files.ts';
+import { lockFolder } from '../lock/lock.ts';
+import type { Lock } from '../lock/pid-lock.ts';
 import type { StoreOptions } from '../options.ts';
 import type { Store } from '../store.ts';
 import type { Task } from '../task.ts';
@@ -16,8 +18,6 @@ import { checksumOf, type Extent, type Journal, removeTail } from './journal/jou
 import { Journals } from './journal/journals.ts';
 import { type Clock, type Manifest, readManifest, writeManifest } from './journal/manifest.ts';
 import { type Replay, replayJournals } from './journal/replay.ts';
-import { lockFolder } from './lock/lock.ts';
-import type { Lock } from './lock/pid-lock.ts';
 import { Records } from './records/records.ts';
 import { type Change, COLLECTIONS, type Collection, State } from './state/state.ts';
 

@@ -19,7 +19,7 @@ const STATEMENT_MS = 20_000;
 const ANSWER_MS = 25_000;
 
 /** Milliseconds for which calls are repeated while the database is away. */
-export const PATIENCE_MS = 5000;
+const PATIENCE_MS = 5000;
 
 /** Backoff between two attempts, in milliseconds. */
 const [FIRST_DELAY_MS, MAX_DELAY_MS] = [25, 1000];

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { diskFiles } from '../../.modules/src/store/files.js';
-import { lockByPid } from '../../.modules/src/store/lowdb/lock/pid-lock.js';
+import { lockByPid } from '../../.modules/src/store/lock/pid-lock.js';
 import { openLowdbStore } from '../../.modules/src/store/lowdb/open.js';
 
 const [directory, mode] = process.argv.slice(2);

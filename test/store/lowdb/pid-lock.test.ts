@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { diskFiles } from '../../../src/store/files.ts';
-import { lockByPid } from '../../../src/store/lowdb/lock/pid-lock.ts';
+import { lockByPid } from '../../../src/store/lock/pid-lock.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { contender, expectOneWinner } from './lock-contender.ts';
 

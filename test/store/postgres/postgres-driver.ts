@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../oriel.ts';
 import type { DriverFactory, OpenOptions } from '../conformance/driver-factory.ts';
 
 /** Each folder has a schema of its own. */
-export function schemaOf(folder: string): string {
+function schemaOf(folder: string): string {
   return `s${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`;
 }
 

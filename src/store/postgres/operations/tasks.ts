@@ -86,7 +86,7 @@ function newAsset(
 }
 
 /** Adds an asset, with its bytes to the sums of its account. */
-export function addAsset(batch: Batch, asset: Asset): void {
+function addAsset(batch: Batch, asset: Asset): void {
   const row = batch.account(asset.accountId);
   const isResult = asset.taskId !== null && asset.input === undefined;
   const sum = isResult ? 'resultBytes' : 'storedBytes';

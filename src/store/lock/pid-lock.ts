@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { Failure } from '../../../failure.ts';
-import { type Files, isMissing, remove } from '../../files.ts';
+import { Failure } from '../../failure.ts';
+import { type Files, isMissing, remove } from '../files.ts';
 
 /** Process that uses a store, identified so that a later process with the same pid differs. */
 export interface Owner {

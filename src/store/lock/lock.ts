@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lockDescriptor } from '../../../libc.ts';
-import type { Files } from '../../files.ts';
+import { lockDescriptor } from '../../libc.ts';
+import type { Files } from '../files.ts';
 import {
   currentOwner,
   isAlive,

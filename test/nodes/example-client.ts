@@ -1,0 +1,110 @@
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import { expect } from 'vitest';
+import type { WebhookReceiver } from '../media/webhook-receiver.ts';
+
+const PROXY = 'http://127.0.0.1:8790';
+const NODES = ['http://127.0.0.1:8791', 'http://127.0.0.1:8792', 'http://127.0.0.1:8793'];
+const EVERY = [PROXY, ...NODES];
+
+/** Requests as clients of the example of `config/nodes` send them. */
+export async function checkExample(owner: string, receiver: WebhookReceiver): Promise<void> {
+  await checkText(owner);
+  await checkTasks(owner, receiver);
+  await checkRevocation(owner);
+}
+
+/** More requests than nodes, so that the proxy spreads them over all. */
+async function checkText(apiKey: string): Promise<void> {
+  const openai = new OpenAI({ apiKey, baseURL: `${PROXY}/v1`, maxRetries: 0 });
+  const anthropic = new Anthropic({ apiKey, baseURL: PROXY, maxRetries: 0 });
+  const model = 'sandbox-chat';
+  const messages = [{ role: 'user' as const, content: 'Hello' }];
+  for (let round = 0; round < 4; round += 1) {
+    const chat = await openai.chat.completions.create({ model, messages });
+    expect(chat.choices[0]!.message.content).not.toBe('');
+    let streamed = '';
+    for await (const chunk of await openai.chat.completions.create({
+      model,
+      messages,
+      stream: true,
+    })) {
+      streamed += chunk.choices[0]?.delta.content ?? '';
+    }
+    expect(streamed).toBe(chat.choices[0]!.message.content);
+    const response = await openai.responses.create({ model, input: 'Hello' });
+    expect(response.output_text).not.toBe('');
+    const message = await anthropic.messages.create({ model, messages, max_tokens: 64 });
+    expect(message.content[0]).toMatchObject({ type: 'text' });
+  }
+}
+
+async function checkTasks(key: string, receiver: WebhookReceiver): Promise<void> {
+  const order = {
+    model: 'sandbox-image-any',
+    prompt: 'waves',
+    size: '64x64',
+    callback_url: receiver.url,
+  };
+  const headers = { 'idempotency-key': 'one order' };
+  const path = '/v1/images/generations';
+  const made = await send(NODES[0]!, path, key, order, headers);
+  expect(made.status).toBe(202);
+  const { task_id } = (await made.json()) as { task_id: string };
+  const files = await Promise.all(
+    EVERY.map(async (url) => {
+      const read = await send(url, `/v1/tasks/${task_id}`, key);
+      expect(await read.json()).toMatchObject({ task_id });
+      const again = await send(url, path, key, order, headers);
+      expect(await again.json()).toMatchObject({ task_id });
+      const waited = await send(url, `${path}/sync`, key, order, headers);
+      expect(waited.status).toBe(200);
+      return /\/assets\/[^"?]+/.exec(await waited.text())![0];
+    }),
+  );
+  const task = await (await send(PROXY, `/v1/tasks/${task_id}`, key)).text();
+  const file = files[0]!;
+  expect(new Set(files).size).toBe(1);
+  expect(task).toContain(file);
+  const bytes = await Promise.all(
+    EVERY.map(async (url) => {
+      const answer = await fetch(`${url}${file}`);
+      expect(answer.status).toBe(200);
+      return Buffer.from(await answer.arrayBuffer()).toString('base64');
+    }),
+  );
+  expect(new Set(bytes).size).toBe(1);
+  await receiver.nth(1);
+  // A second task's callback comes after any second one of the first.
+  const next = await send(NODES[1]!, `${path}/sync`, key, order);
+  expect(next.status).toBe(200);
+  await receiver.nth(2);
+  expect(receiver.received.filter(({ body }) => body.includes(task_id))).toHaveLength(1);
+}
+
+async function checkRevocation(owner: string): Promise<void> {
+  const made = await send(NODES[0]!, '/v1/admin/keys/create', owner, { account: 'owner' });
+  const { result } = (await made.json()) as { result: { id: string; key: string } };
+  const statuses = () =>
+    Promise.all(NODES.map(async (url) => (await send(url, '/v1/account', result.key)).status));
+  expect(await statuses()).toEqual([200, 200, 200]);
+  expect((await send(NODES[1]!, '/v1/admin/keys/revoke', owner, { id: result.id })).status).toBe(
+    200,
+  );
+  await expect.poll(statuses, { timeout: 1000, interval: 50 }).toEqual([401, 401, 401]);
+  const nodes = await send(NODES[2]!, '/v1/admin/nodes', owner);
+  expect(JSON.stringify(await nodes.json())).toContain('8791');
+}
+
+function send(
+  url: string,
+  path: string,
+  key: string,
+  body?: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return fetch(`${url}${path}`, {
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  });
+}
