@@ -19,7 +19,7 @@ const STATEMENT_MS = 20_000;
 const ANSWER_MS = 25_000;
 
 /** Milliseconds for which calls are repeated while the database is away. */
-const PATIENCE_MS = 5000;
+const RETRY_TIMEOUT_MS = 5000;
 
 /** Backoff between two attempts, in milliseconds. */
 const [FIRST_DELAY_MS, MAX_DELAY_MS] = [25, 1000];
@@ -120,7 +120,7 @@ export class Database implements Connection {
 
   /** Repeats work while the database is away, for a limited time. */
   async retry<Result>(work: () => Promise<Result>): Promise<Result> {
-    const until = Date.now() + this.patience;
+    const until = Date.now() + this.retryTimeoutMs;
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await work();
@@ -133,9 +133,9 @@ export class Database implements Connection {
   }
 
   /** Milliseconds for which a call is repeated: none where the calls before it waited in vain. */
-  get patience(): number {
-    const isLong = this.#awaySince > 0 && Date.now() - this.#awaySince > PATIENCE_MS;
-    return isLong ? 0 : PATIENCE_MS;
+  get retryTimeoutMs(): number {
+    const isLong = this.#awaySince > 0 && Date.now() - this.#awaySince > RETRY_TIMEOUT_MS;
+    return isLong ? 0 : RETRY_TIMEOUT_MS;
   }
 
   async backoff(attempt: number): Promise<void> {

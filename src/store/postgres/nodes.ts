@@ -161,7 +161,7 @@ export class NodeLease implements Nodes {
     // Rarely anything: the leader alone deletes.
     if (living[0] !== this.#id) return;
     await connection.query(`DELETE FROM $schema.nodes WHERE alive_until < now() - ${KEPT}`);
-    await connection.query(`DELETE FROM $schema.lanes WHERE at < now() - ${KEPT}`);
+    await connection.query(`DELETE FROM $schema.writers WHERE at < now() - ${KEPT}`);
   }
 
   async list(): Promise<readonly NodeRecord[]> {

@@ -216,7 +216,7 @@ CREATE TABLE $schema.folds (
 ) WITH (fillfactor = 50);
 
 -- Number of the last transaction of a process: shows whether an interrupted one was committed.
-CREATE TABLE $schema.lanes (
+CREATE TABLE $schema.writers (
   id text PRIMARY KEY,
   number bigint NOT NULL,
   at timestamptz NOT NULL

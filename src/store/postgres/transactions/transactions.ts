@@ -47,7 +47,7 @@ interface TransactionsOptions {
 export class Transactions {
   readonly #options: TransactionsOptions;
   readonly #database: Database;
-  readonly #lane = newId('lane');
+  readonly #writer = newId('writer');
   #number = 0;
   #waiting: Waiting[] = [];
   #running: Promise<void> | null = null;
@@ -68,7 +68,7 @@ export class Transactions {
   run<Result>(operation: Operation<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(closed());
     return new Promise<Result>((resolve, reject) => {
-      const until = Date.now() + this.#database.patience;
+      const until = Date.now() + this.#database.retryTimeoutMs;
       this.#waiting.push({
         operation,
         resolve: resolve as (result: unknown) => void,
@@ -133,7 +133,7 @@ export class Transactions {
   ): Promise<ReadonlyMap<Waiting, Outcome>> {
     return this.#database.once(async (connection) => {
       await connection.query(BEGIN);
-      const isNew = await takeNumber(connection, this.#lane, number);
+      const isNew = await takeNumber(connection, this.#writer, number);
       if (!isNew) {
         await connection.query('ROLLBACK');
         return interrupted;
@@ -191,12 +191,16 @@ function settle(outcomes: ReadonlyMap<Waiting, Outcome>): void {
 }
 
 /** Returns false where a transaction with this number was committed. */
-async function takeNumber(connection: Connection, lane: string, number: number): Promise<boolean> {
+async function takeNumber(
+  connection: Connection,
+  writer: string,
+  number: number,
+): Promise<boolean> {
   const rows = await connection.query(
-    `INSERT INTO $schema.lanes (id, number, at) VALUES ($1, $2, now())
+    `INSERT INTO $schema.writers (id, number, at) VALUES ($1, $2, now())
      ON CONFLICT (id) DO UPDATE SET number = excluded.number, at = excluded.at
-     WHERE lanes.number < excluded.number RETURNING id`,
-    [lane, number],
+     WHERE writers.number < excluded.number RETURNING id`,
+    [writer, number],
   );
   return rows.length === 1;
 }
