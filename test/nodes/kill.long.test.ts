@@ -47,6 +47,8 @@ describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
     let text: TextClient;
     let probe: RevocationProbe;
     const traffic: Promise<void>[] = [];
+    /** Whether all faults have been caused. */
+    let isOver = false;
     let pausing: Promise<void> | null = null;
     const counts = { kills: 0, postgres: 0, redis: 0, storage: 0, pauses: 0 };
 
@@ -111,7 +113,7 @@ describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
         const options = { url: nginx.url, model: 'talk' };
         text = new TextClient({ ...options, key: await newKey(daemon, 'erika') });
         for (let client = 0; client < TEXT_CLIENTS; client += 1) {
-          traffic.push(text.run(() => text.answered >= TEXT_ANSWERS));
+          traffic.push(text.run(() => isOver && text.answered >= TEXT_ANSWERS));
         }
         probe = new RevocationProbe(cluster, OWNER_KEY, 'erika');
         return cluster;
@@ -133,6 +135,7 @@ describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
         if (number % 20 === 11) await probe.revoke();
       },
       async finish(books) {
+        isOver = true;
         await pausing;
         await Promise.all(traffic);
         await books.check('text requests', [text], (client) => client.faults(cluster));

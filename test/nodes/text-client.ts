@@ -36,9 +36,12 @@ export class TextClient {
     this.#options = options;
   }
 
-  /** Sends requests one after the other until there were enough answers. */
-  async run(answers: () => boolean): Promise<void> {
-    for (let index = 0; !answers(); index += 1) await this.#ask(index % 3 === 0);
+  /** Sends requests one after the other, about twenty a second. */
+  async run(isOver: () => boolean): Promise<void> {
+    for (let index = 0; !isOver(); index += 1) {
+      await this.#ask(index % 3 === 0);
+      await delay(50);
+    }
   }
 
   async #ask(stream: boolean): Promise<void> {
