@@ -2,6 +2,7 @@ import { type AdminCommand, GROUPS } from '../administration/admin-command.ts';
 import { ADMIN_COMMANDS } from '../administration/registry.ts';
 import { fieldsOf, fromText } from '../schema/fields.ts';
 import type { CommandDefinition } from './command.ts';
+import { storeCopyCommand } from './daemon-commands.ts';
 import { adminFlags } from './daemon-flags.ts';
 import { helpOf } from './flags.ts';
 
@@ -13,7 +14,8 @@ export const adminCommands: readonly CommandDefinition[] = Object.entries(GROUPS
     const commands = ADMIN_COMMANDS.filter(({ group }) => group === name);
     const [first] = commands;
     if (first?.isTopLevel) return { ...definitionOf(first), name, summary, notes: NOTES };
-    return { name, summary, notes: NOTES, subcommands: commands.map(definitionOf) };
+    const others = name === 'store' ? [storeCopyCommand] : [];
+    return { name, summary, notes: NOTES, subcommands: [...commands.map(definitionOf), ...others] };
   },
 );
 

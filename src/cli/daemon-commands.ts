@@ -1,5 +1,11 @@
 import type { CommandDefinition } from './command.ts';
-import { adminFlags, auditFlags, configPrintFlags, serveFlags } from './daemon-flags.ts';
+import {
+  adminFlags,
+  auditFlags,
+  configPrintFlags,
+  serveFlags,
+  storeCopyFlags,
+} from './daemon-flags.ts';
 
 const configFile = {
   name: 'file',
@@ -75,5 +81,20 @@ export const auditCommand: CommandDefinition = {
   async run({ flags }) {
     const { runAudit } = await import('./audit-run.ts');
     return runAudit(flags);
+  },
+};
+
+/** Moves a store between one machine and a database. */
+export const storeCopyCommand: CommandDefinition = {
+  name: 'copy',
+  summary: 'Copy a store between a data folder and PostgreSQL, and compare every sum',
+  flags: [{ heading: 'Options:', schema: storeCopyFlags }],
+  notes: [
+    'Both stores must be at rest. Files stay where they are: copy the folder assets, or keep the bucket. Sessions of the console end.',
+  ],
+  examples: ['oriel store copy --from data --to env:DATABASE_URL'],
+  async run({ flags }) {
+    const { runStoreCopy } = await import('./store-copy-run.ts');
+    return runStoreCopy(flags);
   },
 };

@@ -33,6 +33,19 @@ export const serveFlags = v.strictObject({
 /** The store that an administration command works on, and the format of its result. */
 export const adminFlags = v.strictObject({ ...store, json: json('print the result as JSON') });
 
+const place = (description: string) =>
+  field(v.pipe(v.string(), v.nonEmpty()), description, {
+    expects: 'a data folder, a URL as postgres://host/database?schema=oriel, or env:NAME of one',
+    path: true,
+  });
+
+/** The stores that `oriel store copy` reads and writes. */
+export const storeCopyFlags = v.strictObject({
+  from: place('the store to copy, which no daemon uses'),
+  to: place('an empty store'),
+  json: json('print the result as JSON'),
+});
+
 /** The acts that `oriel audit` shows. */
 export const auditFlags = v.strictObject({
   since: text('only acts from then on', 'as 7d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z'),

@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
 import { diskFiles, makeFolder } from '../files.ts';
@@ -9,6 +9,7 @@ import { Bank } from './bank.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { PostgresStore } from './driver.ts';
 import { unavailable } from './errors.ts';
+import type { ScopedPayer } from './escrow/bank.ts';
 import { ChargeLog, readLeftoverCharges } from './escrow/charge-log.ts';
 import { Escrows } from './escrow/escrows.ts';
 import { Events } from './events.ts';
@@ -72,11 +73,14 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
     onHeartbeat: async () => store?.tidy(),
     onFault,
   });
-  await lease.open();
-  const folder = join(directory, 'charges');
+  // A command makes no charges and claims nothing: it is no node, and writes no files.
+  const folder = options.isCommand ? tmpdir() : join(directory, 'charges');
   if (!options.isCommand) {
+    await lease.open();
     const leftover = await readLeftoverCharges(folder);
-    for (const batch of leftover.batches) await transactions.run(foldEscrows(batch));
+    const onMissing = ({ accountId }: ScopedPayer) =>
+      onFault(new Error(`charges of ${accountId} are left out: the database has no such account`));
+    for (const batch of leftover.batches) await transactions.run(foldEscrows(batch, onMissing));
     await leftover.remove();
   }
   const log = await ChargeLog.open({ folder, node: lease.id, onFault });
@@ -93,7 +97,10 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
     now,
     send: (event) => events.send(event),
   });
-  const escrows = new Escrows({ bank, log, node: lease.id, now, onFault });
+  const escrows = new Escrows({
+    ...{ bank, log, node: lease.id, now, onFault },
+    isLeased: () => lease.isValid,
+  });
   const reader = new Reader(
     database,
     () => lease.id,

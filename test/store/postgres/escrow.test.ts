@@ -62,9 +62,11 @@ async function nodeOf(bank: MemoryBank, name?: string) {
       throw error;
     },
   });
-  const escrows = new Escrows({ bank, log, node, now: Date.now, onFault: () => {} });
+  const lease = { isValid: true };
+  const isLeased = () => lease.isValid;
+  const escrows = new Escrows({ bank, log, node, isLeased, now: Date.now, onFault: () => {} });
   bank.join(node, escrows);
-  return { node, log, escrows };
+  return { node, log, lease, escrows };
 }
 
 const usage = (charge: number, model = 'm') => ({ model, counts: {}, charge });
@@ -110,6 +112,17 @@ describe('escrows', () => {
     await one.escrows.reserve(payerOf(0), 100);
     await one.escrows.close();
     await other.escrows.close();
+  });
+
+  it('reserve nothing after the end of the lease, and charge what was reserved before', async () => {
+    const bank = bankWith(1000);
+    const { lease, escrows } = await nodeOf(bank);
+    const before = await escrows.reserve(payerOf(0), 10);
+    lease.isValid = false;
+    expect(await refusalOf(escrows.reserve(payerOf(0), 1))).toBe('store_unavailable');
+    expect(await escrows.settle(before, usage(7))).toBe(7);
+    await escrows.close();
+    expect(bank.account(ACCOUNT)).toMatchObject({ reserved: 0, spent: 7 });
   });
 
   it('answer repeated refusals without a query until credits change', async () => {

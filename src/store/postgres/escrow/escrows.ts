@@ -18,6 +18,8 @@ interface EscrowsOptions {
   readonly log: ChargeLog;
   /** Identifier of the node. */
   readonly node: string;
+  /** Whether the lease of the node holds for sure: afterwards other nodes may have returned its escrows. */
+  readonly isLeased: () => boolean;
   /** Clock, in milliseconds since the epoch. */
   readonly now: () => number;
   /** Called with the failure of a fold, which is repeated. */
@@ -110,8 +112,12 @@ export class Escrows {
     }
   }
 
-  /** @throws Failure insufficient_quota where the credits of all nodes together do not suffice */
+  /**
+   * @throws Failure insufficient_quota where the credits of all nodes together do not suffice;
+   *   `store_unavailable` where the node has lost its lease, or the database is away and the escrow is used up
+   */
   async reserve(payer: ScopedPayer, amount: number): Promise<Reservation> {
+    if (amount > 0 && !this.#options.isLeased()) throw leaseLost();
     const account = this.#accountOf(payer);
     if (amount > 0 && (account.waiting.length > 0 || account.escrow.free < amount)) {
       this.#checkRefusals(payer, amount);

@@ -53,15 +53,28 @@ export function drawEscrow(
   };
 }
 
-/** Books charges and releases what a node no longer holds. A batch that was booked changes nothing. */
-export function foldEscrows({ node, number, folds }: FoldBatch): Operation<void> {
+/**
+ * Books charges and releases what a node no longer holds. A batch that was booked changes nothing.
+ *
+ * @param onMissing called with payers that the database does not have, as after the restore of a backup; an
+ *   operation without it is refused for them
+ */
+export function foldEscrows(
+  { node, number, folds }: FoldBatch,
+  onMissing?: (payer: ScopedPayer) => void,
+): Operation<void> {
   const payers = folds.map(({ payer }) => payer);
   return {
     needs: { ...needsOf(node, payers), folds: [node] },
     apply(batch) {
       if ((batch.folds.get(node)?.number ?? 0) >= number) return;
       batch.folds.put({ id: node, number });
-      for (const fold of folds) foldOne(batch, node, fold);
+      for (const fold of folds) {
+        const { accountId, keyId } = fold.payer;
+        const isKnown = batch.accounts.get(accountId) && batch.keys.get(keyId);
+        if (isKnown || !onMissing) foldOne(batch, node, fold);
+        else onMissing(fold.payer);
+      }
     },
   };
 }
