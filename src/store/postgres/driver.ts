@@ -69,7 +69,9 @@ export class PostgresStore extends AccountStore implements Store {
   readonly #listeners = new Set<(event: StoreEvent) => void>();
   /** Deliveries that this node has claimed. */
   readonly #deliveries = new Set<string>();
-  #claiming: Promise<unknown> = Promise.resolve();
+  /** Resolve when the last calls of `claimDeliveries` and of `claimPending` have ended. */
+  #claimingDeliveries: Promise<unknown> = Promise.resolve();
+  #claimingTasks: Promise<unknown> = Promise.resolve();
   /** Tasks whose claims by this node may have been committed although the call was rejected. */
   readonly #unknownClaims = new Set<string>();
 
@@ -104,7 +106,14 @@ export class PostgresStore extends AccountStore implements Store {
     return task;
   }
 
-  async claimPending(query: ClaimQuery): Promise<readonly Task[]> {
+  /** One call at a time: two at once would read the same oldest tasks. */
+  claimPending(query: ClaimQuery): Promise<readonly Task[]> {
+    const claiming = this.#claimingTasks.then(() => this.#claimPending(query));
+    this.#claimingTasks = claiming.catch(() => {});
+    return claiming;
+  }
+
+  async #claimPending(query: ClaimQuery): Promise<readonly Task[]> {
     const claimed: Task[] = [];
     for (let round = 0; round < CLAIM_ROUNDS && claimed.length < query.limit; round += 1) {
       const limit = query.limit - claimed.length;
@@ -216,14 +225,14 @@ export class PostgresStore extends AccountStore implements Store {
 
   claimDeliveries(query: DeliveryQuery): Promise<ClaimedDeliveries> {
     // One after the other: a call must know what the one before it has claimed.
-    const claiming = this.#claiming.then(() =>
+    const claiming = this.#claimingDeliveries.then(() =>
       claimDeliveries(this.parts.database, query, {
         node: this.nodes.id,
         claimed: this.#deliveries,
         now: this.now,
       }),
     );
-    this.#claiming = claiming.catch(() => {});
+    this.#claimingDeliveries = claiming.catch(() => {});
     return claiming;
   }
 

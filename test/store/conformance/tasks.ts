@@ -146,11 +146,12 @@ export function describeTasks(driver: DriverFactory): void {
       await expect(store.requeueTask(await claimOf(store, task.id))).rejects.toEqual(state);
       const claim = (await store.claimTask(task.id))!;
       const error = { type: 'unknown', message: 'x', code: null } as const;
+      const same = await claimOf(store, task.id);
       const ends = await Promise.allSettled([
         store.completeTask(claim, completion),
-        store.completeTask(await claimOf(store, task.id), completion),
-        store.failTask(await claimOf(store, task.id), error, CREDIT),
-        store.expireTask(await claimOf(store, task.id)),
+        store.completeTask(same, completion),
+        store.failTask(same, error, CREDIT),
+        store.expireTask(same),
       ]);
       expect(ends.map(({ status }) => status)).toEqual([
         'fulfilled',

@@ -8,6 +8,7 @@ import { addCounts, dayOf, type LedgerEntry, NO_USAGE, type UsageCounts } from '
 import type { KeyHolder, Payer } from '../../store.ts';
 import type { Task } from '../../task.ts';
 import type { Connection, Statement } from '../database.ts';
+import { lockAccounts, readRows, type Wanted } from './reads.ts';
 import {
   ACCOUNTS,
   type AccountRow,
@@ -89,35 +90,24 @@ export class Batch {
     const all = (name: Exclude<keyof Needs, 'idempotency'>) => [
       ...new Set(needs.flatMap((need) => need[name] ?? [])),
     ];
-    const [accounts, keys, teams, tasks] = [
-      all('accounts'),
-      all('keys'),
-      all('teams'),
-      all('tasks'),
-    ];
-    const [deliveries, escrows, folds] = [all('deliveries'), all('escrows'), all('folds')];
-    const members = all('members');
-    const idempotency = needs.flatMap((need) => need.idempotency ?? []);
-    const locked = await connection.query(LOCK_ACCOUNTS, [
-      accounts,
-      keys,
-      teams,
-      tasks,
-      deliveries,
-      escrows,
-    ]);
+    const wanted: Wanted = {
+      accounts: all('accounts'),
+      keys: all('keys'),
+      teams: all('teams'),
+      members: all('members'),
+      tasks: all('tasks'),
+      deliveries: all('deliveries'),
+      escrows: all('escrows'),
+      folds: all('folds'),
+      idempotency: needs.flatMap((need) => need.idempotency ?? []),
+    };
+    const lock = lockAccounts(wanted);
+    const locked = lock ? await connection.query(lock.text, lock.values) : [];
     for (const row of locked) this.accounts.load(row);
-    const rows = await connection.query<{ kind: string; row: object }>(READ, [
-      keys,
-      teams,
-      tasks,
-      deliveries,
-      escrows,
-      folds,
-      idempotency.map(({ accountId }) => accountId),
-      idempotency.map(({ key }) => key),
-      members,
-    ]);
+    const read = readRows(wanted);
+    const rows = read
+      ? await connection.query<{ kind: string; row: object }>(read.text, read.values)
+      : [];
     for (const { kind, row } of rows) {
       this.#parts.find(({ table }) => table.name === kind)!.load(row as never);
     }
@@ -263,44 +253,3 @@ export class Batch {
     this.tasks.put(task);
   }
 }
-
-const LOCK_ACCOUNTS = `
-SELECT * FROM $schema.accounts WHERE id IN (
-  SELECT unnest($1::text[])
-  UNION SELECT account_id FROM $schema.keys WHERE id = ANY($2::text[])
-  UNION SELECT account_id FROM $schema.teams WHERE id = ANY($3::text[])
-  UNION SELECT account_id FROM $schema.tasks WHERE id = ANY($4::text[])
-  UNION SELECT account_id FROM $schema.deliveries WHERE id = ANY($5::text[])
-  UNION SELECT account_id FROM $schema.escrows WHERE id = ANY($6::text[])
-) ORDER BY id FOR UPDATE`;
-
-/** Reads under the locks: all that changes these rows holds the lock of their account. */
-const READ = `
-WITH t AS (
-  SELECT * FROM $schema.tasks WHERE id = ANY($3::text[])
-  UNION ALL
-  SELECT tasks.* FROM unnest($7::text[], $8::text[]) AS used (account_id, key)
-  JOIN $schema.tasks ON tasks.account_id = used.account_id AND tasks.idempotency_key = used.key
-), e AS (
-  SELECT * FROM $schema.escrows WHERE id = ANY($5::text[])
-), k AS (
-  SELECT * FROM $schema.keys WHERE id IN (
-    SELECT unnest($1::text[]) UNION SELECT key_id FROM t UNION SELECT key_id FROM e
-    UNION SELECT keys.id FROM $schema.teams JOIN $schema.keys USING (account_id)
-      WHERE teams.id = ANY($9::text[]) AND keys.team_id = teams.id
-  )
-), m AS (
-  SELECT * FROM $schema.teams WHERE id IN (
-    SELECT unnest($2::text[]) UNION SELECT team_id FROM k UNION SELECT team_id FROM t
-    UNION SELECT scope->>'teamId' FROM e
-  )
-)
-SELECT 'tasks' AS kind, row_to_json(t) AS row FROM t
-UNION ALL SELECT 'escrows', row_to_json(e) FROM e
-UNION ALL SELECT 'keys', row_to_json(k) FROM k
-UNION ALL SELECT 'teams', row_to_json(m) FROM m
-UNION ALL SELECT 'windows', row_to_json(w) FROM $schema.windows AS w
-  WHERE w.holder_id IN (SELECT id FROM k UNION SELECT id FROM m)
-UNION ALL SELECT 'deliveries', row_to_json(d) FROM $schema.deliveries AS d
-  WHERE d.id = ANY($4::text[])
-UNION ALL SELECT 'folds', row_to_json(f) FROM $schema.folds AS f WHERE f.node = ANY($6::text[])`;

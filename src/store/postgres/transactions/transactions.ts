@@ -132,8 +132,7 @@ export class Transactions {
     interrupted: Map<Waiting, Outcome>,
   ): Promise<ReadonlyMap<Waiting, Outcome>> {
     return this.#database.once(async (connection) => {
-      await connection.query(BEGIN);
-      const isNew = await takeNumber(connection, this.#writer, number);
+      const isNew = await beginNumbered(connection, this.#writer, number);
       if (!isNew) {
         await connection.query('ROLLBACK');
         return interrupted;
@@ -190,17 +189,21 @@ function settle(outcomes: ReadonlyMap<Waiting, Outcome>): void {
   }
 }
 
-/** Returns false where a transaction with this number was committed. */
-async function takeNumber(
+/**
+ * Begins a transaction with its number, in one round trip. Returns false where a transaction with this number
+ * was committed.
+ *
+ * @param writer an identifier of letters, digits and _
+ */
+async function beginNumbered(
   connection: Connection,
   writer: string,
   number: number,
 ): Promise<boolean> {
   const rows = await connection.query(
-    `INSERT INTO $schema.writers (id, number, at) VALUES ($1, $2, now())
+    `${BEGIN}; INSERT INTO $schema.writers (id, number, at) VALUES ('${writer}', ${number}, now())
      ON CONFLICT (id) DO UPDATE SET number = excluded.number, at = excluded.at
      WHERE writers.number < excluded.number RETURNING id`,
-    [writer, number],
   );
   return rows.length === 1;
 }
