@@ -170,11 +170,23 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
 const VERSION = /\/v\d/;
 
 /** Warnings for valid settings that are probably mistakes. */
-export function warningsOf({ providers, models, server, billing }: Config): readonly string[] {
+export function warningsOf({
+  providers,
+  models,
+  server,
+  billing,
+  store,
+  assets,
+}: Config): readonly string[] {
   const routes = Object.values(models).flatMap((model) => [...model.routes]);
   const warnings = Object.keys(providers)
     .filter((name) => !routes.some(({ provider }) => provider === name))
     .map((name) => `providers.${name}: no model has a route to it`);
+  if (store.driver === 'postgres' && assets.driver === 'disk') {
+    warnings.push(
+      'assets.driver: other daemons on the database cannot read files on this disk; expected s3',
+    );
+  }
   for (const [name, provider] of Object.entries(providers)) {
     if (!isRemote(provider) || !kindOf(provider).versionedBaseUrl) continue;
     if (VERSION.test(new URL(provider.baseUrl).pathname)) continue;

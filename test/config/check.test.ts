@@ -448,6 +448,12 @@ describe('the configuration file', () => {
     expect(stderr).not.toContain('tiers[0]');
   });
 
+  it('causes a warning for files on the disk of one of several daemons', async () => {
+    const file = configFile('store: { driver: postgres, url: postgres://oriel@127.0.0.1/oriel }');
+    const { stderr } = await resident(['config', 'check', file]);
+    expect(stderr).toContain('warning: assets.driver: other daemons on the database cannot read');
+  });
+
   it('causes warnings for base URLs without a version', async () => {
     const bases = ['https://a.example', 'https://a.example/api/', 'https://a.example/api/v1'];
     const named = (entry: (base: string) => object) =>
