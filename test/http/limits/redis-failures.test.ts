@@ -104,7 +104,8 @@ test.skipIf(REDIS.program === null)(
     const redis = await startRedis({ tls: true });
     onTestFinished(() => redis.close());
     const { seen } = await startNode(redis);
-    expect(seen.lost).toEqual(['self-signed certificate']);
+    // Later versions of Node add what to do.
+    expect(seen.lost).toEqual([expect.stringMatching(/^self-signed certificate/)]);
   },
 );
 

@@ -11,10 +11,17 @@ function schemaOf(folder: string): string {
   return `s${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`;
 }
 
-/** The driver on a server of the tests, for the suite that all drivers pass. */
-export function postgresDriver(server: () => PostgresServer): DriverFactory {
-  const open = (directory: string, schema: string, options: OpenOptions = {}) =>
-    openPostgresStore({ directory, url: server().url, poolSize: 4, schema, ...options });
+/**
+ * The driver on a server of the tests, for the suite that all drivers pass.
+ *
+ * @param pooler URL of a pooler in front of the server
+ */
+export function postgresDriver(server: () => PostgresServer, pooler?: () => string): DriverFactory {
+  const open = (directory: string, schema: string, options: OpenOptions = {}) => {
+    const { url: listenUrl } = server();
+    const url = pooler?.() ?? listenUrl;
+    return openPostgresStore({ directory, url, listenUrl, poolSize: 4, schema, ...options });
+  };
   return {
     open: (directory, options) => open(directory, schemaOf(directory), options),
     openAnother: (directory, options) => open(temporaryFolder(), schemaOf(directory), options),
