@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Account, ApiKey, Plan, Team } from '../account.ts';
 import type { Asset, NewAsset } from '../asset.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../delivery.ts';
@@ -6,6 +5,7 @@ import { conflict } from '../errors.ts';
 import { accountFunds, checkAmount, checkFunds, grant, spendable } from '../funds.ts';
 import { newId } from '../identifier.ts';
 import { carryForward, type LedgerEntry } from '../ledger.ts';
+import { createdAccount, withNewSecret } from '../new-records.ts';
 import { SINGLE_NODE } from '../nodes.ts';
 import type { NewSession, Session } from '../session.ts';
 import type {
@@ -102,27 +102,18 @@ export class LowdbStore extends StoreReader implements Store {
     this.transfer = new LowdbTransfer(records);
   }
 
-  async createAccount({ name, plan, credits }: NewAccount): Promise<Account> {
+  async createAccount(account: NewAccount): Promise<Account> {
+    const { name } = account;
     // An account whose name is another's identifier could never be found by it.
     if (this.records.state.accountByName.get(name) ?? this.records.state.accountById.get(name)) {
       throw conflict(`there is an account ${JSON.stringify(name)} already`, 'account_exists');
     }
     const transaction = this.records.begin();
-    const created: Account = {
-      id: newId('acct'),
-      name,
-      plan,
-      granted: 0,
-      reserved: 0,
-      spent: 0,
-      callbackSecret: newCallbackSecret(),
-      createdAt: this.records.now(),
-    };
-    const account = grant(created, credits);
-    transaction.changes.push(['accounts', this.records.state.accounts.newOrder(), account]);
-    transaction.entry(account, { type: 'grant', amount: credits });
+    const created = createdAccount(account, { id: newId('acct'), at: this.records.now() });
+    transaction.changes.push(['accounts', this.records.state.accounts.newOrder(), created]);
+    transaction.entry(created, { type: 'grant', amount: account.credits });
     await this.records.commit(transaction);
-    return account;
+    return created;
   }
 
   async grant(accountId: string, amount: number, note?: string): Promise<Account> {
@@ -144,12 +135,7 @@ export class LowdbStore extends StoreReader implements Store {
 
   async rotateCallbackSecret(accountId: string, dropPrevious: boolean): Promise<Account> {
     const former = this.records.account(accountId);
-    const replaced = { secret: former.callbackSecret, replacedAt: this.records.now() };
-    const account: Account = {
-      ...former,
-      callbackSecret: newCallbackSecret(),
-      previousSecret: dropPrevious ? null : replaced,
-    };
+    const account = withNewSecret(former, dropPrevious, this.records.now());
     const transaction = this.records.begin();
     transaction.account(account);
     await this.records.commit(transaction);
@@ -395,8 +381,4 @@ export class LowdbStore extends StoreReader implements Store {
     this.#closing ??= this.#release();
     return this.#closing;
   }
-}
-
-function newCallbackSecret(): string {
-  return `whsec_${randomBytes(32).toString('base64')}`;
 }

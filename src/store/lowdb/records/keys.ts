@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../account.ts';
 import { conflict, notFound } from '../../errors.ts';
-import { checkAmount, checkWindows } from '../../funds.ts';
 import { newId } from '../../identifier.ts';
+import { changedKey, checkBudgets, createdKey } from '../../new-records.ts';
 import type { KeyChange, NewKey } from '../../store.ts';
 import type { Records } from './records.ts';
 
@@ -20,25 +20,7 @@ export class KeyWriter {
     }
     this.#check(key.accountId, key);
     const transaction = this.#records.begin();
-    const created: ApiKey = {
-      id: newId('key'),
-      accountId: key.accountId,
-      name: key.name,
-      hash: key.hash,
-      hint: key.hint,
-      createdAt: this.#records.now(),
-      expiresAt: key.expiresAt,
-      revokedAt: null,
-      models: key.models && [...key.models],
-      ...(key.allow && { allow: [...key.allow] }),
-      ...(key.images && { images: key.images }),
-      rpm: key.rpm,
-      budget: key.budget,
-      ...(key.windows && { windows: key.windows }),
-      ...(key.teamId !== undefined && { teamId: key.teamId }),
-      reserved: 0,
-      spent: 0,
-    };
+    const created = createdKey(key, { id: newId('key'), at: this.#records.now() });
     transaction.changes.push(['keys', this.#records.state.keys.newOrder(), created]);
     await this.#records.commit(transaction);
     return created;
@@ -48,18 +30,7 @@ export class KeyWriter {
     const { order, key } = this.#find(keyId);
     if (key.revokedAt !== null) throw conflict(`${keyId} is revoked`, 'key_revoked');
     this.#check(key.accountId, change);
-    const { allow = key.allow, windows = key.windows, teamId = key.teamId, ...others } = change;
-    const { images = key.images, ...fields } = others;
-    const { allow: _, windows: __, teamId: ___, images: ____, ...rest } = key;
-    const updated: ApiKey = {
-      ...rest,
-      ...fields,
-      ...(allow && { allow: [...allow] }),
-      ...(images && { images }),
-      ...(windows && { windows }),
-      ...(typeof teamId === 'string' && { teamId }),
-    };
-    return this.#write(order, updated);
+    return this.#write(order, changedKey(key, change));
   }
 
   async revoke(keyId: string): Promise<ApiKey> {
@@ -79,9 +50,9 @@ export class KeyWriter {
   }
 
   /** @throws Failure for an amount, a time zone or a team that cannot be */
-  #check(accountId: string, { budget, windows, teamId }: KeyChange): void {
-    if (typeof budget === 'number') checkAmount(budget, 'budget');
-    if (windows) checkWindows(windows);
+  #check(accountId: string, change: KeyChange): void {
+    checkBudgets(change);
+    const { teamId } = change;
     if (typeof teamId !== 'string') return;
     const team = this.#records.state.teamById.get(teamId);
     if (team?.accountId !== accountId || team.removedAt !== null) throw notFound('team', teamId);

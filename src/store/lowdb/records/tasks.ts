@@ -3,6 +3,7 @@ import { type Asset, checkStorageQuota } from '../../asset.ts';
 import { conflict, notFound } from '../../errors.ts';
 import { charge, checkAmount, release, reserve } from '../../funds.ts';
 import { newId } from '../../identifier.ts';
+import { createdTask } from '../../new-records.ts';
 import type { ClaimQuery, Completion, DeletedRecords, NewTask, TaskTotals } from '../../store.ts';
 import {
   approximateSize,
@@ -77,28 +78,7 @@ export class TaskWriter {
     const scope = this.#records.scopeOf(before);
     const { of } = this.#records.reservations;
     const funds = reserve(this.#records.funds(before, scope), task.reservation, of, at);
-    const created: Task = {
-      id: newId('task'),
-      accountId: task.accountId,
-      keyId: task.keyId,
-      type: task.type,
-      model: task.model,
-      status: 'pending',
-      request: task.request,
-      result: null,
-      error: null,
-      reserved: task.reservation,
-      charged: 0,
-      ...(scope && { scope }),
-      attempts: 0,
-      createdAt: at,
-      updatedAt: at,
-      deadline: task.deadline,
-      callbackUrl: task.callbackUrl,
-      progress: null,
-      idempotency,
-      ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
-    };
+    const created = createdTask(task, scope, { id: newId('task'), at });
     const transaction = this.#records.begin();
     transaction.changes.push(['tasks', state.tasks.newOrder(), created]);
     for (const asset of assets) {

@@ -1,7 +1,7 @@
 import type { Team } from '../../account.ts';
 import { conflict, notFound } from '../../errors.ts';
-import { checkAmount, checkWindows } from '../../funds.ts';
 import { newId } from '../../identifier.ts';
+import { changedTeam, checkBudgets, createdTeam } from '../../new-records.ts';
 import type { NewTeam, TeamChange } from '../../store.ts';
 import { compositeKey } from '../state/state.ts';
 import type { Records } from './records.ts';
@@ -14,21 +14,12 @@ export class TeamWriter {
     this.#records = records;
   }
 
-  async create({ accountId, name, budget, windows }: NewTeam): Promise<Team> {
+  async create(team: NewTeam): Promise<Team> {
+    const { accountId } = team;
     this.#records.account(accountId);
-    this.#checkName(accountId, name);
-    check({ budget, ...(windows && { windows }) });
-    const created: Team = {
-      id: newId('team'),
-      accountId,
-      name,
-      createdAt: this.#records.now(),
-      removedAt: null,
-      budget,
-      ...(windows && { windows }),
-      reserved: 0,
-      spent: 0,
-    };
+    this.#checkName(accountId, team.name);
+    checkBudgets(team);
+    const created = createdTeam(team, { id: newId('team'), at: this.#records.now() });
     return this.#write(this.#records.state.teams.newOrder(), created);
   }
 
@@ -37,10 +28,8 @@ export class TeamWriter {
     if (change.name !== undefined && change.name !== team.name) {
       this.#checkName(team.accountId, change.name);
     }
-    check(change);
-    const { windows = team.windows, ...fields } = change;
-    const { windows: _, ...rest } = team;
-    return this.#write(order, { ...rest, ...fields, ...(windows && { windows }) });
+    checkBudgets(change);
+    return this.#write(order, changedTeam(team, change));
   }
 
   async remove(teamId: string): Promise<Team> {
@@ -75,9 +64,4 @@ export class TeamWriter {
     await this.#records.commit(transaction);
     return this.#records.reservations.addTo(team);
   }
-}
-
-function check({ budget, windows }: TeamChange): void {
-  if (typeof budget === 'number') checkAmount(budget, 'budget');
-  if (windows) checkWindows(windows);
 }

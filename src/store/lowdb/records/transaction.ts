@@ -2,11 +2,11 @@ import type { Account } from '../../account.ts';
 import type { Asset, NewAsset } from '../../asset.ts';
 import type { BudgetScope, BudgetWindow } from '../../budgets.ts';
 import { availableOf } from '../../credits.ts';
-import type { Delivery } from '../../delivery.ts';
 import { assetExists } from '../../errors.ts';
 import type { Funds } from '../../funds.ts';
 import { newId } from '../../identifier.ts';
 import { addCounts, dayOf, type LedgerEntry, NO_USAGE, type UsageCounts } from '../../ledger.ts';
+import { createdDelivery } from '../../new-records.ts';
 import type { KeyHolder, Payer } from '../../store.ts';
 import type { Task } from '../../task.ts';
 import type { SegmentRecord } from '../archive/segment.ts';
@@ -81,17 +81,8 @@ export class Transaction {
   }
 
   /** Adds the callback of a task that has ended. Its first attempt is due at once. */
-  delivery({ id: taskId, accountId, updatedAt }: Task, url: string): void {
-    const delivery: Delivery = {
-      id: newId('msg'),
-      accountId,
-      taskId,
-      url,
-      status: 'pending',
-      attempts: [],
-      nextAt: this.#now,
-      createdAt: updatedAt,
-    };
+  delivery(task: Task, url: string): void {
+    const delivery = createdDelivery(task, url, { id: newId('msg'), at: this.#now });
     this.changes.push(['deliveries', this.#state.deliveries.newOrder(), delivery]);
   }
 
