@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SharedPool } from '../operations/pool.ts';
 import type { Routing } from '../routing/routing.ts';
 import { toCredits } from '../store/credits.ts';
-import type { JournalHealth, Store } from '../store/store.ts';
+import type { DatabaseHealth, JournalHealth, Store } from '../store/store.ts';
 
 // Metrics of states, which are read at each scrape.
 
@@ -94,6 +94,24 @@ export function addStoreMetrics(registry: Registry, store: Store): void {
     ({ journals }) => journals,
   );
   journal('oriel_store_journal_bytes', 'Size of these journal files', ({ bytes }) => bytes);
+  const database = (name: string, help: string, read: (health: DatabaseHealth) => number) => {
+    if (store.health().database) gauge(name, help, () => read(store.health().database!));
+  };
+  database(
+    'oriel_database_connections_busy',
+    'Connections to the database in use',
+    ({ busyConnections }) => busyConnections,
+  );
+  database(
+    'oriel_database_calls_waiting',
+    'Calls that wait for a connection to the database',
+    ({ waitingCalls }) => waitingCalls,
+  );
+  database(
+    'oriel_escrow_idle_credits',
+    'Credits that this node has drawn in advance and no request uses',
+    ({ idleEscrow }) => toCredits(idleEscrow),
+  );
   gauge('oriel_store_pending_charges', 'Requests whose charges are not booked yet', () => {
     return store.health().pendingCharges;
   });

@@ -166,6 +166,17 @@ export interface StoreHealth {
   readonly pendingCharges: number;
   /** Absent where the driver has no journals. */
   readonly journal?: JournalHealth;
+  /** Absent where the driver has no database. */
+  readonly database?: DatabaseHealth;
+}
+
+/** What this process uses of a database. */
+export interface DatabaseHealth {
+  readonly busyConnections: number;
+  /** Calls that wait for a connection. */
+  readonly waitingCalls: number;
+  /** Micro-credits that were drawn in advance, and that no request has reserved or spent. */
+  readonly idleEscrow: number;
 }
 
 /** One running daemon on a store. Times are milliseconds since the epoch. */

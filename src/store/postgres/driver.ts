@@ -285,11 +285,16 @@ export class PostgresStore extends AccountStore implements Store {
   }
 
   health(): StoreHealth {
-    const { transactions, escrows } = this.parts;
+    const { transactions, escrows, database } = this.parts;
     const { failure } = transactions;
     return {
       fault: failure && `PostgreSQL: ${failure.message}`,
       pendingCharges: escrows.pendingCharges,
+      database: {
+        busyConnections: database.busy,
+        waitingCalls: database.waiting,
+        idleEscrow: escrows.idle,
+      },
     };
   }
 

@@ -1,4 +1,6 @@
+import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
+import { addStoreMetrics } from '../../../src/http/state-metrics.ts';
 import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
 import { temporaryFolder } from '../../oriel.ts';
@@ -27,6 +29,19 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
     const failure = await open('away', url).catch((error: Error) => error);
     expect(failure).toEqual(failureWith('store_unavailable', 503));
     expect(`${failure}`).not.toContain('secret-password');
+  });
+
+  it('reports its connections and the credits drawn in advance as metrics', async () => {
+    const store = await open('measured');
+    const { account, key } = await owner(store, 100 * CREDIT);
+    await store.release(await store.reserve(account.id, key.id, CREDIT));
+    const registry = new Registry();
+    addStoreMetrics(registry, store);
+    const metrics = await registry.metrics();
+    expect(metrics).toMatch(/^oriel_escrow_idle_credits [1-9]/m);
+    expect(metrics).toMatch(/^oriel_database_calls_waiting \d+$/m);
+    expect(metrics).toMatch(/^oriel_database_connections_busy \d$/m);
+    await store.close();
   });
 
   it('keeps every acknowledged task and charge when the server is killed under load', async () => {
