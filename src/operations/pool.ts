@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import type { FileErrorCode } from '../error-codes.ts';
-import { FairSemaphore } from './fair-semaphore.ts';
+import { FairSemaphore } from '../fair-semaphore.ts';
 import type { Job, JobFailure, JobResult, Source } from './job.ts';
 
 /** The client and the abort signal of a job. */

@@ -1,8 +1,8 @@
 import { availableParallelism, totalmem } from 'node:os';
 import type { FileErrorCode } from '../error-codes.ts';
 import { Failure } from '../failure.ts';
+import { FairSemaphore } from '../fair-semaphore.ts';
 import type { Estimate } from '../images/input.ts';
-import { FairSemaphore } from './fair-semaphore.ts';
 import type { Job, JobResult } from './job.ts';
 import {
   failed,

@@ -81,7 +81,8 @@ export interface Team {
   readonly spent: number;
 }
 
-export type KeyStatus = 'active' | 'expired' | 'revoked';
+export const KEY_STATUSES = ['active', 'expired', 'revoked'] as const;
+export type KeyStatus = (typeof KEY_STATUSES)[number];
 
 /** @param now milliseconds since the epoch */
 export function statusOf({ revokedAt, expiresAt }: ApiKey, now: number): KeyStatus {

@@ -16,7 +16,7 @@ const OTHERS_WRITE = 0o002;
  * of a host's user).
  *
  * @returns the warnings
- * @throws Failure `data_folder_open`
+ * @throws Failure `data_folder_open`; invalid_request where the path is a file
  */
 export async function checkDataFolder(dataDir: string): Promise<readonly string[]> {
   const own = process.getuid?.();
@@ -26,6 +26,7 @@ export async function checkDataFolder(dataDir: string): Promise<readonly string[
   for (const name of TRUSTED) {
     const folder = join(dataDir, name);
     const found = await stat(folder).catch(() => null);
+    if (name === '.' && found && !found.isDirectory()) throw noFolder(dataDir);
     if (!found?.isDirectory()) continue;
     const mode = (found.mode & 0o7777).toString(8);
     if (found.mode & OTHERS_WRITE) throw openToAll(folder, mode);
@@ -37,6 +38,10 @@ export async function checkDataFolder(dataDir: string): Promise<readonly string[
     }
   }
   return warnings;
+}
+
+function noFolder(path: string): Failure {
+  return new Failure('invalid_request', `${path}: expected a data folder, and it is a file`);
 }
 
 function openToAll(folder: string, mode: string): Failure {

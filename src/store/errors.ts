@@ -16,6 +16,14 @@ export function notFound(kind: keyof typeof NOT_FOUND, id: string): Failure {
   });
 }
 
+/** The element after which a part of a list is to begin does not exist. */
+export function unknownCursor(kind: keyof typeof NOT_FOUND, id: string): Failure {
+  return new Failure('invalid_request', `after: there is no ${kind} ${JSON.stringify(id)}`, {
+    code: NOT_FOUND[kind],
+    param: 'after',
+  });
+}
+
 /** Status 409: an asset with this identifier exists. */
 export function assetExists(id: string): Failure {
   return conflict(`there is already an asset ${id}`, 'asset_exists');

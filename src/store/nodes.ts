@@ -31,3 +31,8 @@ export function shareOf(limit: number, nodes: Nodes): number {
   const remainder = nodes.rank() < limit % alive ? 1 : 0;
   return Math.max(1, Math.floor(limit / alive) + remainder);
 }
+
+/** Whether other nodes take over what this one leaves while it drains. */
+export function handsOver(store: { readonly isShared: boolean; readonly nodes: Nodes }): boolean {
+  return store.isShared && store.nodes.alive() > 1;
+}

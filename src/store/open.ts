@@ -19,7 +19,7 @@ export interface StoreSettings {
 interface OpenOptions extends StoreOptions {
   /** lowdb where not given. */
   readonly settings?: StoreSettings;
-  /** Whether the store is opened for one command beside the daemons, where its engine allows that. */
+  /** Whether the store is opened for one command: in a database it is no node beside the daemons. */
   readonly isCommand?: boolean;
   /** Milliseconds for which one process may hold the lock before opening fails; 0 by default. */
   readonly lockTimeoutMs?: number;

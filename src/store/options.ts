@@ -37,6 +37,8 @@ export interface StoreOptions {
   readonly acceptClock?: boolean;
   /** Called before the store is open if the clock is more than a day ahead of the newest record. */
   readonly onClockAhead?: (clock: ClockAhead) => void;
+  /** Called with the milliseconds by which the clock is ahead of a database's, where they are many. */
+  readonly onClockSkew?: (milliseconds: number) => void;
   /** Called if the system has no kernel locks, so that only processes of this host are excluded. */
   readonly onLockFallback?: () => void;
   /** Called before the store is open with each write that a crash left incomplete. */

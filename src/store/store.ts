@@ -2,9 +2,12 @@ import type { Account, ApiKey, Plan, Team } from './account.ts';
 import type { Asset, NewAsset } from './asset.ts';
 import type { BudgetScope, BudgetWindow, WindowLimits } from './budgets.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from './delivery.ts';
+import type { StoreHealth, StoreStatistics } from './health.ts';
 import type { LedgerEntry, UsageCounts, UsageRow } from './ledger.ts';
 import type { Nodes } from './nodes.ts';
+import type { Selection } from './selection.ts';
 import type { NewSession, Session } from './session.ts';
+import type { PublishedEvent, StoreEvent } from './store-event.ts';
 import type { Task, TaskClaim, TaskError, TaskState, TaskType } from './task.ts';
 import type { Transfer } from './transfer.ts';
 
@@ -132,51 +135,10 @@ export interface MeteredUsage {
   readonly charge: number;
 }
 
-export interface StoreStatistics {
-  readonly accounts: number;
-  readonly keys: number;
-  readonly tasks: Readonly<Record<TaskState, number>>;
-  /** Totals of all accounts, in micro-credits. */
-  readonly credits: { readonly granted: number; readonly reserved: number; readonly spent: number };
-}
-
 /** From the first to the last time in the records, in milliseconds since the epoch. */
 export interface TimeRange {
   readonly from: number;
   readonly to: number;
-}
-
-/** Journals of a driver that keeps records in memory. */
-export interface JournalHealth {
-  /** Reason why the last checkpoint failed; null if it succeeded. */
-  readonly checkpointFault: string | null;
-  /** Journals that the next start replays. */
-  readonly journals: number;
-  readonly bytes: number;
-}
-
-/** State of the store for health checks and metrics, as this node sees it. */
-export interface StoreHealth {
-  /**
-   * Reason why writes, and requests that cost credits, are rejected now, with the name of the engine that
-   * fails; null if they are accepted.
-   */
-  readonly fault: string | null;
-  /** Text requests whose charges are not booked yet. */
-  readonly pendingCharges: number;
-  /** Absent where the driver has no journals. */
-  readonly journal?: JournalHealth;
-  /** Absent where the driver has no database. */
-  readonly database?: DatabaseHealth;
-}
-
-/** What this process uses of a database. */
-export interface DatabaseHealth {
-  readonly busyConnections: number;
-  /** Calls that wait for a connection. */
-  readonly waitingCalls: number;
-  /** Micro-credits that were drawn in advance, and that no request has reserved or spent. */
-  readonly idleEscrow: number;
 }
 
 /** One running daemon on a store. Times are milliseconds since the epoch. */
@@ -217,36 +179,6 @@ export interface ClaimedDeliveries {
   readonly nextAt: number | null;
 }
 
-/** What another node changed. A hint: some are lost, so that readers poll as well. */
-export type StoreEvent =
-  /** A task that another node has begun, ended or put back. */
-  | {
-      readonly kind: 'task';
-      readonly id: string;
-      readonly accountId: string;
-      readonly status: TaskState;
-    }
-  /** There are pending tasks for which their node has no free slot. */
-  | { readonly kind: 'pending' }
-  /** A delivery is due for which its node has no room. */
-  | { readonly kind: 'delivery' }
-  /** A route rests at another node. */
-  | {
-      readonly kind: 'rest';
-      readonly route: string;
-      /** Milliseconds since the epoch. */
-      readonly until: number;
-      readonly reason: string;
-    }
-  /**
-   * The lease of this node has ended, and other nodes take over its claims. It has a new identifier, under
-   * which it may claim again.
-   */
-  | { readonly kind: 'lease_lost' };
-
-/** Events that a node sends to the others itself. All further ones come from the driver. */
-export type PublishedEvent = Extract<StoreEvent, { kind: 'pending' | 'delivery' | 'rest' }>;
-
 /**
  * All records of Oriel. Every method is one transaction: when its promise resolves, what it wrote is on
  * disk and survives a power cut, unless the method says otherwise; when it rejects, nothing has changed.
@@ -277,8 +209,8 @@ export interface Store {
   createAccount(account: NewAccount): Promise<Account>;
   /** Finds an account by its identifier or name. */
   findAccount(idOrName: string): Promise<Account | undefined>;
-  /** All accounts in the order of creation. */
-  listAccounts(): Promise<readonly Account[]>;
+  /** Accounts in the order of creation. Rejects with `account_not_found` for an unknown `after`. */
+  listAccounts(selection?: Selection): Promise<readonly Account[]>;
   /** Adds credits. @param note text for the ledger */
   grant(accountId: string, amount: number, note?: string): Promise<Account>;
   setPlan(accountId: string, plan: Plan): Promise<Account>;
@@ -295,8 +227,10 @@ export interface Store {
    * nodes share the store the record is up to a second old, and its sums may be older.
    */
   findKey(hash: string): Promise<KeyHolder | undefined>;
-  /** Keys in the order of creation; of one account, or of all. */
-  listKeys(accountId?: string): Promise<readonly ApiKey[]>;
+  /** Keys in the order of creation; of one account, or of all. `after` is a key of that account. */
+  listKeys(accountId?: string, selection?: Selection): Promise<readonly ApiKey[]>;
+  /** Numbers of keys that are not revoked, by team. Teams without any are left out. */
+  countKeys(teams: readonly Team[]): Promise<ReadonlyMap<string, number>>;
   /**
    * Changes a key from its next request on. Reservations stay in the budgets in which they were made, and
    * are charged in full where a budget is lowered below what is reserved.
@@ -318,16 +252,21 @@ export interface Store {
   endSession(hash: string): Promise<void>;
 
   createTeam(team: NewTeam): Promise<Team>;
-  /** Teams in the order of creation, with removed ones; of one account, or of all. */
-  listTeams(accountId?: string): Promise<readonly Team[]>;
+  /** Teams in the order of creation, with removed ones; of one account, or of all. `after` is a team of that account. */
+  listTeams(accountId?: string, selection?: Selection): Promise<readonly Team[]>;
   updateTeam(teamId: string, change: TeamChange): Promise<Team>;
   /** Removes a team for good. Rejects with `team_has_keys` while keys that are not revoked are in it. */
   removeTeam(teamId: string): Promise<Team>;
   /**
    * Windows of keys and teams with reservations or charges: of each period the current one and the one
    * before it, if there were any in them. Of one account, or of all.
+   *
+   * @param holderIds only the windows of these keys and teams
    */
-  listBudgetWindows(accountId?: string): Promise<readonly BudgetWindow[]>;
+  listBudgetWindows(
+    accountId?: string,
+    holderIds?: readonly string[],
+  ): Promise<readonly BudgetWindow[]>;
 
   /**
    * Creates a pending task and reserves its credits. For an idempotency key that the account used before

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Failure } from '../../failure.ts';
 import { type Files, namesIn, remove } from '../files.ts';
-import type { JournalHealth } from '../store.ts';
+import type { JournalHealth } from '../health.ts';
 import type { Archive } from './archive/archive.ts';
 import type { ArchiveMove, TaskArchiver } from './archiver.ts';
 import type { Checkpoint } from './checkpoint.ts';

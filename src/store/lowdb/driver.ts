@@ -3,6 +3,7 @@ import type { Asset, NewAsset } from '../asset.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../delivery.ts';
 import { conflict } from '../errors.ts';
 import { accountFunds, checkAmount, checkFunds, grant, spendable } from '../funds.ts';
+import type { StoreHealth } from '../health.ts';
 import { newId } from '../identifier.ts';
 import { carryForward, type LedgerEntry } from '../ledger.ts';
 import { createdAccount, withNewSecret } from '../new-records.ts';
@@ -24,7 +25,6 @@ import type {
   Payer,
   Reservation,
   Store,
-  StoreHealth,
   TaskTotals,
   TeamChange,
 } from '../store.ts';

@@ -28,7 +28,7 @@ async function killed(directory: string, after: number): Promise<string[]> {
 }
 
 describe('kill -9', () => {
-  it('loses nothing that was acknowledged', { timeout: 60_000 + KILLS * 10_000 }, async () => {
+  it('loses nothing that was acknowledged', { timeout: 300_000 + KILLS * 10_000 }, async () => {
     let directory = '';
     const known = new Map<string, string[]>();
     for (let kill = 0; kill < KILLS; kill += 1) {

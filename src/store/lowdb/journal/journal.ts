@@ -281,12 +281,16 @@ export class Journal {
     await writeAt(handle, bytes, this.#length);
     // O_DSYNC syncs only the bytes of its own write, not earlier ones written without it.
     if (durable === null) await handle.datasync();
+    this.checkFile((size) => size === this.#length + bytes.length);
     this.#written(bytes);
     this.#synced = { length: this.#length, checksum: this.#checksum };
     return bytes.length;
   }
 
-  /** Writes a batch that the next `append` syncs. It survives a crash of the process, but maybe not a power cut. */
+  /**
+   * Writes a batch that the next `append` syncs. It survives a crash of the process, but maybe not a power cut.
+   * If the file is moved meanwhile, the next `append` fails, and these changes are written to a new journal.
+   */
   appendUnsynced(json: string): void {
     const bytes = encodeLine(json, this.#synced.length === this.#length);
     const { fd } = this.#open.handle;
@@ -301,7 +305,6 @@ export class Journal {
   }
 
   #written(bytes: Uint8Array): void {
-    this.checkFile((size) => size === this.#length + bytes.length);
     this.#length += bytes.length;
     this.#checksum = crc32(bytes, this.#checksum);
     this.#isDirty = false;

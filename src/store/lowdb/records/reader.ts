@@ -1,102 +1,19 @@
-import type { Account, ApiKey, Team } from '../../account.ts';
 import type { Asset } from '../../asset.ts';
-import type { BudgetWindow } from '../../budgets.ts';
 import type { Delivery } from '../../delivery.ts';
-import { notFound } from '../../errors.ts';
+import { unknownCursor } from '../../errors.ts';
+import type { StoreStatistics } from '../../health.ts';
 import type { LedgerEntry, UsageRow } from '../../ledger.ts';
-import type { Session } from '../../session.ts';
-import type { KeyHolder, Page, StoreStatistics, TaskQuery, TimeRange } from '../../store.ts';
+import type { Page, TaskQuery, TimeRange } from '../../store.ts';
 import { TASK_STATES, type Task, type TaskState } from '../../task.ts';
 import { bodyOf } from '../archive/archive.ts';
 import type { SegmentRecord } from '../archive/segment.ts';
 import { type ArchivedBody, findArchivedDelivery, findArchivedTask } from '../archiver.ts';
-import type { Records } from './records.ts';
+import { AccountReader } from './account-reader.ts';
 
-/**
- * The methods that read. They return only what is on disk: they wait for records that are being written,
- * and read again if the write failed.
- */
-export class StoreReader {
-  protected readonly records: Records;
-
-  constructor(records: Records) {
-    this.records = records;
-  }
-
-  async findAccount(idOrName: string): Promise<Account | undefined> {
-    return this.#readRow('accounts', () => {
-      const { accountById, accountByName, accounts } = this.records.state;
-      const order = accountById.order(idOrName) ?? accountByName.order(idOrName);
-      if (order === undefined) return undefined;
-      return { order, value: this.records.reservations.addTo(accounts.rows.get(order)!) };
-    });
-  }
-
-  async listAccounts(): Promise<readonly Account[]> {
-    return this.#readRows(() =>
-      [...this.records.state.accounts.rows.values()].map((account) =>
-        this.records.reservations.addTo(account),
-      ),
-    );
-  }
-
-  /** Every request calls this. It does not wait for writes: it returns what was last on disk. */
-  async findKey(hash: string): Promise<KeyHolder | undefined> {
-    return this.#holderAt(this.records.bookedState.keyByHash.order(hash));
-  }
-
-  /** Like `findKey`, it does not wait for writes. */
-  async findSession(
-    hash: string,
-  ): Promise<{ readonly session: Session; readonly holder: KeyHolder } | undefined> {
-    const { keyById, sessionByHash } = this.records.bookedState;
-    const order = sessionByHash.order(hash);
-    const session =
-      order === undefined ? undefined : this.records.commits.durable<Session>('sessions', order);
-    if (!session || session.expiresAt <= this.records.now()) return undefined;
-    const holder = this.#holderAt(keyById.order(session.keyId));
-    return holder && { session, holder };
-  }
-
-  #holderAt(order: number | undefined): KeyHolder | undefined {
-    if (order === undefined) return undefined;
-    const key = this.records.commits.durable<ApiKey>('keys', order);
-    const accountOrder = key && this.records.bookedState.accountById.order(key.accountId);
-    const account = accountOrder && this.records.commits.durable<Account>('accounts', accountOrder);
-    if (!key || !account) return undefined;
-    const { reservations, charges } = this.records;
-    return charges.booking.addToBoth(reservations.addToBoth({ key, account }));
-  }
-
-  async listKeys(accountId?: string): Promise<readonly ApiKey[]> {
-    return this.#readRows(() => {
-      const { keys, keysOfAccount } = this.records.state;
-      const found =
-        accountId === undefined
-          ? [...keys.rows.values()]
-          : [...keysOfAccount.oldest(accountId)].map(([, key]) => key);
-      return found.map((key) => this.records.reservations.addTo(key));
-    });
-  }
-
-  async listTeams(accountId?: string): Promise<readonly Team[]> {
-    return this.#readRows(() =>
-      [...this.records.state.teams.rows.values()]
-        .filter((team) => accountId === undefined || team.accountId === accountId)
-        .map((team) => this.records.reservations.addTo(team)),
-    );
-  }
-
-  async listBudgetWindows(accountId?: string): Promise<readonly BudgetWindow[]> {
-    return this.#readRows(() =>
-      [...this.records.state.windows.rows.values()]
-        .filter((window) => accountId === undefined || window.accountId === accountId)
-        .map((window) => this.records.reservations.addTo(window)),
-    );
-  }
-
+/** The methods that read. */
+export class StoreReader extends AccountReader {
   async findTask(accountId: string, taskId: string): Promise<Task | undefined> {
-    const found = await this.#readRow('tasks', () => {
+    const found = await this.readRow('tasks', () => {
       const order = this.records.state.taskById.order(taskId);
       const value = order === undefined ? undefined : this.records.state.tasks.rows.get(order);
       return value && { order: order!, value };
@@ -110,7 +27,7 @@ export class StoreReader {
     const { archive } = this.records;
     return archive.read(async () => {
       // Rows in memory and segments are of the same moment: what is moved to the archive later is in the rows.
-      const { tasks, segments } = await this.#readRows(() => ({
+      const { tasks, segments } = await this.readRows(() => ({
         tasks: this.#tasksInMemory(query, { limit, last }),
         segments: archive.segments,
       }));
@@ -127,7 +44,7 @@ export class StoreReader {
       ? { order: archived.record.entry.order, owner: archived.body.task.accountId }
       : order !== undefined && { order, owner: tasks.rows.get(order)!.accountId };
     if (!found || (accountId !== undefined && found.owner !== accountId)) {
-      throw notFound('task', taskId);
+      throw unknownCursor('task', taskId);
     }
     return found.order;
   }
@@ -167,7 +84,7 @@ export class StoreReader {
     taskId: string,
   ): Promise<readonly Delivery[] | undefined> {
     const { archive } = this.records;
-    const found = await this.#readRows(() => {
+    const found = await this.readRows(() => {
       const { taskById, deliveryOfTask } = this.records.state;
       return { task: taskById.get(taskId), delivery: deliveryOfTask.get(taskId) };
     });
@@ -187,7 +104,7 @@ export class StoreReader {
     accountId: string,
     { limit, after }: Page<number>,
   ): Promise<readonly LedgerEntry[]> {
-    return this.#readRows(() =>
+    return this.readRows(() =>
       takeMatching(this.records.state.ledgerOfAccount.newest(accountId, after), limit, () => true),
     );
   }
@@ -196,7 +113,7 @@ export class StoreReader {
     accountId: string | undefined,
     { from, to }: { readonly from: string; readonly to: string },
   ): Promise<readonly UsageRow[]> {
-    return this.#readRows(() => {
+    return this.readRows(() => {
       const { usage, usageOfAccount } = this.records.state;
       const found =
         accountId === undefined
@@ -207,7 +124,7 @@ export class StoreReader {
   }
 
   async timeRange(): Promise<TimeRange | null> {
-    return this.#readRows(() => {
+    return this.readRows(() => {
       const { accounts, keys, tasks, assets, ledger } = this.records.state;
       let from = Infinity;
       let to = -Infinity;
@@ -238,36 +155,6 @@ export class StoreReader {
       credits: { ...credits, reserved: credits.reserved + this.records.reservations.total },
     };
   }
-
-  /** Value of one row, once that is on disk. */
-  async #readRow<Value>(
-    collection: 'accounts' | 'tasks',
-    read: () => { readonly order: number; readonly value: Value } | undefined,
-  ): Promise<Value | undefined> {
-    for (;;) {
-      const found = read();
-      if (!found) return undefined;
-      const synced = this.records.commits.rowSynced(collection, found.order);
-      if (synced === null || (await isWritten(synced))) return found.value;
-    }
-  }
-
-  /** Value of many rows, once all of them are on disk. */
-  async #readRows<Value>(read: () => Value): Promise<Value> {
-    for (;;) {
-      const value = read();
-      const synced = this.records.commits.synced();
-      if (synced === null || (await isWritten(synced))) return value;
-    }
-  }
-}
-
-/** Whether the rows reached the disk. If not, they were reverted and must be read again. */
-function isWritten(durable: Promise<void>): Promise<boolean> {
-  return durable.then(
-    () => true,
-    () => false,
-  );
 }
 
 function takeMatching<Row>(

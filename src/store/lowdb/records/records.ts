@@ -89,6 +89,14 @@ export class Records {
     throw notFound('key', keyId);
   }
 
+  /** A record as on disk, whose `reserved` includes reservations in memory and charges that are not on disk. */
+  withReserved<Holder extends { readonly id: string; readonly reserved: number }>(
+    holder: Holder,
+  ): Holder {
+    const sum = this.reservations.of(holder.id) + this.charges.booking.of(holder.id);
+    return sum === 0 ? holder : { ...holder, reserved: holder.reserved + sum };
+  }
+
   /** Team and windows in which credits that are reserved now will count. */
   scopeOf({ key }: KeyHolder): BudgetScope | undefined {
     const team = key.teamId === undefined ? undefined : this.bookedState.teamById.get(key.teamId);

@@ -1,5 +1,5 @@
 import type { BudgetScope } from '../../budgets.ts';
-import type { KeyHolder, Payer, Reservation } from '../../store.ts';
+import type { Payer, Reservation } from '../../store.ts';
 
 /** Account and key with the team and the windows of a reservation. */
 interface ScopedPayer extends Payer {
@@ -53,10 +53,6 @@ export class Reservations {
   addTo<Holder extends { readonly id: string; readonly reserved: number }>(holder: Holder): Holder {
     const sum = this.#sums.get(holder.id);
     return sum === undefined ? holder : { ...holder, reserved: holder.reserved + sum };
-  }
-
-  addToBoth({ key, account }: KeyHolder): KeyHolder {
-    return { key: this.addTo(key), account: this.addTo(account) };
   }
 
   #change(id: string, amount: number): void {

@@ -137,11 +137,12 @@ export class GroupIndex<Row> {
     }
   }
 
-  /** Oldest first, with their orders. */
-  *oldest(name: string): Generator<[order: number, row: Row]> {
-    for (const order of this.#groups.get(name)?.orders ?? []) {
-      const row = this.#member(name, order);
-      if (row !== undefined) yield [order, row];
+  /** Oldest first, with their orders. @param after lower bound of the order, exclusive */
+  *oldest(name: string, after = 0): Generator<[order: number, row: Row]> {
+    const { orders } = this.#groups.get(name) ?? { orders: [] };
+    for (let at = insertionIndex(orders, after + 1); at < orders.length; at += 1) {
+      const row = this.#member(name, orders[at]!);
+      if (row !== undefined) yield [orders[at]!, row];
     }
   }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FairSemaphore, type Release } from '../../src/operations/fair-semaphore.ts';
+import { FairSemaphore, type Release } from '../src/fair-semaphore.ts';
 
 /** Callers of a semaphore, in the order in which they acquired a permit. */
 class Callers {
