@@ -1,6 +1,8 @@
 import type { Account, ApiKey, Plan, Team } from '../account.ts';
 import type { BudgetWindow } from '../budgets.ts';
+import type { StoreStatistics } from '../health.ts';
 import type { LedgerEntry, UsageRow } from '../ledger.ts';
+import type { Selection } from '../selection.ts';
 import type { NewSession, Session } from '../session.ts';
 import type {
   KeyChange,
@@ -9,7 +11,6 @@ import type {
   NewKey,
   NewTeam,
   Page,
-  StoreStatistics,
   TeamChange,
   TimeRange,
 } from '../store.ts';
@@ -102,8 +103,8 @@ export class AccountStore {
     return (await this.reader()).findAccount(idOrName);
   }
 
-  async listAccounts(): Promise<readonly Account[]> {
-    return (await this.reader()).listAccounts();
+  async listAccounts(selection?: Selection): Promise<readonly Account[]> {
+    return (await this.reader()).listAccounts(selection);
   }
 
   async grant(accountId: string, amount: number, note?: string): Promise<Account> {
@@ -142,8 +143,12 @@ export class AccountStore {
     return found && { key: found.key, account: found.account };
   }
 
-  async listKeys(accountId?: string): Promise<readonly ApiKey[]> {
-    return (await this.reader()).listKeys(accountId);
+  async listKeys(accountId?: string, selection?: Selection): Promise<readonly ApiKey[]> {
+    return (await this.reader()).listKeys(accountId, selection);
+  }
+
+  countKeys(teams: readonly Team[]): Promise<ReadonlyMap<string, number>> {
+    return this.parts.reader.countKeys(teams);
   }
 
   createSession(session: NewSession): Promise<Session> {
@@ -166,8 +171,8 @@ export class AccountStore {
     return this.change(createTeam(team, this.now), ({ accountId }) => accountId);
   }
 
-  async listTeams(accountId?: string): Promise<readonly Team[]> {
-    return (await this.reader()).listTeams(accountId);
+  async listTeams(accountId?: string, selection?: Selection): Promise<readonly Team[]> {
+    return (await this.reader()).listTeams(accountId, selection);
   }
 
   async updateTeam(teamId: string, change: TeamChange): Promise<Team> {
@@ -180,8 +185,11 @@ export class AccountStore {
     return await this.change(operation, ({ accountId }) => accountId);
   }
 
-  async listBudgetWindows(accountId?: string): Promise<readonly BudgetWindow[]> {
-    return (await this.reader()).listBudgetWindows(accountId);
+  async listBudgetWindows(
+    accountId?: string,
+    holderIds?: readonly string[],
+  ): Promise<readonly BudgetWindow[]> {
+    return (await this.reader()).listBudgetWindows(accountId, holderIds);
   }
 
   async listLedger(accountId: string, page: Page<number>): Promise<readonly LedgerEntry[]> {

@@ -3,7 +3,7 @@ import type { Failure } from '../../failure.ts';
 import type { Database } from './database.ts';
 import type { Draw, EscrowBank, FoldBatch } from './escrow/bank.ts';
 import type { DriverEvent } from './events.ts';
-import type { NodeLease } from './nodes.ts';
+import { ANSWERS, type NodeLease } from './nodes.ts';
 import { drawEscrow, foldEscrows } from './operations/escrows.ts';
 import type { Transactions } from './transactions/transactions.ts';
 
@@ -41,10 +41,11 @@ export class Bank implements EscrowBank {
     const { database, lease, send } = this.#options;
     if (lease.alive() === 1) return;
     const rows = await database.query<{ node: string }>(
-      `SELECT DISTINCT node FROM $schema.escrows WHERE account_id = $1 AND node <> $2 AND amount > 0`,
-      [accountId, lease.id],
+      `SELECT DISTINCT e.node FROM $schema.escrows AS e JOIN $schema.nodes AS n ON n.id = e.node
+       WHERE e.account_id = $1 AND e.node <> $2 AND e.amount > 0 AND ${ANSWERS}`,
+      [accountId, lease.escrowId],
     );
-    const missing = new Set(rows.map(({ node }) => node).filter((node) => lease.isAlive(node)));
+    const missing = new Set(rows.map(({ node }) => node));
     if (missing.size === 0) return;
     const listeners = this.#recalls.get(accountId) ?? new Set();
     this.#recalls.set(accountId, listeners);

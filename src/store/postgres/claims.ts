@@ -2,9 +2,6 @@ import type { Delivery } from '../delivery.ts';
 import type { ClaimedDeliveries, ClaimQuery, DeliveryQuery } from '../store.ts';
 import type { Database } from './database.ts';
 
-/** Accounts of which one call claims tasks. */
-const MAX_ACCOUNTS = 500;
-
 /** Milliseconds after which deliveries of nodes that have died since are looked for. */
 const POLL_MS = 1000;
 
@@ -23,15 +20,20 @@ export async function pendingTasks(
   { limit, exceptModels = [] }: ClaimQuery,
   now: number,
 ): Promise<readonly string[]> {
+  const oldest = (count: string) => `
+    SELECT id, seq FROM $schema.tasks WHERE account_id = a.id AND status = 'pending'
+      AND deadline > $1 AND model <> ALL($2::text[]) ORDER BY seq LIMIT ${count}`;
+  // A call takes tasks of at most $3 accounts: of those with equal numbers, the ones with the oldest tasks.
   const rows = await database.query<{ id: string }>(
     `SELECT t.id FROM (
-       SELECT id, processing FROM $schema.accounts WHERE pending > 0
-       ORDER BY processing, id LIMIT ${MAX_ACCOUNTS}
+       SELECT * FROM (
+         SELECT a.id, a.processing, t.seq FROM (
+           SELECT id, processing FROM $schema.accounts WHERE has_pending ORDER BY processing
+         ) AS a CROSS JOIN LATERAL (${oldest('1')}) AS t
+         ORDER BY a.processing FETCH FIRST $3 ROWS WITH TIES
+       ) AS fewest ORDER BY processing, seq LIMIT $3
      ) AS a CROSS JOIN LATERAL (
-       SELECT oldest.*, row_number() OVER (ORDER BY seq) AS place FROM (
-         SELECT id, seq FROM $schema.tasks WHERE account_id = a.id AND status = 'pending'
-           AND deadline > $1 AND model <> ALL($2::text[]) ORDER BY seq LIMIT $3
-       ) AS oldest
+       SELECT oldest.*, row_number() OVER (ORDER BY seq) AS place FROM (${oldest('$3')}) AS oldest
      ) AS t ORDER BY a.processing + t.place, t.seq LIMIT $3`,
     [now, exceptModels, limit],
   );
@@ -64,12 +66,13 @@ export function overdueTasks(
   );
 }
 
-/** Escrows of dead nodes. */
+/** Escrows of nodes whose lease of escrows has ended. */
 export function orphanedEscrows(
   database: Database,
 ): Promise<readonly { readonly id: string; readonly node: string }[]> {
   return database.query(
-    `SELECT e.id, e.node FROM $schema.escrows AS e WHERE ${IS_DEAD.replace('%', 'e')} LIMIT 500`,
+    `SELECT e.id, e.node FROM $schema.escrows AS e WHERE NOT EXISTS (
+       SELECT 1 FROM $schema.nodes AS n WHERE n.id = e.node AND n.escrow_until > now()) LIMIT 500`,
   );
 }
 

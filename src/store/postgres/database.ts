@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Failure } from '../../failure.ts';
-import { isAway, unavailable } from './errors.ts';
+import { failureOf, isAway, unavailable } from './errors.ts';
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:5432/database`. */
@@ -17,6 +17,12 @@ const CONNECT_MS = 3000;
 /** Milliseconds for one statement: on the server, and here where the server does not answer. */
 const STATEMENT_MS = 20_000;
 const ANSWER_MS = 25_000;
+
+/** Milliseconds after which the server ends the lock of a host that vanished. Work under a lock is shorter. */
+const LOCK_MS = 600_000;
+
+/** Milliseconds that a node may take between two statements: a node that was stopped locks accounts for all. */
+const IDLE_MS = 5000;
 
 /** Milliseconds for which calls are repeated while the database is away. */
 const RETRY_TIMEOUT_MS = 5000;
@@ -40,7 +46,7 @@ export interface Statement {
   readonly values?: readonly unknown[];
 }
 
-/** Runs statements in a transaction, or by themselves. */
+/** Runs statements in a transaction, or by themselves. Calls that wait for none of the others share a round trip. */
 export interface Connection {
   query<Found = Row>(text: string, values?: readonly unknown[]): Promise<Found[]>;
 }
@@ -51,6 +57,7 @@ export interface Connection {
  */
 export class Database implements Connection {
   readonly options: DatabaseOptions;
+  readonly #connection: pg.ClientConfig;
   readonly #pool: pg.Pool;
   readonly #schema: string;
   /** Time of the first failure since the last answer; 0 while the database answers. */
@@ -60,14 +67,18 @@ export class Database implements Connection {
   constructor(options: DatabaseOptions) {
     this.options = options;
     this.#schema = `"${options.schema}"`;
-    this.#pool = new pg.Pool({
+    this.#connection = {
       connectionString: options.url,
-      max: options.poolSize,
       connectionTimeoutMillis: CONNECT_MS,
+      keepAlive: true,
+    };
+    this.#pool = new pg.Pool({
+      ...this.#connection,
+      max: options.poolSize,
       query_timeout: ANSWER_MS,
       idleTimeoutMillis: 30_000,
-      keepAlive: true,
       application_name: 'oriel',
+      pipeline: true,
       types,
     });
     // Connections that break while they are idle are replaced at the next use.
@@ -125,7 +136,7 @@ export class Database implements Connection {
       try {
         return await work();
       } catch (error) {
-        if (!isAway(error)) throw error;
+        if (!isAway(error)) throw failureOf(error);
         if (Date.now() >= until) throw unavailable(error);
         await this.backoff(attempt);
       }
@@ -194,6 +205,39 @@ export class Database implements Connection {
     };
   }
 
+  /**
+   * Runs work that one process at a time may do. The lock is that of a transaction, because in transaction mode
+   * pgbouncer keeps no session, on a connection beside the pool, whose connections the work needs.
+   *
+   * @throws Failure `store_unavailable` before the work has begun
+   */
+  async withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    const client = await this.retry(async () => {
+      if (this.#isClosed) throw closed();
+      const opened = new pg.Client({ ...this.#connection, application_name: 'oriel lock' });
+      // An error while the work goes on: the lock is lost, and ROLLBACK fails.
+      opened.on('error', () => {});
+      try {
+        await opened.connect();
+        await opened.query(
+          `BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = ${LOCK_MS}`,
+        );
+        await opened.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [
+          `${this.options.schema} ${name}`,
+        ]);
+        return opened;
+      } catch (error) {
+        void opened.end().catch(() => {});
+        throw error;
+      }
+    });
+    try {
+      return await work();
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -211,7 +255,7 @@ function finite(value: unknown): unknown {
  * Begins a transaction of bounded time. The limits are set for it alone: in transaction mode pgbouncer
  * refuses them as parameters of a connection.
  */
-export const BEGIN = `BEGIN; SET LOCAL statement_timeout = ${STATEMENT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${ANSWER_MS}`;
+export const BEGIN = `BEGIN; SET LOCAL statement_timeout = ${STATEMENT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`;
 
 export function closed(): Failure {
   return new Failure('service_error', 'the store is closed', { code: 'store_unavailable' });

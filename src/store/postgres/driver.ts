@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Failure } from '../../failure.ts';
 import type { Asset, NewAsset } from '../asset.ts';
 import { BudgetScopes } from '../budgets.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../delivery.ts';
 import { notFound } from '../errors.ts';
 import { checkAmount } from '../funds.ts';
+import type { StoreHealth } from '../health.ts';
 import type {
   ClaimedDeliveries,
   ClaimQuery,
@@ -16,14 +16,12 @@ import type {
   NodeRecord,
   Page,
   Payer,
-  PublishedEvent,
   Reservation,
   Store,
-  StoreEvent,
-  StoreHealth,
   TaskQuery,
   TaskTotals,
 } from '../store.ts';
+import type { PublishedEvent, StoreEvent } from '../store-event.ts';
 import { EXPIRED, isTerminal, type Task, type TaskClaim, type TaskError } from '../task.ts';
 import { AccountStore } from './account-store.ts';
 import {
@@ -33,7 +31,7 @@ import {
   overdueTasks,
   pendingTasks,
 } from './claims.ts';
-import { BEGIN, closed } from './database.ts';
+import { closed } from './database.ts';
 import type { ScopedPayer } from './escrow/bank.ts';
 import type { DriverEvent } from './events.ts';
 import type { NodeLease } from './nodes.ts';
@@ -54,9 +52,6 @@ import {
 } from './operations/tasks.ts';
 import type { Operation } from './transactions/transactions.ts';
 import { PostgresTransfer } from './transfer.ts';
-
-/** Milliseconds between two attempts to get a lock that another node holds. */
-const LOCK_RETRY_MS = 100;
 
 /** Attempts to claim tasks of which other calls take some: each finds those that are left. */
 const CLAIM_ROUNDS = 100;
@@ -115,7 +110,8 @@ export class PostgresStore extends AccountStore implements Store {
 
   async #claimPending(query: ClaimQuery): Promise<readonly Task[]> {
     const claimed: Task[] = [];
-    for (let round = 0; round < CLAIM_ROUNDS && claimed.length < query.limit; round += 1) {
+    for (let round = 0; round < CLAIM_ROUNDS && this.nodes.isValid; round += 1) {
+      if (claimed.length >= query.limit) break;
       const limit = query.limit - claimed.length;
       const ids = await pendingTasks(this.parts.database, { ...query, limit }, this.now);
       if (ids.length === 0) break;
@@ -136,6 +132,8 @@ export class PostgresStore extends AccountStore implements Store {
     ids: readonly string[],
     operationAt: (at: number) => Operation<readonly Task[]>,
   ): Promise<readonly Task[]> {
+    // Claims of a lease that has ended would be orphans, which another node takes over.
+    if (!this.nodes.isValid) return [];
     try {
       const claimed = await this.run(operationAt(this.now));
       for (const task of claimed) this.#changed(task);
@@ -313,24 +311,8 @@ export class PostgresStore extends AccountStore implements Store {
     this.parts.events.send(event);
   }
 
-  async withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    const { database } = this.parts;
-    for (;;) {
-      // In a transaction, because in transaction mode pgbouncer keeps no session for the lock.
-      const outcome = await database.once(async (connection) => {
-        await connection.query(BEGIN);
-        await connection.query('SET LOCAL idle_in_transaction_session_timeout = 0');
-        const [row] = await connection.query<{ locked: boolean }>(
-          'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS locked',
-          [`${database.options.schema} ${name}`],
-        );
-        const result = row!.locked ? { value: await work() } : null;
-        await connection.query('ROLLBACK');
-        return result;
-      });
-      if (outcome) return outcome.value;
-      await delay(LOCK_RETRY_MS);
-    }
+  withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+    return this.parts.database.withLock(name, work);
   }
 
   /** Handles an event of another node. */
@@ -352,7 +334,7 @@ export class PostgresStore extends AccountStore implements Store {
         const { accountId } = event;
         escrows
           .returnFree(accountId)
-          .then(() => events.send({ kind: 'recalled', accountId, node: lease.id }))
+          .then(() => events.send({ kind: 'recalled', accountId, node: lease.escrowId }))
           .catch(onFault);
         return;
       }
@@ -368,13 +350,17 @@ export class PostgresStore extends AccountStore implements Store {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** The lease of this node has ended. */
+  /** The lease of this node's claims has ended. */
   leaseLost(): void {
-    const { escrows, log, lease } = this.parts;
     this.#deliveries.clear();
-    escrows.lost(lease.id);
-    log.restart(lease.id);
     this.#emit({ kind: 'lease_lost' });
+  }
+
+  /** The lease of this node's escrows has ended. */
+  escrowLost(): void {
+    const { escrows, log, lease } = this.parts;
+    escrows.lost(lease.escrowId);
+    log.restart(lease.escrowId);
   }
 
   /** Releases what dead nodes hold, and gives back tasks of which the claim was not acknowledged. */

@@ -44,6 +44,24 @@ export function unavailable(cause: unknown): Failure {
   });
 }
 
+/** Codes of TLS about certificates that are not trusted. */
+const UNTRUSTED = /CERT|SIGNATURE/;
+
+/** A database that cannot be opened, in words for the operator: clients never read this message. */
+export function notOpened(error: unknown, url: string): unknown {
+  if (error instanceof Failure && error.code !== 'store_unavailable') return error;
+  const cause = error instanceof Failure ? error.cause : error;
+  // Errors of the file system have a path, those of a connection have none.
+  if (!(cause instanceof Error) || 'path' in cause) return error;
+  const { code = '', message: words } = cause as DatabaseError;
+  const reason = words.includes(code) ? words : `${words} (${code})`.trim();
+  const hint = UNTRUSTED.test(code)
+    ? '; append sslrootcert=FILE with its authority to the URL'
+    : '';
+  const message = `the database at ${new URL(url).host} cannot be used: ${reason}${hint}`;
+  return new Failure('service_error', message, { code: 'store_unavailable', cause });
+}
+
 /** The failure for a unique index that a transaction would violate, by the name of the index. */
 const VIOLATIONS: Readonly<Record<string, () => Failure>> = {
   accounts_name: () => conflict('there is an account with this name already', 'account_exists'),

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { newId } from '../identifier.ts';
-import type { StoreEvent } from '../store.ts';
+import type { StoreEvent } from '../store-event.ts';
 import type { Database } from './database.ts';
 
 /** Events between the drivers of nodes, beside those of the store. */
@@ -17,6 +17,10 @@ export type DriverEvent =
 const MAX_BYTES = 7000;
 
 const RECONNECT_MS = 1000;
+
+/** Interval of queries on the connection that listens, and their longest time: a network that drops packets ends none. */
+const CHECK_INTERVAL_MS = 10_000;
+const CHECK_MS = 5000;
 
 interface EventsOptions {
   readonly database: Database;
@@ -109,12 +113,17 @@ export class Events {
       connectionString: this.#options.listenUrl,
       application_name: 'oriel listener',
       connectionTimeoutMillis: 3000,
+      query_timeout: CHECK_MS,
       keepAlive: true,
     });
     let isOver = false;
+    const check = setInterval(() => {
+      if (this.#client === client) client.query('SELECT 1').catch(again);
+    }, CHECK_INTERVAL_MS).unref();
     const again = () => {
       if (isOver) return;
       isOver = true;
+      clearInterval(check);
       if (this.#client === client) this.#client = null;
       client.end().catch(() => {});
       if (this.#isClosed) return;

@@ -7,7 +7,10 @@ const CHECKED_MS = 1000;
 /** Interval of checks while keys are used. */
 const CHECK_INTERVAL_MS = 400;
 
-/** Milliseconds for which known keys are accepted while the database is away. */
+/**
+ * Milliseconds for which known keys are accepted while the database is away, as long as escrows last: a key can
+ * be revoked meanwhile only where this node alone is cut off.
+ */
 const GRACE_MS = 60_000;
 
 const MAX_ENTRIES = 10_000;

@@ -3,36 +3,62 @@ import type { Nodes } from '../nodes.ts';
 import type { NodeRecord } from '../store.ts';
 import type { Connection, Database } from './database.ts';
 
-/** Milliseconds of a lease, and between two extensions of it. */
+/** Milliseconds of the lease of claims, and between two extensions of the leases. */
 const LEASE_MS = 15_000;
 const HEARTBEAT_MS = 3000;
+
+/**
+ * Milliseconds of the lease of escrows: text requests go on while PostgreSQL fails over, which takes half a
+ * minute, and known keys are accepted for as long. The credits of a node that died return after it.
+ */
+const ESCROW_LEASE_MS = 60_000;
+
+/** Difference of the clocks of this machine and of the database that is reported, in milliseconds. */
+const MAX_SKEW_MS = 5000;
 
 /** Rows of dead nodes, and numbers of their transactions, are kept for this time. */
 const KEPT = "interval '1 day'";
 
+const AFTER_LEASE = `now() + interval '${LEASE_MS} milliseconds'`;
+const AFTER_ESCROW_LEASE = `now() + interval '${ESCROW_LEASE_MS} milliseconds'`;
+
+/** Condition for nodes that were heard of lately, so that they answer. */
+export const ANSWERS = `escrow_until > ${AFTER_ESCROW_LEASE} - interval '${LEASE_MS} milliseconds'`;
+
 interface NodeOptions {
   readonly database: Database;
   readonly node: Pick<NodeRecord, 'name' | 'version'>;
-  /** Called when the lease was lost; `id` is already the new one. */
+  /** Called when the lease of claims was lost; `id` is already the new one. */
   readonly onLost: () => void;
+  /** Called when the lease of escrows was lost; `escrowId` is already the new one. */
+  readonly onEscrowLost: () => void;
+  /** Called before the node uses new identifiers. */
+  readonly onIds: (ids: readonly string[]) => void;
   /** Called after each heartbeat. */
   readonly onHeartbeat: () => Promise<void>;
+  /** Called with the milliseconds by which the clock of this machine is ahead, where they are many. */
+  readonly onClockSkew: (milliseconds: number) => void;
   readonly onFault: (error: unknown) => void;
 }
 
 /**
- * The row of this process among the living nodes. A node extends its lease by the clock of the database. Once
- * the lease has ended it never comes back to life: the node takes a new identifier.
+ * The row of this process among the living nodes. A node extends its leases by the clock of the database, and
+ * knows by a monotonic clock how long they hold at least. Once a lease has ended it never comes back to life: the
+ * node takes a new identifier. The lease of escrows is longer than that of claims: where the latter alone has
+ * ended, escrows keep the identifier under which they were drawn.
  */
 export class NodeLease implements Nodes {
   readonly #options: NodeOptions;
   readonly #startedAt = Date.now();
   readonly #listeners = new Set<() => void>();
   #id = newId('node');
+  /** Identifier of the escrows: `#id`, or an earlier one. */
+  #escrowId = this.#id;
   /** Identifiers of living nodes, by their age. */
   #living: readonly string[] = [];
-  /** Monotonic time before which the lease cannot have ended. */
+  /** Monotonic times before which the leases cannot have ended. */
   #validUntil = 0;
+  #escrowValidUntil = 0;
   #isRegistered = false;
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | null = null;
@@ -46,7 +72,16 @@ export class NodeLease implements Nodes {
     return this.#id;
   }
 
-  /** Whether the lease holds for sure. */
+  get escrowId(): string {
+    return this.#escrowId;
+  }
+
+  /** Whether the lease of escrows holds for sure. */
+  get isEscrowValid(): boolean {
+    return performance.now() < this.#escrowValidUntil;
+  }
+
+  /** Whether the lease of claims holds for sure. */
   get isValid(): boolean {
     return this.#isRegistered && performance.now() < this.#validUntil;
   }
@@ -76,8 +111,15 @@ export class NodeLease implements Nodes {
 
   /** Registers the node. @throws Failure `store_unavailable` */
   async open(): Promise<void> {
-    await this.#options.database.retry(() => this.#register());
+    const { database, onClockSkew } = this.#options;
+    this.#options.onIds([this.#id]);
+    await database.retry(() => this.#extend());
     this.#schedule();
+    const [clock] = await database.query<{ at: number }>(
+      'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS at',
+    );
+    const skew = Date.now() - clock!.at;
+    if (Math.abs(skew) > MAX_SKEW_MS) onClockSkew(skew);
   }
 
   async close(): Promise<void> {
@@ -85,24 +127,8 @@ export class NodeLease implements Nodes {
     clearTimeout(this.#timer);
     await this.#beating;
     await this.#options.database
-      .query('DELETE FROM $schema.nodes WHERE id = $1', [this.#id])
+      .query('DELETE FROM $schema.nodes WHERE id = ANY($1::text[])', [this.#ids()])
       .catch(this.#options.onFault);
-  }
-
-  async #register(): Promise<void> {
-    const { database, node } = this.#options;
-    const sentAt = performance.now();
-    await database.once(async (connection) => {
-      await connection.query(
-        `INSERT INTO $schema.nodes (id, name, version, started_at, alive_until)
-         VALUES ($1, $2, $3, $4, now() + interval '${LEASE_MS} milliseconds')
-         ON CONFLICT (id) DO NOTHING`,
-        [this.#id, node.name, node.version, this.#startedAt],
-      );
-      await this.#readLiving(connection);
-    });
-    this.#isRegistered = true;
-    this.#validUntil = sentAt + LEASE_MS;
   }
 
   #schedule(): void {
@@ -118,36 +144,64 @@ export class NodeLease implements Nodes {
   async #beat(): Promise<void> {
     try {
       if (this.#isRegistered && performance.now() >= this.#validUntil) this.#lose();
-      if (this.#isRegistered) await this.#extend();
-      else await this.#register();
+      if (this.#escrowId !== this.#id && !this.isEscrowValid) this.#loseEscrow();
+      await this.#extend();
       await this.#options.onHeartbeat();
     } catch (error) {
       this.#options.onFault(error);
     }
   }
 
+  /** Extends the leases. A lease that has ended is replaced by one of a new identifier. */
   async #extend(): Promise<void> {
     const sentAt = performance.now();
-    const isExtended = await this.#options.database.once(async (connection) => {
-      const rows = await connection.query(
-        `UPDATE $schema.nodes SET alive_until = now() + interval '${LEASE_MS} milliseconds'
-         WHERE id = $1 AND alive_until > now() RETURNING id`,
-        [this.#id],
+    const extended = await this.#options.database.once(async (connection) => {
+      if (!this.#isRegistered) await this.#insert(connection);
+      const rows = await connection.query<{ id: string; alive: boolean }>(
+        `UPDATE $schema.nodes SET escrow_until = ${AFTER_ESCROW_LEASE},
+           alive_until = CASE WHEN id = $1 AND alive_until > now() THEN ${AFTER_LEASE} ELSE alive_until END
+         WHERE id = ANY($2::text[]) AND escrow_until > now() RETURNING id, alive_until > now() AS alive`,
+        [this.#id, this.#ids()],
       );
       await this.#readLiving(connection);
-      return rows.length === 1;
+      return rows;
     });
-    if (isExtended) this.#validUntil = sentAt + LEASE_MS;
-    else {
-      this.#lose();
-      await this.#register();
-    }
+    const isAlive = extended.some(({ id, alive }) => id === this.#id && alive);
+    if (isAlive) this.#validUntil = sentAt + LEASE_MS;
+    else this.#lose();
+    if (extended.some(({ id }) => id === this.#escrowId)) {
+      this.#escrowValidUntil = sentAt + ESCROW_LEASE_MS;
+    } else this.#loseEscrow();
+    this.#isRegistered = isAlive;
+    if (!isAlive) await this.#extend();
+  }
+
+  /** Does nothing where an earlier attempt was committed. */
+  async #insert(connection: Connection): Promise<void> {
+    const { name, version } = this.#options.node;
+    await connection.query(
+      `INSERT INTO $schema.nodes (id, name, version, started_at, alive_until, escrow_until)
+       VALUES ($1, $2, $3, $4, ${AFTER_LEASE}, ${AFTER_ESCROW_LEASE}) ON CONFLICT (id) DO NOTHING`,
+      [this.#id, name, version, this.#startedAt],
+    );
+  }
+
+  #ids(): readonly string[] {
+    return [...new Set([this.#id, this.#escrowId])];
   }
 
   #lose(): void {
     this.#id = newId('node');
     this.#isRegistered = false;
+    this.#options.onIds(this.#ids());
     this.#options.onLost();
+  }
+
+  #loseEscrow(): void {
+    this.#escrowId = this.#id;
+    this.#escrowValidUntil = 0;
+    this.#options.onIds(this.#ids());
+    this.#options.onEscrowLost();
   }
 
   async #readLiving(connection: Connection): Promise<void> {
@@ -160,17 +214,19 @@ export class NodeLease implements Nodes {
     if (before.join() !== living.join()) for (const listener of this.#listeners) listener();
     // Rarely anything: the leader alone deletes.
     if (living[0] !== this.#id) return;
-    await connection.query(`DELETE FROM $schema.nodes WHERE alive_until < now() - ${KEPT}`);
+    await connection.query(`DELETE FROM $schema.nodes WHERE escrow_until < now() - ${KEPT}`);
     await connection.query(`DELETE FROM $schema.writers WHERE at < now() - ${KEPT}`);
   }
 
   async list(): Promise<readonly NodeRecord[]> {
     const rows = await this.#options.database.query<NodeRecord>(
       `SELECT n.id, n.name, n.version, n.started_at AS "startedAt",
-         floor(extract(epoch FROM n.alive_until) * 1000)::bigint AS "aliveUntil",
+         floor(extract(epoch FROM n.alive_until - now()) * 1000)::bigint AS "aliveUntil",
          (SELECT count(*) FROM $schema.tasks AS t WHERE t.status = 'processing' AND t.node = n.id) AS claims
        FROM $schema.nodes AS n ORDER BY n.started_at, n.id`,
     );
-    return rows;
+    // By the clock of this process, as all times that leave the driver.
+    const now = Date.now();
+    return rows.map((row) => ({ ...row, aliveUntil: now + row.aliveUntil }));
   }
 }

@@ -1,14 +1,15 @@
+import { writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Failure } from '../../failure.ts';
-import { diskFiles, makeFolder } from '../files.ts';
+import { diskFiles, FILE_MODE, isMissing, makeFolder } from '../files.ts';
 import { lockFolder } from '../lock/lock.ts';
 import type { Lock } from '../lock/pid-lock.ts';
 import type { StoreOptions } from '../options.ts';
 import { Bank } from './bank.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { PostgresStore } from './driver.ts';
-import { unavailable } from './errors.ts';
+import { notOpened } from './errors.ts';
 import type { ScopedPayer } from './escrow/bank.ts';
 import { ChargeLog, readLeftoverCharges } from './escrow/charge-log.ts';
 import { Escrows } from './escrow/escrows.ts';
@@ -23,36 +24,49 @@ import { Transactions } from './transactions/transactions.ts';
 export interface PostgresOptions extends StoreOptions, DatabaseOptions {
   /** Connection for notifications, where `url` leads to a pooler in transaction mode; `url` by default. */
   readonly listenUrl?: string | undefined;
-  /** Whether one command runs: it makes no charges, and a daemon may use the folder. */
+  /** Whether one command runs: it is no node, and makes no charges. */
   readonly isCommand?: boolean;
 }
 
 /**
  * Opens the store of a schema, which other processes may use meanwhile. `directory` holds the charges of this
- * process that are not in the database yet: no other process may use it.
+ * process that are not in the database yet: no other process may use it. A command may have none.
  *
  * @throws Failure service_error: `store_unavailable`, `store_newer`
  */
-export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
-  const { url, poolSize, schema, isCommand = false } = options;
-  const { directory, onLockFallback = () => {} } = options;
-  const database = new Database({ url, poolSize, schema });
+export async function openPostgresStore({
+  onLockFallback = () => {},
+  ...given
+}: PostgresOptions): Promise<PostgresStore> {
+  const { directory, poolSize, schema } = given;
+  const url = verified(given.url);
+  const listenUrl = given.listenUrl === undefined ? url : verified(given.listenUrl);
   let lock: Lock | undefined;
+  if (directory !== '') {
+    await makeFolder(diskFiles, directory);
+    lock = await lockFolder(diskFiles, directory, onLockFallback);
+  }
+  const database = new Database({ url, poolSize, schema });
   try {
-    if (!isCommand) {
-      await makeFolder(diskFiles, directory);
-      lock = await lockFolder(diskFiles, directory, onLockFallback);
-    }
     await migrate(database);
-    return await openOn(database, { ...options, release: async () => lock?.release() });
+    const release = async () => lock?.release();
+    return await openOn(database, { ...given, listenUrl, release });
   } catch (error) {
     await database.close();
     await lock?.release();
-    throw error instanceof Failure ? error : unavailable(error);
+    throw notOpened(error, url);
   }
 }
 
+/** The URL with the name of what `pg` 8 does for it: these modes verify certificates, with a warning of each process. */
+function verified(url: string): string {
+  return url.includes('uselibpqcompat=')
+    ? url
+    : url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
+}
+
 interface OpenParts extends PostgresOptions {
+  readonly listenUrl: string;
   /** Ends the use of the folder. */
   readonly release: () => Promise<void>;
 }
@@ -66,27 +80,41 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
     ...(onFailure && { onFailure }),
   });
   let store: PostgresStore | undefined;
+  const idFile = join(directory, 'node');
   const lease = new NodeLease({
     database,
     node,
     onLost: () => store?.leaseLost(),
+    onEscrowLost: () => store?.escrowLost(),
+    onIds(ids) {
+      try {
+        writeFileSync(idFile, ids.join('\n'), { mode: FILE_MODE });
+      } catch (error) {
+        // Without the file, what this process holds is free only after the end of its leases.
+        onFault(error);
+      }
+    },
     onHeartbeat: async () => store?.tidy(),
+    onClockSkew: options.onClockSkew ?? (() => {}),
     onFault,
   });
-  // A command makes no charges and claims nothing: it is no node, and writes no files.
-  const folder = options.isCommand ? tmpdir() : join(directory, 'charges');
-  if (!options.isCommand) {
-    await lease.open();
+  // A command makes no charges and claims nothing, so that it writes no files.
+  const folder = directory === '' ? tmpdir() : join(directory, 'charges');
+  const former = directory === '' ? [] : await formerIds(idFile);
+  if (!options.isCommand) await lease.open();
+  if (directory !== '') {
     const leftover = await readLeftoverCharges(folder);
     const onMissing = ({ accountId }: ScopedPayer) =>
       onFault(new Error(`charges of ${accountId} are left out: the database has no such account`));
     for (const batch of leftover.batches) await transactions.run(foldEscrows(batch, onMissing));
     await leftover.remove();
+    // The lock of the folder shows that the former process has ended: what it held is free now.
+    await database.query('DELETE FROM $schema.nodes WHERE id = ANY($1::text[])', [former]);
   }
-  const log = await ChargeLog.open({ folder, node: lease.id, onFault });
+  const log = await ChargeLog.open({ folder, node: lease.escrowId, onFault });
   const events = new Events({
     database,
-    listenUrl: options.listenUrl ?? options.url,
+    listenUrl: options.listenUrl,
     onEvent: (event) => store?.receive(event),
     onGap: () => keys.invalidate(),
   });
@@ -98,12 +126,12 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
     send: (event) => events.send(event),
   });
   const escrows = new Escrows({
-    ...{ bank, log, node: lease.id, now, onFault },
-    isLeased: () => lease.isValid,
+    ...{ bank, log, node: lease.escrowId, now, onFault },
+    isLeased: () => lease.isEscrowValid,
   });
   const reader = new Reader(
     database,
-    () => lease.id,
+    () => lease.escrowId,
     () => escrows.usedByPayer(),
   );
   const keys = new KeyCache({ load: (hashes) => reader.loadKeys(hashes) });
@@ -116,4 +144,14 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
   await events.open();
   await store.tidy();
   return store;
+}
+
+/** Identifiers of the node that used the folder before; empty for none. */
+async function formerIds(file: string): Promise<readonly string[]> {
+  try {
+    return (await readFile(file, 'utf8')).split('\n');
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
 }

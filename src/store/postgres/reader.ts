@@ -1,125 +1,23 @@
-import type { Account, ApiKey, Team } from '../account.ts';
 import type { Asset } from '../asset.ts';
-import type { BudgetScope, BudgetWindow } from '../budgets.ts';
 import type { Delivery } from '../delivery.ts';
-import { notFound } from '../errors.ts';
+import { unknownCursor } from '../errors.ts';
+import type { StoreStatistics } from '../health.ts';
 import type { LedgerEntry, UsageRow } from '../ledger.ts';
 import type { Session } from '../session.ts';
-import type { Page, StoreStatistics, TaskQuery, TimeRange } from '../store.ts';
+import type { Page, TaskQuery, TimeRange } from '../store.ts';
 import { TASK_STATES, type Task, type TaskState } from '../task.ts';
-import type { Connection, Database, Row } from './database.ts';
+import { AccountReader } from './account-reader.ts';
+import { Conditions } from './conditions.ts';
+import type { Row } from './database.ts';
 import type { CachedKey, LoadedKeys } from './key-cache.ts';
 import { decodeText, encodeText } from './text.ts';
-import { ACCOUNTS, KEYS, TASKS, TEAMS, WINDOWS } from './transactions/rows.ts';
-
-/** Credits that nodes have drawn and no request uses, by the identifier of an account, a key, a team or a window. */
-type Idle = ReadonlyMap<string, number>;
-
-interface IdleEscrow {
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly scope?: BudgetScope | null | undefined;
-  readonly idle: number;
-}
-
-/** Drawn credits that requests of this node use: its rows are older. */
-export type OwnUse = () => Iterable<readonly [payer: Omit<IdleEscrow, 'idle'>, used: number]>;
+import { ACCOUNTS, KEYS, TASKS, TEAMS } from './transactions/rows.ts';
 
 /** The queries of the store. */
-export class Reader {
-  readonly #database: Database;
-  readonly #node: () => string;
-  readonly #ownUse: OwnUse;
-
-  constructor(database: Database, node: () => string, ownUse: OwnUse) {
-    this.#database = database;
-    this.#node = node;
-    this.#ownUse = ownUse;
-  }
-
-  async findAccount(idOrName: string): Promise<Account | undefined> {
-    const [account] = await this.#accounts(
-      'SELECT * FROM $schema.accounts WHERE id = $1 OR name = $1 ORDER BY id = $1 DESC LIMIT 1',
-      [encodeText(idOrName)],
-    );
-    return account;
-  }
-
-  listAccounts(): Promise<readonly Account[]> {
-    return this.#accounts('SELECT * FROM $schema.accounts ORDER BY seq', []);
-  }
-
-  async #accounts(text: string, values: unknown[]): Promise<Account[]> {
-    return this.#database.snapshot(async (connection) => {
-      const rows = await connection.query(text, values);
-      const idle = await this.#idle(connection);
-      return rows.map((row) => withoutIdle(ACCOUNTS.read(row).account, idle));
-    });
-  }
-
-  async listKeys(accountId?: string): Promise<readonly ApiKey[]> {
-    const text = `SELECT * FROM $schema.keys ${of(accountId)} ORDER BY seq`;
-    return this.#holders(text, accountId, KEYS.read);
-  }
-
-  async listTeams(accountId?: string): Promise<readonly Team[]> {
-    const text = `SELECT * FROM $schema.teams ${of(accountId)} ORDER BY seq`;
-    return this.#holders(text, accountId, TEAMS.read);
-  }
-
-  async listBudgetWindows(accountId?: string): Promise<readonly BudgetWindow[]> {
-    const text = `SELECT * FROM $schema.windows ${of(accountId)} ORDER BY seq`;
-    const windows = await this.#holders(text, accountId, WINDOWS.read);
-    const later = (window: BudgetWindow) =>
-      windows.filter(({ holderId, period, from }) => {
-        return holderId === window.holderId && period === window.period && from > window.from;
-      }).length;
-    // Older ones stay for credits that were drawn in advance, until the next window begins.
-    return windows.filter((window) => window.reserved > 0 || later(window) < 2);
-  }
-
-  async #holders<Holder extends { readonly id: string; readonly reserved: number }>(
-    text: string,
-    accountId: string | undefined,
-    read: (row: Row) => Holder,
-  ): Promise<Holder[]> {
-    return this.#database.snapshot(async (connection) => {
-      const rows = await connection.query(text, valuesOf(accountId));
-      const idle = await this.#idle(connection, accountId);
-      return rows.map((row) => withoutIdle(read(row), idle));
-    });
-  }
-
-  /** A record without the credits that nodes have drawn in advance. */
-  async withoutIdle<Holder extends { readonly id: string; readonly reserved: number }>(
-    holder: Holder,
-  ): Promise<Holder> {
-    return withoutIdle(holder, await this.#idle(this.#database));
-  }
-
-  async #idle(connection: Connection, accountId?: string): Promise<Idle> {
-    const rows = await connection.query<{ node: string; amount: number; idle: number } & Row>(
-      `SELECT node, account_id, key_id, scope, amount, idle FROM $schema.escrows ${of(accountId)}`,
-      valuesOf(accountId),
-    );
-    const sums = new Map<string, number>();
-    const add = ({ accountId, keyId, scope, idle }: IdleEscrow) => {
-      const holders = [accountId, keyId, ...(scope?.windows ?? []), scope?.teamId ?? []].flat();
-      for (const holder of holders) sums.set(holder, (sums.get(holder) ?? 0) + idle);
-    };
-    for (const { node, account_id, key_id, scope, amount, idle } of rows) {
-      const own = node === this.#node() ? amount : idle;
-      add({ accountId: account_id, keyId: key_id, scope, idle: own } as IdleEscrow);
-    }
-    for (const [payer, used] of this.#ownUse()) {
-      if (accountId === undefined || payer.accountId === accountId) add({ ...payer, idle: -used });
-    }
-    return sums;
-  }
-
+export class Reader extends AccountReader {
   /** The revision and the keys of some hashes, in one snapshot. */
   async loadKeys(hashes: readonly string[]): Promise<LoadedKeys> {
-    const [row] = await this.#database.query<{ number: number; holders: readonly Row[] | null }>(
+    const [row] = await this.database.query<{ number: number; holders: readonly Row[] | null }>(
       `SELECT number, (
         SELECT json_agg(json_build_object('key', row_to_json(k), 'account', row_to_json(a), 'team', row_to_json(t)))
         FROM $schema.keys AS k JOIN $schema.accounts AS a ON a.id = k.account_id
@@ -143,7 +41,7 @@ export class Reader {
   }
 
   async hashOf(keyId: string): Promise<string | undefined> {
-    const [row] = await this.#database.query<{ hash: string }>(
+    const [row] = await this.database.query<{ hash: string }>(
       'SELECT hash FROM $schema.keys WHERE id = $1',
       [encodeText(keyId)],
     );
@@ -154,7 +52,7 @@ export class Reader {
     hash: string,
     now: number,
   ): Promise<{ session: Session; keyHash: string } | undefined> {
-    const [row] = await this.#database.query(
+    const [row] = await this.database.query(
       `SELECT s.*, k.hash AS key_hash FROM $schema.sessions AS s JOIN $schema.keys AS k ON k.id = s.key_id
        WHERE s.hash = $1 AND s.expires_at > $2`,
       [encodeText(hash), now],
@@ -166,7 +64,8 @@ export class Reader {
   }
 
   async findTask(accountId: string, taskId: string): Promise<Task | undefined> {
-    const [row] = await this.#database.query(
+    const [row] = await this.reads.query(
+      accountId,
       'SELECT * FROM $schema.tasks WHERE id = $1 AND account_id = $2',
       [encodeText(taskId), encodeText(accountId)],
     );
@@ -174,7 +73,8 @@ export class Reader {
   }
 
   async findTaskByIdempotencyKey(accountId: string, key: string): Promise<Task | undefined> {
-    const [row] = await this.#database.query(
+    const [row] = await this.reads.query(
+      accountId,
       'SELECT * FROM $schema.tasks WHERE account_id = $1 AND idempotency_key = $2',
       [encodeText(accountId), encodeText(key)],
     );
@@ -188,30 +88,33 @@ export class Reader {
   ): Promise<readonly Task[]> {
     let last: number | undefined;
     if (after !== undefined) {
-      const [row] = await this.#database.query<{ seq: number; account_id: string }>(
+      const [row] = await this.reads.query<{ seq: number; account_id: string }>(
+        accountId,
         'SELECT seq, account_id FROM $schema.tasks WHERE id = $1',
         [encodeText(after)],
       );
       if (!row || (accountId !== undefined && row.account_id !== accountId)) {
-        throw notFound('task', after);
+        throw unknownCursor('task', after);
       }
       last = row.seq;
     }
     const conditions = new Conditions();
     conditions.add('account_id =', accountId);
-    conditions.add('status =', status);
     conditions.add('type =', type);
     conditions.add('seq <', last);
-    const { where, values } = conditions;
-    const rows = await this.#database.query(
-      `SELECT * FROM $schema.tasks ${where} ORDER BY seq DESC LIMIT ${Math.max(0, Math.floor(limit))}`,
+    const { text, values } = conditions;
+    const states = TASK_STATES.filter((state) => status === undefined || state === status);
+    const order = `ORDER BY seq DESC LIMIT ${Math.max(0, Math.floor(limit))}`;
+    const rows = await this.reads.query(
+      accountId,
+      `SELECT * FROM ${tasksIn(states, text, order)} ${order}`,
       values,
     );
     return rows.map(TASKS.read);
   }
 
   async findAsset(assetId: string): Promise<Asset | undefined> {
-    const [row] = await this.#database.query('SELECT * FROM $schema.assets WHERE id = $1', [
+    const [row] = await this.reads.query(undefined, 'SELECT * FROM $schema.assets WHERE id = $1', [
       encodeText(assetId),
     ]);
     return row && assetOf(row);
@@ -221,7 +124,8 @@ export class Reader {
     accountId: string,
     taskId: string,
   ): Promise<readonly Delivery[] | undefined> {
-    const rows = await this.#database.query(
+    const rows = await this.reads.query(
+      accountId,
       `SELECT d.record FROM $schema.tasks AS t LEFT JOIN $schema.deliveries AS d ON d.task_id = t.id
        WHERE t.id = $1 AND t.account_id = $2`,
       [encodeText(taskId), encodeText(accountId)],
@@ -234,7 +138,8 @@ export class Reader {
     accountId: string,
     { limit, after }: Page<number>,
   ): Promise<readonly LedgerEntry[]> {
-    const rows = await this.#database.query(
+    const rows = await this.reads.query(
+      accountId,
       `SELECT * FROM $schema.ledger WHERE account_id = $1 AND ($2::bigint IS NULL OR id < $2)
        ORDER BY id DESC LIMIT ${Math.max(0, Math.floor(limit))}`,
       [encodeText(accountId), after ?? null],
@@ -251,7 +156,8 @@ export class Reader {
     conditions.add('day >=', from);
     conditions.add('day <=', to);
     const { where, values } = conditions;
-    const rows = await this.#database.query(
+    const rows = await this.reads.query(
+      accountId,
       `SELECT * FROM $schema.usage ${where} ORDER BY seq`,
       values,
     );
@@ -259,8 +165,8 @@ export class Reader {
   }
 
   async timeRange(): Promise<TimeRange | null> {
-    const [row] = await this.#database.query<{ from: number | null; to: number }>(
-      // Each maximum of a large table is read from an index. The ledger is written in the order of its times, nearly.
+    const [row] = await this.reads.query<{ from: number | null; to: number }>(
+      undefined, // Each maximum of a large table is read from an index. The ledger is written in the order of its times, nearly.
       `SELECT min(created_at) AS from, greatest(
          max(created_at),
          (SELECT max(created_at) FROM $schema.keys),
@@ -276,13 +182,13 @@ export class Reader {
   /** Sums over accounts, whose rows count their tasks. */
   async statistics(): Promise<StoreStatistics> {
     const states = TASK_STATES.map((state) => `coalesce(sum(${state}), 0)::bigint AS ${state}`);
-    const [row, idle] = await this.#database.snapshot(async (connection) => {
+    const [row, idle] = await this.reads.snapshot(undefined, async (connection) => {
       const [sums] = await connection.query<Record<string, number>>(
         `SELECT count(*) AS accounts, (SELECT count(*) FROM $schema.keys) AS keys, ${states.join(', ')},
            coalesce(sum(granted), 0)::bigint AS granted, coalesce(sum(reserved), 0)::bigint AS reserved,
            coalesce(sum(spent), 0)::bigint AS spent FROM $schema.accounts`,
       );
-      return [sums, await this.#idle(connection)] as const;
+      return [sums, await this.idle(connection)] as const;
     });
     const { accounts, keys, granted, reserved, spent } = row as Record<string, number>;
     let unused = 0;
@@ -299,36 +205,16 @@ export class Reader {
   }
 }
 
-function of(accountId: string | undefined): string {
-  return accountId === undefined ? '' : 'WHERE account_id = $1';
-}
-
-function valuesOf(accountId: string | undefined): string[] {
-  return accountId === undefined ? [] : [encodeText(accountId)];
-}
-
-function withoutIdle<Holder extends { readonly id: string; readonly reserved: number }>(
-  holder: Holder,
-  idle: Idle,
-): Holder {
-  const sum = idle.get(holder.id) ?? 0;
-  return sum === 0 ? holder : { ...holder, reserved: holder.reserved - sum };
-}
-
-/** Conditions of a query, of which those without a value are left out. */
-class Conditions {
-  readonly values: unknown[] = [];
-  readonly #conditions: string[] = [];
-
-  get where(): string {
-    return this.#conditions.length === 0 ? '' : `WHERE ${this.#conditions.join(' AND ')}`;
-  }
-
-  add(condition: string, value: string | number | undefined): void {
-    if (value === undefined) return;
-    this.values.push(typeof value === 'string' ? encodeText(value) : value);
-    this.#conditions.push(`${condition} $${this.values.length}`);
-  }
+/**
+ * Tasks of some states, as `t`. Indexes have the state before `seq`: each part reads one in its order.
+ *
+ * @param order with a limit; the query repeats it over all parts
+ */
+export function tasksIn(states: readonly TaskState[], where: string, order: string): string {
+  const parts = states.map(
+    (state) => `(SELECT * FROM $schema.tasks AS t WHERE status = '${state}' AND ${where} ${order})`,
+  );
+  return `(${parts.join(' UNION ALL ')}) AS t`;
 }
 
 const decoded = (text: unknown) => (text === null ? null : decodeText(text as string));

@@ -1,10 +1,10 @@
 import type { Asset } from '../asset.ts';
 import { notEmpty } from '../errors.ts';
 import { type LedgerEntry, NO_USAGE, type UsageRow } from '../ledger.ts';
-import { isTerminal, type TaskState } from '../task.ts';
+import { isTerminal, TASK_STATES, type TaskState } from '../task.ts';
 import type { Transfer, TransferRecord } from '../transfer.ts';
 import { BEGIN, type Connection, type Database, type Row, type Statement } from './database.ts';
-import { assetOf, entryOf, usageOf } from './reader.ts';
+import { assetOf, entryOf, tasksIn, usageOf } from './reader.ts';
 import { Batch } from './transactions/batch.ts';
 import {
   ACCOUNTS,
@@ -21,6 +21,8 @@ import { insertCopiedEntries } from './transactions/sums.ts';
 
 /** Rows that one query reads or writes. */
 const PAGE = 500;
+
+const TASKS_IN_ORDER = tasksIn(TASK_STATES, 'seq > $1', `ORDER BY seq LIMIT ${PAGE}`);
 
 const NO_TASKS = { pending: 0, processing: 0, completed: 0, failed: 0, expired: 0 };
 
@@ -88,7 +90,7 @@ async function* recordsOf(connection: Connection): AsyncGenerator<TransferRecord
 }
 
 async function* tasksOf(connection: Connection): AsyncGenerator<TransferRecord> {
-  for await (const page of pagesOf(connection, 'tasks', 'seq')) {
+  for await (const page of pagesOf(connection, TASKS_IN_ORDER, 'seq')) {
     const ids = [page.map(({ id }) => id)];
     const assets = await connection.query(
       'SELECT * FROM $schema.assets WHERE task_id = ANY($1::text[]) ORDER BY seq',
@@ -118,7 +120,7 @@ async function* tasksOf(connection: Connection): AsyncGenerator<TransferRecord> 
 }
 
 async function* rowsOf(connection: Connection, table: string, order = 'seq'): AsyncGenerator<Row> {
-  for await (const page of pagesOf(connection, table, order)) yield* page;
+  for await (const page of pagesOf(connection, `$schema.${table}`, order)) yield* page;
 }
 
 async function* pagesOf(
@@ -129,7 +131,7 @@ async function* pagesOf(
   let last: unknown = 0;
   for (;;) {
     const page = await connection.query(
-      `SELECT * FROM $schema.${table} WHERE ${order} > $1 ORDER BY ${order} LIMIT ${PAGE}`,
+      `SELECT * FROM ${table} WHERE ${order} > $1 ORDER BY ${order} LIMIT ${PAGE}`,
       [last],
     );
     if (page.length > 0) yield page;
@@ -141,7 +143,7 @@ async function* pagesOf(
 /** Rows on their way into a schema. */
 class Copy {
   readonly #connection: Connection;
-  /** With the sums over tasks and files, which are known at the end. */
+  /** Written at the end, when their sums over tasks and files are known. */
   readonly #accounts = new Map<string, AccountRow>();
   #batch = new Batch();
   #entries: LedgerEntry[] = [];
@@ -175,7 +177,6 @@ class Copy {
         const { row: account } = record;
         const row = { id: account.id, account, tasks: NO_TASKS, ...sums };
         this.#accounts.set(account.id, row);
-        batch.accounts.put(row);
         break;
       }
       case 'team':

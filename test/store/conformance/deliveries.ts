@@ -63,8 +63,8 @@ export function describeDeliveries(driver: DriverFactory): void {
       const claim = (await store.claimTask(task.id))!;
       await Promise.allSettled([
         store.completeTask(claim, completionOf()),
-        store.failTask(await claimOf(store, task.id), BROKEN),
-        store.expireTask(await claimOf(store, task.id)),
+        store.failTask(claim, BROKEN),
+        store.expireTask(claim),
       ]);
       await expect(store.expireTask(await claimOf(store, task.id))).rejects.toEqual(
         failureWith('task_state', 409),

@@ -13,6 +13,7 @@ import type { DriverFactory, OpenOptions } from './driver-factory.ts';
 import { describeLedgerProperties } from './ledger-properties.ts';
 import { describeListingProperties } from './listing-properties.ts';
 import { describeNodes } from './nodes.ts';
+import { describeSelection } from './selection.ts';
 import { describeSessions } from './sessions.ts';
 import { describeTasks } from './tasks.ts';
 import { describeTransfer } from './transfer.ts';
@@ -110,6 +111,7 @@ export function describeStoreDriver(driver: DriverFactory): void {
   });
 
   describeAccounts(driver);
+  describeSelection(driver);
   describeSessions(driver);
   describeTasks(driver);
   describeCredits(driver);

@@ -231,6 +231,28 @@ export function describeTasks(driver: DriverFactory): void {
       expect(await findInconsistencies(store)).toEqual([]);
     });
 
+    it('claims the oldest task first over a thousand accounts with pending tasks', async () => {
+      const { store } = await fresh();
+      const numbers = Array.from({ length: 1000 }, (_, n) => n);
+      const tasks = await Promise.all(
+        numbers.map(async (n) => {
+          const account = { name: `account ${n}`, plan: 'free', credits: 0 } as const;
+          const key = await store.createKey(keyFor(await store.createAccount(account)));
+          const { task } = await store.createTask(taskFor(key, { reservation: 0 }));
+          return task;
+        }),
+      );
+      const page = await store.listTasks({}, { limit: tasks.length });
+      const oldest = page.map(({ id }) => id).reverse();
+      for (const id of oldest.slice(0, 10)) {
+        const [task] = await store.claimPending({ limit: 1 });
+        expect(task!.id).toBe(id);
+        await store.completeTask(task!, completionOf());
+      }
+      const rest = await store.claimPending({ limit: 2000 });
+      expect(rest.map(({ id }) => id)).toEqual(oldest.slice(10));
+    });
+
     it('rejects the changes of a claim after the next one', async () => {
       const { store } = await fresh();
       const { key } = await owner(store);
@@ -347,7 +369,9 @@ export function describeTasks(driver: DriverFactory): void {
         for (const after of ['task_x', theirs!]) {
           const refused = list(own, { limit: 3, after });
           await expect(refused).rejects.toEqual(failureWith('task_not_found', 404));
-          await expect(refused).rejects.toMatchObject({ message: `there is no task "${after}"` });
+          await expect(refused).rejects.toMatchObject({
+            message: `after: there is no task "${after}"`,
+          });
         }
       }
     });
@@ -447,15 +471,17 @@ export function describeTasks(driver: DriverFactory): void {
       const { key } = await owner(store);
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
       const foreign = await store.createKey(keyFor(other));
+      const prompts = [30, 5].map((megabytes) => 'x'.repeat(megabytes * 2 ** 20));
       // The same string each time: its size counts for each task.
-      const request = { prompt: 'x'.repeat(20 * 2 ** 20) };
-      const large = taskFor(key, { request, reservation: 0 });
+      const [large, small] = prompts.map((prompt) =>
+        taskFor(key, { request: { prompt }, reservation: 0 }),
+      ) as [NewTask, NewTask];
       const made = [];
-      for (let n = 0; n < 3; n += 1) made.push((await store.createTask(large)).task.id);
-      await expect(store.createTask(large)).rejects.toEqual(failureWith('too_many_tasks', 429));
-      await store.createTask({ ...large, accountId: other.id, keyId: foreign.id });
+      for (let n = 0; n < 2; n += 1) made.push((await store.createTask(large)).task.id);
+      await expect(store.createTask(small)).rejects.toEqual(failureWith('too_many_tasks', 429));
+      await store.createTask({ ...small, accountId: other.id, keyId: foreign.id });
       await store.expireTask(await claimOf(store, made[0]!));
-      await store.createTask(large);
+      await store.createTask(small);
     });
 
     it('saves progress while a task is processing, and removes it at the end', async () => {

@@ -58,7 +58,7 @@ export class MemoryBank implements EscrowBank {
     this.#nodes.delete(node);
   }
 
-  async draw({ node, payer, least, wanted }: Draw): Promise<number | Failure> {
+  async draw({ node, payer, least, wanted, isAdvance = false }: Draw): Promise<number | Failure> {
     return this.#commit(() => {
       this.draws += 1;
       const drawn = this.#drawn.get(node);
@@ -73,7 +73,7 @@ export class MemoryBank implements EscrowBank {
           throw failure;
         }
       }
-      const amount = Math.min(wanted, most);
+      const amount = Math.min(wanted, isAdvance ? Math.floor(most / 2) : most);
       this.add(reserve(funds, amount));
       const name = `${payer.accountId} ${payer.keyId}`;
       drawn.set(name, (drawn.get(name) ?? 0) + amount);
@@ -86,10 +86,11 @@ export class MemoryBank implements EscrowBank {
       if ((this.#numbers.get(node) ?? 0) >= number) return;
       this.folds += 1;
       this.#numbers.set(node, number);
-      for (const { payer, charges, returned } of folds) {
+      for (const { payer, charges, returned, held: known } of folds) {
         let funds: KeyHolder = this.holder(payer.accountId, payer.keyId);
         const name = `${payer.accountId} ${payer.keyId}`;
         let held = this.#drawn.get(node)?.get(name) ?? 0;
+        const unknown = known === undefined ? 0 : Math.max(0, held - known);
         for (const { model, amount, counts } of charges) {
           const backed = Math.min(held, amount);
           funds = charge(funds, backed);
@@ -97,7 +98,7 @@ export class MemoryBank implements EscrowBank {
           held -= backed;
           this.requests.set(model, (this.requests.get(model) ?? 0) + counts.requests);
         }
-        const released = Math.min(held, returned);
+        const released = Math.min(held, returned + unknown);
         this.#drawn.get(node)?.set(name, held - released);
         this.add(release(funds, released));
       }

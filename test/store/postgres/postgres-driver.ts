@@ -40,16 +40,17 @@ function copyOf(from: string, to: string): string {
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 DO $do$ DECLARE t record; BEGIN
   CREATE SCHEMA ${to};
-  FOR t IN SELECT tablename AS name FROM pg_tables WHERE schemaname = '${from}' LOOP
+  FOR t IN SELECT table_name AS name, string_agg(column_name, ', ') AS columns FROM information_schema.columns
+    WHERE table_schema = '${from}' AND is_generated = 'NEVER' GROUP BY table_name LOOP
     EXECUTE format('CREATE TABLE ${to}.%1$I (LIKE ${from}.%1$I INCLUDING ALL)', t.name);
-    EXECUTE format('INSERT INTO ${to}.%1$I OVERRIDING SYSTEM VALUE SELECT * FROM ${from}.%1$I', t.name);
+    EXECUTE format('INSERT INTO ${to}.%1$I (%2$s) OVERRIDING SYSTEM VALUE SELECT %2$s FROM ${from}.%1$I', t.name, t.columns);
   END LOOP;
   FOR t IN SELECT table_name AS name, column_name AS place FROM information_schema.columns
     WHERE table_schema = '${from}' AND is_identity = 'YES' LOOP
     PERFORM setval(pg_get_serial_sequence('${to}.' || t.name, t.place),
       nextval(pg_get_serial_sequence('${from}.' || t.name, t.place)));
   END LOOP;
-  UPDATE ${to}.nodes SET alive_until = now() - interval '1 minute';
+  UPDATE ${to}.nodes SET alive_until = now() - interval '1 minute', escrow_until = now();
 END $do$;
 COMMIT;`;
 }

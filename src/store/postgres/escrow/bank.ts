@@ -10,13 +10,15 @@ export interface ScopedPayer extends Payer {
 
 /** Request for credits in advance. Amounts are micro-credits. */
 export interface Draw {
-  /** A draw of a node whose lease is over is refused. */
+  /** Identifier of the node's escrows. Its draws return with them where its lease has ended. */
   readonly node: string;
   readonly payer: ScopedPayer;
   /** A draw of less is refused. */
   readonly least: number;
   /** Drawn where the account, the budgets and the other nodes leave enough. */
   readonly wanted: number;
+  /** Whether half of what there is stays for other nodes. */
+  readonly isAdvance?: boolean;
 }
 
 /** Sum of the text requests of one payer to one model on one day. */
@@ -39,6 +41,8 @@ export interface Fold {
   readonly returned: number;
   /** Micro-credits that it keeps and that no request has reserved, for the balances that other nodes show. */
   readonly idle: number;
+  /** Micro-credits that the node knows to hold before the fold, after a draw whose commit is unknown. */
+  readonly held?: number;
 }
 
 /** The accounts of all nodes, from which one node's escrows are drawn. */

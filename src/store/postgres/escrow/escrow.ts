@@ -1,5 +1,9 @@
+import type { Failure } from '../../../failure.ts';
 import { addCounts, dayOf, NO_USAGE, type UsageCounts } from '../../ledger.ts';
 import type { Charge, Fold, ScopedPayer } from './bank.ts';
+
+/** Seconds over which the rate of spending is averaged. */
+const RATE_SECONDS = 20;
 
 interface Settled {
   readonly model: string;
@@ -19,11 +23,17 @@ export class Escrow {
   #charged = 0;
   /** To be released with the next fold. */
   #returning = 0;
+  /** Draws under way, and whether the commit of one before them is unknown. */
+  #draws = 0;
+  #isUncertain = false;
   /** Charges by day and model, which the next fold books. */
   #charges = new Map<string, Charge>();
   /** Most credits in use since the last review, and in the time between the two before it. */
   #peak = 0;
   #formerPeak = 0;
+  /** Credits spent since the last review, and those of a minute at the average rate of late. */
+  #spent = 0;
+  #minute = 0;
 
   constructor(payer: ScopedPayer) {
     this.payer = payer;
@@ -56,21 +66,42 @@ export class Escrow {
     return sum;
   }
 
-  /** Whether requests like the last ones will soon wait for a draw. */
+  /** Whether requests like the last ones will soon wait for a draw, or would while the database is away. */
   get isLow(): boolean {
-    return this.free < this.peak / 2;
+    return this.free < this.peak / 2 + (3 / 4) * this.#minute;
+  }
+
+  /** Credits to draw while it is low. */
+  get advance(): number {
+    return this.peak + Math.ceil(this.#minute / 2);
   }
 
   get isEmpty(): boolean {
-    return this.#drawn === 0 && this.#reserved === 0 && !this.hasFold;
+    return this.#drawn === 0 && this.#reserved === 0 && this.#draws === 0 && !this.hasFold;
   }
 
   get hasFold(): boolean {
-    return this.#returning > 0 || this.#charges.size > 0;
+    return this.#returning > 0 || this.#charges.size > 0 || this.isUncertain;
   }
 
-  drew(amount: number): void {
-    this.#drawn += amount;
+  /** Whether a fold has to find out what a draw without an answer has drawn. No draw may begin before. */
+  get isUncertain(): boolean {
+    return this.#isUncertain && this.#draws === 0;
+  }
+
+  /** Adds what a draw gives. A draw that rejects may have been committed. */
+  async draw(drawing: Promise<number | Failure>): Promise<number | Failure> {
+    this.#draws += 1;
+    try {
+      const drawn = await drawing;
+      if (typeof drawn === 'number') this.#drawn += drawn;
+      return drawn;
+    } catch (error) {
+      this.#isUncertain = true;
+      throw error;
+    } finally {
+      this.#draws -= 1;
+    }
   }
 
   reserve(amount: number): void {
@@ -94,6 +125,7 @@ export class Escrow {
       counts: addCounts(former, counts),
     });
     this.#charged += amount;
+    this.#spent += amount;
     this.#peak = Math.max(this.#peak, this.used);
   }
 
@@ -102,10 +134,12 @@ export class Escrow {
     if (this.free > 0) this.#returning += this.free;
   }
 
-  /** Returns what no request needed since the review before the last. */
+  /** Returns what requests like those of late do not need. Called once a second. */
   review(): void {
+    this.#minute = Math.floor(this.#minute + (60 * this.#spent - this.#minute) / RATE_SECONDS);
+    this.#spent = 0;
     // As much again as is in use, which draws keep ready.
-    const needed = 2 * this.peak;
+    const needed = 2 * this.peak + this.#minute;
     this.#formerPeak = this.#peak;
     this.#peak = this.used;
     const surplus = this.#drawn - this.#returning - needed;
@@ -120,11 +154,13 @@ export class Escrow {
     // Credits that a request has reserved again since stay.
     const returned = Math.max(0, Math.min(this.#returning, this.#drawn - this.used));
     this.#returning = returned;
-    return { payer: this.payer, charges, returned, idle: this.idle - returned };
+    const fold = { payer: this.payer, charges, returned, idle: this.idle - returned };
+    return this.isUncertain ? { ...fold, held: this.#drawn } : fold;
   }
 
   /** Applies a fold that is booked. */
-  folded({ charges, returned }: Fold): void {
+  folded({ charges, returned, held }: Fold): void {
+    if (held !== undefined) this.#isUncertain = false;
     const charged = charges.reduce((sum, { amount }) => sum + amount, 0);
     this.#drawn -= charged + returned;
     this.#charged -= charged;

@@ -1,11 +1,12 @@
 import { Failure } from '../../../failure.ts';
 import type { MeteredUsage, Reservation } from '../../store.ts';
-import type { EscrowBank, FoldBatch, ScopedPayer } from './bank.ts';
+import type { Draw, EscrowBank, FoldBatch, ScopedPayer } from './bank.ts';
 import type { ChargeLog } from './charge-log.ts';
 import { Escrow } from './escrow.ts';
 
-/** Milliseconds between two folds while there are charges: the age of what other nodes show. */
-const FOLD_INTERVAL_MS = 50;
+/** Milliseconds from a charge to its fold, and at least between two folds: the age of what other nodes show. */
+const FOLD_DELAY_MS = 50;
+const FOLD_INTERVAL_MS = 200;
 
 /** Milliseconds between two reviews of what is held without need. */
 const REVIEW_INTERVAL_MS = 1000;
@@ -75,6 +76,8 @@ export class Escrows {
   #isClosed = false;
   #folding: Promise<void> | null = null;
   #foldTimer: NodeJS.Timeout | undefined;
+  /** Monotonic time at which the last fold began. */
+  #foldedAt = -Infinity;
   #reviewTimer: NodeJS.Timeout | undefined;
 
   constructor(options: EscrowsOptions) {
@@ -138,7 +141,7 @@ export class Escrows {
     if (!held) return;
     this.#reservations.delete(id);
     held.escrow.release(held.amount);
-    this.#creditsChanged(accountId);
+    this.changed(accountId);
   }
 
   /**
@@ -148,28 +151,24 @@ export class Escrows {
    *   that has ended
    */
   async settle(source: Reservation | ScopedPayer, metered: MeteredUsage): Promise<number> {
+    const held = 'id' in source ? this.#reservations.get(source.id) : undefined;
+    if ('id' in source && !held) return 0;
+    const account = this.#accountOf(held ?? source);
+    // Of an escrow that was lost with the lease, what it had reserved is gone.
+    const reserved = held && account.escrow === held.escrow ? held.amount : 0;
     let amount = metered.charge;
-    let account: Account;
-    if ('id' in source) {
-      const held = this.#reservations.get(source.id);
-      if (!held) return 0;
-      account = this.#accountOf(held);
-      const isHeld = account.escrow === held.escrow;
-      const missing = amount - (isHeld ? held.amount : 0) - Math.max(0, account.escrow.free);
-      if (missing > 0) amount -= await this.#missingAfterDraw(account, missing);
-      // Ended by another call meanwhile, or the escrow was lost with the lease.
-      if (!this.#reservations.delete(source.id)) return 0;
+    const missing = amount - reserved - Math.max(0, account.escrow.free);
+    if (missing > 0) amount -= await this.#missingAfterDraw(account, missing);
+    if (held) {
+      // Another call may have ended it meanwhile.
+      if (!this.#reservations.delete(held.id)) return 0;
       held.escrow.release(held.amount);
-    } else {
-      account = this.#accountOf(source);
-      const missing = amount - Math.max(0, account.escrow.free);
-      if (missing > 0) amount -= await this.#missingAfterDraw(account, missing);
     }
     amount = Math.max(0, Math.min(amount, Math.max(0, account.escrow.free)));
     const at = this.#options.now();
     const { model, counts } = metered;
     account.escrow.charge({ model, counts, amount, at });
-    this.#creditsChanged(account.escrow.payer.accountId);
+    this.changed(account.escrow.payer.accountId);
     this.#scheduleFold();
     this.#drawInAdvance(account);
     const { payer } = account.escrow;
@@ -192,14 +191,9 @@ export class Escrows {
     await this.flush();
   }
 
-  /** A grant, a change of a budget or another end of a reservation: refused requests may succeed now. */
-  #creditsChanged(accountId: string): void {
-    if (this.#refusals.size > 0) this.#refusals.delete(accountId);
-  }
-
-  /** Forgets refusals of an account whose credits or budgets have changed. */
+  /** A grant, a change of a budget or an end of a reservation: refused requests of the account may succeed now. */
   changed(accountId: string): void {
-    this.#creditsChanged(accountId);
+    if (this.#refusals.size > 0) this.#refusals.delete(accountId);
   }
 
   /**
@@ -255,19 +249,39 @@ export class Escrows {
     });
   }
 
+  /** @throws Failure `store_unavailable`; then a fold finds out whether the draw was committed */
+  async #drawOnce(
+    account: Account,
+    amounts: Pick<Draw, 'least' | 'wanted' | 'isAdvance'>,
+  ): Promise<number | Failure> {
+    const { escrow } = account;
+    while (escrow.isUncertain) {
+      if (!this.#isCurrent(account)) throw leaseLost();
+      await this.flush();
+    }
+    const { payer } = escrow;
+    const drawing = this.#options.bank.draw({ node: this.#node, payer, ...amounts });
+    return escrow.draw(drawing).catch((error: unknown) => {
+      this.#scheduleFold();
+      throw error;
+    });
+  }
+
+  /** Whether the account's escrow was not lost with the lease. */
+  #isCurrent(account: Account): boolean {
+    return this.#accounts.get(nameOf(account.escrow.payer)) === account;
+  }
+
   /** Draws for the requests to come, so that they do not wait. */
   #drawInAdvance(account: Account): void {
     const { escrow } = account;
     if (account.isDrawing || account.isShort || this.#isClosed || !escrow.isLow) return;
     account.isDrawing = true;
-    const wanted = escrow.peak;
-    const drawing = this.#options.bank
-      .draw({ node: this.#node, payer: escrow.payer, least: 0, wanted })
+    const wanted = escrow.advance;
+    const drawing = this.#drawOnce(account, { least: 0, wanted, isAdvance: true })
       .then(
         (drawn) => {
-          const amount = typeof drawn === 'number' ? drawn : 0;
-          escrow.drew(amount);
-          account.isShort = amount < wanted;
+          account.isShort = typeof drawn !== 'number' || drawn < wanted;
         },
         () => {
           account.isShort = true;
@@ -296,15 +310,13 @@ export class Escrows {
         if (first === undefined) return;
         const sum = waiting.reduce((total, { amount }) => total + amount, 0);
         const free = Math.max(0, escrow.free);
-        const drawn = await this.#options.bank.draw({
-          node: this.#node,
-          payer: escrow.payer,
+        const drawn = await this.#drawOnce(account, {
           least: first.amount - free,
           wanted: sum - free + escrow.peak,
         });
-        if (this.#accounts.get(nameOf(escrow.payer)) !== account) throw leaseLost();
-        if (typeof drawn === 'number') escrow.drew(drawn);
-        else if (first.isRecalled) this.#refuse(account, drawn);
+        if (!this.#isCurrent(account)) throw leaseLost();
+        if (typeof drawn === 'number') continue;
+        if (first.isRecalled) this.#refuse(account, drawn);
         else {
           first.isRecalled = true;
           await this.#recall(escrow.payer.accountId);
@@ -333,24 +345,16 @@ export class Escrows {
   }
 
   /** Draws as much as there is of an amount. Returns what is still missing. */
-  async #missingAfterDraw({ escrow }: Account, amount: number): Promise<number> {
-    const draw = async (missing: number) => {
-      const { payer } = escrow;
-      const drawn = await this.#options.bank.draw({
-        node: this.#node,
-        payer,
-        least: 0,
-        wanted: missing,
-      });
-      if (typeof drawn !== 'number') return missing;
-      escrow.drew(drawn);
-      return missing - drawn;
+  async #missingAfterDraw(account: Account, amount: number): Promise<number> {
+    const draw = async (wanted: number) => {
+      const drawn = await this.#drawOnce(account, { least: 0, wanted });
+      return typeof drawn === 'number' ? wanted - drawn : wanted;
     };
     let missing = amount;
     try {
       missing = await draw(missing);
       if (missing === 0) return 0;
-      await this.#recall(escrow.payer.accountId);
+      await this.#recall(account.escrow.payer.accountId);
       return await draw(missing);
     } catch {
       // The database is away: the request is charged with what this node holds.
@@ -374,13 +378,17 @@ export class Escrows {
   }
 
   #scheduleFold(): void {
-    this.#foldTimer ??= setTimeout(() => {
-      this.#foldTimer = undefined;
-      this.#fold().catch((error: unknown) => {
-        this.#options.onFault(error);
-        this.#scheduleFold();
-      });
-    }, FOLD_INTERVAL_MS);
+    const nextAt = this.#foldedAt + FOLD_INTERVAL_MS;
+    this.#foldTimer ??= setTimeout(
+      () => {
+        this.#foldTimer = undefined;
+        this.#fold().catch((error: unknown) => {
+          this.#options.onFault(error);
+          this.#scheduleFold();
+        });
+      },
+      Math.max(FOLD_DELAY_MS, nextAt - performance.now()),
+    );
   }
 
   #fold(): Promise<void> {
@@ -396,6 +404,7 @@ export class Escrows {
       escrow.hasFold ? [escrow] : [],
     );
     if (of.length === 0) return;
+    this.#foldedAt = performance.now();
     this.#batches.push({ batch: this.#takeBatch(), of });
     await this.#foldBatches();
   }
@@ -407,7 +416,7 @@ export class Escrows {
       const { of } = this.#batches.shift()!;
       for (const [index, escrow] of of.entries()) escrow.folded(batch.folds[index]!);
       this.#options.log.folded(batch);
-      for (const { payer } of batch.folds) this.#creditsChanged(payer.accountId);
+      for (const { payer } of batch.folds) this.changed(payer.accountId);
     }
   }
 

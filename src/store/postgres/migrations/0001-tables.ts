@@ -1,11 +1,16 @@
+/** Identifiers and dates compare by bytes: several times as fast as by the rules of a language. */
+const KEY = 'text COLLATE "C"';
+
 /**
  * Tables of the first version. Documents are `json`, because `jsonb` refuses `\u0000`. Amounts are
  * micro-credits, times are milliseconds since the epoch. `seq` is the order of creation. Everything that
  * belongs to an account changes only under the lock of the account's row.
+ *
+ * Every index costs each insert, and each update that changes a column of any index or of its condition.
  */
 export const TABLES = `
 CREATE TABLE $schema.accounts (
-  id text PRIMARY KEY,
+  id ${KEY} PRIMARY KEY,
   seq bigint GENERATED ALWAYS AS IDENTITY,
   name text NOT NULL,
   granted bigint NOT NULL,
@@ -18,6 +23,8 @@ CREATE TABLE $schema.accounts (
   completed integer NOT NULL,
   failed integer NOT NULL,
   expired integer NOT NULL,
+  -- Changes less often than the number, so that most updates change no index.
+  has_pending boolean NOT NULL GENERATED ALWAYS AS (pending > 0) STORED,
   -- Bytes of the requests of open tasks, of ended tasks, of uploads and inputs, and of results.
   request_bytes bigint NOT NULL,
   ended_bytes bigint NOT NULL,
@@ -27,14 +34,15 @@ CREATE TABLE $schema.accounts (
   record json NOT NULL
 ) WITH (fillfactor = 70);
 CREATE UNIQUE INDEX accounts_name ON $schema.accounts (name);
-CREATE INDEX accounts_pending ON $schema.accounts (processing, id) WHERE pending > 0;
+CREATE INDEX accounts_seq ON $schema.accounts (seq);
+CREATE INDEX accounts_pending ON $schema.accounts (id) WHERE has_pending;
 
 CREATE TABLE $schema.keys (
-  id text PRIMARY KEY,
+  id ${KEY} PRIMARY KEY,
   seq bigint GENERATED ALWAYS AS IDENTITY,
-  account_id text NOT NULL,
-  hash text NOT NULL,
-  team_id text,
+  account_id ${KEY} NOT NULL,
+  hash ${KEY} NOT NULL,
+  team_id ${KEY},
   revoked_at bigint,
   created_at bigint NOT NULL,
   reserved bigint NOT NULL,
@@ -42,12 +50,13 @@ CREATE TABLE $schema.keys (
   record json NOT NULL
 ) WITH (fillfactor = 70);
 CREATE UNIQUE INDEX keys_hash ON $schema.keys (hash);
+CREATE INDEX keys_seq ON $schema.keys (seq);
 CREATE INDEX keys_account ON $schema.keys (account_id, seq);
 
 CREATE TABLE $schema.teams (
-  id text PRIMARY KEY,
+  id ${KEY} PRIMARY KEY,
   seq bigint GENERATED ALWAYS AS IDENTITY,
-  account_id text NOT NULL,
+  account_id ${KEY} NOT NULL,
   name text NOT NULL,
   removed_at bigint,
   reserved bigint NOT NULL,
@@ -55,12 +64,14 @@ CREATE TABLE $schema.teams (
   record json NOT NULL
 ) WITH (fillfactor = 70);
 CREATE UNIQUE INDEX teams_name ON $schema.teams (account_id, name) WHERE removed_at IS NULL;
+CREATE INDEX teams_seq ON $schema.teams (seq);
+CREATE INDEX teams_account ON $schema.teams (account_id, seq);
 
 CREATE TABLE $schema.windows (
-  id text PRIMARY KEY,
+  id ${KEY} PRIMARY KEY,
   seq bigint GENERATED ALWAYS AS IDENTITY,
-  account_id text NOT NULL,
-  holder_id text NOT NULL,
+  account_id ${KEY} NOT NULL,
+  holder_id ${KEY} NOT NULL,
   period text NOT NULL,
   from_date text NOT NULL,
   reserved bigint NOT NULL,
@@ -70,10 +81,10 @@ CREATE INDEX windows_holder ON $schema.windows (holder_id);
 CREATE INDEX windows_account ON $schema.windows (account_id);
 
 CREATE TABLE $schema.sessions (
-  hash text PRIMARY KEY,
+  hash ${KEY} PRIMARY KEY,
   seq bigint GENERATED ALWAYS AS IDENTITY,
-  account_id text NOT NULL,
-  key_id text NOT NULL,
+  account_id ${KEY} NOT NULL,
+  key_id ${KEY} NOT NULL,
   created_at bigint NOT NULL,
   expires_at bigint NOT NULL
 );
@@ -81,42 +92,40 @@ CREATE INDEX sessions_key ON $schema.sessions (key_id, seq);
 CREATE INDEX sessions_end ON $schema.sessions (expires_at);
 
 CREATE TABLE $schema.tasks (
-  id text PRIMARY KEY,
+  id ${KEY} PRIMARY KEY,
   seq bigint GENERATED ALWAYS AS IDENTITY,
-  account_id text NOT NULL,
-  key_id text NOT NULL,
-  team_id text,
+  account_id ${KEY} NOT NULL,
+  key_id ${KEY} NOT NULL,
+  team_id ${KEY},
   type text NOT NULL,
   model text NOT NULL,
-  status text NOT NULL,
-  node text,
+  status ${KEY} NOT NULL,
+  node ${KEY},
   attempts integer NOT NULL,
   reserved bigint NOT NULL,
   charged bigint NOT NULL,
   created_at bigint NOT NULL,
   updated_at bigint NOT NULL,
   deadline bigint NOT NULL,
-  idempotency_key text,
+  idempotency_key ${KEY},
   -- Bytes of the request while the task is open, and of the whole record after its end.
   bytes bigint NOT NULL,
   -- Apart, so that a change of the state does not write it again.
   request json,
   record json NOT NULL
 );
-CREATE UNIQUE INDEX tasks_seq ON $schema.tasks (seq);
-CREATE INDEX tasks_account ON $schema.tasks (account_id, seq);
-CREATE INDEX tasks_status ON $schema.tasks (account_id, status, seq);
-CREATE INDEX tasks_open ON $schema.tasks (status, seq) WHERE status IN ('pending', 'processing');
+CREATE INDEX tasks_status ON $schema.tasks (status, seq);
+CREATE INDEX tasks_account ON $schema.tasks (account_id, status, seq);
 CREATE INDEX tasks_deadline ON $schema.tasks (deadline) WHERE status IN ('pending', 'processing');
 CREATE INDEX tasks_ended ON $schema.tasks (updated_at) WHERE status NOT IN ('pending', 'processing');
 CREATE UNIQUE INDEX tasks_idempotency ON $schema.tasks (account_id, idempotency_key)
   WHERE idempotency_key IS NOT NULL;
 
 CREATE TABLE $schema.assets (
-  id text PRIMARY KEY,
+  id ${KEY} PRIMARY KEY,
   seq bigint GENERATED ALWAYS AS IDENTITY,
-  account_id text NOT NULL,
-  task_id text,
+  account_id ${KEY} NOT NULL,
+  task_id ${KEY},
   media_type text NOT NULL,
   bytes bigint NOT NULL,
   sha256 text,
@@ -129,14 +138,14 @@ CREATE INDEX assets_upload ON $schema.assets (created_at) WHERE task_id IS NULL;
 CREATE INDEX assets_spent ON $schema.assets (seq) WHERE input = 'spent';
 
 CREATE TABLE $schema.deliveries (
-  id text PRIMARY KEY,
+  id ${KEY} PRIMARY KEY,
   seq bigint GENERATED ALWAYS AS IDENTITY,
-  account_id text NOT NULL,
-  task_id text NOT NULL,
-  status text NOT NULL,
+  account_id ${KEY} NOT NULL,
+  task_id ${KEY} NOT NULL,
+  status ${KEY} NOT NULL,
   next_at bigint,
   -- Node that attempts it now.
-  node text,
+  node ${KEY},
   -- Attempts of all time; the record holds the last of them.
   attempt_count integer NOT NULL,
   -- Time of the last attempt, or of the end of the task.
@@ -148,18 +157,18 @@ CREATE INDEX deliveries_pending ON $schema.deliveries (next_at) WHERE status = '
 
 CREATE TABLE $schema.ledger (
   id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY,
-  account_id text NOT NULL,
-  key_id text,
+  account_id ${KEY} NOT NULL,
+  key_id ${KEY},
   type text NOT NULL,
   amount bigint NOT NULL,
-  task_id text,
+  task_id ${KEY},
   model text,
   requests bigint,
   note text,
   at bigint NOT NULL,
   available bigint NOT NULL,
   -- Day of a charge that is the sum of text requests; null for other entries.
-  day text
+  day ${KEY}
 ) WITH (fillfactor = 90);
 CREATE INDEX ledger_account ON $schema.ledger (account_id, id);
 CREATE UNIQUE INDEX ledger_day ON $schema.ledger (account_id, key_id, model, day)
@@ -167,11 +176,11 @@ CREATE UNIQUE INDEX ledger_day ON $schema.ledger (account_id, key_id, model, day
 
 CREATE TABLE $schema.usage (
   seq bigint GENERATED ALWAYS AS IDENTITY,
-  account_id text NOT NULL,
+  account_id ${KEY} NOT NULL,
   -- Empty where none was recorded.
-  key_id text NOT NULL,
-  team_id text NOT NULL,
-  day text NOT NULL,
+  key_id ${KEY} NOT NULL,
+  team_id ${KEY} NOT NULL,
+  day ${KEY} NOT NULL,
   model text NOT NULL,
   requests bigint NOT NULL,
   input_tokens bigint NOT NULL,
@@ -187,19 +196,22 @@ CREATE TABLE $schema.usage (
 CREATE INDEX usage_day ON $schema.usage (day);
 
 CREATE TABLE $schema.nodes (
-  id text PRIMARY KEY,
+  id ${KEY} PRIMARY KEY,
   name text NOT NULL,
   version text NOT NULL,
   started_at bigint NOT NULL,
-  alive_until timestamptz NOT NULL
+  -- End of the lease of claims.
+  alive_until timestamptz NOT NULL,
+  -- End of the lease of escrows, which is longer.
+  escrow_until timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 
 -- Credits that nodes have drawn in advance for text requests; counted as reserved by accounts, keys, teams and windows.
 CREATE TABLE $schema.escrows (
-  id text PRIMARY KEY,
-  node text NOT NULL,
-  account_id text NOT NULL,
-  key_id text NOT NULL,
+  id ${KEY} PRIMARY KEY,
+  node ${KEY} NOT NULL,
+  account_id ${KEY} NOT NULL,
+  key_id ${KEY} NOT NULL,
   scope json,
   amount bigint NOT NULL,
   -- Part of the amount that no request uses.
@@ -210,14 +222,14 @@ CREATE INDEX escrows_node ON $schema.escrows (node);
 
 -- Number of the last batch of charges that was booked for a node.
 CREATE TABLE $schema.folds (
-  node text PRIMARY KEY,
+  node ${KEY} PRIMARY KEY,
   number bigint NOT NULL,
-  at timestamptz NOT NULL
+  at bigint NOT NULL
 ) WITH (fillfactor = 50);
 
 -- Number of the last transaction of a process: shows whether an interrupted one was committed.
 CREATE TABLE $schema.writers (
-  id text PRIMARY KEY,
+  id ${KEY} PRIMARY KEY,
   number bigint NOT NULL,
   at timestamptz NOT NULL
 ) WITH (fillfactor = 50);

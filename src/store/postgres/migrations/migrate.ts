@@ -16,6 +16,7 @@ const LOCK = 0x6f7269656c;
 export async function migrate(database: Database): Promise<void> {
   await database.retry(() =>
     database.once(async (connection) => {
+      await checkEncoding(connection);
       if ((await versionOf(connection)) === MIGRATIONS.length) return;
       await connection.query(BEGIN);
       // Migrations of a large store, and those of another node, may take minutes.
@@ -35,6 +36,16 @@ export async function migrate(database: Database): Promise<void> {
       await connection.query('COMMIT');
     }),
   );
+}
+
+/** @throws Failure `store_unavailable` where the database cannot hold every character */
+async function checkEncoding(connection: Connection): Promise<void> {
+  const [row] = await connection.query<{ name: string }>(
+    `SELECT current_setting('server_encoding') AS name`,
+  );
+  if (row!.name === 'UTF8') return;
+  const message = `the database has the encoding ${row!.name}: create one WITH ENCODING 'UTF8'`;
+  throw new Failure('service_error', message, { code: 'store_unavailable' });
 }
 
 /** Version of the schema; 0 where there is none. */

@@ -20,7 +20,7 @@ function needsOf(node: string, payers: readonly ScopedPayer[]): Needs {
 
 /** Counts credits as reserved by a node. Returns the amount, or the failure where `least` is too much. */
 export function drawEscrow(
-  { node, payer, least, wanted }: Draw,
+  { node, payer, least, wanted, isAdvance = false }: Draw,
   now: number,
 ): Operation<number | Failure> {
   const { accountId, keyId, scope } = payer;
@@ -34,7 +34,8 @@ export function drawEscrow(
         if (error instanceof Failure) return error;
         throw error;
       }
-      const amount = Math.min(wanted, spendable(funds));
+      const most = spendable(funds);
+      const amount = Math.min(wanted, isAdvance ? Math.floor(most / 2) : most);
       if (amount <= 0) return 0;
       batch.putFunds(reserve(funds, amount, undefined, now), amount);
       const id = idOf(node, payer);
@@ -79,7 +80,8 @@ export function foldEscrows(
   };
 }
 
-function foldOne(batch: Batch, node: string, { payer, charges, returned, idle }: Fold): void {
+function foldOne(batch: Batch, node: string, fold: Fold): void {
+  const { payer, charges, returned, idle } = fold;
   const { accountId, keyId, scope } = payer;
   const id = idOf(node, payer);
   const escrow = batch.escrows.get(id);
@@ -99,7 +101,9 @@ function foldOne(batch: Batch, node: string, { payer, charges, returned, idle }:
     if (spent > 0) batch.dailyCharge(batch.holder(payer), { model, paid, amount: spent }, at);
     batch.addUsage({ accountId, keyId, scope }, { model, counts, spent, at });
   }
-  const released = Math.min(held, returned);
+  // A draw that was committed without an answer.
+  const unknown = fold.held === undefined ? 0 : Math.max(0, (escrow?.amount ?? 0) - fold.held);
+  const released = Math.min(held, returned + unknown);
   if (released > 0) change((funds) => release(funds, released), released);
   if (!escrow) return;
   if (held === 0) batch.escrows.remove(id);

@@ -1,9 +1,9 @@
 import type { Asset } from '../../asset.ts';
 import { carryForward } from '../../ledger.ts';
 import type { DeletedRecords, TaskTotals } from '../../store.ts';
-import { TASK_STATES, type Task } from '../../task.ts';
+import { isTerminal, TASK_STATES, type Task } from '../../task.ts';
 import type { Connection, Database, Row } from '../database.ts';
-import { assetOf, entryOf } from '../reader.ts';
+import { assetOf, entryOf, tasksIn } from '../reader.ts';
 import { encodeText } from '../text.ts';
 import { ACCOUNTS, bytesOf, TASKS } from '../transactions/rows.ts';
 
@@ -19,7 +19,7 @@ const MAX_ENTRIES = 50_000;
 /** A ledger is compacted when it exceeds its limit by this factor, not at the end of every task. */
 const LEDGER_SLACK = 1.1;
 
-const ENDED = `t.status NOT IN ('pending', 'processing') AND NOT EXISTS (
+const IS_DELIVERED = `NOT EXISTS (
   SELECT 1 FROM $schema.deliveries AS d WHERE d.task_id = t.id AND d.status = 'pending')`;
 
 interface Candidate {
@@ -35,7 +35,7 @@ export async function deleteTasks(
   return database.transaction(async (connection) => {
     const ended = await connection.query<Candidate>(
       `SELECT t.id, t.account_id, t.bytes FROM $schema.tasks AS t
-       WHERE ${ENDED} AND t.updated_at < $1 ORDER BY t.updated_at LIMIT ${MAX_TASKS}`,
+       WHERE t.status NOT IN ('pending', 'processing') AND ${IS_DELIVERED} AND t.updated_at < $1 ORDER BY t.updated_at LIMIT ${MAX_TASKS}`,
       [endedBefore],
     );
     let bytes = 0;
@@ -61,12 +61,13 @@ export async function trimTasks(
     let bytes = account.endedBytes + account.resultBytes;
     const isOver = () => tasks > limits.tasks || bytes > limits.bytes;
     if (!isOver()) return { tasks: [], assets: [] };
+    const order = `ORDER BY seq LIMIT ${MAX_TASKS}`;
+    const mayDelete = `account_id = $1 AND ${IS_DELIVERED}`;
     const ended = await connection.query<Candidate & { readonly files: number }>(
       `SELECT t.id, t.account_id, t.bytes, (
          SELECT coalesce(sum(a.bytes), 0)::bigint FROM $schema.assets AS a
          WHERE a.task_id = t.id AND a.input IS NULL
-       ) AS files FROM $schema.tasks AS t
-       WHERE ${ENDED} AND t.account_id = $1 ORDER BY t.seq LIMIT ${MAX_TASKS}`,
+       ) AS files FROM ${tasksIn(TASK_STATES.filter(isTerminal), mayDelete, order)} ${order}`,
       [account.id],
     );
     const chosen = ended.filter((task) => {

@@ -102,12 +102,13 @@ export class Batch {
       idempotency: needs.flatMap((need) => need.idempotency ?? []),
     };
     const lock = lockAccounts(wanted);
-    const locked = lock ? await connection.query(lock.text, lock.values) : [];
-    for (const row of locked) this.accounts.load(row);
     const read = readRows(wanted);
-    const rows = read
-      ? await connection.query<{ kind: string; row: object }>(read.text, read.values)
-      : [];
+    // Sent at once: the second statement sees what was committed before the locks.
+    const [locked, rows] = await Promise.all([
+      lock ? connection.query(lock.text, lock.values) : [],
+      read ? connection.query<{ kind: string; row: object }>(read.text, read.values) : [],
+    ]);
+    for (const row of locked) this.accounts.load(row);
     for (const { kind, row } of rows) {
       this.#parts.find(({ table }) => table.name === kind)!.load(row as never);
     }

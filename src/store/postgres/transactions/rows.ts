@@ -3,7 +3,7 @@ import type { BudgetScope, BudgetWindow } from '../../budgets.ts';
 import { attemptCount, type Delivery } from '../../delivery.ts';
 import { approximateSize, isTerminal, type Task, type TaskState } from '../../task.ts';
 import type { Row } from '../database.ts';
-import { encodeText } from '../text.ts';
+import { decodeText, encodeText } from '../text.ts';
 import type { Table } from './table.ts';
 
 /** An account with the sums over its tasks and files. Amounts are micro-credits, sizes are bytes. */
@@ -180,11 +180,41 @@ export const TASKS: Table<Task> = {
       'json',
       ({ request }, before) => (before?.request === request ? null : jsonOf(request)),
     ],
-    record: ['json', ({ request: _, ...rest }) => record(rest)],
+    record: ['json', taskRecord],
   },
+  fixed: [
+    ...['account_id', 'key_id', 'team_id', 'type', 'model', 'created_at', 'deadline'],
+    'idempotency_key',
+  ],
   keep: ['request'],
-  read: ({ record, request }) => ({ ...(record as Task), request }),
+  read: readTask,
 };
+
+/** Fields of a task that are null where its record has none. */
+const NULLS = { result: null, error: null, callbackUrl: null, progress: null };
+
+/** The fields that have no column of their own. */
+function taskRecord(task: Task): string {
+  const { id, accountId, keyId, type, model, status, request, reserved, charged, ...others } = task;
+  const { attempts, node, createdAt, updatedAt, deadline, idempotency, ...rest } = others;
+  const set = Object.entries(rest).filter(([, value]) => value !== null);
+  return record({ ...Object.fromEntries(set), fingerprint: idempotency?.fingerprint });
+}
+
+function readTask(row: Row): Task {
+  const { id, account_id, key_id, type, model, status, attempts, reserved, charged, node } = row;
+  const { created_at, updated_at, deadline, idempotency_key, request } = row;
+  const { fingerprint, ...rest } = row.record as { readonly fingerprint?: string };
+  const key = idempotency_key === null ? null : decodeText(idempotency_key as string);
+  return {
+    ...{ id, accountId: account_id, keyId: key_id, type, model: decodeText(model as string) },
+    ...{ status, request, ...NULLS, reserved, charged, attempts },
+    ...(node !== null && { node }),
+    ...{ createdAt: created_at, updatedAt: updated_at, deadline },
+    idempotency: key === null ? null : { key, fingerprint },
+    ...rest,
+  } as Task;
+}
 
 function jsonOf(value: unknown): string {
   return JSON.stringify(value ?? null);
@@ -240,7 +270,7 @@ export const FOLDS: Table<FoldRow> = {
   columns: {
     node: ['text', ({ id }) => id],
     number: ['bigint', ({ number }) => number],
-    at: ['timestamptz', () => new Date().toISOString()],
+    at: ['bigint', () => Date.now()],
   },
   read: ({ node, number }) => ({ id: node, number }) as FoldRow,
 };

@@ -1,5 +1,6 @@
 import type { Asset } from '../../asset.ts';
 import { dayOf, type LedgerEntry, type UsageCounts } from '../../ledger.ts';
+import { type Columns, givenRows } from '../arrays.ts';
 import type { Statement } from '../database.ts';
 import { encodeText } from '../text.ts';
 
@@ -16,19 +17,27 @@ interface UsageAddition extends Required<UsageCounts> {
 
 const encoded = (text: string | null) => (text === null ? null : encodeText(text));
 
-const ENTRY_COLUMNS =
-  'account_id, key_id, type, amount, task_id, model, requests, note, at, available';
+const ENTRIES: Columns<NewEntry> = {
+  account_id: ['text', ({ accountId }) => accountId],
+  key_id: ['text', ({ keyId }) => keyId],
+  type: ['text', ({ type }) => type],
+  amount: ['bigint', ({ amount }) => amount],
+  task_id: ['text', ({ taskId }) => taskId],
+  model: ['text', ({ model }) => encoded(model)],
+  requests: ['bigint', ({ requests }) => requests],
+  note: ['text', ({ note }) => encoded(note)],
+  at: ['bigint', ({ at }) => at],
+  available: ['bigint', ({ available }) => available],
+};
+
+function insert<Row>(table: string, columns: Columns<Row>, rows: readonly Row[]): Statement {
+  const { names, given, values } = givenRows(columns, rows);
+  return { text: `INSERT INTO $schema.${table} (${names}) SELECT ${names} FROM ${given}`, values };
+}
 
 /** Adds entries in their order: the order of one account's is the order of its history. */
 export function insertEntries(entries: readonly NewEntry[]): Statement {
-  return {
-    text: `
-INSERT INTO $schema.ledger (${ENTRY_COLUMNS})
-SELECT ${ENTRY_COLUMNS} FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[],
-  $6::text[], $7::bigint[], $8::text[], $9::bigint[], $10::bigint[])
-  WITH ORDINALITY AS given (${ENTRY_COLUMNS}, place) ORDER BY place`,
-    values: entryValues(entries),
-  };
+  return insert('ledger', ENTRIES, entries);
 }
 
 /** Adds to the sums of text charges of a day. */
@@ -42,32 +51,15 @@ export function upsertCharges(charges: readonly NewEntry[]): Statement {
       requests: sum.requests! + next.requests!,
     }),
   );
+  const columns: Columns<NewEntry> = { ...ENTRIES, day: ['text', ({ at }) => dayOf(at)] };
+  const { text, values } = insert('ledger', columns, sums);
   return {
-    text: `
-INSERT INTO $schema.ledger (${ENTRY_COLUMNS}, day)
-SELECT ${ENTRY_COLUMNS}, day FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[],
-  $6::text[], $7::bigint[], $8::text[], $9::bigint[], $10::bigint[], $11::text[])
-  WITH ORDINALITY AS given (${ENTRY_COLUMNS}, day, place) ORDER BY place
+    text: `${text}
 ON CONFLICT (account_id, key_id, model, day) WHERE day IS NOT NULL DO UPDATE SET
   amount = ledger.amount + excluded.amount, requests = ledger.requests + excluded.requests,
   at = excluded.at, available = excluded.available`,
-    values: [...entryValues(sums), sums.map(({ at }) => dayOf(at))],
+    values: values!,
   };
-}
-
-function entryValues(entries: readonly NewEntry[]): unknown[] {
-  return [
-    entries.map(({ accountId }) => accountId),
-    entries.map(({ keyId }) => keyId),
-    entries.map(({ type }) => type),
-    entries.map(({ amount }) => amount),
-    entries.map(({ taskId }) => taskId),
-    entries.map(({ model }) => encoded(model)),
-    entries.map(({ requests }) => requests),
-    entries.map(({ note }) => encoded(note)),
-    entries.map(({ at }) => at),
-    entries.map(({ available }) => available),
-  ];
 }
 
 const USAGE_COUNTS = [
@@ -82,7 +74,19 @@ const USAGE_COUNTS = [
   ['spent', 'spent'],
 ] as const;
 
-const USAGE_COLUMNS = ['account_id', 'key_id', 'team_id', 'day', 'model'];
+const USAGE: Columns<UsageAddition> = {
+  account_id: ['text', ({ accountId }) => accountId],
+  key_id: ['text', ({ keyId }) => keyId],
+  team_id: ['text', ({ teamId }) => teamId ?? ''],
+  day: ['text', ({ day }) => day],
+  model: ['text', ({ model }) => encodeText(model)],
+  ...Object.fromEntries(
+    USAGE_COUNTS.map(([column, name]) => [
+      column,
+      ['bigint', (sum: UsageAddition) => sum[name]] as const,
+    ]),
+  ),
+};
 
 /** Adds to the usage of days. */
 export function upsertUsage(additions: readonly UsageAddition[]): Statement {
@@ -94,47 +98,28 @@ export function upsertUsage(additions: readonly UsageAddition[]): Statement {
       return { ...next, ...Object.fromEntries(counts) } as UsageAddition;
     },
   );
-  const counted = USAGE_COUNTS.map(([column]) => column);
-  const columns = [...USAGE_COLUMNS, ...counted].join(', ');
-  const arrays = [...USAGE_COLUMNS, ...counted].map(
-    (_, index) => `$${index + 1}::${index < USAGE_COLUMNS.length ? 'text' : 'bigint'}[]`,
-  );
+  const { text, values } = insert('usage', USAGE, sums);
+  const counts = USAGE_COUNTS.map(([column]) => `${column} = usage.${column} + excluded.${column}`);
   return {
-    text: `
-INSERT INTO $schema.usage (${columns})
-SELECT ${columns} FROM unnest(${arrays.join(', ')})
-  WITH ORDINALITY AS given (${columns}, place) ORDER BY place
-ON CONFLICT (account_id, day, key_id, team_id, model) DO UPDATE SET
-  ${counted.map((column) => `${column} = usage.${column} + excluded.${column}`).join(', ')}`,
-    values: [
-      sums.map(({ accountId }) => accountId),
-      sums.map(({ keyId }) => keyId),
-      sums.map(({ teamId }) => teamId ?? ''),
-      sums.map(({ day }) => day),
-      sums.map(({ model }) => encodeText(model)),
-      ...USAGE_COUNTS.map(([, name]) => sums.map((sum) => sum[name])),
-    ],
+    text: `${text}
+ON CONFLICT (account_id, day, key_id, team_id, model) DO UPDATE SET ${counts.join(', ')}`,
+    values: values!,
   };
 }
 
+const ASSETS: Columns<Asset> = {
+  id: ['text', ({ id }) => id],
+  account_id: ['text', ({ accountId }) => accountId],
+  task_id: ['text', ({ taskId }) => taskId],
+  media_type: ['text', ({ mediaType }) => mediaType],
+  bytes: ['bigint', ({ bytes }) => bytes],
+  sha256: ['text', ({ sha256 }) => sha256],
+  created_at: ['bigint', ({ createdAt }) => createdAt],
+  input: ['text', ({ input }) => input ?? null],
+};
+
 export function insertAssets(assets: readonly Asset[]): Statement {
-  const columns = 'id, account_id, task_id, media_type, bytes, sha256, created_at, input';
-  return {
-    text: `
-INSERT INTO $schema.assets (${columns})
-SELECT ${columns} FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[],
-  $7::bigint[], $8::text[]) WITH ORDINALITY AS given (${columns}, place) ORDER BY place`,
-    values: [
-      assets.map(({ id }) => id),
-      assets.map(({ accountId }) => accountId),
-      assets.map(({ taskId }) => taskId),
-      assets.map(({ mediaType }) => mediaType),
-      assets.map(({ bytes }) => bytes),
-      assets.map(({ sha256 }) => sha256),
-      assets.map(({ createdAt }) => createdAt),
-      assets.map(({ input }) => input ?? null),
-    ],
-  };
+  return insert('assets', ASSETS, assets);
 }
 
 /** One row for each name: an upsert cannot change a row twice. In the order of the first of each. */
@@ -154,19 +139,10 @@ function sumBy<Row>(
 
 /** Adds entries of another store with their identifiers. */
 export function insertCopiedEntries(entries: readonly LedgerEntry[]): Statement {
-  const columns = `${ENTRY_COLUMNS}, day, id`;
-  return {
-    text: `
-INSERT INTO $schema.ledger (${columns})
-SELECT ${columns} FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[],
-  $6::text[], $7::bigint[], $8::text[], $9::bigint[], $10::bigint[], $11::text[], $12::bigint[])
-  AS given (${columns})`,
-    values: [
-      ...entryValues(entries),
-      entries.map(({ type, taskId, at }) =>
-        type === 'charge' && taskId === null ? dayOf(at) : null,
-      ),
-      entries.map(({ id }) => id),
-    ],
+  const columns: Columns<LedgerEntry> = {
+    id: ['bigint', ({ id }) => id],
+    ...ENTRIES,
+    day: ['text', ({ type, taskId, at }) => (type === 'charge' && !taskId ? dayOf(at) : null)],
   };
+  return insert('ledger', columns, entries);
 }

@@ -1,19 +1,14 @@
+import { type Columns, givenRows } from '../arrays.ts';
 import type { Row, Statement } from '../database.ts';
-
-type Cell = string | number | null;
-
-/** A column: its type, and its value. `before` is the row as it is stored; undefined for a new one. */
-type Column<Record> = readonly [
-  type: 'text' | 'bigint' | 'json' | 'timestamptz',
-  value: (record: Record, before: Record | undefined) => Cell,
-];
 
 /** How records of one kind are stored. */
 export interface Table<Record> {
   readonly name: string;
   /** Column of the identifier. */
   readonly key: string;
-  readonly columns: Readonly<{ [name: string]: Column<Record> }>;
+  readonly columns: Columns<Record>;
+  /** Columns that never change. */
+  readonly fixed?: readonly string[];
   /** Columns that null leaves as they are. */
   readonly keep?: readonly string[];
   readonly read: (row: Row) => Record;
@@ -71,15 +66,18 @@ export class Records<Record extends { readonly id: string }> {
   }
 
   statements(): Statement[] {
-    const written: Record[] = [];
+    const added: Record[] = [];
+    const changed: Record[] = [];
     const removed: string[] = [];
     for (const [id, record] of this.#changed) {
-      if (record) written.push(record);
-      else if (this.#stored.has(id)) removed.push(id);
+      const isStored = this.#stored.has(id);
+      if (record) (isStored ? changed : added).push(record);
+      else if (isStored) removed.push(id);
     }
     const { name, key } = this.table;
     const statements: Statement[] = [];
-    if (written.length > 0) statements.push(this.#upsert(written));
+    if (added.length > 0) statements.push(this.#insert(added));
+    if (changed.length > 0) statements.push(this.#update(changed));
     if (removed.length > 0) {
       const text = `DELETE FROM $schema.${name} WHERE ${key} = ANY($1::text[])`;
       statements.push({ text, values: [removed] });
@@ -87,28 +85,26 @@ export class Records<Record extends { readonly id: string }> {
     return statements;
   }
 
-  #upsert(written: readonly Record[]): Statement {
-    const { name, key, columns, keep = [] } = this.table;
-    const names = Object.keys(columns);
-    const values = names.map((column) => {
-      const [, value] = columns[column]!;
-      return written.map((record) => value(record, this.#stored.get(record.id)));
+  // In the order of the operations, in which new rows are numbered.
+  #insert(records: readonly Record[]): Statement {
+    const { name, columns } = this.table;
+    const { names, given, values } = givenRows(columns, records);
+    return { text: `INSERT INTO $schema.${name} (${names}) SELECT ${names} FROM ${given}`, values };
+  }
+
+  #update(records: readonly Record[]): Statement {
+    const { name, key, columns, fixed = [], keep = [] } = this.table;
+    const changing = Object.entries(columns).filter(([column]) => !fixed.includes(column));
+    const { given, values } = givenRows(Object.fromEntries(changing), records, ({ id }) =>
+      this.#stored.get(id),
+    );
+    const sets = changing.map(([column]) => {
+      const value = `given.${column}`;
+      return `${column} = ${keep.includes(column) ? `coalesce(${value}, stored.${column})` : value}`;
     });
-    const arrays = names.map((column, index) => `$${index + 1}::${columns[column]![0]}[]`);
-    const sets = names
-      .filter((column) => column !== key)
-      .map((column) =>
-        keep.includes(column)
-          ? `${column} = coalesce(excluded.${column}, ${name}.${column})`
-          : `${column} = excluded.${column}`,
-      );
-    return {
-      text:
-        `INSERT INTO $schema.${name} (${names.join(', ')}) ` +
-        `SELECT ${names.join(', ')} FROM unnest(${arrays.join(', ')}) WITH ORDINALITY AS given (${names.join(', ')}, place) ORDER BY place ` +
-        `ON CONFLICT (${key}) DO UPDATE SET ${sets.join(', ')}`,
-      values,
-    };
+    const text = `UPDATE $schema.${name} AS stored SET ${sets.join(', ')}
+      FROM ${given} WHERE stored.${key} = given.${key}`;
+    return { text, values };
   }
 }
 

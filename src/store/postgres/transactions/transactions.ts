@@ -132,23 +132,26 @@ export class Transactions {
     interrupted: Map<Waiting, Outcome>,
   ): Promise<ReadonlyMap<Waiting, Outcome>> {
     return this.#database.once(async (connection) => {
-      const isNew = await beginNumbered(connection, this.#writer, number);
+      const batch = new Batch();
+      // In one round trip, as the statements before the commit.
+      const [isNew] = await Promise.all([
+        beginNumbered(connection, this.#writer, number),
+        batch.load(
+          connection,
+          open.map(({ operation }) => operation.needs),
+        ),
+      ]);
       if (!isNew) {
         await connection.query('ROLLBACK');
         return interrupted;
       }
-      const batch = new Batch();
-      await batch.load(
-        connection,
-        open.map(({ operation }) => operation.needs),
-      );
       interrupted.clear();
       for (const waiting of open) interrupted.set(waiting, outcomeOf(batch, waiting.operation));
       const statements = batch.statements();
       if (statements.length > 0) {
         const { text, values } = oneStatement(statements);
-        await connection.query(text, values);
-        await connection.query('COMMIT');
+        // After a statement that fails, COMMIT is a ROLLBACK.
+        await Promise.all([connection.query(text, values), connection.query('COMMIT')]);
       } else await connection.query('ROLLBACK');
       return interrupted;
     });
@@ -190,8 +193,7 @@ function settle(outcomes: ReadonlyMap<Waiting, Outcome>): void {
 }
 
 /**
- * Begins a transaction with its number, in one round trip. Returns false where a transaction with this number
- * was committed.
+ * Begins a transaction with its number. Returns false where a transaction with this number was committed.
  *
  * @param writer an identifier of letters, digits and _
  */

@@ -1,0 +1,71 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { openPostgresStore } from '../../../src/store/postgres/open.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { describeWithPostgres } from '../../engines/postgres.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { completionOf, owner, taskFor } from '../records.ts';
+
+/** Tasks, most of them completed. */
+const COUNT = 100_000;
+
+const FILL = `
+INSERT INTO many.tasks (id, account_id, key_id, type, model, status, attempts, reserved, charged, created_at,
+  updated_at, deadline, bytes, request, record)
+SELECT 'task_' || md5(n::text), k.account_id, k.id, 'image', 'some-image-model',
+  CASE n % 5000 WHEN 0 THEN 'failed' WHEN 1 THEN 'pending' WHEN 2 THEN 'processing' ELSE 'completed' END, 1, 0, 0,
+  1763000000000 + n, 1763000000000 + n, 4000000000000, 100, '{}', '{}'
+FROM generate_series(1, ${COUNT}) AS n, many.keys AS k;
+INSERT INTO many.ledger (account_id, key_id, type, amount, task_id, model, at, available)
+SELECT account_id, key_id, 'charge', 1, id, model, updated_at, 0 FROM many.tasks;
+UPDATE many.accounts SET completed = ${COUNT}, pending = 20, processing = 20, ended_bytes = ${COUNT}::bigint * 100;
+ANALYZE;`;
+
+describeWithPostgres('the indexes of the PostgreSQL store', (server) => {
+  it(`serve every query over ${COUNT} tasks without reading a whole table`, async () => {
+    const { url } = server();
+    const directory = temporaryFolder();
+    const open = () => openPostgresStore({ directory, url, poolSize: 4, schema: 'many' });
+    // Processes of the server report their scans at their end, those of new indexes included.
+    const close = async (opened: Store) => {
+      await opened.close();
+      const count = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'oriel%'";
+      await expect.poll(() => server().sql(count)).toBe('0\n');
+    };
+    const first = await open();
+    const { account, key } = await owner(first);
+    await close(first);
+    server().sql(FILL);
+    server().sql('SELECT pg_stat_reset()');
+    const store = await open();
+    onTestFinished(() => store.close());
+    const page = { limit: 50 };
+    for (const status of [undefined, 'pending', 'processing', 'completed', 'failed'] as const) {
+      for (const accountId of [undefined, account.id]) {
+        const query = { ...(accountId && { accountId }), ...(status && { status }) };
+        const [newest] = await store.listTasks(query, page);
+        await store.listTasks(query, { ...page, after: newest!.id });
+      }
+    }
+    const idempotency = { key: 'once', fingerprint: 'f' };
+    const { task } = await store.createTask(taskFor(key, { idempotency }));
+    await store.findTaskByIdempotencyKey(account.id, idempotency);
+    await store.findTask(account.id, task.id);
+    await store.listDeliveries(account.id, task.id);
+    const [claimed] = await store.claimPending({ limit: 10 });
+    await store.completeTask(claimed!, completionOf());
+    expect(await store.claimOrphans({ limit: 10 })).toHaveLength(10);
+    await store.expireOverdue(10);
+    expect((await store.deleteTasks(1763000000100)).tasks).toHaveLength(97);
+    const limits = { tasks: COUNT - 200, bytes: Infinity };
+    expect((await store.trimTasks(account.id, limits)).tasks.length).toBeGreaterThan(0);
+    await store.deleteInputs();
+    await store.listLedger(account.id, { limit: 50, after: 1000 });
+    await store.timeRange();
+    await store.statistics();
+    await store.listNodes();
+    await close(store);
+    const read = server().sql(`SELECT relname, seq_scan, idx_scan > 0 FROM pg_stat_user_tables
+      WHERE schemaname = 'many' AND relname IN ('tasks', 'ledger') ORDER BY relname`);
+    expect(read).toBe('ledger|0|t\ntasks|0|t\n');
+  });
+});
