@@ -1,6 +1,8 @@
 import type { Provider } from '../config/provider-kinds.ts';
 import type { Failure } from '../failure.ts';
+import type { KeyRest } from './key-rest.ts';
 import type { RestingRoute } from './resting-routes.ts';
+import type { Route } from './route-candidates.ts';
 
 /** Identifier of the request or task that an attempt was made for, for the log. */
 export interface LogContext {
@@ -30,11 +32,21 @@ export interface AttemptTrace {
   discard(): void;
 }
 
+/** Rest of a key on a route, for other nodes. */
+export interface SharedRest extends Route, KeyRest {
+  /** Name of the route. */
+  readonly route: string;
+  readonly fingerprint: string;
+  readonly failure: Failure;
+}
+
 /** Events of routes, for the log and metrics. */
 export interface RoutingObserver {
   readonly onAttempt: OnAttempt;
   /** One of several keys of a provider rests. @param milliseconds in which other keys are used before it */
   onKeyRest?(route: RestingRoute, key: string, milliseconds: number): void;
+  /** A provider has refused or limited a key, which other nodes may use as well. */
+  onSharedRest?(rest: SharedRest): void;
   /** A route begins to rest. */
   onRest?(route: RestingRoute): void;
   /** A route that rested has succeeded. */

@@ -128,7 +128,7 @@ export class ProviderKeys {
   rest(
     route: string,
     provider: string,
-    { fingerprint }: KeyedProvider,
+    { fingerprint }: Pick<KeyedProvider, 'fingerprint'>,
     { skipped, avoided }: KeyRest,
     failure: Failure,
   ): boolean {

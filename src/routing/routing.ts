@@ -6,7 +6,7 @@ import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 import { MAX_DELAY_MS, sleep, waitBeforeRetry } from './backoff.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
 import { type KeyRest, keyRestOf } from './key-rest.ts';
-import type { AttemptTrace, LogContext, RoutingObserver } from './observer.ts';
+import type { AttemptTrace, LogContext, RoutingObserver, SharedRest } from './observer.ts';
 import { type KeyedProvider, ProviderKeys, type RestingKey } from './provider-keys.ts';
 import { redactForClient } from './redaction.ts';
 import { type RestingRoute, RestingRoutes, RoutesResting } from './resting-routes.ts';
@@ -84,6 +84,18 @@ export class Routing {
 
   restingKeys(): Iterable<RestingKey> {
     return this.#keys.resting();
+  }
+
+  /** Lets a key rest that the provider has refused or limited at another node. */
+  restElsewhere({ provider, model, route, fingerprint, failure, ...rest }: SharedRest): void {
+    if (this.#config().routing.cooldown.after === 0) return;
+    const since = performance.now();
+    this.#keys.rest(route, provider, { fingerprint }, rest, failure);
+    const settings = this.#config().providers[provider];
+    const remaining = settings === undefined ? 0 : this.#keys.remaining(route, settings);
+    if (remaining === 0) return;
+    const resting = { provider, model, failure, until: since + remaining };
+    if (this.#resting.begin(route, resting)) this.#observer.onRest?.(resting);
   }
 
   /** @throws Failure of the route that failed last; RoutesResting where none could be tried */
@@ -172,7 +184,13 @@ export class Routing {
       const rest = keyRestOf(failure, cooldown);
       if (rest !== null) {
         const isNew = this.#keys.rest(name, route.provider, keyed, rest, failure);
-        if (isNew) this.#noteKeyRest(candidate, keyed, failure, rest);
+        if (isNew) {
+          this.#noteKeyRest(candidate, keyed, failure, rest);
+          const { provider, model } = route;
+          const { fingerprint } = keyed;
+          const shared = { provider, model, route: name, fingerprint, ...rest, failure };
+          this.#observer.onSharedRest?.(shared);
+        }
         tried = (tried ?? new Set()).add(keyed.fingerprint);
       }
       const hasKey =

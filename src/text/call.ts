@@ -20,6 +20,8 @@ export interface TextCall {
   readonly clientDisconnect: LightAbortSignal;
   /** The stream to the client; it also takes headers of a whole answer. */
   readonly response: ResponseStream;
+  /** Called once the charge is to be written at the end of this tick; the answer follows it. */
+  readonly onCharging: () => void;
   /** Filled while the request is answered. */
   readonly report: TextReport;
 }

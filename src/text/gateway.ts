@@ -235,10 +235,12 @@ export class TextGateway {
   async #settle(
     meter: Meter,
     tracker: UsageTracker,
-    { report, requestId }: TextCall,
+    { report, requestId, onCharging }: TextCall,
   ): Promise<void> {
     const { observer } = this.#options;
-    const { used, charge, excess } = await meter.settle(tracker.usages(), tracker.observed());
+    const settling = meter.settle(tracker.usages(), tracker.observed());
+    onCharging();
+    const { used, charge, excess } = await settling;
     report.usage = used;
     report.charge = charge;
     const model = report.model!;

@@ -64,11 +64,18 @@ export class UpstreamClient {
    *   `invalid_request` with code `private_address` or `address_denied` where the network policy
    *   refuses the addresses of the host
    */
-  async open(url: string, request: UpstreamRequest): Promise<UpstreamResponse> {
-    const { origin, host, path } = this.#parse(url);
-    const { signal, name: server = host } = request;
-    if (signal.aborted || this.#closed) throw abortedFailure(server, signal.reason);
-    const response = await new Promise<ResponseHandler>((resolve, reject) => {
+  open(url: string, request: UpstreamRequest): Promise<UpstreamResponse> {
+    return new Promise((resolve, reject) => {
+      const { origin, host, path } = this.#parse(url);
+      const { signal, name: server = host } = request;
+      if (signal.aborted || this.#closed) throw abortedFailure(server, signal.reason);
+      const onHeaders = (response: ResponseHandler) => {
+        try {
+          resolve(decompressed(response, server, signal));
+        } catch (error) {
+          reject(error);
+        }
+      };
       this.#dispatcher(request).dispatch(
         {
           origin,
@@ -77,10 +84,9 @@ export class UpstreamClient {
           headers: { ...request.headers, 'accept-encoding': 'identity' },
           body: request.body ?? null,
         },
-        new ResponseHandler(server, request, { resolve, reject }),
+        new ResponseHandler(server, request, { resolve: onHeaders, reject }),
       );
     });
-    return decompressed(response, server, signal);
   }
 
   /** Aborts the requests under way, and closes all connections. */

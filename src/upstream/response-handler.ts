@@ -88,7 +88,6 @@ export class ResponseHandler implements UpstreamResponse, Dispatcher.DispatchHan
     this.headers = headers as Record<string, string>;
     this.#phase = 'responding';
     this.#lastProgressAt = performance.now();
-    this.#checkTimeouts();
     this.#headersPromise.resolve(this);
   }
 
@@ -126,6 +125,8 @@ export class ResponseHandler implements UpstreamResponse, Dispatcher.DispatchHan
       this.#readPromise = { resolve, reject };
       if (this.#settled) reject(this.#failure);
       else this.#flush();
+      // Most whole answers arrive with their headers, and need no timer for what is still to come.
+      if (!this.#settled && !this.#complete) this.#checkTimeouts();
     });
   }
 
@@ -231,20 +232,20 @@ function timeoutAt(start: number, timeout: number): number {
 }
 
 /** Reads a whole body. @throws Failure where it has more bytes than the limit */
-export async function readBytes(
+export function readBytes(
   response: Pick<UpstreamResponse, 'read'>,
   server: string,
   limit: number,
 ): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  await response.read((chunk) => {
+  const reading = response.read((chunk) => {
     size += chunk.length;
     if (size > limit) throw tooLarge(server, limit);
     chunks.push(chunk);
     return true;
   });
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size);
+  return reading.then(() => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
 }
 
 function tooLarge(server: string, limit: number): Failure {

@@ -2,10 +2,10 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../daemon.ts';
-import { type DIALECTS, gatewayDaemon, modelTo } from './gateway-daemon.ts';
+import { type DIALECTS, modelTo, sharedGateway } from './gateway-daemon.ts';
 import { USAGE } from './script.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 const HOUR = { type: 'ephemeral', ttl: '1h' } as const;
 const MARK = { type: 'ephemeral' } as const;

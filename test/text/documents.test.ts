@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it, test } from 'vitest';
 import { ROOT } from '../oriel.ts';
 import { WEATHER } from './conversation.ts';
-import { DIALECTS, gatewayDaemon, modelTo } from './gateway-daemon.ts';
+import { DIALECTS, modelTo, sharedGateway } from './gateway-daemon.ts';
 import type { DialectName } from './mock-upstream.ts';
 import { eventsOf, plainBody, send } from './raw.ts';
 import { type Script, USAGE } from './script.ts';
@@ -102,7 +102,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   'no usage': { steps: [{ text: 'Uncounted' }], usage: null },
 };
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 const cases = Object.entries(SCRIPTS).flatMap(([name, script]) =>
   DIALECTS.map((upstream) => [name, upstream, script] as const),

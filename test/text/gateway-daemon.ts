@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import { readAdminEndpoint } from '../../src/administration/admin-endpoint.ts';
 import { FEATURES } from '../../src/store/features.ts';
-import { sharedDaemon, type TestDaemon } from '../daemon.ts';
+import { processDaemon, sharedDaemon, type TestDaemon } from '../daemon.ts';
 import { type DialectName, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
 
 /** The daemon's keys for its upstreams, which only upstreams may see. */
@@ -73,7 +73,24 @@ export interface GatewayDaemon {
   readonly upstream: MockUpstream;
 }
 
-/** A daemon and the mock upstream of all its models, shared by the tests of a file. */
+let ofProcess: Promise<GatewayDaemon> | undefined;
+
+async function startOfProcess(): Promise<GatewayDaemon> {
+  const upstream = await startMockUpstream();
+  return { upstream, daemon: await processDaemon({ config: gatewayConfig(upstream.url) }) };
+}
+
+/** A daemon and the mock upstream of all its models, shared by all test files that this process runs. */
+export function sharedGateway(): () => GatewayDaemon {
+  let gateway: GatewayDaemon | undefined;
+  beforeAll(async () => {
+    ofProcess ??= startOfProcess();
+    gateway = await ofProcess;
+  });
+  return () => gateway!;
+}
+
+/** The same for the tests of one file, with changes of the configuration. */
 export function gatewayDaemon(changes: (url: string) => object = () => ({})): () => GatewayDaemon {
   let upstream: MockUpstream | undefined;
   beforeAll(async () => {

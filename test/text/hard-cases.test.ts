@@ -3,14 +3,14 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY, type TestDaemon } from '../daemon.ts';
 import { DATA_URL, HTTP_URL, MODES, STOPS, WEATHER } from './conversation.ts';
-import { DIALECTS, FOREIGN, gatewayDaemon, modelTo, PAIRS } from './gateway-daemon.ts';
+import { DIALECTS, FOREIGN, modelTo, PAIRS, sharedGateway } from './gateway-daemon.ts';
 import { eventsOf, plainBody, send } from './raw.ts';
 import { cutAt, everyByte, type Framing, type Script, type Step, USAGE } from './script.ts';
 import { talk } from './talk.ts';
 
 // The most frequent defects of model gateways, one test each.
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 const DONE: Script = { steps: [{ text: 'Done.' }], usage: USAGE };
 const CALL: Step = { call: 'get_weather', id: 'call_a1', arguments: '{"city":"Oslo"}' };

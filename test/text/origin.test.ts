@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { gatewayDaemon, modelTo, PAIRS, UPSTREAM_KEYS } from './gateway-daemon.ts';
+import { modelTo, PAIRS, sharedGateway, UPSTREAM_KEYS } from './gateway-daemon.ts';
 import { eventsOf, plainBody, send } from './raw.ts';
 import { cutAt, everyByte } from './script.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 /** The texts of a stream, with the deltas of each field joined. */
 function textsIn(stream: string): string {

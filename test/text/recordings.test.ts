@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
 import { ROOT } from '../oriel.ts';
 import { STOPS } from './conversation.ts';
-import { DIALECTS, gatewayDaemon, modelTo } from './gateway-daemon.ts';
+import { DIALECTS, modelTo, sharedGateway } from './gateway-daemon.ts';
 import type { DialectName } from './mock-upstream.ts';
 import { eventsOf, plainBody, send } from './raw.ts';
 import { type NeutralAnswer, readAnswer, readStream } from './recorded.ts';
@@ -97,7 +97,7 @@ const failed = ({ events }: Recording) =>
 const good = all.filter((recording) => !failed(recording));
 const broken = ({ events }: Recording) => events.some((event) => 'broken' in event);
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 test.skipIf(!absent)('recordings are replayed', ({ skip }) => {
   skip(`${folder} does not exist; ORIEL_SHARED names its parent`);

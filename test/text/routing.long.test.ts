@@ -198,7 +198,7 @@ describe('routes', () => {
 });
 
 describe('timeouts', () => {
-  const TIMES = { connect: '30s', firstByte: '300ms', idle: '300ms', total: '6s' };
+  const TIMES = { connect: '30s', firstByte: '1s', idle: '300ms', total: '6s' };
   const configured = (url: string, timeouts: Partial<typeof TIMES>) => ({
     ...{ routing: { retries: 0, cooldown: { after: 0 }, timeouts } },
     providers: {
@@ -227,7 +227,7 @@ describe('timeouts', () => {
     'client %s, upstream %s: firstByte does not apply to an answer that is not streamed',
     async (client, upstream) => {
       const { daemon, upstream: mock } = withTimeouts();
-      mock.play({ ...GOOD, before: 600 });
+      mock.play({ ...GOOD, before: 1300 });
       const response = await send(daemon, client, plainBody(client, modelTo(upstream)));
       expect(response.status).toBe(200);
     },

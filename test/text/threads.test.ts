@@ -2,11 +2,11 @@ import Anthropic from '@anthropic-ai/sdk';
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../daemon.ts';
-import { DIALECTS, gatewayDaemon, modelTo } from './gateway-daemon.ts';
+import { DIALECTS, modelTo, sharedGateway } from './gateway-daemon.ts';
 import { plainBody, send } from './raw.ts';
 import { USAGE } from './script.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 describe.each(DIALECTS)('a request with a thread, upstream %s', (upstream) => {
   it('is refused with the details that Anthropic documents', async () => {

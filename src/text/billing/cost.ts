@@ -66,7 +66,10 @@ function itemsOf({ price }: PricedModel, usage: Usage): readonly Item[] {
 
 /** Micro-credits of the usages of some requests. */
 export function costOf(model: PricedModel, usages: readonly Usage[]): number {
-  return sumOf(usages.flatMap((usage) => itemsOf(model, usage)));
+  const [only] = usages;
+  return sumOf(
+    usages.length === 1 ? itemsOf(model, only!) : usages.flatMap((usage) => itemsOf(model, usage)),
+  );
 }
 
 /** The largest numbers of tokens that are charged for a request of a client. */
@@ -79,20 +82,17 @@ export interface Bounds {
 
 /** Micro-credits of the largest charge within bounds: everything at the highest price of any tier in reach. */
 export function largestCost({ price }: PricedModel, { inputs, output }: Bounds): number {
-  const highestOf = (tokens: number) =>
-    Math.max(
-      ...tiersUpTo(price, tokens).flatMap(
-        ({ input, cachedInput = 0, cacheWrite = 0, cacheWrite1h = 0 }) => [
-          input,
-          cachedInput,
-          cacheWrite,
-          cacheWrite1h,
-        ],
-      ),
-    );
-  const outputPrices = tiersUpTo(price, Math.max(0, ...inputs)).map((tier) => tier.output);
-  return sumOf([
-    ...inputs.map((input): Item => [input, highestOf(input)]),
-    [output, Math.max(...outputPrices)],
-  ]);
+  const items: Item[] = [];
+  let outputPrice = 0;
+  for (const tokens of inputs) {
+    let highest = 0;
+    for (const tier of tiersUpTo(price, tokens)) {
+      const { input, cachedInput = 0, cacheWrite = 0, cacheWrite1h = 0 } = tier;
+      highest = Math.max(highest, input, cachedInput, cacheWrite, cacheWrite1h);
+      outputPrice = Math.max(outputPrice, tier.output);
+    }
+    items.push([tokens, highest]);
+  }
+  items.push([output, outputPrice]);
+  return sumOf(items);
 }

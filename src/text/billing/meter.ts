@@ -85,10 +85,8 @@ function inputSizeOf(turns: readonly Turn[], bytes: number): InputSize {
 function inputSizesOf(request: TextRequest, bytes: number, requests: number): InputSize[] {
   const { turns, conversations } = request;
   const sizes = conversations?.map((one) => inputSizeOf(one, textBytes(one)));
-  const whole = sizes ? null : inputSizeOf(turns, bytes);
-  return Array.from({ length: requests }, (_, choice) => {
-    return whole ?? sizes![conversationOf(request, choice)]!;
-  });
+  if (!sizes) return new Array<InputSize>(requests).fill(inputSizeOf(turns, bytes));
+  return Array.from({ length: requests }, (_, choice) => sizes[conversationOf(request, choice)]!);
 }
 
 function textBytes(turns: readonly Turn[]): number {
@@ -107,9 +105,11 @@ export function outputEstimate(characters: number): number {
 function within(usages: readonly Usage[], { inputs, output }: Bounds): readonly Usage[] {
   let left = output;
   return usages.map((usage, index) => {
+    const input = Math.min(usage.input, inputs[index] ?? 0);
     const charged = Math.min(usage.output, left);
     left -= charged;
-    return { ...usage, input: Math.min(usage.input, inputs[index] ?? 0), output: charged };
+    const isWithin = input === usage.input && charged === usage.output;
+    return isWithin ? usage : { ...usage, input, output: charged };
   });
 }
 
@@ -151,7 +151,7 @@ export class Meter {
   readonly inputTokens: readonly number[];
   /** Null where reported usage is charged in full. */
   readonly #bounds: Bounds | null;
-  #reservation: Reservation | null = null;
+  readonly #reservation: Reservation | null;
   #ended = false;
 
   private constructor(
@@ -159,6 +159,7 @@ export class Meter {
     holder: KeyHolder,
     { id, model }: Pick<MeterOptions, 'id' | 'model'>,
     { inputs, bounds }: { readonly inputs: readonly number[]; readonly bounds: Bounds | null },
+    reservation: Reservation | null = null,
   ) {
     this.#store = store;
     this.#holder = holder;
@@ -166,6 +167,7 @@ export class Meter {
     this.#model = model;
     this.inputTokens = inputs;
     this.#bounds = bounds;
+    this.#reservation = reservation;
   }
 
   /**
@@ -173,25 +175,25 @@ export class Meter {
    *
    * @throws Failure insufficient_quota
    */
-  static async open(store: Store, holder: KeyHolder, options: MeterOptions): Promise<Meter> {
+  static open(store: Store, holder: KeyHolder, options: MeterOptions): Promise<Meter> {
     const { model, request, bytes, addsInput, requests, defaultLimit, trustUpstream } = options;
     const sizes = inputSizesOf(request, bytes, requests);
     const window = model.contextWindow ?? Infinity;
     const inputs = sizes.map(({ likely }) => Math.min(likely, window));
-    if (!isPriced(model)) return new Meter(store, holder, options, { inputs, bounds: null });
+    if (!isPriced(model)) {
+      return Promise.resolve(new Meter(store, holder, options, { inputs, bounds: null }));
+    }
     const added = addsInput ? MAX_ADDED_INPUT : 0;
     const limit = request.maxOutputTokens ?? defaultOutputTokensOf(model) ?? defaultLimit;
     const bounds = {
       inputs: sizes.map(({ most }) => Math.min(most + added, window)),
       output: limit * (request.n ?? 1),
     };
-    const meter = new Meter(store, holder, options, {
-      inputs,
-      bounds: trustUpstream ? null : bounds,
-    });
     const amount = largestCost(model, bounds);
-    meter.#reservation = await store.reserve(holder.account.id, holder.key.id, amount);
-    return meter;
+    return store.reserve(holder.account.id, holder.key.id, amount).then((reservation) => {
+      const limits = { inputs, bounds: trustUpstream ? null : bounds };
+      return new Meter(store, holder, options, limits, reservation);
+    });
   }
 
   /**

@@ -13,7 +13,7 @@ function isPlausible({ input, output }: Usage): boolean {
 /** Collects the usage of one request, from reports of the provider and from observed output. */
 export class UsageTracker {
   /** Reported usage by number of the answer. */
-  readonly #usages = new Map<number, Usage>();
+  readonly #usages: Usage[] = [];
   #choices = 1;
   /** Answers that ended. */
   #finished = 0;
@@ -38,12 +38,12 @@ export class UsageTracker {
     this.#finished = 0;
     this.#characters = 0;
     this.#frames = 0;
-    this.#usages.clear();
+    this.#usages.length = 0;
   }
 
   /** Takes the provider's report on one answer. */
   reportUsage(usage: Usage, choice = 0): void {
-    if (isPlausible(usage)) this.#usages.set(choice, usage);
+    if (isPlausible(usage)) this.#usages[choice] = usage;
   }
 
   /** Records that an answer ended, so that its reported usage is final. */
@@ -83,10 +83,9 @@ export class UsageTracker {
    * of an answer count no output, so that for an answer without an end the observed output counts.
    */
   usages(): readonly Usage[] | null {
-    if (this.#usages.size < this.#choices) return null;
-    const reported = [...this.#usages]
-      .sort(([one], [other]) => one - other)
-      .map(([, usage]) => usage);
+    // Without answers whose usage was not reported.
+    const reported = this.#usages.filter((usage) => usage !== undefined);
+    if (reported.length < this.#choices) return null;
     if (this.#finished >= this.#choices) return reported;
     const missing = this.observed().outputTokens - sumOfUsages(reported).output;
     if (missing <= 0) return reported;

@@ -77,12 +77,14 @@ export function announceOmitted(
   ...more: readonly Partial<OmittedFields>[]
 ): void {
   const { response, report } = call;
-  const all = [omitted, ...more];
-  const ignored = [...all, forwarded].flatMap((one) => one.ignored ?? []);
-  const dropped = all.flatMap((one) => one.dropped ?? []);
+  let { ignored, dropped } = omitted;
+  for (const one of [...more, forwarded] as readonly Partial<OmittedFields>[]) {
+    if (one.ignored?.length) ignored = ignored.concat(one.ignored);
+    if (one.dropped?.length) dropped = dropped.concat(one.dropped);
+  }
   response.setHeader(IGNORED_HEADER, ignored.length > 0 ? pathsHeader(ignored) : null);
   response.setHeader(DROPPED_HEADER, dropped.length > 0 ? pathsHeader(dropped) : null);
-  report.dropped = dropped.slice(0, MAX_PATHS);
+  report.dropped = dropped.length > MAX_PATHS ? dropped.slice(0, MAX_PATHS) : dropped;
 }
 
 /** Paths in one header. */

@@ -79,9 +79,10 @@ export async function passThrough(execution: TextExecution, route: RemoteRoute):
       readAnswer(execution, exchange, { target, origin, sink, choice: 0 }),
     );
   }
-  return request.stream
+  // Awaited, since a promise that an async function returns takes three more turns of the microtask queue.
+  return await (request.stream
     ? relayStream(execution, route, exchange)
-    : passWhole(execution, route, exchange);
+    : passWhole(execution, route, exchange));
 }
 
 async function passWhole(

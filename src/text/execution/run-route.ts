@@ -18,7 +18,7 @@ import type { RemoteRoute } from './upstream-request.ts';
  * @param remaining milliseconds until the request's deadline
  * @throws Failure where the client was sent nothing yet
  */
-export async function runRoute(
+export function runRoute(
   execution: TextExecution,
   route: TextRoute,
   provider: Provider,
@@ -34,7 +34,7 @@ export async function runRoute(
     maxOutputTokens: maxOutputTokensOf(model),
   };
   if (!isRemote(provider)) return answerBySandbox(execution, target, remaining);
-  const timeouts = timeoutsOf(config, provider);
+  const { connect, idle, firstByte, total } = timeoutsOf(config, provider);
   const { apiKey, baseUrl } = provider;
   const remote: RemoteRoute = {
     route,
@@ -43,9 +43,10 @@ export async function runRoute(
     origin: { name: target.provider, apiKey, baseUrl, redact: secretsRedactor(config.providers) },
     // A whole answer begins when it is complete, so that only a stream has a limit for its first byte.
     timeouts: {
-      ...timeouts,
-      firstByte: request.stream ? timeouts.firstByte : 0,
-      total: Math.max(1, Math.min(remaining, timeouts.total)),
+      connect,
+      idle,
+      firstByte: request.stream ? firstByte : 0,
+      total: Math.max(1, Math.min(remaining, total)),
     },
   };
   return canPass(request, target) ? passThrough(execution, remote) : translate(execution, remote);

@@ -35,7 +35,7 @@ interface UpstreamRequest {
 }
 
 /** @throws Failure where the upstream cannot be reached, or answers with another status than 2xx */
-export async function openUpstream(
+export function openUpstream(
   { call, upstream, request, forwarded }: TextExecution,
   { provider, target, timeouts }: RemoteRoute,
   { body, stream, signal }: UpstreamRequest,
@@ -68,14 +68,14 @@ export interface ProviderRequest {
 }
 
 /** @throws Failure where the provider cannot be reached, or answers with another status than 2xx */
-export async function openProvider(
+export function openProvider(
   upstream: UpstreamClient,
   provider: RemoteProvider,
   { path, model, headers, trace, body, timeouts, signal }: ProviderRequest,
 ): Promise<UpstreamResponse> {
   const { apiKey } = provider;
   const traceparent = trace?.traceparent;
-  const exchange = await upstream.open(urlOf(provider, { path, model }), {
+  const opening = upstream.open(urlOf(provider, { path, model }), {
     name: 'The provider',
     headers: requestHeaders(provider, traceparent ? { ...headers, traceparent } : headers),
     body: JSON.stringify(body),
@@ -83,7 +83,16 @@ export async function openProvider(
     proxy: provider.proxy,
     signal,
   });
-  if (exchange.status >= 200 && exchange.status < 300) return exchange;
+  return opening.then((exchange) => {
+    if (exchange.status >= 200 && exchange.status < 300) return exchange;
+    return throwFailure(exchange, apiKey);
+  });
+}
+
+async function throwFailure(
+  exchange: UpstreamResponse,
+  apiKey: string | undefined,
+): Promise<never> {
   const text = await exchange.bytes(MAX_FAILURE_BYTES).then(String, () => '');
   throw upstreamFailure(exchange.status, tryParseJson(text) ?? text, {
     retryAfter: exchange.headers['retry-after'],

@@ -32,7 +32,8 @@ export class Allowance {
   readonly #model: string;
   readonly #accountId: string;
   readonly #given: StoredIds;
-  readonly #features: ReadonlySet<string>;
+  /** Features of the model, and those of the key. */
+  readonly #features: readonly (readonly string[])[];
 
   /**
    * @param model its public identifier
@@ -47,11 +48,11 @@ export class Allowance {
     this.#model = model;
     this.#accountId = accountId;
     this.#given = given;
-    this.#features = new Set(features.flat());
+    this.#features = features;
   }
 
   allows(feature: Feature): boolean {
-    return this.#features.has(feature);
+    return this.#features.some((some) => some.includes(feature));
   }
 
   /**

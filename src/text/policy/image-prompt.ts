@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
 import { isObject, listOf } from '../../schema/untrusted.ts';
-import type { Json, NativePart, TextRequest } from '../canonical.ts';
+import type { Json, NativePart, TextRequest, Tool, ToolChoice } from '../canonical.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 
 /** Characters of one request that are checked; more take a thread more than a second. */
@@ -51,17 +51,19 @@ export function imagePromptOf(request: TextRequest, models: readonly string[]): 
 function mayMakeImages(request: TextRequest, models: readonly string[]): boolean {
   const { body, tools, turns, toolChoice, native } = request;
   if (models.some((model) => IMAGE.test(model))) return true;
-  const hosted = [...tools, ...turns.flatMap((turn) => turn.tools ?? []), toolChoice].filter(
-    (part): part is NativePart => part?.type === 'native',
-  );
-  if (hosted.some(({ value }) => isObject(value) && IMAGE.test(String(value['type'])))) return true;
+  if (tools.some(isImageTool) || (toolChoice !== null && isImageTool(toolChoice))) return true;
+  if (turns.some((turn) => turn.tools?.some(isImageTool))) return true;
   // A prompt that is stored at the provider may bring tools of its own.
   if (native.some(({ path }) => path === 'prompt' || IMAGE.test(path))) return true;
-  const modalities = [
-    ...MODALITIES.flatMap((name) => listOf(body[name])),
-    ...(dialectNamed(request.dialect).outputModalities?.(body) ?? []),
-  ];
-  return modalities.some((one) => IMAGE.test(String(one)));
+  const isImage = (modality: unknown) => IMAGE.test(String(modality));
+  if (MODALITIES.some((name) => listOf(body[name]).some(isImage))) return true;
+  return dialectNamed(request.dialect).outputModalities?.(body).some(isImage) ?? false;
+}
+
+function isImageTool(part: Tool | NativePart | ToolChoice): boolean {
+  if (part.type !== 'native') return false;
+  const { value } = part;
+  return isObject(value) && IMAGE.test(String(value['type']));
 }
 
 /** All texts within a value, in order. */

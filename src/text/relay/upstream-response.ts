@@ -23,8 +23,12 @@ export function isEventStream({ headers }: UpstreamResponse): boolean {
 }
 
 /** @throws Failure where the body is no JSON object, or is an error */
-export async function readJson(exchange: UpstreamResponse): Promise<Json> {
-  const text = (await exchange.bytes(MAX_BYTES)).toString();
+export function readJson(exchange: UpstreamResponse): Promise<Json> {
+  return exchange.bytes(MAX_BYTES).then(jsonOf);
+}
+
+function jsonOf(bytes: Buffer): Json {
+  const text = bytes.toString();
   const body = tryParseJson(text);
   if (!isObject(body)) throw upstreamFailure(502, text);
   const { error, type } = body;

@@ -100,7 +100,7 @@ async function reload(): Promise<void> {
   const text = JSON.stringify(configuration(upstream.url, kept));
   writeFileSync(join(daemon.data, 'oriel.yaml'), text);
   daemon.child.kill('SIGHUP');
-  await expect.poll(reloads, { timeout: 10_000 }).toBe(before + 1);
+  await expect.poll(reloads).toBe(before + 1);
 }
 
 describe.each(AGENTS)('a conversation of %s', (_name, agent) => {

@@ -189,6 +189,7 @@ async function ask(
       headers: {},
       holder: HOLDER,
       clientDisconnect: new LightAbortSignal(),
+      onCharging: () => {},
       response: { started: false, setHeader() {}, write: () => true, drained: async () => {} },
       report: new TextReport(),
     });

@@ -1,11 +1,11 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { TestDaemon } from '../../daemon.ts';
 import { account, settled } from '../account.ts';
-import { DIALECTS, gatewayDaemon, modelTo, newKey, PAIRS } from '../gateway-daemon.ts';
+import { DIALECTS, modelTo, newKey, PAIRS, sharedGateway } from '../gateway-daemon.ts';
 import { plainBody, send } from '../raw.ts';
 import { type Script, USAGE } from '../script.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 /** 18 input tokens at 1000 per million, 5 cached at 100, 11 output at 10000. */
 const COST = (18 * 1000 + 5 * 100 + 11 * 10_000) / 1_000_000;
@@ -166,14 +166,13 @@ describe('an upstream that reports more usage than the limit allows', () => {
       const input = JSON.stringify(body).length + 500;
       expect(credits.spent).toBeCloseTo((20 * 10_000 + input * 1000) / 1_000_000, 6);
       const requestId = response.headers.get('x-request-id');
-      await vi.waitFor(() => {
-        const line = daemon.log.find((one) => one['requestId'] === requestId && 'reported' in one);
-        expect(line).toMatchObject({
-          level: 'warn',
-          model: modelTo(dialect),
-          reported: { output: 800_000 },
-          charged: { output: 20 },
-        });
+      const warning = () =>
+        daemon.log.find((one) => one['requestId'] === requestId && 'reported' in one);
+      await expect.poll(warning).toMatchObject({
+        level: 'warn',
+        model: modelTo(dialect),
+        reported: { output: 800_000 },
+        charged: { output: 20 },
       });
     }
   });

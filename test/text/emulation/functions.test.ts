@@ -1,11 +1,11 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
-import { DIALECTS, gatewayDaemon, modelTo } from '../gateway-daemon.ts';
+import { DIALECTS, modelTo, sharedGateway } from '../gateway-daemon.ts';
 import { send } from '../raw.ts';
 import { type Script, USAGE } from '../script.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies and answers of several formats
 type Loose = any;

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ObjectReader } from '../../../src/text/emulation/object-reader.ts';
 import { MODES } from '../conversation.ts';
-import { gatewayDaemon, modelTo } from '../gateway-daemon.ts';
+import { modelTo, sharedGateway } from '../gateway-daemon.ts';
 import { send } from '../raw.ts';
 import { everyByte, type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 function readAll(pieces: readonly string[]) {
   const reader = new ObjectReader();

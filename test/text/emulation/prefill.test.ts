@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { gatewayDaemon, modelTo } from '../gateway-daemon.ts';
+import { modelTo, sharedGateway } from '../gateway-daemon.ts';
 import { plainBody, send } from '../raw.ts';
 import { USAGE } from '../script.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 const HISTORY = [{ role: 'user', content: 'Name a city' }];
 

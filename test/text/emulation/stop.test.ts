@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { settled } from '../account.ts';
 import { MODES } from '../conversation.ts';
-import { gatewayDaemon, modelTo, newKey } from '../gateway-daemon.ts';
+import { modelTo, newKey, sharedGateway } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
 import { plainBody, send } from '../raw.ts';
 import { everyByte, type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 /** A client's dialect, an upstream's that lacks the stop sequences, and the sequences. */
 const CASES: readonly (readonly [DialectName, DialectName, readonly string[]])[] = [

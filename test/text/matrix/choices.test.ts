@@ -2,10 +2,10 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { settled } from '../account.ts';
-import { DIALECTS, gatewayDaemon, modelTo, newKey } from '../gateway-daemon.ts';
+import { DIALECTS, modelTo, newKey, sharedGateway } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 describe.each(DIALECTS)('a chat request with n: 2, upstream %s', (upstream) => {
   const ask = (rest: object) => {

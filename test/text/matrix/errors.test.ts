@@ -1,13 +1,13 @@
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import { gatewayDaemon, modelTo, PAIRS, UPSTREAM_KEYS } from '../gateway-daemon.ts';
+import { modelTo, PAIRS, sharedGateway, UPSTREAM_KEYS } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
 import { eventsOf, plainBody, send } from '../raw.ts';
 import type { Fault } from '../script.ts';
 import { talk } from '../talk.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 /** The body of an error in the format of each upstream. */
 function errorBody(upstream: DialectName, type: string, message: string): object {
@@ -118,7 +118,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       const provider = upstream === 'messages' ? 'anthropic' : 'openai';
       const msg = 'a provider refused the key or the account of the gateway';
       await expect
-        .poll(() => daemon.log, { timeout: 30_000 })
+        .poll(() => daemon.log)
         .toContainEqual(expect.objectContaining({ msg, provider, code }));
     },
   );

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { DATA_URL, HTTP_URL, MODES, PIXEL, WEATHER } from '../conversation.ts';
-import { gatewayDaemon, modelTo, PAIRS } from '../gateway-daemon.ts';
+import { modelTo, PAIRS, sharedGateway } from '../gateway-daemon.ts';
 import { USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 const SEEN = { steps: [{ text: 'A cat.' }], usage: USAGE };
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { MODES } from '../conversation.ts';
-import { DIALECTS, gatewayDaemon, modelTo, PAIRS } from '../gateway-daemon.ts';
+import { DIALECTS, gatewayDaemon, modelTo, PAIRS, sharedGateway } from '../gateway-daemon.ts';
 import { eventsOf, plainBody, send } from '../raw.ts';
 import { everyByte, type Framing, type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 const upstreams = gatewayDaemon(() => ({ answers: { model: 'upstream' } }));
 
 const ANSWER: Script = {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { DIALECTS, gatewayDaemon, modelTo } from '../gateway-daemon.ts';
+import { DIALECTS, modelTo, sharedGateway } from '../gateway-daemon.ts';
 import { eventsOf, plainBody, send } from '../raw.ts';
 import { USAGE } from '../script.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 describe.each(DIALECTS)('a responses answer, upstream %s', (upstream) => {
   it.each([false, true])('has all its text in output_text, streamed: %s', async (stream) => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { MODES, WEATHER } from '../conversation.ts';
-import { FOREIGN, gatewayDaemon, modelTo } from '../gateway-daemon.ts';
+import { FOREIGN, modelTo, sharedGateway } from '../gateway-daemon.ts';
 import { plainBody, send } from '../raw.ts';
 import { type Script, type Step, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 /** An output item of a responses upstream, streamed and not. */
 function item(output_index: number, value: object): Step {

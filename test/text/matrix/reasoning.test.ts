@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { TestDaemon } from '../../daemon.ts';
 import { MODES, WEATHER } from '../conversation.ts';
-import { gatewayConfig, gatewayDaemon, modelTo, PAIRS } from '../gateway-daemon.ts';
+import { gatewayConfig, gatewayDaemon, modelTo, PAIRS, sharedGateway } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 const THINKING: Script = {
   steps: [

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { MODES, STOPS } from '../conversation.ts';
-import { DIALECTS, gatewayDaemon, modelTo, PAIRS } from '../gateway-daemon.ts';
+import { DIALECTS, modelTo, PAIRS, sharedGateway } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
 import { type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 /** The explanation in the mock's stop_details of messages. */
 const EXPLANATION = 'It is not allowed.';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { MODES, STOPS } from '../conversation.ts';
-import { gatewayDaemon, modelTo, PAIRS, UPSTREAM_KEYS } from '../gateway-daemon.ts';
+import { modelTo, PAIRS, sharedGateway, UPSTREAM_KEYS } from '../gateway-daemon.ts';
 import { USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 /** The field for max output tokens in each dialect. */
 const LIMITS = {

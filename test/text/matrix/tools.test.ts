@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { MODES, STOPS, WEATHER } from '../conversation.ts';
-import { gatewayDaemon, modelTo, PAIRS } from '../gateway-daemon.ts';
+import { modelTo, PAIRS, sharedGateway } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 const CALL: Script = {
   steps: [

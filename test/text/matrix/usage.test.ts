@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { MODES, STOPS } from '../conversation.ts';
-import { gatewayDaemon, modelTo, PAIRS } from '../gateway-daemon.ts';
+import { modelTo, PAIRS, sharedGateway } from '../gateway-daemon.ts';
 import type { Stop } from '../script.ts';
 import { talk } from '../talk.ts';
 
-const gateway = gatewayDaemon();
+const gateway = sharedGateway();
 
 describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
   it.each(MODES)('the usage is translated: %s', async (mode) => {

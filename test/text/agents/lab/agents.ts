@@ -82,6 +82,12 @@ export const AGENTS: readonly Agent[] = [
       'openai-native --apikey "$ORIEL_API_KEY" --modelid drop-',
     ],
   },
+  {
+    name: 'cline-messages',
+    ...CLINE,
+    section: 'Cline CLI, messages',
+    replace: ['sandbox-chat', 'drop-sandbox-chat'],
+  },
   { name: 'continue-chat', ...CONTINUE },
   {
     name: 'continue-messages',
