@@ -9,8 +9,10 @@ import { TaskRunner } from '../../src/media/queue/task-runner.ts';
 import { SharedTaskEvents } from '../../src/media/shared-task-events.ts';
 import type { TaskRequest } from '../../src/media/task-request.ts';
 import { Routing } from '../../src/routing/routing.ts';
+import { SINGLE_NODE } from '../../src/store/nodes.ts';
 import { openStore } from '../../src/store/open.ts';
-import type { Completion, Store, StoreEvent } from '../../src/store/store.ts';
+import type { Completion, Store } from '../../src/store/store.ts';
+import type { StoreEvent } from '../../src/store/store-event.ts';
 import type { Task } from '../../src/store/task.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { completionOf, owner, taskFor } from '../store/records.ts';
@@ -39,6 +41,8 @@ class SharedStore {
   readonly #events = new EventEmitter().setMaxListeners(0);
   /** Whether hints reach the nodes. */
   reports = true;
+  /** Number of living nodes. */
+  alive = 2;
 
   constructor(store: Store) {
     this.store = store;
@@ -64,6 +68,7 @@ class SharedStore {
     const { store } = this;
     const own: Partial<Store> = {
       isShared: true,
+      nodes: { ...SINGLE_NODE, alive: () => this.alive },
       watch(listener) {
         listeners.add(listener);
         return () => listeners.delete(listener);
@@ -95,12 +100,12 @@ interface Execution extends TaskExecution {
 }
 
 /** A node whose executions the test ends. */
-function runnerOn(store: Store, concurrency = 1) {
+function runnerOn(store: Store, { model = 'some-image-model' } = {}) {
   const config = v.parse(configSchema, {
     dataDir: temporaryFolder(),
-    providers: { own: { kind: 'sandbox', concurrency } },
+    providers: { own: { kind: 'sandbox', concurrency: 1 } },
     models: {
-      'some-image-model': {
+      [model]: {
         type: 'image',
         routes: [{ provider: 'own', model: 'image' }],
         price: { perImage: 1 },
@@ -179,6 +184,29 @@ describe('a task that another node processes', () => {
     expect(await waiting).toMatchObject({ status: 'completed' });
   });
 
+  it('is left to the node whose configuration has its model, and fails once that is gone', async () => {
+    const { shared, store, one, other, create } = await setUp();
+    const without = runnerOn(one, { model: 'another-model' });
+    const task = await create();
+    const busy = vi.spyOn(store, 'requeueTask');
+    await without.runner.start();
+    await expect.poll(() => busy.mock.calls.length).toBe(1);
+    const { runner, executions } = runnerOn(other);
+    await runner.start();
+    await expect.poll(() => executions.length).toBe(1);
+    executions[0]!.complete(completionOf());
+    expect(await runner.waitFor(task, 60_000, NEVER)).toMatchObject({ status: 'completed' });
+    // Claimed once by the node without the model, and never again.
+    await runner.close();
+    const next = await create();
+    shared.alive = 1;
+    expect(await without.runner.waitFor(next, 60_000, NEVER)).toMatchObject({
+      status: 'failed',
+      error: { code: 'model_not_found' },
+    });
+    expect(busy).toHaveBeenCalledTimes(1);
+  });
+
   it('ends once where both of two nodes complete it', async () => {
     const { store, one, create } = await setUp();
     const { runner, executions, observer } = runnerOn(one);
@@ -230,6 +258,22 @@ describe('draining', () => {
     await expect.poll(() => second.executions.length).toBe(2);
     expect(second.executions[1]!.task.id).toBe(tasks[1]!.id);
   });
+
+  it('keeps a client that waits until another node has ended its task', async () => {
+    const { one, other, create } = await setUp();
+    const [first, second] = [runnerOn(one), runnerOn(other)];
+    await second.runner.start();
+    first.runner.drain();
+    const task = await create();
+    first.runner.add(task);
+    const waiting = first.runner.waitFor(task, 60_000, NEVER);
+    await expect.poll(() => second.executions.length).toBe(1);
+    second.executions[0]!.complete(completionOf());
+    expect(await waiting).toMatchObject({ status: 'completed' });
+    const late = first.runner.waitFor(await create(), 60_000, NEVER);
+    first.runner.interrupt();
+    expect(await late).toMatchObject({ status: expect.stringMatching(/pending|processing/) });
+  });
 });
 
 describe('streams of task events', () => {
@@ -245,9 +289,9 @@ describe('streams of task events', () => {
     onTestFinished(events.subscribe(account.id, ({ id, status }) => seen.push(`${id} ${status}`)));
     const { id } = await create();
     const claim = (await store.claimTask(id))!;
-    if (!reports) await expect.poll(() => seen.at(-1), { timeout: 5000 }).toBe(`${id} processing`);
+    if (!reports) await expect.poll(() => seen.at(-1)).toBe(`${id} processing`);
     await one.completeTask(claim, completionOf());
-    await expect.poll(() => seen.at(-1), { timeout: 5000 }).toBe(`${id} completed`);
+    await expect.poll(() => seen.at(-1)).toBe(`${id} completed`);
     // Nothing is reported twice.
     expect(new Set(seen).size).toBe(seen.length);
   });

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import { FairSemaphore } from '../../operations/fair-semaphore.ts';
+import { FairSemaphore } from '../../fair-semaphore.ts';
 import { previousSecretEnd } from '../../store/account.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';

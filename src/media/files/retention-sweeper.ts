@@ -1,6 +1,7 @@
 import type { AssetStorage, SweepResult } from '../../assets/asset-storage.ts';
 import type { Config } from '../../config/schema.ts';
 import { dayOf } from '../../store/ledger.ts';
+import { inParts } from '../../store/selection.ts';
 import type { DeletedRecords, Store, TimeRange } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 
@@ -123,7 +124,7 @@ export class RetentionSweeper {
     await this.#delete(() => store.deleteTasks(now - retention));
     const uploads = await store.deleteUploads(now - retention);
     await files.remove(uploads.map(({ id }) => id));
-    for (const { id } of await store.listAccounts()) {
+    for await (const { id } of inParts((part) => store.listAccounts(part))) {
       await this.#trim(id);
       await store.compactLedger(id, { before: now - ledger, lines: ledgerLines });
     }

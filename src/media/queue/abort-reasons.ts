@@ -19,7 +19,7 @@ export function isClaimLost(error: unknown): boolean {
   return error instanceof Failure && (error.code === 'claim_lost' || error.code === 'task_state');
 }
 
-/** Reason for aborting a task because the daemon shuts down; the next process resumes it. */
+/** Reason for aborting a task that another process resumes: the daemon shuts down, or lacks the task's model. */
 export class TaskInterrupted extends Failure {
   constructor() {
     super('service_error', 'the server is shutting down', { code: 'shutting_down' });

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts';
-import { FairSemaphore, type Release } from '../../operations/fair-semaphore.ts';
+import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { type Nodes, SINGLE_NODE, shareOf } from '../../store/nodes.ts';
 
 /** The tasks at one provider. */

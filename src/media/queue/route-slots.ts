@@ -8,6 +8,7 @@ import type { ClaimQuery } from '../../store/store.ts';
 import { TASK_TYPES, type Task } from '../../store/task.ts';
 import { fieldWithoutRoute } from '../image-options.ts';
 import type { TaskRequest } from '../task-request.ts';
+import { TaskInterrupted } from './abort-reasons.ts';
 import { isResumableAt } from './call-checkpoint.ts';
 import { ProviderQueues, type QueueStatistics, type Slot } from './provider-queues.ts';
 import type { MediaRouteCandidate } from './task-execution.ts';
@@ -27,6 +28,8 @@ const MAX_CLAIMED = 100;
 export class RouteSlots {
   readonly #options: RouteSlotsOptions;
   readonly #queues: ProviderQueues;
+  /** Models of tasks that this node's configuration lacks, and that other nodes may have. */
+  readonly #missing = new Set<string>();
 
   constructor(options: RouteSlotsOptions) {
     this.#options = options;
@@ -39,6 +42,7 @@ export class RouteSlots {
 
   /** Applies a reloaded configuration to tasks that have not started. */
   reconfigured(): void {
+    this.#missing.clear();
     this.#queues.reconfigured();
   }
 
@@ -47,10 +51,10 @@ export class RouteSlots {
     return this.#queues.slot(accountId, signal);
   }
 
-  /** What could start now. Tasks of models that are no longer offered fail at once, and need no slot. */
+  /** What could start now. Tasks of models that no node offers fail at once, and need no slot. */
   room(): Required<ClaimQuery> {
-    const { config, routing } = this.#options;
-    const exceptModels: string[] = [];
+    const { config, routing, nodes } = this.#options;
+    const exceptModels = nodes.alive() > 1 ? [...this.#missing] : [];
     let limit = MAX_CLAIMED;
     for (const [name, model] of Object.entries(config().models)) {
       if (!(TASK_TYPES as readonly string[]).includes(model.type)) continue;
@@ -69,6 +73,7 @@ export class RouteSlots {
    * open and the configuration may be reloaded, so both are checked again after each wait.
    *
    * @returns the routes that can do the task; the slot is at the provider of one of them
+   * @throws TaskInterrupted where only other nodes may have the model, Failure where no node has it
    */
   async wait(task: Task, slot: Slot, signal: AbortSignal): Promise<readonly MediaRouteCandidate[]> {
     const { routing, onWait } = this.#options;
@@ -93,9 +98,14 @@ export class RouteSlots {
 
   /** The routes of a task's model; a route that can resume the task comes first. */
   #candidatesOf(task: Task): readonly MediaRouteCandidate[] {
-    const { models, providers } = this.#options.config();
+    const { config, nodes } = this.#options;
+    const { models, providers } = config();
     const model = Object.hasOwn(models, task.model) ? models[task.model] : undefined;
     if (model?.type !== task.type) {
+      if (nodes.alive() > 1) {
+        this.#missing.add(task.model);
+        throw new TaskInterrupted();
+      }
       throw new Failure('service_error', `the model ${task.model} is no longer offered`, {
         code: 'model_not_found',
       });

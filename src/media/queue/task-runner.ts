@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Routing } from '../../routing/routing.ts';
+import { handsOver } from '../../store/nodes.ts';
 import type { Store } from '../../store/store.ts';
 import { isTerminal, type Task } from '../../store/task.ts';
 import { isStorageFailure, retryStorage } from '../files/retry-storage.ts';
@@ -92,9 +93,10 @@ export class TaskRunner {
     return this.#claimer.start();
   }
 
-  /** Starts a pending task, unless this process works on it already. */
+  /** Starts a pending task, unless this process works on it already. While it drains, another node does. */
   add(task: Task): void {
-    if (!this.#open.has(task.id) && !this.draining) this.#begin(task);
+    if (this.draining) this.#options.store.publish({ kind: 'pending' });
+    else if (!this.#open.has(task.id)) this.#begin(task);
   }
 
   /** Applies a reloaded configuration to tasks that have not started. */
@@ -102,13 +104,20 @@ export class TaskRunner {
     this.#slots.reconfigured();
   }
 
-  /** Waits until the task ends, the time is over, the client disconnects or the daemon drains. */
+  /**
+   * Waits until the task ends, the time is over, the client disconnects, or the daemon drains: where other
+   * nodes take over, until the end of its grace.
+   */
   async waitFor(task: Task, milliseconds: number, clientSignal: AbortSignal): Promise<Task> {
     const end = performance.now() + milliseconds;
     // What another node works on may have ended already.
     let waits = this.#open.has(task.id);
     for (;;) {
-      const isOver = () => performance.now() >= end || clientSignal.aborted || this.draining;
+      const isStopping = () =>
+        handsOver(this.#options.store)
+          ? this.#graceOver.signal.aborted
+          : this.#draining.signal.aborted;
+      const isOver = () => performance.now() >= end || clientSignal.aborted || isStopping();
       if (waits && !isOver()) await this.#untilDone(task, end - performance.now(), clientSignal);
       const found = (await this.#options.store.findTask(task.accountId, task.id)) ?? task;
       if (isTerminal(found.status) || isOver()) return found;
@@ -119,13 +128,13 @@ export class TaskRunner {
   /** Waits until this node is done with a task or, where another one has it or may claim it, until it ends. */
   async #untilDone(task: Task, milliseconds: number, clientSignal: AbortSignal): Promise<void> {
     const open = this.#open.get(task.id);
+    const signals = [clientSignal, this.#draining.signal, this.#graceOver.signal];
     const isRemote = !open || (this.#options.store.isShared && open.task.status === 'pending');
     await new Promise<void>((resolve) => {
       const finish = () => {
         clearTimeout(timer);
         for (const unsubscribe of subscriptions) unsubscribe();
-        clientSignal.removeEventListener('abort', finish);
-        this.#draining.signal.removeEventListener('abort', finish);
+        for (const signal of signals) signal.removeEventListener('abort', finish);
         resolve();
       };
       const timer = setTimeout(finish, milliseconds);
@@ -133,8 +142,7 @@ export class TaskRunner {
         ...(open ? [open.onDone(finish)] : []),
         ...(isRemote ? [this.#remote.onEnd(task, finish)] : []),
       ];
-      clientSignal.addEventListener('abort', finish);
-      this.#draining.signal.addEventListener('abort', finish);
+      for (const signal of signals) signal.addEventListener('abort', finish);
     });
   }
 

@@ -61,7 +61,7 @@ describe('a hostile provider', () => {
     const made = await post(hostile(), '/v1/videos/generations', { model: 'films', prompt: 'a' });
     const look = async () => (await daemon.request(made.json.poll_url)).json();
     await expect
-      .poll(look, { timeout: 20_000 })
+      .poll(look)
       .toMatchObject({ status: 'failed', error: { code: 'upstream_answer_too_large' } });
   });
 

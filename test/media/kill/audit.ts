@@ -41,12 +41,15 @@ interface AuditOptions {
   /** Causes the fault with a number from 1 on, among traffic. */
   fault(number: number, traffic: Traffic): Promise<void>;
   /** Ends the service and adds what is found in its store and files. */
-  finish(books: Books, found: FoundFiles): Promise<void>;
+  finish(books: Books, found: Found): Promise<void>;
 }
 
-export interface FoundFiles {
+/** What came of the orders. */
+export interface Found {
+  readonly upstream: Upstream;
+  readonly tasks: readonly { readonly order: ClientRequest; readonly taskId: string }[];
   /** Images and uploads whose answers came. */
-  readonly known: number;
+  readonly files: number;
 }
 
 /** The configuration of the service, with an upstream of `startUpstream`. */
@@ -182,7 +185,7 @@ export async function auditOrders(options: AuditOptions): Promise<string> {
       }
       expect(open.size).toBe(0);
     },
-    { timeout: 90_000, interval: 100 },
+    { timeout: 300_000, interval: 100 },
   );
   const withCallback = tasks.filter(({ order }) => order.callback);
   const deliveries = new Map<string, { id: string; status: string }[]>();
@@ -249,7 +252,7 @@ export async function auditOrders(options: AuditOptions): Promise<string> {
       : [`${count} times ${status}`],
   );
 
-  await options.finish(books, { known: images.length + uploads.length });
+  await options.finish(books, { upstream, tasks, files: images.length + uploads.length });
 
   const drawn = images.filter(({ order }) => order.model === 'drawn').length;
   const facts = [

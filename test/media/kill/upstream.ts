@@ -12,6 +12,10 @@ export interface Upstream {
   readonly url: string;
   /** How many images it has given away. */
   readonly made: () => number;
+  /** Answers with images to requests with a prompt. */
+  answersTo(prompt: string): number;
+  /** Holds answers back until the returned function is called. */
+  hold(): () => void;
   /** Resolves when that many further orders have come. */
   orders(count: number): Promise<void>;
   close(): Promise<void>;
@@ -27,6 +31,8 @@ export async function startUpstream(random: Random): Promise<Upstream> {
   let made = 0;
   let watchers: { left: number; resolve: () => void }[] = [];
   const seen = new Set<string>();
+  const answers = new Map<string, number>();
+  let held = Promise.resolve();
 
   const give = (response: ServerResponse, status: number, body: object | string, more = {}) => {
     const isText = typeof body === 'string';
@@ -37,6 +43,7 @@ export async function startUpstream(random: Random): Promise<Upstream> {
   const fill = async (response: ServerResponse, { prompt, size, n }: Wanted) => {
     const manner = mannerOf(prompt);
     await delay(manner === 'slowly' ? random.whole(50, 250) : random.whole(0, 30));
+    await held;
     const isNew = !seen.has(prompt);
     seen.add(prompt);
     if (manner === 'later' && isNew) {
@@ -51,6 +58,7 @@ export async function startUpstream(random: Random): Promise<Upstream> {
       const count = manner === 'partly' ? Math.max(1, n - 1) : n;
       const b64_json = await picture(size);
       made += count;
+      answers.set(prompt, (answers.get(prompt) ?? 0) + 1);
       give(response, 200, {
         created: 1,
         data: Array.from({ length: count }, () => ({ b64_json })),
@@ -79,6 +87,14 @@ export async function startUpstream(random: Random): Promise<Upstream> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     made: () => made,
+    answersTo: (prompt) => answers.get(prompt) ?? 0,
+    hold: () => {
+      let release = () => {};
+      held = new Promise((resolve) => {
+        release = resolve;
+      });
+      return release;
+    },
     orders: (left) => new Promise<void>((resolve) => watchers.push({ left, resolve })),
     close: async () => {
       server.close();

@@ -89,47 +89,29 @@ describe('a crash during a billable provider call', () => {
 });
 
 describe('where routing.afterCrash is fail', () => {
-  it('results with URLs are downloaded, not requested again', async () => {
-    const { first, next } = await succession(routing('fail'));
-    const { daemon, ann } = await next();
+  it('downloads results, polls jobs, and repeats requests that have idempotency keys', async () => {
+    const { first, far, next } = await succession(routing('fail'));
     first.images('url');
     first.always('GET /files/:id', NEVER);
-    const id = await ann.begin({ model: 'any' });
-    await first.received('GET /files/:id');
-    await daemon.stop('SIGKILL');
-    first.always('GET /files/:id', {});
-    const { ann: again } = await next();
-    expect(await again.ended(id)).toMatchObject(DONE);
-    expect(first.to(POST)).toHaveLength(1);
-    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 4 });
-  });
-
-  it('a submitted job is polled', async () => {
-    const { first, next } = await succession(routing('fail'));
     first.jobs({ looks: 1_000_000, retryAfter: 0 });
-    const { daemon, ann } = await next();
-    const id = await ann.begin({ model: 'film', duration: 2 }, '/v1/videos/generations');
-    await first.received('GET /videos/:id', 1);
-    await daemon.stop('SIGKILL');
-    for (const job of first.shop.made.values()) Object.assign(job, { looks: 0 });
-    const { ann: again } = await next();
-    expect(await again.ended(id)).toMatchObject(DONE);
-    expect(first.to('POST /videos')).toHaveLength(1);
-  });
-
-  it('a provider with idempotency keys gets the request again', async () => {
-    const { far, next } = await succession(routing('fail'));
     far.always(POST, NEVER);
     const { daemon, ann } = await next();
-    const id = await ann.begin({ model: 'far-native' });
+    const image = await ann.begin({ model: 'any' });
+    const film = await ann.begin({ model: 'film', duration: 2 }, '/v1/videos/generations');
+    const repeated = await ann.begin({ model: 'far-native' });
+    await Promise.all([first.received('GET /files/:id'), first.received('GET /videos/:id', 1)]);
     const { headers } = await far.received(POST);
     await daemon.stop('SIGKILL');
+    first.always('GET /files/:id', {});
+    for (const job of first.shop.made.values()) Object.assign(job, { looks: 0 });
     far.always(POST, {});
     far.jobs({ looks: 0, retryAfter: 0 });
     const { ann: again } = await next();
-    expect(await again.ended(id)).toMatchObject(DONE);
-    const repeated = await far.received(POST, 1);
-    expect(repeated.headers['idempotency-key']).toBe(headers['idempotency-key']);
+    for (const id of [image, film, repeated]) expect(await again.ended(id)).toMatchObject(DONE);
+    expect([first.to(POST).length, first.to('POST /videos').length]).toEqual([1, 1]);
+    const { headers: same } = await far.received(POST, 1);
+    expect(same['idempotency-key']).toBe(headers['idempotency-key']);
+    expect(await again.credits()).toMatchObject({ reserved: 0, spent: 10 });
   });
 
   it('a refused request does not fail the task', async () => {

@@ -1,14 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startDaemon } from '../../daemon.ts';
 import { gate } from '../../gate.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { png } from '../media-files.ts';
 import { Client, EDITS, GENERATIONS } from './client.ts';
-import { mediaConfig, startProviders } from './media-daemon.ts';
-import { succession } from './restart.ts';
+import { mediaConfig, mediaDaemon, startProviders } from './media-daemon.ts';
+import { succession, testDisk } from './restart.ts';
 
 const POST = 'POST /images/generations';
 const DONE = { status: 'completed', error: null };
@@ -20,10 +21,15 @@ const WELL = {};
 const assetsOf = (data: string) =>
   readdirSync(join(data, 'assets'), { recursive: true }).filter((name) => /\./.test(String(name)));
 
+const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const { env, set: disk } = testDisk(join(folder, 'disk.json'));
+const media = mediaDaemon({}, env);
+
 describe('a full disk', () => {
   it('refuses tasks and uploads until there is space', async () => {
-    const { first, next, disk } = await succession();
-    const { daemon, ann } = await next();
+    const { first, daemon, client } = media();
+    const ann = await client();
     disk(FULL);
     const image = png(4, 4);
     const body = { model: 'any', prompt: 'a' };
@@ -90,15 +96,16 @@ describe('results that cannot be stored', () => {
     ['EMFILE', '/assets/.* open'],
     ['ENOSPC', '/store/journal/.* (write|datasync)'],
   ])('are retried after %s of %s, and never complete in part', async (code, path) => {
-    const { first, next, disk } = await succession();
-    const { daemon, ann } = await next();
+    const { first, daemon, client } = media();
+    const ann = await client();
     const held = gate();
     first.next(POST, { wait: held.passed });
     const id = await ann.begin({ model: 'native', n: 2 });
     await first.received(POST);
     disk({ fails: [path], code });
     held.open();
-    await daemon.logged(WAITS);
+    const line = expect.objectContaining({ msg: WAITS, task: id });
+    await expect.poll(() => daemon.log).toContainEqual(line);
     disk(WELL);
     const task = await ann.ended(id);
     expect(task).toMatchObject(DONE);
@@ -169,8 +176,8 @@ describe('a daemon that shuts down while its disk is full', () => {
 });
 
 it('accepts an upload although its spooled file cannot be removed', async () => {
-  const { next, disk } = await succession();
-  const { daemon, ann } = await next();
+  const { daemon, client } = media();
+  const ann = await client();
   disk({ fails: ['/spool/.* rm'], code: 'EIO' });
   const answer = await ann.form('/v1/images/upload', [['file', png(4, 4)]]);
   expect(answer.status).toBe(200);

@@ -124,7 +124,7 @@ it('retention deletes tasks, their files and uploads, and nothing else', async (
   // The deadline of what is open is over, too: it ends now, and stays for its own hour.
   const { daemon: late, ann: later } = await next({}, 2 * 3_600_000);
   const at = (url: string) => new URL(new URL(url).pathname, late.url);
-  await expect.poll(files, { timeout: 20_000 }).toEqual([]);
+  await expect.poll(files).toEqual([]);
   const { status, body } = await later.ask(`/v1/tasks/${old.task_id}`);
   expect([status, body.error.code]).toEqual([404, 'task_not_found']);
   expect((await later.ask(`/v1/tasks/${old.task_id}/callbacks`)).status).toBe(404);

@@ -9,7 +9,7 @@ import { type MediaChanges, mediaConfig, type Providers, startProviders } from '
 const CLOCK = new URL('clock.mjs', import.meta.url).href;
 const DISK = new URL('disk.mjs', import.meta.url).href;
 
-/** What the disk of a succession does from now on. */
+/** What a disk does from now on. */
 export interface DiskState {
   /** Patterns of paths, each followed by a space and what is done to it, that fail. */
   readonly fails?: readonly string[];
@@ -28,39 +28,54 @@ export interface Succession extends Providers {
   diskFailures(count: number): Promise<void>;
 }
 
+/** A disk that fails as a test says. */
+export interface TestDisk {
+  /** Environment of the daemons that have it. */
+  readonly env: { readonly NODE_OPTIONS: string; readonly ORIEL_TEST_DISK: string };
+  set(state: DiskState): void;
+  /** Resolves when so many further operations have failed. */
+  failures(count: number): Promise<void>;
+}
+
+/** @param file holds its state */
+export function testDisk(file: string): TestDisk {
+  const size = () => (existsSync(`${file}.failures`) ? statSync(`${file}.failures`).size : 0);
+  return {
+    env: { NODE_OPTIONS: `--import=${DISK}`, ORIEL_TEST_DISK: file },
+    set(state) {
+      // Whole or not at all: a daemon reads it at any moment.
+      writeFileSync(`${file}.new`, JSON.stringify(state));
+      renameSync(`${file}.new`, file);
+    },
+    async failures(count) {
+      const before = size();
+      await expect.poll(size).toBeGreaterThanOrEqual(before + count);
+    },
+  };
+}
+
 export async function succession(usual: MediaChanges = {}): Promise<Succession> {
   const providers = await startProviders();
   onTestFinished(() => providers.close());
   const data = temporaryFolder();
-  const diskState = join(temporaryFolder(), 'disk.json');
+  const { env, set: disk, failures: diskFailures } = testDisk(join(temporaryFolder(), 'disk.json'));
   let ann: Client | undefined;
   return {
     ...providers,
+    disk,
+    diskFailures,
     async next(changes = {}, clock = 0) {
       const daemon = await startDaemon({
         data,
         config: mediaConfig(providers, { ...usual, ...changes }),
         env: {
-          NODE_OPTIONS: [DISK, ...(clock === 0 ? [] : [CLOCK])]
-            .map((url) => `--import=${url}`)
-            .join(' '),
-          ORIEL_TEST_DISK: diskState,
+          ...env,
+          ...(clock !== 0 && { NODE_OPTIONS: `${env.NODE_OPTIONS} --import=${CLOCK}` }),
           ORIEL_TEST_CLOCK: String(clock),
         },
       });
       ann = ann?.at(daemon) ?? (await Client.of(daemon));
       return { daemon, ann };
-    },
-    async diskFailures(count) {
-      const failures = () =>
-        existsSync(`${diskState}.failures`) ? statSync(`${diskState}.failures`).size : 0;
-      const before = failures();
-      await expect.poll(failures, { timeout: 30_000 }).toBeGreaterThanOrEqual(before + count);
-    },
-    disk(state) {
-      // Whole or not at all: a daemon reads it at any moment.
-      writeFileSync(`${diskState}.new`, JSON.stringify(state));
-      renameSync(`${diskState}.new`, diskState);
     },
   };
 }

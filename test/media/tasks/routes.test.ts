@@ -153,7 +153,7 @@ describe('a failure that needs the operator', () => {
     if (code === 'upstream_overloaded') return;
     const msg = 'a provider refused the key or the account of the gateway';
     await expect
-      .poll(() => daemon.log, { timeout: 30_000 })
+      .poll(() => daemon.log)
       .toContainEqual(expect.objectContaining({ msg, provider: 'first', code }));
   });
 });
