@@ -2,13 +2,24 @@ import * as v from 'valibot';
 import { field } from '../schema/fields.ts';
 import { PLANS } from '../store/account.ts';
 import { toCredits } from '../store/credits.ts';
+import type { Selection } from '../store/selection.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { accountReference, credits, newName, note } from './fields.ts';
 import { requireAccount } from './find.ts';
-import { type AccountRecord, accountRecord, decimal, keyRecords } from './records.ts';
+import { MAX_PAGE, nextPage, pageOptions, readPage } from './pages.ts';
+import {
+  type AccountRecord,
+  accountRecord,
+  accountShape,
+  decimal,
+  keyRecords,
+  keyShape,
+} from './records.ts';
 import { accountTable, keyTable } from './tables.ts';
 
 const plan = field(v.picklist(PLANS), 'what the account may do');
+
+const secretShape = v.object({ id: v.string(), name: v.string(), secret: v.string() });
 
 const balance = ({ name, credits: { available } }: AccountRecord) =>
   `account ${name} has ${decimal(available)} credits to spend`;
@@ -24,6 +35,7 @@ const createAccount = defineAdminCommand({
     plan: v.optional(plan, 'free'),
     credits: v.optional(credits('what it starts with', '0'), '0'),
   }),
+  result: accountShape,
   examples: ['accounts create ci --plan paid --credits 1000'],
   sample: { name: 'ci', plan: 'paid', credits: '1000' },
   run: async (store, account) => accountRecord(await store.createAccount(account)),
@@ -39,12 +51,20 @@ const createAccount = defineAdminCommand({
 const listAccounts = defineAdminCommand({
   group: 'accounts',
   name: 'list',
-  summary: 'List all accounts with their credits',
+  summary: 'List all accounts with their credits, in the order of creation',
   positionals: [],
-  options: v.strictObject({}),
-  examples: ['accounts list'],
-  run: async (store) => ({ accounts: (await store.listAccounts()).map(accountRecord) }),
-  show: ({ accounts }) => ({ tables: [accountTable(accounts)] }),
+  options: v.strictObject(pageOptions),
+  list: 'accounts',
+  result: v.object({ accounts: v.array(accountShape), hasMore: v.boolean() }),
+  examples: ['accounts list', 'accounts list --limit 20'],
+  run: async (store, page) => {
+    const { items, hasMore } = await readPage((part) => store.listAccounts(part), page);
+    return { accounts: items.map(accountRecord), hasMore };
+  },
+  show: ({ accounts, hasMore }) => ({
+    tables: [accountTable(accounts)],
+    messages: nextPage(accounts, hasMore),
+  }),
 });
 
 const showAccount = defineAdminCommand({
@@ -53,15 +73,28 @@ const showAccount = defineAdminCommand({
   summary: 'Show an account: its plan, its credits and its keys',
   positionals: ['name'],
   options: v.strictObject({ name: accountReference('the account') }),
+  result: v.object({
+    ...accountShape.entries,
+    keys: v.pipe(v.array(keyShape), v.maxLength(MAX_PAGE)),
+    hasMoreKeys: v.boolean(),
+  }),
   examples: ['accounts show ci --json'],
   sample: { name: 'owner' },
   run: async (store, { name }) => {
     const account = await requireAccount(store, name);
-    const keys = await store.listKeys(account.id);
-    return { ...accountRecord(account), keys: await keyRecords(store, keys) };
+    const list = (part: Selection) => store.listKeys(account.id, part);
+    const { items, hasMore } = await readPage(list, {});
+    return {
+      ...accountRecord(account),
+      keys: await keyRecords(store, items),
+      hasMoreKeys: hasMore,
+    };
   },
-  show: ({ keys, ...account }) => ({
+  show: ({ keys, hasMoreKeys, ...account }) => ({
     tables: [accountTable([account]), ...(keys.length > 0 ? [keyTable(keys)] : [])],
+    messages: hasMoreKeys
+      ? [`these are the first ${MAX_PAGE} keys: oriel keys list --account ${account.name}`]
+      : [],
   }),
 });
 
@@ -75,6 +108,7 @@ const grantCredits = defineAdminCommand({
     credits: credits('how many', '0.000001'),
     note: v.optional(note('shown in its ledger')),
   }),
+  result: accountShape,
   examples: ['accounts grant ci 12.5 --note "invoice 7"'],
   sample: { name: 'ci', credits: '12.5', note: 'invoice 7' },
   run: async (store, options) => {
@@ -94,6 +128,7 @@ const setPlan = defineAdminCommand({
   summary: 'Put an account on another plan; its keys follow at once',
   positionals: ['name', 'plan'],
   options: v.strictObject({ name: accountReference('the account'), plan }),
+  result: accountShape,
   examples: ['accounts set-plan ci free'],
   sample: { name: 'ci', plan: 'free' },
   run: async (store, options) => {
@@ -115,6 +150,7 @@ const showCallbackSecret = defineAdminCommand({
   summary: "Print the secret that an account's callbacks are signed with",
   positionals: ['name'],
   options: v.strictObject({ name: accountReference('the account') }),
+  result: secretShape,
   examples: ['accounts callback-secret ci'],
   sample: { name: 'ci' },
   run: async (store, options) => {
@@ -140,6 +176,7 @@ const rotateCallbackSecret = defineAdminCommand({
       false,
     ),
   }),
+  result: v.object({ ...secretShape.entries, previousDropped: v.boolean() }),
   examples: ['accounts rotate-callback-secret ci'],
   sample: { name: 'ci' },
   run: async (store, options) => {

@@ -37,6 +37,10 @@ export interface AdminCommand<
   /** Whether the command line, and the path of its endpoint, have only the name of its group. */
   readonly isTopLevel?: boolean;
   readonly summary: string;
+  /** Property of the result that is a page of a list. Its options are those of a page, and `hasMore` is beside it. */
+  readonly list?: string;
+  /** The result, for the OpenAPI document; absent where the command is no endpoint of `/v1/admin`. */
+  readonly result?: v.GenericSchema<unknown, Result>;
   /** All arguments, as text or numbers; the admin API takes the same properties as the command line. */
   readonly options: Schema;
   /** Names of the options that the command line takes by position instead of by flag. */

@@ -1,6 +1,7 @@
 import { Failure } from '../failure.ts';
 import type { Account, ApiKey, Team } from '../store/account.ts';
 import { notFound } from '../store/errors.ts';
+import { inParts, type Selection } from '../store/selection.ts';
 import type { Store } from '../store/store.ts';
 
 /** @throws Failure where there is no such account */
@@ -13,6 +14,9 @@ export async function requireAccount(store: Store, name: string): Promise<Accoun
 /** Least length of the beginning of an identifier, its prefix `key_` included. */
 const MIN_PREFIX_LENGTH = 8;
 
+/** Keys that the message about an ambiguous reference names. */
+const MAX_NAMED = 10;
+
 /**
  * Finds a key by its identifier, a unique beginning of it, its hint, or the key itself.
  *
@@ -20,10 +24,17 @@ const MIN_PREFIX_LENGTH = 8;
  * @throws Failure where no key matches, or several
  */
 export async function requireKey(store: Store, text: string, hash: string): Promise<ApiKey> {
-  const keys = await store.listKeys();
-  const exact = keys.filter((key) => key.id === text || key.hint === text || key.hash === hash);
-  const byPrefix =
-    text.length < MIN_PREFIX_LENGTH ? [] : keys.filter(({ id }) => id.startsWith(text));
+  const known = (await store.findKey(hash))?.key.id;
+  const ids = known === undefined ? [text] : [text, known];
+  // The record of a key that is found by its hash may be a second old.
+  const exact = [...(await store.listKeys(undefined, { ids }))];
+  const byPrefix: ApiKey[] = [];
+  const isPrefix = text.length >= MIN_PREFIX_LENGTH;
+  const list = (part: Selection) => store.listKeys(undefined, part);
+  for await (const key of exact.length > 0 ? [] : inParts(list)) {
+    if (key.hint === text) exact.push(key);
+    else if (isPrefix && key.id.startsWith(text) && byPrefix.length < MAX_NAMED) byPrefix.push(key);
+  }
   const found = exact.length > 0 ? exact : byPrefix;
   if (found.length === 1) return found[0]!;
   // The message does not quote the text, which may be a key.
@@ -45,8 +56,9 @@ export async function requireKey(store: Store, text: string, hash: string): Prom
  * @throws Failure where no team matches, or several
  */
 export async function requireTeam(store: Store, text: string, accountId?: string): Promise<Team> {
-  const teams = (await store.listTeams(accountId)).filter(({ removedAt }) => removedAt === null);
-  const found = teams.filter(({ id, name }) => id === text || name === text);
+  const found = (await matchingTeams(store, text, accountId)).filter(
+    ({ removedAt }) => removedAt === null,
+  );
   if (found.length === 1) return found[0]!;
   if (found.length === 0) throw notFound('team', text);
   const names = found.map(({ id }) => id).join(', ');
@@ -55,4 +67,18 @@ export async function requireTeam(store: Store, text: string, accountId?: string
     `that may be any of ${names}; name one of them, or the account`,
     { code: 'team_ambiguous' },
   );
+}
+
+/** Teams with an identifier or a name, removed ones too, of one account or of all. */
+export async function matchingTeams(
+  store: Store,
+  text: string,
+  accountId?: string,
+): Promise<readonly Team[]> {
+  const found: Team[] = [];
+  const list = (part: Selection) => store.listTeams(accountId, part);
+  for await (const team of inParts(list)) {
+    if (team.id === text || team.name === text) found.push(team);
+  }
+  return found;
 }

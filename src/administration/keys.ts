@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { field, integer } from '../schema/fields.ts';
 import { matchesPattern } from '../schema/pattern.ts';
 import { type ApiKey, IMAGE_ANSWERS } from '../store/account.ts';
+import type { Selection } from '../store/selection.ts';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import {
@@ -29,7 +30,8 @@ import {
   teamReference,
 } from './fields.ts';
 import { requireAccount, requireKey, requireTeam } from './find.ts';
-import { type KeyRecord, keyRecords } from './records.ts';
+import { nextPage, pageOptions, readPage } from './pages.ts';
+import { type KeyRecord, keyRecords, keyShape } from './records.ts';
 import { keyTable } from './tables.ts';
 
 const describe = ({ id, name, account }: KeyRecord) => `key ${id} (${name}) of account ${account}`;
@@ -75,6 +77,7 @@ const createKey = defineAdminCommand({
     ...windowOptions,
     team: v.optional(teamReference('the team of the account whose budgets count as well')),
   }),
+  result: v.object({ ...keyShape.entries, key: v.string() }),
   examples: ['keys create --account ci --name builds --expires 90d --rpm 60 --budget 50'],
   sample: { account: 'ci', name: 'builds', expires: '90d', rpm: 60, budget: '50' },
   run: async (store, options) => {
@@ -125,17 +128,22 @@ const createKey = defineAdminCommand({
 const listKeys = defineAdminCommand({
   group: 'keys',
   name: 'list',
-  summary: 'List API keys, of one account or of all',
+  summary: 'List API keys, of one account or of all, in the order of creation',
   positionals: [],
   options: v.strictObject({
     account: v.optional(accountReference('only the keys of this account')),
+    ...pageOptions,
   }),
+  list: 'keys',
+  result: v.object({ keys: v.array(keyShape), hasMore: v.boolean() }),
   examples: ['keys list --account ci'],
-  run: async (store, { account }) => {
+  run: async (store, { account, ...page }) => {
     const only = account === undefined ? undefined : await requireAccount(store, account);
-    return { keys: await keyRecords(store, await store.listKeys(only?.id)) };
+    const list = (part: Selection) => store.listKeys(only?.id, part);
+    const { items, hasMore } = await readPage(list, page);
+    return { keys: await keyRecords(store, items), hasMore };
   },
-  show: ({ keys }) => ({ tables: [keyTable(keys)] }),
+  show: ({ keys, hasMore }) => ({ tables: [keyTable(keys)], messages: nextPage(keys, hasMore) }),
 });
 
 const setKey = defineAdminCommand({
@@ -159,6 +167,7 @@ const setKey = defineAdminCommand({
     ...windowOptions,
     team: v.optional(teamOrNone('the team of its account whose budgets count as well')),
   }),
+  result: keyShape,
   examples: [],
   sample: { id: 'key_Ab3dEf5hJk', budget: '50' },
   run: async (store, options) => {
@@ -208,6 +217,7 @@ const revokeKey = defineAdminCommand({
   options: v.strictObject({
     id: keyReference('its id or the beginning of it, its hint, or the key itself'),
   }),
+  result: keyShape,
   examples: [],
   sample: { id: 'key_Ab3dEf5hJk' },
   run: async (store, { id }) => {

@@ -2,18 +2,18 @@ import * as v from 'valibot';
 import type { NodeRecord as StoredNode } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 
-/** A daemon on the store. Times are ISO 8601. */
-interface NodeRecord {
-  readonly id: string;
-  readonly name: string;
-  readonly version: string;
-  readonly startedAt: string;
-  /** End of its lease, which it extends while it runs. */
-  readonly aliveUntil: string;
-  readonly isAlive: boolean;
-  /** Tasks that it processes. */
-  readonly claims: number;
-}
+/** A daemon on the store. */
+const nodeShape = v.object({
+  id: v.string(),
+  name: v.string(),
+  version: v.string(),
+  startedAt: v.pipe(v.string(), v.description('ISO 8601')),
+  aliveUntil: v.pipe(v.string(), v.description('end of its lease, which it extends while it runs')),
+  isAlive: v.boolean(),
+  claims: v.pipe(v.number(), v.description('tasks that it processes')),
+});
+
+type NodeRecord = v.InferOutput<typeof nodeShape>;
 
 function nodeRecord({ startedAt, aliveUntil, ...node }: StoredNode): NodeRecord {
   return {
@@ -31,6 +31,7 @@ const listNodes = defineAdminCommand({
   summary: 'Show the daemons that work on the store, and those that died lately',
   positionals: [],
   options: v.strictObject({}),
+  result: v.object({ nodes: v.array(nodeShape) }),
   examples: ['nodes'],
   run: async (store) => ({ nodes: (await store.listNodes()).map(nodeRecord) }),
   show: ({ nodes }) => ({

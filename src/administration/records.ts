@@ -1,71 +1,95 @@
+import * as v from 'valibot';
 import {
   type Account,
   type ApiKey,
-  type ImageAnswer,
-  type KeyStatus,
+  IMAGE_ANSWERS,
+  KEY_STATUSES,
+  PLANS,
   statusOf,
   type Team,
 } from '../store/account.ts';
 import { type BudgetWindow, windowBalances } from '../store/budgets.ts';
-import type { Period } from '../store/calendar.ts';
+import { PERIODS } from '../store/calendar.ts';
 import { type Balance, type CreditsRecord, creditsOf, toCredits } from '../store/credits.ts';
 import type { Store } from '../store/store.ts';
 
-/** An account without the secret that signs its callbacks. */
-export interface AccountRecord {
-  readonly id: string;
-  readonly name: string;
-  readonly plan: string;
-  readonly createdAt: string;
-  readonly credits: CreditsRecord;
-}
+const time = v.pipe(v.string(), v.description('ISO 8601'));
 
-/** A budget by day, week or month. `granted` is its limit. */
-export interface WindowRecord extends CreditsRecord {
-  readonly period: Period;
-  readonly timeZone: string;
-  readonly resetsAt: string;
-}
+const creditsShape = v.object({
+  granted: v.number(),
+  reserved: v.number(),
+  spent: v.number(),
+  available: v.number(),
+} satisfies Record<keyof CreditsRecord, v.GenericSchema>);
+
+/** An account without the secret that signs its callbacks. */
+export const accountShape = v.object({
+  id: v.string(),
+  name: v.string(),
+  plan: v.picklist(PLANS),
+  createdAt: time,
+  credits: creditsShape,
+});
+
+export type AccountRecord = v.InferOutput<typeof accountShape>;
+
+const budgetShape = v.pipe(
+  v.nullable(creditsShape),
+  v.description('null where only the credits of the account limit it'),
+);
+
+const windowShape = v.object({
+  period: v.picklist(PERIODS),
+  timeZone: v.string(),
+  resetsAt: time,
+  ...creditsShape.entries,
+});
+
+const windowsShape = v.pipe(
+  v.array(windowShape),
+  v.description('budgets by day, week and month; granted is the limit'),
+);
+
+type WindowRecord = v.InferOutput<typeof windowShape>;
 
 /** A key without the key itself and its hash. */
-export interface KeyRecord {
-  readonly id: string;
-  /** The name of the account. */
-  readonly account: string;
-  readonly name: string;
-  /** The name of the team; null without one. */
-  readonly team: string | null;
-  readonly hint: string;
-  readonly status: KeyStatus;
-  readonly createdAt: string;
-  readonly expiresAt: string | null;
-  readonly revokedAt: string | null;
-  readonly models: readonly string[] | null;
-  /** Features that its requests may use; absent where only its models allow some. */
-  readonly allow?: readonly string[];
-  /** Answer to image requests that choose none; absent where the configuration has it. */
-  readonly images?: ImageAnswer;
-  readonly rpm: number | null;
-  /** Null where it may spend all credits of its account. */
-  readonly budget: CreditsRecord | null;
-  readonly windows: readonly WindowRecord[];
-}
+export const keyShape = v.object({
+  id: v.string(),
+  account: v.pipe(v.string(), v.description('the name of the account')),
+  name: v.string(),
+  team: v.pipe(v.nullable(v.string()), v.description('the name of the team')),
+  hint: v.pipe(v.string(), v.description('beginning and end of the key')),
+  status: v.picklist(KEY_STATUSES),
+  createdAt: time,
+  expiresAt: v.nullable(time),
+  revokedAt: v.nullable(time),
+  models: v.pipe(v.nullable(v.array(v.string())), v.description('null for all')),
+  allow: v.optional(
+    v.pipe(v.array(v.string()), v.description('absent where only its models allow features')),
+  ),
+  images: v.optional(
+    v.pipe(v.picklist(IMAGE_ANSWERS), v.description('absent where the configuration has it')),
+  ),
+  rpm: v.pipe(v.nullable(v.number()), v.description('null for the limit of the plan')),
+  budget: budgetShape,
+  windows: windowsShape,
+});
 
-export interface TeamRecord {
-  readonly id: string;
-  /** The name of the account. */
-  readonly account: string;
-  readonly name: string;
-  readonly createdAt: string;
-  /** Number of its keys that are not revoked. */
-  readonly keys: number;
-  /** Credits of all its keys. */
-  readonly reserved: number;
-  readonly spent: number;
-  /** Null where its keys may spend all credits of their account. */
-  readonly budget: CreditsRecord | null;
-  readonly windows: readonly WindowRecord[];
-}
+export type KeyRecord = v.InferOutput<typeof keyShape>;
+
+export const teamShape = v.object({
+  id: v.string(),
+  account: v.pipe(v.string(), v.description('the name of the account')),
+  name: v.string(),
+  createdAt: time,
+  keys: v.pipe(v.number(), v.description('its keys that are not revoked')),
+  reserved: v.pipe(v.number(), v.description('credits of all its keys')),
+  spent: v.number(),
+  budget: budgetShape,
+  windows: windowsShape,
+});
+
+export type TeamRecord = v.InferOutput<typeof teamShape>;
 
 const timeOf = (milliseconds: number) => new Date(milliseconds).toISOString();
 const timeOrNull = (milliseconds: number | null) =>
@@ -97,8 +121,11 @@ function windowRecords(holder: ApiKey | Team, rows: readonly BudgetWindow[]): Wi
 
 /** Records of keys with the names of their accounts and teams, and with their budgets. */
 export async function keyRecords(store: Store, keys: readonly ApiKey[]): Promise<KeyRecord[]> {
-  const accounts = new Map((await store.listAccounts()).map(({ id, name }) => [id, name]));
-  const teams = new Map((await store.listTeams()).map(({ id, name }) => [id, name]));
+  const accounts = await accountNames(store, keys);
+  const teamIds = distinct(keys.flatMap(({ teamId }) => teamId ?? []));
+  const teams = namesOf(
+    teamIds.length > 0 ? await store.listTeams(undefined, { ids: teamIds }) : [],
+  );
   const windows = await windowsByHolder(store, keys);
   return keys.map((key) => ({
     id: key.id,
@@ -110,8 +137,8 @@ export async function keyRecords(store: Store, keys: readonly ApiKey[]): Promise
     createdAt: timeOf(key.createdAt),
     expiresAt: timeOrNull(key.expiresAt),
     revokedAt: timeOrNull(key.revokedAt),
-    models: key.models,
-    ...(key.allow && { allow: key.allow }),
+    models: key.models && [...key.models],
+    ...(key.allow && { allow: [...key.allow] }),
     ...(key.images && { images: key.images }),
     rpm: key.rpm,
     budget: totalBudget(key),
@@ -120,15 +147,15 @@ export async function keyRecords(store: Store, keys: readonly ApiKey[]): Promise
 }
 
 export async function teamRecords(store: Store, teams: readonly Team[]): Promise<TeamRecord[]> {
-  const accounts = new Map((await store.listAccounts()).map(({ id, name }) => [id, name]));
-  const keys = (await store.listKeys()).filter(({ revokedAt }) => revokedAt === null);
+  const accounts = await accountNames(store, teams);
+  const keys = await store.countKeys(teams);
   const windows = await windowsByHolder(store, teams);
   return teams.map((team) => ({
     id: team.id,
     account: accounts.get(team.accountId) ?? team.accountId,
     name: team.name,
     createdAt: timeOf(team.createdAt),
-    keys: keys.filter(({ teamId }) => teamId === team.id).length,
+    keys: keys.get(team.id) ?? 0,
     reserved: toCredits(team.reserved),
     spent: toCredits(team.spent),
     budget: totalBudget(team),
@@ -136,13 +163,25 @@ export async function teamRecords(store: Store, teams: readonly Team[]): Promise
   }));
 }
 
+const distinct = (ids: readonly string[]) => [...new Set(ids)];
+
+const namesOf = (records: readonly (Account | Team)[]) =>
+  new Map(records.map(({ id, name }) => [id, name]));
+
+/** Names of the accounts of keys or teams. */
+async function accountNames(store: Store, holders: readonly (ApiKey | Team)[]) {
+  const ids = distinct(holders.map(({ accountId }) => accountId));
+  return namesOf(ids.length > 0 ? await store.listAccounts({ ids }) : []);
+}
+
 async function windowsByHolder(
   store: Store,
   holders: readonly (ApiKey | Team)[],
 ): Promise<Map<string, BudgetWindow[]>> {
   const found = new Map<string, BudgetWindow[]>();
-  if (!holders.some(({ windows }) => windows)) return found;
-  for (const row of await store.listBudgetWindows()) {
+  const ids = holders.flatMap(({ id, windows }) => (windows ? id : []));
+  if (ids.length === 0) return found;
+  for (const row of await store.listBudgetWindows(undefined, ids)) {
     const rows = found.get(row.holderId);
     if (rows) rows.push(row);
     else found.set(row.holderId, [row]);

@@ -10,14 +10,27 @@ const audit = defineAdminCommand({
   summary: 'Compare every sum of credits with the records that it is the sum of',
   positionals: [],
   options: v.strictObject({}),
+  result: v.object({
+    accounts: v.number(),
+    keys: v.number(),
+    tasks: v.number(),
+    ledgerEntries: v.number(),
+    granted: v.pipe(v.number(), v.description('credits of all accounts')),
+    reserved: v.number(),
+    spent: v.number(),
+    faults: v.pipe(v.array(v.string()), v.description('sums that differ; empty where all agree')),
+  }),
   examples: ['store audit', 'store audit --json'],
   run: async (store) => {
-    const { granted, reserved, spent, ...report } = await checkIntegrity(store.transfer.read());
+    const { granted, reserved, spent, faults, ...report } = await checkIntegrity(
+      store.transfer.read(),
+    );
     return {
       ...report,
       granted: toCredits(granted),
       reserved: toCredits(reserved),
       spent: toCredits(spent),
+      faults: [...faults],
     };
   },
   show: ({ faults, ...sums }) => ({

@@ -1,9 +1,12 @@
 import * as v from 'valibot';
+import type { Team } from '../store/account.ts';
+import type { Selection } from '../store/selection.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { budgetDetails, requireChange, windowOptions, windowsFrom } from './budget-options.ts';
 import { accountReference, budget, newTeamName, teamReference } from './fields.ts';
 import { requireAccount, requireTeam } from './find.ts';
-import { type TeamRecord, teamRecords } from './records.ts';
+import { nextPage, pageOptions, readPage } from './pages.ts';
+import { type TeamRecord, teamRecords, teamShape } from './records.ts';
 import { teamTable } from './tables.ts';
 
 const account = accountReference('the account of its keys');
@@ -23,6 +26,7 @@ const createTeam = defineAdminCommand({
     budget: total,
     ...windowOptions,
   }),
+  result: teamShape,
   examples: ['teams create crew --account ci --budget-month 500 --time-zone Europe/Berlin'],
   sample: { name: 'crew', account: 'ci', budgetMonth: '500', timeZone: 'Europe/Berlin' },
   run: async (store, options) => {
@@ -46,23 +50,26 @@ const createTeam = defineAdminCommand({
 const listTeams = defineAdminCommand({
   group: 'teams',
   name: 'list',
-  summary: 'List teams with their budgets, of one account or of all',
+  summary: 'List teams with their budgets, of one account or of all, in the order of creation',
   positionals: [],
   options: v.strictObject({
     account: v.optional(accountReference('only the teams of this account')),
+    ...pageOptions,
   }),
+  list: 'teams',
+  result: v.object({ teams: v.array(teamShape), hasMore: v.boolean() }),
   examples: ['teams list --account ci'],
-  run: async (store, { account: of }) => {
+  run: async (store, { account: of, ...page }) => {
     const only = of === undefined ? undefined : await requireAccount(store, of);
-    const teams = await store.listTeams(only?.id);
-    return {
-      teams: await teamRecords(
-        store,
-        teams.filter(({ removedAt }) => removedAt === null),
-      ),
-    };
+    const list = (part: Selection) => store.listTeams(only?.id, part);
+    const isKept = ({ removedAt }: Team) => removedAt === null;
+    const { items, hasMore } = await readPage(list, page, isKept);
+    return { teams: await teamRecords(store, items), hasMore };
   },
-  show: ({ teams }) => ({ tables: [teamTable(teams)] }),
+  show: ({ teams, hasMore }) => ({
+    tables: [teamTable(teams)],
+    messages: nextPage(teams, hasMore),
+  }),
 });
 
 const setTeam = defineAdminCommand({
@@ -77,6 +84,7 @@ const setTeam = defineAdminCommand({
     budget: total,
     ...windowOptions,
   }),
+  result: teamShape,
   examples: ['teams set crew --budget-day 40 --budget-month none'],
   sample: { team: 'crew', budgetDay: '40', budgetMonth: 'none' },
   run: async (store, options) => {
@@ -105,6 +113,7 @@ const removeTeam = defineAdminCommand({
   summary: 'Remove a team without keys; reports of usage still name it',
   positionals: ['team'],
   options: v.strictObject({ team, account: v.optional(account) }),
+  result: teamShape,
   examples: [],
   sample: { team: 'crew' },
   run: async (store, { team: named, account: of }) => {

@@ -9,6 +9,7 @@ import {
   type UsageFilter,
   type UsageSum,
 } from '../store/usage-report.ts';
+import { matchingTeams } from './find.ts';
 import { decimal } from './records.ts';
 
 /** Usage and credits, as a decimal. */
@@ -74,7 +75,7 @@ export async function reportUsage(store: Store, options: ReportOptions): Promise
   }
   const rows = await store.listUsage(accountId, { from, to });
   const { sums, total } = await sumUsage(rows, { by, filter, maxRows: MAX_ROWS });
-  const nameOf = await namesIn(store, by, accountId);
+  const nameOf = await namesIn(store, by, sums);
   const records: UsageRecord[] = [];
   for (const sum of sorted(sums, by, nameOf)) {
     if (records.length % SLICE === SLICE - 1) await setImmediate();
@@ -135,12 +136,15 @@ function recordOf(sum: UsageSum, nameOf: NameOf): UsageRecord {
 async function namesIn(
   store: Store,
   by: readonly UsageDimension[],
-  accountId: string | undefined,
+  sums: readonly UsageSum[],
 ): Promise<NameOf> {
+  const idsOf = (dimension: UsageDimension) => ({
+    ids: [...new Set(sums.flatMap(({ names }) => names[dimension] ?? []))],
+  });
   const all = [
-    ...(by.includes('account') ? await store.listAccounts() : []),
-    ...(by.includes('team') ? await store.listTeams(accountId) : []),
-    ...(by.includes('key') ? await store.listKeys(accountId) : []),
+    ...(by.includes('account') ? await store.listAccounts(idsOf('account')) : []),
+    ...(by.includes('team') ? await store.listTeams(undefined, idsOf('team')) : []),
+    ...(by.includes('key') ? await store.listKeys(undefined, idsOf('key')) : []),
   ];
   const names = new Map(all.map(({ id, name }) => [id, name]));
   const isNamed = (dimension: UsageDimension) => ['account', 'team', 'key'].includes(dimension);
@@ -153,8 +157,7 @@ export async function teamIdsOf(
   team: string,
   accountId?: string,
 ): Promise<ReadonlySet<string>> {
-  const teams = await store.listTeams(accountId);
-  return new Set(teams.filter(({ id, name }) => id === team || name === team).map(({ id }) => id));
+  return new Set((await matchingTeams(store, team, accountId)).map(({ id }) => id));
 }
 
 /** Counts of a report: property, name in CSV and JSON, title in tables. */

@@ -10,3 +10,19 @@ export function snakeCased(value: unknown): unknown {
   const members = Object.entries(value).map(([name, one]) => [snakeCase(name), snakeCased(one)]);
   return Object.fromEntries(members);
 }
+
+/** A JSON Schema of plain JSON, for the copy with such names. */
+export function snakeCasedSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(snakeCasedSchema);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const members = Object.entries(schema).map(([keyword, value]) => {
+    if (keyword === 'required') return [keyword, (value as string[]).map(snakeCase)];
+    if (keyword !== 'properties') return [keyword, snakeCasedSchema(value)];
+    const properties = Object.entries(value as object).map(([name, one]) => [
+      snakeCase(name),
+      snakeCasedSchema(one),
+    ]);
+    return [keyword, Object.fromEntries(properties)];
+  });
+  return Object.fromEntries(members);
+}

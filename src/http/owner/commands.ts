@@ -8,12 +8,20 @@ import { Failure } from '../../failure.ts';
 import { fieldsOf, type ObjectSchema, parseFields } from '../../schema/fields.ts';
 import type { AppContext } from '../app-context.ts';
 import { keyActor } from '../auth.ts';
-import { snakeCase, snakeCased } from '../snake-case.ts';
+import { jsonSchemaOf } from '../openapi.ts';
+import { snakeCase, snakeCased, snakeCasedSchema } from '../snake-case.ts';
 
-const answer = v.object({
-  result: v.pipe(v.looseObject({}), v.description('the result as with --json, in snake_case')),
-  warnings: v.array(v.string()),
-});
+/** The response: the result of the command with its names in snake_case, and warnings. */
+function responseOf({ result = v.looseObject({}) }: AdminCommand): object {
+  return {
+    type: 'object',
+    properties: {
+      result: snakeCasedSchema(jsonSchemaOf(result, 'output')),
+      warnings: { type: 'array', items: { type: 'string' } },
+    },
+    required: ['result', 'warnings'],
+  };
+}
 
 /** Options with the names of their fields in requests. */
 function schemaOf({ options, sample }: AdminCommand, isRead: boolean): ObjectSchema {
@@ -68,7 +76,7 @@ export function commandRoutes(context: AppContext): FastifyPluginAsync {
           summary: `${command.summary}; for keys of the account owner`,
           tags: ['Administration'],
           ...(isRead ? { querystring: schema } : { body: schema }),
-          response: { 200: answer },
+          response: { 200: responseOf(command) },
         },
         handler: async (request, reply) => {
           const { query, body } = request;

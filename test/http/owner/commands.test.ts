@@ -102,6 +102,60 @@ describe('administration commands over HTTP', () => {
     });
   });
 
+  it('list accounts and keys in pages, in the order of creation', async () => {
+    await send('/v1/admin/accounts/create', { name: 'page-1' });
+    await send('/v1/admin/accounts/create', { name: 'page-2' });
+    for (const name of ['page-1', 'page-2']) await newKey({ account: 'page-2', name });
+    type Listed = { id: string; name: string }[];
+    const all = (await send('/v1/admin/accounts/list')).body.result;
+    expect(all['has_more']).toBe(false);
+    const accounts = all['accounts'] as Listed;
+    const first = await send('/v1/admin/accounts/list?limit=2');
+    expect(first.body.result).toEqual({ accounts: accounts.slice(0, 2), has_more: true });
+    const rest = await send(`/v1/admin/accounts/list?limit=1000&after=${accounts[1]!.id}`);
+    expect(rest.body.result).toEqual({ accounts: accounts.slice(2), has_more: false });
+    const page = await send('/v1/admin/keys/list?account=page-2&limit=1');
+    const [key] = page.body.result['keys'] as Listed;
+    expect([key!.name, page.body.result['has_more']]).toEqual(['page-1', true]);
+    const next = await send(`/v1/admin/keys/list?account=page-2&limit=1&after=${key!.id}`);
+    expect(next.body.result).toMatchObject({ keys: [{ name: 'page-2' }], has_more: false });
+  });
+
+  it('refuse a page that cannot be', async () => {
+    for (const [query, status, param] of [
+      ['limit=0', 400, 'limit'],
+      ['limit=1001', 400, 'limit'],
+      ['limit=x', 400, 'limit'],
+      ['after=acct_x', 404, 'after'],
+      ['after=', 400, 'after'],
+    ] as const) {
+      const refused = await send(`/v1/admin/accounts/list?${query}`);
+      expect([refused.status, refused.body.error.param], query).toEqual([status, param]);
+    }
+  });
+
+  it('have their results in the OpenAPI document', async () => {
+    const { paths } = (await (await daemon().request('/openapi.json')).json()) as {
+      paths: Record<string, Record<string, { responses: { 200: { content: object } } }>>;
+    };
+    const { 200: answer } = paths['/v1/admin/keys/list']!['get']!.responses;
+    expect(answer.content).toMatchObject({
+      'application/json': {
+        schema: {
+          properties: {
+            result: {
+              properties: {
+                keys: { items: { properties: { expires_at: {} } } },
+                has_more: { type: 'boolean' },
+              },
+              required: ['keys', 'has_more'],
+            },
+          },
+        },
+      },
+    });
+  });
+
   it('name the field at fault', async () => {
     const { status, body } = await send('/v1/admin/keys/create', {
       account: 'guest',
