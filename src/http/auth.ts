@@ -108,7 +108,8 @@ export function authenticator(context: AppContext) {
     }
     const { key, account } = request.holder;
     const limit = key.rpm ?? context.config.limits[account.plan].rpm;
-    const state = await limits.take(key.hash, limit, !request.routeOptions.config.uncounted);
+    const taken = limits.take(key.hash, limit, !request.routeOptions.config.uncounted);
+    const state = taken instanceof Promise ? await taken : taken;
     // Header names of OpenAI's API; its reset is a duration with a unit.
     reply.header('x-ratelimit-limit-requests', state.limit);
     reply.header('x-ratelimit-remaining-requests', state.remaining);

@@ -1,4 +1,5 @@
 import type { Failure } from '../failure.ts';
+import type { Account, ApiKey } from '../store/account.ts';
 import type { KeyHolder } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
 import type { Usage } from '../text/canonical.ts';
@@ -21,6 +22,12 @@ export interface EndedRequest {
   readonly task: Task | null;
 }
 
+/** The names of a request's account and key: whole records of 1000 requests would be copied by each garbage collection. */
+interface RequestHolder {
+  readonly account: Pick<Account, 'id' | 'name'>;
+  readonly key: Pick<ApiKey, 'id' | 'name'>;
+}
+
 /** A recorded request, without its body, headers and answer. */
 export interface RecentRequest {
   /** Ascending in the order of the ends of requests. */
@@ -33,7 +40,8 @@ export interface RecentRequest {
   readonly status: number;
   readonly milliseconds: number;
   readonly firstFrameMs: number | null;
-  readonly holder: KeyHolder | undefined;
+  /** Undefined without a valid key. */
+  readonly holder: RequestHolder | undefined;
   readonly model: string | null;
   readonly taskId: string | null;
   readonly provider: string | null;
@@ -44,6 +52,13 @@ export interface RecentRequest {
   readonly charge: number | null;
   readonly errorType: string | null;
   readonly errorCode: string | null;
+}
+
+function namesOf({ account, key }: KeyHolder): RequestHolder {
+  return {
+    account: { id: account.id, name: account.name },
+    key: { id: key.id, name: key.name },
+  };
 }
 
 /** Requests of all accounts that are kept, some 300 KB. */
@@ -81,7 +96,7 @@ export class RecentRequests {
       status: request.status,
       milliseconds: request.milliseconds,
       firstFrameMs: request.firstFrameMs,
-      holder,
+      holder: holder && namesOf(holder),
       model: report?.model ?? task?.model ?? null,
       taskId: task?.id ?? null,
       provider: report?.provider ?? null,

@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { ObjectSchema } from '../schema/fields.ts';
+import { handsOver } from '../store/nodes.ts';
 import type { AppContext } from './app-context.ts';
 import { authenticator } from './auth.ts';
 import { batchRoutes } from './batch/routes.ts';
@@ -53,6 +54,9 @@ import { recordError } from './usage-errors.ts';
 
 /** Connections to the operations listener: scrapers, probes and readers of the OpenAPI document. */
 const OPERATIONS_CONNECTIONS = 64;
+
+/** Milliseconds in which a proxy uses an idle connection of a node that drains for the last time. */
+const LAST_USE_MS = 1000;
 
 export interface Servers {
   /** The endpoints for clients. */
@@ -212,8 +216,11 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
     next(null, payload);
   });
   server.addHook('onResponse', (request, reply, next) => {
-    // The headers of a stream that began earlier could not have `connection: close`.
-    if (draining.aborted) request.raw.socket.end();
+    // The headers of a response that began earlier could not have `connection: close`. In front of several nodes a
+    // proxy may use its connection once more just now, and get no answer.
+    if (draining.aborted && handsOver(context.store)) {
+      setTimeout(() => server.server.closeIdleConnections(), LAST_USE_MS).unref();
+    } else if (draining.aborted) request.raw.socket.end();
     observe(request, reply.statusCode, reply.elapsedTime);
     next();
   });

@@ -2,7 +2,8 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SharedPool } from '../operations/pool.ts';
 import type { Routing } from '../routing/routing.ts';
 import { toCredits } from '../store/credits.ts';
-import type { DatabaseHealth, JournalHealth, Store } from '../store/store.ts';
+import type { DatabaseHealth, JournalHealth } from '../store/health.ts';
+import type { Store } from '../store/store.ts';
 
 // Metrics of states, which are read at each scrape.
 

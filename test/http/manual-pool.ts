@@ -1,4 +1,4 @@
-import { FairSemaphore } from '../../src/operations/fair-semaphore.ts';
+import { FairSemaphore } from '../../src/fair-semaphore.ts';
 import type { Job, JobResult } from '../../src/operations/job.ts';
 import type { JobContext, SharedPool } from '../../src/operations/pool.ts';
 

@@ -87,17 +87,17 @@ function spendingOf(
 async function currentHolder(store: Store, { account, key }: KeyHolder): Promise<KeyHolder> {
   const [current, keys] = await Promise.all([
     store.findAccount(account.id),
-    key.budget === null ? [] : store.listKeys(account.id),
+    key.budget === null ? [] : store.listKeys(account.id, { ids: [key.id] }),
   ]);
-  return { account: current ?? account, key: keys.find(({ id }) => id === key.id) ?? key };
+  return { account: current ?? account, key: keys[0] ?? key };
 }
 
 /** The budgets of a key and its team. Most keys have neither windows nor a team, and need no lists. */
 async function budgetsOf(store: Store, { key, account }: KeyHolder) {
   const { teamId } = key;
-  const teams = teamId === undefined ? [] : await store.listTeams(account.id);
-  const team = teams.find(({ id }) => id === teamId);
-  const rows = key.windows || team?.windows ? await store.listBudgetWindows(account.id) : [];
+  const [team] = teamId === undefined ? [] : await store.listTeams(account.id, { ids: [teamId] });
+  const holders = [key, ...(team ? [team] : [])].flatMap(({ id, windows }) => (windows ? id : []));
+  const rows = holders.length > 0 ? await store.listBudgetWindows(account.id, holders) : [];
   return {
     ...spendingOf(key, rows),
     team: team ? { id: team.id, name: team.name, ...spendingOf(team, rows) } : null,

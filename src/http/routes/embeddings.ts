@@ -45,7 +45,8 @@ export function embeddingRoutes({ embeddings }: AppContext): FastifyPluginAsync 
         report,
         signal: disconnectSignal(reply),
       });
-      return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
+      reply.type('application/json; charset=utf-8');
+      return `${whole}\n`;
     };
     server.post('/v1/embeddings', { schema, config, handler });
     // Of Azure's clients, whose bodies need not name the model.

@@ -5,6 +5,7 @@ import { assetUrl, imagesShape } from '../../media/record.ts';
 import { editRequest } from '../../media/requests/edit.ts';
 import type { Fields } from '../../media/requests/fields.ts';
 import { fieldsOf, fromText } from '../../schema/fields.ts';
+import { handsOver } from '../../store/nodes.ts';
 import type { AppContext } from '../app-context.ts';
 import { shuttingDown } from '../errors.ts';
 import { jsonOrEvents, jsonSchemaOf, withSample } from '../openapi.ts';
@@ -93,7 +94,7 @@ function editBody() {
 export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
   const { media, spool } = context;
   const admit = (shape: FormShape) => async (request: FastifyRequest) => {
-    if (context.draining.aborted) throw shuttingDown();
+    if (context.draining.aborted && !handsOver(context.store)) throw shuttingDown();
     checkFormHeaders(request, shape);
     spool.checkRoom(Number(request.headers['content-length'] ?? 0));
   };

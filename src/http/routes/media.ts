@@ -7,6 +7,7 @@ import type { MediaKind } from '../../media/requests/call.ts';
 import { imageRequest } from '../../media/requests/image.ts';
 import { moderationRequest } from '../../media/requests/moderation.ts';
 import { videoRequest } from '../../media/requests/video.ts';
+import { handsOver } from '../../store/nodes.ts';
 import type { AppContext } from '../app-context.ts';
 import { shuttingDown } from '../errors.ts';
 import { jsonOrEvents } from '../openapi.ts';
@@ -62,7 +63,7 @@ export function mediaRoutes(context: AppContext): FastifyPluginAsync {
   const { media } = context;
   return async (server) => {
     server.addHook('onRequest', async () => {
-      if (context.draining.aborted) throw shuttingDown();
+      if (context.draining.aborted && !handsOver(context.store)) throw shuttingDown();
     });
 
     for (const { path, kind, summary, tag, request: shape, example } of ENDPOINTS) {

@@ -75,6 +75,9 @@ const text = (description: string) =>
     }),
   );
 
+/** Route of sign-ins. */
+const SIGN_IN = '/v1/session';
+
 /** Classes of statuses, as in OpenAPI. */
 const CLASSES = ['2xx', '4xx', '5xx'] as const;
 
@@ -89,10 +92,12 @@ const conditions = {
 const accountQuery = v.strictObject(conditions);
 const ownerQuery = v.strictObject({
   account: text('only requests of the account with this id or name'),
+  sign_ins: v.optional(field(v.boolean(), 'false leaves out the sign-ins of browsers'), true),
   ...conditions,
 });
 
-type Conditions = v.InferOutput<typeof ownerQuery>;
+type OwnerQuery = v.InferOutput<typeof ownerQuery>;
+type Conditions = Omit<OwnerQuery, 'sign_ins'>;
 
 function meets(
   { holder, model, status, number }: RecentRequest,
@@ -138,7 +143,7 @@ export function requestRoutes({ recent }: AppContext): FastifyPluginAsync {
 /** The recent requests of all accounts. */
 export function ownerRequestRoute({ recent }: AppContext): FastifyPluginAsync {
   return async (server) => {
-    server.get<{ Querystring: Conditions }>('/v1/admin/requests', {
+    server.get<{ Querystring: OwnerQuery }>('/v1/admin/requests', {
       schema: {
         summary: 'Recent requests of all accounts, newest first; for keys of the account owner',
         description: DESCRIPTION,
@@ -147,7 +152,9 @@ export function ownerRequestRoute({ recent }: AppContext): FastifyPluginAsync {
         response: { 200: pageShape(ownerRequestShape) },
       },
       handler: async ({ query }) => {
-        const requests = recent.list().filter((one) => meets(one, query));
+        const requests = recent
+          .list()
+          .filter((one) => (query.sign_ins || one.route !== SIGN_IN) && meets(one, query));
         return pageOf(requests, query.limit, ownerRecord);
       },
     });

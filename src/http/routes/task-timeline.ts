@@ -7,6 +7,12 @@ import { toCredits } from '../../store/credits.ts';
 import { isTerminal, TASK_STATES, TASK_TYPES, type Task } from '../../store/task.ts';
 import { seconds } from './query.ts';
 
+/** What was asked for. */
+export const requestShape = v.pipe(
+  v.record(v.string(), v.unknown()),
+  v.description('what was asked for, in the fields of the endpoint, with inputs and mask as URLs'),
+);
+
 export const timelineShape = v.object({
   object: v.literal('task.timeline'),
   task_id: v.string(),
@@ -37,12 +43,7 @@ export const timelineShape = v.object({
   ),
   credits: v.object({ reserved: v.number(), charged: v.number() }),
   callback_url: v.nullable(v.string()),
-  request: v.pipe(
-    v.record(v.string(), v.unknown()),
-    v.description(
-      'what was asked for, in the fields of the endpoint, with inputs and mask as URLs',
-    ),
-  ),
+  request: requestShape,
 });
 
 /** When a task went from one state to the next, and what it cost. */
@@ -67,7 +68,7 @@ export function timelineOf(
     attempts: attempts.map(({ at, error }) => ({ at: seconds(at), error })),
     credits: { reserved: toCredits(task.reserved), charged: toCredits(task.charged) },
     callback_url: task.callbackUrl,
-    request: requestOf(task.request as TaskRequest, publicUrl),
+    request: requestOf(task, publicUrl),
   };
 }
 
@@ -75,7 +76,8 @@ export function timelineOf(
 const OWN_FIELDS = new Set(['type', 'native', 'inputs', 'options', 'wildcardPart']);
 
 /** What the client asked for, without fields that it left out. */
-function requestOf(request: TaskRequest, publicUrl: string): Readonly<Record<string, unknown>> {
+export function requestOf(task: Task, publicUrl: string): Record<string, unknown> {
+  const request = task.request as TaskRequest;
   const urlOf = (input: InputReference) =>
     'url' in input ? input.url : assetUrl(publicUrl, input.asset);
   const inputs = request.type === 'audio' ? [] : request.inputs;

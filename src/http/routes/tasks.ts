@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
+import { FairSemaphore } from '../../fair-semaphore.ts';
 import { nameOfTask, taskRecord, taskShape } from '../../media/record.ts';
 import { day, field } from '../../schema/fields.ts';
 import type { Delivery } from '../../store/delivery.ts';
@@ -8,9 +9,10 @@ import { dayOf } from '../../store/ledger.ts';
 import type { Store } from '../../store/store.ts';
 import { TASK_STATES, TASK_TYPES, type Task } from '../../store/task.ts';
 import type { AppContext } from '../app-context.ts';
+import { disconnectSignal } from '../transport/client-disconnect.ts';
 import { callbacksShape } from './media-schema.ts';
 import { pageLimit, seconds } from './query.ts';
-import { timelineOf, timelineShape } from './task-timeline.ts';
+import { requestOf, requestShape, timelineOf, timelineShape } from './task-timeline.ts';
 
 const listQuery = v.strictObject({
   status: v.optional(field(v.picklist(TASK_STATES), 'only tasks in this state')),
@@ -22,12 +24,20 @@ const listQuery = v.strictObject({
   ),
   from: v.optional(field(day(), 'only tasks that were created on this day, UTC, or later')),
   to: v.optional(field(day(), 'only tasks that were created on this day, UTC, or earlier')),
+  include: v.optional(field(v.picklist(['request']), 'what else elements have')),
   limit: pageLimit,
   after: v.optional(field(v.string(), 'the task_id of the last element of the page before')),
 });
 
+/** Searches that read many tasks, of all accounts at once: each takes up to half a second of CPU. */
+const SEARCHES = 2;
+
+/** `request` is there if the query includes it. */
+const listedShape = v.object({ ...taskShape.entries, request: v.optional(requestShape) });
+
 /** The tasks of the API key's account. */
 export function taskRoutes(context: AppContext): FastifyPluginAsync {
+  const searches = new FairSemaphore(SEARCHES, { permitsPerClient: 1 });
   return async (server) => {
     server.get<{ Params: { task_id: string } }>('/v1/tasks/:task_id', {
       schema: {
@@ -76,14 +86,22 @@ export function taskRoutes(context: AppContext): FastifyPluginAsync {
         response: {
           200: v.object({
             object: v.literal('list'),
-            data: v.array(taskShape),
+            data: v.array(listedShape),
             has_more: v.boolean(),
           }),
         },
       },
-      handler: async ({ holder, query }) => {
-        const { tasks, hasMore } = await findTasks(context.store, holder.account.id, query);
-        const data = tasks.map((task) => taskRecord(task, context.publicUrl));
+      handler: async ({ holder, query }, reply) => {
+        const { id } = holder.account;
+        const release = isSearch(query)
+          ? await searches.acquire(id, disconnectSignal(reply))
+          : () => {};
+        const { tasks, hasMore } = await findTasks(context.store, id, query).finally(release);
+        const { publicUrl } = context;
+        const data = tasks.map((task) => ({
+          ...taskRecord(task, publicUrl),
+          ...(query.include && { request: requestOf(task, publicUrl) }),
+        }));
         return { object: 'list' as const, data, has_more: hasMore };
       },
     });
@@ -98,15 +116,20 @@ const SLICE = 200;
 /** Tasks that one request reads. */
 const MAX_READ = 5000;
 
+/** Whether a query has conditions that the store does not know. */
+function isSearch({ model, from, to }: ListQuery): boolean {
+  return model !== undefined || from !== undefined || to !== undefined;
+}
+
 /** A page of the tasks that meet the conditions. */
 async function findTasks(
   store: Store,
   accountId: string,
-  { limit, after, status, type, model, from, to }: ListQuery,
+  query: ListQuery,
 ): Promise<{ readonly tasks: readonly Task[]; readonly hasMore: boolean }> {
+  const { limit, after, status, type, model, from, to } = query;
   const filter = { accountId, ...(status && { status }), ...(type && { type }) };
-  const isFiltered = model !== undefined || from !== undefined || to !== undefined;
-  const size = isFiltered ? Math.max(SLICE, limit + 1) : limit + 1;
+  const size = isSearch(query) ? Math.max(SLICE, limit + 1) : limit + 1;
   const found: Task[] = [];
   let last = after;
   for (let read = 0; read < MAX_READ; read += size) {

@@ -9,6 +9,7 @@ import type { AppContext } from '../app-context.ts';
 import { EVENT_STREAM } from '../openapi.ts';
 import { onClientDisconnect } from '../transport/client-disconnect.ts';
 import { SseResponse } from '../transport/sse-response.ts';
+import { scheduleEndOfTick } from '../transport/tick.ts';
 
 /** The document's entry for answers that are always streamed. */
 const STREAMED = { description: 'Success', content: EVENT_STREAM };
@@ -66,10 +67,13 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
               holder: request.holder,
               clientDisconnect,
               response: sse,
+              onCharging: scheduleEndOfTick,
               report,
             });
             if (whole === null) return reply;
-            return reply.type('application/json; charset=utf-8').send(`${whole}\n`);
+            // Fastify sends it. A promise of a reply would watch the response by a dozen listeners.
+            reply.type('application/json; charset=utf-8');
+            return `${whole}\n`;
           } finally {
             request.firstFrameMs = sse.firstFrameMs;
             sse.end();

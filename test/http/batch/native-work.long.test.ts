@@ -57,7 +57,6 @@ function processesOf({ child }: TestDaemon): number[] {
 
 test.runIf(process.platform === 'linux')(
   'of one account ends at its deadline, and others are served meanwhile',
-  { timeout: 120_000 },
   async () => {
     const daemon = await startDaemon({
       config: { pool: { threads: 2 }, batch: { deadline: '4s' } },
@@ -126,7 +125,7 @@ test('that cannot be done within its deadline or memory is refused at once', asy
 });
 
 // An account's own jobs wait for each other; another's waits for one of them at most.
-test('of one account lets the upload of another take its turn', { timeout: 60_000 }, async () => {
+test('of one account lets the upload of another take its turn', async () => {
   const daemon = await startDaemon({ config: { pool: { threads: 1 } } });
   const [attacker, victim] = [await newKey(daemon, 'attacker'), await newKey(daemon, 'victim')];
   const large = await sharp({

@@ -116,6 +116,26 @@ describe('GET /v1/tasks', () => {
     const { json } = await server().ask('/v1/tasks?model=image&limit=1');
     expect(json).toMatchObject({ has_more: true });
   });
+
+  it('answers searches after others that failed or whose clients disconnected', async () => {
+    await newTask();
+    const search = (query = '', signal?: AbortSignal) =>
+      fetch(`${server().url}/v1/tasks?model=none${query}`, {
+        headers: { authorization: `Bearer ${KEYS.a}` },
+        ...(signal && { signal }),
+      }).then(({ status }) => status);
+    const aborted = Array.from({ length: 10 }, () => {
+      const controller = new AbortController();
+      const answer = search('', controller.signal).catch(() => null);
+      controller.abort();
+      return answer;
+    });
+    const failed = Array.from({ length: 10 }, () => search('&after=task_x'));
+    const found = Array.from({ length: 10 }, () => search());
+    await Promise.all(aborted);
+    expect(new Set(await Promise.all(failed))).toEqual(new Set([404]));
+    expect(new Set(await Promise.all(found))).toEqual(new Set([200]));
+  });
 });
 
 describe('GET /v1/tasks/{task_id}/timeline', () => {
