@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
-import { afterAll, beforeAll } from 'vitest';
+import { beforeAll } from 'vitest';
+import { onProcessEnd } from './oriel.ts';
 
 /** Where Debian's package puts it; CI installs it. */
 export const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
@@ -11,20 +12,28 @@ export const hasChromium = existsSync(CHROMIUM);
 /** A name of 127.0.0.1 that is not localhost, which browsers treat as if it had come over HTTPS. */
 export const SERVER_NAME = 'oriel.test';
 
-/** One browser for the tests of a file or a describe block. */
+let launched: Promise<Browser> | undefined;
+
+/** One browser for all test files that this process runs. Playwright ends it at the exit of the process. */
 export function sharedBrowser(): () => Browser {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-background-networking',
-        `--host-resolver-rules=MAP ${SERVER_NAME} 127.0.0.1`,
-      ],
-    });
+    launched ??= launch();
+    browser = await launched;
   });
-  afterAll(() => browser?.close());
   return () => browser;
+}
+
+function launch(): Promise<Browser> {
+  onProcessEnd();
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    handleSIGTERM: false,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      `--host-resolver-rules=MAP ${SERVER_NAME} 127.0.0.1`,
+    ],
+  });
 }

@@ -35,17 +35,20 @@ describeConsole('the API in the console', ({ daemon, open, url, check }) => {
           const name = `${method.toUpperCase()} ${path}`;
           return tags[0] !== 'Administration' && !NOT_SENT.includes(name) && !NAMED.test(path);
         })
-        .map(([method]) => `${method}${path}`),
+        .map(([method]) => [method, path] as const),
     );
     expect(endpoints.length).toBeGreaterThan(45);
     const page = await open('api');
     const refused: Record<string, string | null> = {};
-    for (const endpoint of endpoints) {
+    for (const [method, path] of endpoints) {
+      const endpoint = `${method}${path}`;
       await page.evaluate((place) => {
         history.replaceState(null, '', place);
         dispatchEvent(new PopStateEvent('popstate'));
       }, `${url()}/console/api/${endpoint}`);
-      const open = page.locator('details.endpoint[open]');
+      // Until it is drawn, the endpoint before it is open.
+      const summary = page.locator('summary').filter({ hasText: `${method.toUpperCase()}${path}` });
+      const open = page.locator('details.endpoint[open]').filter({ has: summary });
       await open.getByRole('button', { name: 'Send' }).click();
       const answer = open.locator('.trial [aria-live]');
       await answer.locator('.facts').waitFor();

@@ -14,6 +14,9 @@ const SCREENSHOTS = process.env['ORIEL_SCREENSHOTS'];
 const WIDTHS = [360, 1280, 2560];
 const SHOWN_WIDTHS = [360, 1280];
 
+/** The rules of axe-core about colours. */
+const OF_COLOURS = ['color-contrast', 'link-in-text-block'];
+
 export interface OpenOptions {
   /** Key to be signed in with; null for none, the owner's by default. */
   readonly key?: string | null;
@@ -89,21 +92,26 @@ export function describeConsole(
       await page.getByRole('main').waitFor();
       return page;
     };
+    const screenshot = async (page: Page, name: string, width: number) => {
+      if (SCREENSHOTS === undefined || !SHOWN_WIDTHS.includes(width)) return;
+      mkdirSync(SCREENSHOTS, { recursive: true });
+      await page.setViewportSize({ width, height: 800 });
+      await page.screenshot({ path: join(SCREENSHOTS, `${name}-${width}.png`) });
+    };
     const check = async (page: Page, name: string) => {
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme });
-        for (const width of WIDTHS) {
-          await page.setViewportSize({ width, height: 800 });
-          const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-          expect(wide, `${name} scrolls sideways at ${width} pixels`).toBeLessThanOrEqual(width);
-          if (SCREENSHOTS === undefined || !SHOWN_WIDTHS.includes(width)) continue;
-          mkdirSync(SCREENSHOTS, { recursive: true });
-          const path = join(SCREENSHOTS, `${name}-${colorScheme}-${width}.png`);
-          await page.screenshot({ path });
-        }
-        await page.setViewportSize({ width: 1280, height: 800 });
-        expect(await violations(page), `${name}, ${colorScheme}`).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'light' });
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 800 });
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        expect(wide, `${name} scrolls sideways at ${width} pixels`).toBeLessThanOrEqual(width);
+        await screenshot(page, `${name}-light`, width);
       }
+      await page.setViewportSize({ width: 1280, height: 800 });
+      expect(await violations(page), `${name}, light`).toEqual([]);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      for (const width of WIDTHS) await screenshot(page, `${name}-dark`, width);
+      // The style sheets choose nothing but colours by the theme.
+      expect(await violations(page, OF_COLOURS), `${name}, dark`).toEqual([]);
     };
     const allow = (expected: RegExp) => void allowed.push(expected);
     body({ daemon, url, open, allow, check });
@@ -122,13 +130,17 @@ async function sessionCookie(daemon: TestDaemon, key: string) {
   return { name: name!, value: value! };
 }
 
-/** Rules of WCAG 2.2 A and AA, and good practice, that the page violates. */
-async function violations(page: Page): Promise<string[]> {
+/**
+ * Rules of WCAG 2.2 A and AA, and good practice, that the page violates.
+ *
+ * @param rules of axe-core; all by default
+ */
+async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
   await page.evaluate(`window.axe ?? (() => { ${axe.source} })()`);
-  return page.evaluate(async () => {
+  return page.evaluate(async (runOnly) => {
     const { axe } = window as unknown as {
       axe: {
-        run(): Promise<{
+        run(options: { runOnly?: readonly string[] }): Promise<{
           violations: {
             id: string;
             help: string;
@@ -137,9 +149,9 @@ async function violations(page: Page): Promise<string[]> {
         }>;
       };
     };
-    const found = await axe.run();
+    const found = await axe.run(runOnly ? { runOnly } : {});
     return found.violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`),
     );
-  });
+  }, rules);
 }

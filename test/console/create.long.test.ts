@@ -23,7 +23,7 @@ async function create(page: Page, prompt: string): Promise<void> {
 /** Waits until the images of a page are drawn. */
 async function drawn(page: Page, count: number): Promise<void> {
   const images = page.locator('.tile img');
-  await expect.poll(() => images.count(), { timeout: 60_000 }).toBe(count);
+  await expect.poll(() => images.count()).toBe(count);
   for (const image of await images.all()) {
     await image.scrollIntoViewIfNeeded();
     await expect
@@ -241,14 +241,23 @@ describeConsole('the view for creating media', ({ daemon, url, open, check, allo
     await check(page, 'create-inputs');
     const before = await page.locator('.tile img').count();
     await create(page, 'a new one');
-    await expect
-      .poll(() => page.locator('.tile img').count(), { timeout: 60_000 })
-      .toBe(before + 1);
+    await expect.poll(() => page.locator('.tile img').count()).toBe(before + 1);
   });
 
   it('shows nothing of another account', async () => {
     const page = await open('create/image', { key: await otherKey() });
     await page.getByText('No images yet').waitFor();
     await page.getByText('of 1 credits').waitFor();
+  });
+
+  it('shows the prompt of an image that a program asked for', async () => {
+    const prompt = 'A harbour in the rain';
+    await fetch(`${daemon().url}/v1/images/generations`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${OWNER_KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'sandbox-image', prompt, response_format: 'url' }),
+    });
+    const page = await open('create');
+    await tiles(page).getByText(prompt).waitFor();
   });
 });

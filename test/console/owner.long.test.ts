@@ -93,6 +93,39 @@ describeConsole(
       expect(page.url()).toMatch(/requests\?status=5xx$/);
     });
 
+    it('shows sign-ins among recent requests only when asked', async () => {
+      const page = await open('requests');
+      await page.getByRole('cell', { name: 'sandbox-chat' }).first().waitFor();
+      expect(await page.getByText('/v1/session').count()).toBe(0);
+      await page.getByLabel('With sign-ins').check();
+      await page.getByText('/v1/session').first().waitFor();
+      expect(page.url()).toMatch(/requests\?sign_ins=true$/);
+    });
+
+    it('shows many accounts in pages, and finds keys by the name of an account', async () => {
+      const command = (path: string, body: object) =>
+        fetch(`${daemon().url}/v1/admin/${path}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${OWNER_KEY}`, 'content-type': 'application/json' },
+          body: JSON.stringify(body),
+        });
+      const names = Array.from({ length: 101 }, (_, index) => `many-${index}`);
+      await Promise.all(names.map((name) => command('accounts/create', { name })));
+      await command('keys/create', { account: 'many-7', name: 'of-many-7' });
+      const page = await open('accounts');
+      await page.getByRole('rowheader', { name: 'owner', exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Later accounts' }).click();
+      await page
+        .getByRole('rowheader', { name: 'owner', exact: true })
+        .waitFor({ state: 'detached' });
+      await check(page, 'accounts-later');
+      await page.getByLabel('Keys of').fill('many-7');
+      await page.keyboard.press('Enter');
+      await page.getByRole('row', { name: /of-many-7/ }).waitFor();
+      await page.getByRole('button', { name: 'Earlier accounts' }).click();
+      await page.getByRole('rowheader', { name: 'owner', exact: true }).waitFor();
+    });
+
     it('shows the server and its configuration without secrets', async () => {
       const page = await open('settings');
       await page.getByRole('region', { name: 'Image pool' }).waitFor();

@@ -17,6 +17,8 @@ export interface Task {
     readonly message: string;
     readonly code: string | null;
   } | null;
+  /** What was asked for, in lists that include it. */
+  readonly request?: Readonly<Record<string, unknown>>;
 }
 
 export interface TaskList {

@@ -1,12 +1,10 @@
 import { useState } from 'preact/hooks';
-import { sendJson } from '../../api/request.ts';
-import { useResource } from '../../api/resource.ts';
 import { open } from '../../app/address.ts';
 import type { ViewProps } from '../../app/view.ts';
 import { Button } from '../../components/button.tsx';
 import { Code } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { SelectField } from '../../components/field.tsx';
+import { SelectField, TextField } from '../../components/field.tsx';
 import { Snippets } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { showToast } from '../../components/toast.tsx';
@@ -14,6 +12,7 @@ import { AccountTable } from './account-table.tsx';
 import { type Action, ActionDialog } from './action-dialog.tsx';
 import { newAccount, newKey } from './actions.ts';
 import { KeyTable } from './key-table.tsx';
+import { PageButtons, usePages } from './pages.tsx';
 import type { Account, Key, Outcome } from './records.ts';
 
 /** Accounts with their credits, and API keys, for the owner. */
@@ -21,16 +20,8 @@ export default function Accounts({ place }: ViewProps) {
   const chosen = place.query.get('account') ?? '';
   const [action, setAction] = useState<Action>();
   const [made, setMade] = useState<string>();
-  const accounts = useResource(
-    (signal) =>
-      sendJson<Outcome<{ accounts: readonly Account[] }>>('v1/admin/accounts/list', { signal }),
-    [],
-  );
-  const keysPath = `v1/admin/keys/list${chosen && `?account=${encodeURIComponent(chosen)}`}`;
-  const keys = useResource(
-    (signal) => sendJson<Outcome<{ keys: readonly Key[] }>>(keysPath, { signal }),
-    [keysPath],
-  );
+  const accounts = usePages<{ readonly accounts: readonly Account[] }>('accounts/list');
+  const keys = usePages<{ readonly keys: readonly Key[] }>('keys/list', chosen);
   const done = ({ result, warnings }: Outcome<Readonly<Record<string, unknown>>>) => {
     setAction(undefined);
     const { key } = result;
@@ -43,39 +34,49 @@ export default function Accounts({ place }: ViewProps) {
     <>
       <h1>Accounts & keys</h1>
       <Loaded resource={accounts}>
-        {({ result: { accounts: all } }) => (
+        {({ result: { accounts: page, has_more: hasMore } }) => {
+          // A list to choose from has all accounts, or it is a field for a name.
+          const names = hasMore || accounts.back ? undefined : page.map(({ name }) => name);
+          return (
+            <>
+              <div class="row">
+                <h2>Accounts</h2>
+                <Button onClick={() => setAction(newAccount)}>New account</Button>
+              </div>
+              <AccountTable accounts={page} act={setAction} />
+              <PageButtons pages={accounts} items={page} name="accounts" />
+              <div class="row">
+                <h2>API keys</h2>
+                <Button onClick={() => setAction(newKey(names, chosen))}>New key</Button>
+              </div>
+              <fieldset class="filters">
+                <legend class="hidden">Which keys are shown</legend>
+                {names ? (
+                  <SelectField
+                    label="Keys of"
+                    value={chosen}
+                    choices={[['', 'All accounts'], ...names]}
+                    onValue={showKeysOf}
+                  />
+                ) : (
+                  <NameField key={chosen} name={chosen} onName={showKeysOf} />
+                )}
+              </fieldset>
+            </>
+          );
+        }}
+      </Loaded>
+      <Loaded resource={keys}>
+        {({ result }) => (
           <>
-            <div class="row">
-              <h2>Accounts</h2>
-              <Button onClick={() => setAction(newAccount)}>New account</Button>
-            </div>
-            <AccountTable accounts={all} act={setAction} />
-            <div class="row">
-              <h2>API keys</h2>
-              <Button onClick={() => setAction(newKey(all, chosen))}>New key</Button>
-            </div>
-            <fieldset class="filters">
-              <legend class="hidden">Which keys are shown</legend>
-              <SelectField
-                label="Keys of"
-                value={chosen}
-                choices={[['', 'All accounts'], ...all.map(({ name }) => name)]}
-                onValue={(name) =>
-                  open(name ? `accounts?account=${encodeURIComponent(name)}` : 'accounts', {
-                    replace: true,
-                  })
-                }
-              />
-            </fieldset>
+            <KeyTable keys={result.keys} act={setAction} />
+            <PageButtons pages={keys} items={result.keys} name="keys" />
           </>
         )}
       </Loaded>
-      <Loaded resource={keys}>
-        {({ result }) => <KeyTable keys={result.keys} act={setAction} />}
-      </Loaded>
       <details>
         <summary>This page from a program</summary>
-        <Snippets request={{ method: 'GET', path: keysPath }} />
+        <Snippets request={{ method: 'GET', path: keys.path }} />
       </details>
       {action && (
         <ActionDialog
@@ -87,6 +88,36 @@ export default function Accounts({ place }: ViewProps) {
       )}
       {made !== undefined && <NewKey text={made} onClose={() => setMade(undefined)} />}
     </>
+  );
+}
+
+function showKeysOf(name: string): void {
+  open(name ? `accounts?account=${encodeURIComponent(name)}` : 'accounts', { replace: true });
+}
+
+interface NameFieldProps {
+  readonly name: string;
+  readonly onName: (name: string) => void;
+}
+
+/** Asks the server when the name is complete, not at each letter. */
+function NameField({ name, onName }: NameFieldProps) {
+  const [text, setText] = useState(name);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        onName(text.trim());
+      }}
+    >
+      <TextField
+        label="Keys of"
+        value={text}
+        placeholder="All accounts"
+        onValue={setText}
+        onBlur={() => text.trim() !== name && onName(text.trim())}
+      />
+    </form>
   );
 }
 

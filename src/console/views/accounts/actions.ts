@@ -43,7 +43,8 @@ const LIMITS: readonly ActionField[] = [
   { name: 'rpm', label: 'Requests per minute', type: 'number', hint: "The plan's if empty." },
 ];
 
-export function newKey(accounts: readonly Account[], account: string): Action {
+/** @param accounts names of all accounts to choose from; undefined where they are too many */
+export function newKey(accounts: readonly string[] | undefined, account: string): Action {
   return {
     title: 'New API key',
     command: ['keys/create', {}],
@@ -52,8 +53,9 @@ export function newKey(accounts: readonly Account[], account: string): Action {
       {
         name: 'account',
         label: 'Account that pays',
-        value: account || accounts[0]!.name,
-        choices: accounts.map(({ name }) => name),
+        value: account || (accounts?.[0] ?? ''),
+        isRequired: true,
+        ...(accounts && { choices: accounts }),
       },
       { name: 'name', label: 'Name', hint: 'Where it is used: an application, a person.' },
       ...LIMITS,

@@ -12,7 +12,7 @@ import { NO_PAGES, withFirst, withNext, withTask } from './task-pages.ts';
 
 const PAGE = 24;
 
-/** Interval at which open tasks are read again, in case the stream of events stands still. */
+/** Interval at which tasks are read again that are open, in case the stream of events stands still. */
 const REFRESH_MS = 20_000;
 
 export interface Gallery {
@@ -30,7 +30,7 @@ export interface Gallery {
 
 /** The tasks of a kind, live. @param onEnd called when a task has ended */
 export function useGallery(kind: Kind, onEnd: () => void): Gallery {
-  const path = `v1/tasks?type=${kind}&limit=${PAGE}`;
+  const path = `v1/tasks?type=${kind}&include=request&limit=${PAGE}`;
   const first = useResource((signal) => sendJson<TaskList>(path, { signal }), [path]);
   const [pages, setPages] = useState(NO_PAGES);
   const [error, setError] = useState<ApiError>();
@@ -51,8 +51,9 @@ export function useGallery(kind: Kind, onEnd: () => void): Gallery {
     if (first.data) setPages((known) => withFirst(known, first.data!));
   }, [first.data]);
   useTaskEvents(take, first.reload);
-  const isOpen = tasks.some((task) => !hasEnded(task));
-  useRefresh(() => isOpen && first.reload(), REFRESH_MS);
+  // Events of tasks that other programs create do not have the prompt.
+  const isChanging = tasks.slice(0, PAGE).some((task) => !hasEnded(task) || !task.request);
+  useRefresh(() => isChanging && first.reload(), REFRESH_MS);
   const more = async () => {
     setBusy(true);
     setError(undefined);

@@ -2,7 +2,6 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAccount } from '../../api/account.ts';
 import type { Model } from '../../api/models.ts';
 import { ApiError, sendJson } from '../../api/request.ts';
-import { useResource } from '../../api/resource.ts';
 import { hasEnded, type Task } from '../../api/task.ts';
 import { urlsOf } from '../../api/tasks.ts';
 import { open } from '../../app/address.ts';
@@ -125,7 +124,7 @@ export function Studio({ kind, models, hasVideo, query, account: accountId }: St
                 <Tile
                   key={task.task_id}
                   task={task}
-                  prompt={store.state.sent[task.task_id]?.values['prompt']}
+                  prompt={promptOf(task, store.state.sent)}
                   isBlocked={isBusy}
                   onOpen={(index) => open(`create/${kind}?show=${nameOf({ task, index })}`)}
                   onRetry={() => retry(task)}
@@ -160,6 +159,15 @@ export function Studio({ kind, models, hasVideo, query, account: accountId }: St
   );
 }
 
+/** The prompt of a task; undefined while only an event has named one of another tab or program. */
+function promptOf(
+  { task_id: id, request }: Task,
+  sent: Readonly<Record<string, Draft>>,
+): string | undefined {
+  const prompt = request?.['prompt'];
+  return typeof prompt === 'string' ? prompt : sent[id]?.values['prompt'];
+}
+
 interface OpenPictureProps {
   readonly pictures: readonly Picture[];
   /** Of the picture in the address. */
@@ -182,20 +190,14 @@ async function draftOfTask({ task_id: id, model }: Task): Promise<Draft> {
 function OpenPicture({ pictures, name, sent, hasVideo, canEdit, onUse }: OpenPictureProps) {
   const position = pictures.findIndex((picture) => nameOf(picture) === name);
   const shown = pictures[position];
-  const known = shown && sent[shown.task.task_id];
-  const task = shown?.task;
-  const draft = useResource(
-    async () => known ?? (task ? await draftOfTask(task) : undefined),
-    [task?.task_id],
-  );
-  if (!shown || !task) return null;
-  const { index } = shown;
+  if (!shown) return null;
+  const { task, index } = shown;
   const url = urlsOf(task)[index]!;
   return (
     <Lightbox
       pictures={pictures}
       position={position}
-      prompt={(known ?? draft.data)?.values['prompt']}
+      prompt={promptOf(task, sent)}
       canEdit={canEdit}
       canAnimate={hasVideo}
       onMove={(to) => open(`create/image?show=${nameOf(pictures[to]!)}`, { replace: true })}

@@ -24,7 +24,7 @@ export interface RecentRequest {
 }
 
 /** Parameters of the address and of the server's list. */
-export const FILTERS = ['status', 'account', 'key', 'model'] as const;
+export const FILTERS = ['status', 'account', 'key', 'model', 'sign_ins'] as const;
 
 type Filters = Readonly<Record<string, string>>;
 
@@ -46,5 +46,7 @@ export function placeOf(filters: Filters): string {
 export function pathOf(filters: Filters): string {
   const query = queryOf(filters);
   query.set('limit', LIMIT);
+  // Each opening of the console in a browser would be among them.
+  if (!query.has('sign_ins')) query.set('sign_ins', 'false');
   return `v1/admin/requests?${query}`;
 }

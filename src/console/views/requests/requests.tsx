@@ -6,7 +6,7 @@ import { open } from '../../app/address.ts';
 import type { ViewProps } from '../../app/view.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { SelectField, TextField } from '../../components/field.tsx';
+import { Checkbox, SelectField, TextField } from '../../components/field.tsx';
 import {
   formatCredits,
   formatDuration,
@@ -63,6 +63,11 @@ export default function Requests({ place }: ViewProps) {
             onValue={(value) => change(name, value.trim())}
           />
         ))}
+        <Checkbox
+          label="With sign-ins"
+          checked={filters['sign_ins'] === 'true'}
+          onChecked={(checked) => change('sign_ins', checked ? 'true' : '')}
+        />
       </fieldset>
       <Loaded resource={list}>
         {({ data }) =>
