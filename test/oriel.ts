@@ -112,6 +112,13 @@ export function temporaryFolder(): string {
   return folder;
 }
 
+/** Runs at the end of this process, which may run many test files, for what they share. */
+export function onProcessEnd(clean: () => void = () => {}): void {
+  process.once('exit', clean);
+  // Vitest ends its processes by SIGTERM, which by default emits no exit; they disconnect where it was killed.
+  for (const end of ['SIGTERM', 'disconnect']) process.once(end, () => process.exit());
+}
+
 /** Makes a folder writable for `unprivileged` runs. */
 export function handOver(folder: string): void {
   chmodSync(folder, 0o755);

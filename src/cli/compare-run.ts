@@ -15,10 +15,11 @@ import {
   runFlags,
 } from './image-flags.ts';
 import { type Planned, plan } from './image-plan.ts';
-import { chooseReport, runPlanned } from './image-run.ts';
 import { findInputs, type Input } from './inputs.ts';
 import { OutputNames } from './naming.ts';
+import { runPlanned } from './planned-run.ts';
 import type { Head, Report } from './report.ts';
+import { chooseReport } from './report-choice.ts';
 import { fileSink, type OutputSink } from './sink.ts';
 import { printStderr } from './terminal.ts';
 import { usageFailure } from './usage.ts';

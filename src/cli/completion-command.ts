@@ -28,7 +28,7 @@ export const completionCommand: CommandDefinition = {
         `<shell>: expected one of ${SHELLS.join(', ')}, received ${JSON.stringify(given)}`,
       );
     }
-    const { completionScript } = await import('./completion.ts');
+    const { completionScript } = await import('./completion/script.ts');
     const { print } = await import('./terminal.ts');
     await print(completionScript(commands, shell));
     return 0;

@@ -4,10 +4,11 @@ import { ContactSheets } from './contact-sheets.ts';
 import { readFlags } from './flags.ts';
 import { inputFlags, limitFlags, limitsOf, montageFlags, runFlags } from './image-flags.ts';
 import type { Planned } from './image-plan.ts';
-import { chooseReport, runPlanned } from './image-run.ts';
 import { cacheFolder, openIncremental } from './incremental.ts';
 import { findInputs, type Input } from './inputs.ts';
+import { runPlanned } from './planned-run.ts';
 import { type Head, jsonReport, type Report } from './report.ts';
+import { chooseReport } from './report-choice.ts';
 import { printStderr } from './terminal.ts';
 
 const CELL = {

@@ -4,6 +4,7 @@ import { ownActor } from '../administration/actor.ts';
 import type { AdminCommand } from '../administration/admin-command.ts';
 import { type AdminEndpoint, readAdminEndpoint } from '../administration/admin-endpoint.ts';
 import { openAudit, recordRecovery } from '../administration/audit.ts';
+import { runToLastPage } from '../administration/pages.ts';
 import { runAdminCommand } from '../administration/run-admin-command.ts';
 import { Failure, type FailureType } from '../failure.ts';
 import type { AuditLog } from '../store/audit/log.ts';
@@ -52,7 +53,12 @@ export async function administer(command: AdminCommand, request: Request): Promi
     if (!(local instanceof Failure)) return local;
     // A daemon that starts or stops holds the lock without an endpoint; a command releases it soon.
     const endpoint = readAdminEndpoint(request.dataDir);
-    const remote = endpoint && (await runInDaemon(endpoint, command, request));
+    const { input } = request;
+    const remote =
+      endpoint &&
+      (await runToLastPage(command, input, (page) =>
+        runInDaemon(endpoint, command, { ...input, ...page }),
+      ));
     if (remote) return remote;
     throw local;
   });
@@ -74,7 +80,7 @@ const SUDO_USER_HEADER = 'x-oriel-sudo-user';
 /** Runs a command in this process; returns the failure where another process holds the lock. */
 async function runLocally(
   command: AdminCommand,
-  { options, models, dataDir, store: settings }: Request,
+  { input, options, models, dataDir, store: settings }: Request,
   directory: string,
 ): Promise<Outcome | Failure> {
   let store: Awaited<ReturnType<typeof openStore>>;
@@ -83,6 +89,7 @@ async function runLocally(
     store = await openStore({
       directory,
       ...(settings && { settings }),
+      isCommand: true,
       onRecovery: (recovery) => {
         recoveries.push(recovery);
         const { file, dropped, keptIn } = recovery;
@@ -103,9 +110,12 @@ async function runLocally(
   };
   try {
     for (const recovery of recoveries) await recordRecovery(await audit(), who, recovery);
-    const result = await runAdminCommand(command, options as never, { store, audit, who });
+    const outcome = await runToLastPage(command, input, async (page) => {
+      const own = { ...(options as object), ...page } as never;
+      return { result: await runAdminCommand(command, own, { store, audit, who }) };
+    });
     const known = command.warn && models();
-    return { result, warnings: known ? command.warn!(options as never, known) : [] };
+    return { ...outcome!, warnings: known ? command.warn!(options as never, known) : [] };
   } finally {
     await log?.close();
     await store.close();
@@ -116,7 +126,7 @@ async function runLocally(
 async function runInDaemon(
   endpoint: AdminEndpoint,
   command: AdminCommand,
-  { input }: Request,
+  input: Request['input'],
 ): Promise<Outcome | undefined> {
   const { postJson } = await import('../upstream/post-json.ts');
   const { sudoUser } = ownActor();

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
+import { checkDataFolder } from '../store/data-folder.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { usageFailure } from './usage.ts';
@@ -19,6 +20,7 @@ export async function openPlace(place: string, isNew: boolean): Promise<Store> {
   const given = place.startsWith('env:') ? fromEnvironment(place.slice('env:'.length)) : place;
   if (/^postgres(ql)?:/.test(given)) return openSchema(given, place);
   const directory = join(given, 'store');
+  await checkDataFolder(given);
   if (!isNew && !statSync(directory, { throwIfNoEntry: false })) {
     throw new Failure('invalid_request', `${given}: there is no store of Oriel`, {
       code: 'no_store',

@@ -50,6 +50,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
       ...granted,
       plan: 'free',
       keys: [expect.objectContaining({ account: 'ci', status: 'active' })],
+      hasMoreKeys: false,
     });
     const { out } = await run('accounts', 'show', 'ci');
     expect(out).toMatch(/^NAME +PLAN .*\nci +free +12\.500001 .*\n\nID .*\nkey_\w+ +ci +unnamed /);
@@ -124,7 +125,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
       { rpm: 60, budget: 2_500_000, expiresAt: Date.parse(made.expiresAt!) },
     ]);
     const { key: _, ...kept } = made;
-    expect(await json('keys', 'list', '--account', 'ci')).toEqual({ keys: [kept] });
+    expect(await json('keys', 'list', '--account', 'ci')).toEqual({ keys: [kept], hasMore: false });
   });
 
   it('the callback secret is printed alone', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { beforeAll, describe, expect, it, type TestContext, test } from 'vitest';
 import type { CommandDefinition } from '../../src/cli/command.ts';
-import { completionScript } from '../../src/cli/completion.ts';
+import { completionScript } from '../../src/cli/completion/script.ts';
 import { field } from '../../src/schema/fields.ts';
 import { oriel, temporaryFolder } from '../oriel.ts';
 

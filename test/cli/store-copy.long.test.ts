@@ -51,10 +51,15 @@ describeWithPostgres('oriel store', (server) => {
     expect(audit).toMatchObject({ status: 0 });
   });
 
-  it('copy names a folder without a store, and a variable that is missing', async () => {
+  it('copy names a folder without a store, a file, and a variable that is missing', async () => {
     const folder = temporaryFolder();
     const missing = await oriel(['store', 'copy', '--from', folder, '--to', temporaryFolder()]);
     expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('no store') });
+    const file = await oriel(['store', 'copy', '--from', 'package.json', '--to', folder]);
+    expect(file).toMatchObject({
+      status: 1,
+      stderr: 'oriel: package.json: expected a data folder, and it is a file\n',
+    });
     const unset = await oriel(['store', 'copy', '--from', 'env:NOWHERE', '--to', folder]);
     expect(unset).toMatchObject({ status: 2, stderr: expect.stringContaining('NOWHERE') });
   });

@@ -1,0 +1,95 @@
+import { type Field, fieldsOf } from '../../schema/fields.ts';
+import type { CommandDefinition } from '../command.ts';
+import { flagNames } from '../flags.ts';
+
+/** Completions of a value: its choices, or else file names, or else none. */
+export interface Value {
+  readonly name: string;
+  readonly choices: readonly string[];
+  readonly files: boolean;
+}
+
+export interface Flag {
+  /** As typed, dashes included. */
+  readonly names: readonly string[];
+  readonly summary: string;
+  /** Undefined for a switch. */
+  readonly value: Value | undefined;
+}
+
+export interface CommandNode {
+  /** The words that lead to the command: `oriel convert`. */
+  readonly path: string;
+  readonly name: string;
+  readonly summary: string;
+  readonly children: readonly CommandNode[];
+  readonly flags: readonly Flag[];
+  /** The first positional; undefined where the command takes none. */
+  readonly operand: Value | undefined;
+}
+
+const HELP: Flag = { names: ['-h', '--help'], summary: 'print help', value: undefined };
+const VERSION: Flag = {
+  names: ['-V', '--version'],
+  summary: 'print the version',
+  value: undefined,
+};
+
+function flagOfField(field: Field): Flag {
+  const { name, description, kind, choices, path } = field;
+  return {
+    names: flagNames(field),
+    summary: description,
+    value: kind === 'boolean' ? undefined : { name, choices, files: path },
+  };
+}
+
+function nodeOf(definition: CommandDefinition, above: string): CommandNode {
+  const { name, summary, flags = [], subcommands = [], positionals = [] } = definition;
+  const path = `${above} ${name}`;
+  const [first] = positionals;
+  const fields = flags.flatMap(({ schema, except = [] }) =>
+    fieldsOf(schema).filter((field) => !except.includes(field.name)),
+  );
+  return {
+    path,
+    name,
+    summary,
+    children: childrenOf(subcommands, path),
+    flags: [...fields.map(flagOfField), HELP],
+    operand: first && {
+      name: first.name,
+      choices: first.choices ?? [],
+      files: first.path ?? false,
+    },
+  };
+}
+
+/** The nodes of commands below one path, with the `help` that commander adds to each group. */
+function childrenOf(commands: readonly CommandDefinition[], path: string): CommandNode[] {
+  if (commands.length === 0) return [];
+  const help: CommandNode = {
+    path: `${path} help`,
+    name: 'help',
+    summary: 'print help for a command',
+    children: [],
+    flags: [],
+    operand: { name: 'command', choices: commands.map(({ name }) => name), files: false },
+  };
+  return [...commands.map((command) => nodeOf(command, path)), help];
+}
+
+export function rootOf(commands: readonly CommandDefinition[]): CommandNode {
+  return {
+    path: 'oriel',
+    name: 'oriel',
+    summary: '',
+    children: childrenOf(commands, 'oriel'),
+    flags: [VERSION, HELP],
+    operand: undefined,
+  };
+}
+
+export function flatten(node: CommandNode): CommandNode[] {
+  return [node, ...node.children.flatMap(flatten)];
+}
