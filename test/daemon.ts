@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import { type Run, type Running, type RunOptions, start, temporaryFolder } from './oriel.ts';
+import {
+  onProcessEnd,
+  type Run,
+  type Running,
+  type RunOptions,
+  start,
+  temporaryFolder,
+} from './oriel.ts';
 
 /** API key of the owner, in tests that are not about the first key. */
 export const OWNER_KEY = 'oriel_test_owner_key_000000000000';
@@ -64,6 +71,18 @@ export function sharedDaemon(settings: DaemonSettings = {}): () => TestDaemon {
     rmSync(data, { recursive: true, force: true });
   });
   return () => daemon!;
+}
+
+/** One daemon for all test files that this process runs. */
+export async function processDaemon(settings: DaemonSettings = {}): Promise<TestDaemon> {
+  const data = mkdtempSync(join(tmpdir(), 'oriel-test-'));
+  const { ready } = launch({ ...settings, data });
+  const daemon = await ready;
+  onProcessEnd(() => {
+    daemon.child.kill('SIGKILL');
+    rmSync(data, { recursive: true, force: true, maxRetries: 3 });
+  });
+  return daemon;
 }
 
 function launch({

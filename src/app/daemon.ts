@@ -20,14 +20,16 @@ import { startSharedPool } from '../operations/shared-pool.ts';
 import { ProviderHealth } from '../routing/provider-health.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import type { AuditLog } from '../store/audit/log.ts';
+import { handsOver } from '../store/nodes.ts';
 import { TokenCounter } from '../text/counting/token-counter.ts';
 import { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import { UpstreamClient } from '../upstream/client.ts';
 import { Closers } from './closers.ts';
 import { openLimits } from './limits.ts';
-import { listen } from './listen.ts';
+import { closeListener, listen } from './listen.ts';
 import { createMedia, type DaemonMedia } from './media.ts';
 import { routingObserver } from './routing-observer.ts';
+import { followRests, publishRests } from './shared-rests.ts';
 import { DaemonState } from './state.ts';
 import { type OpenedStore, openDaemonStore } from './store.ts';
 import { DaemonTelemetry } from './telemetry.ts';
@@ -150,7 +152,10 @@ async function startServices(start: Start): Promise<Services> {
   // After the last request and task have ended.
   closers.add(() => telemetry.close());
   const providerHealth = new ProviderHealth();
-  const observer = routingObserver(state, log, metrics, providerHealth);
+  const observer = {
+    ...routingObserver(state, log, metrics, providerHealth),
+    ...publishRests(store),
+  };
   const tracer = () => telemetry.tracer;
   const own = { state, log, metrics, routingObserver: observer, tracer };
   const parts = { ...own, store, nodes, span, upstream, pool };
@@ -166,6 +171,7 @@ async function startServices(start: Start): Promise<Services> {
   const daemonMedia = await createMedia(parts, closers);
   const routings = [text.routing, embeddings.routing, daemonMedia.media.routing];
   metrics.watchRouting(routings);
+  followRests(store, routings);
   const draining = new AbortController();
   const limits = await openLimits({ config: state.config, nodes, metrics, log }, closers);
   const context: AppContext = {
@@ -285,6 +291,7 @@ async function close({ state, closers }: Start, services: Services): Promise<voi
   const { servers, draining, media, text, pool } = services;
   draining.abort();
   media.runner.drain();
+  if (handsOver(services.opened.store)) await closeListener(servers.server.server);
   // After the grace connections are closed, which aborts their requests.
   const cut = setTimeout(() => {
     // Streams get an error event before their connections are closed.

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { Server } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -29,4 +32,17 @@ export async function listen(server: Listener, { host, port }: Address): Promise
       { code: 'listen_failed', cause: error },
     );
   });
+}
+
+/** Milliseconds in which a proxy in front of several nodes sees that this one accepts no connections. */
+const PROXY_MS = 1000;
+
+/**
+ * Accepts no new connections, and leaves idle ones open for a moment: a proxy that uses one of them just then may not
+ * repeat the request at another node. They are served, and closed with their response.
+ */
+export async function closeListener(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  Server.prototype.close.call(server);
+  await Promise.race([closed, delay(PROXY_MS)]);
 }

@@ -17,7 +17,7 @@ export function routingObserver(
   log: Logger,
   metrics: Metrics,
   health: ProviderHealth,
-): Required<RoutingObserver> {
+): Required<Omit<RoutingObserver, 'onSharedRest'>> {
   const describe = ({ type, code, status, detail }: Failure) => {
     const redact = secretsRedactor(state.config.providers);
     const redactOptional = (text: string | null) => (text === null ? null : redact(text));

@@ -15,6 +15,8 @@ const LOCK_FALLBACK =
   'this system or file system has no locks: start no second process on this data folder from another host or container';
 const CLOCK_AHEAD =
   'the clock is more than a day ahead of the newest record: nothing is deleted or folded; if the clock is right, restart with --accept-clock';
+const CLOCK_SKEW =
+  'the clock of this machine is not that of the database: deadlines, budgets and expiries differ between nodes; synchronise both by NTP';
 
 interface StoreParts {
   readonly dataDir: string;
@@ -33,9 +35,12 @@ export interface OpenedStore {
   readonly isClockAhead: boolean;
 }
 
+/** Hosts that are the same on all machines. */
+const COMMON_HOST = /^(0\.0\.0\.0|::|::1|localhost|127\..+)$/;
+
 /** Host and port of a daemon, by which people tell nodes apart. */
 function nameOf({ host, port }: Config['server']): string {
-  return `${host === '0.0.0.0' || host === '::' ? hostname() : host}:${port}`;
+  return `${COMMON_HOST.test(host) ? hostname() : host}:${port}`;
 }
 
 /** Opens the store of a data folder and logs what the store reports. */
@@ -69,6 +74,7 @@ export async function openDaemonStore({
       const times = { clock: new Date(now).toISOString(), newest: new Date(newest).toISOString() };
       log.warn(times, CLOCK_AHEAD);
     },
+    onClockSkew: (milliseconds) => log.warn({ milliseconds }, CLOCK_SKEW),
     onFault: (error) => log.error({ err: error }, 'the store could not be tidied up'),
     onFailure: (failure) => {
       if (!failure) log.warn('the store can be written again');

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import * as v from 'valibot';
@@ -14,18 +14,12 @@ import { redactUrl } from '../schema/redact-url.ts';
 import { declaredProperties, type Path, schemaAt, valueAt, walk } from '../schema/walk.ts';
 import { credentialFaults, withCredentials } from './assets.ts';
 import { crossFaults, warningsOf } from './check.ts';
+import { type ConfigOptions, findConfig, readSource } from './config-file.ts';
 import { type Document, faultLines, readDocument } from './document.ts';
 import type { Environment } from './interpolate.ts';
 import { invalidConfig } from './invalid.ts';
 import { allNames } from './model-names.ts';
 import { type Config, configSchema } from './schema.ts';
-
-export interface ConfigOptions {
-  /** Path from `--config`; if undefined, ORIEL_CONFIG or oriel.yaml in the working folder. */
-  readonly file?: string | undefined;
-  readonly env: Environment;
-  readonly cwd: string;
-}
 
 export interface LoadedConfig {
   readonly config: Config;
@@ -41,63 +35,8 @@ export interface Settings {
   readonly document: Document;
 }
 
-/** Thousands of models need less; some malformed files take quadratic time. */
-const MAX_BYTES = 512 * 1024;
-
 /** Reported faults: a file that is no configuration has thousands. */
 const MAX_FAULTS = 100;
-
-/** Reads at most one byte more than the limit, because pipes and devices have no size. */
-function readBytes(file: string): Uint8Array {
-  const descriptor = openSync(file, 'r');
-  try {
-    const bytes = new Uint8Array(MAX_BYTES + 1);
-    let length = 0;
-    let read = 0;
-    do {
-      read = readSync(descriptor, bytes, length, bytes.length - length, null);
-      length += read;
-    } while (read > 0 && length < bytes.length);
-    return bytes.subarray(0, length);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function readSource(file: string): string {
-  let bytes: Uint8Array;
-  try {
-    bytes = readBytes(file);
-  } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException;
-    const known: Readonly<Record<string, string>> = {
-      ENOENT: 'no such file',
-      EISDIR: 'a folder, not a file',
-      EACCES: 'no permission to read it',
-    };
-    throw invalidConfig(`${file}: ${known[code] ?? message}`, error);
-  }
-  if (bytes.length > MAX_BYTES) throw invalidConfig(`${file}: larger than ${MAX_BYTES / 1024} KB`);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw invalidConfig(`${file}: not UTF-8`, error);
-  }
-}
-
-/** The absolute path of the configuration file; null if there is none. */
-function findConfig({ file, env, cwd }: ConfigOptions): string | null {
-  const named = file ?? (env['ORIEL_CONFIG'] || undefined);
-  if (named !== undefined) return resolve(cwd, named);
-  const defaultPath = resolve(cwd, 'oriel.yaml');
-  try {
-    statSync(defaultPath);
-    return defaultPath;
-  } catch (error) {
-    // A file that exists and cannot be read must fail later, not be ignored.
-    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : defaultPath;
-  }
-}
 
 function failWith(file: string | null, faults: readonly Fault[], document: Document): never {
   throw invalidConfig(faultLines(String(file), faults, document, MAX_FAULTS).join('\n'));

@@ -3,8 +3,9 @@ import { stringify } from 'yaml';
 import { describeField, metadataOf } from '../schema/fields.ts';
 import { redactUrl } from '../schema/redact-url.ts';
 import { childrenOf, type Path } from '../schema/walk.ts';
+import type { ConfigOptions } from './config-file.ts';
 import type { Document } from './document.ts';
-import { type ConfigOptions, type LoadedConfig, loadConfig } from './load.ts';
+import { type LoadedConfig, loadConfig } from './load.ts';
 import { type Config, configSchema } from './schema.ts';
 
 const REDACTED = '***';

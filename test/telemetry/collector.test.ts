@@ -75,7 +75,7 @@ it('spans are sent again, or dropped and counted, as the collector answers; the 
     collector.reply(reply);
     await ask(daemon);
     expected += 2;
-    await expect.poll(dropped, { timeout: 30_000 }).toBe(expected);
+    await expect.poll(dropped).toBe(expected);
   }
   collector.reply(endless, null);
   const before = collector.requests.length;
@@ -115,9 +115,7 @@ it('a reload changes the collector, one that is absent too, the sampling, and en
     const settings = { telemetry: { otlp }, overload: { eventLoopDelay: '1h' } };
     writeFileSync(join(daemon.data, 'oriel.yaml'), JSON.stringify(settings));
     daemon.child.kill('SIGHUP');
-    await expect
-      .poll(() => linesOf(daemon, RELOADED).length, { timeout: 30_000 })
-      .toBe(reloaded + 1);
+    await expect.poll(() => linesOf(daemon, RELOADED).length).toBe(reloaded + 1);
   };
   await ask(daemon);
   expect(await daemon.logged(FAILING)).toMatchObject({ collector: `127.0.0.1:${port}` });

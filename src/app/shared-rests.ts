@@ -1,0 +1,38 @@
+import { FAILURE_TYPES, Failure, type FailureType } from '../failure.ts';
+import type { RoutingObserver, SharedRest } from '../routing/observer.ts';
+import type { Routing } from '../routing/routing.ts';
+import type { Store } from '../store/store.ts';
+import type { StoreEvent } from '../store/store-event.ts';
+
+type RestEvent = Extract<StoreEvent, { kind: 'rest' }>;
+
+/** Characters of an error message that other nodes get: a notification has 8000 bytes. */
+const MAX_MESSAGE = 500;
+
+/** Reports rests of keys to the other nodes, which share the quotas of providers. */
+export function publishRests(store: Pick<Store, 'publish'>): Pick<RoutingObserver, 'onSharedRest'> {
+  return {
+    onSharedRest({ failure, ...rest }) {
+      const { type, code, status } = failure;
+      const message = failure.message.slice(0, MAX_MESSAGE);
+      store.publish({ kind: 'rest', ...rest, failure: { type, message, code, status } });
+    },
+  };
+}
+
+/** Lets keys rest that providers have refused or limited at other nodes. */
+export function followRests(store: Pick<Store, 'watch'>, routings: readonly Routing[]): void {
+  store.watch((event) => {
+    if (event.kind !== 'rest') return;
+    const rest = restOf(event);
+    if (rest) for (const routing of routings) routing.restElsewhere(rest);
+  });
+}
+
+/** Null for a failure of a later version. */
+function restOf({ kind: _, failure, ...rest }: RestEvent): SharedRest | null {
+  const { message, code, status } = failure;
+  const type = failure.type as FailureType;
+  if (!FAILURE_TYPES.includes(type)) return null;
+  return { ...rest, failure: new Failure(type, message, { originalCode: code, status }) };
+}
