@@ -53,7 +53,10 @@ export default defineConfig({
         test: { name: 'shared', include: TESTS, exclude: [...LONG, ...ISOLATED], isolate: false },
       },
       { extends: true, test: { name: 'isolated', include: ISOLATED } },
-      { extends: true, test: { name: 'long', include: LONG } },
+      {
+        extends: true,
+        test: { name: 'long', include: LONG, isolate: globSync(LONG).some(needsProcess) },
+      },
     ],
     unstubEnvs: true,
     restoreMocks: true,

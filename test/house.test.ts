@@ -20,7 +20,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['config'],
   ['images', 'safety'],
   ['store', 'upstream', 'schema'],
-  ['failure', 'libc', 'folders'],
+  ['failure', 'fair-semaphore', 'libc', 'folders'],
   ['error-codes'],
 ];
 

@@ -45,8 +45,8 @@ const AMBIGUOUS = ['', 'bash', 'shell', 'shellscript', 'zsh', 'fish', 'powershel
 const PREPARED =
   /^(git clone \S+|cd oriel|npm ci|npm (test|run check)|npm (link|install --global \.)|\.ci\/run)$/;
 
-/** Files that a fresh clone does not have. */
-const LEFT_OUT = ['.git', 'node_modules', 'dist', 'coverage', 'data', '.out'];
+/** Files that a fresh clone does not have, and the pictures of the gallery, which one command would encode. */
+const LEFT_OUT = ['.git', 'node_modules', 'dist', 'coverage', 'data', '.out', 'gallery'];
 
 /** The commands of a Markdown document as a bash script, each on the line that it has in the document. */
 export function scriptOf(markdown: string): string {

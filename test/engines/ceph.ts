@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../bench/free-port.ts';
 import { engine } from './engine.ts';
 
 export const CEPH_CREDENTIALS = { accessKeyId: 'oriel', secretAccessKey: 'oriel-secret' } as const;
@@ -25,15 +25,6 @@ export const CEPH = [
   engine('ceph-osd', 'ceph-osd'),
   engine('ceph-common', 'ceph'),
 ];
-
-/** A port that no process listens on now. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { readonly port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 function configurationOf(folder: string, fsid: string, monitor: number, gateway: number): string {
   return `

@@ -4,8 +4,10 @@ import type { AuditedService } from '../media/kill/service.ts';
 import type { Answer } from '../media/kill/victim.ts';
 import { temporaryFolder } from '../oriel.ts';
 
+const CLAIM_LOST = 'another node has taken over a task of this one';
+
 /** A daemon of a cluster, which comes back at the same address with its own data folder. */
-class ClusterNode {
+export class ClusterNode {
   readonly data = temporaryFolder();
   readonly #config: object;
   #port: number;
@@ -24,14 +26,18 @@ class ClusterNode {
     return this.#daemon!;
   }
 
-  async start(): Promise<TestDaemon> {
+  /** Tasks under way that its process gave up because another node has them. */
+  get lostClaims(): number {
+    return this.daemon.log.filter(({ msg }) => msg === CLAIM_LOST).length;
+  }
+
+  async start(): Promise<void> {
     const config = { ...this.#config, dataDir: this.data };
     this.#daemon = await startDaemon({
       data: this.data,
       config,
       args: ['--port', `${this.#port}`],
     });
-    return this.#daemon;
   }
 
   async end(signal: NodeJS.Signals): Promise<void> {

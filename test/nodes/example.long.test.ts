@@ -9,9 +9,12 @@ import { REDIS } from '../engines/redis.ts';
 import { WebhookReceiver } from '../media/webhook-receiver.ts';
 import { ROOT } from '../oriel.ts';
 import { copyOfRepository, runDocuments } from '../readme.ts';
-import { checkExample } from './example-client.ts';
+import { checkExample, failedRequests } from './example-client.ts';
 
 const EXAMPLE = 'config/nodes/README.md';
+
+/** Heading of the commands that the client does not wait for. */
+const RESTART = '## Restart and upgrade';
 const POSTGRES = {
   packageName: 'postgresql-15',
   program: existsSync('/usr/lib/postgresql/15/bin/initdb') ? 'initdb' : null,
@@ -24,18 +27,19 @@ trap 'kill -9 $(head -1 "\${database:-}/data/postmaster.pid") && rm -rf "$databa
 \`\`\`
 `;
 
-/** Waits for the client of the test, between the commands of the document and the checks. */
+/** Waits for the client of the test, between the start of the nodes and the other commands of the document. */
 const CLIENT = `
 \`\`\`sh
 echo "$ORIEL_BOOTSTRAP_KEY" > "$HOME/key"
 until [[ -e $HOME/done ]]; do sleep 0.1; done
-[[ $(ORIEL_NODE=1 oriel nodes --config oriel.yaml --json | grep -o '"id"' | wc -l) -ge 3 ]]
+[[ $(oriel nodes --config oriel.yaml --json | grep -o '"id"' | wc -l) -ge 3 ]]
 \`\`\`
 `;
 
 /** What the commands of the document have started, as a document after it. */
 const CHECKS = `
 \`\`\`sh
+touch "$HOME/restarted"
 remaining() {
   curl --fail-with-body --silent --show-error --output /dev/null --dump-header - \\
     --header "Authorization: Bearer $ORIEL_BOOTSTRAP_KEY" "http://127.0.0.1:$1/v1/models" |
@@ -53,7 +57,7 @@ areShared() {
 until areShared 8790 8791 8792 8793 8790; do sleep 1; done
 kill -9 $(cat node-2.pid)
 until areShared 8790 8790 8790 8790 8790 8790; do sleep 1; done
-redis-cli -p 8796 -a "$REDIS_PASSWORD" --no-auth-warning shutdown nosave
+redis-cli -p 8796 -a "$password" --no-auth-warning shutdown nosave
 grep --quiet 'does not answer' <(tail -f -n +1 node-1.log)
 curl --fail-with-body --silent http://127.0.0.1:8791/readyz
 remaining 8790
@@ -68,17 +72,25 @@ describeWith([REDIS, NGINX, POSTGRES, ...CEPH, ...RUNUSER], 'config/nodes', () =
     const home = dirname(folder);
     const receiver = await WebhookReceiver.open();
     onTestFinished(() => receiver.close());
-    // The receiver of callbacks has a private address.
+    // The receiver of callbacks has a private address. Overload is not under test, even on a busy machine.
     appendFileSync(
       join(folder, 'config/nodes/oriel.yaml'),
-      `network: { allowPrivateAddresses: true }\n`,
+      'network: { allowPrivateAddresses: true }\noverload: { eventLoopDelay: 1h }\n',
     );
+    const [start, restart] = readFileSync(join(ROOT, EXAMPLE), 'utf8').split(RESTART);
     const documents = {
       cleanup: CLEANUP,
-      [EXAMPLE]: readFileSync(join(ROOT, EXAMPLE), 'utf8'),
+      [EXAMPLE]: start!,
       client: CLIENT,
+      [`${EXAMPLE} after ${RESTART}`]: restart!,
       checks: CHECKS,
     };
+    const path = process.env['PATH'];
+    onTestFinished(() => {
+      process.env['PATH'] = path;
+    });
+    // As that of a user other than root in Debian.
+    process.env['PATH'] = path!.replaceAll(/[^:]*\/sbin:?/g, '');
     const run = runDocuments(folder, documents);
     const key = join(home, 'key');
     const started = (async () => {
@@ -92,8 +104,9 @@ describeWith([REDIS, NGINX, POSTGRES, ...CEPH, ...RUNUSER], 'config/nodes', () =
         await checkExample(first, receiver);
       } finally {
         writeFileSync(join(home, 'done'), '');
-        await run;
       }
+      const isOver = () => existsSync(join(home, 'restarted'));
+      expect(await failedRequests(first, { run, isOver })).toEqual([]);
     }
     const { code, log } = await run;
     expect(code, log).toBe(0);

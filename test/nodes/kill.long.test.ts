@@ -12,19 +12,19 @@ import { auditOrders, configOf } from '../media/kill/audit.ts';
 import { Random } from '../media/kill/random.ts';
 import { newKey } from '../text/gateway-daemon.ts';
 import { Cluster } from './cluster.ts';
+import { ClusterFaults } from './cluster-faults.ts';
 import { newBucket } from './new-bucket.ts';
 import { RevocationProbe } from './revocation-probe.ts';
-import { storedFaults } from './stored-faults.ts';
+import { StorageProxy } from './storage-proxy.ts';
+import { attemptsOf, lostEscrows, repeatedEnds, storedFaults } from './stored-faults.ts';
 import { TEXT_MODEL, TextClient } from './text-client.ts';
 
 const FAULTS = Number(process.env['ORIEL_FAULTS'] ?? 60);
 const SEED = Number(process.env['ORIEL_SEED'] ?? randomInt(2 ** 31));
-/** 300 tasks and 2,000 text requests for 60 faults. */
-const ORDERS = FAULTS * 5;
+/** 300 tasks and 2,000 text requests for 60 faults. One order of ten is refused for its account's credits. */
+const ORDERS = FAULTS * 6;
 const TEXT_ANSWERS = Math.ceil((FAULTS * 100) / 3);
 const TEXT_CLIENTS = 4;
-/** Longer than the lease of a node. */
-const PAST_LEASE_MS = 17_000;
 
 describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
   it(`give each request one task, one charge and one callback through ${FAULTS} faults, seed ${SEED}`, {
@@ -38,7 +38,9 @@ describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
     onTestFinished(() => redis.close());
     const ceph = await startCeph();
     onTestFinished(() => ceph.stop());
-    const assets = await newBucket(ceph, 'oriel');
+    const storage = await StorageProxy.open(ceph.endpoint);
+    onTestFinished(() => storage.refuse());
+    const assets = await newBucket(storage, 'oriel');
     const ports = [await freePort(), await freePort(), await freePort()];
     const nginx = await startNginx(ports.map((port) => `http://127.0.0.1:${port}`));
     onTestFinished(() => nginx.close());
@@ -46,48 +48,12 @@ describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
     let cluster: Cluster;
     let text: TextClient;
     let probe: RevocationProbe;
+    let faults: ClusterFaults;
     const traffic: Promise<void>[] = [];
     /** Whether all faults have been caused. */
     let isOver = false;
-    let pausing: Promise<void> | null = null;
-    const counts = { kills: 0, postgres: 0, redis: 0, storage: 0, pauses: 0 };
-
-    const kill = async () => {
-      counts.kills += 1;
-      const node = random.pick(cluster.nodes);
-      await node.end('SIGKILL');
-      await delay(random.whole(0, 800));
-      await node.start();
-    };
-    const restartPostgres = async () => {
-      counts.postgres += 1;
-      postgres.crash();
-      await delay(random.whole(0, 500));
-    };
-    const killRedis = async () => {
-      counts.redis += 1;
-      await redis.kill();
-      await delay(random.whole(0, 1000));
-      await redis.restart();
-    };
-    /** Requests get no answer meanwhile. */
-    const stallStorage = async () => {
-      counts.storage += 1;
-      ceph.gateway.kill('SIGSTOP');
-      await delay(random.whole(200, 2000));
-      ceph.gateway.kill('SIGCONT');
-    };
-    /** The others go on, and take over what it has. */
-    const pause = async () => {
-      counts.pauses += 1;
-      const node = random.pick(cluster.nodes);
-      node.pause();
-      pausing = delay(PAST_LEASE_MS).then(() => {
-        node.resume();
-        pausing = null;
-      });
-      await delay(random.whole(0, 500));
-    };
+    /** Tasks that more than one claim has begun. */
+    let takenOver = 0;
 
     const report = await auditOrders({
       random,
@@ -116,6 +82,9 @@ describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
           traffic.push(text.run(() => isOver && text.answered >= TEXT_ANSWERS));
         }
         probe = new RevocationProbe(cluster, OWNER_KEY, 'erika');
+        const { gateway } = ceph;
+        const parts = { random, cluster, postgres, redis, storage, gateway, probe };
+        faults = new ClusterFaults({ ...parts, key: await newKey(daemon, 'pia') });
         return cluster;
       },
       newKey: (account, credits) =>
@@ -127,26 +96,47 @@ describeWith([POSTGRES, REDIS, NGINX, ...CEPH], 'three nodes', () => {
           () => receiver.nth(receiver.received.length + random.whole(1, 4)),
         ];
         await Promise.race([random.pick(moments)(), delay(400)]);
-        if (number % 20 === 7 && pausing === null) await pause();
-        else if (number % 6 === 2) await restartPostgres();
-        else if (number % 6 === 4) await killRedis();
-        else if (number % 6 === 5) await stallStorage();
-        else if (pausing === null) await kill();
-        if (number % 20 === 11) await probe.revoke();
+        await faults.cause(number, upstream);
       },
-      async finish(books) {
+      async finish(books, { upstream, tasks }) {
         isOver = true;
-        await pausing;
+        await faults.ended();
         await Promise.all(traffic);
+        await Promise.all(cluster.nodes.map(({ url }) => probe.checkAll(url)));
         await books.check('text requests', [text], (client) => client.faults(cluster));
-        await books.check('revoked keys', [probe], ({ faults }) => faults);
+        await books.check('revoked keys', [probe], (one) => one.faults);
         await cluster.end();
+        const attempts = attemptsOf(postgres);
+        await books.check('answers of the provider to a task', tasks, ({ order, taskId }) => {
+          const answers = upstream.answersTo(order.prompt);
+          const most = attempts.get(taskId)!;
+          return answers <= most ? [] : [`${taskId} has ${answers} in ${most} attempts`];
+        });
+        await books.check('ends of tasks', [postgres], repeatedEnds);
+        await books.check('escrows', [postgres], lostEscrows);
         await books.check('the store', [postgres.url], storedFaults);
+        takenOver = [...attempts.values()].filter((count) => count > 1).length;
       },
     });
     const { answered, uncertain } = text!;
-    console.info(JSON.stringify({ ...counts, answered, uncertain, revocations: probe!.count }));
+    const { counts, lostClaims } = faults!;
+    const { count: revocations, checks } = probe!;
+    console.info(
+      JSON.stringify({
+        ...counts,
+        answered,
+        uncertain,
+        revocations,
+        checks,
+        lostClaims,
+        takenOver,
+      }),
+    );
     console.info(report);
     expect(answered).toBeGreaterThanOrEqual(TEXT_ANSWERS);
+    // Each kind of fault has happened, and each node that came back after its lease has lost tasks.
+    expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
+    expect(lostClaims).toBeGreaterThanOrEqual(counts.pause);
+    expect(takenOver).toBeGreaterThanOrEqual(lostClaims);
   });
 });

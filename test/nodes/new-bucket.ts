@@ -1,9 +1,12 @@
 import { S3Client } from '../../src/assets/s3/client.ts';
 import { UpstreamClient } from '../../src/upstream/client.ts';
-import { CEPH_CREDENTIALS, type Ceph } from '../engines/ceph.ts';
+import { CEPH_CREDENTIALS } from '../engines/ceph.ts';
 
 /** Makes a bucket. @returns the setting `assets` for it */
-export async function newBucket({ endpoint }: Ceph, bucket: string): Promise<object> {
+export async function newBucket(
+  { endpoint }: { readonly endpoint: string },
+  bucket: string,
+): Promise<object> {
   const upstream = new UpstreamClient();
   const client = new S3Client({
     upstream,

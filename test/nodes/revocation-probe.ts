@@ -10,8 +10,10 @@ export class RevocationProbe {
   readonly #cluster: Cluster;
   readonly #owner: string;
   readonly #account: string;
+  readonly #revoked: string[] = [];
   readonly faults: string[] = [];
   count = 0;
+  checks = 0;
 
   /** @param owner key of the owner */
   constructor(cluster: Cluster, owner: string, account: string) {
@@ -20,20 +22,32 @@ export class RevocationProbe {
     this.#account = account;
   }
 
-  async revoke(): Promise<void> {
+  /** Makes a key that every node has in memory. Returns a function that revokes it and looks at all nodes. */
+  async prepare(): Promise<() => Promise<void>> {
     this.count += 1;
     const { id, key } = await this.#run<{ id: string; key: string }>('keys/create', {
       account: this.#account,
       name: `probe-${this.count}`,
     });
-    // Every node has the key in memory.
     await Promise.all(this.#cluster.nodes.map(({ url }) => this.#statusOf(url, key)));
-    await this.#run('keys/revoke', { id });
-    await delay(BOUND_MS);
-    for (const { url } of this.#cluster.nodes) {
-      const status = await this.#statusOf(url, key);
-      // A node that is down or waits for the database accepts nothing.
-      if (status === 200) this.faults.push(`${url} accepts a revoked key`);
+    return async () => {
+      await this.#run('keys/revoke', { id });
+      await delay(BOUND_MS);
+      this.#revoked.push(key);
+      await Promise.all(this.#cluster.nodes.map(({ url }) => this.#check(url, key)));
+    };
+  }
+
+  /** Looks whether a node refuses every key that was revoked so far. */
+  async checkAll(url: string): Promise<void> {
+    await Promise.all(this.#revoked.map((key) => this.#check(url, key)));
+  }
+
+  async #check(url: string, key: string): Promise<void> {
+    this.checks += 1;
+    // A node that is down or waits for the database accepts nothing.
+    if ((await this.#statusOf(url, key)) === 200) {
+      this.faults.push(`${url} accepts a revoked key`);
     }
   }
 

@@ -173,13 +173,11 @@ describeWith(CEPH, 'S3Storage on Ceph', () => {
       ceph.gateway.kill('SIGCONT');
     }
     await expect
-      .poll(
-        () =>
-          file.store().then(
-            () => true,
-            () => false,
-          ),
-        { timeout: 60_000 },
+      .poll(() =>
+        file.store().then(
+          () => true,
+          () => false,
+        ),
       )
       .toBe(true);
     expect((await storage.read(file)).equals(content)).toBe(true);
