@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { figures, inFlight } from '../../store/contenders/work.ts';
 
 // The limit of durable creations: a gathered transaction that locks and reads the account and the key, and writes
-// them, a task and a line of the ledger by unnest, without rules.
+// them, a task and a line of the ledger by unnest, without rules. Its tasks have identifiers of Oriel's shape, and the
+// index of a list alone: none for states, deadlines and idempotency keys.
 
 const WARM_UP = 3000;
 const BATCH = 500;
@@ -51,7 +53,6 @@ const record = JSON.stringify({
 
 let waiting: (() => void)[] = [];
 let isRunning = false;
-let number = 0;
 
 function create(): Promise<void> {
   return new Promise((resolve) => {
@@ -66,7 +67,7 @@ async function commitAll(): Promise<void> {
   await null;
   while (waiting.length > 0) {
     const batch = waiting.splice(0, BATCH);
-    const ids = batch.map(() => `task_${(number++).toString().padStart(20, '0')}`);
+    const ids = batch.map(() => `task_${randomBytes(15).toString('base64url')}`);
     await client.query('BEGIN');
     const read = async (table: string, id: string) => {
       const text = `SELECT reserved FROM ${table} WHERE id = ANY($1::text[]) ORDER BY id FOR UPDATE`;
