@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Readable } from 'node:stream';
 import { Failure } from '../../failure.ts';
-import { FairSemaphore, type Release } from '../../operations/fair-semaphore.ts';
+import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { waitBeforeRetry } from '../../routing/backoff.ts';
 import { CircuitBreakers } from '../../routing/circuit-breaker.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
