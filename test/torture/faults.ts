@@ -29,6 +29,9 @@ export interface Fault {
 /** Duration of a fault, in milliseconds. */
 const FAULT_DURATION = 3000;
 
+/** Milliseconds for charges to be written after the store accepts writes again. */
+const RECOVERY_WRITES = 1000;
+
 const RELOADS = 'a changed configuration counts, a broken one does not';
 
 async function models({ daemon, key }: FaultTargets): Promise<string[]> {
@@ -39,6 +42,16 @@ async function models({ daemon, key }: FaultTargets): Promise<string[]> {
   } catch {
     return [];
   }
+}
+
+/** Waits until the daemon has written what it held in memory while the disk was full: a kill before would lose it. */
+async function recovers({ daemon, violations }: FaultTargets): Promise<void> {
+  for (let attempt = 0; attempt < 150; attempt += 1) {
+    const answer = await ask(daemon.url, { path: '/readyz' }).catch(() => null);
+    if (answer?.status === 200) return sleep(RECOVERY_WRITES);
+    await sleep(200);
+  }
+  violations.add('the store recovers from a full disk', '/readyz is not 200 after 30 s');
 }
 
 async function appears(targets: FaultTargets, model: string): Promise<boolean> {
@@ -91,12 +104,14 @@ const deadUpstream: Fault = {
 
 const fullDisk: Fault = {
   name: 'disk full',
-  async inject({ disk, during }) {
+  async inject(targets) {
+    const { disk, during } = targets;
     if (disk === null) return 'skipped: needs root and a tmpfs';
     await during('disk', async () => {
       disk.fill();
       await sleep(FAULT_DURATION);
       disk.empty();
+      await recovers(targets);
     });
     return `full for ${FAULT_DURATION / 1000} s`;
   },
