@@ -5,6 +5,9 @@ import type { Charge, Fold, ScopedPayer } from './bank.ts';
 /** Seconds over which the rate of spending is averaged. */
 const RATE_SECONDS = 20;
 
+/** Seconds for which the most credits in use are kept at least, and twice that at most: for clients that ask seldom. */
+const PEAK_SECONDS = 30;
+
 interface Settled {
   readonly model: string;
   readonly counts: Partial<UsageCounts>;
@@ -28,9 +31,10 @@ export class Escrow {
   #isUncertain = false;
   /** Charges by day and model, which the next fold books. */
   #charges = new Map<string, Charge>();
-  /** Most credits in use since the last review, and in the time between the two before it. */
+  /** Most credits in use of late, and in the PEAK_SECONDS before. */
   #peak = 0;
   #formerPeak = 0;
+  #reviews = 0;
   /** Credits spent since the last review, and those of a minute at the average rate of late. */
   #spent = 0;
   #minute = 0;
@@ -140,8 +144,11 @@ export class Escrow {
     this.#spent = 0;
     // As much again as is in use, which draws keep ready.
     const needed = 2 * this.peak + this.#minute;
-    this.#formerPeak = this.#peak;
-    this.#peak = this.used;
+    this.#reviews += 1;
+    if (this.#reviews % PEAK_SECONDS === 0) {
+      this.#formerPeak = this.#peak;
+      this.#peak = this.used;
+    }
     const surplus = this.#drawn - this.#returning - needed;
     // Small surpluses stay, so that a steady load folds charges alone.
     if (surplus > needed / 4) this.#returning += Math.min(surplus, this.free);
