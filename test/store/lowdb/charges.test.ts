@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import { type Gate, gate } from '../../gate.ts';
 import { temporaryFolder } from '../../oriel.ts';
+import { hookedFiles } from '../hooked-files.ts';
 import { owner } from '../records.ts';
+import { copyAsCrashed } from './crash-copy.ts';
 
 const metered = { model: 'm', counts: { inputTokens: 3 }, charge: 2 };
 
@@ -65,4 +68,40 @@ it('books pending charges before a change of the same account', async () => {
   await expect(
     store.settle({ accountId: account.id, keyId: key.id }, metered),
   ).rejects.toMatchObject({ code: 'store_unavailable' });
+});
+
+it('has a charge on disk before its request is answered, also if it is booked during a write', async () => {
+  const directory = temporaryFolder();
+  const writes: Gate[] = [];
+  let isHeld = false;
+  const files = hookedFiles(async (operation) => {
+    if (operation !== 'write' || !isHeld) return;
+    const write = gate();
+    writes.push(write);
+    await write.passed;
+  });
+  const store = await openLowdbStore({ directory, files });
+  const { account, key } = await owner(store, 1000);
+  const payer = { accountId: account.id, keyId: key.id };
+  await store.settle(payer, metered);
+  isHeld = true;
+  const first = store.grant(account.id, 1);
+  await expect.poll(() => writes.length).toBe(1);
+  const charging = store.settle(payer, metered);
+  // Books the charge, in a batch that waits for the first.
+  const second = store.grant(account.id, 1);
+  writes[0]!.open();
+  await first;
+  await charging;
+  await expect.poll(() => writes.length).toBe(2);
+  const copy = await openLowdbStore({ directory: copyAsCrashed(directory) });
+  expect(await copy.findAccount(account.id)).toMatchObject({ granted: 1001, spent: 4 });
+  await copy.close();
+  isHeld = false;
+  writes[1]!.open();
+  await second;
+  const other = await openLowdbStore({ directory: copyAsCrashed(directory) });
+  expect(await other.findAccount(account.id)).toMatchObject({ granted: 1002, spent: 4 });
+  await other.close();
+  await store.close();
 });

@@ -143,12 +143,13 @@ export class CommitQueue {
    * Applies changes that survive a crash of the process when this returns, and a power cut after the next
    * commit. May be called only while no batch is being written, for rows that are in no batch.
    *
+   * @param replaced changes of rows that the pending batch changes again: a crash before that batch leaves these
    * @throws Failure service_error, 503 `store_unavailable`; nothing was changed
    */
-  writeUnsynced(changes: readonly Change[]): void {
+  writeUnsynced(changes: readonly Change[], replaced: readonly Change[] = []): void {
     if (this.#failure) throw this.#failure;
     try {
-      this.#journal.appendUnsynced(JSON.stringify(changes));
+      this.#journal.appendUnsynced(JSON.stringify([...replaced, ...changes]));
     } catch (error) {
       const failure = this.#fail(error);
       this.#isBusy = true;

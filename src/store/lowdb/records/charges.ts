@@ -52,6 +52,8 @@ export class PendingCharges {
   #complete: Charge[] = [];
   /** Charges that differ from their rows. */
   readonly #dirty = new Set<Charge>();
+  /** Rows of charges that the pending batch books, which were not written when it did. */
+  #booked: Change[] = [];
   #written: Promise<void> | null = null;
   #resolveWritten: () => void = () => {};
   #timer: NodeJS.Timeout | null = null;
@@ -144,14 +146,15 @@ export class PendingCharges {
   #writeRows(): void {
     // `onBatchEnd` calls this again after the batch. Charges that the batch books are on disk by then.
     if (this.#commits.isBusy) return;
-    if (this.#dirty.size > 0) {
+    if (this.#dirty.size > 0 || this.#booked.length > 0) {
       try {
-        this.#commits.writeUnsynced([...this.#dirty].map(rowOf));
+        this.#commits.writeUnsynced([...this.#dirty].map(rowOf), this.#booked);
         this.#dirty.clear();
       } catch {
         // The charges stay dirty and are written after the recovery.
       }
     }
+    this.#booked = [];
     this.#written = null;
     this.#resolveWritten();
   }
@@ -159,6 +162,8 @@ export class PendingCharges {
   #book(charge: Charge): void {
     const { order, model, scope, counts, paid } = charge;
     const isDirty = this.#dirty.delete(charge);
+    // The booking is not in the batch that is being written, but requests are answered when that one has ended.
+    if (isDirty && this.#commits.isBusy) this.#booked.push(rowOf(charge));
     this.#reservations.add(charge, -charge.amount);
     const transaction = new Transaction(this.#state, charge.at, this.#reservations.of);
     transaction.changes.push(['charges', order, null]);
