@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
@@ -18,6 +18,9 @@ export interface PostgresServer {
   crash(): void;
   stop(): void;
   start(): void;
+  /** Stops all its processes as they are: connections stay open and get no answer. */
+  pause(): void;
+  resume(): void;
   /** Runs SQL, and returns the output of psql without headers. */
   sql(text: string): string;
 }
@@ -58,6 +61,11 @@ export async function startPostgres(): Promise<PostgresServer & { remove(): void
   const control = (...args: string[]) =>
     asServerUser('pg_ctl', ['-D', data, '-w', '-s', '-l', join(folder, 'log'), ...args]);
   control('-o', options, 'start');
+  let paused: readonly number[] = [];
+  const resume = () => {
+    for (const id of paused) process.kill(id, 'SIGCONT');
+    paused = [];
+  };
   const url = `postgres://oriel@127.0.0.1:${port}/postgres`;
   return {
     port,
@@ -68,6 +76,14 @@ export async function startPostgres(): Promise<PostgresServer & { remove(): void
     },
     stop: () => control('-m', 'immediate', 'stop'),
     start: () => control('-o', options, 'start'),
+    pause() {
+      const server = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+      process.kill(server, 'SIGSTOP');
+      const children = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8');
+      paused = [...children.trim().split(' ').map(Number), server];
+      for (const id of paused) process.kill(id, 'SIGSTOP');
+    },
+    resume,
     sql: (text) =>
       execFileSync(
         join(dirname(POSTGRES.program!), 'psql'),
@@ -77,6 +93,7 @@ export async function startPostgres(): Promise<PostgresServer & { remove(): void
         },
       ),
     remove() {
+      resume();
       try {
         control('-m', 'immediate', 'stop');
       } catch {

@@ -83,15 +83,15 @@ export class AccountStore {
     operation: Operation<Result>,
     accountOf: (result: Result) => string,
   ): Promise<Result> {
-    const result = await this.run(operation);
-    const shown = result.reserved === 0 ? result : await this.parts.reader.withoutIdle(result);
-    const accountId = accountOf(result);
     const { keys, escrows, events } = this.parts;
-    keys.invalidate();
+    const result = await this.run(operation);
+    const accountId = accountOf(result);
+    keys.forget([accountId]);
+    events.send({ kind: 'keys', accounts: [accountId] });
+    const shown = result.reserved === 0 ? result : await this.parts.reader.withoutIdle(result);
     // What was drawn in advance may be above a budget that was lowered.
     await escrows.returnFree(accountId);
     escrows.changed(accountId);
-    events.send({ kind: 'keys', accounts: [accountId] });
     return shown;
   }
 

@@ -320,7 +320,7 @@ export class PostgresStore extends AccountStore implements Store {
     const { keys, escrows, bank, lease, events, onFault } = this.parts;
     switch (event.kind) {
       case 'keys':
-        keys.invalidate();
+        keys.forget(event.accounts);
         for (const accountId of event.accounts) {
           escrows.changed(accountId);
           escrows.returnFree(accountId).catch(onFault);

@@ -8,13 +8,19 @@ function databaseOf(names: Record<string, string>) {
     revision: 1,
     loads: [] as (readonly string[])[],
     isAway: false,
+    /** Resolves when the database answers again; null while it answers. */
+    stopped: null as Promise<void> | null,
     async load(hashes: readonly string[]) {
       database.loads.push(hashes);
+      await database.stopped;
       if (database.isAway) throw new Error('the database is away');
       const found = hashes.filter((hash) => hash in database.names);
       const keys = found.map((hash): [string, CachedKey] => [
         hash,
-        { key: { name: database.names[hash] }, account: {} } as unknown as CachedKey,
+        {
+          key: { name: database.names[hash] },
+          account: { id: `account of ${hash}` },
+        } as unknown as CachedKey,
       ]);
       return { revision: database.revision, keys: new Map(keys) };
     },
@@ -78,8 +84,12 @@ describe('the cache of keys', () => {
     expect(await nameOf(cache, 'a')).toBe('changed');
     database.names.a = 'again';
     database.revision += 1;
-    cache.invalidate();
+    cache.forget(['account of a']);
     expect(await nameOf(cache, 'a')).toBe('again');
+    database.names.a = 'once more';
+    database.revision += 1;
+    cache.invalidate();
+    expect(await nameOf(cache, 'a')).toBe('once more');
     cache.close();
   });
 
@@ -89,6 +99,84 @@ describe('the cache of keys', () => {
     await cache.find('a');
     await vi.advanceTimersByTimeAsync(60_000);
     expect(database.loads.length).toBeLessThanOrEqual(2);
+    cache.close();
+  });
+
+  it('finds known keys while a database that was stopped gives no answer', async () => {
+    const database = databaseOf({ a: 'one', b: 'two' });
+    const cache = cacheOf(database);
+    await cache.find('a');
+    let resume = () => {};
+    database.stopped = new Promise((resolve) => {
+      resume = resolve;
+    });
+    // After the end of the last check, with none under way.
+    await vi.advanceTimersByTimeAsync(5000);
+    const first = nameOf(cache, 'a');
+    await vi.advanceTimersByTimeAsync(250);
+    expect(await first).toBe('one');
+    for (let elapsed = 0; elapsed < 20_000; elapsed += 100) {
+      await vi.advanceTimersByTimeAsync(100);
+      expect(await nameOf(cache, 'a')).toBe('one');
+    }
+    const unknown = nameOf(cache, 'b');
+    database.stopped = null;
+    database.names.a = 'changed';
+    database.revision += 1;
+    resume();
+    expect(await unknown).toBe('two');
+    expect(await nameOf(cache, 'a')).toBe('changed');
+    cache.close();
+  });
+
+  it('waits for a database that answers slowly', async () => {
+    const database = databaseOf({ a: 'one' });
+    const load = async (hashes: readonly string[]) => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return database.load(hashes);
+    };
+    const cache = new KeyCache({ load, now: () => Date.now() });
+    const known = cache.find('a');
+    await vi.advanceTimersByTimeAsync(5000);
+    await known;
+    // The query after one that is under way, so that the answer takes longer than silence may.
+    const unknown = cache.find('unknown');
+    await vi.advanceTimersByTimeAsync(100);
+    delete database.names.a;
+    database.revision += 1;
+    const revoked = cache.find('a');
+    await vi.advanceTimersByTimeAsync(300);
+    expect(await unknown).toBeUndefined();
+    expect(await revoked).toBeUndefined();
+    cache.close();
+  });
+
+  it('accepts no key in an outage that was revoked before it', async () => {
+    const database = databaseOf({ a: 'one', b: 'two' });
+    const cache = cacheOf(database);
+    await Promise.all([cache.find('a'), cache.find('b')]);
+    await vi.advanceTimersByTimeAsync(100);
+    delete database.names.a;
+    database.revision += 1;
+    for (let elapsed = 0; elapsed < 10_000; elapsed += 100) {
+      await vi.advanceTimersByTimeAsync(100);
+      await cache.find('b');
+    }
+    database.isAway = true;
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await nameOf(cache, 'b')).toBe('two');
+    await expect(cache.find('a')).rejects.toThrow('away');
+    cache.close();
+  });
+
+  it('accepts no key while the database is away of whose change it knows', async () => {
+    const database = databaseOf({ a: 'one', b: 'two' });
+    const cache = cacheOf(database);
+    await Promise.all([cache.find('a'), cache.find('b')]);
+    cache.forget(['account of a']);
+    database.isAway = true;
+    await expect(cache.find('a')).rejects.toThrow('away');
+    expect(await nameOf(cache, 'b')).toBe('two');
     cache.close();
   });
 

@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { startDaemon, type TestDaemon } from '../daemon.ts';
+import { describeWithPostgres } from '../engines/postgres.ts';
+import { newKey } from '../text/gateway-daemon.ts';
+import { TEXT_MODEL } from './text-client.ts';
+
+/** Milliseconds after which a node has to look at the database again whether a key was revoked. */
+const CHECKED_MS = 1000;
+
+const CONFIG = {
+  providers: { sandbox: { kind: 'sandbox' } },
+  limits: { paid: { rpm: 1_000_000 } },
+  models: {
+    talk: TEXT_MODEL,
+    drawn: { type: 'image', routes: [{ provider: 'sandbox', model: 'image' }] },
+  },
+};
+
+describeWithPostgres('a node whose PostgreSQL', (server) => {
+  const startNode = (schema: string) =>
+    startDaemon({
+      config: { ...CONFIG, store: { driver: 'postgres', url: server().url, schema } },
+    });
+  const post = async (daemon: TestDaemon, path: string, key: string, body: object) => {
+    const response = await fetch(`${daemon.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+  const ask = (daemon: TestDaemon, key: string) =>
+    post(daemon, '/v1/chat/completions', key, {
+      model: 'talk',
+      messages: [{ role: 'user', content: 'How deep is the harbour?' }],
+      max_tokens: 64,
+    });
+  const draw = (daemon: TestDaemon, key: string) =>
+    post(daemon, '/v1/images/generations', key, { model: 'drawn', prompt: 'a harbour' });
+
+  it.each([
+    ['is killed', 'stop', 'start'],
+    ['gives no answer', 'pause', 'resume'],
+  ] as const)('%s answers text requests of known keys at once', async (_, end, begin) => {
+    const daemon = await startNode(end);
+    const key = await newKey(daemon, 'erika', { credits: '100' });
+    // Credits for a minute like these are held in advance.
+    for (let count = 0; count < 100; count += 1) expect((await ask(daemon, key)).status).toBe(200);
+    server()[end]();
+    const started = performance.now();
+    let isRefused = false;
+    const task = draw(daemon, key).then((answer) => {
+      isRefused = true;
+      return answer;
+    });
+    while (performance.now() < started + 1.5 * CHECKED_MS) {
+      expect(await ask(daemon, key)).toMatchObject({ status: 200 });
+      await delay(50);
+    }
+    // Unlike the task, they have not waited for the database.
+    expect(isRefused).toBe(false);
+    if (end === 'stop') {
+      const { status, headers, text } = await task;
+      expect(status, text).toBe(503);
+      expect(headers.get('retry-after')).toBe('2');
+    }
+    server()[begin]();
+    await task;
+    await expect.poll(async () => (await draw(daemon, key)).status).toBe(202);
+  });
+});
