@@ -44,28 +44,36 @@ function needsProcess(file: string): boolean {
 
 const ISOLATED = globSync(TESTS, { ignore: LONG }).filter(needsProcess);
 
+/** Options of every project; the root's own are not inherited, so that its setup builds once. */
+const TEST = {
+  unstubEnvs: true,
+  restoreMocks: true,
+  // Generous, for machines under load: tests do not measure time by them.
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 120_000 } },
+  pool: 'forks',
+} as const;
+
 export default defineConfig({
   test: {
     projects: [
       // One process runs many files, so that Oriel's modules are loaded once a process and not once a file.
       {
-        extends: true,
-        test: { name: 'shared', include: TESTS, exclude: [...LONG, ...ISOLATED], isolate: false },
+        test: {
+          ...TEST,
+          name: 'shared',
+          include: TESTS,
+          exclude: [...LONG, ...ISOLATED],
+          isolate: false,
+        },
       },
-      { extends: true, test: { name: 'isolated', include: ISOLATED } },
+      { test: { ...TEST, name: 'isolated', include: ISOLATED } },
       {
-        extends: true,
-        test: { name: 'long', include: LONG, isolate: globSync(LONG).some(needsProcess) },
+        test: { ...TEST, name: 'long', include: LONG, isolate: globSync(LONG).some(needsProcess) },
       },
     ],
-    unstubEnvs: true,
-    restoreMocks: true,
     globalSetup: ['test/build.setup.ts'],
-    // Generous, for machines under load: tests do not measure time by them.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
-    expect: { poll: { timeout: 120_000 } },
-    pool: 'forks',
     sequence: { sequencer: LongestFirst },
     // Many files wait for timeouts, fsync and processes that they start: with one worker per core, cores
     // would be idle.
