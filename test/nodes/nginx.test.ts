@@ -7,7 +7,8 @@ import { NGINX, startNginx } from '../engines/nginx.ts';
 import { gate } from '../gate.ts';
 
 async function startServer(listener: RequestListener): Promise<{ url: string; server: Server }> {
-  const server = createServer(listener);
+  // nginx closes idle connections itself: one that the server closes at the same moment counts as a failure.
+  const server = createServer({ keepAliveTimeout: 0 }, listener);
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
@@ -30,22 +31,41 @@ async function threeBehindNginx(
   return { url: nginx.url, nodes };
 }
 
+/** Requests at once, each on a connection of its own, which any worker process of nginx accepts. */
+const ROUND = 30;
+
 describeWith([NGINX], 'config/nodes/nginx.conf', () => {
-  test('spreads requests, and passes events of a stream before the next one is sent', async () => {
+  test('all worker processes together give each node as many requests', async () => {
+    const counts = [0, 0, 0];
+    let arrived = 0;
+    let round = gate();
+    const { url } = await threeBehindNginx(async (node, _request, response) => {
+      counts[node]! += 1;
+      arrived += 1;
+      const { passed, open } = round;
+      if (arrived % ROUND === 0) open();
+      await passed;
+      response.end();
+    });
+    const ask = async () => (await fetch(url, { headers: { connection: 'close' } })).status;
+    for (let number = 1; number <= 10; number += 1) {
+      round = gate();
+      const statuses = await Promise.all(Array.from({ length: ROUND }, ask));
+      expect(new Set(statuses)).toEqual(new Set([200]));
+      expect(counts).toEqual(counts.map(() => (number * ROUND) / 3));
+    }
+  });
+
+  test('passes events of a stream before the next one is sent', async () => {
     const read = gate();
-    const seen = new Set<number>();
-    const { url } = await threeBehindNginx(async (node, request, response) => {
-      seen.add(node);
-      if (request.url !== '/stream') return response.end();
+    const { url } = await threeBehindNginx(async (_node, _request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('data: 1\n\n');
       await read.passed;
       return response.end('data: 2\n\n');
     });
-    for (let count = 0; count < 3; count += 1) expect((await fetch(url)).status).toBe(200);
-    expect([...seen].toSorted()).toEqual([0, 1, 2]);
     const events: string[] = [];
-    const { body } = await fetch(`${url}/stream`);
+    const { body } = await fetch(url);
     for await (const piece of body!.pipeThrough(new TextDecoderStream())) {
       events.push(piece);
       read.open();
