@@ -275,6 +275,7 @@ const LOCAL_CODES = {
   }),
   ...group('invalid_request', 409, {
     store_not_empty: 'The store to copy to has records.',
+    two_stores: 'The data folder and the configuration belong to different stores.',
   }),
   ...group('invalid_request', 404, {
     no_store: 'The data folder has no store.',

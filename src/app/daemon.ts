@@ -21,6 +21,7 @@ import { ProviderHealth } from '../routing/provider-health.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import type { AuditLog } from '../store/audit/log.ts';
 import { handsOver } from '../store/nodes.ts';
+import { placeOf } from '../store/open.ts';
 import { TokenCounter } from '../text/counting/token-counter.ts';
 import { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import { UpstreamClient } from '../upstream/client.ts';
@@ -137,7 +138,11 @@ async function startServices(start: Start): Promise<Services> {
   }
   // Closed just before the store: administration also works while the daemon drains.
   const models = () => allNames(state.config.models);
-  const admin = await startAdmin({ store, audit, log, directory: dataDir, models });
+  const admin = await startAdmin({
+    ...{ store, audit, log, models },
+    place: placeOf(state.config.store),
+    directory: dataDir,
+  });
   closers.add(() => admin.close());
   const pool = await startSharedPool(state.config.pool);
   closers.add(() => pool.close());

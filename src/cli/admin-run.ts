@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { AdminCommand, AdminOutput } from '../administration/admin-command.ts';
 import { loadStoreSettings } from '../config/load.ts';
 import { Failure } from '../failure.ts';
@@ -30,21 +31,16 @@ export async function runAdmin(
   // Parsed here for errors that name flags; the daemon parses the input again.
   const options = parseFields(command.options, input, label);
   const settings = () => loadStoreSettings({ file: config, env: process.env, cwd: process.cwd() });
-  const dataDir = data ?? settings().dataDir;
-  const store = data === undefined ? settings().store : storeOf(settings);
+  const known = data === undefined ? settings() : validSettings(settings);
+  const dataDir = data ?? known!.dataDir;
   /** Used for warnings only: with `--data`, the configuration may be invalid. */
-  const models = () => {
-    try {
-      return settings().models;
-    } catch {
-      return null;
-    }
-  };
+  const models = () => known?.models ?? null;
   const { result, warnings } = await administer(command, {
     input,
     options,
     dataDir,
-    store,
+    isOwnFolder: known !== undefined && resolve(dataDir) === known.dataDir,
+    store: known?.store,
     models,
   }).catch((error: unknown) => withoutParam(error, command, label));
   for (const warning of warnings) printStderr(`oriel: warning: ${warning}`);
@@ -54,10 +50,10 @@ export async function runAdmin(
   return output.exitCode ?? 0;
 }
 
-/** The engine of the configuration; that of a folder where `--data` names one and the configuration is invalid. */
-function storeOf(settings: () => ReturnType<typeof loadStoreSettings>) {
+/** Undefined for an invalid configuration, which `--data` does not need. */
+function validSettings<Loaded>(settings: () => Loaded): Loaded | undefined {
   try {
-    return settings().store;
+    return settings();
   } catch {
     return undefined;
   }

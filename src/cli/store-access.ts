@@ -9,7 +9,7 @@ import { runAdminCommand } from '../administration/run-admin-command.ts';
 import { Failure, type FailureType } from '../failure.ts';
 import type { AuditLog } from '../store/audit/log.ts';
 import { checkDataFolder } from '../store/data-folder.ts';
-import { openStore, retryWhileLocked, type StoreSettings } from '../store/open.ts';
+import { openStore, placeOf, retryWhileLocked, type StoreSettings } from '../store/open.ts';
 import type { Recovery } from '../store/options.ts';
 import { printStderr } from './terminal.ts';
 
@@ -18,6 +18,8 @@ interface Request {
   readonly input: Readonly<Record<string, unknown>>;
   readonly options: unknown;
   readonly dataDir: string;
+  /** Whether `dataDir` is that of the configuration. */
+  readonly isOwnFolder: boolean;
   readonly store?: StoreSettings | undefined;
   /** The identifiers of all models of the configuration; null where it cannot be read. */
   readonly models: () => readonly string[] | null;
@@ -40,28 +42,44 @@ const RESPONSE_TIMEOUT_MS = 30_000;
  *   the lock and answers no requests
  */
 export async function administer(command: AdminCommand, request: Request): Promise<Outcome> {
-  const directory = join(request.dataDir, 'store');
-  const isFolder = request.store?.driver !== 'postgres';
+  const { dataDir, store } = request;
+  const directory = join(dataDir, 'store');
+  const has = (name: string) => !isMissing(join(directory, name));
+  const isFolder = store?.driver !== 'postgres';
   if (isFolder && !command.createsStore && isMissing(directory)) {
-    throw new Failure('invalid_request', `${request.dataDir}: there is no store of Oriel`, {
-      code: 'no_store',
-    });
+    throw noStore(`${dataDir}: there is no store of Oriel`);
   }
-  await checkDataFolder(request.dataDir);
+  await checkDataFolder(dataDir);
+  // Of a folder, and of a node over a database.
+  const [isStore, isNode] = [has('store.json'), has('node')];
+  if (isFolder && isNode && !isStore) {
+    const remote = await runRemotely(command, request);
+    if (remote) return remote;
+    throw noStore(
+      `${dataDir}: belongs to a node over PostgreSQL, which does not run; name its configuration by --config`,
+    );
+  }
+  if (!isFolder && isStore && !isNode && !request.isOwnFolder) throw twoStores(dataDir, store);
   return retryWhileLocked(LOCK_TIMEOUT_MS, async () => {
     const local = await runLocally(command, request, directory);
     if (!(local instanceof Failure)) return local;
     // A daemon that starts or stops holds the lock without an endpoint; a command releases it soon.
-    const endpoint = readAdminEndpoint(request.dataDir);
-    const { input } = request;
-    const remote =
-      endpoint &&
-      (await runToLastPage(command, input, (page) =>
-        runInDaemon(endpoint, command, { ...input, ...page }),
-      ));
+    const remote = await runRemotely(command, request);
     if (remote) return remote;
     throw local;
   });
+}
+
+function noStore(message: string): Failure {
+  return new Failure('invalid_request', message, { code: 'no_store' });
+}
+
+function twoStores(dataDir: string, store: StoreSettings): Failure {
+  return new Failure(
+    'invalid_request',
+    `${dataDir}: has a store of its own, and the configuration has ${placeOf(store)}; leave out --data for the database, or name a configuration without store by --config for the folder`,
+    { code: 'two_stores' },
+  );
 }
 
 function isMissing(path: string): boolean {
@@ -77,6 +95,9 @@ function isMissing(path: string): boolean {
 /** Header with the user who ran the command by sudo. */
 const SUDO_USER_HEADER = 'x-oriel-sudo-user';
 
+/** Header with the database of the command's configuration: the daemon may have another. */
+const STORE_HEADER = 'x-oriel-store';
+
 /** Runs a command in this process; returns the failure where another process holds the lock. */
 async function runLocally(
   command: AdminCommand,
@@ -87,7 +108,8 @@ async function runLocally(
   const recoveries: Recovery[] = [];
   try {
     store = await openStore({
-      directory,
+      // A database needs no folder; that of a node is locked, so that the command and its daemon do not both write.
+      directory: settings?.driver === 'postgres' && isMissing(directory) ? '' : directory,
       ...(settings && { settings }),
       isCommand: true,
       onRecovery: (recovery) => {
@@ -122,11 +144,21 @@ async function runLocally(
   }
 }
 
+/** Runs a command in the daemon of the folder; undefined where none runs at its endpoint. */
+async function runRemotely(command: AdminCommand, request: Request): Promise<Outcome | undefined> {
+  const endpoint = readAdminEndpoint(request.dataDir);
+  const { input, store } = request;
+  if (!endpoint) return undefined;
+  return runToLastPage(command, input, (page) =>
+    runInDaemon(endpoint, command, { input: { ...input, ...page }, store }),
+  );
+}
+
 /** Sends a command to the daemon; undefined where no daemon runs at the endpoint. */
 async function runInDaemon(
   endpoint: AdminEndpoint,
   command: AdminCommand,
-  input: Request['input'],
+  { input, store }: Pick<Request, 'input' | 'store'>,
 ): Promise<Outcome | undefined> {
   const { postJson } = await import('../upstream/post-json.ts');
   const { sudoUser } = ownActor();
@@ -134,6 +166,7 @@ async function runInDaemon(
     headers: {
       authorization: `Bearer ${endpoint.token}`,
       ...(sudoUser !== null && { [SUDO_USER_HEADER]: sudoUser }),
+      ...(store?.driver === 'postgres' && { [STORE_HEADER]: placeOf(store) }),
     },
     timeout: RESPONSE_TIMEOUT_MS,
   }).catch((error: Failure) => {

@@ -20,6 +20,8 @@ import { newRequestId } from './transport/request-id.ts';
 
 export interface AdminOptions {
   readonly store: Store;
+  /** Where the records are, as `placeOf` says. */
+  readonly place: string;
   readonly audit: AuditTrail;
   /** The data directory, where the command line finds the address and the token. */
   readonly directory: string;
@@ -34,6 +36,7 @@ export interface AdminOptions {
  */
 export async function startAdmin({
   store,
+  place,
   audit,
   directory,
   log,
@@ -63,6 +66,7 @@ export async function startAdmin({
       if (typeof body !== 'object' || body === null || Array.isArray(body)) {
         throw new Failure('invalid_request', 'the body: expected a JSON object');
       }
+      checkPlace(headers['x-oriel-store'], place);
       const options = parseFields(command.options, body as Record<string, unknown>);
       const { remotePort = 0, localPort = 0 } = socket;
       const who = await peerActor(remotePort, localPort, headers['x-oriel-sudo-user']);
@@ -88,6 +92,16 @@ export async function startAdmin({
       await server.close();
     },
   };
+}
+
+/** Refuses a command for another database than that of this daemon. */
+function checkPlace(wanted: string | readonly string[] | undefined, place: string): void {
+  if (wanted === undefined || wanted === place) return;
+  throw new Failure(
+    'invalid_request',
+    `the daemon of this data folder (process ${process.pid}) uses ${place}, and the configuration of the command has ${wanted}; give both the same settings, or name another folder by --data`,
+    { code: 'two_stores' },
+  );
 }
 
 /**

@@ -16,6 +16,14 @@ export interface StoreSettings {
   readonly schema: string;
 }
 
+/** The place of the records in messages, without the user and the password. */
+export function placeOf({ driver, url, schema }: StoreSettings): string {
+  if (driver === 'lowdb') return driver;
+  const { hostname, port, pathname, searchParams } = new URL(url!);
+  const host = hostname || searchParams.get('host');
+  return `postgres://${host}:${port || 5432}${pathname}?schema=${schema}`;
+}
+
 interface OpenOptions extends StoreOptions {
   /** lowdb where not given. */
   readonly settings?: StoreSettings;

@@ -69,6 +69,7 @@ async function served<Printed>(resident: Resident): Promise<AdminPlace<Printed>>
     }),
   );
   const admin = await startAdmin({
+    place: 'lowdb',
     ...UNAUDITED,
     store,
     directory: data,

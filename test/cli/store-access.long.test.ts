@@ -99,6 +99,7 @@ describe('a command waits for the lock', () => {
     let admin: Awaited<ReturnType<typeof startAdmin>> | undefined;
     await listenAtEndpoint(async (_, response) => {
       admin ??= await startAdmin({
+        place: 'lowdb',
         ...UNAUDITED,
         store,
         directory: data,
@@ -159,7 +160,7 @@ const DAEMON = `
   const { ownActor } = await load('administration/actor.js');
   const { openAudit } = await load('administration/audit.js');
   const audit = await openAudit(data, ownActor(), {});
-  const admin = await startAdmin({ store, audit, directory: data, log: pino({ enabled: false }), models: () => [] });
+  const admin = await startAdmin({ place: 'lowdb', store, audit, directory: data, log: pino({ enabled: false }), models: () => [] });
   process.once('SIGTERM', async () => {
     await admin.close();
     await audit.close();

@@ -26,6 +26,7 @@ beforeEach(async () => {
   store = await openStore({ directory: join(directory, 'store') });
   onTestFinished(() => store.close());
   admin = await startAdmin({
+    place: 'lowdb',
     ...UNAUDITED,
     store,
     directory,
@@ -195,6 +196,7 @@ describe('the file with address and token', () => {
   it('has another token after every start', async () => {
     await admin.close();
     admin = await startAdmin({
+      place: 'lowdb',
       ...UNAUDITED,
       store,
       directory,

@@ -98,11 +98,13 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
     onClockSkew: options.onClockSkew ?? (() => {}),
     onFault,
   });
-  // A command makes no charges and claims nothing, so that it writes no files.
-  const folder = directory === '' ? tmpdir() : join(directory, 'charges');
-  const former = directory === '' ? [] : await formerIds(idFile);
-  if (!options.isCommand) await lease.open();
-  if (directory !== '') {
+  // A command makes no charges and claims nothing, so that it writes no files. Charges that a daemon left belong to
+  // the database of that daemon, which books them at its next start.
+  const isNode = !options.isCommand;
+  const folder = isNode ? join(directory, 'charges') : tmpdir();
+  const former = isNode ? await formerIds(idFile) : [];
+  if (isNode) {
+    await lease.open();
     const leftover = await readLeftoverCharges(folder);
     const onMissing = ({ accountId }: ScopedPayer) =>
       onFault(new Error(`charges of ${accountId} are left out: the database has no such account`));
