@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Failure } from '../../failure.ts';
-import { failureOf, isAway, unavailable } from './errors.ts';
+import { failureOf, isAway, isUnprepared, unavailable } from './errors.ts';
+import { PreparedStatements } from './prepared-statements.ts';
 
 export interface DatabaseOptions {
   /** `postgres://user:password@host:5432/database`. */
@@ -51,15 +52,21 @@ export interface Connection {
   query<Found = Row>(text: string, values?: readonly unknown[]): Promise<Found[]>;
 }
 
+export interface PreparingConnection extends Connection {
+  /** As `query`, for texts of which there are few: the server keeps the plan of each where it can. */
+  prepared<Found = Row>(text: string, values: readonly unknown[]): Promise<Found[]>;
+}
+
 /**
- * Connections to a database. All statements are unnamed and no session keeps a setting, so that pgbouncer can
- * give each transaction another connection.
+ * Connections to a database. No session keeps a setting, and through a pooler all statements are unnamed, so that
+ * pgbouncer can give each transaction another connection.
  */
 export class Database implements Connection {
   readonly options: DatabaseOptions;
   readonly #connection: pg.ClientConfig;
   readonly #pool: pg.Pool;
   readonly #schema: string;
+  readonly #statements: PreparedStatements;
   /** Time of the first failure since the last answer; 0 while the database answers. */
   #awaySince = 0;
   #isClosed = false;
@@ -67,6 +74,7 @@ export class Database implements Connection {
   constructor(options: DatabaseOptions) {
     this.options = options;
     this.#schema = `"${options.schema}"`;
+    this.#statements = new PreparedStatements((text) => this.inSchema(text));
     this.#connection = {
       connectionString: options.url,
       connectionTimeoutMillis: CONNECT_MS,
@@ -80,6 +88,7 @@ export class Database implements Connection {
       application_name: 'oriel',
       pipeline: true,
       types,
+      onConnect: (client) => this.#statements.connected(client),
     });
     // Connections that break while they are idle are replaced at the next use.
     this.#pool.on('error', () => {});
@@ -156,7 +165,7 @@ export class Database implements Connection {
   }
 
   /** Runs work on one connection. A connection with an error, or an open transaction, is closed. */
-  async once<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
+  async once<Result>(work: (connection: PreparingConnection) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) throw closed();
     let client: pg.PoolClient | undefined;
     let fault: Error | undefined;
@@ -173,11 +182,17 @@ export class Database implements Connection {
           const last = Array.isArray(answer) ? (answer as pg.QueryResult[]).at(-1)! : answer;
           return last.rows as Found[];
         },
+        prepared: async <Found>(text: string, values: readonly unknown[]) => {
+          const statement = this.#statements.of(open, text);
+          const { rows } = await open.query({ ...statement, values: values.map(finite) });
+          return rows as Found[];
+        },
       });
       this.#awaySince = 0;
       return result;
     } catch (error) {
       fault = error as Error;
+      if (isUnprepared(error)) this.#statements.disable();
       if (isAway(error)) this.#awaySince ||= Date.now();
       throw error;
     } finally {

@@ -6,9 +6,10 @@ const RETRY_AFTER = 2;
 
 /**
  * Classes and codes of SQLSTATE after which the same transaction may succeed: connections, resources, a server
- * that starts or stops, a standby, deadlocks, timeouts.
+ * that starts or stops, a standby, deadlocks, timeouts, named statements that a pooler does not keep.
  */
-const AWAY_STATES = /^(?:08|53|57P0[1-5]|57014|25006|25P0[34]|40001|40P01|55P03|XX000$|58)/;
+const AWAY_STATES =
+  /^(?:08|53|57P0[1-5]|57014|25006|25P0[34]|26000|40001|40P01|42P05|55P03|XX000$|58)/;
 
 /** Messages of `pg` about a connection that is lost, or a pool without a free one. */
 const AWAY_MESSAGES =
@@ -30,6 +31,11 @@ export function isAway(error: unknown): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code)
     ? AWAY_STATES.test(code)
     : /^E[A-Z_]+$/.test(code) && code !== 'EACCES';
+}
+
+/** Whether a connection does not have the named statements that were prepared on it, or has them already. */
+export function isUnprepared(error: unknown): boolean {
+  return error instanceof Error && /^(?:26000|42P05)$/.test((error as DatabaseError).code ?? '');
 }
 
 /** The database did not take a call in time. The message names no host: clients read it. */

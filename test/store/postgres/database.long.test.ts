@@ -6,7 +6,7 @@ import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { failureWith } from '../fresh-store.ts';
-import { CREDIT, owner, taskFor } from '../records.ts';
+import { CREDIT, completionOf, owner, taskFor } from '../records.ts';
 
 describeWithPostgres('a store on PostgreSQL', (server) => {
   const open = (schema: string, url = server().url, poolSize = 4) =>
@@ -24,6 +24,29 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
     server().sql('INSERT INTO newer.migrations (version) VALUES (99)');
     await expect(open('newer')).rejects.toEqual(failureWith('store_newer', 500));
     await expect(open('newer')).rejects.toThrow('the schema newer of the database has version 99');
+  });
+
+  it('goes on where a later program has added columns', async () => {
+    const store = await open('later');
+    const { key } = await owner(store);
+    await store.createTask(taskFor(key));
+    server().sql(`ALTER TABLE later.accounts ADD COLUMN more text;
+      ALTER TABLE later.keys ADD COLUMN more text; ALTER TABLE later.tasks ADD COLUMN more text`);
+    const { task } = await store.createTask(taskFor(key));
+    const claim = await store.claimTask(task.id);
+    expect(await store.completeTask(claim!, completionOf())).toMatchObject({ status: 'completed' });
+    await store.close();
+  });
+
+  it('goes on where connections lose their prepared statements', async () => {
+    const store = await open('forgetful');
+    const { account, key } = await owner(store);
+    server().sql(`CREATE FUNCTION forgetful.forget() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN EXECUTE 'DEALLOCATE ALL'; RETURN NULL; END $$;
+      CREATE TRIGGER forget AFTER INSERT ON forgetful.tasks EXECUTE FUNCTION forgetful.forget()`);
+    for (let count = 1; count <= 3; count += 1) await store.createTask(taskFor(key));
+    expect(await store.listTasks({ accountId: account.id }, { limit: 10 })).toHaveLength(3);
+    await store.close();
   });
 
   it('that does not answer is an error in bounded time, without the password', async () => {

@@ -7,7 +7,7 @@ import type { Funds } from '../../funds.ts';
 import { addCounts, dayOf, type LedgerEntry, NO_USAGE, type UsageCounts } from '../../ledger.ts';
 import type { KeyHolder, Payer } from '../../store.ts';
 import type { Task } from '../../task.ts';
-import type { Connection, Statement } from '../database.ts';
+import type { PreparingConnection, Statement } from '../database.ts';
 import { lockAccounts, readRows, type Wanted } from './reads.ts';
 import {
   ACCOUNTS,
@@ -86,7 +86,7 @@ export class Batch {
   }
 
   /** Locks the accounts in the order of their identifiers, and reads what the operations need. */
-  async load(connection: Connection, needs: readonly Needs[]): Promise<void> {
+  async load(connection: PreparingConnection, needs: readonly Needs[]): Promise<void> {
     const all = (name: Exclude<keyof Needs, 'idempotency'>) => [
       ...new Set(needs.flatMap((need) => need[name] ?? [])),
     ];
@@ -105,8 +105,8 @@ export class Batch {
     const read = readRows(wanted);
     // Sent at once: the second statement sees what was committed before the locks.
     const [locked, rows] = await Promise.all([
-      lock ? connection.query(lock.text, lock.values) : [],
-      read ? connection.query<{ kind: string; row: object }>(read.text, read.values) : [],
+      lock ? connection.prepared(lock.text, lock.values!) : [],
+      read ? connection.prepared<{ kind: string; row: object }>(read.text, read.values!) : [],
     ]);
     for (const row of locked) this.accounts.load(row);
     for (const { kind, row } of rows) {

@@ -1,4 +1,5 @@
 import type { Statement } from '../database.ts';
+import { ACCOUNTS } from './rows.ts';
 
 /** Identifiers of the rows that one transaction needs. */
 export interface Wanted {
@@ -37,7 +38,9 @@ export function lockAccounts(wanted: Wanted): Statement | null {
     sources.push(`ARRAY(SELECT account_id FROM $schema.${table} WHERE id = ANY(${ids}))`);
   }
   if (sources.length === 0) return null;
-  const text = `${selectIn('accounts', sources)} ORDER BY id FOR UPDATE`;
+  // By name: a column that a later program adds would change the result of a prepared statement, which is an error.
+  const columns = Object.keys(ACCOUNTS.columns).join(', ');
+  const text = `SELECT ${columns} FROM $schema.accounts WHERE id = ANY(${sources.join(' || ')}) ORDER BY id FOR UPDATE`;
   return { text, values: parameters.values };
 }
 

@@ -1,6 +1,12 @@
 import type { Failure } from '../../../failure.ts';
 import { newId } from '../../identifier.ts';
-import { BEGIN, type Connection, closed, type Database, type Statement } from '../database.ts';
+import {
+  BEGIN,
+  closed,
+  type Database,
+  type PreparingConnection,
+  type Statement,
+} from '../database.ts';
 import { failureOf, isAway, unavailable } from '../errors.ts';
 import { Batch, type Needs } from './batch.ts';
 
@@ -151,7 +157,7 @@ export class Transactions {
       if (statements.length > 0) {
         const { text, values } = oneStatement(statements);
         // After a statement that fails, COMMIT is a ROLLBACK.
-        await Promise.all([connection.query(text, values), connection.query('COMMIT')]);
+        await Promise.all([connection.prepared(text, values!), connection.query('COMMIT')]);
       } else await connection.query('ROLLBACK');
       return interrupted;
     });
@@ -193,20 +199,26 @@ function settle(outcomes: ReadonlyMap<Waiting, Outcome>): void {
 }
 
 /**
+ * The plans of statements are kept while tables grow: each row is found by an index, as in the plan for a large table.
+ */
+const BEGIN_WRITE = `${BEGIN}; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`;
+
+const WRITE_NUMBER = `INSERT INTO $schema.writers (id, number, at) VALUES ($1, $2, now())
+  ON CONFLICT (id) DO UPDATE SET number = excluded.number, at = excluded.at
+  WHERE writers.number < excluded.number RETURNING id`;
+
+/**
  * Begins a transaction with its number. Returns false where a transaction with this number was committed.
- *
- * @param writer an identifier of letters, digits and _
  */
 async function beginNumbered(
-  connection: Connection,
+  connection: PreparingConnection,
   writer: string,
   number: number,
 ): Promise<boolean> {
-  const rows = await connection.query(
-    `${BEGIN}; INSERT INTO $schema.writers (id, number, at) VALUES ('${writer}', ${number}, now())
-     ON CONFLICT (id) DO UPDATE SET number = excluded.number, at = excluded.at
-     WHERE writers.number < excluded.number RETURNING id`,
-  );
+  const [, rows] = await Promise.all([
+    connection.query(BEGIN_WRITE),
+    connection.prepared(WRITE_NUMBER, [writer, number]),
+  ]);
   return rows.length === 1;
 }
 
