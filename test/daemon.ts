@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { launchNodes, NODES } from './nodes/launch-nodes.ts';
 import {
   onProcessEnd,
   type Run,
@@ -85,13 +86,25 @@ export async function processDaemon(settings: DaemonSettings = {}): Promise<Test
   return daemon;
 }
 
-function launch({
+interface Launched {
+  readonly ready: Promise<TestDaemon>;
+  readonly end: () => Promise<void>;
+}
+
+function launch(settings: DaemonSettings & { data: string }): Launched {
+  if (NODES === 1) return launchOne(settings);
+  return launchNodes(settings.data, (data, config) =>
+    launchOne({ ...settings, data, config: { ...config, ...settings.config } }),
+  );
+}
+
+function launchOne({
   data,
   args = [],
   env = {},
   config,
   ...options
-}: DaemonSettings & { data: string }): { ready: Promise<TestDaemon>; end: () => Promise<void> } {
+}: DaemonSettings & { data: string }): Launched {
   const file = join(data, 'oriel.yaml');
   if (config || (options.cwd === undefined && !existsSync(file))) {
     const { overload, metrics } = (config ?? {}) as Readonly<Record<string, object | undefined>>;

@@ -1,6 +1,6 @@
 /** An S3 service in memory, which fails as tests demand. Signatures are checked as S3 defines them. */
 import { createHash } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { signedHeaders } from '../../../src/assets/s3/signature.ts';
 import { listening } from '../../upstream/servers.ts';
 
@@ -70,10 +70,12 @@ function isSigned({ method, headers }: MockRequest, url: URL): boolean {
 }
 
 /** Starts the service with the one bucket `bucket`, for URLs with the bucket in the path. */
-export async function startS3Mock(): Promise<S3Mock> {
+export async function startS3Mock(
+  listen: (listener: RequestListener) => Promise<{ readonly url: string }> = listening,
+): Promise<S3Mock> {
   const objects = new Map<string, MockObject>();
   const requests: MockRequest[] = [];
-  const { url: endpoint } = await listening((incoming, response) => {
+  const { url: endpoint } = await listen((incoming, response) => {
     const url = new URL(incoming.url!, endpoint);
     const request = {
       method: incoming.method!,
