@@ -31,7 +31,6 @@ import { HostedTools } from './policy/hosted-tools.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
 import type { OmittedFields } from './policy/omitted-fields.ts';
 import { applyRules } from './policy/rules.ts';
-import { StoredIds } from './policy/stored-ids.ts';
 import { removeUnknown } from './policy/unknown-fields.ts';
 
 /** Milliseconds for aborted answers to be charged. */
@@ -73,7 +72,6 @@ export class TextGateway {
   readonly routing: Routing;
   readonly #affinity: RouteAffinity;
   readonly #open = new Set<LightAbortSignal>();
-  readonly #stored = new StoredIds();
   #onLast: () => void = () => {};
 
   constructor(options: TextGatewayOptions) {
@@ -91,6 +89,7 @@ export class TextGateway {
    * @throws Failure where the client was sent nothing yet
    */
   async answer(call: TextCall): Promise<string | null> {
+    const { store } = this.#options;
     const config = this.#options.config();
     const { holder, clientDisconnect, report } = call;
     const dialect = dialectNamed(call.dialect);
@@ -114,11 +113,14 @@ export class TextGateway {
     }
     const inspection = new Inspection();
     const allowed = [model.allow ?? [], holder.key.allow ?? []];
-    const allowance = new Allowance(id, holder.account.id, this.#stored, ...allowed);
+    const allowance = new Allowance(id, ...allowed);
     let omitted: OmittedFields = { ignored: [], dropped: [] };
     if (mayLeaveServer(model, config)) {
       dialect.fields.check(decoded.body, inspection, decoded.body);
       checkAddresses(inspection, networkPolicyOf(config.network));
+      await allowance.admitReferences(inspection, (ids) =>
+        store.findProviderObjects(holder.account.id, ids),
+      );
       if (!allowance.allows('unknown')) {
         const { removed, isIgnored } = removeUnknown(inspection, decoded.body, id, model);
         if (isIgnored) decoded = dialect.decodeRequest(decoded.body, call.address);
@@ -134,7 +136,7 @@ export class TextGateway {
     }
     const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
     const { request, changedSettings } = applyRules(decoded, id, model, defaultLimit);
-    const meter = await Meter.open(this.#options.store, holder, {
+    const meter = await Meter.open(store, holder, {
       id,
       model,
       request,
@@ -156,7 +158,7 @@ export class TextGateway {
       omitted,
       hosted,
       forwarded: forwardedHeaders(call, allowance),
-      onStored: (ids) => this.#stored.add(holder.account.id, ids),
+      onStored: (ids) => store.addProviderObjects(holder.account.id, ids),
       model,
       wildcardPart: part,
       publicModel: config.answers.model === 'public' ? name : null,

@@ -8,6 +8,7 @@ import { newId } from '../identifier.ts';
 import { carryForward, type LedgerEntry } from '../ledger.ts';
 import { createdAccount, withNewSecret } from '../new-records.ts';
 import { SINGLE_NODE } from '../nodes.ts';
+import { ProviderObjects } from '../provider-objects.ts';
 import type { NewSession, Session } from '../session.ts';
 import type {
   ClaimedDeliveries,
@@ -81,6 +82,7 @@ export class LowdbStore extends StoreReader implements Store {
   readonly #release: () => Promise<void>;
   readonly #node: Pick<NodeRecord, 'name' | 'version'> | undefined;
   readonly #startedAt = Date.now();
+  readonly #providerObjects = new ProviderObjects();
   /** Resolves when the last call of `withLock` with a name has ended. */
   readonly #locks = new Map<string, Promise<void>>();
   #closing: Promise<void> | null = null;
@@ -269,6 +271,17 @@ export class LowdbStore extends StoreReader implements Store {
       this.#checkBacklog();
     }
     return reservations.begin(payer, scope, amount);
+  }
+
+  addProviderObjects(accountId: string, ids: readonly string[]): void {
+    this.#providerObjects.add(accountId, ids);
+  }
+
+  async findProviderObjects(
+    accountId: string,
+    ids: readonly string[],
+  ): Promise<ReadonlySet<string>> {
+    return this.#providerObjects.find(accountId, ids);
   }
 
   async settle(source: Reservation | Payer, metered: MeteredUsage): Promise<number> {

@@ -34,7 +34,7 @@ export type OwnUse = () => Iterable<readonly [payer: Omit<IdleEscrow, 'idle'>, u
 /** The queries for accounts, keys, teams and windows. What their sums count as reserved is what requests use. */
 export class AccountReader {
   protected readonly database: Database;
-  protected readonly reads: FairReads;
+  readonly reads: FairReads;
   readonly #node: () => string;
   readonly #ownUse: OwnUse;
 

@@ -50,6 +50,7 @@ import {
   sameRequest,
   saveProgress,
 } from './operations/tasks.ts';
+import { SharedObjects } from './shared-objects.ts';
 import type { Operation } from './transactions/transactions.ts';
 import { PostgresTransfer } from './transfer.ts';
 
@@ -60,6 +61,7 @@ const CLAIM_ROUNDS = 100;
 export class PostgresStore extends AccountStore implements Store {
   readonly isShared = true;
   readonly transfer = new PostgresTransfer(this.parts.database, () => this.parts.escrows.flush());
+  readonly #objects = new SharedObjects({ ...this.parts, reads: this.parts.reader.reads });
   readonly #scopes = new BudgetScopes();
   readonly #listeners = new Set<(event: StoreEvent) => void>();
   /** Deliveries that this node has claimed. */
@@ -269,6 +271,14 @@ export class PostgresStore extends AccountStore implements Store {
     this.parts.escrows.release(reservation);
   }
 
+  addProviderObjects(accountId: string, ids: readonly string[]): void {
+    this.#objects.add(accountId, ids);
+  }
+
+  findProviderObjects(accountId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#objects.find(accountId, ids);
+  }
+
   /** Account and key with the team and the windows in which credits that are reserved now count. */
   async #payer({ accountId, keyId }: Payer): Promise<ScopedPayer> {
     const hash = this.hashes.get(keyId) ?? (await this.parts.reader.hashOf(keyId));
@@ -363,8 +373,9 @@ export class PostgresStore extends AccountStore implements Store {
     log.restart(lease.escrowId);
   }
 
-  /** Releases what dead nodes hold, and gives back tasks of which the claim was not acknowledged. */
+  /** Deletes what is old, releases what dead nodes hold, and gives back tasks of which the claim was not acknowledged. */
   async tidy(): Promise<void> {
+    await this.#objects.tidy();
     for (;;) {
       const orphans = await orphanedEscrows(this.parts.database);
       if (orphans.length === 0) break;
@@ -390,6 +401,7 @@ export class PostgresStore extends AccountStore implements Store {
   async #close(): Promise<void> {
     const { database, transactions, escrows, log, keys, events, lease } = this.parts;
     keys.close();
+    await this.#objects.close();
     await escrows.close();
     log.close(escrows.pendingCharges === 0);
     await transactions.close();

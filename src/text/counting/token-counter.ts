@@ -26,7 +26,6 @@ import { invalid } from '../dialects/request-errors.ts';
 import { openProvider } from '../execution/upstream-request.ts';
 import { Allowance, checkAddresses } from '../policy/allowance.ts';
 import { applyRules } from '../policy/rules.ts';
-import { StoredIds } from '../policy/stored-ids.ts';
 import { NO_UNKNOWN, removeUnknown } from '../policy/unknown-fields.ts';
 import { readJson } from '../relay/upstream-response.ts';
 import { estimateTokens } from './estimate.ts';
@@ -83,7 +82,6 @@ export class TokenCounter {
   readonly #options: TokenCounterOptions;
   readonly #routing: Routing;
   /** Stored objects are not given here, so that none may be named. */
-  readonly #stored = new StoredIds();
 
   constructor(options: TokenCounterOptions) {
     this.#options = options;
@@ -117,7 +115,7 @@ export class TokenCounter {
       throw invalid('model', message, 'wrong_model_type');
     }
     const allowed = [model.allow ?? [], key.allow ?? []];
-    const allowance = new Allowance(id, account.id, this.#stored, ...allowed);
+    const allowance = new Allowance(id, ...allowed);
     const inspection = new Inspection();
     dialect.fields.check(decoded.body, inspection, decoded.body);
     checkAddresses(inspection, networkPolicyOf(config.network));

@@ -5,7 +5,6 @@ import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { Inspection, Use } from '../dialects/inspection.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { isWithin } from './paths.ts';
-import type { StoredIds } from './stored-ids.ts';
 
 const STORED: readonly string[] = REFERENCES;
 
@@ -30,8 +29,8 @@ const INTERNAL =
 /** The features that one account may use of a model's providers. */
 export class Allowance {
   readonly #model: string;
-  readonly #accountId: string;
-  readonly #given: StoredIds;
+  /** Identifiers of stored objects that the account has received. */
+  #given: ReadonlySet<string> = new Set();
   /** Features of the model, and those of the key. */
   readonly #features: readonly (readonly string[])[];
 
@@ -39,16 +38,21 @@ export class Allowance {
    * @param model its public identifier
    * @param features names of features that the model and the key allow
    */
-  constructor(
-    model: string,
-    accountId: string,
-    given: StoredIds,
-    ...features: readonly (readonly string[])[]
-  ) {
+  constructor(model: string, ...features: readonly (readonly string[])[]) {
     this.#model = model;
-    this.#accountId = accountId;
-    this.#given = given;
     this.#features = features;
+  }
+
+  /** Permits references to those stored objects that the account has received. */
+  async admitReferences(
+    { uses }: Inspection,
+    find: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
+  ): Promise<void> {
+    const ids = new Set<string>();
+    for (const { feature, id } of uses) {
+      if (id !== null && STORED.includes(feature) && !this.allows(feature)) ids.add(id);
+    }
+    if (ids.size > 0) this.#given = await find([...ids]);
   }
 
   allows(feature: Feature): boolean {
@@ -77,7 +81,7 @@ export class Allowance {
   #permits({ feature, id }: Use, isShared: boolean): boolean {
     if (this.allows(feature)) return true;
     if (!STORED.includes(feature)) return false;
-    return !isShared || (id !== null && this.#given.has(this.#accountId, id));
+    return !isShared || (id !== null && this.#given.has(id));
   }
 
   #refusal({ feature, path, id }: Use): Failure {

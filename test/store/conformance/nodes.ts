@@ -29,6 +29,16 @@ export function describeNodes(driver: DriverFactory): void {
       store.publish({ kind: 'pending' });
     });
 
+    it('knows which objects at providers each account has received', async () => {
+      const { store } = await freshStore(driver);
+      store.addProviderObjects('one', ['resp_1', 'resp_2', 'x'.repeat(129)]);
+      const find = async (accountId: string, ...ids: string[]) => [
+        ...(await store.findProviderObjects(accountId, ids)),
+      ];
+      expect(await find('one', 'resp_2', 'resp_3', 'x'.repeat(129))).toEqual(['resp_2']);
+      expect(await find('other', 'resp_1')).toEqual([]);
+    });
+
     it('runs work under one lock one at a time, also after an error', async () => {
       const { store } = await freshStore(driver);
       await expectExclusive([store, store]);
@@ -48,6 +58,21 @@ export function describeNodes(driver: DriverFactory): void {
       await expect.poll(() => [one, other].map(({ nodes }) => nodes.alive())).toEqual([2, 2]);
       return { one, other, ...(await owner(one)) };
     }
+
+    it('know the objects at providers that accounts have received at each of them', async () => {
+      const { one, other } = await two();
+      one.addProviderObjects('one', ['resp_1', 'resp_\0']);
+      const ids = ['resp_1', 'resp_\0', 'resp_2'];
+      // Without a pause: the identifiers are on their way to the database.
+      expect([...(await other.findProviderObjects('one', ids))].sort()).toEqual([
+        'resp_\0',
+        'resp_1',
+      ]);
+      expect(await other.findProviderObjects('other', ids)).toEqual(new Set());
+      other.addProviderObjects('two', ['resp_3']);
+      await other.close();
+      expect(await one.findProviderObjects('two', ['resp_3'])).toEqual(new Set(['resp_3']));
+    });
 
     it('agree on their ranks and on one leader', async () => {
       const { one, other } = await two();

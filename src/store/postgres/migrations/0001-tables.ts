@@ -195,6 +195,15 @@ CREATE TABLE $schema.usage (
 ) WITH (fillfactor = 70);
 CREATE INDEX usage_day ON $schema.usage (day);
 
+-- Identifiers of objects at providers, by the account that received them. Nothing in the store refers to them.
+CREATE TABLE $schema.provider_objects (
+  account_id ${KEY} NOT NULL,
+  id ${KEY} NOT NULL,
+  at bigint NOT NULL,
+  PRIMARY KEY (account_id, id)
+);
+CREATE INDEX provider_objects_at ON $schema.provider_objects (at);
+
 CREATE TABLE $schema.nodes (
   id ${KEY} PRIMARY KEY,
   name text NOT NULL,

@@ -5,25 +5,27 @@ const MAX_OF_ACCOUNT = 10_000;
 const MAX_IDS = 200_000;
 
 /** Longer strings are no identifiers of providers. */
-const MAX_LENGTH = 128;
+export const MAX_OBJECT_ID = 128;
 
 /**
  * Identifiers of answers and items that providers stored, by the account that received them. They are
  * in memory only; the oldest of an account are removed first.
  */
-export class StoredIds {
+export class ProviderObjects {
   readonly #byAccount = new Map<string, Set<string>>();
   #size = 0;
 
-  has(accountId: string, id: string): boolean {
-    return this.#byAccount.get(accountId)?.has(id) === true;
+  /** Those of some identifiers that the account has received. */
+  find(accountId: string, ids: readonly string[]): ReadonlySet<string> {
+    const given = this.#byAccount.get(accountId);
+    return new Set(ids.filter((id) => given?.has(id)));
   }
 
   add(accountId: string, ids: readonly string[]): void {
     const given = this.#byAccount.get(accountId) ?? new Set<string>();
     this.#byAccount.set(accountId, given);
     for (const id of ids) {
-      if (id.length > MAX_LENGTH || given.has(id)) continue;
+      if (id.length > MAX_OBJECT_ID || given.has(id)) continue;
       given.add(id);
       this.#size += 1;
       if (given.size > MAX_OF_ACCOUNT) this.#removeOldest(given, 1);
