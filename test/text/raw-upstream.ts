@@ -71,12 +71,16 @@ export function answering(
   };
 }
 
+/** Bytes of one write. Writes of a few bytes would keep the process of the tests busier than the reader. */
+const WRITE_BYTES = 65_536;
+
 /** The same bytes without end, as fast as the connection accepts them. */
-export function endlessly(head: string, bytes: string | Buffer): Respond {
+export function endlessly(head: string, bytes: string): Respond {
+  const many = Buffer.from(bytes.repeat(Math.ceil(WRITE_BYTES / bytes.length)));
   return (socket) => {
     socket.write(head);
     const more = () => {
-      while (!socket.destroyed && socket.write(bytes));
+      while (!socket.destroyed && socket.write(many));
       if (!socket.destroyed) socket.once('drain', more);
     };
     more();
