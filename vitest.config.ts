@@ -21,28 +21,34 @@ class LongestFirst extends BaseSequencer {
 const TESTS = ['test/**/*.test.ts'];
 const LONG = ['test/**/*.long.test.ts'];
 
-/** Calls that change what other files of the same process would see. The threads of a pool block decoders. */
-const CHANGES =
-  /vi\.mock\(|registerDialect\(|(inline|start|startShared)Pool\(|terminal-images\/preview/;
-
-const checked = new Map<string, boolean>();
-
-/** Whether a test file, or a file of tests that it imports, calls one of CHANGES. */
-function needsProcess(file: string): boolean {
-  const known = checked.get(file);
-  if (known !== undefined) return known;
-  checked.set(file, false);
-  const source = readFileSync(file, 'utf8');
-  const imports = [...source.matchAll(/^(?:import |\} )[^\n]*from '(\.[^'\n]+)';$/gm)].map(
-    ([, path]) => join(dirname(file), path!),
-  );
-  const needs =
-    CHANGES.test(source) || imports.some((path) => path.startsWith('test/') && needsProcess(path));
-  checked.set(file, needs);
-  return needs;
+/** Whether a test file, or a file of tests that it imports, contains a call. */
+function calling(calls: RegExp): (file: string) => boolean {
+  const checked = new Map<string, boolean>();
+  const check = (file: string): boolean => {
+    const known = checked.get(file);
+    if (known !== undefined) return known;
+    checked.set(file, false);
+    const source = readFileSync(file, 'utf8');
+    const imports = [...source.matchAll(/^(?:import |\} )[^\n]*from '(\.[^'\n]+)';$/gm)].map(
+      ([, path]) => join(dirname(file), path!),
+    );
+    const found =
+      calls.test(source) || imports.some((path) => path.startsWith('test/') && check(path));
+    checked.set(file, found);
+    return found;
+  };
+  return check;
 }
 
-const ISOLATED = globSync(TESTS, { ignore: LONG }).filter(needsProcess);
+/** For files that change what other files of the same process would see. */
+const needsProcess = calling(/vi\.mock\(|registerDialect\(|startPool\(|terminal-images\/preview/);
+
+/** For files whose pool of images blocks decoders of the process: they share processes with their like. */
+const startsPool = calling(/(inline|startShared)Pool\(/);
+
+const SHORT = globSync(TESTS, { ignore: LONG });
+const ISOLATED = SHORT.filter(needsProcess);
+const WITH_POOL = SHORT.filter((file) => !needsProcess(file) && startsPool(file));
 
 /** Options of every project; the root's own are not inherited, so that its setup builds once. */
 const TEST = {
@@ -64,13 +70,19 @@ export default defineConfig({
           ...TEST,
           name: 'shared',
           include: TESTS,
-          exclude: [...LONG, ...ISOLATED],
+          exclude: [...LONG, ...ISOLATED, ...WITH_POOL],
           isolate: false,
         },
       },
+      { test: { ...TEST, name: 'pools', include: WITH_POOL, isolate: false } },
       { test: { ...TEST, name: 'isolated', include: ISOLATED } },
       {
-        test: { ...TEST, name: 'long', include: LONG, isolate: globSync(LONG).some(needsProcess) },
+        test: {
+          ...TEST,
+          name: 'long',
+          include: LONG,
+          isolate: globSync(LONG).some((file) => needsProcess(file) || startsPool(file)),
+        },
       },
     ],
     globalSetup: ['test/build.setup.ts'],
