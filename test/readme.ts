@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, delimiter, dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import { photograph } from './cli/photographs.ts';
 import { ROOT, temporaryFolder } from './oriel.ts';
 
@@ -106,7 +107,7 @@ export interface Outcome {
   readonly log: string;
 }
 
-/** Runs documents, given by name, in a copy of the repository. */
+/** Runs documents, given by name, in a copy of the repository, until they end or the running test does. */
 export async function runDocuments(
   folder: string,
   documents: Readonly<Record<string, string>>,
@@ -137,8 +138,14 @@ export async function runDocuments(
     detached: true,
   });
   closeSync(descriptor);
+  const ended = once(child, 'exit') as Promise<[number | null]>;
+  // A test that fails meanwhile ends the commands too. Their bash still runs its EXIT trap.
+  onTestFinished(async () => {
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGTERM');
+    await ended;
+  });
   try {
-    const [code] = (await once(child, 'exit')) as [number | null];
+    const [code] = await ended;
     return { code, log: readFileSync(log, 'utf8') };
   } finally {
     try {

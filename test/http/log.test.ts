@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { get } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../bench/free-port.ts';
 import { configFile } from '../config/configuration.ts';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
 import { ROOT, start, startProgram, temporaryFolder } from '../oriel.ts';
@@ -162,10 +161,7 @@ it('log.format pretty begins the line of a request with status, method, path and
 });
 
 it('the daemon serves requests while standard output is on a full disk', async () => {
-  const free = createServer().listen(0, '127.0.0.1');
-  await once(free, 'listening');
-  const { port } = free.address() as AddressInfo;
-  free.close();
+  const port = await freePort();
   const data = temporaryFolder();
   // Not 503 on a machine under load.
   const config = configFile('overload: { eventLoopDelay: 1h }');

@@ -4,20 +4,26 @@ import OpenAI from 'openai';
 import { expect } from 'vitest';
 import type { WebhookReceiver } from '../media/webhook-receiver.ts';
 
-const PROXY = 'http://127.0.0.1:8790';
-const NODES = ['http://127.0.0.1:8791', 'http://127.0.0.1:8792', 'http://127.0.0.1:8793'];
-const EVERY = [PROXY, ...NODES];
+/** The running example of `config/nodes`. */
+export interface Example {
+  /** URL of the proxy in front of the nodes. */
+  readonly proxy: string;
+  /** URLs of the nodes. */
+  readonly nodes: readonly string[];
+  /** API key of the owner. */
+  readonly key: string;
+}
 
-/** Requests as clients of the example of `config/nodes` send them. */
-export async function checkExample(owner: string, receiver: WebhookReceiver): Promise<void> {
-  await checkText(owner);
-  await checkTasks(owner, receiver);
-  await checkRevocation(owner);
+/** Requests as clients of the example send them. */
+export async function checkExample(example: Example, receiver: WebhookReceiver): Promise<void> {
+  await checkText(example);
+  await checkTasks(example, receiver);
+  await checkRevocation(example);
 }
 
 /** Sends requests through the proxy until the nodes have restarted. @returns the answers that are failures */
 export async function failedRequests(
-  owner: string,
+  { proxy, key }: Example,
   { run, isOver }: { readonly run: Promise<unknown>; readonly isOver: () => boolean },
 ): Promise<string[]> {
   const failures: string[] = [];
@@ -28,8 +34,8 @@ export async function failedRequests(
   const messages = [{ role: 'user', content: 'Hello' }];
   while (!isOver() && !hasEnded) {
     const answers = await Promise.all([
-      send(PROXY, '/v1/chat/completions', owner, { model: 'sandbox-chat', messages }),
-      send(PROXY, '/v1/images/generations', owner, {
+      send(proxy, '/v1/chat/completions', key, { model: 'sandbox-chat', messages }),
+      send(proxy, '/v1/images/generations', key, {
         model: 'sandbox-image-any',
         prompt: 'waves',
         size: '64x64',
@@ -45,9 +51,9 @@ export async function failedRequests(
 }
 
 /** More requests than nodes, so that the proxy spreads them over all. */
-async function checkText(apiKey: string): Promise<void> {
-  const openai = new OpenAI({ apiKey, baseURL: `${PROXY}/v1`, maxRetries: 0 });
-  const anthropic = new Anthropic({ apiKey, baseURL: PROXY, maxRetries: 0 });
+async function checkText({ proxy, key }: Example): Promise<void> {
+  const openai = new OpenAI({ apiKey: key, baseURL: `${proxy}/v1`, maxRetries: 0 });
+  const anthropic = new Anthropic({ apiKey: key, baseURL: proxy, maxRetries: 0 });
   const model = 'sandbox-chat';
   const messages = [{ role: 'user' as const, content: 'Hello' }];
   for (let round = 0; round < 4; round += 1) {
@@ -69,7 +75,11 @@ async function checkText(apiKey: string): Promise<void> {
   }
 }
 
-async function checkTasks(key: string, receiver: WebhookReceiver): Promise<void> {
+async function checkTasks(
+  { proxy, nodes, key }: Example,
+  receiver: WebhookReceiver,
+): Promise<void> {
+  const every = [proxy, ...nodes];
   const order = {
     model: 'sandbox-image-any',
     prompt: 'waves',
@@ -78,11 +88,11 @@ async function checkTasks(key: string, receiver: WebhookReceiver): Promise<void>
   };
   const headers = { 'idempotency-key': 'one order' };
   const path = '/v1/images/generations';
-  const made = await send(NODES[0]!, path, key, order, headers);
+  const made = await send(nodes[0]!, path, key, order, headers);
   expect(made.status).toBe(202);
   const { task_id } = (await made.json()) as { task_id: string };
   const files = await Promise.all(
-    EVERY.map(async (url) => {
+    every.map(async (url) => {
       const read = await send(url, `/v1/tasks/${task_id}`, key);
       expect(await read.json()).toMatchObject({ task_id });
       const again = await send(url, path, key, order, headers);
@@ -92,12 +102,12 @@ async function checkTasks(key: string, receiver: WebhookReceiver): Promise<void>
       return /\/assets\/[^"?]+/.exec(await waited.text())![0];
     }),
   );
-  const task = await (await send(PROXY, `/v1/tasks/${task_id}`, key)).text();
+  const task = await (await send(proxy, `/v1/tasks/${task_id}`, key)).text();
   const file = files[0]!;
   expect(new Set(files).size).toBe(1);
   expect(task).toContain(file);
   const bytes = await Promise.all(
-    EVERY.map(async (url) => {
+    every.map(async (url) => {
       const answer = await fetch(`${url}${file}`);
       expect(answer.status).toBe(200);
       return Buffer.from(await answer.arrayBuffer()).toString('base64');
@@ -106,24 +116,22 @@ async function checkTasks(key: string, receiver: WebhookReceiver): Promise<void>
   expect(new Set(bytes).size).toBe(1);
   await receiver.nth(1);
   // A second task's callback comes after any second one of the first.
-  const next = await send(NODES[1]!, `${path}/sync`, key, order);
+  const next = await send(nodes[1]!, `${path}/sync`, key, order);
   expect(next.status).toBe(200);
   await receiver.nth(2);
   expect(receiver.received.filter(({ body }) => body.includes(task_id))).toHaveLength(1);
 }
 
-async function checkRevocation(owner: string): Promise<void> {
-  const made = await send(NODES[0]!, '/v1/admin/keys/create', owner, { account: 'owner' });
+async function checkRevocation({ nodes, key }: Example): Promise<void> {
+  const made = await send(nodes[0]!, '/v1/admin/keys/create', key, { account: 'owner' });
   const { result } = (await made.json()) as { result: { id: string; key: string } };
   const statuses = () =>
-    Promise.all(NODES.map(async (url) => (await send(url, '/v1/account', result.key)).status));
+    Promise.all(nodes.map(async (url) => (await send(url, '/v1/account', result.key)).status));
   expect(await statuses()).toEqual([200, 200, 200]);
-  expect((await send(NODES[1]!, '/v1/admin/keys/revoke', owner, { id: result.id })).status).toBe(
-    200,
-  );
+  expect((await send(nodes[1]!, '/v1/admin/keys/revoke', key, { id: result.id })).status).toBe(200);
   await expect.poll(statuses, { timeout: 15_000, interval: 50 }).toEqual([401, 401, 401]);
-  const nodes = await send(NODES[2]!, '/v1/admin/nodes', owner);
-  expect(JSON.stringify(await nodes.json())).toContain('8791');
+  const listed = await send(nodes[2]!, '/v1/admin/nodes', key);
+  expect(JSON.stringify(await listed.json())).toContain(`:${new URL(nodes[0]!).port}"`);
 }
 
 function send(

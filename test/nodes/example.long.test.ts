@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../bench/free-port.ts';
 import { CEPH } from '../engines/ceph.ts';
 import { describeWith, engine } from '../engines/engine.ts';
 import { NGINX } from '../engines/nginx.ts';
@@ -12,6 +13,8 @@ import { copyOfRepository, runDocuments } from '../readme.ts';
 import { checkExample, failedRequests } from './example-client.ts';
 
 const EXAMPLE = 'config/nodes/README.md';
+/** Files with ports from 8790 to 8798, which other programs may use: the test moves them to free ones. */
+const FILES = ['oriel.yaml', 'nginx.conf', 'redis.conf', 'bucket.sh'];
 
 /** Heading of the commands that the client does not wait for. */
 const RESTART = '## Restart and upgrade';
@@ -77,13 +80,19 @@ describeWith([REDIS, NGINX, POSTGRES, ...CEPH, ...RUNUSER], 'config/nodes', () =
       join(folder, 'config/nodes/oriel.yaml'),
       'network: { allowPrivateAddresses: true }\noverload: { eventLoopDelay: 1h }\n',
     );
-    const [start, restart] = readFileSync(join(ROOT, EXAMPLE), 'utf8').split(RESTART);
+    const port = await freePort(10);
+    const moved = (text: string) => text.replace(/\b879(?=[\d$])/g, `${port / 10}`);
+    for (const file of FILES) {
+      const path = join(folder, 'config/nodes', file);
+      writeFileSync(path, moved(readFileSync(path, 'utf8')));
+    }
+    const [start, restart] = moved(readFileSync(join(ROOT, EXAMPLE), 'utf8')).split(RESTART);
     const documents = {
       cleanup: CLEANUP,
       [EXAMPLE]: start!,
       client: CLIENT,
       [`${EXAMPLE} after ${RESTART}`]: restart!,
-      checks: CHECKS,
+      checks: moved(CHECKS),
     };
     const path = process.env['PATH'];
     onTestFinished(() => {
@@ -92,21 +101,23 @@ describeWith([REDIS, NGINX, POSTGRES, ...CEPH, ...RUNUSER], 'config/nodes', () =
     // As that of a user other than root in Debian.
     process.env['PATH'] = path!.replaceAll(/[^:]*\/sbin:?/g, '');
     const run = runDocuments(folder, documents);
-    const key = join(home, 'key');
+    const keyFile = join(home, 'key');
     const started = (async () => {
-      while (!existsSync(key) || readFileSync(key, 'utf8') === '') await delay(100);
-      return readFileSync(key, 'utf8').trim();
+      while (!existsSync(keyFile) || readFileSync(keyFile, 'utf8') === '') await delay(100);
+      return readFileSync(keyFile, 'utf8').trim();
     })();
     const first = await Promise.race([started, run]);
     if (typeof first !== 'string') expect(first.code, first.log).toBe(0);
     else {
+      const [proxy, ...nodes] = [0, 1, 2, 3].map((index) => `http://127.0.0.1:${port + index}`);
+      const example = { proxy: proxy!, nodes, key: first };
       try {
-        await checkExample(first, receiver);
+        await checkExample(example, receiver);
       } finally {
         writeFileSync(join(home, 'done'), '');
       }
       const isOver = () => existsSync(join(home, 'restarted'));
-      expect(await failedRequests(first, { run, isOver })).toEqual([]);
+      expect(await failedRequests(example, { run, isOver })).toEqual([]);
     }
     const { code, log } = await run;
     expect(code, log).toBe(0);

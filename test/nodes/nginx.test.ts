@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../bench/free-port.ts';
 import { describeWith } from '../engines/engine.ts';
 import { NGINX, startNginx } from '../engines/nginx.ts';
 import { gate } from '../gate.ts';
@@ -9,14 +9,15 @@ import { gate } from '../gate.ts';
 async function startServer(listener: RequestListener): Promise<{ url: string; server: Server }> {
   // nginx closes idle connections itself: one that the server closes at the same moment counts as a failure.
   const server = createServer({ keepAliveTimeout: 0 }, listener);
+  const port = await freePort();
   await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(port, '127.0.0.1', resolve);
   });
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+  return { url: `http://127.0.0.1:${port}`, server };
 }
 
 /** nginx in front of three servers with one listener, which gets their number too. */

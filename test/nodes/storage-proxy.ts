@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { freePort } from '../bench/free-port.ts';
 
 const SLOW_DOWN =
   '<?xml version="1.0" encoding="UTF-8"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>';
@@ -15,18 +16,19 @@ export class StorageProxy {
     response.writeHead(503, { 'content-type': 'application/xml' }).end(SLOW_DOWN);
   });
   #server: Server;
-  #port = 0;
+  readonly #port: number;
   #isOverloaded = false;
 
-  private constructor(target: string) {
+  private constructor(target: string, ownPort: number) {
     const { hostname, port } = new URL(target);
+    this.#port = ownPort;
     this.#target = { host: hostname, port: Number(port) };
     this.#server = this.#newServer();
   }
 
   /** @param target URL of the service */
   static async open(target: string): Promise<StorageProxy> {
-    const proxy = new StorageProxy(target);
+    const proxy = new StorageProxy(target, await freePort());
     await proxy.accept();
     return proxy;
   }
@@ -43,7 +45,6 @@ export class StorageProxy {
     this.#server = this.#newServer();
     this.#server.listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');
-    this.#port = (this.#server.address() as AddressInfo).port;
   }
 
   /** Ends all connections; new ones are refused by the system. */

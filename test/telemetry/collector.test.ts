@@ -1,9 +1,7 @@
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../bench/free-port.ts';
 import { startDaemon, type TestDaemon } from '../daemon.ts';
 import {
   hang,
@@ -104,10 +102,7 @@ it('requests and the end of the daemon do not wait for a collector that is silen
 });
 
 it('a reload changes the collector, one that is absent too, the sampling, and ends telemetry', async () => {
-  const free = createServer().listen(0, '127.0.0.1');
-  await once(free, 'listening');
-  const { port } = free.address() as AddressInfo;
-  free.close();
+  const port = await freePort();
   const [before, after] = [await collectorOf(), await collectorOf()];
   const daemon = await daemonOf(`http://127.0.0.1:${port}`, { metrics: true, interval: '1s' });
   const reload = async (otlp: object | undefined) => {

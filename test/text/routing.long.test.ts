@@ -1,7 +1,7 @@
-import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
+import { freePort } from '../bench/free-port.ts';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
 import {
   DIALECTS,
@@ -272,14 +272,7 @@ describe('timeouts', () => {
   });
 
   it('do not delay the 502 for a refused connection or an unknown name', async () => {
-    const free = createServer();
-    await new Promise<void>((resolve) => {
-      free.listen(0, '127.0.0.1', resolve);
-    });
-    const closed = (free.address() as { port: number }).port;
-    await new Promise((resolve) => {
-      free.close(resolve);
-    });
+    const closed = await freePort();
     const daemon = await startDaemon({
       config: gatewayConfig('http://127.0.0.1:1', {
         routing: { retries: 0, timeouts: TIMES },

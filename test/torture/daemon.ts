@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { readAdminEndpoint } from '../../src/administration/admin-endpoint.ts';
+import { freePort } from '../bench/free-port.ts';
 
 /** The built program, from the compiled place test/torture/.out/test/torture. */
 const ORIEL = fileURLToPath(new URL('../../../../../dist/bin/oriel.cjs', import.meta.url));
@@ -35,12 +35,7 @@ export class Daemon {
 
   /** @param heap megabytes that V8 may use for objects */
   static async prepare(folder: string, data: string, heap: number): Promise<Daemon> {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as { port: number };
-    server.close();
-    await once(server, 'close');
-    return new Daemon(folder, data, port, heap);
+    return new Daemon(folder, data, await freePort(), heap);
   }
 
   get pid(): number {

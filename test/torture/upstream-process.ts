@@ -149,7 +149,5 @@ const server = createServer((request, response) => {
 // The gateway reads it in the answers and closes a connection a second earlier, so that none breaks as it is
 // reused. A shorter time than its own lets descriptors return soon after the load.
 server.keepAliveTimeout = 10_000;
-server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', () => {
-  process.send?.({ port: (server.address() as { port: number }).port });
-});
+server.listen(Number(process.argv[2]), '127.0.0.1', () => process.send?.('ready'));
 process.on('disconnect', () => process.exit());

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../bench/free-port.ts';
 
 const SCRIPT = fileURLToPath(new URL('./upstream-process.js', import.meta.url));
 
@@ -14,12 +15,12 @@ export class Upstream {
   }
 
   async start(): Promise<void> {
+    this.#port ||= await freePort();
     const child = fork(SCRIPT, [String(this.#port)]);
     this.#child = child;
     running.add(child);
     child.once('exit', () => running.delete(child));
-    const [message] = (await once(child, 'message')) as [{ port: number }];
-    this.#port = message.port;
+    await once(child, 'message');
   }
 
   async kill(): Promise<void> {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../../bench/free-port.ts';
 import { startDaemon, type TestDaemon } from '../../daemon.ts';
 import { start } from '../../oriel.ts';
 
@@ -6,7 +7,7 @@ import { start } from '../../oriel.ts';
 export class Victim {
   readonly #data: string;
   readonly #config: object;
-  #port = '0';
+  #port: string | undefined;
   #up = new Gate<TestDaemon>();
   #daemon: TestDaemon | undefined;
   /** Answers by their status. */
@@ -25,12 +26,12 @@ export class Victim {
   }
 
   async start(): Promise<TestDaemon> {
+    this.#port ??= String(await freePort());
     const daemon = await startDaemon({
       data: this.#data,
       config: this.#config,
       args: ['--port', this.#port],
     });
-    this.#port = new URL(daemon.url).port;
     this.#daemon = daemon;
     this.#up.open(daemon);
     return daemon;
@@ -48,7 +49,7 @@ export class Victim {
 
   /** Starts it, and kills it after some milliseconds, ready or not. */
   async stillbirth(milliseconds: number): Promise<void> {
-    const args = ['serve', '--port', this.#port, '--data', this.#data, '--log-format', 'json'];
+    const args = ['serve', '--port', this.#port!, '--data', this.#data, '--log-format', 'json'];
     const { child, ended } = start(args, { cwd: this.#data });
     await delay(milliseconds);
     child.kill('SIGKILL');
