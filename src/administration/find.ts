@@ -11,8 +11,8 @@ export async function requireAccount(store: Store, name: string): Promise<Accoun
   throw notFound('account', name);
 }
 
-/** Least length of the beginning of an identifier, its prefix `key_` included. */
-const MIN_PREFIX_LENGTH = 8;
+/** Least length of the beginning of an identifier, its prefix `key_` included. Hints are longer. */
+const MIN_REFERENCE_LENGTH = 8;
 
 /** Keys that the message about an ambiguous reference names. */
 const MAX_NAMED = 10;
@@ -25,17 +25,9 @@ const MAX_NAMED = 10;
  */
 export async function requireKey(store: Store, text: string, hash: string): Promise<ApiKey> {
   const known = (await store.findKey(hash))?.key.id;
-  const ids = known === undefined ? [text] : [text, known];
   // The record of a key that is found by its hash may be a second old.
-  const exact = [...(await store.listKeys(undefined, { ids }))];
-  const byPrefix: ApiKey[] = [];
-  const isPrefix = text.length >= MIN_PREFIX_LENGTH;
-  const list = (part: Selection) => store.listKeys(undefined, part);
-  for await (const key of exact.length > 0 ? [] : inParts(list)) {
-    if (key.hint === text) exact.push(key);
-    else if (isPrefix && key.id.startsWith(text) && byPrefix.length < MAX_NAMED) byPrefix.push(key);
-  }
-  const found = exact.length > 0 ? exact : byPrefix;
+  if (known) return (await store.listKeys(undefined, { ids: [known] }))[0]!;
+  const found = text.length < MIN_REFERENCE_LENGTH ? [] : await store.matchKeys(text, MAX_NAMED);
   if (found.length === 1) return found[0]!;
   // The message does not quote the text, which may be a key.
   if (found.length === 0) {

@@ -229,6 +229,8 @@ export interface Store {
   findKey(hash: string): Promise<KeyHolder | undefined>;
   /** Keys in the order of creation; of one account, or of all. `after` is a key of that account. */
   listKeys(accountId?: string, selection?: Selection): Promise<readonly ApiKey[]>;
+  /** Keys whose hint is the text, or whose identifier begins with it, in no particular order. */
+  matchKeys(text: string, limit: number): Promise<readonly ApiKey[]>;
   /** Numbers of keys that are not revoked, by team. Teams without any are left out. */
   countKeys(teams: readonly Team[]): Promise<ReadonlyMap<string, number>>;
   /**

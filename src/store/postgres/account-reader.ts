@@ -66,6 +66,18 @@ export class AccountReader {
     return this.#selected('key', accountId, selection, KEYS.read);
   }
 
+  async matchKeys(text: string, limit: number): Promise<readonly ApiKey[]> {
+    // Each part reads one index. Characters of identifiers are before the tilde.
+    return this.#holders(
+      undefined,
+      `(SELECT * FROM $schema.keys WHERE hint = $1 ORDER BY hint LIMIT $2)
+       UNION ALL (SELECT * FROM $schema.keys WHERE id >= $1 AND id < $1 || '~' ORDER BY id LIMIT $2)
+       LIMIT $2`,
+      [encodeText(text), limit],
+      KEYS.read,
+    );
+  }
+
   async listTeams(
     accountId: string | undefined,
     selection: Selection = {},

@@ -147,6 +147,10 @@ export class AccountStore {
     return (await this.reader()).listKeys(accountId, selection);
   }
 
+  async matchKeys(text: string, limit: number): Promise<readonly ApiKey[]> {
+    return (await this.reader()).matchKeys(text, limit);
+  }
+
   countKeys(teams: readonly Team[]): Promise<ReadonlyMap<string, number>> {
     return this.parts.reader.countKeys(teams);
   }

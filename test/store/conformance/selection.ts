@@ -50,6 +50,36 @@ export function describeSelection(driver: DriverFactory): void {
       }
     });
 
+    it('find keys by hint and by the beginning of an identifier', async () => {
+      const { store, reopened } = await freshStore(driver);
+      const account = await store.createAccount({ name: 'owner', plan: 'free', credits: 0 });
+      const hints = ['sk-oriel-Ab3d…9xYz', 'or"e…\\"', 'same…hint', 'same…hint', '%…%'];
+      const keys = [];
+      for (const hint of hints) keys.push(await store.createKey(keyFor(account, { hint })));
+      for await (const one of bothOf(store, reopened)) {
+        for (const hint of hints) {
+          const found = await one.matchKeys(hint, 10);
+          expect(new Set(found)).toEqual(new Set(keys.filter((key) => key.hint === hint)));
+        }
+        for (const key of keys) {
+          expect(await one.matchKeys(key.id, 10)).toEqual([key]);
+          expect(await one.matchKeys(key.id.slice(0, -1), 10)).toEqual([key]);
+        }
+        expect(new Set(await one.matchKeys('key_', 10))).toEqual(new Set(keys));
+        expect(await one.matchKeys('key_', 3)).toHaveLength(3);
+        for (const unknown of [
+          `${keys[0]!.id}0`,
+          'key%',
+          '____',
+          'same…',
+          "' OR 1=1 --",
+          '\0\ud800',
+        ]) {
+          expect(await one.matchKeys(unknown, 10)).toEqual([]);
+        }
+      }
+    });
+
     it('reject an element to begin after that is unknown, or of another account', async () => {
       const { store } = await freshStore(driver);
       const [one, other] = [

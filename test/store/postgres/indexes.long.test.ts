@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
+import { requireKey } from '../../../src/administration/find.ts';
+import { hashOf } from '../../../src/store/key.ts';
 import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
@@ -23,6 +25,12 @@ INSERT INTO ${schema}.ledger (account_id, key_id, type, amount, task_id, model, 
 SELECT account_id, key_id, 'charge', 1, id, model, updated_at, 0 FROM ${schema}.tasks;
 UPDATE ${schema}.accounts SET completed = ${COUNT}, pending = 20, processing = 20, ended_bytes = ${COUNT}::bigint * 100;`;
 
+const FILL_KEYS = `
+INSERT INTO named.keys (id, account_id, hash, hint, created_at, reserved, spent, record)
+SELECT 'key_' || md5(n::text), account_id, md5(n::text), 'sk-oriel-' || n || '…', created_at, 0, 0,
+  json_build_object('id', 'key_' || md5(n::text), 'accountId', account_id, 'hash', md5(n::text))
+FROM generate_series(1, 20000) AS n, named.keys;`;
+
 describeWithPostgres('the indexes of the PostgreSQL store', (server) => {
   /** Scans of tasks and of the ledger: whole tables, and whether indexes were read. */
   const scans = (schema: string) =>
@@ -34,6 +42,29 @@ describeWithPostgres('the indexes of the PostgreSQL store', (server) => {
     const count = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'oriel%'";
     await expect.poll(() => server().sql(count)).toBe('0\n');
   };
+
+  it('find a key by what an administrator calls it without reading others', async () => {
+    const directory = temporaryFolder();
+    const store = await openPostgresStore({
+      directory,
+      url: server().url,
+      poolSize: 4,
+      schema: 'named',
+    });
+    const { key } = await owner(store);
+    server().sql(FILL_KEYS);
+    server().sql('SELECT pg_stat_reset()');
+    const find = (text: string) => requireKey(store, text, hashOf(text));
+    expect((await find(key.id)).id).toBe(key.id);
+    expect((await find(key.hint)).id).toBe(key.id);
+    expect((await find(key.id.slice(0, -1))).id).toBe(key.id);
+    await expect(find('sk-oriel-Zz9z…zzzz')).rejects.toMatchObject({ code: 'key_not_found' });
+    await expect(find('key_zzzzzzzz')).rejects.toMatchObject({ code: 'key_not_found' });
+    await close(store);
+    const rows = server().sql(`SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables
+      WHERE schemaname = 'named' AND relname = 'keys'`);
+    expect(Number(rows)).toBeLessThan(100);
+  });
 
   it(`serve every query over ${COUNT} tasks without reading a whole table`, async () => {
     const { url } = server();

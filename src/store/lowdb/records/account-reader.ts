@@ -72,6 +72,17 @@ export class AccountReader {
     });
   }
 
+  async matchKeys(text: string, limit: number): Promise<readonly ApiKey[]> {
+    return this.readRows(() => {
+      const found: ApiKey[] = [];
+      for (const key of this.records.state.keys.rows.values()) {
+        if (found.length >= limit) break;
+        if (key.hint === text || key.id.startsWith(text)) found.push(key);
+      }
+      return found.map((key) => this.records.reservations.addTo(key));
+    });
+  }
+
   async countKeys(teams: readonly Team[]): Promise<ReadonlyMap<string, number>> {
     return this.readRows(() => {
       const { keysOfAccount } = this.records.state;

@@ -103,6 +103,7 @@ export const KEYS: Table<ApiKey> = {
     id: ['text', ({ id }) => id],
     account_id: ['text', ({ accountId }) => accountId],
     hash: ['text', ({ hash }) => encodeText(hash)],
+    hint: ['text', ({ hint }) => encodeText(hint)],
     team_id: ['text', ({ teamId }) => teamId ?? null],
     revoked_at: ['bigint', ({ revokedAt }) => revokedAt],
     created_at: ['bigint', ({ createdAt }) => createdAt],
