@@ -69,4 +69,37 @@ describeWithPostgres('a node whose PostgreSQL', (server) => {
     await task;
     await expect.poll(async () => (await draw(daemon, key)).status).toBe(202);
   });
+
+  const readiness = async (daemon: TestDaemon) => {
+    const response = await fetch(`${daemon.url}/readyz`);
+    const body = (await response.json()) as { readonly error?: { readonly message: string } };
+    return [response.status, body.error?.message ?? body];
+  };
+  const READY = [200, { status: 'ok' }];
+
+  it.each([
+    ['is stopped', 'stop', 'start', 'ECONNREFUSED'],
+    ['gives no answer', 'pause', 'resume', 'it does not answer'],
+  ] as const)(
+    '%s is not ready, without any request, until it is back',
+    async (_, end, begin, reason) => {
+      const daemon = await startNode(`ready_${end}`);
+      expect(await readiness(daemon)).toEqual(READY);
+      server()[end]();
+      const missing = [503, `PostgreSQL: the database cannot be used now: ${reason}`];
+      await expect.poll(() => readiness(daemon)).toEqual(missing);
+      server()[begin]();
+      await expect.poll(() => readiness(daemon)).toEqual(READY);
+    },
+  );
+
+  it('refused a task is ready again without another request', async () => {
+    const daemon = await startNode('ready_refused');
+    const key = await newKey(daemon, 'erika', { credits: '100' });
+    server().stop();
+    expect(await draw(daemon, key)).toMatchObject({ status: 503 });
+    expect(await readiness(daemon)).toMatchObject([503, expect.stringContaining('PostgreSQL')]);
+    server().start();
+    await expect.poll(() => readiness(daemon)).toEqual(READY);
+  });
 });

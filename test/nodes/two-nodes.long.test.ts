@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { sharedDaemon, type TestDaemon } from '../daemon.ts';
+import { OWNER_KEY, sharedDaemon, type TestDaemon } from '../daemon.ts';
 import { describeWithPostgres } from '../engines/postgres.ts';
 import { type MockProvider, startMockProvider } from '../media/mock-provider.ts';
 import { WebhookReceiver } from '../media/webhook-receiver.ts';
+import { oriel } from '../oriel.ts';
 import { type MockUpstream, startMockUpstream } from '../text/mock-upstream.ts';
 
 const DRAW = 'POST /images/generations';
@@ -132,6 +133,42 @@ describeWithPostgres('two nodes', (server) => {
     await expectOneCallback(id!, 'waiting');
     first.release();
     await expect.poll(() => statusOn(other(), busy.task_id)).toBe('completed');
+  });
+
+  it('end the wait of oriel task on each of them, and show the claim in their metrics', async () => {
+    const late = held();
+    provider.next(DRAW, { wait: late.wait });
+    const { task_id: id } = await draw(one(), 'generations');
+    await provider.received(DRAW);
+    const nodes = [one(), other()];
+    const valuesOf = async (metric: string) => {
+      const texts = await Promise.all(nodes.map((node) => node.metrics()));
+      return texts.map((text) => Number(new RegExp(`^${metric} (\\S+)$`, 'm').exec(text)?.[1]));
+    };
+    const sortedOf = async (metric: string) => (await valuesOf(metric)).toSorted();
+    expect(await sortedOf('oriel_node_claims')).toEqual([0, 1]);
+    // Each knows the others since its last heartbeat.
+    await expect.poll(() => valuesOf('oriel_nodes_alive')).toEqual([2, 2]);
+    await expect.poll(() => sortedOf('oriel_node_leader')).toEqual([0, 1]);
+    expect(await valuesOf('oriel_store_writable')).toEqual([1, 1]);
+    expect(
+      Math.min(...(await valuesOf('oriel_store_commit_duration_seconds_count'))),
+    ).toBeGreaterThan(0);
+    const waits = nodes.map(({ url }) =>
+      oriel(['task', id, '--wait', '--json'], {
+        env: { ORIEL_URL: url, ORIEL_API_KEY: OWNER_KEY },
+      }),
+    );
+    const hasAsked = ({ log }: TestDaemon) => log.some(({ path }) => path === `/v1/tasks/${id}`);
+    await expect.poll(() => nodes.every(hasAsked)).toBe(true);
+    late.release();
+    for (const { status, out } of await Promise.all(waits)) {
+      expect({ status, record: JSON.parse(out) }).toMatchObject({
+        status: 0,
+        record: { task_id: id, status: 'completed' },
+      });
+    }
+    await expect.poll(() => valuesOf('oriel_node_claims')).toEqual([0, 0]);
   });
 
   it('let a key rest that a provider has limited at one of them', async () => {

@@ -293,8 +293,8 @@ export class PostgresStore extends AccountStore implements Store {
   }
 
   health(): StoreHealth {
-    const { transactions, escrows, database } = this.parts;
-    const { failure } = transactions;
+    const { transactions, escrows, database, lease } = this.parts;
+    const failure = transactions.failure ?? lease.failure;
     return {
       fault: failure && `PostgreSQL: ${failure.message}`,
       pendingCharges: escrows.pendingCharges,
@@ -375,6 +375,8 @@ export class PostgresStore extends AccountStore implements Store {
 
   /** Deletes what is old, releases what dead nodes hold, and gives back tasks of which the claim was not acknowledged. */
   async tidy(): Promise<void> {
+    // An empty transaction: without requests no other shows that the database can be written again.
+    if (this.parts.transactions.failure) await this.run({ needs: {}, apply: () => {} });
     await this.#objects.tidy();
     for (;;) {
       const orphans = await orphanedEscrows(this.parts.database);

@@ -1,11 +1,16 @@
+import type { Failure } from '../../failure.ts';
 import { newId } from '../identifier.ts';
 import type { Nodes } from '../nodes.ts';
 import type { NodeRecord } from '../store.ts';
 import type { Connection, Database } from './database.ts';
+import { isAway, unavailable } from './errors.ts';
 
 /** Milliseconds of the lease of claims, and between two extensions of the leases. */
 const LEASE_MS = 15_000;
 const HEARTBEAT_MS = 3000;
+
+/** Milliseconds after which the database counts as away where an extension has no answer. */
+const SILENT_MS = 5000;
 
 /**
  * Milliseconds of the lease of escrows: text requests go on while PostgreSQL fails over, which takes half a
@@ -60,6 +65,9 @@ export class NodeLease implements Nodes {
   #validUntil = 0;
   #escrowValidUntil = 0;
   #isRegistered = false;
+  /** Monotonic time at which the extension under way began; null between two. */
+  #beatingSince: number | null = null;
+  #failure: Failure | null = null;
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | null = null;
   #isClosed = false;
@@ -84,6 +92,13 @@ export class NodeLease implements Nodes {
   /** Whether the lease of claims holds for sure. */
   get isValid(): boolean {
     return this.#isRegistered && performance.now() < this.#validUntil;
+  }
+
+  /** Why the leases cannot be extended now; null while they can. */
+  get failure(): Failure | null {
+    const since = this.#beatingSince;
+    const isSilent = since !== null && performance.now() - since > SILENT_MS;
+    return this.#failure ?? (isSilent ? unavailable(new Error('no answer')) : null);
   }
 
   alive(): number {
@@ -145,10 +160,16 @@ export class NodeLease implements Nodes {
     try {
       if (this.#isRegistered && performance.now() >= this.#validUntil) this.#lose();
       if (this.#escrowId !== this.#id && !this.isEscrowValid) this.#loseEscrow();
+      this.#beatingSince = performance.now();
       await this.#extend();
+      this.#beatingSince = null;
+      this.#failure = null;
       await this.#options.onHeartbeat();
     } catch (error) {
+      if (isAway(error)) this.#failure = unavailable(error);
       this.#options.onFault(error);
+    } finally {
+      this.#beatingSince = null;
     }
   }
 
