@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -106,10 +106,23 @@ export function startProgram(
 }
 
 /** A temporary folder, removed when the running test ends. */
-export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
+export function temporaryFolder(parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, 'oriel-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
+}
+
+const SHARED_MEMORY = '/dev/shm';
+const MEMORY_BYTES = 512 * 1024 * 1024;
+
+/**
+ * A temporary folder in memory, where the system has one with space: for tests that write and sync thousands of
+ * files, and look at them through the file system alone.
+ */
+export function memoryFolder(): string {
+  const space = existsSync(SHARED_MEMORY) ? statfsSync(SHARED_MEMORY) : null;
+  const hasSpace = space !== null && space.bavail * space.bsize >= MEMORY_BYTES;
+  return temporaryFolder(hasSpace ? SHARED_MEMORY : tmpdir());
 }
 
 /** Runs at the end of this process, which may run many test files, for what they share. */

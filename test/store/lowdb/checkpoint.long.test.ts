@@ -13,7 +13,7 @@ import { describe, expect, it } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { contentBelow, filesBelow } from '../../cli/folder.ts';
-import { temporaryFolder } from '../../oriel.ts';
+import { memoryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies, pendingDeliveries } from '../consistency.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
@@ -80,7 +80,7 @@ function nothing(): Known {
 
 /** Directory of a closed store with a checkpoint. */
 async function checkpointed() {
-  const directory = temporaryFolder();
+  const directory = memoryFolder();
   const known = nothing();
   const store = await openLowdbStore({ directory, journalLimit });
   await use(store, known);
@@ -113,7 +113,7 @@ describe('a checkpoint', () => {
   });
 
   it('loses nothing in a crash at any of its steps', async () => {
-    const directory = temporaryFolder();
+    const directory = memoryFolder();
     const copies: { copy: string; known: Known; after: string }[] = [];
     const known = nothing();
     /** Copies of each step, whatever the number in its file's name. */
@@ -217,7 +217,7 @@ describe('a checkpoint', () => {
     ['the removal of a journal', 'unlink', /journal$/],
     ['the removal of a shard', 'unlink', /shards/],
   ])('that fails at %s is repeated later', async (_, operation, path) => {
-    const directory = temporaryFolder();
+    const directory = memoryFolder();
     const disk: { hook: Hook } = { hook: () => {} };
     const faults: unknown[] = [];
     const known = nothing();
@@ -254,7 +254,7 @@ describe('a checkpoint', () => {
   });
 
   it('contains only what is synced in the journal', async () => {
-    const directory = temporaryFolder();
+    const directory = memoryFolder();
     const disk: { hook: Hook } = { hook: () => {} };
     const known = nothing();
     const store = await openLowdbStore({
@@ -297,7 +297,7 @@ describe('a checkpoint', () => {
   it('makes writes wait once a whole journal was written while it is made', async () => {
     const disk: { hook: Hook } = { hook: () => {} };
     const store = await openLowdbStore({
-      directory: temporaryFolder(),
+      directory: memoryFolder(),
       journalLimit,
       files: hookedFiles((...args) => disk.hook(...args)),
     });
@@ -320,7 +320,7 @@ describe('a checkpoint', () => {
       for (let n = 0; n < 100; n += 1) await grants[n];
       for (let n = 0; n < 100; n += 1) await grant(store, account.id).then(() => granted++);
     })();
-    const other = await openLowdbStore({ directory: temporaryFolder() });
+    const other = await openLowdbStore({ directory: memoryFolder() });
     const { account: another } = await owner(other, 0);
     for (let n = 0; n < 300; n += 1) await grant(other, another.id);
     expect(granted).toBeLessThan(200);
@@ -356,7 +356,7 @@ describe('a checkpoint', () => {
   });
 
   it('creates folders with mode 700 and files with mode 600, like journals and lock', async () => {
-    const directory = join(temporaryFolder(), 'a', 'b');
+    const directory = join(memoryFolder(), 'a', 'b');
     const mask = process.umask(0);
     try {
       const store = await openLowdbStore({ directory, journalLimit });
@@ -445,7 +445,7 @@ describe('opening a damaged store', () => {
   });
 
   it('with a gap between its journals is rejected', async () => {
-    const directory = temporaryFolder();
+    const directory = memoryFolder();
     const files = hookedFiles((operation, path) => {
       if (operation === 'rename' && path.includes('shards')) throw systemError('ENOSPC');
     });

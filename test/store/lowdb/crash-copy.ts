@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs';
 import { basename } from 'node:path';
-import { temporaryFolder } from '../../oriel.ts';
+import { memoryFolder } from '../../oriel.ts';
 
 /**
  * Copies a store as a crash would leave it now. Synchronous, so that nothing else of this process runs
@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../oriel.ts';
  */
 export function copyAsCrashed(folder: string): string {
   for (let tries = 1; ; tries += 1) {
-    const copy = temporaryFolder();
+    const copy = memoryFolder();
     try {
       cpSync(folder, copy, {
         recursive: true,

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { filesBelow } from '../../cli/folder.ts';
-import { temporaryFolder } from '../../oriel.ts';
+import { memoryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 import { hookedFiles, systemError, unsyncedFiles } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
@@ -51,7 +51,7 @@ interface Life {
 
 /** @param checkpoints whether the disk accepts checkpoints */
 async function lifeOf({ isClosed, checkpoints }: { isClosed: boolean; checkpoints: boolean }) {
-  const directory = temporaryFolder();
+  const directory = memoryFolder();
   const life: Life = { snapshots: [], made: [], isClosed };
   let isLate = false;
   const files = hookedFiles((operation, path) => {
@@ -125,7 +125,7 @@ describe('a store with one damaged file', () => {
       for (const name of now.keys()) {
         for (const [what, bytes] of faultsOf(name, life)) {
           cases += 1;
-          const directory = temporaryFolder();
+          const directory = memoryFolder();
           const files = new Map(now);
           files.delete(name);
           write(directory, bytes === null ? files : files.set(name, bytes));
@@ -168,12 +168,12 @@ describe('a backup', () => {
     const newer = snapshots.at(-1)!;
     const outcomes = { rejected: 0, restored: 0 };
     for (const backup of snapshots.slice(0, -1).filter((files) => files.has('store.json'))) {
-      const alone = temporaryFolder();
+      const alone = memoryFolder();
       write(alone, backup);
       const restored = await openLowdbStore({ directory: alone, files: unsyncedFiles });
       const tasks = await everyTask(restored);
       await restored.close();
-      const mixed = temporaryFolder();
+      const mixed = memoryFolder();
       write(mixed, newer);
       write(mixed, backup);
       try {
@@ -190,7 +190,7 @@ describe('a backup', () => {
   });
 
   it('with a file of another store is rejected, or ignores the file', async () => {
-    const [one, other] = [temporaryFolder(), temporaryFolder()];
+    const [one, other] = [memoryFolder(), memoryFolder()];
     let tasks: Awaited<ReturnType<typeof everyTask>> = [];
     for (const directory of [other, one]) {
       const store = await openLowdbStore({ directory, journalLimit });
@@ -199,7 +199,7 @@ describe('a backup', () => {
       await store.close();
     }
     for (const name of filesBelow(other).filter((path) => path !== 'lock')) {
-      const directory = temporaryFolder();
+      const directory = memoryFolder();
       cpSync(one, directory, { recursive: true });
       cpSync(join(other, name), join(directory, name));
       const opening = openLowdbStore({ directory });

@@ -12,7 +12,7 @@ import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Recovery } from '../../../src/store/options.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { contentBelow } from '../../cli/folder.ts';
-import { temporaryFolder } from '../../oriel.ts';
+import { memoryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 import { unsyncedFiles } from '../hooked-files.ts';
 import { completionOf, owner, taskFor } from '../records.ts';
@@ -31,7 +31,7 @@ async function contentOf(store: Store): Promise<unknown> {
 
 /** A journal of several batches: the end of each, and the content of the store at that time. */
 async function journalled() {
-  const directory = temporaryFolder();
+  const directory = memoryFolder();
   const store = await openLowdbStore({ directory });
   const path = join(directory, FIRST);
   const ends: { length: number; state: unknown }[] = [];
@@ -162,7 +162,7 @@ describe('a journal', () => {
   });
 
   it('that lost lines since the last sync is truncated there', async () => {
-    const directory = temporaryFolder();
+    const directory = memoryFolder();
     const store = await openLowdbStore({ directory });
     const path = join(directory, FIRST);
     const { account, key } = await owner(store, 100);
@@ -225,7 +225,7 @@ describe('a journal', () => {
   });
 
   it('takes many transactions in few writes', async () => {
-    const directory = temporaryFolder();
+    const directory = memoryFolder();
     const commits: number[] = [];
     const store = await openLowdbStore({
       directory,

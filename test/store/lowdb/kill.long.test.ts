@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
-import { temporaryFolder } from '../../oriel.ts';
+import { memoryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 
 const WRITER = fileURLToPath(new URL('writer-process.mjs', import.meta.url));
@@ -33,7 +33,7 @@ describe('kill -9', () => {
     const known = new Map<string, string[]>();
     for (let kill = 0; kill < KILLS; kill += 1) {
       if (kill % KILLS_OF_ONE_STORE === 0) {
-        directory = temporaryFolder();
+        directory = memoryFolder();
         known.clear();
       }
       for (const line of await killed(directory, 1 + Math.floor(Math.random() * 700))) {
