@@ -1,3 +1,5 @@
+import type { Statement } from './database.ts';
+
 /** Object identifiers of types of elements, which are the same in every database. */
 const TYPES = { text: 25, bigint: 20, json: 114 } as const;
 
@@ -46,19 +48,32 @@ export type Columns<Row> = Readonly<{
   ];
 }>;
 
-/** Rows as the relation `given` of a statement, which has them in their order. */
-export function givenRows<Row>(
-  columns: Columns<Row>,
+/** A statement of any number of rows, by the rows, and by each as it is stored. */
+export type RowStatement<Row> = (
   rows: readonly Row[],
-  beforeOf: (row: Row) => Row | undefined = () => undefined,
-): { readonly names: string; readonly given: string; readonly values: readonly Buffer[] } {
+  beforeOf?: (row: Row) => Row | undefined,
+) => Statement;
+
+/**
+ * A statement with the relation `given`, which has the rows in their order and the columns by their names.
+ *
+ * @param textOf called once: the text is the same for all rows
+ */
+export function rowStatement<Row>(
+  columns: Columns<Row>,
+  textOf: (relation: { readonly names: string; readonly given: string }) => string,
+): RowStatement<Row> {
   const names = Object.keys(columns).join(', ');
-  const arrays = Object.values(columns).map(([type], index) => `$${index + 1}::${type}[]`);
-  const values = Object.values(columns).map(([type, value]) =>
-    arrayOf(
-      type,
-      rows.map((row) => value(row, beforeOf(row))),
-    ),
-  );
-  return { names, given: `unnest(${arrays.join(', ')}) AS given (${names})`, values };
+  const entries = Object.values(columns);
+  const arrays = entries.map(([type], index) => `$${index + 1}::${type}[]`).join(', ');
+  const text = textOf({ names, given: `unnest(${arrays}) AS given (${names})` });
+  return (rows, beforeOf) => {
+    const values = entries.map(([type, value]) =>
+      arrayOf(
+        type,
+        rows.map((row) => value(row, beforeOf?.(row))),
+      ),
+    );
+    return { text, values };
+  };
 }

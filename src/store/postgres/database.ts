@@ -177,12 +177,14 @@ export class Database implements Connection {
       const open = client;
       const result = await work({
         query: async <Found>(text: string, values?: readonly unknown[]) => {
+          sendTogether(open.connection);
           const answer = await open.query(this.inSchema(text), values?.map(finite));
           // Several statements in one text have several answers.
           const last = Array.isArray(answer) ? (answer as pg.QueryResult[]).at(-1)! : answer;
           return last.rows as Found[];
         },
         prepared: async <Found>(text: string, values: readonly unknown[]) => {
+          sendTogether(open.connection);
           const statement = this.#statements.of(open, text);
           const { rows } = await open.query({ ...statement, values: values.map(finite) });
           return rows as Found[];
@@ -258,6 +260,13 @@ export class Database implements Connection {
     this.#isClosed = true;
     await this.#pool.end();
   }
+}
+
+/** Sends the statements of this turn of the event loop in one write, which wakes the server once. */
+function sendTogether({ stream }: pg.Connection): void {
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
 /** A limit without an end: columns hold whole numbers. */

@@ -4,7 +4,7 @@ import { attemptCount, type Delivery } from '../../delivery.ts';
 import { approximateSize, isTerminal, type Task, type TaskState } from '../../task.ts';
 import type { Row } from '../database.ts';
 import { decodeText, encodeText } from '../text.ts';
-import type { Table } from './table.ts';
+import { tableOf } from './table.ts';
 
 /** An account with the sums over its tasks and files. Amounts are micro-credits, sizes are bytes. */
 export interface AccountRow {
@@ -43,7 +43,7 @@ export interface FoldRow {
 
 const record = (value: object) => JSON.stringify(value);
 
-export const ACCOUNTS: Table<AccountRow> = {
+export const ACCOUNTS = tableOf<AccountRow>({
   name: 'accounts',
   key: 'id',
   columns: {
@@ -83,7 +83,7 @@ export const ACCOUNTS: Table<AccountRow> = {
       resultBytes: columns.result_bytes!,
     };
   },
-};
+});
 
 interface Spending {
   readonly reserved: number;
@@ -96,7 +96,7 @@ function withSpending<Holder>(row: Row): Holder {
   return { ...record, reserved, spent } as Holder;
 }
 
-export const KEYS: Table<ApiKey> = {
+export const KEYS = tableOf<ApiKey>({
   name: 'keys',
   key: 'id',
   columns: {
@@ -112,9 +112,9 @@ export const KEYS: Table<ApiKey> = {
     record: ['json', ({ reserved: _, spent: __, ...rest }) => record(rest)],
   },
   read: withSpending<ApiKey>,
-};
+});
 
-export const TEAMS: Table<Team> = {
+export const TEAMS = tableOf<Team>({
   name: 'teams',
   key: 'id',
   columns: {
@@ -127,9 +127,9 @@ export const TEAMS: Table<Team> = {
     record: ['json', ({ reserved: _, spent: __, ...rest }) => record(rest)],
   },
   read: withSpending<Team>,
-};
+});
 
-export const WINDOWS: Table<BudgetWindow> = {
+export const WINDOWS = tableOf<BudgetWindow>({
   name: 'windows',
   key: 'id',
   columns: {
@@ -146,14 +146,14 @@ export const WINDOWS: Table<BudgetWindow> = {
     const names = { id, accountId: account_id, holderId: holder_id, period, from: from_date };
     return { ...names, reserved, spent } as BudgetWindow;
   },
-};
+});
 
 /** Bytes of a task that count towards a limit of its account. */
 export function bytesOf(task: Task): number {
   return approximateSize(isTerminal(task.status) ? task : task.request);
 }
 
-export const TASKS: Table<Task> = {
+export const TASKS = tableOf<Task>({
   name: 'tasks',
   key: 'id',
   columns: {
@@ -189,7 +189,7 @@ export const TASKS: Table<Task> = {
   ],
   keep: ['request'],
   read: readTask,
-};
+});
 
 /** Fields of a task that are null where its record has none. */
 const NULLS = { result: null, error: null, callbackUrl: null, progress: null };
@@ -198,8 +198,10 @@ const NULLS = { result: null, error: null, callbackUrl: null, progress: null };
 function taskRecord(task: Task): string {
   const { id, accountId, keyId, type, model, status, request, reserved, charged, ...others } = task;
   const { attempts, node, createdAt, updatedAt, deadline, idempotency, ...rest } = others;
-  const set = Object.entries(rest).filter(([, value]) => value !== null);
-  return record({ ...Object.fromEntries(set), fingerprint: idempotency?.fingerprint });
+  const set: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(rest)) if (value !== null) set[name] = value;
+  if (idempotency) set.fingerprint = idempotency.fingerprint;
+  return record(set);
 }
 
 function readTask(row: Row): Task {
@@ -228,7 +230,7 @@ export interface DeliveryRow {
   readonly node: string | null;
 }
 
-export const DELIVERIES: Table<DeliveryRow> = {
+export const DELIVERIES = tableOf<DeliveryRow>({
   name: 'deliveries',
   key: 'id',
   columns: {
@@ -244,9 +246,9 @@ export const DELIVERIES: Table<DeliveryRow> = {
     record: ['json', ({ delivery }) => record(delivery)],
   },
   read: ({ id, record, node }) => ({ id, delivery: record, node }) as DeliveryRow,
-};
+});
 
-export const ESCROWS: Table<EscrowRow> = {
+export const ESCROWS = tableOf<EscrowRow>({
   name: 'escrows',
   key: 'id',
   columns: {
@@ -263,9 +265,9 @@ export const ESCROWS: Table<EscrowRow> = {
       ...{ id, node, accountId: account_id, keyId: key_id, amount, idle },
       scope: scope ?? undefined,
     }) as EscrowRow,
-};
+});
 
-export const FOLDS: Table<FoldRow> = {
+export const FOLDS = tableOf<FoldRow>({
   name: 'folds',
   key: 'node',
   columns: {
@@ -274,4 +276,4 @@ export const FOLDS: Table<FoldRow> = {
     at: ['bigint', () => Date.now()],
   },
   read: ({ node, number }) => ({ id: node, number }) as FoldRow,
-};
+});

@@ -1,8 +1,9 @@
 import type { Asset } from '../../asset.ts';
 import { dayOf, type LedgerEntry, type UsageCounts } from '../../ledger.ts';
-import { type Columns, givenRows } from '../arrays.ts';
+import { type Columns, rowStatement } from '../arrays.ts';
 import type { Statement } from '../database.ts';
 import { encodeText } from '../text.ts';
+import { insertInto } from './table.ts';
 
 type NewEntry = Omit<LedgerEntry, 'id'>;
 
@@ -30,15 +31,16 @@ const ENTRIES: Columns<NewEntry> = {
   available: ['bigint', ({ available }) => available],
 };
 
-function insert<Row>(table: string, columns: Columns<Row>, rows: readonly Row[]): Statement {
-  const { names, given, values } = givenRows(columns, rows);
-  return { text: `INSERT INTO $schema.${table} (${names}) SELECT ${names} FROM ${given}`, values };
-}
-
 /** Adds entries in their order: the order of one account's is the order of its history. */
-export function insertEntries(entries: readonly NewEntry[]): Statement {
-  return insert('ledger', ENTRIES, entries);
-}
+export const insertEntries = rowStatement(ENTRIES, insertInto('ledger'));
+
+const upsertDays = rowStatement<NewEntry>(
+  { ...ENTRIES, day: ['text', ({ at }) => dayOf(at)] },
+  (relation) => `${insertInto('ledger')(relation)}
+ON CONFLICT (account_id, key_id, model, day) WHERE day IS NOT NULL DO UPDATE SET
+  amount = ledger.amount + excluded.amount, requests = ledger.requests + excluded.requests,
+  at = excluded.at, available = excluded.available`,
+);
 
 /** Adds to the sums of text charges of a day. */
 export function upsertCharges(charges: readonly NewEntry[]): Statement {
@@ -51,15 +53,7 @@ export function upsertCharges(charges: readonly NewEntry[]): Statement {
       requests: sum.requests! + next.requests!,
     }),
   );
-  const columns: Columns<NewEntry> = { ...ENTRIES, day: ['text', ({ at }) => dayOf(at)] };
-  const { text, values } = insert('ledger', columns, sums);
-  return {
-    text: `${text}
-ON CONFLICT (account_id, key_id, model, day) WHERE day IS NOT NULL DO UPDATE SET
-  amount = ledger.amount + excluded.amount, requests = ledger.requests + excluded.requests,
-  at = excluded.at, available = excluded.available`,
-    values: values!,
-  };
+  return upsertDays(sums);
 }
 
 const USAGE_COUNTS = [
@@ -88,6 +82,16 @@ const USAGE: Columns<UsageAddition> = {
   ),
 };
 
+const COUNT_SETS = USAGE_COUNTS.map(
+  ([column]) => `${column} = usage.${column} + excluded.${column}`,
+);
+
+const upsertCounts = rowStatement(
+  USAGE,
+  (relation) => `${insertInto('usage')(relation)}
+ON CONFLICT (account_id, day, key_id, team_id, model) DO UPDATE SET ${COUNT_SETS.join(', ')}`,
+);
+
 /** Adds to the usage of days. */
 export function upsertUsage(additions: readonly UsageAddition[]): Statement {
   const sums = sumBy(
@@ -98,13 +102,7 @@ export function upsertUsage(additions: readonly UsageAddition[]): Statement {
       return { ...next, ...Object.fromEntries(counts) } as UsageAddition;
     },
   );
-  const { text, values } = insert('usage', USAGE, sums);
-  const counts = USAGE_COUNTS.map(([column]) => `${column} = usage.${column} + excluded.${column}`);
-  return {
-    text: `${text}
-ON CONFLICT (account_id, day, key_id, team_id, model) DO UPDATE SET ${counts.join(', ')}`,
-    values: values!,
-  };
+  return upsertCounts(sums);
 }
 
 const ASSETS: Columns<Asset> = {
@@ -118,9 +116,7 @@ const ASSETS: Columns<Asset> = {
   input: ['text', ({ input }) => input ?? null],
 };
 
-export function insertAssets(assets: readonly Asset[]): Statement {
-  return insert('assets', ASSETS, assets);
-}
+export const insertAssets = rowStatement(ASSETS, insertInto('assets'));
 
 /** One row for each name: an upsert cannot change a row twice. In the order of the first of each. */
 function sumBy<Row>(
@@ -138,11 +134,11 @@ function sumBy<Row>(
 }
 
 /** Adds entries of another store with their identifiers. */
-export function insertCopiedEntries(entries: readonly LedgerEntry[]): Statement {
-  const columns: Columns<LedgerEntry> = {
+export const insertCopiedEntries = rowStatement<LedgerEntry>(
+  {
     id: ['bigint', ({ id }) => id],
     ...ENTRIES,
     day: ['text', ({ type, taskId, at }) => (type === 'charge' && !taskId ? dayOf(at) : null)],
-  };
-  return insert('ledger', columns, entries);
-}
+  },
+  insertInto('ledger'),
+);

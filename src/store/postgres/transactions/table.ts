@@ -1,8 +1,8 @@
-import { type Columns, givenRows } from '../arrays.ts';
+import { type Columns, type RowStatement, rowStatement } from '../arrays.ts';
 import type { Row, Statement } from '../database.ts';
 
 /** How records of one kind are stored. */
-export interface Table<Record> {
+interface TableDefinition<Record> {
   readonly name: string;
   /** Column of the identifier. */
   readonly key: string;
@@ -12,6 +12,37 @@ export interface Table<Record> {
   /** Columns that null leaves as they are. */
   readonly keep?: readonly string[];
   readonly read: (row: Row) => Record;
+}
+
+export interface Table<Record> extends TableDefinition<Record> {
+  readonly insert: RowStatement<Record>;
+  readonly update: RowStatement<Record>;
+}
+
+export function tableOf<Record>(definition: TableDefinition<Record>): Table<Record> {
+  const { name, key, columns, fixed = [], keep = [] } = definition;
+  const changing = Object.entries(columns).filter(([column]) => !fixed.includes(column));
+  const sets = changing
+    .filter(([column]) => column !== key)
+    .map(([column]) => {
+      const value = `given.${column}`;
+      return `${column} = ${keep.includes(column) ? `coalesce(${value}, stored.${column})` : value}`;
+    });
+  return {
+    ...definition,
+    insert: rowStatement(columns, insertInto(name)),
+    update: rowStatement<Record>(
+      Object.fromEntries(changing),
+      ({ given }) => `UPDATE $schema.${name} AS stored SET ${sets.join(', ')}
+      FROM ${given} WHERE stored.${key} = given.${key}`,
+    ),
+  };
+}
+
+/** In the order of the rows, in which new ones are numbered. */
+export function insertInto(table: string) {
+  return ({ names, given }: { readonly names: string; readonly given: string }) =>
+    `INSERT INTO $schema.${table} (${names}) SELECT ${names} FROM ${given}`;
 }
 
 /** Records of one kind in a transaction. Changes of one operation are staged until it has succeeded. */
@@ -74,37 +105,15 @@ export class Records<Record extends { readonly id: string }> {
       if (record) (isStored ? changed : added).push(record);
       else if (isStored) removed.push(id);
     }
-    const { name, key } = this.table;
+    const { name, key, insert, update } = this.table;
     const statements: Statement[] = [];
-    if (added.length > 0) statements.push(this.#insert(added));
-    if (changed.length > 0) statements.push(this.#update(changed));
+    if (added.length > 0) statements.push(insert(added));
+    if (changed.length > 0) statements.push(update(changed, ({ id }) => this.#stored.get(id)));
     if (removed.length > 0) {
       const text = `DELETE FROM $schema.${name} WHERE ${key} = ANY($1::text[])`;
       statements.push({ text, values: [removed] });
     }
     return statements;
-  }
-
-  // In the order of the operations, in which new rows are numbered.
-  #insert(records: readonly Record[]): Statement {
-    const { name, columns } = this.table;
-    const { names, given, values } = givenRows(columns, records);
-    return { text: `INSERT INTO $schema.${name} (${names}) SELECT ${names} FROM ${given}`, values };
-  }
-
-  #update(records: readonly Record[]): Statement {
-    const { name, key, columns, fixed = [], keep = [] } = this.table;
-    const changing = Object.entries(columns).filter(([column]) => !fixed.includes(column));
-    const { given, values } = givenRows(Object.fromEntries(changing), records, ({ id }) =>
-      this.#stored.get(id),
-    );
-    const sets = changing.map(([column]) => {
-      const value = `given.${column}`;
-      return `${column} = ${keep.includes(column) ? `coalesce(${value}, stored.${column})` : value}`;
-    });
-    const text = `UPDATE $schema.${name} AS stored SET ${sets.join(', ')}
-      FROM ${given} WHERE stored.${key} = given.${key}`;
-    return { text, values };
   }
 }
 

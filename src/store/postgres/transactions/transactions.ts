@@ -222,14 +222,24 @@ async function beginNumbered(
   return rows.length === 1;
 }
 
+/** Texts of several statements as one, by the texts. There are as many as kinds of batches. */
+const combined = new Map<string, string>();
+
 /** Statements as one, which takes one round trip. All see the rows from before it. */
 function oneStatement(statements: readonly Statement[]): Statement {
   if (statements.length === 1) return statements[0]!;
-  const values: unknown[] = [];
-  const parts = statements.map(({ text, values: own = [] }, index) => {
-    const shifted = text.replace(/\$(\d+)/g, (_, place) => `$${Number(place) + values.length}`);
-    values.push(...own);
-    return `s${index} AS (${shifted})`;
-  });
-  return { text: `WITH ${parts.join(',\n')} SELECT 1`, values };
+  const texts = statements.map(({ text }) => text);
+  const key = texts.join();
+  let text = combined.get(key);
+  if (text === undefined) {
+    let count = 0;
+    const parts = statements.map(({ text: own, values = [] }, index) => {
+      const before = count;
+      count += values.length;
+      return `s${index} AS (${own.replace(/\$(\d+)/g, (_, place) => `$${Number(place) + before}`)})`;
+    });
+    text = `WITH ${parts.join(',\n')} SELECT 1`;
+    combined.set(key, text);
+  }
+  return { text, values: statements.flatMap(({ values = [] }) => values) };
 }
