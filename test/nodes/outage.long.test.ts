@@ -102,4 +102,42 @@ describeWithPostgres('a node whose PostgreSQL', (server) => {
     server().start();
     await expect.poll(() => readiness(daemon)).toEqual(READY);
   });
+
+  it.each([
+    [
+      'is read-only',
+      'it is read-only (25006)',
+      'SET default_transaction_read_only = on',
+      'RESET default_transaction_read_only',
+    ],
+    [
+      'accepts no more connections',
+      'it accepts no more connections (53300)',
+      'CONNECTION LIMIT 0',
+      'CONNECTION LIMIT -1',
+    ],
+  ])(
+    '%s refuses tasks with the reason, answers text, and recovers',
+    async (name, reason, begin, end) => {
+      const role = name.replaceAll(' ', '_').replace('-', '_');
+      const { sql, url } = server();
+      sql(`CREATE ROLE ${role} LOGIN; GRANT CREATE ON DATABASE postgres TO ${role}`);
+      const store = { driver: 'postgres', url: url.replace('oriel@', `${role}@`), schema: role };
+      const daemon = await startDaemon({ config: { ...CONFIG, store } });
+      const key = await newKey(daemon, 'erika', { credits: '100' });
+      for (let count = 0; count < 50; count += 1) expect((await ask(daemon, key)).status).toBe(200);
+      expect((await draw(daemon, key)).status).toBe(202);
+      sql(`ALTER ROLE ${role} ${begin};
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${role}'`);
+      const [task, text] = await Promise.all([draw(daemon, key), ask(daemon, key)]);
+      expect(text.status, text.text).toBe(200);
+      expect(task).toMatchObject({ status: 503, text: expect.stringContaining(reason) });
+      expect(task.headers.get('retry-after')).toBe('2');
+      expect(await readiness(daemon)).toMatchObject([503, expect.stringContaining(reason)]);
+      sql(`ALTER ROLE ${role} ${end}`);
+      await expect.poll(() => readiness(daemon)).toEqual(READY);
+      expect((await draw(daemon, key)).status).toBe(202);
+      expect(sql(`SELECT count(*) FROM ${role}.tasks`).trim()).toBe('2');
+    },
+  );
 });

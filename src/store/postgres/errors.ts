@@ -38,11 +38,20 @@ export function isUnprepared(error: unknown): boolean {
   return error instanceof Error && /^(?:26000|42P05)$/.test((error as DatabaseError).code ?? '');
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  '25006': 'it is read-only',
+  '53100': 'its disk is full',
+  '53300': 'it accepts no more connections',
+  '57P01': 'it shuts down',
+  '57P03': 'it starts or shuts down',
+};
+
 /** The database did not take a call in time. The message names no host: clients read it. */
 export function unavailable(cause: unknown): Failure {
   if (cause instanceof Failure) return cause;
   const { code } = cause as DatabaseError;
-  const reason = code === undefined ? 'it does not answer' : code;
+  const words = code !== undefined && REASONS[code];
+  const reason = code === undefined ? 'it does not answer' : words ? `${words} (${code})` : code;
   return new Failure('service_error', `the database cannot be used now: ${reason}`, {
     code: 'store_unavailable',
     retryAfter: RETRY_AFTER,
