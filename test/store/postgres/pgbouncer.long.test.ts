@@ -1,11 +1,14 @@
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import { describeWith } from '../../engines/engine.ts';
 import { PGBOUNCER, startPgbouncer, type TestPgbouncer } from '../../engines/pgbouncer.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
+import { temporaryFolder } from '../../oriel.ts';
 import { describeAccounts } from '../conformance/accounts.ts';
 import { describeCredits } from '../conformance/credits.ts';
 import { describeDeliveries } from '../conformance/deliveries.ts';
 import { describeTasks } from '../conformance/tasks.ts';
+import { owner } from '../records.ts';
 import { postgresDriver } from './postgres-driver.ts';
 
 describeWith([PGBOUNCER], 'through pgbouncer in transaction mode', () => {
@@ -20,5 +23,29 @@ describeWith([PGBOUNCER], 'through pgbouncer in transaction mode', () => {
     describeCredits(driver);
     describeTasks(driver);
     describeDeliveries(driver);
+
+    it('excludes other nodes by locks and sees their changes without listenUrl', async () => {
+      const url = pgbouncer!.urlOf('oriel', 'postgres');
+      const open = () =>
+        openPostgresStore({ directory: temporaryFolder(), url, poolSize: 4, schema: 'unheard' });
+      const one = await open();
+      const other = await open();
+      const { key } = await owner(one);
+      expect(await other.findKey(key.hash)).toMatchObject({ key: { revokedAt: null } });
+      await one.revokeKey(key.id);
+      const seen = async () => (await other.findKey(key.hash))?.key.revokedAt;
+      await expect.poll(seen).toEqual(expect.any(Number));
+      let [holders, most] = [0, 0];
+      const work = async () => {
+        holders += 1;
+        most = Math.max(most, holders);
+        await one.listAccounts();
+        holders -= 1;
+      };
+      const stores = [one, other, one, other, one, other];
+      await Promise.all(stores.map((store) => store.withLock('one at a time', work)));
+      expect(most).toBe(1);
+      await Promise.all([one.close(), other.close()]);
+    });
   });
 });
