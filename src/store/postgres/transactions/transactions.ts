@@ -200,8 +200,14 @@ function settle(outcomes: ReadonlyMap<Waiting, Outcome>): void {
 
 /**
  * The plans of statements are kept while tables grow: each row is found by an index, as in the plan for a large table.
+ * A table without an index is read whole at a cost that says "disabled", for which the server would compile the plan.
  */
-const BEGIN_WRITE = `${BEGIN}; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`;
+const BEGIN_WRITE = [
+  BEGIN,
+  ...['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit'].map(
+    (setting) => `SET LOCAL ${setting} = off`,
+  ),
+].join('; ');
 
 const WRITE_NUMBER = `INSERT INTO $schema.writers (id, number, at) VALUES ($1, $2, now())
   ON CONFLICT (id) DO UPDATE SET number = excluded.number, at = excluded.at
