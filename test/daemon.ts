@@ -77,13 +77,8 @@ export function sharedDaemon(settings: DaemonSettings = {}): () => TestDaemon {
 /** One daemon for all test files that this process runs. */
 export async function processDaemon(settings: DaemonSettings = {}): Promise<TestDaemon> {
   const data = mkdtempSync(join(tmpdir(), 'oriel-test-'));
-  const { ready } = launch({ ...settings, data });
-  const daemon = await ready;
-  onProcessEnd(() => {
-    daemon.child.kill('SIGKILL');
-    rmSync(data, { recursive: true, force: true, maxRetries: 3 });
-  });
-  return daemon;
+  onProcessEnd(() => rmSync(data, { recursive: true, force: true, maxRetries: 3 }));
+  return launch({ ...settings, data }).ready;
 }
 
 interface Launched {

@@ -82,6 +82,10 @@ export function startProgram(
     ...(unprivileged &&
       process.getuid?.() === 0 && { uid: UNPRIVILEGED_UID, gid: UNPRIVILEGED_UID }),
   });
+  child.once(
+    'close',
+    onProcessEnd(() => child.kill('SIGKILL')),
+  );
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
@@ -108,7 +112,12 @@ export function startProgram(
 /** A temporary folder, removed when the running test ends. */
 export function temporaryFolder(parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, 'oriel-test-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const release = onProcessEnd(remove);
+  onTestFinished(() => {
+    remove();
+    release();
+  });
   return folder;
 }
 
@@ -125,11 +134,26 @@ export function memoryFolder(): string {
   return temporaryFolder(hasSpace ? SHARED_MEMORY : tmpdir());
 }
 
-/** Runs at the end of this process, which may run many test files, for what they share. */
-export function onProcessEnd(clean: () => void = () => {}): void {
-  process.once('exit', clean);
-  // Vitest ends its processes by SIGTERM, which by default emits no exit; they disconnect where it was killed.
-  for (const end of ['SIGTERM', 'disconnect']) process.once(end, () => process.exit());
+const cleanups = new Set<() => void>();
+let hasListeners = false;
+
+/**
+ * Runs at the end of this process, which may run many test files, for what they share, and for what tests have
+ * started when it is ended in the middle of them. The latest runs first.
+ *
+ * @returns a function that takes it back
+ */
+export function onProcessEnd(clean: () => void = () => {}): () => void {
+  cleanups.add(clean);
+  if (!hasListeners) {
+    hasListeners = true;
+    process.once('exit', () => {
+      for (const cleanup of [...cleanups].toReversed()) cleanup();
+    });
+    // Vitest ends its processes by SIGTERM, which by default emits no exit; they disconnect where it was killed.
+    for (const end of ['SIGTERM', 'disconnect']) process.once(end, () => process.exit());
+  }
+  return () => cleanups.delete(clean);
 }
 
 /** Makes a folder writable for `unprivileged` runs. */

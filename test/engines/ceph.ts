@@ -1,12 +1,12 @@
 /** Ceph's RADOS gateway, a strict S3 service, with one monitor and one OSD that keeps objects in memory. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../bench/free-port.ts';
-import { engine } from './engine.ts';
+import { onProcessEnd } from '../oriel.ts';
+import { engine, engineFolder } from './engine.ts';
 
 export const CEPH_CREDENTIALS = { accessKeyId: 'oriel', secretAccessKey: 'oriel-secret' } as const;
 
@@ -66,7 +66,7 @@ rgw data = ${folder}/rgw
 
 /** Starts Ceph in a temporary folder on free ports, which takes about 13 s. */
 export async function startCeph(): Promise<Ceph> {
-  const folder = mkdtempSync(join(tmpdir(), 'oriel-ceph-'));
+  const folder = engineFolder('ceph');
   const conf = join(folder, 'ceph.conf');
   const children: ChildProcess[] = [];
   const run = (program: string, ...args: readonly string[]) => {
@@ -81,6 +81,10 @@ export async function startCeph(): Promise<Ceph> {
       stdio: ['ignore', out, out],
     });
     children.push(child);
+    child.once(
+      'exit',
+      onProcessEnd(() => child.kill('SIGKILL')),
+    );
     return child;
   };
   const stop = async () => {

@@ -1,9 +1,11 @@
 /** Servers from Debian packages that tests start by themselves. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, test } from 'vitest';
+import { onProcessEnd } from '../oriel.ts';
 
 export interface Engine {
   /** The Debian package. */
@@ -41,6 +43,13 @@ export function describeWith(engines: readonly Engine[], name: string, body: () 
   }
 }
 
+/** A new folder for the files of an engine. The end of this process removes it at the latest. */
+export function engineFolder(name: string): string {
+  const folder = mkdtempSync(join(tmpdir(), `oriel-${name}-`));
+  onProcessEnd(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+  return folder;
+}
+
 /** A process of an engine. */
 export interface EngineProcess {
   readonly child: ChildProcess;
@@ -61,8 +70,18 @@ export async function startEngine(
   { uid, gid }: Pick<SpawnOptions, 'uid' | 'gid'> = {},
 ): Promise<EngineProcess> {
   const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], uid, gid });
+  const end = (signal: NodeJS.Signals) => {
+    // A stopped process handles no other signal.
+    child.kill('SIGCONT');
+    child.kill(signal);
+  };
+  // SIGKILL would leave worker processes.
+  const release = onProcessEnd(() => end('SIGTERM'));
   const ended = new Promise<void>((resolve) => {
-    child.once('close', () => resolve());
+    child.once('close', () => {
+      release();
+      resolve();
+    });
   });
   const lines: string[] = [];
   await new Promise<void>((resolve, reject) => {
@@ -78,9 +97,7 @@ export async function startEngine(
   return {
     child,
     async end(signal = 'SIGKILL') {
-      // A stopped process handles no other signal.
-      child.kill('SIGCONT');
-      child.kill(signal);
+      end(signal);
       await ended;
     },
   };

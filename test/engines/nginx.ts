@@ -1,9 +1,8 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../bench/free-port.ts';
 import { ROOT } from '../oriel.ts';
-import { engine, startEngine } from './engine.ts';
+import { engine, engineFolder, startEngine } from './engine.ts';
 
 export const NGINX = engine('nginx-light', 'nginx');
 
@@ -18,7 +17,7 @@ export interface TestNginx {
  * @param upstreams URLs of three servers
  */
 export async function startNginx(upstreams: readonly string[]): Promise<TestNginx> {
-  const folder = mkdtempSync(join(tmpdir(), 'oriel-nginx-'));
+  const folder = engineFolder('nginx');
   const port = await freePort();
   const hosts = new Map([['127.0.0.1:8790', `127.0.0.1:${port}`]]);
   for (const [index, url] of upstreams.entries()) {

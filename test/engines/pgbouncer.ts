@@ -1,8 +1,7 @@
-import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chownSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../bench/free-port.ts';
-import { engine, startEngine } from './engine.ts';
+import { engine, engineFolder, startEngine } from './engine.ts';
 
 export const PGBOUNCER = engine('pgbouncer', 'pgbouncer');
 
@@ -32,7 +31,7 @@ export async function startPgbouncer({
   mode = 'transaction',
   poolSize = 10,
 }: PgbouncerSettings): Promise<TestPgbouncer> {
-  const folder = mkdtempSync(join(tmpdir(), 'oriel-pgbouncer-'));
+  const folder = engineFolder('pgbouncer');
   const isRoot = process.getuid?.() === 0;
   if (isRoot) chownSync(folder, UID, UID);
   const port = await freePort();

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { freePort } from '../bench/free-port.ts';
-import { describeWith, engine } from './engine.ts';
+import { onProcessEnd } from '../oriel.ts';
+import { describeWith, engine, engineFolder } from './engine.ts';
 
 /** Debian installs the programs of the server outside of PATH. */
 export const POSTGRES = engine('postgresql-15', 'pg_ctl');
@@ -41,7 +42,7 @@ function asServerUser(program: string, args: readonly string[]): string {
 
 /** A server with its own data, until it is removed. */
 export async function startPostgres(): Promise<PostgresServer & { remove(): void }> {
-  const folder = mkdtempSync(join(tmpdir(), 'oriel-postgres-'));
+  const folder = engineFolder('postgres');
   if (process.getuid?.() === 0) {
     const id = Number(execFileSync('id', ['-u', 'postgres'], { encoding: 'utf8' }));
     chownSync(folder, id, id);
@@ -60,12 +61,23 @@ export async function startPostgres(): Promise<PostgresServer & { remove(): void
   const options = settings.map((setting) => `-c ${setting}`).join(' ');
   const control = (...args: string[]) =>
     asServerUser('pg_ctl', ['-D', data, '-w', '-s', '-l', join(folder, 'log'), ...args]);
-  control('-o', options, 'start');
   let paused: readonly number[] = [];
   const resume = () => {
     for (const id of paused) process.kill(id, 'SIGCONT');
     paused = [];
   };
+  const remove = () => {
+    release();
+    resume();
+    try {
+      control('-m', 'immediate', 'stop');
+    } catch {
+      // A test may have stopped it.
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const release = onProcessEnd(remove);
+  control('-o', options, 'start');
   const url = `postgres://oriel@127.0.0.1:${port}/postgres`;
   return {
     port,
@@ -92,15 +104,7 @@ export async function startPostgres(): Promise<PostgresServer & { remove(): void
           encoding: 'utf8',
         },
       ),
-    remove() {
-      resume();
-      try {
-        control('-m', 'immediate', 'stop');
-      } catch {
-        // A test may have stopped it.
-      }
-      rmSync(folder, { recursive: true, force: true });
-    },
+    remove,
   };
 }
 

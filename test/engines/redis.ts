@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../bench/free-port.ts';
-import { type EngineProcess, engine, startEngine } from './engine.ts';
+import { type EngineProcess, engine, engineFolder, startEngine } from './engine.ts';
 
 export const REDIS = engine('redis-server', 'redis-server', 'valkey-server');
 
@@ -33,7 +32,7 @@ export async function startRedis({
   password,
   tls = false,
 }: RedisSettings = {}): Promise<TestRedis> {
-  const folder = mkdtempSync(join(tmpdir(), 'oriel-redis-'));
+  const folder = engineFolder('redis');
   const port = await freePort();
   const settings = ['--bind', '127.0.0.1', '--save', '', '--dir', folder];
   const certificate = join(folder, 'certificate.pem');
