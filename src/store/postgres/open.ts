@@ -106,10 +106,18 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
   if (isNode) {
     await lease.open();
     const leftover = await readLeftoverCharges(folder);
-    const onMissing = ({ accountId }: ScopedPayer) =>
-      onFault(new Error(`charges of ${accountId} are left out: the database has no such account`));
+    let isBooked = true;
+    // After the restore of a backup, or with another database than the folder's.
+    const onMissing = ({ accountId }: ScopedPayer) => {
+      isBooked = false;
+      onFault(
+        new Error(
+          `charges of ${accountId} are left out: the database has no such account; ${folder} keeps them as *.unbooked`,
+        ),
+      );
+    };
     for (const batch of leftover.batches) await transactions.run(foldEscrows(batch, onMissing));
-    await leftover.remove();
+    await (isBooked ? leftover.remove() : leftover.setAside());
     // The lock of the folder shows that the former process has ended: what it held is free now.
     await database.query('DELETE FROM $schema.nodes WHERE id = ANY($1::text[])', [former]);
   }

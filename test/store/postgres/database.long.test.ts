@@ -1,7 +1,10 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import pg from 'pg';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { addStoreMetrics } from '../../../src/http/state-metrics.ts';
+import { ChargeLog } from '../../../src/store/postgres/escrow/charge-log.ts';
 import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
 import { temporaryFolder } from '../../oriel.ts';
@@ -47,6 +50,26 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
     for (let count = 1; count <= 3; count += 1) await store.createTask(taskFor(key));
     expect(await store.listTasks({ accountId: account.id }, { limit: 10 })).toHaveLength(3);
     await store.close();
+  });
+
+  it('keeps charges of accounts that it does not have, as after the restore of a backup', async () => {
+    const directory = temporaryFolder();
+    const folder = join(directory, 'charges');
+    const log = await ChargeLog.open({ folder, node: 'node_1', onFault: () => {} });
+    const payer = { accountId: 'acct_gone', keyId: 'key_gone' };
+    await log.append({ number: 1, payer, model: 'm', counts: {}, amount: 5, at: 0 });
+    log.close(false);
+    const [written] = readdirSync(folder);
+    const faults: string[] = [];
+    const onFault = (error: unknown) => faults.push(String(error));
+    const { url } = server();
+    const store = await openPostgresStore({
+      ...{ directory, url, poolSize: 4, schema: 'restored', onFault },
+    });
+    expect(readdirSync(folder)).toEqual([`${written}.unbooked`]);
+    expect(faults).toEqual([expect.stringContaining('charges of acct_gone are left out')]);
+    await store.close();
+    expect(readdirSync(folder)).toEqual([`${written}.unbooked`]);
   });
 
   it('that does not answer is an error in bounded time, without the password', async () => {

@@ -167,6 +167,8 @@ export interface LeftoverCharges {
   readonly batches: readonly FoldBatch[];
   /** Removes the files, once all batches are folded. */
   remove(): Promise<void>;
+  /** Keeps the files under names that no start reads. */
+  setAside(): Promise<void>;
 }
 
 /** Reads the charges of earlier processes. No other process may use the folder. */
@@ -200,6 +202,9 @@ export async function readLeftoverCharges(
     ),
     remove: async () => {
       for (const path of paths) await remove(files, path);
+    },
+    setAside: async () => {
+      for (const path of paths) await files.rename(path, `${path}.unbooked`);
     },
   };
 }
