@@ -152,7 +152,13 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
     release: options.release,
   });
   await events.open();
-  await store.tidy();
+  try {
+    await store.tidy();
+  } catch (error) {
+    // Its connection would keep the process of a command running.
+    await events.close();
+    throw error;
+  }
   return store;
 }
 
