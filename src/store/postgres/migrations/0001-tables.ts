@@ -42,6 +42,7 @@ CREATE TABLE $schema.keys (
   seq bigint GENERATED ALWAYS AS IDENTITY,
   account_id ${KEY} NOT NULL,
   hash ${KEY} NOT NULL,
+  hint ${KEY} NOT NULL,
   team_id ${KEY},
   revoked_at bigint,
   created_at bigint NOT NULL,
@@ -50,6 +51,7 @@ CREATE TABLE $schema.keys (
   record json NOT NULL
 ) WITH (fillfactor = 70);
 CREATE UNIQUE INDEX keys_hash ON $schema.keys (hash);
+CREATE INDEX keys_hint ON $schema.keys (hint);
 CREATE INDEX keys_seq ON $schema.keys (seq);
 CREATE INDEX keys_account ON $schema.keys (account_id, seq);
 

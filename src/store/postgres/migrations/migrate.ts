@@ -1,10 +1,9 @@
 import { Failure } from '../../../failure.ts';
 import { BEGIN, type Connection, type Database } from '../database.ts';
 import { TABLES } from './0001-tables.ts';
-import { KEY_HINTS } from './0002-key-hints.ts';
 
 /** In the order of versions. A published migration is never changed. */
-const MIGRATIONS: readonly string[] = [TABLES, KEY_HINTS];
+const MIGRATIONS: readonly string[] = [TABLES];
 
 /** Of the advisory lock under which one process migrates at a time: "oriel" in ASCII. */
 const LOCK = 0x6f7269656c;
