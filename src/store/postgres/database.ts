@@ -28,8 +28,8 @@ const IDLE_MS = 5000;
 /** Milliseconds for which calls are repeated while the database is away. */
 const RETRY_TIMEOUT_MS = 5000;
 
-/** Backoff between two attempts, in milliseconds. */
-const [FIRST_DELAY_MS, MAX_DELAY_MS] = [25, 1000];
+/** Backoff between two attempts, in milliseconds: keys that other nodes revoke after a restart wait for the longest. */
+const [FIRST_DELAY_MS, MAX_DELAY_MS] = [25, 200];
 
 const BIGINT = 20;
 

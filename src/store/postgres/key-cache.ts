@@ -14,7 +14,7 @@ const CHECK_INTERVAL_MS = 400;
 const GRACE_MS = 60_000;
 
 /** Steps, and milliseconds of each, for which a request with a known key waits for an answer. */
-const SILENT_STEPS = 5;
+const SILENT_STEPS = 10;
 const STEP_MS = 50;
 
 /** Keys that one check reads again. */

@@ -53,11 +53,14 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
   });
 
   it('whose opening fails keeps no connection, so that a command ends', async () => {
-    await (await open('damaged')).close();
-    server().sql('DROP TABLE damaged.escrows');
-    await expect(open('damaged')).rejects.toThrow('relation "damaged.escrows" does not exist');
-    const listening = `SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%damaged%'`;
-    await expect.poll(() => server().sql(listening).trim()).toBe('0');
+    const store = await open('damaged');
+    await store.close();
+    server().sql('DROP TABLE damaged.provider_objects');
+    await expect(open('damaged')).rejects.toThrow(
+      'relation "damaged.provider_objects" does not exist',
+    );
+    const connections = `SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'oriel%'`;
+    await expect.poll(() => server().sql(connections).trim(), { timeout: 10_000 }).toBe('0');
   });
 
   it('keeps charges of accounts that it does not have, as after the restore of a backup', async () => {

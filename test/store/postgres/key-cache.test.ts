@@ -113,7 +113,7 @@ describe('the cache of keys', () => {
     // After the end of the last check, with none under way.
     await vi.advanceTimersByTimeAsync(5000);
     const first = nameOf(cache, 'a');
-    await vi.advanceTimersByTimeAsync(250);
+    await vi.advanceTimersByTimeAsync(500);
     expect(await first).toBe('one');
     for (let elapsed = 0; elapsed < 20_000; elapsed += 100) {
       await vi.advanceTimersByTimeAsync(100);
@@ -132,7 +132,7 @@ describe('the cache of keys', () => {
   it('waits for a database that answers slowly', async () => {
     const database = databaseOf({ a: 'one' });
     const load = async (hashes: readonly string[]) => {
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await new Promise((resolve) => setTimeout(resolve, 400));
       return database.load(hashes);
     };
     const cache = new KeyCache({ load, now: () => Date.now() });
@@ -145,7 +145,7 @@ describe('the cache of keys', () => {
     delete database.names.a;
     database.revision += 1;
     const revoked = cache.find('a');
-    await vi.advanceTimersByTimeAsync(300);
+    await vi.advanceTimersByTimeAsync(700);
     expect(await unknown).toBeUndefined();
     expect(await revoked).toBeUndefined();
     cache.close();
