@@ -108,7 +108,7 @@ export class TokenCounter {
     const config = this.#options.config();
     const dialect = dialectNamed(call.dialect) as Counting['dialect'];
     const decoded = dialect.counting.decodeRequest(call.body, call.address);
-    const { key, account } = call.holder;
+    const { key } = call.holder;
     const { id, part, model } = findModel(config, decoded.model, key.models);
     if (model.type !== 'text') {
       const message = `${decoded.model} is a model of type ${model.type}, not of text`;

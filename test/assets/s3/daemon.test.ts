@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startDaemon, type TestDaemon } from '../../daemon.ts';
 import { photo } from '../../fixtures/images.ts';
+import { listening } from '../../upstream/servers.ts';
 import { MOCK_CREDENTIALS, MOCK_REGION, sendError, startS3Mock } from './s3-mock.ts';
 
 const json = (body: object) => ({
@@ -12,7 +13,7 @@ const json = (body: object) => ({
 });
 
 async function onMock() {
-  const mock = await startS3Mock();
+  const mock = await startS3Mock(listening);
   const daemon = await startDaemon({
     config: {
       assets: {

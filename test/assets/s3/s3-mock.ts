@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { signedHeaders } from '../../../src/assets/s3/signature.ts';
-import { listening } from '../../upstream/servers.ts';
 
 export const MOCK_CREDENTIALS = { accessKeyId: 'mock', secretAccessKey: 'mock/secret' } as const;
 export const MOCK_REGION = 'test-1';
@@ -71,7 +70,7 @@ function isSigned({ method, headers }: MockRequest, url: URL): boolean {
 
 /** Starts the service with the one bucket `bucket`, for URLs with the bucket in the path. */
 export async function startS3Mock(
-  listen: (listener: RequestListener) => Promise<{ readonly url: string }> = listening,
+  listen: (listener: RequestListener) => Promise<{ readonly url: string }>,
 ): Promise<S3Mock> {
   const objects = new Map<string, MockObject>();
   const requests: MockRequest[] = [];

@@ -6,6 +6,7 @@ import type { S3StorageOptions } from '../../../src/assets/s3/s3-storage.ts';
 import { Failure } from '../../../src/failure.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { failureWith } from '../../store/fresh-store.ts';
+import { listening } from '../../upstream/servers.ts';
 import { describeAssetStorage } from '../conformance.ts';
 import {
   etagOf,
@@ -22,7 +23,7 @@ const DAY = 86_400_000;
 const unavailable = failureWith('storage_unavailable', 503);
 
 async function onMock(options: Partial<S3StorageOptions> = {}) {
-  const mock = await startS3Mock();
+  const mock = await startS3Mock(listening);
   const opened = await s3Storage({
     endpoint: mock.endpoint,
     region: MOCK_REGION,
