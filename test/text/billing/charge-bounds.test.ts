@@ -149,6 +149,7 @@ async function ask(
       return charge;
     },
     release: async () => {},
+    addProviderObjects() {},
   } as unknown as Store;
   const config = {
     answers: { model: 'public' },
