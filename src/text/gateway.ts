@@ -118,9 +118,10 @@ export class TextGateway {
     if (mayLeaveServer(model, config)) {
       dialect.fields.check(decoded.body, inspection, decoded.body);
       checkAddresses(inspection, networkPolicyOf(config.network));
-      await allowance.admitReferences(inspection, (ids) =>
-        store.findProviderObjects(holder.account.id, ids),
-      );
+      const references = allowance.referencesIn(inspection);
+      if (references.length > 0) {
+        allowance.permitReferences(await store.findProviderObjects(holder.account.id, references));
+      }
       if (!allowance.allows('unknown')) {
         const { removed, isIgnored } = removeUnknown(inspection, decoded.body, id, model);
         if (isIgnored) decoded = dialect.decodeRequest(decoded.body, call.address);

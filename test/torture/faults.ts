@@ -46,17 +46,22 @@ async function models({ daemon, key }: FaultTargets): Promise<string[]> {
 
 /** Waits until the daemon has written what it held in memory while the disk was full: a kill before would lose it. */
 async function recovers({ daemon, violations }: FaultTargets): Promise<void> {
-  for (let attempt = 0; attempt < 150; attempt += 1) {
+  const isReady = async () => {
     const answer = await ask(daemon.url, { path: '/readyz' }).catch(() => null);
-    if (answer?.status === 200) return sleep(RECOVERY_WRITES);
-    await sleep(200);
-  }
-  violations.add('the store recovers from a full disk', '/readyz is not 200 after 30 s');
+    return answer?.status === 200;
+  };
+  if (await becomes(isReady, 30)) await sleep(RECOVERY_WRITES);
+  else violations.add('the store recovers from a full disk', '/readyz is not 200 after 30 s');
 }
 
-async function appears(targets: FaultTargets, model: string): Promise<boolean> {
-  for (let attempt = 0; attempt < 100; attempt += 1) {
-    if ((await models(targets)).includes(model)) return true;
+function appears(targets: FaultTargets, model: string): Promise<boolean> {
+  return becomes(async () => (await models(targets)).includes(model), 20);
+}
+
+/** Whether a condition holds within some seconds. */
+async function becomes(holds: () => Promise<boolean>, seconds: number): Promise<boolean> {
+  for (let attempt = 0; attempt < seconds * 5; attempt += 1) {
+    if (await holds()) return true;
     await sleep(200);
   }
   return false;

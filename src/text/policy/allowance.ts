@@ -43,16 +43,18 @@ export class Allowance {
     this.#features = features;
   }
 
-  /** Permits references to those stored objects that the account has received. */
-  async admitReferences(
-    { uses }: Inspection,
-    find: (ids: readonly string[]) => Promise<ReadonlySet<string>>,
-  ): Promise<void> {
+  /** Identifiers of stored objects that may be named by the account that has received them alone. */
+  referencesIn({ uses }: Inspection): readonly string[] {
     const ids = new Set<string>();
     for (const { feature, id } of uses) {
       if (id !== null && STORED.includes(feature) && !this.allows(feature)) ids.add(id);
     }
-    if (ids.size > 0) this.#given = await find([...ids]);
+    return [...ids];
+  }
+
+  /** @param given identifiers of stored objects that the account has received */
+  permitReferences(given: ReadonlySet<string>): void {
+    this.#given = given;
   }
 
   allows(feature: Feature): boolean {
