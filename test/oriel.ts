@@ -150,8 +150,9 @@ export function onProcessEnd(clean: () => void = () => {}): () => void {
     process.once('exit', () => {
       for (const cleanup of [...cleanups].toReversed()) cleanup();
     });
-    // Vitest ends its processes by SIGTERM, which by default emits no exit; they disconnect where it was killed.
-    for (const end of ['SIGTERM', 'disconnect']) process.once(end, () => process.exit());
+    // Vitest ends its processes by SIGTERM, and a closed terminal by SIGHUP, which by default emit no exit; they
+    // disconnect where it was killed.
+    for (const end of ['SIGTERM', 'SIGHUP', 'disconnect']) process.once(end, () => process.exit());
   }
   return () => cleanups.delete(clean);
 }
