@@ -46,8 +46,11 @@ const AMBIGUOUS = ['', 'bash', 'shell', 'shellscript', 'zsh', 'fish', 'powershel
 const PREPARED =
   /^(git clone \S+|cd oriel|npm ci|npm (test|run check)|npm (link|install --global \.)|\.ci\/run)$/;
 
-/** Files that a fresh clone does not have, and the pictures of the gallery, which one command would encode. */
-const LEFT_OUT = ['.git', 'node_modules', 'dist', 'coverage', 'data', '.out', 'gallery'];
+/** Names of files that a fresh clone does not have. */
+const LEFT_OUT = ['.git', 'node_modules', 'dist', 'coverage', 'data', '.out'];
+
+/** Pictures that one command of the README would encode, because it takes all that it finds. */
+const PICTURES = /\/test\/gallery\/.*\.(webp|png|jpg)$/;
 
 /** The commands of a Markdown document as a bash script, each on the line that it has in the document. */
 export function scriptOf(markdown: string): string {
@@ -82,7 +85,7 @@ export async function copyOfRepository(parent = temporaryFolder()): Promise<stri
   const folder = join(parent, 'oriel');
   cpSync(ROOT, folder, {
     recursive: true,
-    filter: (path) => !LEFT_OUT.includes(basename(path)),
+    filter: (path) => !LEFT_OUT.includes(basename(path)) && !PICTURES.test(path),
   });
   cpSync(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true });
   // Packages are linked one by one: a command that empties node_modules then finds links only.

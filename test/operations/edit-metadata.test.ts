@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -18,12 +18,12 @@ import { splitJpeg } from '../../src/images/jpeg/segments.ts';
 import { pngChunk, pngChunks, pngOf } from '../../src/images/png-chunks.ts';
 import { type Batch, type Files, runBatch } from '../batch.ts';
 import { quadrants } from '../fixtures/images.ts';
-import { ROOT } from '../oriel.ts';
+import { outsideFolder, SKIPPED } from '../outside-material.ts';
 import { residentCommand } from '../resident.ts';
 import { runs } from '../runs.ts';
 
 const oriel = residentCommand();
-const SHARED = join(process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'), 'images');
+const OUTSIDE = outsideFolder('images');
 const hasExiftool = spawnSync('exiftool', ['-ver']).error === undefined;
 
 const XMP =
@@ -242,7 +242,7 @@ describe('exiftool', () => {
 
   test('reads what was set in the shared images, without new warnings', async (context) => {
     context.skip(!hasExiftool, 'exiftool is not installed');
-    context.skip(!existsSync(SHARED), `${SHARED} does not exist`);
+    context.skip(!OUTSIDE.isPresent, SKIPPED);
     const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
     const read = (path: string) => {
       const flags = ['-json', '-a', '-G0:1', '-Warning', '-Artist', '-DateTimeOriginal'];
@@ -257,7 +257,7 @@ describe('exiftool', () => {
         'jpeg-iptc.jpg',
         'jpeg-exif-xmp.jpg',
       ]) {
-        const path = join(SHARED, name);
+        const path = OUTSIDE.path(name);
         const before = read(path);
         const out = join(folder, name);
         const change = edit(

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { type Batch, type Files, runBatch } from '../batch.ts';
-import { ROOT, temporaryFolder } from '../oriel.ts';
+import { temporaryFolder } from '../oriel.ts';
+import { outsideFolder } from '../outside-material.ts';
 import { decode, differences, expectColour } from '../pixels.ts';
 
 /** One image of the collection, as listed in its index. */
@@ -22,14 +23,12 @@ interface Entry {
   } | null;
 }
 
-const folder = join(process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'), 'images');
-const index = join(folder, 'index.json');
-const absent = !existsSync(index);
+const { isPresent, path, read } = outsideFolder('images');
 
-const entries: readonly Entry[] = absent ? [] : JSON.parse(readFileSync(index, 'utf8')).files;
+const entries: readonly Entry[] = isPresent ? JSON.parse(read('index.json')).files : [];
 
 function files(): Files {
-  return Object.fromEntries(entries.map(({ file }) => [file, readFileSync(join(folder, file))]));
+  return Object.fromEntries(entries.map(({ file }) => [file, readFileSync(path(file))]));
 }
 
 function oriented({ metadata }: Entry): { width: number; height: number } {
@@ -55,9 +54,7 @@ function converted(format: string): Promise<Batch> {
   return run;
 }
 
-const title = `shared images${absent ? ` (left out: there is no ${index})` : ''}`;
-
-describe.skipIf(absent)(title, () => {
+describe.skipIf(!isPresent)('real images of the folder ORIEL_SHARED', () => {
   test.each(Object.keys(FLAGS))(
     'every one is converted to %s, or refused as it should be',
     async (format) => {

@@ -1,22 +1,20 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it, test } from 'vitest';
-import { ROOT } from '../oriel.ts';
+import { outsideFolder, SKIPPED } from '../outside-material.ts';
 import { WEATHER } from './conversation.ts';
 import { DIALECTS, modelTo, sharedGateway } from './gateway-daemon.ts';
 import type { DialectName } from './mock-upstream.ts';
 import { eventsOf, plainBody, send } from './raw.ts';
 import { type Script, USAGE } from './script.ts';
 
-// Validates answers against the OpenAPI documents of the formats, if the files exist.
+// Validates answers against the OpenAPI documents of the formats.
 
-const folder = join(process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'), 'spec');
+const folder = outsideFolder('spec');
 const FILES = { openai: 'openai.openapi.json', open: 'openresponses.openapi.json' } as const;
-const absent = Object.values(FILES).some((file) => !existsSync(join(folder, file)));
+const absent = !folder.isPresent;
 
 test.skipIf(!absent)('answers are held against the documents', ({ skip }) => {
-  skip(`${folder} is not there; ORIEL_SHARED tells where it is`);
+  skip(SKIPPED);
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: documents of many shapes
@@ -49,7 +47,7 @@ const NULLABLE_IN_PRACTICE = [
 
 if (!absent) {
   for (const [name, file] of Object.entries(FILES)) {
-    const document = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Loose;
+    const document = JSON.parse(folder.read(file)) as Loose;
     documents[name as 'open'] = document;
     const components = adapted(document.components, '');
     ajv.addSchema({ $id: `doc:${name}`, components }, `doc:${name}`);

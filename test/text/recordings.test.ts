@@ -1,7 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { ROOT } from '../oriel.ts';
+import { outsideFolder, SKIPPED } from '../outside-material.ts';
 import { STOPS } from './conversation.ts';
 import { DIALECTS, modelTo, sharedGateway } from './gateway-daemon.ts';
 import type { DialectName } from './mock-upstream.ts';
@@ -9,9 +7,6 @@ import { eventsOf, plainBody, send } from './raw.ts';
 import { type NeutralAnswer, readAnswer, readStream } from './recorded.ts';
 import { cutAt, everyByte, type Script } from './script.ts';
 import { talk } from './talk.ts';
-
-const folder = join(process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'), 'recordings');
-const absent = !existsSync(folder);
 
 const FOLDERS: Readonly<Record<string, DialectName>> = {
   'openai-chat': 'chat',
@@ -56,9 +51,10 @@ function streamsOf(dialect: DialectName, events: readonly Loose[]): Loose[][] {
 }
 
 function recordings(): Recording[] {
-  return Object.entries(FOLDERS).flatMap(([name, dialect]) =>
-    readdirSync(join(folder, name)).flatMap((file): Recording[] => {
-      const text = readFileSync(join(folder, name, file), 'utf8');
+  return Object.entries(FOLDERS).flatMap(([name, dialect]) => {
+    const { files, read } = outsideFolder(`recordings/${name}`);
+    return files.flatMap((file): Recording[] => {
+      const text = read(file);
       if (file.endsWith('.json')) {
         return [{ name: file, dialect, streamed: false, events: [JSON.parse(text)] }];
       }
@@ -72,8 +68,8 @@ function recordings(): Recording[] {
         streamed: true,
         events: stream,
       }));
-    }),
-  );
+    });
+  });
 }
 
 /** The bytes that the provider sent, restored from the recording. */
@@ -89,7 +85,8 @@ function scriptOf({ dialect, streamed, events }: Recording): Script {
   return { raw: { type: 'text/event-stream', body: frames.join('') } };
 }
 
-const all = absent ? [] : recordings();
+const all = recordings();
+const absent = all.length === 0;
 const failed = ({ events }: Recording) =>
   events.some(
     ({ type, error, status }) => type === 'error' || error?.message || status === 'failed',
@@ -100,7 +97,7 @@ const broken = ({ events }: Recording) => events.some((event) => 'broken' in eve
 const gateway = sharedGateway();
 
 test.skipIf(!absent)('recordings are replayed', ({ skip }) => {
-  skip(`${folder} does not exist; ORIEL_SHARED names its parent`);
+  skip(SKIPPED);
 });
 
 /** Removes blanks: formats join the parts of reasoning with different ones. */

@@ -29,31 +29,24 @@ export const quality: Suite = {
 /** Least side of a picture that is measured: smaller ones are test patterns. */
 const LEAST_SIDE = 100;
 
-/** Real opaque images of one frame of the folder `images` in ORIEL_SHARED, where it exists, and generated photographs. */
+/** Opaque images of one frame: generated photographs, and the real ones of the folder that ORIEL_SHARED names. */
 async function gather(settings: Settings, folder: string, log: (line: string) => void) {
-  const shared = join(process.env['ORIEL_SHARED'] ?? join(project, '..', 'shared'), 'images');
+  const outside = process.env['ORIEL_SHARED'];
+  const real = outside ? join(outside, 'images') : null;
   const { files } = await new Corpus(settings.scratch, log).smallerPhotos(settings.quick ? 2 : 6);
   for (const file of files) copyFileSync(file, join(folder, basename(file)));
-  for (const name of names(shared)) {
+  for (const name of real ? readdirSync(real) : []) {
     try {
-      const image = sharp(join(shared, name));
+      const image = sharp(join(real!, name));
       const { width, height, pages = 1, format, hasAlpha } = await image.metadata();
       if (pages > 1 || format === 'svg' || hasAlpha || Math.min(width, height) < LEAST_SIDE)
         continue;
       await image.stats();
       // The same name with another extension may exist.
-      copyFileSync(join(shared, name), join(folder, `${extname(name).slice(1)}-${name}`));
+      copyFileSync(join(real!, name), join(folder, `${extname(name).slice(1)}-${name}`));
     } catch {
       // Damaged on purpose, or in no format that sharp reads.
     }
-  }
-}
-
-function names(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }
 

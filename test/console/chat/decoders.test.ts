@@ -1,14 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FormatName } from '../../../src/console/views/chat/conversation.ts';
 import { AnswerFolder, callsOf, textOf } from '../../../src/console/views/chat/formats/answer.ts';
 import { FORMATS } from '../../../src/console/views/chat/formats/formats.ts';
-import { ROOT } from '../../oriel.ts';
+import { outsideFolder } from '../../outside-material.ts';
 import { readStream } from '../../text/recorded.ts';
-
-// Recordings of providers, which are not part of the repository.
-const RECORDINGS = join(process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'), 'recordings');
 
 /** Folds events of a stream; a text is data as it stands. */
 function fold(format: FormatName, events: readonly (object | string)[]) {
@@ -229,20 +224,23 @@ describe('errors in a stream', () => {
   });
 });
 
-const FOLDERS = { 'openai-chat': 'chat', 'openai-responses': 'responses', anthropic: 'messages' };
+const FOLDERS = {
+  'openai-chat': 'chat',
+  'openai-responses': 'responses',
+  anthropic: 'messages',
+} as const;
 
 /** Recordings of several answers in a row, of custom tools, with deltas left out, and with a line that is no JSON. */
 const IRREGULAR = /programmatic-tool|openai-phase|custom-tool|parallel-tool-call-wrapper/;
 
-describe.skipIf(!existsSync(RECORDINGS))('recorded streams of providers', () => {
-  const files = Object.entries(FOLDERS).flatMap(([folder, format]) =>
-    readdirSync(`${RECORDINGS}/${folder}`)
-      .filter((file) => file.endsWith('.chunks.txt') && !IRREGULAR.test(file))
-      .map((file) => [`${folder}/${file}`, format as FormatName] as const),
-  );
+describe.each(Object.entries(FOLDERS))('recorded %s streams', (name, format) => {
+  const { files, read } = outsideFolder(`recordings/${name}`);
+  const regular = files.filter((file) => file.endsWith('.chunks.txt') && !IRREGULAR.test(file));
 
-  it.each(files)('%s has the text, calls and tokens of an independent reader', (file, format) => {
-    const lines = readFileSync(`${RECORDINGS}/${file}`, 'utf8').split('\n').filter(Boolean);
+  it.skipIf(files.length === 0)('exist', () => expect(regular).not.toEqual([]));
+
+  it.each(regular)('%s has the text, calls and tokens of an independent reader', (file) => {
+    const lines = read(file).split('\n').filter(Boolean);
     const done = format === 'chat' ? ['[DONE]'] : [];
     const { answer } = fold(format, [...lines, ...done]);
     if (answer.error) return;

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { basicExif, gpsPosition, readExif } from '../../../src/images/exif/exif.ts';
+import { outsideFolder, SKIPPED } from '../../outside-material.ts';
 import { runs } from '../../runs.ts';
 import { type Directory, type Order, Writer } from './exif-block.ts';
 
@@ -704,9 +704,7 @@ describe('hostile Exif bytes', () => {
 });
 
 describe('a picture from a camera', () => {
-  const beside = fileURLToPath(new URL('../../../shared', import.meta.url));
-  const shared = process.env['ORIEL_SHARED'] ?? beside;
-  const path = `${shared}/images/jpeg-gps.jpg`;
+  const images = outsideFolder('images');
 
   /** The payload of the first Exif segment. */
   function exifOf(jpeg: Uint8Array): Uint8Array {
@@ -720,8 +718,8 @@ describe('a picture from a camera', () => {
   }
 
   it('has position and exposure', ({ skip }) => {
-    if (!existsSync(path)) skip(`${path} is missing; set ORIEL_SHARED to its folder`);
-    const tags = readExif(exifOf(readFileSync(path)))!;
+    if (!images.isPresent) skip(SKIPPED);
+    const tags = readExif(exifOf(readFileSync(images.path('jpeg-gps.jpg'))))!;
     const position = gpsPosition(tags)!;
     expect(position.latitude).toBeCloseTo(43.46745, 4);
     expect(position.longitude).toBeCloseTo(11.88513, 4);

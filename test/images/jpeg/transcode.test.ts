@@ -1,6 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import sharp, { type JpegOptions } from 'sharp';
 import { describe, expect, it, type TestContext } from 'vitest';
@@ -13,10 +12,10 @@ import {
 } from '../../../src/images/jpeg/transcode.ts';
 import { compose, IDENTITY, rotation } from '../../../src/images/jpeg/transform.ts';
 import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
-import { ROOT } from '../../oriel.ts';
+import { outsideFolder, SKIPPED } from '../../outside-material.ts';
 import { runs } from '../../runs.ts';
 
-const SHARED = join(process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'), 'images');
+const { isPresent, files, path } = outsideFolder('images');
 const hasJpegtran = spawnSync('jpegtran', ['-version']).error === undefined;
 
 function needJpegtran(context: TestContext): void {
@@ -83,11 +82,11 @@ describe('transcodeJpeg', () => {
   });
 
   it('keeps the pixels of the shared JPEG images, or refuses damaged ones', async (context) => {
-    context.skip(!existsSync(SHARED), `${SHARED} does not exist`);
-    const names = readdirSync(SHARED).filter((name) => name.endsWith('.jpg'));
+    context.skip(!isPresent, SKIPPED);
+    const names = files.filter((name) => name.endsWith('.jpg'));
     expect(names.length).toBeGreaterThan(10);
     for (const name of names) {
-      const before = readFileSync(join(SHARED, name));
+      const before = readFileSync(path(name));
       if (/truncated|noisy/.test(name)) {
         expect(() => transcode(before), name).toThrow(/damaged/);
         continue;

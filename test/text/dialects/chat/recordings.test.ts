@@ -1,22 +1,15 @@
 import '../../../../src/text/dialects/built-in.ts';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Json, TextEvent } from '../../../../src/text/canonical.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
-import { ROOT } from '../../../oriel.ts';
+import { outsideFolder, SKIPPED } from '../../../outside-material.ts';
 import { blocksOf, decode, decodeWhole, finishOf, request } from './conversation.ts';
 
-/** Answers of real providers, read outside of the repository, which may not contain them. */
-const folder = join(
-  process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'),
-  'recordings/openai-chat',
-);
+const folder = outsideFolder('recordings/openai-chat');
 
 function read(name: string, skip: (why: string) => void): string {
-  const path = join(folder, name);
-  if (!existsSync(path)) skip(`${path} is not there; ORIEL_SHARED tells where it is`);
-  return readFileSync(path, 'utf8');
+  if (!folder.isPresent) skip(SKIPPED);
+  return folder.read(name);
 }
 
 /** The content of a stream, read from its chunks without code under test. */

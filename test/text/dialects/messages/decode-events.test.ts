@@ -1,10 +1,8 @@
 import '../../../../src/text/dialects/built-in.ts';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json, TextEvent } from '../../../../src/text/canonical.ts';
-import { ROOT } from '../../../oriel.ts';
+import { outsideFolder, SKIPPED } from '../../../outside-material.ts';
 import { block, decoded, decodedWhole, delta, end, joined, start, stop, text } from './answers.ts';
 
 const types = (events: readonly TextEvent[]) => events.map(({ type }) => type);
@@ -458,14 +456,8 @@ it('decodes a messages stream to the same events for any split of its texts', ()
 });
 
 describe('recorded messages answers', () => {
-  const folder = join(
-    process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'),
-    'recordings',
-    'anthropic',
-  );
-  const files = existsSync(folder)
-    ? readdirSync(folder).filter((name) => /\.(json|chunks\.txt)$/.test(name))
-    : [];
+  const folder = outsideFolder('recordings/anthropic');
+  const files = folder.files.filter((name) => /\.(json|chunks\.txt)$/.test(name));
 
   /** The content of an answer by block, read without code under test. */
   function held(content: readonly Json[]): string[] {
@@ -532,7 +524,7 @@ describe('recorded messages answers', () => {
   }
 
   it.each(files.filter((name) => !/spliced|duplicate/.test(name)))('%s', (name) => {
-    const source = readFileSync(join(folder, name), 'utf8');
+    const source = folder.read(name);
     if (name.endsWith('.json')) {
       const body = JSON.parse(source) as Json;
       const events = decodedWhole(body);
@@ -567,11 +559,8 @@ describe('recorded messages answers', () => {
   });
 
   it('with two starts', ({ skip }) => {
-    if (files.length === 0) skip(`${folder} is not there; ORIEL_SHARED tells where it is`);
-    const lines = (name: string) =>
-      readFileSync(join(folder, `${name}.chunks.txt`), 'utf8')
-        .trim()
-        .split('\n');
+    if (!folder.isPresent) skip(SKIPPED);
+    const lines = (name: string) => folder.read(`${name}.chunks.txt`).trim().split('\n');
     expect(finish(decoded(lines('duplicate-message-start')))).toMatchObject({ reason: 'stop' });
     expect(finish(decoded(lines('spliced-message-start')))).toMatchObject({
       type: 'error',

@@ -1,10 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { Json } from '../../../../src/text/canonical.ts';
-import { ROOT } from '../../../oriel.ts';
+import { outsideFolder } from '../../../outside-material.ts';
 
-const folder = join(process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'), 'spec');
+const folder = outsideFolder('spec');
 
 interface Document {
   readonly name: string;
@@ -35,9 +33,8 @@ function documentOf(
   request: string,
   item: string | null,
 ): Document | null {
-  const path = join(folder, file);
-  if (!existsSync(path)) return null;
-  const document = JSON.parse(readFileSync(path, 'utf8')) as {
+  if (!folder.isPresent) return null;
+  const document = JSON.parse(folder.read(file)) as {
     components: { schemas: Record<string, Schema> };
   };
   const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false });

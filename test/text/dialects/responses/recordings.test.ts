@@ -1,9 +1,7 @@
 import '../../../../src/text/dialects/built-in.ts';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Json } from '../../../../src/text/canonical.ts';
-import { ROOT } from '../../../oriel.ts';
+import { outsideFolder } from '../../../outside-material.ts';
 import {
   blocksOf,
   contextOf,
@@ -15,14 +13,7 @@ import {
   finishOf,
 } from './events.ts';
 
-const folder = join(
-  process.env['ORIEL_SHARED'] ?? join(ROOT, '..', 'shared'),
-  'recordings',
-  'openai-responses',
-);
-const present = existsSync(folder);
-const files = present ? readdirSync(folder) : [];
-const read = (file: string) => readFileSync(join(folder, file), 'utf8');
+const { isPresent, files, read } = outsideFolder('recordings/openai-responses');
 
 const objects = (value: unknown) => (Array.isArray(value) ? (value as Json[]) : []);
 const texts = (parts: unknown, name = 'text') =>
@@ -90,7 +81,7 @@ function expectAnswer(stream: readonly Json[]) {
   expect(finishOf(repeated)).toEqual({ ...finishOf(events), raw: expect.any(String) });
 }
 
-describe.skipIf(!present)('recorded answers (in the folder ORIEL_SHARED)', () => {
+describe.skipIf(!isPresent)('recorded answers (in the folder ORIEL_SHARED)', () => {
   test.each(files.filter((file) => file.endsWith('.json')))('%s', (file) => {
     const body = JSON.parse(read(file)) as Json;
     const events = decodeWhole(body);
