@@ -1,14 +1,18 @@
-// Generates a folder of photographs and converts it.
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+// Shows both faces of Oriel: converts a folder of photographs that it generates, then starts a daemon on a free port
+// and asks the sandbox for a streamed answer and a picture. Exits 1 unless every step did what it should.
+import { spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const oriel = join(root, 'dist', 'bin', 'oriel.cjs');
-const folder = join(tmpdir(), 'oriel-demo');
+const binary = join(root, 'dist', 'bin', 'oriel.cjs');
+const folder = mkdtempSync(join(tmpdir(), 'oriel-demo-'));
 const photos = join(folder, 'photos');
 
 /** A landscape of a sky, hills and film grain; the same number gives the same picture. */
@@ -32,7 +36,6 @@ async function landscape(number, width, height) {
   return sharp(pixels, { raw: { width, height, channels: 3 } });
 }
 
-rmSync(folder, { recursive: true, force: true });
 mkdirSync(join(photos, 'trip'), { recursive: true });
 for (let number = 1; number <= 8; number += 1) {
   const photo = await landscape(number, 1600, 1200);
@@ -51,8 +54,62 @@ await (await landscape(10, 800, 600))
   .toFile(join(photos, 'see-through.png'));
 writeFileSync(join(photos, 'broken.jpg'), Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 16]));
 
-const args = ['convert', '--format', 'webp', '--recursive', photos, '--out', join(folder, 'webp')];
-console.log(`$ oriel ${args.join(' ')}`);
-const { status } = spawnSync(process.execPath, [oriel, ...args], { stdio: 'inherit' });
-console.log(`exit code ${status}: one file is broken on purpose, the others are converted`);
-process.exit(status === 1 ? 0 : 1);
+/** The environment without settings of the user's own daemon. */
+const environment = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith('ORIEL_')),
+);
+
+/** Runs a command in the folder of the demo and shows it. */
+function oriel(args, env = {}) {
+  console.log(`\n$ oriel ${args.map((arg) => (/ /.test(arg) ? `"${arg}"` : arg)).join(' ')}`);
+  const options = { cwd: folder, stdio: 'inherit', env: { ...environment, ...env } };
+  return spawnSync(process.execPath, [binary, ...args], options).status;
+}
+
+/** The address of a daemon, once it accepts requests. Its log goes to standard error if it ends instead. */
+async function ready(daemon) {
+  const log = [];
+  for await (const line of createInterface({ input: daemon.stdout })) {
+    log.push(line);
+    const { msg, url } = line.startsWith('{') ? JSON.parse(line) : {};
+    if (msg === 'ready') return url;
+  }
+  throw new Error(`oriel serve ended:\n${log.join('\n')}`);
+}
+
+console.log(`In ${folder}:`);
+const convert = oriel(['convert', '--format', 'webp', '--recursive', 'photos', '--out', 'web']);
+console.log('One file is broken on purpose, so the exit code is 1. All others are converted.');
+
+const serve = ['serve', '--port', '0', '--data', 'data', '--log-format', 'json'];
+const key = `sk-demo-${randomBytes(24).toString('hex')}`;
+const daemon = spawn(process.execPath, [binary, ...serve], {
+  cwd: folder,
+  env: { ...environment, ORIEL_BOOTSTRAP_KEY: key },
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+let statuses = [];
+try {
+  console.log('\n$ oriel serve');
+  const url = await ready(daemon);
+  daemon.stdout.resume();
+  console.log(
+    `Listening on ${url}, with models of the built-in sandbox: no provider, no account, no cost.`,
+  );
+  const client = { ORIEL_URL: url, ORIEL_API_KEY: key };
+  statuses = [
+    oriel(['chat', 'Why is the sky blue?'], client),
+    oriel(
+      ['generate', 'a lighthouse at dusk', '--size', '16:9', '--out', 'lighthouse.png'],
+      client,
+    ),
+  ];
+  console.log(
+    `\nIn a browser, ${url}/console shows models, tasks, usage and keys while the daemon runs.`,
+  );
+  console.log('It stops now. Start your own with: npm start');
+} finally {
+  daemon.kill();
+  if (daemon.exitCode === null) await once(daemon, 'exit');
+}
+process.exit(convert === 1 && statuses.every((status) => status === 0) ? 0 : 1);
