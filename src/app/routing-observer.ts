@@ -23,9 +23,11 @@ export function routingObserver(
     const redactOptional = (text: string | null) => (text === null ? null : redact(text));
     return { type, code: redactOptional(code), status, detail: redactOptional(detail) };
   };
-  const describeRoute = ({ provider, model, failure, until }: RestingRoute) => ({
+  const describeRoute = ({ provider, model, account, failure, until }: RestingRoute) => ({
     provider,
     model,
+    // A route or key that rests for one account serves all others.
+    ...(account !== null && { account }),
     ...describe(failure),
     until: new Date(Date.now() + until - performance.now()).toISOString(),
   });

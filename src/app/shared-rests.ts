@@ -30,9 +30,9 @@ export function followRests(store: Pick<Store, 'watch'>, routings: readonly Rout
 }
 
 /** Null for a failure of a later version. */
-function restOf({ kind: _, failure, ...rest }: RestEvent): SharedRest | null {
+function restOf({ kind: _, failure, account = null, ...rest }: RestEvent): SharedRest | null {
   const { message, code, status } = failure;
   const type = failure.type as FailureType;
   if (!FAILURE_TYPES.includes(type)) return null;
-  return { ...rest, failure: new Failure(type, message, { originalCode: code, status }) };
+  return { ...rest, account, failure: new Failure(type, message, { originalCode: code, status }) };
 }

@@ -12,12 +12,15 @@ export const routing = v.strictObject({
     field(
       v.strictObject({
         after: v.optional(
-          field(integer(0, 1000), 'Failures in a row after which a route is skipped; 0 for never.'),
+          field(
+            integer(0, 1000),
+            'Failures in a row after which an account skips a route; 0 for never.',
+          ),
           5,
         ),
         for: v.optional(field(duration('1ms'), 'How long it is skipped.'), '30s'),
       }),
-      'A route that keeps failing is skipped for a while, and then tried again.',
+      'A route that keeps failing is skipped for a while, then tried again. All accounts skip it once two fail.',
     ),
     {},
   ),

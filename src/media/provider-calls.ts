@@ -69,6 +69,7 @@ export class ProviderCalls {
     try {
       const answer = await routing.run({
         model: id,
+        accountId: account.id,
         logContext: { requestId },
         candidates: routeCandidates(model),
         providers: config.providers,

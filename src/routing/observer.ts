@@ -37,6 +37,8 @@ export interface SharedRest extends Route, KeyRest {
   /** Name of the route. */
   readonly route: string;
   readonly fingerprint: string;
+  /** The account whose request has failed; null where those of several accounts have. */
+  readonly account: string | null;
   readonly failure: Failure;
 }
 

@@ -18,6 +18,8 @@ export interface RestingKey {
   /** The provider's name in the configuration. */
   readonly provider: string;
   readonly fingerprint: string;
+  /** The account whose requests do not use the key; null for all. Other accounts use it after other keys. */
+  readonly account: string | null;
   readonly failure: Failure;
   readonly since: number;
   readonly skippedUntil: number;
@@ -72,27 +74,33 @@ export class ProviderKeys {
   }
 
   /**
-   * The next key for a request: one that does not rest, else the one that has been avoided longest.
+   * The next key for a request of an account: one that does not rest, else the one that has been avoided longest.
    *
    * @param tried fingerprints of keys that the request was sent with
    * @returns null where none is left
    */
-  take(route: string, provider: Provider, tried: ReadonlySet<string> | null): KeyedProvider | null {
+  take(
+    route: string,
+    provider: Provider,
+    account: string,
+    tried: ReadonlySet<string> | null,
+  ): KeyedProvider | null {
     const all = keyedProviders(provider);
     if (this.#rests.size === 0 && all.length === 1 && tried === null) return all[0]!;
-    const keyed = this.#find(route, provider, tried);
+    const keyed = this.#find(route, provider, account, tried);
     if (keyed !== null && all.length > 1) this.#turns.set(provider, all.indexOf(keyed) + 1);
     return keyed;
   }
 
   /** Whether `take` would return a key. */
-  hasOther(route: string, provider: Provider, tried: ReadonlySet<string> | null): boolean {
-    return this.#find(route, provider, tried) !== null;
+  hasOther(...request: Parameters<ProviderKeys['take']>): boolean {
+    return this.#find(...request) !== null;
   }
 
   #find(
     route: string,
     provider: Provider,
+    account: string,
     tried: ReadonlySet<string> | null,
   ): KeyedProvider | null {
     const all = keyedProviders(provider);
@@ -104,47 +112,62 @@ export class ProviderKeys {
       if (tried?.has(keyed.fingerprint)) continue;
       const rest = this.#restOf(route, keyed);
       if (rest === null) return keyed;
-      if (this.#skipped(rest) > 0 || rest.since >= avoidedSince) continue;
+      if (this.#skipped(rest, account) > 0 || rest.since >= avoidedSince) continue;
       avoided = keyed;
       avoidedSince = rest.since;
     }
     return avoided;
   }
 
-  /** Milliseconds until a key of a provider may be used on a route; 0 for now. */
-  remaining(route: string, provider: Provider): number {
+  /** Milliseconds until an account may use a key of a provider on a route; 0 for now. @param account null for any */
+  remaining(route: string, provider: Provider, account: string | null): number {
     if (this.#rests.size === 0) return 0;
     let shortest = Infinity;
     for (const keyed of keyedProviders(provider)) {
       const rest = this.#restOf(route, keyed);
-      const remaining = rest === null ? 0 : this.#skipped(rest);
+      const remaining = rest === null ? 0 : this.#skipped(rest, account);
       if (remaining === 0) return 0;
       shortest = Math.min(shortest, remaining);
     }
     return shortest;
   }
 
-  /** Begins or extends the rest of a key. @returns whether it did not rest before */
+  /**
+   * Begins or extends the rest of a key. It is one for all accounts once requests of two accounts have failed.
+   *
+   * @param account whose request has failed; null where those of several accounts have
+   * @returns whether the key did not rest before, or for fewer accounts
+   */
   rest(
     route: string,
     provider: string,
     { fingerprint }: Pick<KeyedProvider, 'fingerprint'>,
     { skipped, avoided }: KeyRest,
     failure: Failure,
+    account: string | null,
   ): boolean {
     const since = this.#now();
     if (this.#rests.size >= MAX_RESTS) this.#dropExpired();
     const name = nameOf(route, fingerprint);
-    const isNew = !this.#rests.has(name);
+    const before = this.#rests.get(name);
+    const isShared =
+      before !== undefined && before.skippedUntil > since && before.account !== account;
+    const resting = isShared ? null : account;
     this.#rests.set(name, {
       provider,
       fingerprint,
+      account: resting,
       failure,
       since,
       skippedUntil: since + skipped,
       avoidedUntil: since + avoided,
     });
-    return isNew;
+    return before === undefined || (resting === null && before.account !== null);
+  }
+
+  /** Whether a key rests for all accounts. */
+  isForAll(route: string, fingerprint: string): boolean {
+    return this.#rests.get(nameOf(route, fingerprint))?.account === null;
   }
 
   /** Ends the rest of a key after a request that succeeded. @param startedAt time at which it was sent */
@@ -167,12 +190,13 @@ export class ProviderKeys {
     const name = nameOf(route, fingerprint);
     const rest = this.#rests.get(name);
     if (rest === undefined) return null;
-    if (rest.avoidedUntil > this.#now() || this.#skipped(rest) > 0) return rest;
+    if (rest.avoidedUntil > this.#now() || this.#skipped(rest, rest.account) > 0) return rest;
     this.#rests.delete(name);
     return null;
   }
 
-  #skipped({ skippedUntil }: RestingKey): number {
+  #skipped({ skippedUntil, account: resting }: RestingKey, account: string | null): number {
+    if (resting !== null && resting !== account) return 0;
     const remaining = skippedUntil - this.#now();
     return remaining > TIMER_SLACK_MS ? remaining : 0;
   }

@@ -6,6 +6,8 @@ export interface RestingRoute {
   readonly provider: string;
   /** The provider's name of the model. */
   readonly model: string;
+  /** The account whose requests do not use it; null for all. */
+  readonly account: string | null;
   /** The failure after which it began to rest. */
   readonly failure: Failure;
   /** Time of `performance.now()` until which it rests. */
@@ -23,9 +25,10 @@ export class RestingRoutes {
     return this.#routes.get(name);
   }
 
-  /** Registers a rest, or its extension. @returns whether it is a new one */
+  /** Registers a rest, or its extension. @returns whether it is a new one, or now one for all accounts */
   begin(name: string, route: RestingRoute): boolean {
-    const isNew = !this.#routes.has(name);
+    const before = this.#routes.get(name);
+    const isNew = before === undefined || (before.account !== null && route.account === null);
     this.#routes.set(name, route);
     if (this.#routes.size > MAX_ROUTES) this.#routes.delete(this.#routes.keys().next().value!);
     return isNew;
@@ -46,7 +49,7 @@ export class RestingRoutes {
   }
 }
 
-/** Every route of a model rests. `retryAfter` is when the first one may be tried. */
+/** Every route of a model rests for an account. `retryAfter` is when the first one may be tried. */
 export class RoutesResting extends Failure {
   /**
    * @param failure after which that route began to rest

@@ -18,6 +18,8 @@ import { secretsRedactor } from './secrets-redactor.ts';
 export interface RoutedRequest<RouteType extends Route, Outcome> {
   /** The model's public identifier. */
   readonly model: string;
+  /** The account whose request it is: the failures of one account do not let routes rest for others. */
+  readonly accountId: string;
   readonly logContext: LogContext;
   /** Null or absent where the request is not traced. */
   readonly trace?: AttemptTrace | null;
@@ -68,13 +70,13 @@ export class Routing {
     this.#observer = observer;
   }
 
-  /** Milliseconds until a route may be tried; 0 for now. */
-  remainingCooldown({ name, route }: RouteCandidate<Route>): number {
+  /** Milliseconds until an account may try a route; 0 for now. @param accountId null for any without failures */
+  remainingCooldown({ name, route }: RouteCandidate<Route>, accountId: string | null): number {
     const provider = this.#config().providers[route.provider];
-    const circuit = this.#circuits.remainingCooldown(name);
+    const circuit = this.#circuits.remainingCooldown(name, accountId);
     return provider === undefined
       ? circuit
-      : Math.max(circuit, this.#keys.remaining(name, provider));
+      : Math.max(circuit, this.#keys.remaining(name, provider, accountId));
   }
 
   /** The routes that rest now. */
@@ -87,14 +89,18 @@ export class Routing {
   }
 
   /** Lets a key rest that the provider has refused or limited at another node. */
-  restElsewhere({ provider, model, route, fingerprint, failure, ...rest }: SharedRest): void {
+  restElsewhere(shared: SharedRest): void {
+    const { provider, model, route, fingerprint, account, failure, ...rest } = shared;
     if (this.#config().routing.cooldown.after === 0) return;
     const since = performance.now();
-    this.#keys.rest(route, provider, { fingerprint }, rest, failure);
+    this.#keys.rest(route, provider, { fingerprint }, rest, failure, account);
     const settings = this.#config().providers[provider];
-    const remaining = settings === undefined ? 0 : this.#keys.remaining(route, settings);
+    if (settings === undefined) return;
+    const forAll = this.#keys.remaining(route, settings, null);
+    const remaining = forAll > 0 ? forAll : this.#keys.remaining(route, settings, account);
     if (remaining === 0) return;
-    const resting = { provider, model, failure, until: since + remaining };
+    const until = since + remaining;
+    const resting = { provider, model, account: forAll > 0 ? null : account, failure, until };
     if (this.#resting.begin(route, resting)) this.#observer.onRest?.(resting);
   }
 
@@ -107,7 +113,7 @@ export class Routing {
       let shortest = Infinity;
       let soonest: string | null = null;
       for (const candidate of request.candidates) {
-        const cooldown = this.remainingCooldown(candidate);
+        const cooldown = this.remainingCooldown(candidate, request.accountId);
         if (cooldown > 0) {
           if (cooldown < shortest) soonest = candidate.name;
           shortest = Math.min(shortest, cooldown);
@@ -135,7 +141,7 @@ export class Routing {
     candidate: RouteCandidate<RouteType>,
   ): Promise<Outcome | Failure> {
     const { name, route } = candidate;
-    const { signal, logContext, trace } = request;
+    const { accountId, signal, logContext, trace } = request;
     let tried: Set<string> | null = null;
     let last: Failure | null = null;
     for (let attempts = 1; ; ) {
@@ -144,10 +150,10 @@ export class Routing {
       if (provider === undefined) return providerRemoved();
       const { isRetried } = kindOf(provider);
       const cooldown = isRetried ? routing.cooldown : NO_COOLDOWN;
-      const keyed = this.#keys.take(name, provider, tried);
+      const keyed = this.#keys.take(name, provider, accountId, tried);
       // A reload may have removed the keys that were left.
-      if (keyed === null) return last ?? this.#restingFailure(request.model, candidate);
-      const report = this.#circuits.begin(name, cooldown);
+      if (keyed === null) return last ?? this.#restingFailure(request, candidate);
+      const report = this.#circuits.begin(name, cooldown, accountId);
       const startedAt = performance.now();
       let failure: Failure;
       trace?.begin(route, provider);
@@ -155,8 +161,8 @@ export class Routing {
         const outcome = await request.attempt(candidate, keyed.settings);
         const lateFailure = request.failureOf?.(outcome) ?? null;
         report(successOf(lateFailure, candidate, request));
-        if (lateFailure === null) this.#succeeded(candidate, keyed, startedAt);
-        else this.#noteRest(candidate, lateFailure);
+        if (lateFailure === null) this.#succeeded(candidate, accountId, keyed, startedAt);
+        else this.#noteRest(candidate, accountId, lateFailure);
         trace?.end(lateFailure, keyed.label);
         this.#observer.onAttempt(route.provider, lateFailure, logContext, keyed.label);
         return outcome;
@@ -183,33 +189,27 @@ export class Routing {
       last = failure;
       const rest = keyRestOf(failure, cooldown);
       if (rest !== null) {
-        const isNew = this.#keys.rest(name, route.provider, keyed, rest, failure);
-        if (isNew) {
-          this.#noteKeyRest(candidate, keyed, failure, rest);
-          const { provider, model } = route;
-          const { fingerprint } = keyed;
-          const shared = { provider, model, route: name, fingerprint, ...rest, failure };
-          this.#observer.onSharedRest?.(shared);
-        }
+        const isNew = this.#keys.rest(name, route.provider, keyed, rest, failure, accountId);
+        if (isNew) this.#noteKeyRest(candidate, accountId, keyed, failure, rest);
         tried = (tried ?? new Set()).add(keyed.fingerprint);
       }
       const hasKey =
         tried !== null &&
         rest !== null &&
         tried.size < MAX_KEYS_TRIED &&
-        this.#keys.hasOther(name, provider, tried);
+        this.#keys.hasOther(name, provider, accountId, tried);
       // One bad key says nothing of a route that has others, and a key that is skipped needs no circuit.
       report(hasKey || (rest?.skipped ?? 0) > 0 ? null : successOf(failure, candidate, request));
-      this.#noteRest(candidate, failure);
+      this.#noteRest(candidate, accountId, failure);
       this.#observer.onAttempt(route.provider, failure, logContext, keyed.label);
       if (!mayFailOver(failure, request)) throw failure;
       request.onAttemptFailed?.();
       if (hasKey) continue;
       const retries = isRetried ? routing.retries : 0;
       if (!isRetriable(failure) || attempts > retries) return failure;
-      if (this.#circuits.remainingCooldown(name) > 0) return failure;
+      if (this.#circuits.remainingCooldown(name, accountId) > 0) return failure;
       const isLast = candidate === request.candidates.at(-1);
-      if (!isLast && this.remainingCooldown(candidate) > 0) return failure;
+      if (!isLast && this.remainingCooldown(candidate, accountId) > 0) return failure;
       if (!(await waitBeforeRetry(attempts, failure, request))) return failure;
       attempts += 1;
       tried = null;
@@ -223,36 +223,54 @@ export class Routing {
     return now === undefined || (before !== undefined && before.kind !== now.kind) ? before : now;
   }
 
-  #succeeded(candidate: RouteCandidate<Route>, keyed: KeyedProvider, startedAt: number): void {
+  #succeeded(
+    candidate: RouteCandidate<Route>,
+    accountId: string,
+    keyed: KeyedProvider,
+    startedAt: number,
+  ): void {
     this.#keys.wake(candidate.name, keyed, startedAt);
-    if (this.#resting.get(candidate.name) === undefined) return;
-    if (this.remainingCooldown(candidate) > 0) return;
+    const resting = this.#resting.get(candidate.name);
+    if (resting === undefined) return;
+    if (this.remainingCooldown(candidate, resting.account ?? accountId) > 0) return;
     this.#observer.onRecovery?.(this.#resting.end(candidate.name)!);
   }
 
   /** Registers that a route rests, if it does after a failure. */
-  #noteRest(candidate: RouteCandidate<Route>, failure: Failure): void {
-    const remaining = this.remainingCooldown(candidate);
+  #noteRest(candidate: RouteCandidate<Route>, accountId: string, failure: Failure): void {
+    const remaining = this.remainingCooldown(candidate, accountId);
     if (remaining === 0) return;
     const { provider, model } = candidate.route;
-    const route = { provider, model, failure, until: performance.now() + remaining };
+    const account = this.remainingCooldown(candidate, null) > 0 ? null : accountId;
+    const route = { provider, model, account, failure, until: performance.now() + remaining };
     if (this.#resting.begin(candidate.name, route)) this.#observer.onRest?.(route);
   }
 
   #noteKeyRest(
-    { route: { provider, model } }: RouteCandidate<Route>,
-    { label }: KeyedProvider,
+    { name, route: { provider, model } }: RouteCandidate<Route>,
+    accountId: string,
+    { label, fingerprint }: KeyedProvider,
     failure: Failure,
-    { avoided }: KeyRest,
+    rest: KeyRest,
   ): void {
+    const account = this.#keys.isForAll(name, fingerprint) ? null : accountId;
+    const shared = { provider, model, route: name, fingerprint, account, ...rest, failure };
+    this.#observer.onSharedRest?.(shared);
     if (label === null) return;
-    const route = { provider, model, failure, until: performance.now() + avoided };
-    this.#observer.onKeyRest?.(route, label, avoided);
+    const route = { provider, model, account, failure, until: performance.now() + rest.avoided };
+    this.#observer.onKeyRest?.(route, label, rest.avoided);
   }
 
-  #restingFailure(model: string, candidate: RouteCandidate<Route>): Failure {
+  #restingFailure(
+    { model, accountId }: RoutedRequest<Route, unknown>,
+    candidate: RouteCandidate<Route>,
+  ): Failure {
     const failure = this.#resting.get(candidate.name)?.failure;
-    return new RoutesResting(model, failure, Math.max(1, this.remainingCooldown(candidate)));
+    return new RoutesResting(
+      model,
+      failure,
+      Math.max(1, this.remainingCooldown(candidate, accountId)),
+    );
   }
 }
 

@@ -9,6 +9,8 @@ export interface KeyRestEvent {
   readonly route: string;
   /** Part of the key's SHA-256. */
   readonly fingerprint: string;
+  /** The account whose request has failed; null where those of several accounts have. Absent from earlier versions. */
+  readonly account?: string | null;
   /** Milliseconds in which the key is not used at all, and in which other keys are used before it. */
   readonly skipped: number;
   readonly avoided: number;

@@ -177,6 +177,7 @@ export class TextGateway {
     try {
       const outcome = await this.routing.run({
         model: id,
+        accountId: holder.account.id,
         logContext: { requestId: call.requestId },
         trace: report.trace,
         candidates: conversation ? this.#affinity.order(candidates, conversation) : candidates,

@@ -48,12 +48,12 @@ describe('ProviderKeys', () => {
     let now = 0;
     const keys = new ProviderKeys(() => now);
     const provider = providerWith('a', 'b', 'c');
-    const taken = () => keys.take('route', provider, null)!;
+    const taken = () => keys.take('route', provider, 'ann', null)!;
     expect([taken(), taken(), taken(), taken()].map(keyOf)).toEqual(['a', 'b', 'c', 'a']);
-    keys.rest('route', 'p', taken(), { skipped: 1000, avoided: 1000 }, FAILURE);
+    keys.rest('route', 'p', taken(), { skipped: 1000, avoided: 1000 }, FAILURE, 'ann');
     expect([taken(), taken(), taken()].map(keyOf)).toEqual(['c', 'a', 'c']);
-    expect(keyOf(keys.take('another', provider, null))).toBe('a');
-    expect(keyOf(keys.take('another', provider, null))).toBe('b');
+    expect(keyOf(keys.take('another', provider, 'ann', null))).toBe('a');
+    expect(keyOf(keys.take('another', provider, 'ann', null))).toBe('b');
     now = 1000;
     expect([taken(), taken()].map(keyOf)).toEqual(['c', 'a']);
     expect(keyOf(taken())).toBe('b');
@@ -64,36 +64,73 @@ describe('ProviderKeys', () => {
     const keys = new ProviderKeys(() => now);
     const provider = providerWith('a', 'b');
     for (const _ of [1, 2]) {
-      keys.rest('r', 'p', keys.take('r', provider, null)!, { skipped: 0, avoided: 9000 }, FAILURE);
+      keys.rest(
+        'r',
+        'p',
+        keys.take('r', provider, 'ann', null)!,
+        { skipped: 0, avoided: 9000 },
+        FAILURE,
+        'ann',
+      );
       now += 1;
     }
-    const first = keys.take('r', provider, null)!;
+    const first = keys.take('r', provider, 'ann', null)!;
     expect(keyOf(first)).toBe('a');
-    expect(keyOf(keys.take('r', provider, new Set([first.fingerprint])))).toBe('b');
-    expect(keys.remaining('r', provider)).toBe(0);
+    expect(keyOf(keys.take('r', provider, 'ann', new Set([first.fingerprint])))).toBe('b');
+    expect(keys.remaining('r', provider, 'ann')).toBe(0);
   });
 
   it('ends a rest at a success of a request that was sent after it began', () => {
     let now = 10;
     const keys = new ProviderKeys(() => now);
     const provider = providerWith('a');
-    const key = keys.take('r', provider, null)!;
-    keys.rest('r', 'p', key, { skipped: 1000, avoided: 1000 }, FAILURE);
+    const key = keys.take('r', provider, 'ann', null)!;
+    keys.rest('r', 'p', key, { skipped: 1000, avoided: 1000 }, FAILURE, 'ann');
     keys.wake('r', key, 5);
-    expect(keys.remaining('r', provider)).toBe(1000);
+    expect(keys.remaining('r', provider, 'ann')).toBe(1000);
     expect(Array.from(keys.resting(), ({ provider }) => provider)).toEqual(['p']);
     now = 20;
     keys.wake('r', key, 15);
-    expect(keys.remaining('r', provider)).toBe(0);
+    expect(keys.remaining('r', provider, 'ann')).toBe(0);
     expect(Array.from(keys.resting())).toEqual([]);
+  });
+
+  it('skips a key for one account until the request of another fails too', () => {
+    let now = 0;
+    const keys = new ProviderKeys(() => now);
+    const provider = providerWith('a');
+    const key = keys.take('r', provider, 'ann', null)!;
+    const remaining = () => ['ann', 'bob', null].map((who) => keys.remaining('r', provider, who));
+    const rest = (who: string) =>
+      keys.rest('r', 'p', key, { skipped: 1000, avoided: 9000 }, FAILURE, who);
+    expect([rest('ann'), rest('ann'), remaining()]).toEqual([true, false, [1000, 0, 0]]);
+    expect(keyOf(keys.take('r', provider, 'ann', null))).toBeNull();
+    expect(keyOf(keys.take('r', provider, 'bob', null))).toBe('a');
+    expect([rest('bob'), rest('ann'), remaining()]).toEqual([true, false, [1000, 1000, 1000]]);
+    now = 1000;
+    // Time is up for all; the next probe is that of one account again.
+    expect(remaining()).toEqual([0, 0, 0]);
+    rest('ann');
+    expect(remaining()).toEqual([1000, 0, 0]);
   });
 
   it('keeps a rest when a reload moves the key', () => {
     const keys = new ProviderKeys(() => 0);
     const before = providerWith('a', 'b');
-    keys.rest('r', 'p', keys.take('r', before, null)!, { skipped: 9, avoided: 9999 }, FAILURE);
+    keys.rest(
+      'r',
+      'p',
+      keys.take('r', before, 'ann', null)!,
+      { skipped: 9, avoided: 9999 },
+      FAILURE,
+      'ann',
+    );
     const after = providerWith('new', 'a');
-    expect([1, 2, 3].map(() => keyOf(keys.take('r', after, null)))).toEqual(['new', 'new', 'new']);
+    expect([1, 2, 3].map(() => keyOf(keys.take('r', after, 'ann', null)))).toEqual([
+      'new',
+      'new',
+      'new',
+    ]);
   });
 
   it('never takes a skipped or tried key, and finds each usable one', () => {
@@ -114,13 +151,13 @@ describe('ProviderKeys', () => {
           const tried = new Set<string>();
           const seen: string[] = [];
           for (let asked = 0; asked < tries; asked += 1) {
-            const taken = keys.take('r', provider, tried);
+            const taken = keys.take('r', provider, 'ann', tried);
             if (taken === null) break;
             seen.push(keyOf(taken)!);
             tried.add(taken.fingerprint);
             if (rest === null || asked > 0) continue;
             const { skipped, more } = rest;
-            keys.rest('r', 'p', taken, { skipped, avoided: skipped + more }, FAILURE);
+            keys.rest('r', 'p', taken, { skipped, avoided: skipped + more }, FAILURE, 'ann');
           }
           expect(new Set(seen).size).toBe(seen.length);
           // A timer may fire 10 ms before the end of a rest.

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { sharedDaemon, type TestDaemon } from '../daemon.ts';
+import { sharedDaemon } from '../daemon.ts';
 import { gatewayConfig, newKey } from './gateway-daemon.ts';
 import { type Admit, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
 import { plainBody, send } from './raw.ts';
@@ -66,6 +66,7 @@ function config(): object {
     many: provider(...MANY),
     spare: provider('spare'),
     rotated: provider('r1'),
+    ...{ failing: provider('x1'), flagging: provider('x2'), throttling: provider('x3') },
   };
   const names = Object.keys(providers);
   const route = (name: string) => ({ provider: name, model: `of-${name}` });
@@ -86,8 +87,9 @@ const shared = sharedDaemon({
   },
 });
 
-const ask = async (model: string, more: object = {}, daemon: TestDaemon = shared()) => {
-  const response = await send(daemon, 'chat', plainBody('chat', model, more));
+const ask = async (model: string, more: object = {}, key?: string) => {
+  const body = plainBody('chat', model, more);
+  const response = await send(shared(), 'chat', body, key === undefined ? {} : { key });
   const text = await response.text();
   const { error } = text.startsWith('{') ? JSON.parse(text) : {};
   return { status: response.status, retryAfter: response.headers.get('retry-after'), error, text };
@@ -210,6 +212,36 @@ describe('a key that the provider does not know', () => {
     refusals = {};
     expect((await ask('forbidden')).status).toBe(200);
     expect(asked).toEqual(['f1', 'f1', 'f1']);
+  });
+});
+
+describe('requests of one account that fail', () => {
+  const FAILED: Refusal = { status: 500, body: { error: { message: 'poisoned' } } };
+
+  it.each([
+    ['500', 'failing', 'x1', FAILED, 503],
+    ['403', 'flagging', 'x2', FORBIDDEN, 502],
+    ['429 with Retry-After', 'throttling', 'x3', limited(300), 429],
+  ])('with %s refuse no other account, until its requests fail too', async (...test) => {
+    const [, model, name, refusal, status] = test;
+    const [ann, bob, eve] = await Promise.all(
+      ['ann', 'bob', 'eve'].map((account) => newKey(shared(), `${account}-${model}`)),
+    );
+    const statusOf = async (key: string) => (await ask(model, {}, key)).status;
+    refusals = { [name]: refusal };
+    for (let times = 0; times < 4; times += 1) await statusOf(ann!);
+    const sent = asked.length;
+    expect(await statusOf(ann!)).toBe(status);
+    expect(asked).toHaveLength(sent);
+    refusals = {};
+    const [first, second] = await Promise.all([statusOf(bob!), statusOf(eve!)]);
+    expect([first, second, await statusOf(ann!)]).toEqual([200, 200, 200]);
+
+    refusals = { [name]: refusal };
+    for (const key of [ann!, bob!, ann!, bob!, ann!, bob!]) await statusOf(key);
+    asked = [];
+    expect(await statusOf(eve!)).toBe(status);
+    expect(asked).toEqual([]);
   });
 });
 

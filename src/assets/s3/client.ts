@@ -77,6 +77,9 @@ const MAX_RESPONSE_BYTES = 8 * 2 ** 20;
 /** Consecutive failures after which requests fail at once, and for how long, in milliseconds. */
 const CIRCUIT = { after: 5, for: 5000 };
 
+/** No account chooses what is sent to the bucket, so that all of them share the circuit. */
+const ANY_ACCOUNT = '';
+
 /** Share of the connections that downloads may take: slow readers must not keep results from being stored. */
 const DOWNLOAD_SHARE = 0.75;
 
@@ -202,10 +205,10 @@ export class S3Client {
   ): Promise<Result> {
     const deadline = performance.now() + this.#options.timeout;
     for (let attempts = 1; ; attempts += 1) {
-      const cooldown = this.#circuit.remainingCooldown('');
+      const cooldown = this.#circuit.remainingCooldown('', ANY_ACCOUNT);
       if (cooldown > 0)
         throw bucketUnavailable(this.#fault ?? '', undefined, Math.ceil(cooldown / 1000));
-      const report = this.#circuit.begin('', CIRCUIT);
+      const report = this.#circuit.begin('', CIRCUIT, ANY_ACCOUNT);
       const startedAt = performance.now();
       const observe = (outcome: string) =>
         this.#options.onAttempt(operation, outcome, performance.now() - startedAt);

@@ -103,6 +103,7 @@ export class MediaTaskExecutor implements TaskExecutor {
       try {
         return await this.#options.routing.run({
           model: task.model,
+          accountId: task.accountId,
           logContext: { task: task.id },
           trace,
           candidates,

@@ -59,7 +59,7 @@ export class RouteSlots {
     for (const [name, model] of Object.entries(config().models)) {
       if (!(TASK_TYPES as readonly string[]).includes(model.type)) continue;
       const free = routeCandidates(model)
-        .filter((candidate) => routing.remainingCooldown(candidate) === 0)
+        .filter((candidate) => routing.remainingCooldown(candidate, null) === 0)
         .map(({ route }) => this.#queues.free(route.provider));
       const most = Math.max(0, ...free);
       if (most === 0) exceptModels.push(name);
@@ -82,7 +82,9 @@ export class RouteSlots {
       const [first] = candidates;
       // Another route would have to be paid for work that this one can resume.
       const usable = isResumableAt(task, first!.name) ? [first!] : candidates;
-      const cooldowns = usable.map((candidate) => routing.remainingCooldown(candidate));
+      const cooldowns = usable.map((candidate) =>
+        routing.remainingCooldown(candidate, task.accountId),
+      );
       const ready = usable[cooldowns.indexOf(0)];
       if (ready === undefined) {
         slot.release();

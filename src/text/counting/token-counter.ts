@@ -94,6 +94,7 @@ export class TokenCounter {
     const { model, deadline } = counting;
     return this.#routing.run({
       model: counting.request.model,
+      accountId: call.holder.account.id,
       logContext: { requestId: call.requestId },
       candidates: routeCandidates(model),
       providers: counting.config.providers,

@@ -89,6 +89,7 @@ export class EmbeddingsGateway {
     try {
       embeddings = await this.routing.run({
         model: id,
+        accountId: holder.account.id,
         logContext: { requestId },
         trace: report.trace,
         candidates: routeCandidates(model),
