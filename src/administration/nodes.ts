@@ -15,12 +15,12 @@ const nodeShape = v.object({
 
 type NodeRecord = v.InferOutput<typeof nodeShape>;
 
-function nodeRecord({ startedAt, aliveUntil, ...node }: StoredNode): NodeRecord {
+function nodeRecord({ startedAt, aliveUntil, ...node }: StoredNode, now: number): NodeRecord {
   return {
     ...node,
     startedAt: new Date(startedAt).toISOString(),
     aliveUntil: new Date(aliveUntil).toISOString(),
-    isAlive: aliveUntil > Date.now(),
+    isAlive: aliveUntil > now,
   };
 }
 
@@ -33,7 +33,9 @@ const listNodes = defineAdminCommand({
   options: v.strictObject({}),
   result: v.object({ nodes: v.array(nodeShape) }),
   examples: ['nodes'],
-  run: async (store) => ({ nodes: (await store.listNodes()).map(nodeRecord) }),
+  run: async (store) => ({
+    nodes: (await store.listNodes()).map((node) => nodeRecord(node, store.now)),
+  }),
   show: ({ nodes }) => ({
     tables: [
       [

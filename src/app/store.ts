@@ -16,7 +16,7 @@ const LOCK_FALLBACK =
 const CLOCK_AHEAD =
   'the clock is more than a day ahead of the newest record: nothing is deleted or folded; if the clock is right, restart with --accept-clock';
 const CLOCK_SKEW =
-  'the clock of this machine is not that of the database: deadlines, budgets and expiries differ between nodes; synchronise both by NTP';
+  'the clock of this machine differs from the clock of the database, which counts; synchronise both by NTP';
 
 interface StoreParts {
   readonly dataDir: string;

@@ -47,7 +47,7 @@ async function openAtRest(place: string, isNew: boolean): Promise<Store> {
   const store = await openPlace(place, isNew);
   // Of a folder the lock excludes others.
   const nodes = store.isShared ? await store.listNodes() : [];
-  const others = nodes.filter(({ aliveUntil }) => aliveUntil > Date.now());
+  const others = nodes.filter(({ aliveUntil }) => aliveUntil > store.now);
   if (others.length === 0) return store;
   await store.close();
   const names = others.map(({ name }) => name).join(', ');

@@ -53,12 +53,16 @@ function credentialOf(
   return token;
 }
 
-/** The failure for an invalid key; null for a valid one. */
-export function keyFailure(key: ApiKey | undefined): Failure | null {
+/**
+ * The failure for an invalid key; null for a valid one.
+ *
+ * @param now the clock of the store
+ */
+export function keyFailure(key: ApiKey | undefined, now: number): Failure | null {
   if (!key) {
     return new Failure('auth_error', 'this API key is not known', { code: 'invalid_api_key' });
   }
-  switch (statusOf(key, Date.now())) {
+  switch (statusOf(key, now)) {
     case 'revoked':
       return new Failure('auth_error', 'this API key was revoked', { code: 'revoked_api_key' });
     case 'expired':
@@ -86,7 +90,7 @@ export async function isStillValid(context: AppContext, request: FastifyRequest)
     credentialOf(request, allKeyHeaders()) === undefined
       ? (await findSession(context, request))?.holder
       : await context.store.findKey(request.holder.key.hash);
-  return found !== undefined && keyFailure(found.key) === null;
+  return found !== undefined && keyFailure(found.key, context.store.now) === null;
 }
 
 /** A hook that requires a valid API key, or a session of one, and enforces the key's rate limit. */
@@ -99,7 +103,7 @@ export function authenticator(context: AppContext) {
       request.holder = await sessionHolder(context, request);
     } else {
       const found = await store.findKey(hashOf(credential));
-      const failure = keyFailure(found?.key);
+      const failure = keyFailure(found?.key, store.now);
       if (failure !== null) {
         await limits.countInvalidKey(request.ip, context.config.limits.address.failedKeys);
         throw failure;
@@ -131,7 +135,7 @@ async function sessionHolder(context: AppContext, request: FastifyRequest): Prom
       code: 'session_ended',
     });
   }
-  const failure = keyFailure(found.holder.key);
+  const failure = keyFailure(found.holder.key, context.store.now);
   if (failure !== null) throw failure;
   refuseOtherOrigins(context, request);
   return found.holder;
@@ -154,13 +158,15 @@ export async function isOperator(context: AppContext, request: FastifyRequest): 
   if (authorization === undefined) {
     const session = config.server.console ? await findSession(context, request) : undefined;
     return (
-      session !== undefined && keyFailure(session.holder.key) === null && isOwner(session.holder)
+      session !== undefined &&
+      keyFailure(session.holder.key, store.now) === null &&
+      isOwner(session.holder)
     );
   }
   const { token } = config.metrics;
   if (token !== undefined && hasBearerToken(request, token)) return true;
   const found = await store.findKey(hashOf(authorization.replace(/^Bearer +/i, '')));
-  return found !== undefined && keyFailure(found.key) === null && isOwner(found);
+  return found !== undefined && keyFailure(found.key, store.now) === null && isOwner(found);
 }
 
 /** The key of a request, for the audit log. */

@@ -56,10 +56,10 @@ export async function beginSession(
 ): Promise<number> {
   const { key, account } = request.holder;
   const token = randomText(TOKEN_LENGTH);
-  const expiresAt = Math.min(Date.now() + LIFETIME_MS, key.expiresAt ?? Infinity);
+  const expiresAt = Math.min(store.now + LIFETIME_MS, key.expiresAt ?? Infinity);
   const payer = { accountId: account.id, keyId: key.id };
   await store.createSession({ ...payer, hash: hashOf(token), expiresAt });
-  const seconds = Math.ceil((expiresAt - Date.now()) / 1000);
+  const seconds = Math.ceil((expiresAt - store.now) / 1000);
   reply.header('set-cookie', cookieOf(request, token, path, seconds));
   return expiresAt;
 }

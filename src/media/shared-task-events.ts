@@ -24,12 +24,12 @@ interface Sent {
  * that have listeners.
  */
 export class SharedTaskEvents extends TaskEvents {
-  readonly #store: Pick<Store, 'watch' | 'findTask' | 'listTasks'>;
+  readonly #store: Pick<Store, 'watch' | 'findTask' | 'listTasks' | 'now'>;
   readonly #sent = new Map<string, Sent>();
   readonly #unwatch: () => void;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(store: Pick<Store, 'watch' | 'findTask' | 'listTasks'>) {
+  constructor(store: Pick<Store, 'watch' | 'findTask' | 'listTasks' | 'now'>) {
     super();
     this.#store = store;
     this.#timer = setInterval(() => this.#poll(), POLL_INTERVAL_MS).unref();
@@ -59,7 +59,7 @@ export class SharedTaskEvents extends TaskEvents {
 
   #sentTo(accountId: string): Sent {
     const sent = this.#sent.get(accountId) ?? {
-      since: Date.now() - CLOCK_TOLERANCE_MS,
+      since: this.#store.now - CLOCK_TOLERANCE_MS,
       tasks: new Map(),
     };
     this.#sent.set(accountId, sent);

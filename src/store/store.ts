@@ -205,6 +205,11 @@ export interface Store {
   readonly isShared: boolean;
   /** The living nodes. */
   readonly nodes: Nodes;
+  /**
+   * Milliseconds since the epoch. Nodes that share a store share this clock, that of its database: deadlines and
+   * expiries are compared with it, since the clocks of machines differ.
+   */
+  readonly now: number;
 
   createAccount(account: NewAccount): Promise<Account>;
   /** Finds an account by its identifier or name. */

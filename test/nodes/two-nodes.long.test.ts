@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { OWNER_KEY, sharedDaemon, type TestDaemon } from '../daemon.ts';
+import { OWNER_KEY, sharedDaemon, startDaemon, type TestDaemon } from '../daemon.ts';
 import { describeWithPostgres } from '../engines/postgres.ts';
 import { type MockProvider, startMockProvider } from '../media/mock-provider.ts';
 import { WebhookReceiver } from '../media/webhook-receiver.ts';
@@ -39,6 +39,7 @@ describeWithPostgres('two nodes', (server) => {
         store: { driver: 'postgres', url: server().url },
         network: { allowPrivateAddresses: true },
         routing: { retries: 0 },
+        limits: { taskDeadline: '5m' },
         providers: {
           draws: { ...kind, baseUrl: provider.url, concurrency: 1 },
           talks: { ...kind, baseUrl: upstream.url },
@@ -112,6 +113,32 @@ describeWithPostgres('two nodes', (server) => {
     // The node returns to the others with its next heartbeat.
     const living = 'SELECT count(*) FROM oriel.nodes WHERE alive_until > now()';
     await expect.poll(() => server().sql(living).trim(), { timeout: 30_000 }).toBe('2');
+  });
+
+  it('go by the clock of the database where the clock of a machine is ten minutes ahead', async () => {
+    const late = held();
+    provider.next(DRAW, { wait: late.wait });
+    const tasks = [await draw(one(), 'generations')];
+    await provider.received(DRAW);
+    tasks.push(await draw(one(), 'generations'), await draw(one(), 'generations'));
+    const clock = 'const now = Date.now; Date.now = () => now() + 600_000;';
+    const env = { NODE_OPTIONS: `--import="data:text/javascript,${encodeURIComponent(clock)}"` };
+    const ahead = await startDaemon({ config: settings.config, env });
+    expect(
+      (
+        await ahead.logged(
+          'the clock of this machine differs from the clock of the database, which counts; synchronise both by NTP',
+        )
+      ).level,
+    ).toBe('warn');
+    tasks.push(await draw(ahead, 'generations'));
+    const times = server().sql(`SELECT max(abs(created_at - extract(epoch FROM now()) * 1000) +
+      abs(deadline - created_at - 300000)) < 60000 FROM oriel.tasks WHERE status IN ('pending', 'processing')`);
+    expect(times.trim()).toBe('t');
+    late.release();
+    for (const { task_id: id } of tasks) {
+      await expect.poll(() => statusOn(ahead, id)).toBe('completed');
+    }
   });
 
   it('answer a client that waits on one of them when the other ends its task', async () => {

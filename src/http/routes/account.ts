@@ -63,6 +63,7 @@ type Spending = v.InferOutput<typeof accountShape>['key'];
 function spendingOf(
   holder: ApiKey | Team,
   rows: readonly BudgetWindow[],
+  now: number,
 ): Pick<Spending, 'budget' | 'windows'> {
   const inCredits = (balance: Balance) => ({
     granted: toCredits(balance.granted),
@@ -72,14 +73,12 @@ function spendingOf(
   const { budget, reserved, spent } = holder;
   return {
     budget: budget === null ? null : inCredits({ granted: budget, reserved, spent }),
-    windows: windowBalances(holder, rows, Date.now()).map(
-      ({ period, timeZone, end, ...balance }) => ({
-        period,
-        time_zone: timeZone,
-        resets: seconds(end),
-        ...inCredits(balance),
-      }),
-    ),
+    windows: windowBalances(holder, rows, now).map(({ period, timeZone, end, ...balance }) => ({
+      period,
+      time_zone: timeZone,
+      resets: seconds(end),
+      ...inCredits(balance),
+    })),
   };
 }
 
@@ -99,8 +98,8 @@ async function budgetsOf(store: Store, { key, account }: KeyHolder) {
   const holders = [key, ...(team ? [team] : [])].flatMap(({ id, windows }) => (windows ? id : []));
   const rows = holders.length > 0 ? await store.listBudgetWindows(account.id, holders) : [];
   return {
-    ...spendingOf(key, rows),
-    team: team ? { id: team.id, name: team.name, ...spendingOf(team, rows) } : null,
+    ...spendingOf(key, rows, store.now),
+    team: team ? { id: team.id, name: team.name, ...spendingOf(team, rows, store.now) } : null,
   };
 }
 
@@ -158,7 +157,7 @@ export function accountRoutes(context: AppContext): FastifyPluginAsync {
   const rotations = new SecretRotationLimit();
   const secretOf = (account: Account): v.InferOutput<typeof secretShape> => {
     const { secretOverlap } = context.config.callbacks;
-    const end = previousSecretEnd(account, secretOverlap, Date.now());
+    const end = previousSecretEnd(account, secretOverlap, context.store.now);
     const previous = end === null ? {} : { previous_expires: seconds(end) };
     return { object: 'callback_secret', secret: account.callbackSecret, ...previous };
   };

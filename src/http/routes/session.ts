@@ -90,7 +90,7 @@ export function sessionRoutes(context: AppContext): FastifyPluginAsync {
       handler: async (request, reply): Promise<SessionAnswer> => {
         reply.header('cache-control', 'no-store');
         const found = await findSession(context, request);
-        if (!found || keyFailure(found.holder.key) !== null) return NO_SESSION;
+        if (!found || keyFailure(found.holder.key, context.store.now) !== null) return NO_SESSION;
         refuseOtherOrigins(context, request);
         return sessionOf(found.holder, found.expiresAt);
       },

@@ -33,7 +33,7 @@ const STORE_RETRY_DELAY_MS = 5000;
 interface CallbacksOptions {
   readonly store: Pick<
     Store,
-    'claimDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount' | 'watch'
+    'claimDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount' | 'watch' | 'now'
   >;
   readonly upstream: Pick<UpstreamClient, 'open'>;
   readonly config: () => Pick<Config, 'network' | 'callbacks'>;
@@ -43,8 +43,6 @@ interface CallbacksOptions {
   readonly onAttempt?: (delivery: Delivery, attempt: DeliveryAttempt) => void;
   /** Called with errors of this server, after which the operation is retried. */
   readonly onFault: (error: unknown) => void;
-  /** Milliseconds since the epoch. */
-  readonly now?: () => number;
   /** Milliseconds until the next attempt after a number of them; null for none. */
   readonly backoff?: (attempts: number) => number | null;
 }
@@ -56,7 +54,6 @@ interface CallbacksOptions {
  */
 export class Callbacks {
   readonly #options: CallbacksOptions;
-  readonly #now: () => number;
   readonly #backoff: (attempts: number) => number | null;
   readonly #closing = new AbortController();
   readonly #semaphore = new FairSemaphore(MAX_CONCURRENT);
@@ -76,7 +73,6 @@ export class Callbacks {
     this.#options = options;
     // Every attempt under way listens.
     setMaxListeners(0, this.#closing.signal);
-    this.#now = options.now ?? Date.now;
     this.#backoff = options.backoff ?? ((attempts) => retryDelay(attempts, Math.random()));
   }
 
@@ -152,7 +148,7 @@ export class Callbacks {
       if (this.#isClosing) return Infinity;
       for (const delivery of deliveries) this.#run(() => this.#deliver(delivery));
       if (deliveries.length < CLAIM_LIMIT && !this.#claimsAgain) {
-        return nextAt === null ? Infinity : Math.max(1, nextAt - this.#now());
+        return nextAt === null ? Infinity : Math.max(1, nextAt - this.#options.store.now);
       }
     }
   }
@@ -198,7 +194,7 @@ export class Callbacks {
   }
 
   async #attempt(delivery: Delivery): Promise<void> {
-    const at = this.#now();
+    const at = this.#options.store.now;
     const startedAt = performance.now();
     const { verdict, status, error } = await this.#send(delivery).catch((fault) =>
       this.#internalError(fault),
@@ -208,7 +204,7 @@ export class Callbacks {
     const delay = verdict === 'retry' ? this.#backoff(delivery.attempts.length + 1) : null;
     const outcome: DeliveryOutcome =
       delay !== null
-        ? { status: 'pending', nextAt: this.#now() + delay }
+        ? { status: 'pending', nextAt: this.#options.store.now + delay }
         : { status: verdict === 'delivered' ? 'delivered' : 'failed' };
     const recorded = await this.#retryStore(() => this.#record(delivery, attempt, outcome));
     if (recorded === null) return;
@@ -234,7 +230,7 @@ export class Callbacks {
     }
     const body = bodyOf(task, delivery, record(task));
     const networkPolicy = networkPolicyOf(config().network);
-    const now = this.#now();
+    const now = this.#options.store.now;
     const end = previousSecretEnd(account, config().callbacks.secretOverlap, now);
     const previous = end === null ? [] : [account.previousSecret!.secret];
     const headers = headersOf(id, body, [account.callbackSecret, ...previous], now);

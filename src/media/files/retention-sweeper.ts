@@ -116,7 +116,7 @@ export class RetentionSweeper {
   async #deleteExpired(): Promise<void> {
     const { config, store, files } = this.#options;
     const { retention, ledger, ledgerLines, usage } = config().limits;
-    const now = Date.now();
+    const { now } = store;
     await files.emptyQuarantine(now);
     // One node is enough; during a change of the leader two do no harm.
     if (!store.nodes.isLeader()) return;

@@ -22,7 +22,7 @@ export class OpenTask {
   readonly #doneCallbacks = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param now milliseconds since the epoch */
+  /** @param now milliseconds since the epoch, by the clock of the store */
   constructor(task: Task, now: number) {
     this.task = task;
     // Each download of a task listens; ten images exceed Node's limit of ten listeners.

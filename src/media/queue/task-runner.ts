@@ -185,7 +185,7 @@ export class TaskRunner {
   }
 
   #begin(task: Task, failure: Failure | null = null): void {
-    const open = new OpenTask(task, Date.now());
+    const open = new OpenTask(task, this.#options.store.now);
     this.#open.set(task.id, open);
     if (failure) open.controller.abort(failure);
     // Claimed while the daemon began to drain.

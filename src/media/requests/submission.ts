@@ -93,7 +93,7 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
       model: id,
       request,
       callbackUrl,
-      deadline: Date.now() + config.limits.taskDeadline,
+      deadline: store.now + config.limits.taskDeadline,
       idempotency,
       ...(call.traceparent !== undefined && { traceparent: call.traceparent }),
       reservation: priceOf(request, model),

@@ -344,6 +344,10 @@ export class LowdbStore extends StoreReader implements Store {
     return length;
   }
 
+  get now(): number {
+    return this.records.now();
+  }
+
   health(): StoreHealth {
     const { failure, journalLength } = this.records.commits;
     const refusal = failure ?? this.#compactor.backlogFailure(journalLength);
@@ -356,10 +360,11 @@ export class LowdbStore extends StoreReader implements Store {
 
   async listNodes(): Promise<readonly NodeRecord[]> {
     if (!this.#node) return [];
-    const now = Date.now();
     const claims = this.records.state.tasksInState.count('processing');
     const { node: id } = this.records;
-    return [{ id, ...this.#node, startedAt: this.#startedAt, aliveUntil: now + LEASE_MS, claims }];
+    return [
+      { id, ...this.#node, startedAt: this.#startedAt, aliveUntil: this.now + LEASE_MS, claims },
+    ];
   }
 
   watch(): () => void {

@@ -67,7 +67,7 @@ export class AccountStore {
     return this.parts.transactions.run(operation);
   }
 
-  protected get now(): number {
+  get now(): number {
     return this.parts.now();
   }
 

@@ -24,6 +24,9 @@ const MAX_SKEW_MS = 5000;
 /** Rows of dead nodes, and numbers of their transactions, are kept for this time. */
 const KEPT = "interval '1 day'";
 
+/** The clock of the database, in milliseconds since the epoch. */
+const CLOCK = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+
 const AFTER_LEASE = `now() + interval '${LEASE_MS} milliseconds'`;
 const AFTER_ESCROW_LEASE = `now() + interval '${ESCROW_LEASE_MS} milliseconds'`;
 
@@ -65,6 +68,8 @@ export class NodeLease implements Nodes {
   #validUntil = 0;
   #escrowValidUntil = 0;
   #isRegistered = false;
+  /** The database's clock at the zero of the monotonic clock, in milliseconds since the epoch. */
+  #origin = Date.now() - performance.now();
   /** Monotonic time at which the extension under way began; null between two. */
   #beatingSince: number | null = null;
   #failure: Failure | null = null;
@@ -82,6 +87,14 @@ export class NodeLease implements Nodes {
 
   get escrowId(): string {
     return this.#escrowId;
+  }
+
+  /**
+   * Milliseconds since the epoch by the database's clock, and by this machine's before `open`. It follows the
+   * monotonic clock between two heartbeats, so that setting this machine's clock does not move it.
+   */
+  get now(): number {
+    return Math.round(this.#origin + performance.now());
   }
 
   /** Whether the lease of escrows holds for sure. */
@@ -130,10 +143,7 @@ export class NodeLease implements Nodes {
     this.#options.onIds([this.#id]);
     await database.retry(() => this.#extend());
     this.#schedule();
-    const [clock] = await database.query<{ at: number }>(
-      'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS at',
-    );
-    const skew = Date.now() - clock!.at;
+    const skew = Date.now() - this.now;
     if (Math.abs(skew) > MAX_SKEW_MS) onClockSkew(skew);
   }
 
@@ -178,12 +188,14 @@ export class NodeLease implements Nodes {
     const sentAt = performance.now();
     const extended = await this.#options.database.once(async (connection) => {
       if (!this.#isRegistered) await this.#insert(connection);
-      const rows = await connection.query<{ id: string; alive: boolean }>(
+      const askedAt = performance.now();
+      const rows = await connection.query<{ id: string; alive: boolean; clock: number }>(
         `UPDATE $schema.nodes SET escrow_until = ${AFTER_ESCROW_LEASE},
            alive_until = CASE WHEN id = $1 AND alive_until > now() THEN ${AFTER_LEASE} ELSE alive_until END
-         WHERE id = ANY($2::text[]) AND escrow_until > now() RETURNING id, alive_until > now() AS alive`,
+         WHERE id = ANY($2::text[]) AND escrow_until > now() RETURNING id, alive_until > now() AS alive, ${CLOCK} AS clock`,
         [this.#id, this.#ids()],
       );
+      if (rows[0]) this.#setClock(rows[0].clock, askedAt);
       await this.#readLiving(connection);
       return rows;
     });
@@ -195,6 +207,13 @@ export class NodeLease implements Nodes {
     } else this.#loseEscrow();
     this.#isRegistered = isAlive;
     if (!isAlive) await this.#extend();
+  }
+
+  /** Corrects the clock if it was outside of the time between a query and its answer. */
+  #setClock(clock: number, askedAt: number): void {
+    const answeredAt = performance.now();
+    const isWithin = clock - answeredAt <= this.#origin && this.#origin <= clock - askedAt;
+    if (!isWithin) this.#origin = clock - (askedAt + answeredAt) / 2;
   }
 
   /** Does nothing where an earlier attempt was committed. */
@@ -246,8 +265,8 @@ export class NodeLease implements Nodes {
          (SELECT count(*) FROM $schema.tasks AS t WHERE t.status = 'processing' AND t.node = n.id) AS claims
        FROM $schema.nodes AS n ORDER BY n.started_at, n.id`,
     );
-    // By the clock of this process, as all times that leave the driver.
-    const now = Date.now();
+    // By this node's idea of the database's clock, as all times that leave the driver.
+    const { now } = this;
     return rows.map((row) => ({ ...row, aliveUntil: now + row.aliveUntil }));
   }
 }

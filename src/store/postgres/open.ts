@@ -72,7 +72,7 @@ interface OpenParts extends PostgresOptions {
 }
 
 async function openOn(database: Database, options: OpenParts): Promise<PostgresStore> {
-  const { directory, now = Date.now, onFault = () => {}, onCommit, onFailure } = options;
+  const { directory, onFault = () => {}, onCommit, onFailure } = options;
   const { node = { name: `${hostname()} ${process.pid}`, version: '' } } = options;
   const transactions = new Transactions({
     database,
@@ -101,6 +101,7 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
   // A command makes no charges and claims nothing, so that it writes no files. Charges that a daemon left belong to
   // the database of that daemon, which books them at its next start.
   const isNode = !options.isCommand;
+  const now = options.now ?? (() => lease.now);
   const folder = isNode ? join(directory, 'charges') : tmpdir();
   const former = isNode ? await formerIds(idFile) : [];
   if (isNode) {

@@ -18,6 +18,8 @@ type Options = ConstructorParameters<typeof Callbacks>[0];
 interface Changes extends Partial<Options> {
   readonly allowPrivateAddresses?: boolean;
   readonly callbackPorts?: readonly string[];
+  /** The clock of the store. */
+  readonly now?: () => number;
 }
 
 const record = ({ id, status }: { id: string; status: string }) => ({ task_id: id, status });
@@ -27,10 +29,10 @@ const OVERLAP = 60_000;
 /** A deliverer that tries again at once, four times in all. */
 function callbacks(
   store: Deliveries,
-  { allowPrivateAddresses = true, callbackPorts = ['1-65535'], ...changes }: Changes = {},
+  { allowPrivateAddresses = true, callbackPorts = ['1-65535'], now, ...changes }: Changes = {},
 ) {
   const upstream = new UpstreamClient();
-  if (changes.now) store.now = changes.now;
+  if (now) store.clock = now;
   const made = new Callbacks({
     store,
     upstream,

@@ -19,7 +19,11 @@ export class Deliveries implements Verbs {
   /** Thrown by whatever is asked next, one by one. */
   readonly faults: unknown[] = [];
   /** Milliseconds since the epoch. */
-  now: () => number = Date.now;
+  /** Milliseconds since the epoch. */
+  clock: () => number = Date.now;
+  get now(): number {
+    return this.clock();
+  }
   #count = 0;
   readonly #claimed = new Set<string>();
   readonly #records = new EventEmitter().setMaxListeners(0);
@@ -68,7 +72,7 @@ export class Deliveries implements Verbs {
 
   async claimDeliveries({ limit, exceptAccounts }: DeliveryQuery): Promise<ClaimedDeliveries> {
     this.#fail();
-    const now = this.now();
+    const now = this.now;
     const free = [...this.deliveries.values()].filter(
       ({ id, accountId, nextAt }) =>
         nextAt !== null && !this.#claimed.has(id) && !exceptAccounts?.includes(accountId),
