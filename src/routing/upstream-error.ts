@@ -41,8 +41,9 @@ export function readUpstreamError(body: unknown, depth = MAX_DEPTH): UpstreamErr
   if (Array.isArray(body)) return readUpstreamError(body[0], depth - 1);
 
   const fields = body as Readonly<Record<string, unknown>>;
-  const { error, detail, response, errors } = fields;
+  const { error, detail, response, errors, base_resp: minimax } = fields;
   if (typeof error === 'object' && error !== null) return readUpstreamError(error, depth - 1);
+  if (typeof minimax === 'object' && minimax !== null) return fromMinimax(minimax);
   if (isFilled(detail)) return fromDetail(detail, depth);
   const messages = [fields['message'], fields['msg'], fields['error_description'], error];
   const message = messages.find(isFilled) ?? errors ?? response;
@@ -56,6 +57,28 @@ export function readUpstreamError(body: unknown, depth = MAX_DEPTH): UpstreamErr
     status: statusOf(fields['code']) ?? statusOf(fields['status']) ?? nested?.status ?? null,
     retryAfter: retryAfter ?? nested?.retryAfter ?? null,
   };
+}
+
+/** MiniMax's status codes by the words of other providers; all others are failures of its own. */
+const MINIMAX_CODES = new Map<unknown, string>([
+  [1001, 'timeout'],
+  [1002, 'rate_limit_exceeded'],
+  [1004, 'invalid_api_key'],
+  [1008, 'insufficient_balance'],
+  [1026, 'content_filter'],
+  [1027, 'content_filter'],
+  [1039, 'rate_limit_exceeded'],
+  [1041, 'rate_limit_exceeded'],
+  [1042, 'invalid_request'],
+  [2013, 'invalid_request'],
+  [2049, 'invalid_api_key'],
+  [2056, 'rate_limit_exceeded'],
+]);
+
+function fromMinimax(base: { readonly status_code?: unknown; readonly status_msg?: unknown }) {
+  const { status_code: status, status_msg: message } = base;
+  const code = MINIMAX_CODES.get(status) ?? 'server_error';
+  return { ...EMPTY, message: oneLine(typeof message === 'string' ? message : ''), code };
 }
 
 /** The reason of Google's ErrorInfo, such as API_KEY_INVALID, and the delay of its RetryInfo, such as 34.07s. */

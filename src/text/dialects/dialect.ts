@@ -287,6 +287,11 @@ export interface Dialect {
   readonly textMembers: readonly string[];
   /** Counts the events in whole frames that hold output: not comments, pings or empty events. */
   countOutput(frames: string): number;
+  /**
+   * Whether whole frames hold output, or the end of an answer, so that no other route can answer: not what
+   * providers send before they begin to. By default by `countOutput`.
+   */
+  hasOutput?(frames: string): boolean;
   /** @param before the usage in earlier events of the stream; some upstreams send it in parts */
   observe(event: Json, before?: Usage | null): Observation;
   /** Encodes the frames that end a relayed stream after a failure. */

@@ -3,6 +3,7 @@ import { type ProviderOrigin, redactForClient, redactKeyInBody } from '../../rou
 import { type AbortSignalLike, linkedSignal } from '../../upstream/abort-signal.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { TextEvent } from '../canonical.ts';
+import { hasOutputIn } from '../dialects/count-output.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { namesOf } from '../dialects/tool-names.ts';
@@ -104,13 +105,16 @@ export async function readAnswer(
   const isWhole = !isEventStream(exchange);
   const inputTokens = inputs[choice] ?? 0;
   const take = emulated?.filter({ emit, isWhole, inputTokens }) ?? emit;
-  const decoder = dialectNamed(target.dialect).decodeEvents(context, (event) => {
+  const dialect = dialectNamed(target.dialect);
+  const decoder = dialect.decodeEvents(context, (event) => {
     if (event.type === 'finish' || event.type === 'error') hasEnd = true;
     take(event);
   });
   const response = request.stream ? call.response : null;
   try {
-    await readEvents(exchange, decoder, sink, { response, isOver: () => over });
+    const isOver = () => over;
+    const hasOutput = (event: string) => hasOutputIn(dialect, event);
+    await readEvents(exchange, decoder, sink, { response, isOver, hasOutput });
   } finally {
     // An emulation may have ended the answer before the upstream did.
     if (!over || !hasEnd || sink.failure) exchange.abort();

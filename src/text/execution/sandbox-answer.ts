@@ -38,6 +38,7 @@ export async function answerBySandbox(
       await answerFromSandbox(one, target, {
         signal: controller.signal,
         emit: (event) => {
+          sink.hasOutput = true;
           take(event);
           return sink.flush() ? undefined : call.response.drained();
         },

@@ -7,6 +7,8 @@ import type { ResponseStream } from './response-stream.ts';
 /** Takes the events of one attempt at one route. */
 export interface EventSink {
   push(event: TextEvent, choice: number): void;
+  /** Whether an upstream has sent output, or its end: before that, another route can still answer. */
+  hasOutput: boolean;
   /** Called after all events of one chunk. @returns false where the client is slow */
   flush(): boolean;
   /** The failure of the attempt; null while there is none. */
@@ -24,6 +26,7 @@ export class StreamSink implements EventSink {
   readonly #response: ResponseStream;
   readonly #tracker: UsageTracker;
   #open: number;
+  hasOutput = false;
   #frames = '';
   #committed = false;
 
@@ -56,13 +59,14 @@ export class StreamSink implements EventSink {
       if (!this.#committed) return;
     } else if (event.type === 'finish') {
       this.#open -= 1;
+      this.hasOutput = true;
     }
     this.#frames += this.#encoder.push(event, choice);
   }
 
   flush(): boolean {
     // Where no frame was sent, another route may still answer.
-    if (this.failure && !this.#committed) return true;
+    if (!this.hasOutput || (this.failure && !this.#committed)) return true;
     if (this.#encoder.flush) this.#frames += this.#encoder.flush();
     if (this.#frames === '') return true;
     const frames = this.#frames;
@@ -79,6 +83,7 @@ export class StreamSink implements EventSink {
 /** Collects events for an answer that is not streamed. */
 export class BufferSink implements EventSink {
   failure: Failure | null = null;
+  hasOutput = false;
   readonly committed = false;
   readonly #delivery: Delivery;
   readonly #tracker: UsageTracker;

@@ -6,12 +6,18 @@ import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { Json, Usage } from '../canonical.ts';
 import { truncatedAnswer } from '../dialects/answer-errors.ts';
+import { hasOutputIn } from '../dialects/count-output.ts';
 import type { Dialect, EncodeContext, Observation } from '../dialects/dialect.ts';
 import { ChunkRenamer, renameModel } from './model-name.ts';
 import { recordAnswer } from './record-answer.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { DONE, dataOf, FrameStream, isWhole } from './sse.ts';
 import { readUntil } from './upstream-response.ts';
+
+/** Bytes that are kept back until there is output: events before it may repeat the request's tools. */
+const MAX_HELD_BYTES = 1024 * 1024;
+
+const DATA_LINE = /(?:^|[\r\n])data/;
 
 const END_OF_LINE = /\r\n|\n|\r/;
 
@@ -35,7 +41,8 @@ interface RelayOptions {
 
 /**
  * Passes a stream on to a client of the upstream's own dialect: whole frames, as they came but for the
- * model's name, as soon as they are there. Only frames with a marker are parsed: those with usage, an
+ * model's name, as soon as they are there. Frames before the first output are kept back, since many
+ * providers report a failure after them, and another route can then still answer. Only frames with a marker are parsed: those with usage, an
  * end, a failure or, outside chat, the model. Those that end the stream are kept, to be sent once the
  * answer is charged.
  */
@@ -61,6 +68,11 @@ export class Relay {
   /** Whether the model has finished all answers. */
   #finished = false;
   #committed = false;
+  /** Whether the answer has output, or its end. */
+  #hasOutput = false;
+  /** Frames before the first output. */
+  #held: Buffer[] = [];
+  #heldBytes = 0;
   /** The last frame that was passed on: frames that end the stream continue its sequence numbers. */
   #last: Buffer | string = '';
   /** The first event with a marker. */
@@ -126,13 +138,14 @@ export class Relay {
     }
     this.#ended = true;
     const { endMarker } = this.#dialect;
-    if (endMarker !== null) this.end = `data: ${endMarker}\n\n`;
+    if (endMarker !== null) this.end = this.#withHeld(`data: ${endMarker}\n\n`).toString();
   }
 
   #pass(frames: Buffer): boolean {
     // Bytes as characters, since what is looked for is ASCII: searching bytes for a text takes 1 µs each.
     const received = frames.toString('latin1');
     this.#tracker.addFrames(this.#dialect.countOutput(received));
+    this.#hasOutput ||= hasOutputIn(this.#dialect, received);
     const bytes = this.#chunks?.rename(received) ?? received;
     const named = bytes === received ? frames : Buffer.from(bytes, 'latin1');
     if (!this.#hasMarker(bytes)) return this.#write(named);
@@ -150,7 +163,7 @@ export class Relay {
       if (this.#ended) break;
     }
     if (this.#ended) {
-      this.end = passed;
+      this.end = this.#withHeld(passed).toString();
       return true;
     }
     return passed === '' || this.#write(passed);
@@ -162,9 +175,30 @@ export class Relay {
   }
 
   #write(frames: Buffer | string): boolean {
-    this.#committed = true;
+    if (!this.#committed) {
+      if (!this.#hasOutput && this.#hold(frames)) return true;
+      frames = this.#withHeld(frames);
+      this.#committed = true;
+    }
     this.#last = frames;
     return this.#response.write(frames);
+  }
+
+  /** Keeps frames back; comments are dropped, since clients get those of this server. @returns false for too many */
+  #hold(frames: Buffer | string): boolean {
+    if (!DATA_LINE.test(frames.toString('latin1'))) return true;
+    const bytes = Buffer.from(frames);
+    this.#held.push(bytes);
+    this.#heldBytes += bytes.length;
+    return this.#heldBytes <= MAX_HELD_BYTES;
+  }
+
+  /** The frames that were kept back, and further ones. */
+  #withHeld(frames: Buffer | string): Buffer | string {
+    if (this.#held.length === 0) return frames;
+    const all = Buffer.concat([...this.#held, Buffer.from(frames)]);
+    this.#held = [];
+    return all;
   }
 
   /** Returns the frame as it is passed on, or the failure that it reports. */

@@ -97,14 +97,23 @@ export async function readEvents(
   {
     response,
     isOver,
-  }: { readonly response: ResponseStream | null; readonly isOver: () => boolean },
+    hasOutput,
+  }: {
+    readonly response: ResponseStream | null;
+    readonly isOver: () => boolean;
+    /** Whether an event holds output, or the end of the answer. */
+    readonly hasOutput: (event: string) => boolean;
+  },
 ): Promise<void> {
   if (!isEventStream(exchange)) {
     decoder.whole(await readJson(exchange));
     sink.flush();
     return;
   }
-  const events = new EventStream((data) => decoder.push(data));
+  const events = new EventStream((data) => {
+    sink.hasOutput ||= hasOutput(data);
+    decoder.push(data);
+  });
   const most = response ? MAX_STREAM_BYTES : MAX_BYTES;
   let size = 0;
   const take = (chunk: Buffer) => {

@@ -9,7 +9,14 @@ import { endpoint } from './endpoint.ts';
 import { failFrames } from './fail-frames.ts';
 import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
-import { countOutput, finishReasons, markers, observe, observeAnswer } from './observe.ts';
+import {
+  countOutput,
+  finishReasons,
+  hasOutput,
+  markers,
+  observe,
+  observeAnswer,
+} from './observe.ts';
 import { settings } from './settings.ts';
 
 /** Usage is requested whether the client wants it or not: the request is charged by it. */
@@ -68,6 +75,7 @@ export const chat: Dialect = {
     'summary',
   ],
   countOutput,
+  hasOutput,
   observe,
   failFrames,
   answerKey: 'choices',

@@ -97,10 +97,15 @@ export class ChatDecoder extends AnswerDecoder {
   #choice(choice: Json, whole: boolean): void {
     if (isObject(choice['error'])) throw upstreamFailure(null, { error: choice['error'] });
     this.#hasChoice = true;
-    const delta = choice['delta'] ?? choice['message'];
-    if (isObject(delta)) this.#delta(delta, choice['logprobs'], whole);
-    const reason = choice['finish_reason'];
+    const { delta, message, finish_reason: reason } = choice;
+    // Perplexity sends both: an empty delta in whole answers, the message so far in streams.
+    const own = whole ? (message ?? delta) : (delta ?? message);
+    if (isObject(own)) this.#delta(own, choice['logprobs'], whole);
     if (typeof reason !== 'string' || reason === '') return;
+    const isEmpty = this.#textLength === 0 && !this.#calls.hasCalls;
+    if (!whole && isEmpty && isObject(delta) && isObject(message)) {
+      this.#delta({ content: message['content'], tool_calls: message['tool_calls'] }, null, true);
+    }
     if (FAILED_REASONS.has(reason)) {
       const text = `The provider ended the answer with ${reason}`;
       throw new Failure('service_error', text, { code: 'upstream_error' });

@@ -1,6 +1,6 @@
 import type { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { textsOf } from '../../../schema/untrusted.ts';
+import { objectOf, textsOf } from '../../../schema/untrusted.ts';
 import type { Json, Usage } from '../../canonical.ts';
 import { outputCounter } from '../count-output.ts';
 import type { Observation } from '../dialect.ts';
@@ -17,15 +17,27 @@ export const markers: readonly string[] = [
   '"finish_reason":"',
   '"finish_reason": "',
   '"error"',
+  // Of MiniMax, which reports failures by it with status 200.
+  '"base_resp"',
 ];
 
 /** Counts deltas that are not empty, with or without blanks in their JSON. */
 export const countOutput = outputCounter(/"delta": ?\{ ?"/g);
 
+/** A delta with text, a call or anything else than a role and empty values, or the end of an answer. */
+const OUTPUT =
+  /"delta"\s*:\s*\{(?!(?:\s*"role"\s*:\s*"\w+"|\s*"\w+"\s*:\s*(?:""|null|\[\])|\s*,)*\s*\})|"finish_reason"\s*:\s*"/;
+
+export function hasOutput(frames: string): boolean {
+  return OUTPUT.test(frames);
+}
+
 /** Whether a chunk or an answer is an error. */
 export function isFailed(chunk: Json): boolean {
   const error = chunk['error'];
   if (error !== undefined && error !== null && error !== false && error !== '') return true;
+  const status = objectOf(chunk['base_resp'])['status_code'];
+  if (typeof status === 'number' && status !== 0) return true;
   return chunk['object'] === 'error';
 }
 

@@ -11,7 +11,14 @@ import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { errorBody, failFrames } from './google-error.ts';
 import { modelListing } from './model-listing.ts';
-import { countOutput, finishReasons, markers, observe, observeAnswer } from './observe.ts';
+import {
+  countOutput,
+  finishReasons,
+  hasOutput,
+  markers,
+  observe,
+  observeAnswer,
+} from './observe.ts';
 import { forwardBody } from './replay-request.ts';
 import { resourceOf } from './resource-name.ts';
 import { settings } from './settings.ts';
@@ -62,6 +69,7 @@ export const gemini: Dialect = {
   operation: 'generate_content',
   textMembers: ['text'],
   countOutput,
+  hasOutput,
   observe,
   failFrames,
   answerKey: 'candidates',

@@ -10,6 +10,12 @@ export const markers = ['"finishReason"', '"blockReason"', '"error"'] as const;
 
 export const countOutput = outputCounter(/"(?:text|functionCall)"\s*:/g);
 
+const OUTPUT = /"(?:parts|finishReason|promptFeedback)"/;
+
+export function hasOutput(frames: string): boolean {
+  return OUTPUT.test(frames);
+}
+
 export function observe(event: Json): Observation {
   if (isObject(event['error'])) return { failure: upstreamFailure(null, event) };
   const usage = usageOf(event['usageMetadata']);

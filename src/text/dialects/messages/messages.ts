@@ -10,7 +10,14 @@ import { failFrames } from './fail-frames.ts';
 import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { forwardHeaders, VERSION } from './headers.ts';
-import { countOutput, finishReasons, markers, observe, observeAnswer } from './observe.ts';
+import {
+  countOutput,
+  finishReasons,
+  hasOutput,
+  markers,
+  observe,
+  observeAnswer,
+} from './observe.ts';
 import { settings } from './settings.ts';
 import { withThreadDetails } from './thread.ts';
 
@@ -53,6 +60,7 @@ export const messages: Dialect = {
   finishReasons,
   textMembers: ['text', 'thinking', 'partial_json'],
   countOutput,
+  hasOutput,
   observe,
   failFrames,
   answerKey: 'content',

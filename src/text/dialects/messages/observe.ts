@@ -9,6 +9,13 @@ export const markers = ['"message_start"', '"message_delta"', '"message_stop"', 
 
 export const countOutput = outputCounter(/"content_block_delta"/g);
 
+/** Pings and `message_start` come before errors as well. */
+const OUTPUT = /"type"\s*:\s*"(?:content_block|message_delta|message_stop)/;
+
+export function hasOutput(frames: string): boolean {
+  return OUTPUT.test(frames);
+}
+
 /** @param before the usage so far: message_start has the input tokens, message_delta the output tokens */
 export function observe(event: Json, before: Usage | null = null): Observation {
   switch (event['type']) {

@@ -22,6 +22,13 @@ export const markers = [
 /** Counts events such as `response.output_text.delta`. */
 export const countOutput = outputCounter(/\.delta"/g);
 
+/** These events come before failures as well. */
+const OUTPUT = /"type"\s*:\s*"response\.(?!created|queued|in_progress)/;
+
+export function hasOutput(frames: string): boolean {
+  return OUTPUT.test(frames);
+}
+
 /** The failure of an `error` event, whose details are in the event or in its property `error`. */
 export function failureIn(event: Json) {
   const { error } = event;

@@ -10,7 +10,14 @@ import { endpoint } from './endpoint.ts';
 import { failFrames } from './fail-frames.ts';
 import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
-import { countOutput, finishReasons, markers, observe, observeAnswer } from './observe.ts';
+import {
+  countOutput,
+  finishReasons,
+  hasOutput,
+  markers,
+  observe,
+  observeAnswer,
+} from './observe.ts';
 import { settings } from './settings.ts';
 
 /** Identifiers of an answer and its items, which the provider stores unless the request forbids it. */
@@ -50,6 +57,7 @@ export const responses: Dialect = {
   finishReasons,
   textMembers: ['delta', 'text', 'arguments', 'refusal', 'summary', 'content'],
   countOutput,
+  hasOutput,
   observe,
   failFrames,
   answerKey: 'output',
