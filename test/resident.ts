@@ -30,8 +30,10 @@ export type Command = (args: readonly string[], options?: CallOptions) => Promis
 /**
  * The built command in one process for all tests of a file, one call after another, for tables of cases: starting
  * a process for each would take most of the time. Tests of start, pipes and signals use `oriel`.
+ *
+ * @param execArgv flags of Node for that process
  */
-export function residentCommand(): Command {
+export function residentCommand(execArgv: readonly string[] = []): Command {
   let child: ChildProcess | undefined;
   let last: Promise<unknown> = Promise.resolve();
   afterAll(async () => {
@@ -46,7 +48,7 @@ export function residentCommand(): Command {
     expect(await exit).toEqual([0, null]);
   });
   const perform = async (call: Call): Promise<Run> => {
-    child ??= startResident();
+    child ??= startResident(execArgv);
     const { code, stdout, stderr } = await resultOf(child, call);
     const bytes = Buffer.from(stdout);
     return { status: code, code, signal: null, stdout: bytes, out: bytes.toString(), stderr };
@@ -61,10 +63,10 @@ export function residentCommand(): Command {
   };
 }
 
-function startResident(): ChildProcess {
+function startResident(execArgv: readonly string[]): ChildProcess {
   const child = fork(join(ROOT, 'test', 'resident-process.mjs'), {
     serialization: 'advanced',
-    execArgv: [],
+    execArgv: [...execArgv],
   });
   // Only calls keep the process of the tests from ending.
   child.unref();

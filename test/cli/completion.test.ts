@@ -6,7 +6,10 @@ import { beforeAll, describe, expect, it, type TestContext, test } from 'vitest'
 import type { CommandDefinition } from '../../src/cli/command.ts';
 import { completionScript } from '../../src/cli/completion/script.ts';
 import { field } from '../../src/schema/fields.ts';
-import { oriel, temporaryFolder } from '../oriel.ts';
+import { temporaryFolder } from '../oriel.ts';
+import { residentCommand } from '../resident.ts';
+
+const oriel = residentCommand();
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];

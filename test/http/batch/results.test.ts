@@ -7,9 +7,12 @@ import type { BatchResult } from '../../../src/operations/batch-record.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
 import { HAS_FONTS } from '../../fixtures/fonts.ts';
 import { photo, quadrants } from '../../fixtures/images.ts';
-import { oriel, temporaryFolder } from '../../oriel.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { residentCommand } from '../../resident.ts';
 import { KEYS, startServer, type TestServer } from '../test-server.ts';
 import { bodyOf, fieldPart, filePart, formOf, send } from './form.ts';
+
+const command = residentCommand();
 
 const run = promisify(execFile);
 
@@ -119,7 +122,7 @@ describe('a batch sent by curl has the same results as the command line', () => 
     if (gives === 'image') {
       expect(headers).toMatch(/content-type: application\/zip/i);
       expect(headers).toContain(`content-disposition: attachment; filename="${endpoint}.zip"`);
-      await oriel([name, ...flags, '--zip', 'cli.zip', '--', ...names], { cwd: folder });
+      await command([name, ...flags, '--zip', 'cli.zip', '--', ...names], { cwd: folder });
       for (const sub of ['http', 'cli']) mkdirSync(join(folder, sub));
       const http = await unzip(join(folder, 'answer'), join(folder, 'http'));
       const cli = await unzip(join(folder, 'cli.zip'), join(folder, 'cli'));
@@ -134,7 +137,7 @@ describe('a batch sent by curl has the same results as the command line', () => 
       expect(Object.keys(http)).toHaveLength(3);
     } else {
       expect(headers).toMatch(/content-type: application\/json/i);
-      const cli = await oriel([name, ...flags, '--json', '--', ...names], { cwd: folder });
+      const cli = await command([name, ...flags, '--json', '--', ...names], { cwd: folder });
       const { requestId, ...mine } = JSON.parse(
         readFileSync(join(folder, 'answer'), 'utf8'),
       ) as BatchResult;

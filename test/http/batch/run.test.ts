@@ -4,9 +4,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { BatchResult } from '../../../src/operations/batch-record.ts';
 import { readArchive } from '../../cli/archive.ts';
 import { photo, quadrants } from '../../fixtures/images.ts';
-import { oriel, temporaryFolder } from '../../oriel.ts';
+import { temporaryFolder } from '../../oriel.ts';
+import { residentCommand } from '../../resident.ts';
 import { KEYS, startServer, type TestServer } from '../test-server.ts';
 import { bodyOf, fieldPart, filePart, send } from './form.ts';
+
+const command = residentCommand();
 
 const RECIPE = `
 vars: { quality: 60 }
@@ -49,7 +52,7 @@ test('a recipe gives the ZIP of the command, with all outputs', async () => {
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'recipe.yaml'), RECIPE);
   for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
-  await oriel(['run', 'recipe.yaml', ...Object.keys(files), '--zip', 'out.zip'], { cwd });
+  await command(['run', 'recipe.yaml', ...Object.keys(files), '--zip', 'out.zip'], { cwd });
   const cli = contentsOf(readFileSync(join(cwd, 'out.zip')));
 
   const { requestId: _, ...mine } = manifestOf(http);

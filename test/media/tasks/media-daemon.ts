@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { sharedDaemon, type TestDaemon } from '../../daemon.ts';
+import { processDaemon, sharedDaemon, type TestDaemon } from '../../daemon.ts';
 import { type MockProvider, startMockProvider } from '../mock-provider.ts';
 import { Client } from './client.ts';
 
@@ -129,11 +129,48 @@ export interface MediaDaemon extends Providers {
   client(options?: Parameters<typeof Client.of>[1]): Promise<Client>;
 }
 
-/** A daemon and the mocks that its models lead to, for all tests of a file. */
+/** A running daemon with its mocks. */
+interface Started extends Providers {
+  readonly daemon: TestDaemon;
+}
+
+/** The daemon without changes, which all files of this process share. */
+let shared: Promise<Started> | undefined;
+
+async function startShared(): Promise<Started> {
+  const providers = await startProviders();
+  return { ...providers, daemon: await processDaemon({ config: mediaConfig(providers) }) };
+}
+
+/**
+ * A daemon and the mocks that its models lead to. Without changes all files of a process share one, so that a test
+ * uses accounts of its own.
+ */
 export function mediaDaemon(
-  changes: MediaChanges = {},
+  changes?: MediaChanges,
   env: Readonly<Record<string, string>> = {},
 ): () => MediaDaemon {
+  const started = changes ? ownDaemon(changes, env) : sharedMedia();
+  afterEach(() => {
+    const { first, second, far } = started();
+    for (const provider of [first, second, far]) provider.reset();
+  });
+  return () => {
+    const { daemon, ...providers } = started();
+    return { ...providers, daemon, client: (options) => Client.of(daemon, options) };
+  };
+}
+
+function sharedMedia(): () => Started {
+  let started: Started | undefined;
+  beforeAll(async () => {
+    shared ??= startShared();
+    started = await shared;
+  });
+  return () => started!;
+}
+
+function ownDaemon(changes: MediaChanges, env: Readonly<Record<string, string>>): () => Started {
   let providers: Awaited<ReturnType<typeof startProviders>> | undefined;
   beforeAll(async () => {
     providers = await startProviders();
@@ -145,15 +182,8 @@ export function mediaDaemon(
       return mediaConfig(providers!, changes);
     },
   });
-  afterEach(() => {
-    for (const provider of [providers?.first, providers?.second, providers?.far]) provider?.reset();
-  });
   afterAll(async () => {
     await providers?.close();
   });
-  return () => ({
-    ...providers!,
-    daemon: daemon(),
-    client: (options) => Client.of(daemon(), options),
-  });
+  return () => ({ ...providers!, daemon: daemon() });
 }

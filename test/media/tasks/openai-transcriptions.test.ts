@@ -117,7 +117,7 @@ describe("audio.transcriptions of OpenAI's SDK", () => {
     const file = first.only().parts.find(({ name }) => name === 'file')!;
     const digest = (content: Buffer) => createHash('sha256').update(content).digest('hex');
     expect(digest(file.bytes)).toBe(digest(bytes));
-    expect(readdirSync(join(daemon.data, 'spool'))).toEqual([]);
+    await expect.poll(() => readdirSync(join(daemon.data, 'spool'))).toEqual([]);
   });
 
   it('of the sandbox gives the text of its speech, in every form', async () => {
