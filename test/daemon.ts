@@ -50,6 +50,14 @@ export interface DaemonSettings extends Omit<RunOptions, 'input'> {
   readonly config?: object;
 }
 
+/** Ends a daemon of an audit, which may be killed but must never have ended by itself. */
+export async function endOfAudit(daemon: TestDaemon, signal: NodeJS.Signals): Promise<Run> {
+  const run = await daemon.stop(signal);
+  const fatal = daemon.log.filter(({ level }) => level === 'fatal');
+  if (fatal.length > 0) throw new Error(`the daemon ended by itself: ${JSON.stringify(fatal)}`);
+  return run;
+}
+
 /** Starts `oriel serve` and waits until it is ready; the running test's end stops it. */
 export async function startDaemon(settings: DaemonSettings = {}): Promise<TestDaemon> {
   const launched = launch({ ...settings, data: settings.data ?? temporaryFolder() });

@@ -82,7 +82,8 @@ export class UpstreamClient {
           path,
           method: request.method ?? 'POST',
           headers: { ...request.headers, 'accept-encoding': 'identity' },
-          body: request.body ?? null,
+          // undici also sends async iterables, which its types lack.
+          body: (request.body ?? null) as NonNullable<Dispatcher.DispatchOptions['body']> | null,
         },
         new ResponseHandler(server, request, { resolve: onHeaders, reject }),
       );

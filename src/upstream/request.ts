@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import type { AbortSignalLike } from './abort-signal.ts';
 import type { Form } from './form.ts';
 import type { NetworkPolicy } from './network-policy.ts';
@@ -20,10 +19,11 @@ export interface UpstreamRequest {
   readonly method?: 'POST' | 'GET' | 'HEAD' | 'PUT' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;
   /**
-   * A form is encoded as multipart/form-data; undici adds its content type. A stream needs a header
-   * content-length, and is destroyed by the end of the request.
+   * A form is encoded as multipart/form-data; undici adds its content type. Chunks need a header content-length.
+   * They are no stream: a stream opens its file at once, and an error of it that comes before the request has begun,
+   * or after it was aborted, would end the process.
    */
-  readonly body?: string | Buffer | Form | Readable;
+  readonly body?: string | Buffer | Form | AsyncGenerator<Buffer, void>;
   readonly timeouts: Timeouts;
   /** URL of an HTTP proxy, which is asked for a tunnel (CONNECT); by default that of the environment. */
   readonly proxy?: string | undefined;

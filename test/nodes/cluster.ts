@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startDaemon, type TestDaemon } from '../daemon.ts';
+import { endOfAudit, startDaemon, type TestDaemon } from '../daemon.ts';
 import type { AuditedService } from '../media/kill/service.ts';
 import type { Answer } from '../media/kill/victim.ts';
 import { temporaryFolder } from '../oriel.ts';
@@ -43,7 +43,7 @@ export class ClusterNode {
   async end(signal: NodeJS.Signals): Promise<void> {
     // A process that is stopped handles no other signal.
     this.#daemon?.child.kill('SIGCONT');
-    await this.#daemon?.stop(signal);
+    if (this.#daemon) await endOfAudit(this.#daemon, signal);
   }
 
   /** Stops it as it is: its lease runs out while it knows nothing of it. */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Readable } from 'node:stream';
 import { bucketUnavailable } from '../errors.ts';
 import type { ByteRange } from '../local-chunks.ts';
 import type { Written } from '../spooled-file.ts';
@@ -60,7 +59,7 @@ export class Bucket {
   async put(
     key: string,
     { bytes, sha256 }: Written,
-    open: () => Readable,
+    open: () => AsyncGenerator<Buffer, void>,
     signal?: AbortSignal,
   ): Promise<boolean> {
     const { status } = await this.#client.send(

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import type { Readable } from 'node:stream';
 import { Failure } from '../../failure.ts';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { waitBeforeRetry } from '../../routing/backoff.ts';
@@ -40,7 +39,7 @@ export interface S3Body {
   readonly bytes: number;
   /** In hexadecimal. */
   readonly sha256: string;
-  readonly open: () => Buffer | Readable;
+  readonly open: () => Buffer | AsyncGenerator<Buffer, void>;
 }
 
 export interface S3Request {
@@ -292,7 +291,8 @@ export class S3Client {
         },
       );
     } finally {
-      if (content && 'destroy' in content) content.destroy();
+      // Closes the file of a body that was not sent to its end. undici leaves that to its caller.
+      if (content && 'return' in content) content.return().catch(() => {});
     }
   }
 }

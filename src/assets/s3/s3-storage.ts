@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
 import type { Asset } from '../../store/asset.ts';
@@ -18,7 +17,7 @@ import {
 import { type DiskSpace, DiskSpaceReservations } from '../disk-space.ts';
 import { bucketUnavailable, onDisk } from '../errors.ts';
 import { isAssetId, subfolderOf } from '../identifier.ts';
-import type { ByteRange } from '../local-chunks.ts';
+import { type ByteRange, chunksOf } from '../local-chunks.ts';
 import {
   type FileSource,
   isAsWritten,
@@ -133,7 +132,7 @@ export class S3Storage implements AssetStorage {
   }
 
   async #put(id: string, path: string, written: Written, signal?: AbortSignal): Promise<void> {
-    const open = () => createReadStream(path);
+    const open = () => chunksOf(() => onDisk(() => diskFiles.open(path, 'r')));
     if (!(await this.#bucket.put(this.#keyOf(id), written, open, signal))) throw assetExists(id);
   }
 

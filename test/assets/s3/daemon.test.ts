@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startDaemon, type TestDaemon } from '../../daemon.ts';
+import { endOfAudit, startDaemon, type TestDaemon } from '../../daemon.ts';
 import { photo } from '../../fixtures/images.ts';
 import { listening } from '../../upstream/servers.ts';
 import { MOCK_CREDENTIALS, MOCK_REGION, sendError, startS3Mock } from './s3-mock.ts';
@@ -12,10 +13,11 @@ const json = (body: object) => ({
   body: JSON.stringify(body),
 });
 
-async function onMock() {
+async function onMock(changes: object = {}) {
   const mock = await startS3Mock(listening);
   const daemon = await startDaemon({
     config: {
+      ...changes,
       assets: {
         driver: 's3',
         endpoint: mock.endpoint,
@@ -101,6 +103,26 @@ describe('a daemon with its files in a bucket', () => {
     expect(metrics).toContain('oriel_assets_damaged_total 1');
     await daemon.logged('a file differs from what was written');
     expect(JSON.stringify(daemon.log)).not.toContain(MOCK_CREDENTIALS.secretAccessKey);
+  });
+
+  it('survives tasks whose deadline comes while their results are stored', async () => {
+    const { mock, daemon } = await onMock({ limits: { taskDeadline: '1s' } });
+    // The bucket answers only after the deadline.
+    const late: ServerResponse[] = [];
+    mock.fault = ({ method }, response) => {
+      if (method !== 'PUT') return false;
+      late.push(response);
+      return true;
+    };
+    const tasks = [await generate(daemon), await generate(daemon)];
+    for (const id of tasks) {
+      await expect.poll(async () => (await taskOf(daemon, id)).status).toBe('expired');
+    }
+    for (const response of late) sendError(response, 503, 'SlowDown');
+    await expect.poll(() => spooled(daemon)).toEqual([]);
+    mock.fault = () => false;
+    expect((await daemon.request('/readyz')).status).toBe(200);
+    await endOfAudit(daemon, 'SIGTERM');
   });
 
   it('refuses uploads, serves text and finishes tasks later while the bucket is away', async () => {

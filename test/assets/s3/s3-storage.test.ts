@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { newAssetId } from '../../../src/assets/identifier.ts';
@@ -50,6 +50,18 @@ const reset: MockFault = (_, response) => {
 };
 
 const CONTENT = Buffer.alloc(300_000, 'harbour');
+
+/** Descriptors of this process that lead to a file, also after it was removed. */
+function openFilesOf(path: string): string[] {
+  return readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      const target = readlinkSync(`/proc/self/fd/${descriptor}`);
+      return target.startsWith(path) ? [target] : [];
+    } catch {
+      return [];
+    }
+  });
+}
 
 async function written(storage: Awaited<ReturnType<typeof onMock>>['storage']) {
   const id = newAssetId('png');
@@ -223,6 +235,36 @@ describe('S3Storage on a mock', () => {
     })();
     await expect(aborted).rejects.toBe(reason);
     await expect.poll(() => closed).toBe(2);
+  });
+
+  it('opens no file for an upload that is aborted, and closes the file of one under way', async () => {
+    const { storage, mock } = await onMock();
+    const upload = async () => {
+      const file = await storage.spool(newAssetId('png'), CONTENT, 1e9);
+      return { file, openFiles: () => openFilesOf(file.path) };
+    };
+    const reason = new Failure('timeout', 'the task did not end before its deadline');
+
+    // A file that is opened although nothing reads it fails once it is removed, which would end the process.
+    const early = await upload();
+    await expect(early.file.store(AbortSignal.abort(reason))).rejects.toBe(reason);
+    await early.file.discard();
+    expect(early.openFiles()).toEqual([]);
+
+    const late = await upload();
+    const controller = new AbortController();
+    mock.fault = ({ method }) => {
+      if (method === 'PUT') controller.abort(reason);
+      return method === 'PUT';
+    };
+    await expect(late.file.store(controller.signal)).rejects.toBe(reason);
+    await late.file.discard();
+    await expect.poll(late.openFiles).toEqual([]);
+
+    mock.fault = () => false;
+    const removed = await upload();
+    rmSync(removed.file.path);
+    await expect(removed.file.store()).rejects.toEqual(unavailable);
   });
 
   it('leaves connections for results while downloads are slow', async () => {

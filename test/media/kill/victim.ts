@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../bench/free-port.ts';
-import { startDaemon, type TestDaemon } from '../../daemon.ts';
+import { endOfAudit, startDaemon, type TestDaemon } from '../../daemon.ts';
 import { start } from '../../oriel.ts';
 
 /** A daemon that is killed again and again, and comes back at the same address with what it had. */
@@ -78,7 +78,7 @@ export class Victim {
 
   async #end(signal: NodeJS.Signals): Promise<unknown> {
     this.#up = new Gate();
-    return this.#daemon?.stop(signal);
+    return this.#daemon && endOfAudit(this.#daemon, signal);
   }
 }
 
