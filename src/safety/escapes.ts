@@ -21,7 +21,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
   __proto__: null as never,
   ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", sol: '/', lowbar: '_', percnt: '%' },
   ...{ nbsp: ' ', ensp: ' ', emsp: ' ', thinsp: ' ', hairsp: ' ', Tab: ' ', NewLine: '\n' },
-  ...{ shy: '', zwj: '', zwnj: '', lrm: '', rlm: '', period: '.', comma: ',', hyphen: '-' },
+  ...{ shy: '\u00ad', zwj: '\u200d', zwnj: '\u200c', lrm: '\u200e', rlm: '\u200f' },
+  ...{ period: '.', comma: ',', hyphen: '-' },
 };
 
 /**

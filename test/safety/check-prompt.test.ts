@@ -6,7 +6,7 @@ import { HELD_OUT, HELD_OUT_LATER } from './held-out.ts';
 import { HELD_OUT_FRESH } from './held-out-fresh.ts';
 import { HELD_OUT_WIDE } from './held-out-wide.ts';
 import { LANGUAGES } from './languages.ts';
-import { disguised, mixed, plainTerm, type Refusal, refusals } from './refusals.ts';
+import { disguised, mixed, plainTerm, type Refusal, refusals, termsOf } from './refusals.ts';
 
 function failureOf(prompt: string): Failure | null {
   try {
@@ -81,6 +81,31 @@ describe('checkPrompt refuses prompts made from the terms', () => {
   const byDisguise = missed(disguised(), 'kind');
   test.each(Object.keys(byDisguise))('in disguise: %s', (kind) => {
     expect(byDisguise[kind]).toEqual([]);
+  });
+});
+
+describe('checkPrompt refuses words with separators in place of blanks', () => {
+  const SEPARATORS = [
+    ...['+', '!', '$', '*', '@', '|', '€', '£', '\uff0b', '++', '@!', '1', '7', '42', '\u00b2'],
+    ...['\u200b', '\u00ad', '\u2060', '\u200d', '\u2800', '\u0338', '&shy;', '&#8203;'],
+    ...['+ ', '@ ', '€ ', '$ ', ' @', ' $', '1@'],
+  ];
+  const pairs = LANGUAGES.map((language) => [
+    plainTerm(language, 'minor'),
+    plainTerm(language, 'nudity'),
+  ]);
+  for (const term of termsOf(LANGUAGES[0]!, 'sexual')) {
+    // A term that ends with digits and digits after it are another number.
+    if (/^[a-z ]{5,}$/.test(term)) pairs.push([MINOR, term]);
+  }
+
+  it.each(SEPARATORS)('%j', (separator) => {
+    const prompts = pairs.map(([minor, term]) => [minor, term, '4k']);
+    const passed = prompts.filter((words) => isRefused(words.join(', ')));
+    expect(passed.length).toBeGreaterThan(40);
+    expect(passed.map((words) => words.join(separator)).filter((text) => !isRefused(text))).toEqual(
+      [],
+    );
   });
 });
 
