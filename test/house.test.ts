@@ -32,7 +32,6 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   archiver: ['src/operations/zip.ts'],
   commander: ['src/cli/build-command.ts', 'src/cli/main.ts'],
   tinyglobby: ['src/cli/'],
-  'cli-progress': ['src/cli/'],
   'string-width': ['src/cli/'],
   fastify: ['src/http/'],
   '@fastify/': ['src/http/'],

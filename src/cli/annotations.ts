@@ -1,6 +1,7 @@
 import { relative, resolve } from 'node:path';
 import { printable } from '../operations/filename.ts';
 import type { Report } from './report.ts';
+import { printStderr } from './terminal.ts';
 
 /** A message of GitHub Actions that is shown at a file. */
 interface Annotation {
@@ -11,14 +12,15 @@ interface Annotation {
 }
 
 /**
- * Adds annotations to a report: errors of failed files, and warnings. They go to standard error, which the runner reads
+ * Adds annotations to a report: errors of failed files and of outputs that --check finds wrong, and warnings. They go to standard error, which the runner reads
  * too, so that documents on standard output stay as they are.
  */
 export function withAnnotations(report: Report): Report {
   return {
     ...report,
     add(record) {
-      const { inputFilename: file, error, warnings = [] } = record;
+      const { inputFilename: file, status, reason, warnings = [] } = record;
+      const error = status === 'planned' && reason ? reason : record.error;
       if (error) annotate({ level: 'error', file, title: error.code, message: error.message });
       for (const { code, message } of warnings) {
         annotate({ level: 'warning', file, title: code, message });
@@ -32,7 +34,7 @@ export function withAnnotations(report: Report): Report {
 export function annotate({ level, file, title, message }: Annotation): void {
   const properties = Object.entries({ file: fromWorkspace(file), title: `oriel: ${title}` });
   const listed = properties.map(([name, value]) => `${name}=${escapeProperty(value)}`).join(',');
-  process.stderr.write(`::${level} ${listed}::${escapeData(message)}\n`);
+  printStderr(`::${level} ${listed}::${escapeData(message)}`);
 }
 
 /** GitHub finds files by their path in the repository. */

@@ -11,6 +11,11 @@ export function flagNames({ name, short, default: preset }: Field): string[] {
   return short === undefined ? [long] : [`-${short}`, long];
 }
 
+/** What a flag does. */
+export function descriptionOf({ default: preset, off, description }: Field): string {
+  return (preset === true && off) || description;
+}
+
 /** The description of a flag or a positional in the help. */
 export function helpOf(field: Field): string {
   const notes = [];
@@ -18,7 +23,8 @@ export function helpOf(field: Field): string {
     notes.push(field.choices.length > 0 ? field.choices.join(', ') : field.expects);
   if (field.default !== undefined && typeof field.default !== 'boolean')
     notes.push(`default ${field.default}`);
-  return notes.length > 0 ? `${field.description} (${notes.join('; ')})` : field.description;
+  const description = descriptionOf(field);
+  return notes.length > 0 ? `${description} (${notes.join('; ')})` : description;
 }
 
 /**

@@ -61,6 +61,7 @@ export const outputFlags = v.strictObject({
   }),
   overwrite: flag('replace files that exist'),
   skipExisting: flag('leave out inputs whose output exists'),
+  bestEffort: flag('write the nearest output where none reaches --target-size or --target-ssim'),
   keepMtime: flag("give outputs their inputs' modification time"),
   watch: flag('go on after the first run, and redo what changes until Ctrl-C; --incremental'),
   check: flag('write nothing, and exit with 1 if an output is missing or differs'),

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
+import type { WarningCode } from '../error-codes.ts';
 import { formatOfExtension, type OutputFormat } from '../images/formats.ts';
 import type { BatchInput } from '../operations/batch.ts';
 import { type CodedMessage, type FileRecord, resultRecord } from '../operations/batch-record.ts';
@@ -60,7 +61,10 @@ export function plan(
     const paths = facts.map((fact) => names?.predict(input, index, fact) ?? null);
     const path = paths[0]!;
     const isDone = path !== null && incremental?.isDone(input, path);
-    const isUnchanged = images.length > 0 && images.every((image, at) => holds(paths[at]!, image));
+    const failing = failingWarnings(outputs);
+    const isAccepted = !result?.warnings?.some(({ code }) => failing.includes(code));
+    const isUnchanged =
+      isAccepted && images.length > 0 && images.every((image, at) => holds(paths[at]!, image));
     if (isUnchanged || isDone) {
       for (const one of paths) if (one !== null) names!.claim(one, input);
       const outputs = result?.outputs?.map((one, at) => ({ ...one, outputFilename: paths[at]! }));
@@ -83,6 +87,15 @@ export function plan(
     if (!run.dryRun) return known;
     return withRecord({ status: 'planned', ...(path !== null && { outputFilename: path }) });
   });
+}
+
+const TARGET_NOT_REACHED: WarningCode = 'target_not_reached';
+
+/** Codes of warnings that fail a file. */
+export function failingWarnings(
+  outputs: { readonly bestEffort: boolean } | undefined,
+): readonly string[] {
+  return outputs?.bestEffort ? [] : [TARGET_NOT_REACHED];
 }
 
 export const UNCHANGED: CodedMessage = { code: 'unchanged', message: 'unchanged' };

@@ -7,13 +7,12 @@ import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
 import { withAnnotations } from './annotations.ts';
 import { noteNativeCode } from './exit.ts';
 import type { Choices } from './image-choices.ts';
-import type { Planned } from './image-plan.ts';
+import { failingWarnings, type Planned } from './image-plan.ts';
 import type { Incremental } from './incremental.ts';
 import { onInterrupt } from './interrupt.ts';
 import { startProgress } from './progress.ts';
 import { type Head, type Report, totalsLine, untilReaderCloses } from './report.ts';
 import type { OutputSink } from './sink.ts';
-import { SAMPLE_ROWS } from './table.ts';
 import { printStderr } from './terminal.ts';
 
 /**
@@ -40,18 +39,21 @@ export async function runPlanned(
   const chosen = run.annotate ? withAnnotations(reportFor(head)) : reportFor(head);
   const report = sink.store || sink.append ? untilReaderCloses(chosen) : chosen;
   const pool = await choosePool(operation, planned, choices, incremental);
-  // On one terminal, lines that are printed while the bar is shown would mix with it.
-  const streams = !chosen.atEnd && (run.json || run.jsonl || planned.length >= SAMPLE_ROWS);
+  // On a terminal, a document or its lines are all that is shown.
+  const streams = !chosen.atEnd && (run.json || run.jsonl);
   const wanted = !run.quiet && !(process.stdout.isTTY && streams);
   // Files without work end at once, and would make the rate and the time left wrong.
   const working = planned.filter(({ knownRecord }) => !knownRecord).length;
-  const progress = await startProgress(working, wanted);
+  const progress = startProgress(working, wanted);
   const stop = new AbortController();
   const { signal } = stop;
   const results: FileRecord[] = [];
   const batch = new Batch(
     planned,
-    { operation, options, images, limits, taken, pool, signal, failFast: run.failFast },
+    {
+      ...{ operation, options, images, limits, taken, pool, signal, failFast: run.failFast },
+      failOn: failingWarnings(choices.outputs),
+    },
     {
       ...sink,
       onFinish(record) {
@@ -93,7 +95,14 @@ export async function runPlanned(
     const { total, reasons } = batch.summary;
     const isNews = !choices.outputs?.watch || reasons.get('unchanged') !== total;
     if (!run.quiet && isNews)
-      printStderr(totalsLine(batch.summary, operation.gives, performance.now() - started));
+      printStderr(
+        totalsLine(
+          batch.summary,
+          operation.gives,
+          performance.now() - started,
+          choices.outputs?.check,
+        ),
+      );
   } catch (error) {
     // The handler of the signal ends the process; nothing more may be printed or written.
     if (signal.aborted) await forever();

@@ -1,4 +1,4 @@
-import type { SingleBar } from 'cli-progress';
+import { beforeLines } from './terminal.ts';
 
 /** A progress bar on standard error. */
 export interface Progress {
@@ -9,7 +9,7 @@ export interface Progress {
 
 const SILENT: Progress = { advance() {}, stop() {} };
 
-/** Cells of the bar: as many as cli-progress draws at most, and the fewest that are readable. */
+/** Cells of the bar: at most, and the fewest that are readable. */
 const MAX_CELLS = 40;
 const MIN_CELLS = 10;
 
@@ -56,33 +56,40 @@ export function progressLine(
   return `${'█'.repeat(full)}${'░'.repeat(cells - full)} ${text()}`;
 }
 
+const REDRAW_MS = 100;
+const HIDE_CURSOR = '\u001b[?25l';
+const SHOW_CURSOR = '\u001b[?25h';
+const CLEAR_TO_END = '\u001b[K';
+const CLEAR_LINE = '\r\u001b[2K';
+
 /** A bar with rate and time left where standard error is a terminal; nothing elsewhere. */
-export async function startProgress(total: number, wanted: boolean): Promise<Progress> {
-  if (!wanted || !process.stderr.isTTY || total < 2) return SILENT;
-  const { default: cliProgress } = await import('cli-progress');
+export function startProgress(total: number, wanted: boolean): Progress {
+  const { stderr } = process;
+  if (!wanted || !stderr.isTTY || total < 2) return SILENT;
   const started = performance.now();
   let done = 0;
-  const bar: SingleBar = new cliProgress.SingleBar({
-    format: (_, { value }) =>
-      progressLine(
-        value,
-        total,
-        performance.now() - started,
-        process.stderr.columns || DEFAULT_WIDTH,
-      ),
-    stream: process.stderr,
-    clearOnComplete: true,
-    hideCursor: true,
-    fps: 10,
-  });
-  bar.start(total, 0);
+  const draw = () => {
+    const columns = stderr.columns || DEFAULT_WIDTH;
+    const line = progressLine(done, total, performance.now() - started, columns);
+    stderr.write(`\r${line}${CLEAR_TO_END}`);
+  };
+  stderr.write(HIDE_CURSOR);
+  draw();
+  const timer = setInterval(draw, REDRAW_MS).unref();
+  // Other lines scroll past above the bar, which is drawn again below them.
+  beforeLines(() => stderr.write(CLEAR_LINE));
+  let stopped = false;
   return {
     advance() {
       done += 1;
-      bar.update(done);
     },
     stop() {
-      bar.stop();
+      if (stopped) return;
+      stopped = true;
+      clearInterval(timer);
+      beforeLines(undefined);
+      draw();
+      stderr.write(SHOW_CURSOR + CLEAR_LINE);
     },
   };
 }

@@ -3,17 +3,16 @@ import type { CodedMessage, FileRecord, OutputRecord } from '../operations/batch
 import { printable } from '../operations/filename.ts';
 import type { Operation } from '../operations/operation.ts';
 import type { Report } from './report.ts';
-import { type Cell, type Column, Table } from './table.ts';
+import { type Cell, type Column, nameCell, Table } from './table.ts';
 import { colourDepth, humanBytes, humanChange, swatch } from './terminal.ts';
-import { cutEnd, cutMiddle, textWidth } from './text-width.ts';
+import { cutEnd, textWidth } from './text-width.ts';
 
 const text = (value: string): Cell => ({ text: value });
 
-/** A text that is shortened in its middle: a path, or a message with its code. */
-export function pathCell(value: string): Cell {
-  const shown = printable(value);
-  return { text: shown, cut: (columns) => cutMiddle(shown, columns) };
-}
+export const pathCell = (value: string): Cell => nameCell(printable(value));
+
+/** A message, which is never cut. */
+const messageCell = (value: string): Cell => ({ text: printable(value), wraps: true });
 
 /** A list that is shortened to its first items. */
 function listCell(items: readonly string[]): Cell {
@@ -66,6 +65,12 @@ function titleCell(column: string): Cell {
 
 const inParentheses = ({ message }: CodedMessage) => `(${message})`;
 
+/** Notes, and warnings, which are never cut. */
+const withWarnings = (notes: readonly string[], warnings: readonly CodedMessage[]): Cell => ({
+  text: printable([...notes, ...warnings.map(inParentheses)].join(' ')),
+  wraps: warnings.length > 0,
+});
+
 /** The chosen one of the encodings that were tried: `[quality 71, SSIM 0.9812, of 6]`. */
 function searchNotes(data: object | undefined): string[] {
   const { chosen, tried } = (data ?? {}) as Partial<Search>;
@@ -90,10 +95,10 @@ const PATH = { minWidth: 12 };
 
 /** The columns of a table of images. */
 const IMAGES: readonly (Column & { readonly title: string })[] = [
-  { title: 'OUTPUT', ...PATH, dropOrder: 4 },
-  { title: 'PIXELS', dropOrder: 1 },
-  { title: 'BEFORE', dropOrder: 2 },
-  { title: 'AFTER', dropOrder: 3 },
+  { title: 'OUTPUT', ...PATH, dropOrder: 1 },
+  { title: 'PIXELS', dropOrder: 2 },
+  { title: 'BEFORE', dropOrder: 3 },
+  { title: 'AFTER', dropOrder: 4 },
   { title: 'CHANGE', minWidth: 6 },
 ];
 
@@ -112,7 +117,7 @@ function outputsCells(name: Cell, record: FileRecord, outputs: readonly OutputRe
     text(''),
     text(humanBytes(originalSize)),
     text(humanBytes(size)),
-    text([humanChange(originalSize, size), ...warnings.map(inParentheses)].join(' ')),
+    withWarnings([humanChange(originalSize, size)], warnings),
   ];
 }
 
@@ -150,11 +155,11 @@ export function tableReport(
     const { status, error, reason, warnings = [], data, size = 0, originalSize } = record;
     const name = pathCell(record.inputFilename);
     const output = pathCell(record.outputFilename ?? '-');
-    if (error) return [name, pathCell(`${status}: ${error.message} (${error.code})`)];
+    if (error) return [name, messageCell(`${status}: ${error.message} (${error.code})`)];
     if (reason) {
       const what = status === 'planned' ? 'would change' : status;
       const skipped = [`${what}: ${reason.message}`, ...warnings.map(inParentheses)].join(' ');
-      return [name, ...(gives === 'image' ? [output] : []), text(printable(skipped))];
+      return [name, ...(gives === 'image' ? [output] : []), messageCell(skipped)];
     }
     if (record.outputs) return outputsCells(name, record, record.outputs);
     if (status === 'planned') return gives === 'image' ? [name, output] : [name];
@@ -169,13 +174,7 @@ export function tableReport(
       text(`${record.width}x${record.height}${record.pages ? ` x${record.pages}` : ''}`),
       text(humanBytes(originalSize)),
       text(humanBytes(size)),
-      text(
-        [
-          humanChange(originalSize, size),
-          ...searchNotes(data),
-          ...warnings.map(inParentheses),
-        ].join(' '),
-      ),
+      withWarnings([humanChange(originalSize, size), ...searchNotes(data)], warnings),
     ];
   };
 
@@ -197,7 +196,7 @@ export function tableReport(
       }
       // A table of images has them in its last column.
       for (const warning of (gives === 'data' && record.warnings) || []) {
-        await table.add([text(`  ${printable(inParentheses(warning))}`)]);
+        await table.add([messageCell(`  ${inParentheses(warning)}`)]);
       }
     },
     async finish() {

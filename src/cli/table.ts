@@ -1,10 +1,20 @@
 import { print } from './terminal.ts';
-import { cutEnd, textWidth } from './text-width.ts';
+import { cutEnd, cutMiddle, textWidth, wrapped } from './text-width.ts';
 
 export interface Cell {
   readonly text: string;
-  /** Shortens the text to so many columns of the terminal; by default its end is cut off. */
-  readonly cut?: (columns: number) => string;
+  /**
+   * Shortens the text to so many columns of the terminal; by default its end is cut off. Its start gets a share of
+   * them, by which names that differ in their middle stay apart.
+   */
+  readonly cut?: (columns: number, share: number) => string;
+  /** Continues a text that is too wide, such as an error, on further lines; only in the last cell. */
+  readonly wraps?: boolean;
+}
+
+/** A name, which is shortened in its middle: both its ends tell it apart from others. */
+export function nameCell(text: string): Cell {
+  return { text, cut: (columns, share) => cutMiddle(text, columns, share) };
 }
 
 /** How a column of a table is narrowed on a terminal that is too narrow. */
@@ -16,10 +26,16 @@ export interface Column {
 }
 
 /** Rows that are buffered before the first is printed, to find the widths of the columns. */
-export const SAMPLE_ROWS = 200;
-/** Columns of the terminal. */
-const MAX_WIDTH = 64;
+const SAMPLE_ROWS = 200;
 const GAP = '  ';
+
+/** Shares of a shortened name that its start may get. */
+const SHARES = [0.5, 0.3, 0.7, 0.1, 0.9];
+
+/** Columns of the terminal that a wrapped text takes at least. */
+const MIN_TEXT_WIDTH = 24;
+/** Indentation of a text below its row. */
+const INDENT = 2;
 
 /** Columns of a terminal whose size is unknown. */
 const DEFAULT_WIDTH = 80;
@@ -37,6 +53,7 @@ function availableWidth(): number {
 export class Table {
   readonly #columns: readonly Column[];
   readonly #width: number;
+  #share = SHARES[0]!;
   #sample: (readonly Cell[])[] = [];
   /** Widths by column; undefined for a column that is left out. */
   #widths: (number | undefined)[] | undefined;
@@ -68,15 +85,22 @@ export class Table {
       // A cell that spans the rest of its row, such as an error message, widens no column.
       const own = row.length < count ? row.slice(0, -1) : row;
       for (const [column, { text }] of own.entries()) {
-        natural[column] = Math.max(natural[column] ?? 0, Math.min(MAX_WIDTH, textWidth(text)));
+        natural[column] = Math.max(natural[column] ?? 0, textWidth(text));
       }
     }
     const dropped = new Set<number>();
+    let fitting: (number | undefined)[] | undefined;
     for (;;) {
       const widths = natural.map((width, column) => (dropped.has(column) ? undefined : width));
-      if (this.#narrow(widths)) return widths;
       const next = this.#nextToDrop(dropped);
-      if (next === -1) return widths;
+      const fits = this.#narrow(widths);
+      const share = SHARES.find((one) => fits && areApart(rows, widths, one));
+      if (share !== undefined) {
+        this.#share = share;
+        return widths;
+      }
+      if (fits) fitting ??= widths;
+      if (next === -1) return fitting ?? widths;
       dropped.add(next);
     }
   }
@@ -110,16 +134,42 @@ export class Table {
   #line(row: readonly Cell[]): string {
     const widths = this.#widths ?? [];
     let line = '';
-    for (const [column, { text, cut }] of row.entries()) {
+    for (const [column, { text, cut, wraps }] of row.entries()) {
       const last = column === row.length - 1;
       const left = this.#width - textWidth(line);
       const width = last ? left : Math.min(widths[column] ?? 0, left);
       const spans = last && row.length < widths.length;
       if (left <= 0 || (widths[column] === undefined && !spans)) continue;
+      if (last && wraps && textWidth(text) > left) return `${this.#wrap(text, line)}\n`;
       const fits = this.#width === Number.POSITIVE_INFINITY || textWidth(text) <= width;
-      const shown = fits ? text : (cut?.(width) ?? cutEnd(text, width));
+      const shown = fits ? text : (cut?.(width, this.#share) ?? cutEnd(text, width));
       line += last ? shown : shown + ' '.repeat(Math.max(0, width - textWidth(shown))) + GAP;
     }
     return `${line.trimEnd()}\n`;
   }
+
+  /** A text on several lines: below each other where the row has space for it, else below the row. */
+  #wrap(text: string, line: string): string {
+    const left = this.#width - textWidth(line);
+    const isBeside = left >= MIN_TEXT_WIDTH;
+    const indent = isBeside ? textWidth(line) : INDENT;
+    const lines = wrapped(text, Math.max(1, this.#width - indent)).join(`\n${' '.repeat(indent)}`);
+    return isBeside ? line + lines : `${line.trimEnd()}\n${' '.repeat(indent)}${lines}`;
+  }
+}
+
+/** Whether the first cells of rows, which name them, are still different when they are shortened. */
+function areApart(
+  rows: readonly (readonly Cell[])[],
+  [width = Number.POSITIVE_INFINITY]: readonly (number | undefined)[],
+  share: number,
+): boolean {
+  const names = new Map<string, string>();
+  return rows.every(([cell]) => {
+    if (!cell?.cut || textWidth(cell.text) <= width) return true;
+    const shown = cell.cut(width, share);
+    const other = names.get(shown);
+    names.set(shown, cell.text);
+    return other === undefined || other === cell.text;
+  });
 }

@@ -1,12 +1,20 @@
 import { WriteStream } from 'node:tty';
 import { printable } from '../operations/filename.ts';
 
+let clearLine: (() => void) | undefined;
+
+/** Sets what removes a progress bar before lines are printed to the same terminal. */
+export function beforeLines(clear: (() => void) | undefined): void {
+  clearLine = clear;
+}
+
 /**
  * Writes to standard output; resolves when the system has taken the bytes.
  *
  * @throws the system's error, EPIPE where the reader has closed the pipe (`| head`)
  */
 export async function print(text: string | Uint8Array): Promise<void> {
+  if (process.stdout.isTTY) clearLine?.();
   await new Promise<void>((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
   });
@@ -22,6 +30,7 @@ export function isClosedPipe(error: unknown): boolean {
  * are shown as escapes, because it may contain names and arguments from anywhere.
  */
 export function printStderr(line: string): void {
+  clearLine?.();
   process.stderr.write(`${printable(line)}\n`);
 }
 
@@ -70,6 +79,8 @@ export function humanBytes(bytes: number): string {
 /** Change of a size as text: `-58 %`, `+3 %`. */
 export function humanChange(before: number, after: number): string {
   if (before === 0) return '';
-  const percent = Math.round((after / before - 1) * 100);
+  const exact = (after / before - 1) * 100;
+  // Only an empty file would be 100 % smaller.
+  const percent = after > 0 && exact < -99 ? Math.ceil(exact * 10) / 10 : Math.round(exact);
   return `${percent > 0 ? '+' : ''}${percent} %`;
 }

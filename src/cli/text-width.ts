@@ -11,6 +11,7 @@ export function textWidth(text: string): number {
 let graphemes: Intl.Segmenter | undefined;
 
 function split(text: string): string[] {
+  if (PLAIN.test(text)) return text.split('');
   graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   return Array.from(graphemes.segment(text), ({ segment }) => segment);
 }
@@ -31,12 +32,38 @@ export function cutEnd(text: string, columns: number): string {
   return `${fitting(split(text), Math.max(0, columns - 1)).join('')}…`;
 }
 
-/** Cuts the middle out of a text that is too wide, such as a path. It must not contain escape codes. */
-export function cutMiddle(text: string, columns: number): string {
+/**
+ * Cuts the middle out of a text that is too wide, such as a path. It must not contain escape codes.
+ *
+ * @param share of the columns that the start of the text gets
+ */
+export function cutMiddle(text: string, columns: number, share = 0.5): string {
   if (textWidth(text) <= columns) return text;
   const segments = split(text);
   const available = Math.max(0, columns - 1);
-  const end = fitting(segments.toReversed(), Math.ceil(available / 2));
+  const end = fitting(segments.toReversed(), Math.ceil(available * (1 - share)));
   const start = fitting(segments, available - textWidth(end.join('')));
   return `${start.join('')}…${end.toReversed().join('')}`;
+}
+
+/** Breaks a text into lines between words, and in words that are wider than a line. */
+export function wrapped(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (textWidth(longer) <= columns) {
+      line = longer;
+      continue;
+    }
+    if (line !== '') lines.push(line);
+    line = word;
+    while (textWidth(line) > columns) {
+      const [first, ...more] = split(line);
+      const start = [first, ...fitting(more, columns - textWidth(first!))].join('');
+      lines.push(start);
+      line = line.slice(start.length);
+    }
+  }
+  return [...lines, line];
 }

@@ -37,6 +37,8 @@ interface FilesOptions {
   readonly pool: ImagePool;
   /** The client that the files belong to, where clients share the pool. */
   readonly client?: string;
+  /** Codes of warnings that fail a file, whose images are then not stored. */
+  readonly failOn?: readonly string[];
   /** Bytes of finished images that may wait for a slower file before them, or for a slow reader. */
   readonly bytesAhead?: number;
 }
@@ -285,6 +287,7 @@ async function runOne<Input extends BatchInput>(
     client,
     signal,
     store,
+    failOn = [],
   }: ProcessFilesOptions<Input>,
 ): Promise<BatchEntry> {
   const base = { index, inputFilename: input.filename };
@@ -309,6 +312,10 @@ async function runOne<Input extends BatchInput>(
   }
 
   const { image, images } = result;
+  const refused = result.warnings.find(({ code }) => failOn.includes(code));
+  if (refused) {
+    return { record: { ...base, status: 'failed', originalSize, error: refused }, images: [] };
+  }
   const all = images ?? (image ? [image] : []);
   const done: FileRecord = {
     ...base,

@@ -6,7 +6,12 @@ import type { Attempt, OutputImage } from '../images/output.ts';
 import { field } from '../schema/fields.ts';
 
 export const keepIfSmallerField = (preset: boolean) =>
-  v.optional(field(v.boolean(), 'write the bytes of the input where no output is smaller'), preset);
+  v.optional(
+    field(v.boolean(), 'write the bytes of the input where no output is smaller', {
+      off: 'write the output even where it is larger than the input',
+    }),
+    preset,
+  );
 
 /** The input as an output; null where its format is none that is written. */
 export function originalOf(

@@ -13,6 +13,8 @@ export interface Field {
   readonly choices: readonly string[];
   readonly default: unknown;
   readonly description: string;
+  /** What the flag `--no-…` does. */
+  readonly off: string | undefined;
   /** One-letter flag of the command line; undefined if it has none. */
   readonly short: string | undefined;
   /** Whether the text is the path of a file or a folder, which shells complete. */
@@ -35,6 +37,8 @@ interface FieldMetadata {
   readonly secret?: 'always' | 'interpolated' | 'url';
   /** Whether the daemon reads it only at start, not on SIGHUP. */
   readonly restart?: boolean;
+  /** What the flag `--no-…` of a switch that is on by default does. */
+  readonly off?: string;
   /** Value shown in config/default.yaml for a setting without a default. */
   readonly example?: string | number | Readonly<Record<string, string>>;
   /** Name of the setting in earlier versions, which files may still use. */
@@ -125,6 +129,7 @@ export function describeField(name: string, schema: v.GenericSchema): Field {
     choices,
     default: (schema as { default?: unknown }).default,
     description: String(description ?? ''),
+    off: metadata.off,
     short: metadata.short,
     path: metadata.path ?? false,
     repeatable: root.type === 'array',

@@ -32,6 +32,20 @@ describe('--annotate github', () => {
     expect(commandsOf((await resident(args, { cwd })).stderr)).toEqual([]);
   });
 
+  it('marks outputs that --check finds missing or different, and none that are up to date', async () => {
+    const cwd = folderWith({ 'a.png': image, 'b.png': image, 'b.webp': 'other' });
+    const args = ['convert', '--format', 'webp', 'a.png', 'b.png', '--check'];
+    const run = await resident([...args, '--annotate', 'github'], { cwd });
+    expect(run.status).toBe(1);
+    expect(commandsOf(run.stderr)).toEqual([
+      '::error file=a.png,title=oriel%3A output_missing::the output is missing',
+      '::error file=b.png,title=oriel%3A output_differs::the output differs',
+    ]);
+    await resident(['convert', '--format', 'webp', 'a.png', 'b.png', '--overwrite'], { cwd });
+    const passed = await resident([...args, '--annotate', 'github'], { cwd });
+    expect([passed.status, passed.stderr]).toEqual([0, '2 of 2 files up to date\n']);
+  });
+
   it('escapes percent signs, line breaks, colons and commas', async () => {
     const cwd = folderWith({ '100%, a:b\r\n::error ::x': 'text' });
     const run = await resident(['metadata', '100%, a:b\r\n::error ::x', '--annotate', 'github'], {

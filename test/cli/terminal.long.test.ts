@@ -95,9 +95,35 @@ describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () =>
         expect.stringMatching(/^a folder.*…\S*raph\.jpg +out\/.*…\S+\.webp/),
       );
       const narrow = await linesAt(50, convert);
-      expect(narrow).toContainEqual(expect.stringMatching(/^FILE +OUTPUT +AFTER +CHANGE$/));
-      expect(narrow).toContainEqual(expect.stringMatching(/^short\.jpg +out\/short\.webp /));
+      expect(narrow).toContainEqual(expect.stringMatching(/^FILE +PIXELS +BEFORE +AFTER +CHANGE$/));
+      expect(narrow.some((line) => line.startsWith('short.jpg  '))).toBe(true);
     });
+  });
+
+  it('names stay apart and errors are not cut at 40 columns', async () => {
+    const cwd = temporaryFolder();
+    const names = [1, 2, 3].map((number) => `a-day-at-the-sea-${number}-with-a-long-name.jpg`);
+    await writePhotographs(cwd, names);
+    writeFileSync(join(cwd, 'broken.jpg'), 'no image');
+    const { out } = await inTerminal('stty cols 40; ! oriel convert --format webp *.jpg', { cwd });
+    const rows = out.split('\r\n').filter((line) => /^a-day|^a-/.test(line));
+    expect(new Set(rows.map((line) => line.split(/ {2,}/)[0])).size).toBe(3);
+    expect(out.replace(/\s+/g, ' ')).toContain(
+      'failed: not an image of a known format (unsupported_format)',
+    );
+  });
+
+  it('a progress bar stays below the rows of 200 files and more', async () => {
+    const cwd = temporaryFolder();
+    await writePhotographs(cwd, ['0.jpg']);
+    const { out } = await inTerminal(
+      'for n in $(seq 220); do cp 0.jpg $n.jpg; done; oriel convert --format jpeg --out out *.jpg',
+      { cwd },
+    );
+    const first = out.indexOf('FILE');
+    expect(out.slice(0, first)).toContain(' 0 of 221');
+    expect(out.slice(first)).toContain('221 of 221 | ');
+    expect(out.lastIndexOf(SHOW_CURSOR)).toBeGreaterThan(out.lastIndexOf(HIDE_CURSOR));
   });
 
   it('a progress bar starts without a remaining time', async () => {

@@ -236,9 +236,9 @@ describe('--target-ssim', () => {
     await expectSamePixels(batch.bytes('a.jpg'), bytes);
   });
 
-  test('that no quality reaches gives the most similar output and a warning', async () => {
+  test('that no quality reaches gives the most similar output with --best-effort', async () => {
     const files = { 'a.png': await photo(SIZE).png().toBuffer() };
-    const args = ['convert', '--format', 'jpeg', '--target-ssim', '1'];
+    const args = ['convert', '--format', 'jpeg', '--target-ssim', '1', '--best-effort'];
     const batch = await runBatch(args, files);
     expect(batch.code).toBe(0);
     expect(batch.warnings('a.png')).toEqual(['target_not_reached']);
@@ -283,16 +283,19 @@ describe('--target-size', () => {
     expect(searchOf(batch.record('a.png'))).toMatchObject({ reached: true });
   });
 
-  test('that no quality reaches gives the smallest output and a warning', async () => {
+  test('that no quality reaches fails without an output, or gives the smallest one', async () => {
     const files = { 'a.jpg': await photo(SIZE).jpeg().toBuffer() };
+    const missed = {
+      code: 'target_not_reached',
+      message: expect.stringMatching(/quality \d, has \d+ bytes, more than the target of 100$/),
+    };
     const batch = await runBatch(['optimize', '--target-size', '100B'], files);
-    expect(batch.code).toBe(0);
-    expect(batch.record('a.jpg').warnings).toEqual([
-      {
-        code: 'target_not_reached',
-        message: expect.stringMatching(/quality \d, has \d+ bytes, more than the target of 100$/),
-      },
-    ]);
+    expect(batch.code).toBe(1);
+    expect(batch.record('a.jpg')).toMatchObject({ status: 'failed', error: missed });
+    expect(() => batch.bytes('a.jpg')).toThrow(/no output/);
+    const nearest = await runBatch(['optimize', '--target-size', '100B', '--best-effort'], files);
+    expect(nearest.code).toBe(0);
+    expect(nearest.record('a.jpg')).toMatchObject({ status: 'succeeded', warnings: [missed] });
   });
 
   test('of TIFF is refused, which has no quality', async () => {

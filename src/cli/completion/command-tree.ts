@@ -1,6 +1,6 @@
 import { type Field, fieldsOf } from '../../schema/fields.ts';
 import type { CommandDefinition } from '../command.ts';
-import { flagNames } from '../flags.ts';
+import { descriptionOf, flagNames } from '../flags.ts';
 
 /** Completions of a value: its choices, or else file names, or else none. */
 export interface Value {
@@ -36,10 +36,10 @@ const VERSION: Flag = {
 };
 
 function flagOfField(field: Field): Flag {
-  const { name, description, kind, choices, path } = field;
+  const { name, kind, choices, path } = field;
   return {
     names: flagNames(field),
-    summary: description,
+    summary: descriptionOf(field),
     value: kind === 'boolean' ? undefined : { name, choices, files: path },
   };
 }
