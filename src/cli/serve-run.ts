@@ -142,21 +142,25 @@ function reloadOnHangup(
   adjust: (config: Config) => Config,
 ): () => void {
   const { log } = daemon;
-  let current = initial.config;
+  let current = initial;
   let last = Promise.resolve();
   const reload = async () => {
     try {
-      const loaded = reloadConfig(initial, source);
+      const loaded = reloadConfig({ started: initial, current }, source);
       for (const setting of loaded.restart) {
         log.warn({ setting }, 'this setting changes at the next start only');
       }
       warn(log, loaded);
-      const changed = changedSettings(current, loaded.config);
+      const changed = changedSettings(current.config, loaded.config);
       await daemon.reconfigure(adjust(loaded.config), loaded, {
         changed,
         atRestart: loaded.restart,
       });
-      current = loaded.config;
+      current = loaded;
+      const { removedModels } = loaded;
+      if (removedModels.length > 0) {
+        log.warn({ models: removedModels }, 'these models are no longer in the configuration');
+      }
       log.info({ config: loaded.file }, 'the configuration was read again');
     } catch (error) {
       if (!(error instanceof Failure) || error.code !== INVALID_CONFIG) {

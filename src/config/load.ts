@@ -33,6 +33,10 @@ export interface LoadedConfig {
 export interface Settings {
   readonly value: Readonly<Record<string, unknown>>;
   readonly document: Document;
+  /** The text of the file; empty without one. */
+  readonly source: string;
+  /** Whether the file names neither providers nor models, so that the catalog is the sandbox's. */
+  readonly isSandbox: boolean;
 }
 
 /** Reported faults: a file that is no configuration has thousands. */
@@ -104,7 +108,8 @@ function formatFor({ value, document }: Settings): FormatValue {
 
 /** Reads the file. Throws if it is no map of settings. */
 function readSettings(file: string | null, env: Environment): Settings & RenameReport {
-  const document = readDocument(file === null ? '' : readSource(file), env);
+  const source = file === null ? '' : readSource(file);
+  const document = readDocument(source, env);
   const read = document.value ?? {};
   if (typeof read !== 'object' || Array.isArray(read)) {
     failWith(file, [{ path: [], message: 'expected a map of settings' }], document);
@@ -112,12 +117,14 @@ function readSettings(file: string | null, env: Environment): Settings & RenameR
   const own = read as Readonly<Record<string, unknown>>;
   const { faults, warnings } = renameFormer(own, document);
   coerce(own, document);
-  const hasNoCatalog = (own['providers'] ?? null) === null && (own['models'] ?? null) === null;
+  const isSandbox = (own['providers'] ?? null) === null && (own['models'] ?? null) === null;
   return {
     document,
+    source,
+    isSandbox,
     faults: [...document.faults, ...faults],
     warnings,
-    value: hasNoCatalog ? { ...own, ...sandbox() } : own,
+    value: isSandbox ? { ...own, ...sandbox() } : own,
   };
 }
 
@@ -229,18 +236,60 @@ const RESTART: readonly Path[] = declaredProperties(configSchema)
   .filter(({ schema }) => metadataOf(schema).restart)
   .map(({ path }) => path);
 
+export interface ReloadedConfig extends LoadedConfig {
+  /** Changed settings that take effect at the next start. */
+  readonly restart: readonly string[];
+  /** Models of the configuration in force that this one lacks. */
+  readonly removedModels: readonly string[];
+}
+
 /**
  * Loads the configuration again for a running daemon.
  *
- * @returns also the changed settings that take effect at the next start
- * @throws Failure as loadConfig
+ * @param started the configuration of the start
+ * @param current the configuration in force
+ * @throws Failure as loadConfig, also for a file that was probably cut off: it has no settings, or would leave a
+ *   daemon with providers of its own without models, or with those of the sandbox
  */
 export function reloadConfig(
-  previous: LoadedConfig,
+  { started, current }: { readonly started: LoadedConfig; readonly current: LoadedConfig },
   options: ConfigOptions,
-): LoadedConfig & { readonly restart: readonly string[] } {
+): ReloadedConfig {
   const loaded = loadConfig(options);
+  const fault = lossOf(current, loaded);
+  if (fault !== null) throw invalidConfig(`${loaded.file ?? 'oriel.yaml'}: ${fault}`);
   const differs = (path: Path) =>
-    JSON.stringify(valueAt(previous.config, path)) !== JSON.stringify(valueAt(loaded.config, path));
-  return { ...loaded, restart: RESTART.filter(differs).map(formatPath) };
+    JSON.stringify(valueAt(started.config, path)) !== JSON.stringify(valueAt(loaded.config, path));
+  const removedModels = Object.keys(current.config.models).filter(
+    (id) => !Object.hasOwn(loaded.config.models, id),
+  );
+  const { source } = loaded.settings;
+  const isCut =
+    source.length < current.settings.source.length && current.settings.source.startsWith(source);
+  return {
+    ...loaded,
+    warnings: isCut ? [...loaded.warnings, CUT_OFF] : loaded.warnings,
+    restart: RESTART.filter(differs).map(formatPath),
+    removedModels,
+  };
+}
+
+const CUT_OFF = 'the file is the beginning of the former one: was it cut off while it was written?';
+
+function isEmpty({ document }: Settings): boolean {
+  return Object.keys(document.value ?? {}).length === 0;
+}
+
+/** What a reload would lose that is more probably a mistake than meant; null for nothing. */
+function lossOf(current: LoadedConfig, { file, settings }: LoadedConfig): string | null {
+  if (file === null) return current.file === null ? null : 'the file is gone';
+  if (isEmpty(settings) && !isEmpty(current.settings)) return 'the file has no settings';
+  if (current.settings.isSandbox) return null;
+  if (settings.isSandbox) {
+    return 'the file has neither providers nor models; to change to the sandbox, start the daemon again';
+  }
+  const { models = null } = settings.value;
+  return models === null && Object.keys(current.config.models).length > 0
+    ? 'the file has no models; if that is intended, write "models: {}"'
+    : null;
 }

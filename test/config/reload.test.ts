@@ -8,7 +8,7 @@ function reloaded(before: string, after: string) {
   const options = { file, env: {}, cwd: '/' };
   const previous = loadConfig(options);
   writeFileSync(file, after);
-  return reloadConfig(previous, options);
+  return reloadConfig({ started: previous, current: previous }, options);
 }
 
 describe('reloadConfig', () => {
@@ -38,6 +38,51 @@ describe('reloadConfig', () => {
       'server:\n  requestTimeout: 1m\n  bodyLimit: 1024KB\n  port: 8787',
     );
     expect(restart).toEqual([]);
+  });
+
+  describe('of a file that was cut off', () => {
+    const provider = '{ kind: openai, baseUrl: "https://a.example/v1", apiKey: k }';
+    const lines = [
+      'limits:',
+      '  paid: { rpm: 7 }',
+      'providers:',
+      `  one: ${provider}`,
+      `  two: ${provider}`,
+      'models:',
+      '  first: { type: text, routes: [{ provider: one, model: m }] }',
+      '  second:',
+      '    type: text',
+      '    routes: [{ provider: two, model: m }]',
+      '    price: { input: 1, output: 2 }',
+    ];
+    const whole = `${lines.join('\n')}\n`;
+
+    it.each(lines.map((_, count) => count))(
+      'after line %i keeps the models or says so',
+      (count) => {
+        const cut = lines.slice(0, count).map((line) => `${line}\n`);
+        const reload = () => reloaded(whole, cut.join(''));
+        if (count < 7 || count === 8 || count === 9) {
+          expect(reload).toThrow(expect.objectContaining({ code: 'invalid_config' }) as Error);
+          return;
+        }
+        const { removedModels, warnings } = reload();
+        expect(removedModels).toEqual(count < 10 ? ['second'] : []);
+        expect(warnings).toContainEqual(expect.stringContaining('was it cut off'));
+      },
+    );
+
+    it('does not let defaults take the place of other settings', () => {
+      expect(() => reloaded('limits: { paid: { rpm: 7 } }', '')).toThrow(
+        'the file has no settings',
+      );
+      expect(() => reloaded(whole, 'limits: { paid: { rpm: 7 } }')).toThrow(
+        'neither providers nor models',
+      );
+      expect(
+        reloaded(whole, `${lines.slice(0, 5).join('\n')}\nmodels: {}\n`).removedModels,
+      ).toEqual(['first', 'second']);
+    });
   });
 
   it('throws with every fault of an invalid file', () => {

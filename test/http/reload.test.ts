@@ -33,6 +33,30 @@ it('SIGHUP with an invalid file keeps the configuration and logs each error', as
   expect(await limitOf(daemon)).toBe('7');
 });
 
+interface Listing {
+  readonly data: readonly { readonly id: string }[];
+}
+
+it('SIGHUP with an empty file keeps the models of the configuration', async () => {
+  const provider = { kind: 'openai', baseUrl: 'http://127.0.0.1:9/v1', apiKey: 'sk' };
+  const model = { type: 'text', routes: [{ provider: 'own', model: 'm' }] };
+  const models = { first: model, second: model };
+  const daemon = await startDaemon({ config: { providers: { own: provider }, models } });
+  const names = async () => {
+    const { data } = (await (await daemon.request('/v1/models')).json()) as Listing;
+    return data.map(({ id }) => id);
+  };
+  configure(daemon, '');
+  await daemon.logged('the configuration is at fault; the one before stays in force');
+  expect(await names()).toEqual(['first', 'second']);
+  configure(daemon, JSON.stringify({ providers: { own: provider }, models: { first: model } }));
+  expect(await daemon.logged('these models are no longer in the configuration')).toMatchObject({
+    level: 'warn',
+    models: ['second'],
+  });
+  expect(await names()).toEqual(['first']);
+});
+
 it('SIGHUP logs the settings that need a restart', async () => {
   const daemon = await startDaemon({ config: { pool: { threads: 1 } } });
   configure(daemon, 'pool: { threads: 2 }');
