@@ -74,6 +74,7 @@ const FILE_CODES = {
 export const HTTP_CODES = {
   ...FILE_CODES,
   ...group('invalid_request', 400, {
+    context_length_exceeded: 'The input is longer than the context of the model.',
     invalid_request: 'The request cannot be read, for a reason that the message states.',
     invalid_recipe: 'The recipe has faults, which the message lists with their lines.',
     malformed_request: 'The bytes are not a valid HTTP request.',

@@ -20,6 +20,12 @@ interface Kind {
 
 const KINDS = {
   invalid: { type: 'invalid_request', message: null },
+  overflow: {
+    type: 'invalid_request',
+    code: 'context_length_exceeded',
+    message: null,
+    outweighsStatus: true,
+  },
   tooLarge: { type: 'invalid_request', status: 413, message: null },
   missing: { type: 'invalid_request', status: 404, message: null },
   content: { type: 'content_policy', message: null, outweighsStatus: true },
@@ -97,10 +103,15 @@ const KIND_BY_ERROR_CODE = new Map<string, KindName>(
       'bad_request',
       'bad_request_error',
       'validation_error',
-      'context_length_exceeded',
       'unsupported_parameter',
       'unsupported_value',
       'previous_response_not_found',
+    ],
+    overflow: [
+      'context_length_exceeded',
+      'context_window_exceeded',
+      'exceed_context_size_error',
+      'model_max_prompt_tokens_exceeded',
     ],
     tooLarge: ['request_too_large'],
     content: [
@@ -169,6 +180,34 @@ const KIND_BY_ERROR_CODE = new Map<string, KindName>(
 /** Message of Anthropic's for missing credit, whose error type is `invalid_request_error`. */
 const NO_CREDIT_MESSAGE = 'Your credit balance is too low';
 
+/** The words of providers and inference servers for an input that is longer than the model's context. */
+const OVERFLOW_MESSAGE = new RegExp(
+  [
+    'context (?:length|window|size|limit)',
+    'prompt (?:is|was) too (?:long|large)',
+    'prompt \\(.{1,40}\\) is (?:too long|longer than)',
+    'prompt exceeds max',
+    'maximum prompt length',
+    'input is too long',
+    'input length.{1,40}exceed',
+    'range of input length',
+    'too many (?:input )?tokens',
+    'token count.{1,40}exceed',
+    "exceed(?:s|ed) (?:the )?model(?:'s)? token limit",
+    'reduce the length of the (?:messages|prompt|input)',
+    '`inputs`.{1,60}(?:must have less than|must be <=)',
+  ].join('|'),
+  'i',
+);
+
+/** Kinds of errors that may be an overflow by their message: rate limits speak of too many tokens as well. */
+const MAY_BE_OVERFLOW: ReadonlySet<KindName> = new Set([
+  'invalid',
+  'tooLarge',
+  'refused',
+  'failed',
+]);
+
 /** Characters of a message. */
 const MAX_MESSAGE_LENGTH = 1000;
 
@@ -221,6 +260,14 @@ export function upstreamFailure(
 }
 
 function kindOf(
+  status: number | null,
+  error: Omit<UpstreamError, 'status' | 'retryAfter'>,
+): KindName {
+  const kind = kindByCodes(status, error);
+  return MAY_BE_OVERFLOW.has(kind) && OVERFLOW_MESSAGE.test(error.message) ? 'overflow' : kind;
+}
+
+function kindByCodes(
   status: number | null,
   { type, code, param, message }: Omit<UpstreamError, 'status' | 'retryAfter'>,
 ): KindName {

@@ -155,6 +155,34 @@ describe('upstreamFailure', () => {
     expect(upstreamFailure(status, body)).toMatchObject({ type, status: answered, code });
   });
 
+  it.each([
+    "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens.",
+    'Your input exceeds the context window of this model.',
+    'prompt is too long: 205000 tokens > 200000 maximum',
+    'input length and `max_tokens` exceed context limit: 199000 + 32000 > 200000',
+    'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+    'Prompt contains 40000 tokens, too large for model with 32768 maximum context length',
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    'the request exceeds the available context size, try increasing it',
+    'The decoder prompt (length 40000) is longer than the maximum model length of 32768.',
+    'Input is too long for requested model.',
+    'too many tokens: total number of tokens in the prompt cannot exceed 4081',
+    'Invalid request: Your request exceeded model token limit: 8192',
+    'Prompt exceeds max length',
+    'Range of input length should be [1, 30720]',
+    '`inputs` must have less than 1000 tokens. Given: 1500',
+    'Please reduce the length of the messages or completion.',
+  ])('has one code for an overflow of the context: %s', (message) => {
+    const expected = { type: 'invalid_request', status: 400, code: 'context_length_exceeded' };
+    for (const status of [400, 413, 422, null]) {
+      expect(upstreamFailure(status, { error: { message } })).toMatchObject({
+        ...expected,
+        message,
+      });
+    }
+    expect(upstreamFailure(429, { error: { message } }).type).toBe('rate_limit');
+  });
+
   it('names the field of an invalid request', () => {
     const param = 'tools[0].function.name';
     const body = openai('invalid_request_error', 'invalid_value', param);

@@ -107,6 +107,25 @@ it('frames before the output are all passed on, in their order', async () => {
   }
 });
 
+it('an overflow of the context has the words and codes that clients look for', async () => {
+  const { daemon, upstream: mock } = gateway();
+  const message = "This model's maximum context length is 8192 tokens.";
+  const overflow = { error: { message, type: 'invalid_request_error' } };
+  const ask = (client: DialectName) =>
+    send(daemon, client, plainBody(client, 'to-chat', { stream: true }));
+  mock.play({ refuse: { status: 400, body: overflow } });
+  for (const client of DIALECTS) {
+    const refused = await ask(client);
+    const said = client === 'messages' ? `prompt is too long: ${message}` : message;
+    const error = { code: 'context_length_exceeded', message: said };
+    expect([refused.status, await refused.json()]).toMatchObject([400, { error }]);
+  }
+  mock.play(streamed(chunk({ content: 'Hi' }) + frame(overflow)));
+  expect(await (await ask('messages')).text()).toContain(`"prompt is too long: ${message}"`);
+  const failed = eventsOf(await (await ask('responses')).text()).at(-1)!.data.response;
+  expect(failed.error).toEqual({ code: 'context_length_exceeded', message });
+});
+
 describe.each(DIALECTS)('for clients of %s', (client) => {
   const ask = (model: string, stream: boolean, key: string) =>
     send(gateway().daemon, client, plainBody(client, model, { stream }), { key });

@@ -1,6 +1,7 @@
 import { isObject } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical.ts';
 import { invalid } from '../request-errors.ts';
+import { errorForClients } from './fail-frames.ts';
 import type { MessagesRequest } from './request.ts';
 
 const CODE = 'thread_unsupported_request';
@@ -16,9 +17,10 @@ export function refuseThread({ thread }: MessagesRequest): void {
   throw invalid('thread', 'not supported; send the whole conversation in messages', CODE);
 }
 
-/** An error body with the details by which Anthropic's SDK recognises that it must not use threads. */
+/** An error body with the words and details by which Anthropic's SDK recognises what to do. */
 export function withThreadDetails(body: Json): Json {
   const { error } = body;
-  if (!isObject(error) || error['code'] !== CODE) return body;
+  if (!isObject(error)) return body;
+  if (error['code'] !== CODE) return { ...body, error: errorForClients(error) };
   return { ...body, error: { ...error, details: { error_code: CODE, unsupported: ['thread'] } } };
 }

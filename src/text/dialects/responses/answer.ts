@@ -75,11 +75,13 @@ export function statusOf(reason: FinishReason) {
 }
 
 /** A failure with the nearest of OpenAI's error codes. */
-export function responseError({ type, message }: Failure): Json {
+export function responseError({ type, message, code }: Failure): Json {
   const codes: Readonly<Record<string, string>> = {
     rate_limit: 'rate_limit_exceeded',
     content_policy: 'invalid_prompt',
     invalid_request: 'invalid_prompt',
   };
+  // Clients shorten the conversation after this one.
+  if (code === 'context_length_exceeded') return { code, message };
   return { code: codes[type] ?? 'server_error', message };
 }
