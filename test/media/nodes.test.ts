@@ -184,7 +184,7 @@ describe('a task that another node processes', () => {
     expect(await waiting).toMatchObject({ status: 'completed' });
   });
 
-  it('is left to the node whose configuration has its model, and fails once that is gone', async () => {
+  it('is left to the node whose configuration has its model', async () => {
     const { shared, store, one, other, create } = await setUp();
     const without = runnerOn(one, { model: 'another-model' });
     const task = await create();
@@ -200,10 +200,7 @@ describe('a task that another node processes', () => {
     await runner.close();
     const next = await create();
     shared.alive = 1;
-    expect(await without.runner.waitFor(next, 60_000, NEVER)).toMatchObject({
-      status: 'failed',
-      error: { code: 'model_not_found' },
-    });
+    expect(await without.runner.waitFor(next, 100, NEVER)).toMatchObject({ status: 'pending' });
     expect(busy).toHaveBeenCalledTimes(1);
   });
 

@@ -28,7 +28,7 @@ const MAX_CLAIMED = 100;
 export class RouteSlots {
   readonly #options: RouteSlotsOptions;
   readonly #queues: ProviderQueues;
-  /** Models of tasks that this node's configuration lacks, and that other nodes may have. */
+  /** Models of tasks that this node's configuration lacks: other nodes, or the next reload, may have them. */
   readonly #missing = new Set<string>();
 
   constructor(options: RouteSlotsOptions) {
@@ -51,10 +51,10 @@ export class RouteSlots {
     return this.#queues.slot(accountId, signal);
   }
 
-  /** What could start now. Tasks of models that no node offers fail at once, and need no slot. */
+  /** What could start now. */
   room(): Required<ClaimQuery> {
-    const { config, routing, nodes } = this.#options;
-    const exceptModels = nodes.alive() > 1 ? [...this.#missing] : [];
+    const { config, routing } = this.#options;
+    const exceptModels = [...this.#missing];
     let limit = MAX_CLAIMED;
     for (const [name, model] of Object.entries(config().models)) {
       if (!(TASK_TYPES as readonly string[]).includes(model.type)) continue;
@@ -73,7 +73,7 @@ export class RouteSlots {
    * open and the configuration may be reloaded, so both are checked again after each wait.
    *
    * @returns the routes that can do the task; the slot is at the provider of one of them
-   * @throws TaskInterrupted where only other nodes may have the model, Failure where no node has it
+   * @throws TaskInterrupted where this node's configuration lacks the model, Failure where no route can do the task
    */
   async wait(task: Task, slot: Slot, signal: AbortSignal): Promise<readonly MediaRouteCandidate[]> {
     const { routing, onWait } = this.#options;
@@ -100,17 +100,13 @@ export class RouteSlots {
 
   /** The routes of a task's model; a route that can resume the task comes first. */
   #candidatesOf(task: Task): readonly MediaRouteCandidate[] {
-    const { config, nodes } = this.#options;
+    const { config } = this.#options;
     const { models, providers } = config();
     const model = Object.hasOwn(models, task.model) ? models[task.model] : undefined;
     if (model?.type !== task.type) {
-      if (nodes.alive() > 1) {
-        this.#missing.add(task.model);
-        throw new TaskInterrupted();
-      }
-      throw new Failure('service_error', `the model ${task.model} is no longer offered`, {
-        code: 'model_not_found',
-      });
+      // The task was accepted: it waits in the store for a node that has the model, until its deadline.
+      this.#missing.add(task.model);
+      throw new TaskInterrupted();
     }
     const candidates = routeCandidates(model).filter(
       ({ route }) => fieldWithoutRoute(task.request as TaskRequest, route, providers) === null,

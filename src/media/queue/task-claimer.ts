@@ -56,6 +56,11 @@ export class TaskClaimer {
     await this.#work();
   }
 
+  /** The store has a task to be claimed, or to expire, that this process has put back. */
+  taskLeft(): void {
+    this.#isBusy = true;
+  }
+
   /** There is a free slot for tasks that were left in the store. */
   slotFreed(): void {
     if (this.#isBusy) this.#wake();

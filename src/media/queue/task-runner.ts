@@ -102,6 +102,8 @@ export class TaskRunner {
   /** Applies a reloaded configuration to tasks that have not started. */
   reconfigured(): void {
     this.#slots.reconfigured();
+    this.#claimer.taskLeft();
+    this.#claimer.slotFreed();
   }
 
   /**
@@ -272,6 +274,7 @@ export class TaskRunner {
         await this.#retryStore(open, () => store.requeueTask(open.task)).catch(() => {});
       }
       store.publish({ kind: 'pending' });
+      this.#claimer.taskLeft();
     } else if (error instanceof TaskExpired && open.stall) {
       // A storage failure of this server used up the time.
       const { failure } = open.stall;
