@@ -43,6 +43,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       allow: ['web_search'],
       onUnsupported: ['temperature', 'seed', 'name'],
       unknownFields: 'refuse',
+      normalize: false,
       tools: { hosted: 'refuse' },
       reasoning: {
         supported_efforts: ['none', 'low', 'medium', 'high', 'xhigh'],

@@ -124,6 +124,14 @@ const textModel = v.strictObject({
         'unset: refuse',
     ),
   ),
+  normalize: v.optional(
+    field(
+      v.boolean(),
+      'Whether answers are written anew for clients of the format of the upstream too: tool calls get unique ' +
+        'indices and identifiers and arguments as text, and reasoning between <think> tags leaves the text. For ' +
+        'inference servers that deviate from chat completions. Requests with n above 1 pass unchanged. unset: false',
+    ),
+  ),
   tools: v.optional(
     field(
       v.strictObject({

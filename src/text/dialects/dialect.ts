@@ -32,6 +32,8 @@ export interface DecodeContext {
   readonly provider: string;
   /** Returns the client's name of a tool whose name was changed for the upstream. */
   readonly toolName: (wire: string) => string;
+  /** Whether reasoning that the provider writes between tags within the text becomes reasoning. */
+  readonly normalize?: boolean;
 }
 
 /** Decodes an upstream's response to TextEvents. */

@@ -84,13 +84,14 @@ export async function collectAnswers(
 
 /** Reads one upstream response, and pushes the events that it decodes to. */
 export async function readAnswer(
-  { call, request, publicModel, inputTokens: inputs }: TextExecution,
+  { call, request, model, publicModel, inputTokens: inputs }: TextExecution,
   exchange: UpstreamResponse,
   { target, origin, sink, choice, emulated }: AnswerSource,
 ): Promise<void> {
   const context = {
     provider: target.provider,
     toolName: namesOf(emulated?.request ?? request),
+    normalize: model.normalize === true,
   };
   let over = false;
   let hasEnd = false;

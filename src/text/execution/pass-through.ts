@@ -61,7 +61,7 @@ function passBody(
 
 /** Sends the client's own body, and passes the upstream's response on as it comes. */
 export async function passThrough(execution: TextExecution, route: RemoteRoute): Promise<Outcome> {
-  const { request, changedSettings, tracker, signal, allowance, inspection } = execution;
+  const { request, model, changedSettings, tracker, signal, allowance, inspection } = execution;
   const { provider, target, origin } = route;
   allowance.check(inspection, provider.shared !== false);
   const body = passBody(request, target, changedSettings);
@@ -73,8 +73,14 @@ export async function passThrough(execution: TextExecution, route: RemoteRoute):
     stream: request.stream,
     signal,
   });
-  if (isEventStream(exchange) !== request.stream) {
+  // Of several answers the decoders read one, and identifiers of stored objects are those of the provider.
+  const isNormalised =
+    model.normalize === true &&
+    (request.n ?? 1) === 1 &&
+    dialectNamed(target.dialect).storedIds === undefined;
+  if (isNormalised || isEventStream(exchange) !== request.stream) {
     // Some upstreams stream where no stream was requested, and some do not where one was.
+    tracker.reset();
     return collectAnswers(execution, 1, origin, (sink) =>
       readAnswer(execution, exchange, { target, origin, sink, choice: 0 }),
     );

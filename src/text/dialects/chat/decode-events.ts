@@ -9,6 +9,7 @@ import { BlockQueue } from './block-queue.ts';
 import { CallAssembler } from './call-assembler.ts';
 import { isFailed } from './observe.ts';
 import { isSigned, textOfDetail } from './reasoning.ts';
+import { ThinkTags } from './think-tags.ts';
 import { usageOf } from './usage.ts';
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
@@ -52,10 +53,19 @@ export class ChatDecoder extends AnswerDecoder {
   /** Fragments of `function_call`. */
   #legacyFragments = 0;
 
-  constructor({ provider, toolName }: DecodeContext, emit: (event: TextEvent) => void) {
+  /** Null where tags are text. */
+  readonly #thinkTags: ThinkTags | null;
+
+  constructor({ provider, toolName, normalize }: DecodeContext, emit: (event: TextEvent) => void) {
     super(emit);
     this.#blocks = new BlockQueue(provider, this.emit);
     this.#calls = new CallAssembler(this.#blocks, toolName);
+    this.#thinkTags = normalize
+      ? new ThinkTags((kind, text) => {
+          if (kind === 'text') this.#writeText(text, null);
+          else this.#write(kind, text);
+        })
+      : null;
   }
 
   protected decodeEvent(chunk: Json): void {
@@ -165,6 +175,13 @@ export class ChatDecoder extends AnswerDecoder {
   }
 
   #text(text: string, logprobs: unknown): void {
+    const tags = this.#thinkTags;
+    // Tokens of reasoning have no field for their probabilities.
+    if (tags === null || tags.isOver) this.#writeText(text, logprobs);
+    else tags.push(text);
+  }
+
+  #writeText(text: string, logprobs: unknown): void {
     const tokens = isObject(logprobs) ? listOf(logprobs['content']) : [];
     if (text === '' && tokens.length === 0) return;
     this.#enterText();
@@ -195,7 +212,8 @@ export class ChatDecoder extends AnswerDecoder {
       for (const one of parts) if (isObject(one)) this.#write('reasoning', textOfDetail(one));
     } else if (typeof refusal === 'string') {
       this.#write('refusal', refusal);
-    } else {
+    } else if (type !== 'reference') {
+      // References of Mistral's name documents by numbers alone: no other format can express them.
       this.#native({ content: [part] });
     }
   }
@@ -283,6 +301,7 @@ export class ChatDecoder extends AnswerDecoder {
 
   protected override decodeDone(): void {
     if (!this.#hasChoice && this.#reason === null) throw truncatedAnswer();
+    this.#thinkTags?.end();
     if (this.#audio) this.#native({ audio: this.#audio });
     for (const call of this.#custom.values()) this.#native({ tool_calls: [call] });
     if (!this.#blocks.end()) throw invalidAnswer('a tool call without a name');

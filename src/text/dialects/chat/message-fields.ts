@@ -116,6 +116,8 @@ const parts = byType(
     text: listedAs(textPart.check, echoedPart.check),
     refusal: refusalPart.check,
     thinking: object({ ...read('type', 'thinking', 'signature'), closed: echo() }),
+    // Of Mistral, in answers that clients send back.
+    reference: object(read('type', 'reference_ids')),
     ...checksOf(mediaParts),
   },
   { translated: ['text', 'refusal', ...Object.keys(mediaParts)] },
