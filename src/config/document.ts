@@ -43,6 +43,7 @@ const MAX_DEPTH = 64;
 const MAX_ALIASES = 100;
 /** Values in all, including those that aliases repeat. */
 const MAX_VALUES = 100_000;
+const TOO_MANY_TOKENS = 'too many values, signs and lines from here on';
 /** Reported syntax faults: in a file that is no YAML, further ones say nothing new. */
 const MAX_SYNTAX_FAULTS = 10;
 
@@ -53,12 +54,17 @@ type ParsedDocument = ReturnType<typeof parseDocument>;
 
 const keyOf = (path: Path) => JSON.stringify(path);
 
-/** The offset at which a file is nested too deeply, found without recursion; null if it is not. */
-function offsetOfTooDeep(source: string): number | null {
+/** The first place of a file that is nested too deeply or beyond a number of tokens, found without recursion. */
+function excessOf(source: string, maxTokens: number): { offset: number; message: string } | null {
   const parser = new Parser();
-  for (const lexeme of new Lexer().lex(source)) {
-    for (const _ of parser.next(lexeme));
-    if (parser.stack.length > MAX_DEPTH) return parser.offset;
+  let tokens = 0;
+  for (const token of new Lexer().lex(source)) {
+    tokens += 1;
+    if (tokens > maxTokens) return { offset: parser.offset, message: TOO_MANY_TOKENS };
+    for (const _ of parser.next(token));
+    if (parser.stack.length > MAX_DEPTH) {
+      return { offset: parser.offset, message: 'nested too deeply' };
+    }
   }
   return null;
 }
@@ -205,15 +211,24 @@ export function faultLines(
   return more > 0 ? [...lines.slice(0, most), `and ${more} more`] : lines;
 }
 
-/** Parses YAML, and then replaces environment variables in its texts. */
-export function readDocument(source: string, env: Environment): Document {
+/**
+ * Parses YAML, and then replaces environment variables in its texts.
+ *
+ * @param env the variables, or a function that makes them from the values of the file before they are replaced
+ * @param maxTokens values, signs, spaces and line ends: the time of parsing grows with them
+ */
+export function readDocument(
+  source: string,
+  env: Environment | ((value: unknown) => Environment),
+  maxTokens = Number.POSITIVE_INFINITY,
+): Document {
   const counter = new LineCounter();
-  const reader = new Reader(env, counter);
-  const deep = offsetOfTooDeep(source);
-  if (deep !== null) {
+  const excess = excessOf(source, maxTokens);
+  if (excess !== null) {
+    const reader = new Reader({}, counter);
     // The counter gets its lines from the parser, which must not run on this file.
-    const line = source.slice(0, deep).split('\n').length;
-    reader.faults.push({ path: [], line, message: 'nested too deeply' });
+    const line = source.slice(0, excess.offset).split('\n').length;
+    reader.faults.push({ path: [], line, message: excess.message });
     return reader;
   }
   const parsed = parseDocument(source, {
@@ -224,10 +239,15 @@ export function readDocument(source: string, env: Environment): Document {
     prettyErrors: false,
     lineCounter: counter,
   });
+  const valuesOf = (variables: Environment) => {
+    const reader = new Reader(variables, counter);
+    if (parsed.errors.length + parsed.warnings.length === 0) reader.readAll(parsed);
+    return reader;
+  };
+  const reader = valuesOf(typeof env === 'function' ? env(valuesOf({}).value) : env);
   for (const error of [...parsed.errors, ...parsed.warnings].slice(0, MAX_SYNTAX_FAULTS)) {
     const { line, col } = counter.linePos(error.pos[0]);
     reader.faults.push({ path: [], line, message: `column ${col}: ${withoutQuotation(error)}` });
   }
-  if (reader.faults.length === 0) reader.readAll(parsed);
   return reader;
 }

@@ -463,7 +463,7 @@ describe('faults', () => {
     ['a: [', 'r.yaml:1: column'],
     ['steps: *none', 'r.yaml:1'],
     [`steps: ${'['.repeat(5000)}`, 'r.yaml:1: nested too deeply'],
-    [`steps: [${'greyscale,'.repeat(10_000)}]`, 'r.yaml: larger than 64 KB'],
+    [`steps: [${'greyscale,'.repeat(10_000)}]`, 'r.yaml: larger than 32 KB'],
     [`steps: [${'greyscale,'.repeat(40)}]`, 'r.yaml:1: steps: expected a list of at most 32 steps'],
     [`outputs: [${'{},'.repeat(1000)}]`, 'r.yaml:1: outputs: expected a list of 1 to 32 outputs'],
     [
@@ -473,6 +473,18 @@ describe('faults', () => {
   ])('%s', (source, message) => {
     expect(read(source)).toThrow(message);
   });
+
+  test.each([
+    ['quotes', '"'.repeat(30_000), 1],
+    ['items', '- x: 1\n'.repeat(4000), 445],
+    ['comments', '#\n'.repeat(15_000), 2001],
+    ['aliases', `a: &a 1\n${'- *a\n'.repeat(6000)}`, 1000],
+  ])(
+    'of thousands of %s end at a line, since parsing all would block the daemon',
+    (_, source, line) => {
+      expect(read(source)).toThrow(`r.yaml:${line}: too many values, signs and lines from here on`);
+    },
+  );
 
   test('of a billion laughs and of huge numbers are named', () => {
     const laughs = ['a: &a [x, x, x, x, x, x, x, x, x]'];

@@ -8,7 +8,9 @@ import type { Recipe, RecipeOutput, RecipeStep } from './recipe.ts';
 import { recipeSchema, type WrittenRecipe, type WrittenStep } from './schema.ts';
 
 /** Characters of a recipe. */
-const MAX_RECIPE_LENGTH = 64 * 1024;
+const MAX_RECIPE_LENGTH = 32_000;
+/** Tokens of a recipe, of which a line has about six. The event loop waits while they are parsed. */
+const MAX_TOKENS = 4000;
 /** Outputs for one image. */
 const MAX_OUTPUTS = 100;
 /** Reported faults. */
@@ -28,10 +30,9 @@ export interface ReadOptions {
  */
 export function readRecipe(source: string, { origin, set }: ReadOptions): Recipe {
   if (source.length > MAX_RECIPE_LENGTH) {
-    throw invalid(`${origin}: larger than ${MAX_RECIPE_LENGTH / 1024} KB`);
+    throw invalid(`${origin}: larger than ${MAX_RECIPE_LENGTH / 1000} KB`);
   }
-  const variables = variablesOf(readDocument(source, {}).value, set);
-  const document = readDocument(source, variables);
+  const document = readDocument(source, (value) => variablesOf(value, set), MAX_TOKENS);
   const value = withShorthands(document.value ?? {});
   if (!isObject(value)) fail(origin, [{ path: [], message: 'expected a map' }], document);
   coerce(value, document);

@@ -84,7 +84,7 @@ test.each([
   [{ recipe: 'steps: [blurr]' }, 'recipe', /^recipe:1: steps\[0\]\.blurr: unknown; did you mean/],
   [{ recipe: 'a: [' }, 'recipe', /^recipe:1: column/],
   [{ recipe: `steps: ${'['.repeat(9000)}` }, 'recipe', /nested too deeply/],
-  [{ recipe: `#${'x'.repeat(70_000)}` }, 'recipe', /larger than 64 KB/],
+  [{ recipe: `#${'x'.repeat(70_000)}` }, 'recipe', /larger than 32 KB/],
   [{ recipe: `#${'x'.repeat(300_000)}` }, 'recipe', /at most 262144 bytes/],
   [{ recipe: RECIPE, set: 'qality=5' }, 'set', /did you mean quality/],
   [{ recipe: 'steps: [{ crop: { ratio: "${PATH}" } }]' }, 'recipe', /PATH is not declared in vars/],
