@@ -16,6 +16,8 @@ export const GROUPS = {
 export interface AdminOutput {
   /** Tables for standard output, each with its titles as the first row. */
   readonly tables?: readonly (readonly (readonly string[])[])[];
+  /** How their columns are narrowed on a terminal; without it long rows wrap. */
+  readonly columns?: readonly { readonly minWidth?: number; readonly dropOrder?: number }[];
   /** The value that a script reads, for standard output as it is. */
   readonly value?: string;
   /** Lines for standard error. */

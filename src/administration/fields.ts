@@ -24,22 +24,22 @@ function parsedText<Value>(parse: (text: string) => Value | undefined) {
   );
 }
 
-/** Characters that need no quoting in any shell; not the beginning of a flag or of an account's id. */
-const NAME = /^(?!acct_)[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
+/** Any text on one line; not the beginning of a flag or of an account's id, and no blank at either end. */
+const NAME = /^(?!acct_|[-\s])[^\p{C}\p{Zl}\p{Zp}]{0,63}[^\p{C}\s]$/u;
 
 /** The name of a new account or key. */
 export const newName = (description: string) =>
   field(v.pipe(v.string(), v.regex(NAME)), description, {
-    expects: '1 to 64 of letters, digits, and ._-@ after the first; not like an id',
+    expects: '1 to 64 characters on one line that do not begin like a flag or an id',
   });
 
 /** Not like an id, and not the word that takes a key out of its team. */
-const TEAM_NAME = /^(?!team_|none$)[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
+const TEAM_NAME = /^(?!team_|none$|[-\s])[^\p{C}\p{Zl}\p{Zp}]{0,63}[^\p{C}\s]$/u;
 
 /** The name of a new team. */
 export const newTeamName = (description: string) =>
   field(v.pipe(v.string(), v.regex(TEAM_NAME)), description, {
-    expects: '1 to 64 of letters, digits, and ._-@ after the first; not like an id, and not none',
+    expects: '1 to 64 characters on one line that do not begin like a flag or an id; not none',
   });
 
 /** A reference to an existing account or key, which the store resolves. */

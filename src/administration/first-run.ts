@@ -19,6 +19,8 @@ interface FirstRunOptions {
   readonly credits: number;
   /** A key for the owner from the environment. */
   readonly bootstrapKey?: string;
+  /** Accepts a bootstrap key that could be guessed, for a daemon on the developer's machine. */
+  readonly anyKey?: boolean;
   /** Saves the generated key for its owner; called before the store has the key. */
   readonly saveKey?: (key: string) => Promise<void>;
 }
@@ -43,9 +45,9 @@ async function ensureKey(
   store: Store,
   options: FirstRunOptions,
 ): Promise<{ account: Account; key: string } | undefined> {
-  const { bootstrapKey, saveKey } = options;
+  const { bootstrapKey, anyKey = false, saveKey } = options;
   if (bootstrapKey !== undefined) {
-    checkChosenKey(bootstrapKey, 'ORIEL_BOOTSTRAP_KEY');
+    if (!anyKey) checkChosenKey(bootstrapKey, 'ORIEL_BOOTSTRAP_KEY');
     if (await store.findKey(hashOf(bootstrapKey))) return undefined;
     await addKey(store, await ensureOwner(store, options), 'bootstrap', bootstrapKey, options);
     return undefined;

@@ -58,7 +58,9 @@ const report = defineAdminCommand({
     });
   },
   show: (result, { csv }) =>
-    csv ? { value: csvOf(result) } : { tables: [tableOf(result)], messages: [summaryOf(result)] },
+    csv
+      ? { value: csvOf(result) }
+      : { tables: [tableOf(result)], columns: columnsOf(result), messages: [summaryOf(result)] },
 });
 
 function tableOf({ by, rows, total }: UsageReport): string[][] {
@@ -86,6 +88,22 @@ function tableOf({ by, rows, total }: UsageReport): string[][] {
       : []),
   ];
 }
+
+/** Counts in the order in which a narrow terminal leaves them out. */
+const LESSER: readonly (typeof COUNTS)[number][0][] = [
+  'cacheWrite1hTokens',
+  'cacheWriteTokens',
+  'cachedInputTokens',
+  'outputs',
+  'inputTokens',
+  'outputTokens',
+];
+
+const columnsOf = ({ by }: UsageReport) => [
+  ...by.map(() => ({ minWidth: 12 })),
+  ...COUNTS.map(([count]) => (LESSER.includes(count) ? { dropOrder: LESSER.indexOf(count) } : {})),
+  {},
+];
 
 const summaryOf = ({ from, to }: UsageReport) => `usage from ${from} to ${to}, days of UTC`;
 

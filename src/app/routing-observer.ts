@@ -45,9 +45,11 @@ export function routingObserver(
       health.failed(provider, { type, code, status, message: detail ?? failure.message, key });
     }
     const line = { ...logContext, provider, ...(key !== null && { key }), ...described };
-    if (needsOperator(failure)) {
-      log.warn(line, 'a provider refused the key or the account of the gateway');
-    } else log.info(line, 'an attempt at a provider failed');
+    const what = needsOperator(failure)
+      ? 'a provider refused the key or the account of the gateway'
+      : 'an attempt at a provider failed';
+    if (isOfProvider(failure)) log.warn(line, what);
+    else log.info(line, what);
   };
   return {
     onAttempt,

@@ -8,7 +8,7 @@ import { adminFlags } from './daemon-flags.ts';
 import { flagOf, readFlags } from './flags.ts';
 import { jsonText } from './json.ts';
 import { administer } from './store-access.ts';
-import { Table } from './table.ts';
+import { nameCell, Table } from './table.ts';
 import { print, printStderr } from './terminal.ts';
 import '../text/dialects/built-in.ts';
 
@@ -86,11 +86,11 @@ function withoutParam(
   throw new Failure(type, text, { status, originalCode: code, cause: error });
 }
 
-async function show({ tables = [], value, messages = [] }: AdminOutput): Promise<void> {
+async function show({ tables = [], columns, value, messages = [] }: AdminOutput): Promise<void> {
   for (const [index, rows] of tables.entries()) {
     if (index > 0) await print('\n');
-    const table = new Table();
-    for (const row of rows) await table.add(row.map((cell) => ({ text: printable(cell) })));
+    const table = new Table(columns);
+    for (const row of rows) await table.add(row.map((cell) => nameCell(printable(cell))));
     await table.flush();
   }
   if (value !== undefined) await print(`${value}\n`);

@@ -21,6 +21,7 @@ export function addCommand(
   }
   for (const group of flags) addFlags(command, group);
   const text = helpText(definition);
+  if (definition.group !== undefined) command.helpGroup(definition.group);
   if (text !== '') command.addHelpText('after', `\n${text}`);
   for (const subcommand of subcommands) addCommand(command, subcommand, line, finish);
   if (run) {

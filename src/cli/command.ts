@@ -38,6 +38,8 @@ export interface CommandLine {
 export interface CommandDefinition {
   readonly name: string;
   readonly summary: string;
+  /** Heading of the help below which it is listed. */
+  readonly group?: string;
   readonly positionals?: readonly Positional[];
   readonly flags?: readonly FlagGroup[];
   /** Paragraphs of the help below the flags. */

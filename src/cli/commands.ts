@@ -12,19 +12,23 @@ import { montageCommand } from './montage-command.ts';
 import { recipeCommand } from './recipe-command.ts';
 import { srcsetCommand } from './srcset-command.ts';
 
-/** All commands, in the order of the help. */
-export const COMMANDS: readonly CommandDefinition[] = [
-  ...OPERATIONS.map(imageCommand),
-  srcsetCommand,
-  faviconCommand,
-  duplicatesCommand,
-  recipeCommand,
-  compareCommand,
-  montageCommand,
-  serveCommand,
-  configCommand,
-  ...adminCommands,
-  auditCommand,
-  ...clientCommands,
-  completionCommand,
+/** Commands below their headings in the help, in its order. */
+const GROUPS: readonly (readonly [string, readonly CommandDefinition[]])[] = [
+  [
+    'Make images:',
+    [...imageCommands('image'), recipeCommand, srcsetCommand, faviconCommand, montageCommand],
+  ],
+  ['Look at images:', [...imageCommands('data'), compareCommand, duplicatesCommand]],
+  ['Use models:', clientCommands],
+  ['Run the daemon:', [serveCommand, configCommand, auditCommand]],
+  ['Accounts, keys and the store:', adminCommands],
+  ['Shell:', [completionCommand]],
 ];
+
+function imageCommands(gives: 'image' | 'data'): CommandDefinition[] {
+  return OPERATIONS.filter((operation) => operation.gives === gives).map(imageCommand);
+}
+
+export const COMMANDS: readonly CommandDefinition[] = GROUPS.flatMap(([group, commands]) =>
+  commands.map((command) => ({ ...command, group })),
+);

@@ -158,15 +158,12 @@ export const runFlags = v.strictObject({
   cacheSize: v.optional(field(number(1, 1e9), 'megabytes of the cache'), 2048),
 });
 
-const MEGABYTE = 1024 * 1024;
+const MEGABYTE = 1e6;
 const MEGAPIXEL = 1e6;
 
 /** Limits on each file, which can be raised for trusted images. */
 export const limitFlags = v.strictObject({
-  maxFileSize: v.optional(
-    field(number(0.001, 4096), 'megabytes of an input'),
-    DEFAULT_LIMITS.fileBytes / MEGABYTE,
-  ),
+  maxFileSize: v.optional(field(number(0.001, 4096), 'megabytes of an input'), 30),
   maxPixels: v.optional(
     field(number(0.001, 10_000), 'megapixels of an input, all decoded frames together'),
     DEFAULT_LIMITS.pixels / MEGAPIXEL,

@@ -12,7 +12,7 @@ import { usageFailure } from './usage.ts';
 
 const DEFAULT_FOLDER = '.oriel-cache';
 
-const MEGABYTE = 1024 * 1024;
+const MEGABYTE = 1e6;
 
 type CacheChoices = Pick<Choices, 'run'> & Partial<Pick<Choices, 'outputs'>>;
 

@@ -4,11 +4,12 @@ import { Command, CommanderError } from 'commander';
 import { INVALID_CONFIG } from '../config/invalid.ts';
 import { Failure } from '../failure.ts';
 import { findOperation } from '../operations/registry.ts';
+import { nearest } from '../schema/faults.ts';
 import { addCommand } from './build-command.ts';
 import { endWith } from './exit.ts';
 import { imageCommand } from './image-command.ts';
 import { isClosedPipe, printStderr, printStderrLines } from './terminal.ts';
-import { isUsageFailure } from './usage.ts';
+import { isUsageFailure, usageFailure } from './usage.ts';
 
 /** Exit codes beside those of signals. */
 const EXIT = { done: 0, failed: 1, usage: 2 } as const;
@@ -32,7 +33,13 @@ async function buildProgram(
     .description('Batch image work on every core, and a self-hosted gateway to models.')
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
-    .helpCommand('help [command]', 'print help for a command')
+    .addHelpCommand(
+      new Command('help')
+        .argument('[command]')
+        .description('print help for a command')
+        .helpOption(false)
+        .helpGroup('Shell:'),
+    )
     .showHelpAfterError('(see --help)')
     .configureOutput({
       writeErr: (text) => printStderrLines(text.trimEnd()),
@@ -67,12 +74,34 @@ export async function main(argv: readonly string[]): Promise<void> {
       exitCode = code;
     });
     if (argv.length <= 2) program.help({ error: true });
+    if (argv[2] === '-v' || argv[2] === 'version') {
+      throw usageFailure(`unknown: ${argv[2]}; did you mean --version?`);
+    }
+    if (argv[2] === 'help') helpFor(program, argv.slice(3));
     await program.parseAsync([...argv]);
   } catch (error) {
     exitCode = report(error);
   }
   ended = true;
   await endWith(exitCode);
+}
+
+/** Prints the help for a command, or for one of its subcommands. @throws Failure for an unknown one */
+function helpFor(program: Command, topics: readonly string[]): void {
+  let command = program;
+  for (const topic of topics) {
+    if (topic.startsWith('-')) return;
+    const names = command.commands.map((one) => one.name());
+    const found = command.commands.find((one) => one.name() === topic);
+    if (!found && names.length === 0) break;
+    if (!found) {
+      const near = nearest(topic, names);
+      const hint = near === undefined ? 'oriel help lists all' : `did you mean ${near}?`;
+      throw usageFailure(`unknown command ${JSON.stringify(topic)}; ${hint}`);
+    }
+    command = found;
+  }
+  command.help();
 }
 
 function report(error: unknown): number {

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path';
 import type * as v from 'valibot';
 import { type FirstKey, removeFirstKey } from '../administration/first-key.ts';
 import { type Daemon, startDaemon } from '../app/daemon.ts';
@@ -40,6 +39,7 @@ export async function runServe(
     version,
     loaded,
     acceptClock: flags.acceptClock,
+    dev: flags.dev,
     ...(bootstrapKey !== undefined && { bootstrapKey }),
   });
   const { log, url, operationsUrl, firstKey } = daemon;
@@ -48,7 +48,7 @@ export async function runServe(
   process.off('SIGHUP', ignore);
   const exception = uncaughtException(daemon).then(() => null);
   log.info({ url, operationsUrl, config: loaded.file, dataDir: config.dataDir }, 'ready');
-  if (firstKey !== undefined) await printFirstKey(daemon, firstKey, config);
+  if (firstKey !== undefined) await printFirstKey(daemon, firstKey);
   const signal = await Promise.race([stopSignal, exception]);
   log.info({ signal }, 'draining');
   await daemon.close();
@@ -77,18 +77,11 @@ function withFlags(config: Config, flags: v.InferOutput<typeof serveFlags>): Con
   };
 }
 
-/** The image model of the sandbox. */
-const SANDBOX_IMAGE = 'sandbox-image';
-
 /**
  * Prints the owner's first key to a terminal and removes its file. Where standard error is no terminal
  * others may read it, so that it and the log get the file's path and the key's hint.
  */
-async function printFirstKey(
-  { log, url, operationsUrl = url }: Daemon,
-  first: FirstKey,
-  { models, server }: Config,
-) {
+async function printFirstKey({ log, url }: Daemon, first: FirstKey) {
   const { key, file } = first;
   const inTerminal = process.stderr.isTTY;
   const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`;
@@ -99,32 +92,12 @@ async function printFirstKey(
       "the owner's first API key is in a file; store it safely, then delete it",
     );
   }
-  const where = inTerminal
-    ? 'Its API key, shown this once:'
-    : 'Its API key is in this file, which only its owner can read; delete it once you have the key:';
-  const bearer = inTerminal
-    ? `curl -H 'Authorization: Bearer ${key}'`
-    : `curl -H "Authorization: Bearer $(cat ${quoted(file)})"`;
-  const body = `{"model": "${SANDBOX_IMAGE}", "prompt": "a lighthouse at dusk"}`;
-  // An example only with the sandbox, which costs nothing.
-  const imageExample = Object.hasOwn(models, SANDBOX_IMAGE)
-    ? `\n  ${bearer} -H 'Content-Type: application/json' ${url}/v1/images/generations/sync -d '${body}'`
-    : '';
-  const pages = server.console
-    ? `In a browser, to sign in with the key: ${url}/console`
-    : `All endpoints: ${operationsUrl}/openapi.json`;
+  const secret = inTerminal ? key : `$(cat ${quoted(file)})`;
+  const title = inTerminal ? 'API key, shown this once' : 'API key, in a file';
   printStderrLines(`
-The account "owner" of this data directory has been made. ${where}
-
-  ${inTerminal ? key : file}
-
-Another key: oriel keys create --account owner --data ${quoted(dirname(file))}
-Try it:
-
-  ${bearer} ${url}/v1/account
-  ${bearer} ${url}/v1/models${imageExample}
-
-${pages}
+Address: ${url}
+${title}: ${inTerminal ? key : file}
+Try it: curl -H "Authorization: Bearer ${secret}" ${url}/v1/models
 `);
   if (inTerminal) await removeFirstKey(first);
 }

@@ -63,14 +63,14 @@ export function swatch(hex: string, depth: number): string {
   return '';
 }
 
-/** Bytes as text: `812 KB`, `1.9 MB`. */
+/** Bytes as text: `812 KB`, `1.9 MB`. A kilobyte has 1000 bytes. */
 export function humanBytes(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`;
+  if (bytes < 1000) return `${bytes} B`;
   const units = ['KB', 'MB', 'GB', 'TB'];
-  let value = bytes / 1024;
+  let value = bytes / 1000;
   let unit = 0;
   while (value >= 999.5 && unit < units.length - 1) {
-    value /= 1024;
+    value /= 1000;
     unit += 1;
   }
   return `${value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ${units[unit]}`;

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { usageFailure } from './usage.ts';
 
 /** Bytes of a file that is an argument. */
-const MAX_BYTES = 1024 * 1024;
+const MAX_BYTES = 1e6;
 
 const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'a folder, not a file',
@@ -30,7 +30,7 @@ export function readText(path: string, names: readonly string[]): string {
       ? error
       : usageFailure(`${path}: ${REASONS[code] ?? message}`);
   }
-  if (bytes.length > MAX_BYTES) throw usageFailure(`${path}: larger than ${MAX_BYTES / 1024} KB`);
+  if (bytes.length > MAX_BYTES) throw usageFailure(`${path}: larger than ${MAX_BYTES / 1000} KB`);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {

@@ -156,7 +156,7 @@ function faultOf(assets: Assets): readonly [string, string] | null {
     const name = names.find((one) => assets[one as keyof Assets] !== undefined);
     return name === undefined ? null : [name, 'expected driver: s3 beside it'];
   }
-  if (bucket === undefined) return ['bucket', 'expected the name of a bucket, received nothing'];
+  if (bucket === undefined) return ['bucket', 'is required: the name of a bucket'];
   const host = endpoint === undefined ? '' : new URL(endpoint).hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 && !forcePathStyle) {
     return ['forcePathStyle', 'expected true with an endpoint that is an IP address'];

@@ -11,7 +11,7 @@ export interface ConfigOptions {
 }
 
 /** Thousands of models need less; some malformed files take quadratic time. */
-const MAX_BYTES = 512 * 1024;
+const MAX_BYTES = 512_000;
 
 /** Reads at most one byte more than the limit, because pipes and devices have no size. */
 function readBytes(file: string): Uint8Array {
@@ -44,7 +44,7 @@ export function readSource(file: string): string {
     };
     throw invalidConfig(`${file}: ${known[code] ?? message}`, error);
   }
-  if (bytes.length > MAX_BYTES) throw invalidConfig(`${file}: larger than ${MAX_BYTES / 1024} KB`);
+  if (bytes.length > MAX_BYTES) throw invalidConfig(`${file}: larger than ${MAX_BYTES / 1000} KB`);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (error) {

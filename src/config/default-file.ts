@@ -15,7 +15,7 @@ const HEADER = `# yaml-language-server: $schema=./oriel.schema.json
 # out have the values below.
 #
 # Durations carry their unit (250ms, 30s, 10m, 1.5h, 7d), and so do sizes (512KB, 64MB, 2GB; 1 KB is
-# 1024 bytes). \${NAME} stands for a variable of the environment, \${NAME:-text} gives it a default,
+# 1000 bytes, 1 KiB 1024). \${NAME} stands for a variable of the environment, \${NAME:-text} gives it a default,
 # and $\${ is written for \${ itself.
 #
 # Oriel reads --config, or else ORIEL_CONFIG, or else oriel.yaml in the folder it is started in.

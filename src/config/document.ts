@@ -13,6 +13,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { type Fault, formatPath } from '../schema/faults.ts';
+import { named } from '../schema/fields.ts';
 import type { Path } from '../schema/walk.ts';
 import { type Environment, interpolate } from './interpolate.ts';
 
@@ -204,8 +205,9 @@ export function faultLines(
       line: 'line' in fault ? Number(fault.line) : document.line(fault.path),
     }))
     .sort((a, b) => a.line - b.line)
-    .map(({ path, message, line }) =>
-      [`${file}:${line}`, ...(path.length > 0 ? [formatPath(path)] : []), message].join(': '),
+    .map(
+      ({ path, message, line }) =>
+        `${file}:${line}: ${path.length > 0 ? named(formatPath(path), message) : message}`,
     );
   const more = lines.length - most;
   return more > 0 ? [...lines.slice(0, most), `and ${more} more`] : lines;

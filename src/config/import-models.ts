@@ -78,7 +78,7 @@ function targetOf(document: Document, label: string, { provider }: ImportOptions
   if (names.length === 0) throw invalid(`${label}: add the provider of the models first`);
   const name = provider ?? (names.length === 1 ? names[0]! : undefined);
   if (name === undefined) {
-    throw invalid(`--provider: expected one of ${names.join(', ')}, received nothing`, 'provider');
+    throw invalid(`--provider is required: one of ${names.join(', ')}`, 'provider');
   }
   const kind = known.get(name);
   if (kind !== undefined) return { name, kind, types: findProviderKind(kind)!.modelTypes };

@@ -18,6 +18,7 @@ const openai = {
         'Many servers speak the same interface, also those of your own.',
     ),
     ...remote,
+    baseUrl: v.optional(remote.baseUrl, 'https://api.openai.com/v1'),
   }),
   modelTypes: MODEL_TYPES,
   dialects: ['chat', 'responses'],

@@ -65,7 +65,7 @@ type StoreSettings = v.InferOutput<ReturnType<typeof unchecked>>;
 /** The setting that does not fit to the driver, and what is expected of it. */
 function faultOf({ driver, url, listenUrl }: StoreSettings): readonly [string, string] | null {
   if (driver === 'postgres') {
-    return url === undefined ? ['url', 'expected the URL of a database, received nothing'] : null;
+    return url === undefined ? ['url', 'is required: the URL of a database'] : null;
   }
   const expected = 'expected driver: postgres beside it';
   if (url !== undefined) return ['url', expected];

@@ -2,10 +2,13 @@ import * as v from 'valibot';
 import { parseCredits } from '../store/credits.ts';
 
 const MILLISECONDS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const BYTES = { B: 1, KB: 2 ** 10, MB: 2 ** 20, GB: 2 ** 30, TB: 2 ** 40 } as const;
+const BYTES = {
+  ...{ B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 },
+  ...{ KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 },
+} as const;
 
 const DURATION = /^(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)$/;
-const SIZE = /^(\d{1,15}(?:\.\d{1,6})?)(B|KB|MB|GB|TB)$/;
+const SIZE = /^(\d{1,15}(?:\.\d{1,6})?)(B|[KMGT]i?B)$/;
 
 /** The longest timeout of timers, 2^31-1 ms, is just under 25 days. */
 const LONGEST_TIMER = '24d';
@@ -27,7 +30,7 @@ export function parseDuration(text: string): number | null {
   return read(text, DURATION, MILLISECONDS);
 }
 
-/** Parses `512KB`, `64MB`, `2GB` to bytes, with powers of 1024; null for anything else. */
+/** Parses `512KB`, `64MB`, `2GB` to bytes, with powers of 1000, and `64MiB` with powers of 1024; null for anything else. */
 export function parseSize(text: string): number | null {
   return read(text, SIZE, BYTES);
 }

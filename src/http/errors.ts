@@ -2,6 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { HTTP_CODES } from '../error-codes.ts';
 import { type CodeOf, FAILURE_TYPES, Failure } from '../failure.ts';
+import { sizeText } from '../images/byte-size.ts';
 import { dialectAt } from '../text/dialects/registry.ts';
 import { jsonLine } from './json-line.ts';
 
@@ -95,9 +96,8 @@ export function sendFailure(error: unknown, request: FastifyRequest, reply: Fast
 
 /** @param limit bytes that a request may have */
 export function requestTooLarge(limit: number): Failure {
-  const megabytes = limit / 1024 / 1024;
-  const size = Number.isInteger(megabytes) ? `${megabytes} MB (${limit} bytes)` : `${limit} bytes`;
-  return new Failure('invalid_request', `the request is larger than ${size}`, {
+  const message = `the request is larger than ${sizeText(limit)} (${limit} bytes)`;
+  return new Failure('invalid_request', message, {
     code: 'request_too_large',
   });
 }

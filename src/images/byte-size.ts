@@ -13,6 +13,12 @@ export function parseByteSize(text: string): number | null {
   return exact >= 1 ? Math.floor(exact) : null;
 }
 
+/** A limit as text: `30 MiB` where it has whole ones, else `30 MB`. */
+export function sizeText(bytes: number): string {
+  const [factor, unit] = bytes % FACTORS.MiB === 0 ? [FACTORS.MiB, 'MiB'] : [FACTORS.MB, 'MB'];
+  return `${Number((bytes / factor).toFixed(3))} ${unit}`;
+}
+
 /** A size with its unit, as it is written in options; parsed to bytes. */
 export const byteSize = () =>
   v.pipe(

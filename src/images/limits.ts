@@ -1,4 +1,5 @@
 import { Failure } from '../failure.ts';
+import { sizeText } from './byte-size.ts';
 import { fileFailure } from './file-error.ts';
 
 /** Limits of the work on one file. The command line and the daemon share the defaults. */
@@ -31,10 +32,9 @@ export const DEFAULT_LIMITS: Limits = {
 /** Checks the size of an input. @throws Failure file_too_large */
 export function checkFileSize(size: number, { fileBytes }: Pick<Limits, 'fileBytes'>): void {
   if (size <= fileBytes) return;
-  const megabytes = (bytes: number) => Number((bytes / 1024 / 1024).toFixed(1));
   throw fileFailure(
     'file_too_large',
-    `${megabytes(size)} MB (${size} bytes), more than the limit of ${megabytes(fileBytes)} MB`,
+    `${size} bytes, more than the limit of ${sizeText(fileBytes)}`,
   );
 }
 

@@ -24,10 +24,10 @@ const fields = {
 type CropOptions = OptionsOf<typeof fields>;
 
 const MISSING = {
-  left: 'expected an integer of at least 0, received nothing',
-  top: 'expected an integer of at least 0, received nothing',
-  width: 'expected an integer of at least 1, received nothing',
-  height: 'expected an integer of at least 1, received nothing',
+  left: 'is required: an integer of at least 0',
+  top: 'is required: an integer of at least 0',
+  width: 'is required: an integer of at least 1',
+  height: 'is required: an integer of at least 1',
 } as const;
 
 /** The first of some options that is not given, with the message. */

@@ -173,8 +173,8 @@ function refusal({ milliseconds, bytes }: Estimate, job: Job, memory: number): J
     return refuse('work_exceeds_deadline', message);
   }
   if (bytes > memory) {
-    const need = `about ${Math.round(bytes / MB)} MB of memory`;
-    const limit = `the ${Math.round(memory / MB)} MB of the operator's setting pool.memory`;
+    const need = `about ${Math.round(bytes / 1e6)} MB of memory`;
+    const limit = `the ${Math.round(memory / 1e6)} MB of the operator's setting pool.memory`;
     const message = `${need}, more than ${limit}; ask for fewer pixels or another format`;
     return refuse('work_exceeds_memory', message);
   }

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { Failure } from '../failure.ts';
 import type { Choice, SelectSchema } from './choice.ts';
 import { formatPath, formatValue, mismatch } from './faults.ts';
-import { describeField } from './fields.ts';
+import { describeField, named } from './fields.ts';
 import { type Path, valueAt } from './walk.ts';
 
 interface Parts {
@@ -54,7 +54,7 @@ export function checkedBody<const Schema extends v.GenericSchema>(
   const param = formatPath(path);
   const expects = expectedAt(schema, body, path) ?? String(issue.expected);
   const message = mismatch(expects, valueAt(body, path), path, formatValue);
-  throw new Failure('invalid_request', `${param || 'the body'}: ${message}`, {
+  throw new Failure('invalid_request', named(param || 'the body', message), {
     ...(param !== '' && { param }),
   });
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { describeField, quoteValue } from './fields.ts';
+import { describeField, expected, quoteValue } from './fields.ts';
 import { redactIfUrl } from './redact-url.ts';
 import { isListInstead, type Path, schemaAt, valueAt, walk } from './walk.ts';
 
@@ -87,7 +87,7 @@ export function mismatch(
 ): string {
   const structured = expects === 'an object' || expects === 'a list';
   const what = structured && typeof received === 'string' ? 'a text' : format(received, path);
-  return `expected ${expects}, received ${what}`;
+  return expected(expects, what);
 }
 
 /** The message for an undeclared name, with the most similar declared one if there is one. */
@@ -98,7 +98,7 @@ export function unknownName(name: string, known: readonly string[]): string {
 }
 
 /** The declared name within the allowed edit distance that is nearest; undefined if there is none. */
-function nearest(name: string, known: readonly string[]): string | undefined {
+export function nearest(name: string, known: readonly string[]): string | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, '');
   const maxDistance = name.length < 3 ? 0 : name.length < 6 ? 1 : 2;
   const [best] = known

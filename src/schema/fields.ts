@@ -133,7 +133,7 @@ export function describeField(name: string, schema: v.GenericSchema): Field {
     short: metadata.short,
     path: metadata.path ?? false,
     repeatable: root.type === 'array',
-    expects: metadata.expects ?? STRUCTURES[root.type] ?? expectation(kind, choices, range),
+    expects: metadata.expects ?? STRUCTURES[root.type] ?? phraseFor(kind, choices, range),
   };
 }
 
@@ -153,7 +153,7 @@ export function metadataOf(schema: v.GenericSchema): FieldMetadata {
   return Object.assign({}, ...parts.map((part) => part['metadata'])) as FieldMetadata;
 }
 
-function expectation(
+function phraseFor(
   kind: Field['kind'],
   choices: readonly string[],
   [minimum, maximum]: [number, number],
@@ -179,6 +179,20 @@ export function fieldsOf(schema: ObjectSchema): readonly Field[] {
     fieldsBySchema.set(schema, fields);
   }
   return fields;
+}
+
+/** The message for a value of the wrong type or range. */
+export function expected(expects: string, received: string): string {
+  return received === 'nothing'
+    ? `${REQUIRED}: ${expects}`
+    : `expected ${expects}, received ${received}`;
+}
+
+const REQUIRED = 'is required';
+
+/** A message after the name that it is about: `--format is required: …`, `quality: expected …`. */
+export function named(name: string, message: string): string {
+  return message.startsWith(REQUIRED) ? `${name} ${message}` : `${name}: ${message}`;
 }
 
 /** Quotes a received value in at most 60 characters. */
@@ -207,12 +221,12 @@ export function parseFields<Output>(
   const fields = fieldsOf(schema);
   const known = fields.find((candidate) => candidate.name === name);
   const fault = (message: string) =>
-    new Failure('invalid_request', `${label(name)}: ${message}`, { param: name });
+    new Failure('invalid_request', named(label(name), message), { param: name });
   if (!known) {
     throw fault(`unknown; expected one of ${fields.map((one) => label(one.name)).join(', ')}`);
   }
   if (issue.type === 'raw_check') throw fault(issue.message);
-  throw fault(`expected ${known.expects}, received ${quoteValue(value[name])}`);
+  throw fault(expected(known.expects, quoteValue(value[name])));
 }
 
 /**

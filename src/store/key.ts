@@ -31,14 +31,16 @@ export function checkChosenKey(key: string, source: string): void {
   const refuse = (message: string) =>
     new Failure('invalid_request', `${source}: ${message}`, { param: source });
   if (!/^[\x21-\x7e]{24,512}$/.test(key)) {
-    throw refuse('expected 24 to 512 printable ASCII characters without spaces');
+    throw refuse(`expected 24 to 512 printable ASCII characters without spaces; ${MAKE_ONE}`);
   }
   if (bitsOf(key) < MIN_BITS) {
     throw refuse(
-      'this key could be guessed: its characters repeat or follow a sequence; use one from `openssl rand -hex 24`',
+      `this key could be guessed: its characters repeat or follow a sequence; ${MAKE_ONE}`,
     );
   }
 }
+
+const MAKE_ONE = 'make one with `openssl rand -hex 24`';
 
 /** Minimum estimate of bits for a chosen key. */
 const MIN_BITS = 56;

@@ -25,7 +25,7 @@ export interface LedgerEntry {
 
 /** Usage of one request, beside its price. */
 export interface UsageCounts {
-  /** Requests that were answered or charged. */
+  /** Requests, those that failed included; earlier versions left these out. */
   readonly requests: number;
   readonly inputTokens: number;
   readonly cachedInputTokens: number;

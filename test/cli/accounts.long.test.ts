@@ -19,7 +19,7 @@ type Printed = AccountRecord &
     readonly accounts: readonly AccountRecord[];
   };
 
-const NAMED = '1 to 64 of letters, digits, and ._-@ after the first; not like an id';
+const NAMED = '1 to 64 characters on one line that do not begin like a flag or an id';
 const CREDITS = 'to 1000000000 with at most six decimals';
 const EXPIRES = 'a time to come, as 2027-01-31, 2027-01-31T12:00:00Z or 90d';
 
@@ -296,9 +296,10 @@ describe('wrong usage', () => {
     [
       '<name>',
       NAMED,
-      ['', ' ', 'a b', 'ümlaut', '../up', 'a/b', 'a\nb', '_a', '.a', 'acct_x', 'x'.repeat(65)].map(
-        (name) => [...create, name],
-      ),
+      ['', ' ', ' a', 'a ', 'a\nb', 'a\u202eb', 'acct_x', 'x'.repeat(65)].map((name) => [
+        ...create,
+        name,
+      ]),
     ],
     ['--plan', 'one of free, paid', [[...create, 'ci', '--plan', 'gold']]],
     [
@@ -325,7 +326,7 @@ describe('wrong usage', () => {
     ],
     ['<plan>', 'one of free, paid', [['accounts', 'set-plan', 'ci', 'gold']]],
     ['--account', 'the name or the id of an account', [['keys', 'create']]],
-    ['--name', NAMED, [[...key, '--name', 'a b']]],
+    ['--name', NAMED, [[...key, '--name', 'a\nb']]],
     [
       '--expires',
       EXPIRES,
@@ -359,7 +360,10 @@ describe('wrong usage', () => {
     );
     for (const { status, out, stderr } of runs) {
       expect({ status, out }).toEqual({ status: 2, out: '' });
-      const start = `oriel: ${named}: expected ${expected}, received `;
+      const isMissing = stderr.includes(' is required: ');
+      const start = isMissing
+        ? `oriel: ${named} is required: ${expected}`
+        : `oriel: ${named}: expected ${expected}, received `;
       expect(stderr.slice(0, start.length)).toBe(start);
     }
     expect(existsSync(data)).toBe(false);

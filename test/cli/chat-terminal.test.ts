@@ -60,6 +60,21 @@ describe.runIf(HAS_TERMINAL)('oriel chat on a terminal (needs script of util-lin
     });
   });
 
+  it('knows /help and /model, and sends neither', async () => {
+    const server = await chatServer((_, response) => stream(response, 'fine'));
+    const run = await typed(`oriel chat --url ${server.url}`, [
+      ['> ', '/help\r'],
+      ['/model NAME', '/model other\r'],
+      ['the model is other', 'first\r'],
+      ['fine', '/exit\r'],
+    ]);
+    expect(run.status).toBe(0);
+    expect(server.asked.at(-1)?.body).toMatchObject({
+      model: 'other',
+      messages: [{ role: 'user', content: 'first' }],
+    });
+  });
+
   it('continues after a failed request without its message', async () => {
     let first = true;
     const server = await chatServer((_, response) => {

@@ -234,8 +234,8 @@ describe('oriel chat ends with exit code 2', () => {
     [['--url', 'ftp://x', 'Hi'], '--url: expected an http or https URL, received "ftp://x"'],
     [['--key', 'a b', 'Hi'], '--key: expected a key'],
     [['Hi', 'there'], 'too many arguments'],
-    [[], 'expected a prompt, received nothing'],
-    [['  '], 'expected a prompt, received nothing'],
+    [[], 'a prompt is required'],
+    [['  '], 'a prompt is required'],
   ])('for %j', async (args, message) => {
     const run = await resident(['chat', ...args]);
     expect(run).toMatchObject({ status: 2, out: '' });

@@ -257,10 +257,10 @@ describe('oriel generate fails with a message and exit code 1', () => {
 
 it('usage errors exit with 2', async () => {
   const lines: [args: string[], said: string][] = [
-    [['generate', '  '], 'expected a prompt, received nothing'],
+    [['generate', '  '], 'a prompt is required'],
     [['generate', 'x', '--n', '11'], '--n: expected an integer from 1 to 10'],
     [['generate', 'x', '--no-wait', '--out', 'a'], '--no-wait and --out exclude'],
-    [['edit', 'a.png'], '--prompt: expected a text, received nothing'],
+    [['edit', 'a.png'], '--prompt is required: a text'],
     [['task', 'x', '--callbacks', '--wait'], '--callbacks and --wait exclude'],
     [['tasks', '--status', 'done'], '--status: expected one of pending, processing'],
   ];

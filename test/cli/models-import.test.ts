@@ -426,7 +426,7 @@ describe('models import refuses', () => {
   });
 
   it.each([
-    [[], '--provider: expected one of anthropic, openai, received nothing'],
+    [[], '--provider is required: one of anthropic, openai'],
     [['--provider', 'x'], '--provider: expected one of anthropic, openai, received "x"'],
     [['--provider', 'openai', '--from', 'x'], '--from: expected a provider of the map'],
     [['--provider', 'openai', '--models', 'x-*'], '--models: no model of openai in the map'],

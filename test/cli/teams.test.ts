@@ -303,7 +303,7 @@ describe('wrong usage', () => {
     ],
     [
       '<name>',
-      '1 to 64 of letters, digits, and ._-@ after the first; not like an id, and not none',
+      '1 to 64 characters on one line that do not begin like a flag or an id; not none',
       [
         ['teams', 'create', 'none', '--account', 'ci'],
         ['teams', 'create', 'team_x', '--account', 'ci'],

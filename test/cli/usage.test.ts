@@ -167,7 +167,7 @@ describe('the command line', () => {
   it.each<[args: string[], message: string]>([
     [
       ['convert', 'a.jpg'],
-      `--format: expected one of jpeg, png, webp, avif, gif, tiff, jpg, tif, received nothing`,
+      `--format is required: one of jpeg, png, webp, avif, gif, tiff, jpg, tif`,
     ],
     [['convert', '--format', 'jpeg', '--lossless', 'a.jpg'], '--lossless: jpeg cannot be lossless'],
     [['resize', 'a.jpg'], '--width: one of width, height and percent is required'],
@@ -181,7 +181,7 @@ describe('the command line', () => {
     ],
     [
       ['crop', '--left', '1', '--top', '1', '--width', '9', 'a.jpg'],
-      '--height: expected an integer of at least 1, received nothing',
+      '--height is required: an integer of at least 1',
     ],
     [['rotate', 'a.jpg'], '--angle: one of angle, flip and flop is required'],
     [[...CONVERT, '--json', '--jsonl', 'a.jpg'], '--json and --jsonl exclude each other'],
@@ -303,6 +303,17 @@ describe('help', () => {
       for (const example of operation.examples) expect(run.out).toContain(`  oriel ${example}\n`);
     },
   );
+
+  it.each([
+    ['help convrt', 'unknown command "convrt"; did you mean convert?'],
+    ['help keys creat', 'unknown command "creat"; did you mean create?'],
+    ['help nothing-like-it', 'unknown command "nothing-like-it"; oriel help lists all'],
+    ['-v', 'unknown: -v; did you mean --version?'],
+    ['version', 'unknown: version; did you mean --version?'],
+  ])('%s exits with 2 and gives a hint', async (line, hint) => {
+    const run = await oriel(line.split(' '));
+    expect([run.status, run.stderr]).toEqual([2, `oriel: ${hint}\n`]);
+  });
 
   it('--help, -h and help COMMAND are equal, and usage errors load no native module', async () => {
     const [long, short, command] = await Promise.all([

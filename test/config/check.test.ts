@@ -29,7 +29,7 @@ describe('config check reports', () => {
       'telemetry without a collector, or with values that it cannot have',
       'telemetry:\n  otlp: { sampling: 2, interval: 5, headers: { host: a }, attributes: { service.name: b } }',
       [
-        '2: telemetry.otlp.endpoint: expected an http or https URL without credentials, query and fragment, received nothing',
+        '2: telemetry.otlp.endpoint is required: an http or https URL without credentials, query and fragment',
         '2: telemetry.otlp.headers.host: expected a header other than accept-encoding, content-length, content-type, expect, host, connection, keep-alive, proxy-authenticate, proxy-connection, te, trailer, transfer-encoding, upgrade as its name',
         '2: telemetry.otlp.sampling: expected a number from 0 to 1, received 2',
         '2: telemetry.otlp.interval: expected a duration with its unit (ms, s, m, h, d) from 1s to 1h, received 5',
@@ -53,7 +53,7 @@ describe('config check reports', () => {
     [
       'a driver for a bucket without its name',
       'assets: { driver: s3 }',
-      ['1: assets.bucket: expected the name of a bucket, received nothing'],
+      ['1: assets.bucket is required: the name of a bucket'],
     ],
     [
       'an IP address with the bucket in the host',
@@ -160,15 +160,15 @@ describe('config check reports', () => {
         `1: server.publicUrl: ${URL_EXPECTED}, received "gateway.example"`,
         `3: providers.a.baseUrl: ${URL_EXPECTED}, received "https://***@x.example/v1"`,
         `4: providers.b.baseUrl: ${URL_EXPECTED}, received "https://x.example/v1?***"`,
-        `5: providers.c.baseUrl: ${URL_EXPECTED}, received nothing`,
+        `5: providers.c.baseUrl is required: ${URL_EXPECTED.replace('expected ', '')}`,
       ],
     ],
     [
       'settings that have no value',
       'dataDir:\nlog: { level: }',
       [
-        '1: dataDir: expected a text, received nothing',
-        '2: log.level: expected one of fatal, error, warn, info, debug, trace, silent, received nothing',
+        '1: dataDir is required: a text',
+        '2: log.level is required: one of fatal, error, warn, info, debug, trace, silent',
       ],
     ],
     [
@@ -184,7 +184,7 @@ describe('config check reports', () => {
       [
         '1: providers.z.apiKey: unknown; expected one of kind, concurrency',
         '1: providers.x.kind: expected one of openai, anthropic, gemini, azure, oriel, sandbox, received "bedrock"',
-        '1: providers.y.kind: expected one of openai, anthropic, gemini, azure, oriel, sandbox, received nothing',
+        '1: providers.y.kind is required: one of openai, anthropic, gemini, azure, oriel, sandbox',
       ],
     ],
     [
@@ -234,7 +234,7 @@ describe('config check reports', () => {
       'a model without routes',
       `${PROVIDERS}\nmodels:\n  a: { type: text }\n  b: { type: image, routes: [] }\n  c: { type: video, routes: {} }`,
       [
-        '6: models.a.routes: expected a list of one route at least, received nothing',
+        '6: models.a.routes is required: a list of one route at least',
         '7: models.b.routes: expected a list of one route at least, received a list',
         '8: models.c.routes: expected a list of one route at least, received an object',
       ],
@@ -293,7 +293,7 @@ describe('config check reports', () => {
       [
         '6: models.m.price.tiers[4].perImage: unknown; expected one of above, input, cachedInput, cacheWrite, cacheWrite1h, output',
         '6: models.m.price.tiers[3].above: expected an integer of at least 1, received 0',
-        '6: models.m.price.tiers[4].above: expected an integer of at least 1, received nothing',
+        '6: models.m.price.tiers[4].above is required: an integer of at least 1',
         '6: models.m.price.tiers[4].input: expected credits from 0 to 1000000000 with at most six decimals, received -1',
         '6: models.m.price.tiers[1].above: expected more than the 200000 of the tier before it, received 200000',
         '6: models.m.price.tiers[2]: expected a price beside above: input, cachedInput, cacheWrite, cacheWrite1h or output',
@@ -347,7 +347,7 @@ describe('config check reports', () => {
       [
         '1: server.port: expected an integer from 0 to 65535, received "x"',
         '2: providers.a.typo: unknown; expected one of kind, concurrency',
-        '3: models.m.routes[0].model: expected a text, received nothing',
+        '3: models.m.routes[0].model is required: a text',
         '3: models.m.routes[0].provider: expected one of a, received "b"',
       ],
     ],

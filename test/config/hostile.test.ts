@@ -127,7 +127,7 @@ describe('config check of a hostile file', () => {
       `dataDir: [${'"x"'.padEnd(400_000)}]`,
       /^1: dataDir: expected a text, received a list$/,
     ],
-    ['more than can be right', '#'.repeat(512 * 1024 + 1), /^larger than 512 KB$/],
+    ['more than can be right', '#'.repeat(512_001), /^larger than 512 KB$/],
     ['bytes that are no UTF-8', new Uint8Array([0x61, 0x3a, 0x20, 0xff, 0xfe]), /^not UTF-8$/],
     ['UTF-16', Buffer.from('\ufefflog: {}', 'utf16le'), /^not UTF-8$/],
     ['an image', new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), /^not UTF-8$/],

@@ -45,11 +45,11 @@ describe('checkedBody', () => {
   });
 
   it.each<[body: unknown, param: string | null, message: string]>([
-    [undefined, null, 'the body: expected an object, received nothing'],
+    [undefined, null, 'the body is required: an object'],
     [null, null, 'the body: expected an object, received null'],
     [[], null, 'the body: expected an object, received a list'],
     ['secret', null, 'the body: expected an object, received a text'],
-    [{}, 'content', 'content: expected a text or a list of blocks, received nothing'],
+    [{}, 'content', 'content is required: a text or a list of blocks'],
     [{ content: 5 }, 'content', 'content: expected a text or a list of blocks, received 5'],
     [
       { content: {} },
@@ -58,17 +58,13 @@ describe('checkedBody', () => {
     ],
     [{ content: ['a'] }, 'content[0]', 'content[0]: expected an object, received a text'],
     [{ content: [[]] }, 'content[0]', 'content[0]: expected an object, received a list'],
-    [{ content: [{}] }, 'content[0].type', 'content[0].type: expected a text, received nothing'],
+    [{ content: [{}] }, 'content[0].type', 'content[0].type is required: a text'],
     [
       { content: [{ type: 'other' }, { type: 'text' }] },
       'content[1].text',
-      'content[1].text: expected a text, received nothing',
+      'content[1].text is required: a text',
     ],
-    [
-      { content: '', role: { type: 'text' } },
-      'role.text',
-      'role.text: expected a text, received nothing',
-    ],
+    [{ content: '', role: { type: 'text' } }, 'role.text', 'role.text is required: a text'],
     [
       { content: '', role: { type: 'toString' } },
       'role.type',
@@ -91,7 +87,7 @@ describe('checkedBody', () => {
     [
       JSON.parse('{"__proto__": {"content": "a"}}'),
       'content',
-      'content: expected a text or a list of blocks, received nothing',
+      'content is required: a text or a list of blocks',
     ],
   ])('rejects %j with the path of the invalid field', (body, param, message) => {
     expect(refused(body)).toMatchObject({ type: 'invalid_request', param, message });

@@ -36,7 +36,7 @@ describe('checkAll', () => {
   });
 
   it.each<[value: unknown, faults: string[]]>([
-    [{}, ['count: expected an integer from 1 to 9, received nothing']],
+    [{}, ['count: is required: an integer from 1 to 9']],
     [{ count: 0.5 }, ['count: expected an integer from 1 to 9, received 0.5']],
     [null, [': expected an object, received null']],
     ['text', [': expected an object, received a text']],
@@ -60,7 +60,7 @@ describe('checkAll', () => {
         'items[0].side: expected an integer of at least 1, received 0',
         'items[1].kind: expected one of square, circle, received "cube"',
         'items[2]: expected an object, received 3',
-        'items[3].radius: expected an integer of at least 1, received nothing',
+        'items[3].radius: is required: an integer of at least 1',
       ],
     ],
     [{ count: 1, items: { a: { b: 1 } } }, ['items: expected a list, received an object']],

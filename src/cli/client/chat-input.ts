@@ -1,7 +1,7 @@
 import { usageFailure } from '../usage.ts';
 
 /** Maximum bytes of text from standard input. */
-const MAX_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64e6;
 
 /**
  * Reads the user's message: the prompt, standard input, or the prompt followed by standard input.
@@ -15,7 +15,7 @@ export async function readInput(prompt: string | undefined): Promise<string | nu
   const piped = prompt === '-' || !isTerminal ? await readStandardInput() : '';
   const parts = [prompt === '-' ? '' : (prompt ?? ''), piped];
   const message = parts.filter((part) => part.trim() !== '').join('\n\n');
-  if (message === '') throw usageFailure('expected a prompt, received nothing');
+  if (message === '') throw usageFailure('a prompt is required');
   return message;
 }
 

@@ -39,19 +39,19 @@ export async function runChat(
   const output = new ChatOutput();
   try {
     const model = options.model ?? (await firstTextModel(client));
-    const body = bodyFor(options, model);
-    const ask = async (messages: readonly Message[]): Promise<ChatAnswer> => {
-      const exchange = await client.open(PATH, { ...body, messages, stream: true });
+    const ask = async (messages: readonly Message[], asked = model): Promise<ChatAnswer> => {
+      const body = { ...bodyFor(options, asked), messages, stream: true };
+      const exchange = await client.open(PATH, body);
       const answer = await showAnswer(exchange, output).finally(() => output.end());
       warnIfIncomplete(answer);
       return answer;
     };
     const start = systemOf(options);
     if (input === null) {
-      await converse({ start, ask, interrupted, title: `${model} at ${client.url}` });
+      await converse({ start, ask, interrupted, model, url: client.url });
     } else if (options.json) {
       const messages = [...start, { role: 'user', content: input }];
-      const document = await client.json(PATH, { ...body, messages });
+      const document = await client.json(PATH, { ...bodyFor(options, model), messages });
       await print(`${jsonText(document as object)}\n`);
     } else {
       await ask([...start, { role: 'user', content: input }]);

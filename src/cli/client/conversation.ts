@@ -1,21 +1,29 @@
 import { createInterface } from 'node:readline';
 import { Failure } from '../../failure.ts';
-import { printStderr } from '../terminal.ts';
+import { printStderr, printStderrLines } from '../terminal.ts';
 import type { ChatAnswer } from './chat-answer.ts';
 import type { Message } from './message.ts';
 
 interface Conversation {
   readonly start: readonly Message[];
-  /** Sends the messages and prints the answer. */
-  readonly ask: (messages: readonly Message[]) => Promise<ChatAnswer>;
+  readonly model: string;
+  /** Sends the messages to a model and prints the answer. */
+  readonly ask: (messages: readonly Message[], model: string) => Promise<ChatAnswer>;
   /** Aborts at ^C. */
   readonly interrupted: AbortController;
-  /** Model and daemon, printed at the start. */
-  readonly title: string;
+  /** URL of the daemon, printed at the start. */
+  readonly url: string;
 }
 
+const HELP = `/model        show the model
+/model NAME   go on with another model
+/exit, ^D     end the conversation
+/help         show this`;
+
 /** Reads and answers messages until /exit, ^D, or ^C, which also aborts the current answer. */
-export async function converse({ start, ask, interrupted, title }: Conversation): Promise<void> {
+export async function converse(conversation: Conversation): Promise<void> {
+  const { start, ask, interrupted, url } = conversation;
+  let { model } = conversation;
   const lines = createInterface({
     input: process.stdin,
     // Standard output is for answers only.
@@ -24,13 +32,15 @@ export async function converse({ start, ask, interrupted, title }: Conversation)
   });
   lines.on('SIGINT', () => interrupted.abort());
   interrupted.signal.addEventListener('abort', () => lines.close(), { once: true });
-  printStderr(`oriel: ${title}; /exit or ^D ends the conversation`);
+  printStderr(`oriel: ${model} at ${url}; /help lists commands, /exit or ^D ends the conversation`);
   const messages = [...start];
   try {
     lines.prompt();
     for await (const line of lines) {
-      if (line.trim() === '/exit') return;
-      if (line.trim() !== '') await sendLine(line);
+      const text = line.trim();
+      if (text === '/exit') return;
+      if (/^\/[a-z]+( |$)/.test(text)) obey(text);
+      else if (text !== '') await sendLine(line);
       if (interrupted.signal.aborted) return;
       lines.prompt();
     }
@@ -40,10 +50,19 @@ export async function converse({ start, ask, interrupted, title }: Conversation)
     lines.close();
   }
 
+  function obey(text: string): void {
+    const [command, name = ''] = text.split(/\s+/);
+    if (command === '/help') printStderrLines(HELP);
+    else if (command === '/model') {
+      if (name !== '') model = name;
+      printStderr(`oriel: the model is ${model}`);
+    } else printStderr(`oriel: unknown command ${command}; see /help`);
+  }
+
   async function sendLine(line: string): Promise<void> {
     messages.push({ role: 'user', content: line });
     try {
-      const { text, reasoning } = await ask(messages);
+      const { text, reasoning } = await ask(messages, model);
       messages.push({
         role: 'assistant',
         content: text,

@@ -75,7 +75,7 @@ export async function runGenerate(
 export async function promptOf(prompt: string | undefined): Promise<string> {
   const isPiped = prompt === '-' || (prompt === undefined && !process.stdin.isTTY);
   const text = (isPiped ? await readInput('-') : prompt)?.trim() ?? '';
-  if (text === '') throw usageFailure('expected a prompt, received nothing');
+  if (text === '') throw usageFailure('a prompt is required');
   return text;
 }
 

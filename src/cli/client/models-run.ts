@@ -1,7 +1,7 @@
 import { printable } from '../../operations/filename.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
-import { Table } from '../table.ts';
+import { type Column, nameCell, Table } from '../table.ts';
 import { print } from '../terminal.ts';
 import { type CatalogEntry, readCatalog } from './catalog.ts';
 import { modelsFlags } from './client-flags.ts';
@@ -21,10 +21,10 @@ export async function runModels(flags: Readonly<Record<string, unknown>>): Promi
       await print(`${jsonText(document)}\n`);
       return 0;
     }
-    const table = new Table();
-    await table.add(['MODEL', 'ALIASES', 'TYPE', 'EFFORTS', 'PRICE'].map((text) => ({ text })));
+    const table = new Table(COLUMNS);
+    await table.add(COLUMNS.map(({ title }) => ({ text: title })));
     for (const model of models) {
-      await table.add(rowOf(model).map((cell) => ({ text: printable(cell) })));
+      await table.add(rowOf(model).map((cell) => nameCell(printable(cell))));
     }
     await table.flush();
     return 0;
@@ -32,6 +32,14 @@ export async function runModels(flags: Readonly<Record<string, unknown>>): Promi
     await client.close();
   }
 }
+
+const COLUMNS: readonly (Column & { readonly title: string })[] = [
+  { title: 'MODEL', minWidth: 20 },
+  { title: 'ALIASES', minWidth: 10, dropOrder: 1 },
+  { title: 'TYPE', dropOrder: 4 },
+  { title: 'EFFORTS', minWidth: 10, dropOrder: 2 },
+  { title: 'PRICE', minWidth: 10, dropOrder: 3 },
+];
 
 function rowOf({ id, aliases, type, efforts, pricing, tiers }: CatalogEntry): string[] {
   const price = [pricing, ...tiers]

@@ -3,6 +3,7 @@ import { Failure } from '../../failure.ts';
 import type { MediaKind } from '../../media/requests/call.ts';
 import type { Fields } from '../../media/requests/fields.ts';
 import { formatValue } from '../../schema/faults.ts';
+import { expected, named } from '../../schema/fields.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Task } from '../../store/task.ts';
 import type { AppContext } from '../app-context.ts';
@@ -31,5 +32,5 @@ export async function submitJson(
 export function fieldsOf({ body }: FastifyRequest): Fields {
   if (isObject(body)) return body;
   const received = body === undefined ? 'nothing' : formatValue(body, []);
-  throw new Failure('invalid_request', `the body: expected an object, received ${received}`);
+  throw new Failure('invalid_request', named('the body', expected('an object', received)));
 }

@@ -53,15 +53,21 @@ export const MAX_REASON = 300;
  * that clients get, which name no secrets.
  */
 export function requestLogger(log: Logger): (line: RequestLine, outcome: RequestOutcome) => void {
-  if (!log.isLevelEnabled('info')) return () => {};
+  if (!log.isLevelEnabled('warn')) return () => {};
+  const logsAll = log.isLevelEnabled('info');
   const output = outputOf(log);
-  if (output) return (line, outcome) => output.write(jsonOf(line, fieldsOf(outcome)));
-  return ({ status, method, path, milliseconds, ...line }, outcome) => {
-    log.info({ ...line, ...fieldsOf(outcome) }, `${status} ${method} ${path} ${milliseconds} ms`);
+  return (line, outcome) => {
+    const { status, method, path, milliseconds, ...details } = line;
+    const level = status >= 500 ? 'warn' : 'info';
+    if (level === 'info' && !logsAll) return;
+    const fields = fieldsOf(outcome);
+    if (output) output.write(jsonOf(level, line, fields));
+    else log[level]({ ...details, ...fields }, `${status} ${method} ${path} ${milliseconds} ms`);
   };
 }
 
 function jsonOf(
+  level: 'info' | 'warn',
   { requestId, method, path, status, milliseconds, ip, key }: RequestLine,
   fields: Readonly<Record<string, unknown>> | null,
 ): string {
@@ -69,7 +75,7 @@ function jsonOf(
   const holder = key === undefined ? '' : `,"key":"${key}"`;
   const outcome = fields === null ? '' : `,${JSON.stringify(fields).slice(1, -1)}`;
   return (
-    `{"level":"info","time":"${new Date().toISOString()}","requestId":"${requestId}","method":"${method}",` +
+    `{"level":"${level}","time":"${new Date().toISOString()}","requestId":"${requestId}","method":"${method}",` +
     `"path":${JSON.stringify(path)},"status":${status},"milliseconds":${milliseconds}` +
     `${address}${holder}${outcome},"msg":"request"}\n`
   );

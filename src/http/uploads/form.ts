@@ -1,6 +1,7 @@
 import type { MultipartFile, MultipartValue } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
+import { named } from '../../schema/fields.ts';
 import { requestTooLarge } from '../errors.ts';
 import { abortable } from '../transport/client-disconnect.ts';
 import type { Upload, Uploads } from './spool.ts';
@@ -125,7 +126,7 @@ export function checkFormHeaders({ headers }: FastifyRequest, { requestBytes }: 
 }
 
 function fault(name: string, message: string): Failure {
-  return new Failure('invalid_request', `${name}: ${message}`, { param: name });
+  return new Failure('invalid_request', named(name, message), { param: name });
 }
 
 /** The parts of a body. Reading fails as soon as the body is too large or not well-formed. */

@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts';
+import { sizeText } from '../../images/byte-size.ts';
 import type { SentFile } from '../../media/requests/call.ts';
 import type { Form, FormFile, FormShape } from './form.ts';
 
@@ -15,7 +16,7 @@ export function sentFiles({ files }: Form, name: string, { fileBytes }: FormShap
 
 function keptFile({ path, size }: FormFile, param: string, most: number): SentFile {
   if (path !== null) return { path, size };
-  const limit = `${most / MEGABYTE} MB (${most} bytes)`;
+  const limit = `${sizeText(most)} (${most} bytes)`;
   throw new Failure(
     'invalid_request',
     `${param}: expected at most ${limit}, received ${size} bytes`,

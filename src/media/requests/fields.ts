@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { type CodeOf, Failure } from '../../failure.ts';
 import { checkedBody } from '../../schema/body.ts';
 import { unknownName } from '../../schema/faults.ts';
-import { field, integer } from '../../schema/fields.ts';
+import { field, integer, named } from '../../schema/fields.ts';
 
 /** The unvalidated fields of a request's body or form. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -116,7 +116,7 @@ export function promptFieldsOf(body: {
 }
 
 export function invalid(param: string, message: string, code?: CodeOf<'invalid_request'>): Failure {
-  return new Failure('invalid_request', `${param}: ${message}`, {
+  return new Failure('invalid_request', named(param, message), {
     param,
     ...(code !== undefined && { code }),
   });

@@ -1,4 +1,5 @@
 import { type CodeOf, Failure } from '../../failure.ts';
+import { named } from '../../schema/fields.ts';
 import { isObject, nonEmptyTextOf } from '../../schema/untrusted.ts';
 import type { DialectName, NativePart, RequestSetting, TextRequest } from '../canonical.ts';
 import type { Field } from './fields.ts';
@@ -8,7 +9,7 @@ import { type NeverOmitted, UnsupportedField } from './unsupported-field.ts';
 
 /** The failure of a request with an invalid field. */
 export function invalid(param: string, message: string, code?: CodeOf<'invalid_request'>): Failure {
-  return new Failure('invalid_request', `${param}: ${message}`, {
+  return new Failure('invalid_request', named(param, message), {
     param,
     ...(code !== undefined && { code }),
   });

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { checkedBody } from '../../schema/body.ts';
 import { choice, openObject } from '../../schema/choice.ts';
-import { field, integer, quoteValue } from '../../schema/fields.ts';
+import { expected, field, integer, quoteValue } from '../../schema/fields.ts';
 import { invalid } from '../dialects/request-errors.ts';
 
 /** Items of one request, as at OpenAI. */
@@ -99,8 +99,8 @@ function itemOf(item: unknown, path: string): Item {
   return item as number[];
 }
 
-function unexpected(value: unknown, path: string, expected: string) {
-  return invalid(path, `expected ${expected}, received ${quoteValue(value)}`);
+function unexpected(value: unknown, path: string, what: string) {
+  return invalid(path, expected(what, quoteValue(value)));
 }
 
 /** Estimates of the tokens of a request. */

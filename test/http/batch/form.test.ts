@@ -81,7 +81,7 @@ describe('forms', () => {
     );
     expect([none.status, none.json.error?.message]).toEqual([
       400,
-      expect.stringMatching(/^format: expected one of .*, received nothing$/),
+      expect.stringMatching(/^format is required: one of .*$/),
     ]);
   });
 

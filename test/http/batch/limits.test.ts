@@ -60,7 +60,7 @@ describe('a file of thirty megabytes', () => {
           originalSize: 30 * MEGABYTE + 1,
           error: {
             code: 'file_too_large',
-            message: '30 MB (31457281 bytes), more than the limit of 30 MB',
+            message: '31457281 bytes, more than the limit of 30 MiB',
           },
         },
         { status: 'succeeded', originalSize: 30 * MEGABYTE },

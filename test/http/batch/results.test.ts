@@ -247,7 +247,7 @@ describe('invalid options are refused before any work', () => {
       'lossless',
       /cannot be lossless/,
     ],
-    ['batch-crop-images', { left: '0', top: '0', width: '10' }, 'height', /received nothing/],
+    ['batch-crop-images', { left: '0', top: '0', width: '10' }, 'height', /is required/],
     ['batch-crop-images', { left: '-1', top: '0', width: '1', height: '1' }, 'left', /at least 0/],
     ['batch-crop-images', { left: '0', top: '0', width: '8193', height: '1' }, 'width', /8192/],
     ['batch-resize-images', { width: '8193' }, 'width', /from 1 to 8192, received 8193/],

@@ -80,7 +80,7 @@ test('variables are lines of the field set, and a preset is named', async () => 
 });
 
 test.each([
-  [{}, 'recipe', /^recipe: expected a recipe or the name of a preset, received nothing$/],
+  [{}, 'recipe', /^recipe is required: a recipe or the name of a preset$/],
   [{ recipe: 'steps: [blurr]' }, 'recipe', /^recipe:1: steps\[0\]\.blurr: unknown; did you mean/],
   [{ recipe: 'a: [' }, 'recipe', /^recipe:1: column/],
   [{ recipe: `steps: ${'['.repeat(9000)}` }, 'recipe', /nested too deeply/],

@@ -93,7 +93,7 @@ it('usage has errors by model', async () => {
   const rows = usage.filter(({ model }) => model !== 'image');
   expect(rows).toMatchObject([
     { model: 'chat', requests: 1, errors: 0 },
-    { model: 'lost', requests: 0, errors: 1, credits: 0 },
+    { model: 'lost', requests: 1, errors: 1, credits: 0 },
   ]);
 });
 

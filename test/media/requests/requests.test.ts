@@ -126,13 +126,8 @@ describe('an image request', () => {
 
   const long = (length: number) => 'x'.repeat(length);
   const wrong: readonly (readonly [string, object, string, RegExp])[] = [
-    [
-      'native',
-      { prompt: undefined },
-      'prompt',
-      /: expected a text of 1 to 32000 characters, received nothing$/,
-    ],
-    ['native', { prompt: null }, 'prompt', /received nothing$/],
+    ['native', { prompt: undefined }, 'prompt', / is required: a text of 1 to 32000 characters$/],
+    ['native', { prompt: null }, 'prompt', /is required/],
     ['native', { prompt: '' }, 'prompt', /received ""$/],
     ['native', { prompt: ' \n\u3000' }, 'prompt', /expected a text/],
     ['native', { prompt: long(32_001) }, 'prompt', /expected a text.*\.\.\.$/],
@@ -357,6 +352,6 @@ test.each([[undefined], [null], [5], [''], [['a']], ['x'.repeat(257)]])(
   (model) => {
     const refusal = failing(() => modelIdOf({ model }));
     expect([refusal.status, refusal.param]).toEqual([400, 'model']);
-    expect(refusal.message).toMatch(/^model: expected the name of a model, received /);
+    expect(refusal.message).toMatch(/^model(: expected| is required:) the name of a model/);
   },
 );

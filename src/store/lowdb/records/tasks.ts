@@ -218,8 +218,7 @@ export class TaskWriter {
     transaction.taskEntry(paid, 'charge', charged, task);
     transaction.taskEntry(released, 'release', task.reserved - charged, task);
     const isCompleted = ending.status === 'completed';
-    const requests = isCompleted || charged > 0 ? 1 : 0;
-    const counts = { requests, errors: isCompleted ? 0 : 1, ...ending.counts };
+    const counts = { requests: 1, errors: isCompleted ? 0 : 1, ...ending.counts };
     transaction.usage(task, task.model, counts, charged);
     await this.#records.commit(transaction);
     return ended;

@@ -251,8 +251,7 @@ function end(
   taskEntry(batch, paid, { type: 'charge', amount: charged, task, at });
   taskEntry(batch, released, { type: 'release', amount: rest, task, at });
   const isCompleted = ending.status === 'completed';
-  const requests = isCompleted || charged > 0 ? 1 : 0;
-  const counts = { requests, errors: isCompleted ? 0 : 1, ...ending.counts };
+  const counts = { requests: 1, errors: isCompleted ? 0 : 1, ...ending.counts };
   batch.addUsage(task, { model: task.model, counts, spent: charged, at });
   return ended;
 }

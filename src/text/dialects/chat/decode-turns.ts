@@ -1,4 +1,4 @@
-import { quoteValue } from '../../../schema/fields.ts';
+import { expected, quoteValue } from '../../../schema/fields.ts';
 import type {
   Json,
   MediaPart,
@@ -219,10 +219,7 @@ function decodePrompt(message: Json, path: string, findings: Findings): readonly
   collect(fields.prompt, message, path, findings);
   const { content, tools } = message;
   if ((content === null || content === undefined) && !Array.isArray(tools)) {
-    throw invalid(
-      `${path}.content`,
-      `expected a text or a list of parts, received ${quoteValue(content)}`,
-    );
+    throw invalid(`${path}.content`, expected('a text or a list of parts', quoteValue(content)));
   }
   return decodeContent(content, `${path}.content`, findings);
 }

@@ -27,7 +27,7 @@ function decodeImage(part: Json, path: string): MediaPart {
   const url = nonEmptyTextOf(part['image_url']);
   const file = nonEmptyTextOf(part['file_id']);
   if (url === null && file === null) {
-    throw invalid(`${path}.image_url`, 'expected a URL here or a file_id, received nothing');
+    throw invalid(`${path}.image_url`, 'is required: a URL here or a file_id');
   }
   return {
     type: 'media',
@@ -47,10 +47,7 @@ function decodeFile(part: Json, path: string): MediaPart {
   if (file !== null) source = { kind: 'file', id: file };
   else if (url !== null) source = sourceOf(url, `${path}.file_url`);
   else if (data === null) {
-    throw invalid(
-      `${path}.file_data`,
-      'expected data here, a file_url or a file_id, received nothing',
-    );
+    throw invalid(`${path}.file_data`, 'is required: data here, a file_url or a file_id');
   } else if (data.startsWith('data:')) source = sourceOf(data, `${path}.file_data`);
   // OpenAI also accepts Base64 without a media type: it is taken for a PDF file.
   else source = { kind: 'data', mediaType: 'application/pdf', data };

@@ -204,12 +204,12 @@ describe('a malformed chat request is refused naming the field and the expected 
       'messages[0].role',
       /expected one of system, developer, user, assistant, tool, function, received "robot"/,
     ],
-    [{ messages: [{ content: 'x' }] }, 'messages[0].role', /received nothing/],
+    [{ messages: [{ content: 'x' }] }, 'messages[0].role', /is required/],
     [{ messages: [{ role: '__proto__', content: 'x' }] }, 'messages[0].role', /expected one of/],
     [
       { messages: [{ role: 'user' }] },
       'messages[0].content',
-      /expected a text or a list of parts, received nothing/,
+      /is required: a text or a list of parts/,
     ],
     [{ messages: [{ role: 'user', content: null }] }, 'messages[0].content', /received null/],
     [
@@ -220,18 +220,18 @@ describe('a malformed chat request is refused naming the field and the expected 
     [
       { messages: [{ role: 'system' }] },
       'messages[0].content',
-      /expected a text or a list of parts, received nothing/,
+      /is required: a text or a list of parts/,
     ],
     [
       { messages: [{ role: 'tool', content: 'x' }] },
       'messages[0].tool_call_id',
-      /expected a text, received nothing/,
+      /is required: a text/,
     ],
-    [part({ type: 'text' }), 'messages[2].content[0].text', /expected a text, received nothing/],
+    [part({ type: 'text' }), 'messages[2].content[0].text', /is required: a text/],
     [
       part({ type: 'image_url', image_url: 'http://a/b' }),
       'messages[2].content[0].image_url',
-      /expected an object/,
+      /(expected|is required:) an object/,
     ],
     [
       part({ type: 'image_url', image_url: { url: 'ftp://a/b' } }),
@@ -256,14 +256,14 @@ describe('a malformed chat request is refused naming the field and the expected 
     [
       part({ type: 'input_audio', input_audio: { data: 'x' } }),
       'messages[2].content[0].input_audio.format',
-      /received nothing/,
+      /is required/,
     ],
     [
       part({ type: 'file', file: {} }),
       'messages[2].content[0].file',
       /expected file_data or file_id/,
     ],
-    [part({ text: 'x' }), 'messages[2].content[0].type', /expected a text, received nothing/],
+    [part({ text: 'x' }), 'messages[2].content[0].type', /is required: a text/],
     [
       call({ id: 'a', function: { name: 'f', arguments: '{"a"' } }),
       'messages[1].tool_calls[0].function.arguments',
@@ -282,12 +282,12 @@ describe('a malformed chat request is refused naming the field and the expected 
     [
       call({ function: { name: 'f', arguments: '{}' } }),
       'messages[1].tool_calls[0].id',
-      /expected the call's id, received nothing/,
+      /is required: the call's id/,
     ],
     [
       { messages: [{ role: 'assistant', reasoning_details: [null] }] },
       'messages[0].reasoning_details[0]',
-      /expected an object/,
+      /(expected|is required:) an object/,
     ],
     [{ temperature: 2.1 }, 'temperature', /expected a number from 0 to 2, received 2.1/],
     [{ top_p: -0.1 }, 'top_p', /expected a number from 0 to 1/],
@@ -336,10 +336,10 @@ describe('a malformed chat request is refused naming the field and the expected 
     [
       { response_format: { type: 'json_schema' } },
       'response_format.json_schema',
-      /expected an object, received nothing/,
+      /is required: an object/,
     ],
     [{ tools: {} }, 'tools', /expected a list, received an object/],
-    [{ tools: [{ type: 'function' }] }, 'tools[0].function', /expected an object/],
+    [{ tools: [{ type: 'function' }] }, 'tools[0].function', /(expected|is required:) an object/],
     [
       { tools: [{ type: 'function', function: { name: '' } }] },
       'tools[0].function.name',
@@ -355,14 +355,18 @@ describe('a malformed chat request is refused naming the field and the expected 
       'tool_choice',
       /expected one of auto, none, required, received "perhaps"/,
     ],
-    [{ tool_choice: { type: 'function' } }, 'tool_choice.function', /expected an object/],
+    [
+      { tool_choice: { type: 'function' } },
+      'tool_choice.function',
+      /(expected|is required:) an object/,
+    ],
     [{ stream: 'yes' }, 'stream', /expected true or false, received "yes"/],
     [{ user: 5 }, 'user', /expected a text/],
   ])('%j', (more, param, message) => {
     const failure = refused({ model: 'm', messages: [HELLO], ...more });
     expect(failure).toMatchObject({ type: 'invalid_request', status: 400, param });
     expect(failure.message).toMatch(message);
-    expect(failure.message.startsWith(`${param}: `)).toBe(true);
+    expect(failure.message.replace(' is required', '').startsWith(`${param}: `)).toBe(true);
   });
 
   it.each([[null], ['text'], [[]], [undefined], [5]])('body %j', (body) => {

@@ -29,23 +29,15 @@ const parts = (body: unknown) => messages.decodeRequest(body).turns.map((turn) =
 
 describe('a malformed messages request is refused', () => {
   it.each([
-    [
-      'model',
-      { ...hello, model: undefined },
-      'expected the identifier of a model, received nothing',
-    ],
-    [
-      'max_tokens',
-      { ...hello, max_tokens: undefined },
-      'expected an integer of at least 1, received nothing',
-    ],
+    ['model', { ...hello, model: undefined }, 'is required: the identifier of a model'],
+    ['max_tokens', { ...hello, max_tokens: undefined }, 'is required: an integer of at least 1'],
     ['max_tokens', { ...hello, max_tokens: 0 }, 'expected an integer of at least 1, received 0'],
     [
       'max_tokens',
       { ...hello, max_tokens: 1.5 },
       'expected an integer of at least 1, received 1.5',
     ],
-    ['messages', base, 'expected a list of one message at least, received nothing'],
+    ['messages', base, 'is required: a list of one message at least'],
     [
       'messages',
       { ...base, messages: [] },
@@ -62,10 +54,10 @@ describe('a malformed messages request is refused', () => {
     [
       'messages[0].content',
       { ...base, messages: [{ role: 'user' }] },
-      'expected a text or a list of content blocks, received nothing',
+      'is required: a text or a list of content blocks',
     ],
     ['messages[0].content[0]', user(['Hello']), 'expected an object, received a text'],
-    ['messages[0].content[0].text', user([{ type: 'text' }]), 'expected a text, received nothing'],
+    ['messages[0].content[0].text', user([{ type: 'text' }]), 'is required: a text'],
     [
       'messages[0].content[0].text',
       user([{ type: 'text', text: null }]),
@@ -76,7 +68,7 @@ describe('a malformed messages request is refused', () => {
       user([{ type: 'tool_use', id: 'a', name: 'b', input: {} }]),
       'expected one of text, image, document, tool_result, received "tool_use"',
     ],
-    ['messages[0].content[0].type', user([{ text: 'Hello' }]), 'received nothing'],
+    ['messages[0].content[0].type', user([{ text: 'Hello' }]), 'is required'],
     [
       'messages[2].content[0].source.data',
       {
@@ -123,7 +115,11 @@ describe('a malformed messages request is refused', () => {
       assistant([{ type: 'tool_use', id: 'a', name: 'b', input: '{}' }]),
       'expected an object, received a text',
     ],
-    ['messages[0].content[0].data', assistant([{ type: 'redacted_thinking' }]), 'expected a text'],
+    [
+      'messages[0].content[0].data',
+      assistant([{ type: 'redacted_thinking' }]),
+      'is required: a text',
+    ],
     ['temperature', { ...hello, temperature: 1.1 }, 'expected a number from 0 to 1, received 1.1'],
     ['top_p', { ...hello, top_p: -1 }, 'expected a number from 0 to 1, received -1'],
     ['top_k', { ...hello, top_k: 'many' }, 'expected an integer of at least 0, received "many"'],
@@ -141,16 +137,8 @@ describe('a malformed messages request is refused', () => {
       'expected one of text, received "image"',
     ],
     ['tools', { ...hello, tools: {} }, 'expected a list of tools, received an object'],
-    [
-      'tools[0].name',
-      { ...hello, tools: [{ input_schema: {} }] },
-      'expected a name, received nothing',
-    ],
-    [
-      'tools[0].input_schema',
-      { ...hello, tools: [{ name: 'a' }] },
-      'expected an object, received nothing',
-    ],
+    ['tools[0].name', { ...hello, tools: [{ input_schema: {} }] }, 'is required: a name'],
+    ['tools[0].input_schema', { ...hello, tools: [{ name: 'a' }] }, 'is required: an object'],
     [
       'tool_choice.type',
       { ...hello, tool_choice: { type: 'required' } },
@@ -160,9 +148,9 @@ describe('a malformed messages request is refused', () => {
     [
       'tool_choice.name',
       { ...hello, tool_choice: { type: 'tool' } },
-      'expected the name of a tool',
+      'is required: the name of a tool',
     ],
-    ['thinking.budget_tokens', { ...hello, thinking: { type: 'enabled' } }, 'received nothing'],
+    ['thinking.budget_tokens', { ...hello, thinking: { type: 'enabled' } }, 'is required'],
     ['output_config.effort', { ...hello, output_config: { effort: 'some' } }, 'received "some"'],
     [
       'output_config.format.type',
@@ -172,13 +160,15 @@ describe('a malformed messages request is refused', () => {
     [
       'output_config.format.schema',
       { ...hello, output_config: { format: { type: 'json_schema' } } },
-      'received nothing',
+      'is required',
     ],
     ['metadata.user_id', { ...hello, metadata: { user_id: 1 } }, 'expected a text, received 1'],
   ])('naming %s', (param, body, message) => {
     const failure = refused(JSON.parse(JSON.stringify(body)));
     expect(failure).toMatchObject({ type: 'invalid_request', status: 400, param });
-    expect(failure.message).toMatch(new RegExp(`^${param.replace(/[[\].]/g, '\\$&')}: expected `));
+    expect(failure.message).toMatch(
+      new RegExp(`^${param.replace(/[[\].]/g, '\\$&')}(: expected | is required: )`),
+    );
     expect(failure.message).toContain(message);
   });
 

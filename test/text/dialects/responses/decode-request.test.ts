@@ -288,9 +288,9 @@ describe('a malformed responses request is refused by path', () => {
     [null, null, 'the body: expected an object, received null'],
     [[], null, 'the body: expected an object, received a list'],
     ['text', null, 'the body: expected an object, received a text'],
-    [{ input: 'x' }, 'model', "model: expected a model's name, received nothing"],
+    [{ input: 'x' }, 'model', "model is required: a model's name"],
     [{ model: '', input: 'x' }, 'model', 'model: expected a model\'s name, received ""'],
-    [{ model: 'm' }, 'input', 'input: expected a text or a list of items, received nothing'],
+    [{ model: 'm' }, 'input', 'input is required: a text or a list of items'],
     [{ model: 'm', input: 3 }, 'input', 'input: expected a text or a list of items, received 3'],
     [
       { model: 'm', input: {} },
@@ -308,7 +308,7 @@ describe('a malformed responses request is refused by path', () => {
     [
       { model: 'm', input: [{ role: 'user' }] },
       'input[0].content',
-      'input[0].content: expected a text or a list of parts, received nothing',
+      'input[0].content is required: a text or a list of parts',
     ],
     [
       { model: 'm', input: [{ type: 3 }] },
@@ -318,7 +318,7 @@ describe('a malformed responses request is refused by path', () => {
     [
       user({ text: 'x' }),
       'input[0].content[0].type',
-      'input[0].content[0].type: expected a text, received nothing',
+      'input[0].content[0].type is required: a text',
     ],
     [
       user({ type: 'input_text', text: 'a' }, { type: 'input_text', text: 1 }),
@@ -328,7 +328,7 @@ describe('a malformed responses request is refused by path', () => {
     [
       user({ type: 'input_image' }),
       'input[0].content[0].image_url',
-      'input[0].content[0].image_url: expected a URL here or a file_id, received nothing',
+      'input[0].content[0].image_url is required: a URL here or a file_id',
     ],
     [
       user({ type: 'input_image', image_url: { url: 'x' } }),
@@ -348,7 +348,7 @@ describe('a malformed responses request is refused by path', () => {
     [
       user({ type: 'input_file', filename: 'a' }),
       'input[0].content[0].file_data',
-      'input[0].content[0].file_data: expected data here, a file_url or a file_id, received nothing',
+      'input[0].content[0].file_data is required: data here, a file_url or a file_id',
     ],
     [
       { model: 'm', input: [{ ...call, arguments: '{"a":' }] },
@@ -363,12 +363,12 @@ describe('a malformed responses request is refused by path', () => {
     [
       { model: 'm', input: [{ type: 'function_call', name: 'f', arguments: '' }] },
       'input[0].call_id',
-      'input[0].call_id: expected a text, received nothing',
+      'input[0].call_id is required: a text',
     ],
     [
       { model: 'm', input: [{ type: 'function_call_output', call_id: 'c' }] },
       'input[0].output',
-      'input[0].output: expected a text or a list of parts, received nothing',
+      'input[0].output is required: a text or a list of parts',
     ],
     [
       { model: 'm', input: 'x', max_output_tokens: 0 },
@@ -398,7 +398,7 @@ describe('a malformed responses request is refused by path', () => {
     [
       { model: 'm', input: 'x', tools: [{ type: 'function' }] },
       'tools[0].name',
-      "tools[0].name: expected the function's name, received nothing",
+      "tools[0].name is required: the function's name",
     ],
     [
       { model: 'm', input: 'x', tools: [{ type: 'function', name: 'f', parameters: 'x' }] },
@@ -408,7 +408,7 @@ describe('a malformed responses request is refused by path', () => {
     [
       { model: 'm', input: 'x', tools: [{ name: 'f' }] },
       'tools[0].type',
-      'tools[0].type: expected a text, received nothing',
+      'tools[0].type is required: a text',
     ],
     [
       { model: 'm', input: 'x', tool_choice: 'any' },
@@ -418,12 +418,12 @@ describe('a malformed responses request is refused by path', () => {
     [
       { model: 'm', input: 'x', tool_choice: { type: 'function' } },
       'tool_choice.name',
-      'tool_choice.name: expected a text, received nothing',
+      'tool_choice.name is required: a text',
     ],
     [
       { model: 'm', input: 'x', text: { format: { type: 'json_schema', name: 'n' } } },
       'text.format.schema',
-      'text.format.schema: expected an object, received nothing',
+      'text.format.schema is required: an object',
     ],
     [
       { model: 'm', input: 'x', include: [1] },
