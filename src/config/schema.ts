@@ -141,7 +141,11 @@ const overload = v.strictObject({
     '256MB',
   ),
   eventLoopDelay: v.optional(
-    field(duration('10ms', '1h'), 'Delay of the event loop above which requests get 503.', ONCE),
+    field(
+      duration('10ms', '1h'),
+      "Delay of the event loop above which requests get 503. Only the daemon's own work counts, not a busy machine.",
+      ONCE,
+    ),
     '1s',
   ),
   memory: v.optional(

@@ -76,9 +76,10 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     version: context.version,
     ...(settings.operations && { url: () => context.publicUrl }),
   });
-  const shares = new MemoryShares(shedLoad(server, overload));
+  const load = shedLoad(server, overload);
+  const shares = new MemoryShares(load.pressure);
   parseJsonBodies(server, shares);
-  server.register(healthRoutes(context, true));
+  server.register(healthRoutes(context, load, true));
   server.register(async (assets) => {
     assets.addHook('onRequest', (request, { raw }, next) => {
       shares.reserve(networkOf(request.ip), BYTES_PER_DOWNLOAD, raw);
@@ -116,7 +117,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
     return { server, operations: undefined };
   }
   const operations = newServer(context, OPERATIONS_CONNECTIONS);
-  operations.register(healthRoutes(context, false));
+  operations.register(healthRoutes(context, load, false));
   operations.register(metricsRoute(context, false));
   operations.register(documentRoute(document));
   return { server, operations };

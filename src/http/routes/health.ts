@@ -7,6 +7,7 @@ import { isOperator } from '../auth.ts';
 import { shuttingDown } from '../errors.ts';
 import { restingUpstreams } from '../owner/resting-upstreams.ts';
 import { withTimeout } from '../timeout.ts';
+import type { LoadShedding } from '../transport/overload.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -51,9 +52,14 @@ const BUCKET_MISSING = 'the bucket of files cannot be used';
 /**
  * Health checks for supervisors and load balancers.
  *
+ * @param load whose refusals make the daemon unready
  * @param isPublic whether clients reach the listener, who may not learn the names of providers
  */
-export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPluginAsync {
+export function healthRoutes(
+  context: AppContext,
+  load: Pick<LoadShedding, 'failure'>,
+  isPublic: boolean,
+): FastifyPluginAsync {
   const probe = sharedProbe(context);
   // Text is served without the bucket, so that its failure does not make the daemon unready.
   const storageFault = () => withTimeout(context.assets.health(), STORAGE_TIMEOUT_MS, 'no answer');
@@ -73,7 +79,7 @@ export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPlu
       config: { vital: true },
       schema: {
         summary:
-          'Whether the daemon accepts requests: 503 while it drains, its store cannot be written, its disk does not answer or image work is stuck',
+          'Whether the daemon accepts requests: 503 while it drains, its store cannot be written, its disk does not answer, image work is stuck or it refuses requests for overload',
         tags: ['Operation'],
         security: [],
         response: { 200: readiness },
@@ -86,7 +92,8 @@ export function healthRoutes(context: AppContext, isPublic: boolean): FastifyPlu
           throw new Failure('service_error', fault, { code: 'store_unavailable' });
         }
         const [stuck, missing] = await Promise.all([probe(), storageFault()]);
-        if (stuck !== null) throw stuck;
+        const refused = stuck ?? load.failure();
+        if (refused !== null) throw refused;
         const { fault: limitsFault } = context.limits;
         const hasDetails = !isPublic || (await isOperator(context, request));
         return {

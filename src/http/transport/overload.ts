@@ -1,7 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config/schema.ts';
+import type { Failure } from '../../failure.ts';
 import { overloaded } from '../errors.ts';
 import { Pressure } from './pressure.ts';
+
+export interface LoadShedding {
+  readonly pressure: Pressure;
+  /** The failure of a request that would come now; null if it would be served. */
+  readonly failure: () => Failure | null;
+}
 
 /**
  * Refuses requests while the process is overloaded, rather than let all of them wait. As memory or time
@@ -17,19 +24,21 @@ import { Pressure } from './pressure.ts';
 export function shedLoad(
   server: FastifyInstance,
   { eventLoopDelay, memory }: Config['overload'],
-): Pressure {
+): LoadShedding {
   const pressure = new Pressure(memory);
+  const failure = () => {
+    if (pressure.delay > eventLoopDelay) {
+      return overloaded('the server is overloaded: its event loop is late');
+    }
+    return pressure.freeMemory > 0 ? null : overloaded('the server is overloaded: memory is short');
+  };
+  server.addHook('onListen', async () => pressure.reset());
   server.addHook('onClose', async () => pressure.close());
   server.addHook('onRequest', (request, _reply, next) => {
-    const isLate = pressure.delay > eventLoopDelay;
     // Health and metrics are served under overload, so that operators can see its cause.
-    if ((!isLate && pressure.freeMemory > 0) || request.routeOptions.config.vital) next();
-    else
-      next(
-        overloaded(
-          `the server is overloaded: ${isLate ? 'its event loop is late' : 'memory is short'}`,
-        ),
-      );
+    const refusal = request.routeOptions.config.vital ? null : failure();
+    if (refusal === null) next();
+    else next(refusal);
   });
-  return pressure;
+  return { pressure, failure };
 }

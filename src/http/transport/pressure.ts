@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
@@ -43,6 +44,7 @@ export class Pressure {
   #rss = 0;
   #delay = 0;
   #delayMeasuredAt = performance.now();
+  #cpuTime = mainThreadCpu();
 
   /** @param memoryLimit bytes of resident memory; undefined for a share of the container's memory */
   constructor(memoryLimit: number | undefined) {
@@ -56,7 +58,10 @@ export class Pressure {
     }, MEMORY_INTERVAL_MS).unref();
   }
 
-  /** Milliseconds by which the event loop was late, on average over the last second. */
+  /**
+   * Milliseconds by which the event loop was late through work of this process, on average over the last second.
+   * Waiting for a processor that other processes use does not count: refusing requests would not shorten it.
+   */
   get delay(): number {
     return this.#delay;
   }
@@ -64,6 +69,14 @@ export class Pressure {
   /** Free bytes of V8's heap or of the process, whichever has fewer. */
   get freeMemory(): number {
     return this.#free;
+  }
+
+  /** Forgets the delays so far, which the start of the process has caused. */
+  reset(): void {
+    this.#histogram.reset();
+    this.#delay = 0;
+    this.#delayMeasuredAt = performance.now();
+    this.#cpuTime = mainThreadCpu();
   }
 
   close(): void {
@@ -104,11 +117,31 @@ export class Pressure {
     const now = performance.now();
     const elapsed = now - this.#delayMeasuredAt;
     if (elapsed < DELAY_INTERVAL_MS) return;
-    this.#delayMeasuredAt = now;
     const { mean } = this.#histogram;
     // Without any value the event loop was blocked for the whole interval.
-    this.#delay = Number.isNaN(mean) ? elapsed : Math.max(0, mean / 1e6 - RESOLUTION_MS);
-    this.#histogram.reset();
+    const delay = Number.isNaN(mean) ? elapsed : Math.max(0, mean / 1e6 - RESOLUTION_MS);
+    const ownShare = Math.min(1, (mainThreadCpu() - this.#cpuTime) / elapsed);
+    this.reset();
+    this.#delay = delay * ownShare;
+  }
+}
+
+/** Milliseconds of a clock tick in /proc. */
+const TICK_MS = 10;
+
+/**
+ * Milliseconds of CPU time that the main thread has used; those of all threads where the system does not tell them
+ * apart. The event loop runs in the main thread, while other threads collect garbage and read files.
+ */
+function mainThreadCpu(): number {
+  try {
+    const stat = readFileSync(`/proc/self/task/${process.pid}/stat`, 'latin1');
+    // Fields 14 and 15 of proc(5), counted behind the name, which may hold spaces.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  } catch {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
   }
 }
 

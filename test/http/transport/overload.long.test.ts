@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, FormData, fetch } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { METRICS_TOKEN, OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
@@ -42,6 +43,10 @@ async function startUpstream({ hangs }: { hangs: boolean }): Promise<TestUpstrea
   return { url: `http://127.0.0.1:${port}/v1`, requests: () => requests };
 }
 
+/** Computes for nine tenths of the time. */
+const BUSY =
+  'setInterval(() => { const end = performance.now() + 180; while (performance.now() < end); }, 200).unref()';
+
 const models = {
   remote: { type: 'text', routes: [{ provider: 'remote', model: 'm' }] },
   local: { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] },
@@ -73,6 +78,32 @@ async function otherKey({ data }: TestDaemon): Promise<string> {
   const { out } = await oriel(['keys', 'create', '--account', 'other', '--json', '--data', data]);
   return (JSON.parse(out) as { key: string }).key;
 }
+
+it('a daemon that got no processor time refuses nothing for that', async () => {
+  const daemon = await startDaemon({ config: { overload: { eventLoopDelay: '20ms' } } });
+  daemon.child.kill('SIGSTOP');
+  // Longer than its window of a second, whose average the stop then is.
+  await delay(4000);
+  daemon.child.kill('SIGCONT');
+  const until = performance.now() + 1500;
+  const statuses = new Set<number>();
+  while (performance.now() < until) {
+    statuses.add((await daemon.request('/v1/models')).status);
+    await delay(10);
+  }
+  expect([...statuses]).toEqual([200]);
+});
+
+it('a daemon whose own work keeps it late is not ready', async () => {
+  const daemon = await startDaemon({
+    config: { overload: { eventLoopDelay: '10ms' } },
+    env: { NODE_OPTIONS: `--import="data:text/javascript,${encodeURIComponent(BUSY)}"` },
+  });
+  await expect.poll(async () => (await daemon.request('/readyz')).status).toBe(503);
+  const response = await daemon.request('/v1/models');
+  expect(response.status).toBe(503);
+  expect(await response.json()).toMatchObject({ error: { code: 'overloaded' } });
+});
 
 describe('with a heap of 128 MB and an upstream that hangs', () => {
   it.each([
@@ -148,8 +179,13 @@ it('refuses all routes but vital ones while the process uses more than overload.
     },
   });
   const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
-  for (const path of ['/healthz', '/readyz', '/metrics']) {
-    expect((await daemon.request(path, { headers })).status, path).toBe(200);
+  for (const [path, status] of [
+    ['/healthz', 200],
+    ['/metrics', 200],
+    // A balancer sends the next request elsewhere.
+    ['/readyz', 503],
+  ] as const) {
+    expect((await daemon.request(path, { headers })).status, path).toBe(status);
   }
 });
 
