@@ -3,8 +3,6 @@ import { sizeText } from '../../images/byte-size.ts';
 import type { SentFile } from '../../media/requests/call.ts';
 import type { Form, FormFile, FormShape } from './form.ts';
 
-const MEGABYTE = 1024 * 1024;
-
 /** The files of a form's field. @throws Failure 413 if one was too large to be kept */
 export function sentFiles({ files }: Form, name: string, { fileBytes }: FormShape): SentFile[] {
   return files
