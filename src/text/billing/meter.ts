@@ -17,15 +17,11 @@ const ADDED_TOKENS = 500;
 /** Upper bound for one image: 48,169 of 2048x2048 pixels with gpt-4o-mini. */
 const MAX_PER_IMAGE = 50_000;
 
-/** Upper bound for a document, or for media by address: a PDF of a hundred pages, each also an image. */
+/** Upper bound for a document: a PDF of a hundred pages, each also an image. */
 const MAX_PER_DOCUMENT = 200_000;
 
-/** Bytes of Base64 per token of compressed audio and video, of 32 and 258 tokens a second. */
-const AUDIO_BYTES_PER_TOKEN = 16;
-const VIDEO_BYTES_PER_TOKEN = 4;
-
-/** Upper bound for input that the provider adds, where the model's context window is not configured. */
-const MAX_ADDED_INPUT = 1_000_000;
+/** Upper bound for input of unknown length, where the model's context window is not configured. */
+const MAX_UNKNOWN_INPUT = 1_000_000;
 
 /** Output of a request whose provider has reported no usage. */
 export interface ObservedOutput {
@@ -42,13 +38,14 @@ interface InputSize {
   readonly most: number;
 }
 
+/**
+ * Tokens that one part may cost. Neither the bytes nor the header of audio and video bound their length:
+ * a still picture compresses to almost nothing, and the client writes the header.
+ */
 function mostTokensOf({ media, source }: MediaPart): number {
   if (media === 'image') return MAX_PER_IMAGE;
-  if (source.kind !== 'data') return MAX_PER_DOCUMENT;
-  const bytes = source.data.length;
-  if (media === 'document') return MAX_PER_DOCUMENT + bytes;
-  const rate = media === 'audio' ? AUDIO_BYTES_PER_TOKEN : VIDEO_BYTES_PER_TOKEN;
-  return ADDED_TOKENS + Math.ceil(bytes / rate);
+  if (media !== 'document') return MAX_UNKNOWN_INPUT;
+  return MAX_PER_DOCUMENT + (source.kind === 'data' ? source.data.length : 0);
 }
 
 interface MediaSize {
@@ -183,7 +180,7 @@ export class Meter {
     if (!isPriced(model)) {
       return Promise.resolve(new Meter(store, holder, options, { inputs, bounds: null }));
     }
-    const added = addsInput ? MAX_ADDED_INPUT : 0;
+    const added = addsInput ? MAX_UNKNOWN_INPUT : 0;
     const limit = request.maxOutputTokens ?? defaultOutputTokensOf(model) ?? defaultLimit;
     const bounds = {
       inputs: sizes.map(({ most }) => Math.min(most + added, window)),

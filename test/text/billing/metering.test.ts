@@ -226,3 +226,51 @@ it('cache writes are columns of usage and of the log', async () => {
     daemon.log.find((one) => one.msg === 'request' && one['requestId'] === requestId);
   await expect.poll(line).toMatchObject({ cacheWriteTokens: 7, cacheWrite1hTokens: 3 });
 });
+
+const REPORTED = { prompt_tokens: 18, completion_tokens: 11, total_tokens: 29 };
+
+describe.each([
+  ['in x_groq', { x_groq: { usage: REPORTED } }, {}],
+  ['in its choice', {}, { usage: REPORTED }],
+])('a chat stream that reports usage %s', (_place, ofChunk, ofChoice) => {
+  it.each(['chat', 'messages'] as const)('is charged for it, to a client of %s', async (client) => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon);
+    const chunk = (delta: object, reason: string | null, more = {}) =>
+      `data: ${JSON.stringify({
+        id: 'c',
+        object: 'chat.completion.chunk',
+        created: 1,
+        model: 'm',
+        choices: [{ index: 0, delta, finish_reason: reason, ...(reason && ofChoice) }],
+        ...more,
+      })}\n\n`;
+    const body = `${chunk({ content: 'Hello' }, null)}${chunk({}, 'stop', ofChunk)}data: [DONE]\n\n`;
+    mock.play({ raw: { type: 'text/event-stream', body } });
+    const response = await send(daemon, client, plainBody(client, 'to-chat', { stream: true }), {
+      key,
+    });
+    await response.text();
+    const { credits } = await settled(daemon, key);
+    expect(credits.spent).toBeCloseTo((18 * 1000 + 11 * 10_000) / 1_000_000, 6);
+  });
+});
+
+describe('audio and video', () => {
+  const audio = { data: 'AAAA', format: 'wav' };
+  it.each([
+    ['a video by address', { type: 'video_url', video_url: { url: 'https://a.example/b.mp4' } }],
+    ['an inline video', { type: 'video_url', video_url: { url: 'data:video/mp4;base64,AAAA' } }],
+    ['inline audio', { type: 'input_audio', input_audio: audio }],
+  ])('%s is charged as reported', async (_name, part) => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon, { credits: '3000' });
+    mock.play({ ...GOOD, usage: { input: 900_000, output: 10 } });
+    const messages = [{ role: 'user', content: [part, { type: 'text', text: 'What is this?' }] }];
+    const body = plainBody('chat', 'to-chat', { messages });
+    const response = await send(daemon, 'chat', body, { key });
+    expect(await response.text()).toContain('Hello');
+    const { credits } = await settled(daemon, key);
+    expect(credits.spent).toBeCloseTo((900_000 * 1000 + 10 * 10_000) / 1_000_000, 6);
+  });
+});

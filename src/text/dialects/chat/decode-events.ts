@@ -10,7 +10,7 @@ import { CallAssembler } from './call-assembler.ts';
 import { isFailed } from './observe.ts';
 import { isSigned, textOfDetail } from './reasoning.ts';
 import { ThinkTags } from './think-tags.ts';
-import { usageOf } from './usage.ts';
+import { usageIn, usageOf } from './usage.ts';
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
@@ -92,7 +92,8 @@ export class ChatDecoder extends AnswerDecoder {
       if (!isObject(choice) || (choice['index'] ?? 0) !== 0) continue;
       this.#choice(choice, whole);
     }
-    if (isObject(chunk['usage'])) this.#emitUsage(chunk['usage']);
+    const usage = usageIn(chunk);
+    if (isObject(usage)) this.#emitUsage(usage);
   }
 
   #start(chunk: Json, hasChoices: boolean): void {

@@ -5,7 +5,7 @@ import type { Json, Usage } from '../../canonical.ts';
 import { outputCounter } from '../count-output.ts';
 import type { Observation } from '../dialect.ts';
 import { completeUsage } from '../usage.ts';
-import { usageOf } from './usage.ts';
+import { usageIn, usageOf } from './usage.ts';
 
 /**
  * Most chunks have none of these, though many have `"usage":null` and `"finish_reason":null`. Texts
@@ -48,7 +48,7 @@ interface UsageObservation {
 }
 
 function observedUsage(own: Json, before: Usage | null): UsageObservation {
-  const reported = own['usage'];
+  const reported = usageIn(own);
   const usage =
     typeof reported === 'object' && reported !== null ? usageOf(reported, before) : null;
   return { usage, isCompleted: usage !== null && completeUsage(reported as Json, usage) };

@@ -1,6 +1,14 @@
-import { countOf, objectOf } from '../../../schema/untrusted.ts';
-import type { Usage } from '../../canonical.ts';
+import { countOf, isObject, objectOf } from '../../../schema/untrusted.ts';
+import type { Json, Usage } from '../../canonical.ts';
 import { hourlyWritesOf } from '../usage.ts';
+
+/** The usage object of a chunk or an answer. Groq streams it in `x_groq`, Moonshot in the last choice. */
+export function usageIn({ usage, x_groq: groq, choices }: Json): unknown {
+  if (isObject(usage)) return usage;
+  const ofGroq = objectOf(groq)['usage'];
+  if (isObject(ofGroq)) return ofGroq;
+  return Array.isArray(choices) ? objectOf(choices[0])['usage'] : undefined;
+}
 
 /**
  * The usage that a chat provider reports; null if it reports none.
