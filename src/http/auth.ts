@@ -8,6 +8,7 @@ import { hashOf } from '../store/key.ts';
 import type { KeyHolder } from '../store/store.ts';
 import { allDialects } from '../text/dialects/registry.ts';
 import type { AppContext } from './app-context.ts';
+import type { RateLimitState } from './limits/rate-limiter.ts';
 import { findSession, hasSession, refuseOtherOrigins } from './session.ts';
 
 declare module 'fastify' {
@@ -112,13 +113,22 @@ export function authenticator(context: AppContext) {
     }
     const { key, account } = request.holder;
     const limit = key.rpm ?? context.config.limits[account.plan].rpm;
-    const taken = limits.take(key.hash, limit, !request.routeOptions.config.uncounted);
-    const state = taken instanceof Promise ? await taken : taken;
-    // Header names of OpenAI's API; its reset is a duration with a unit.
-    reply.header('x-ratelimit-limit-requests', state.limit);
-    reply.header('x-ratelimit-remaining-requests', state.remaining);
-    reply.header('x-ratelimit-reset-requests', `${Math.ceil(state.reset)}s`);
+    try {
+      const taken = limits.take(key.hash, limit, !request.routeOptions.config.uncounted);
+      showLimit(reply, taken instanceof Promise ? await taken : taken);
+    } catch (error) {
+      const retryAfter = error instanceof Failure ? error.retryAfter : null;
+      if (retryAfter !== null) showLimit(reply, { limit, remaining: 0, reset: retryAfter });
+      throw error;
+    }
   };
+}
+
+/** Header names of OpenAI's API; its reset is a duration with a unit. */
+function showLimit(reply: FastifyReply, { limit, remaining, reset }: RateLimitState): void {
+  reply.header('x-ratelimit-limit-requests', limit);
+  reply.header('x-ratelimit-remaining-requests', remaining);
+  reply.header('x-ratelimit-reset-requests', `${Math.ceil(reset)}s`);
 }
 
 /**

@@ -1,11 +1,19 @@
 import { Failure } from '../../failure.ts';
 
+/**
+ * Milliseconds for which a request counts: a minute, less what timers and networks vary by. A client that sends its
+ * limit evenly spread over each minute is never refused.
+ */
+export const WINDOW_MS = 59_750;
+
 /** Counts of the sixty seconds before, and of the current one. */
 const SLOTS = 61;
 
 /** One key's requests of the last minute, a count for each second. */
 interface Window {
   readonly counts: Uint32Array;
+  /** Times of the first request of each second, in milliseconds. */
+  readonly firsts: Float64Array;
   total: number;
   /** The second of the last update of `counts`. */
   second: number;
@@ -37,8 +45,8 @@ export function rateLimited({
 }
 
 /**
- * Limits requests by key in a sliding minute, in whole seconds: in any sixty seconds at most the limit is
- * accepted. A refused request does not count.
+ * Limits requests by key in a sliding minute. The requests of a second count as long as the first of them: in any
+ * `WINDOW_MS` less a second at most the limit is accepted. A refused request does not count.
  */
 export class RateLimiter {
   readonly #windows = new Map<string, Window>();
@@ -59,10 +67,10 @@ export class RateLimiter {
    * @throws Failure rate_limit with the time until the next request is accepted
    */
   take(key: string, limit: number, counts = true, share = limit): RateLimitState {
-    const milliseconds = this.#now();
+    const milliseconds = Math.floor(this.#now());
     const second = Math.floor(milliseconds / 1000);
     this.#sweep(second);
-    const window = this.#windowOf(key, second);
+    const window = this.#windowOf(key, milliseconds);
     if (!counts) {
       const remaining = Math.max(0, share - window.total);
       const { total } = window;
@@ -72,23 +80,23 @@ export class RateLimiter {
       const retryAfter = secondsUntil(window, window.total - share + 1, milliseconds);
       throw rateLimited({ limit, share, retryAfter });
     }
-    window.counts[second % SLOTS]! += 1;
+    const slot = second % SLOTS;
+    if (window.counts[slot] === 0) window.firsts[slot] = milliseconds;
+    window.counts[slot]! += 1;
     window.total += 1;
-    return {
-      limit,
-      remaining: share - window.total,
-      // This request, the last that is counted, was now.
-      reset: Math.ceil((second + SLOTS) * 1000 - milliseconds) / 1000,
-    };
+    const reset = (window.firsts[slot]! + WINDOW_MS - milliseconds) / 1000;
+    return { limit, remaining: share - window.total, reset };
   }
 
-  #windowOf(key: string, second: number): Window {
+  #windowOf(key: string, milliseconds: number): Window {
     let window = this.#windows.get(key);
     if (!window) {
-      window = { counts: new Uint32Array(SLOTS), total: 0, second };
+      const second = Math.floor(milliseconds / 1000);
+      const counts = new Uint32Array(SLOTS);
+      window = { counts, firsts: new Float64Array(SLOTS), total: 0, second };
       this.#windows.set(key, window);
     }
-    advance(window, second);
+    advance(window, milliseconds);
     return window;
   }
 
@@ -102,24 +110,34 @@ export class RateLimiter {
   }
 }
 
-/** Removes the counts that are older than a minute. */
-function advance(window: Window, second: number): void {
+/** Removes the counts of seconds whose first request counts no longer. */
+function advance(window: Window, milliseconds: number): void {
+  const { counts, firsts } = window;
+  const second = Math.floor(milliseconds / 1000);
+  const remove = (slot: number) => {
+    window.total -= counts[slot]!;
+    counts[slot] = 0;
+  };
   const steps = Math.min(second - window.second, SLOTS);
-  for (let step = 1; step <= steps; step += 1) {
-    const slot = (window.second + step) % SLOTS;
-    window.total -= window.counts[slot]!;
-    window.counts[slot] = 0;
-  }
+  for (let step = 1; step <= steps; step += 1) remove((window.second + step) % SLOTS);
   window.second = second;
+  // The two oldest seconds, whose requests are up to a minute old.
+  for (const slot of [(second + 1) % SLOTS, (second + 2) % SLOTS]) {
+    if (firsts[slot]! + WINDOW_MS <= milliseconds) remove(slot);
+  }
 }
 
-/** Seconds until a number of the counted requests, oldest first, are more than a minute old. */
-function secondsUntil({ counts, second }: Window, requests: number, milliseconds: number): number {
+/** Seconds until a number of the counted requests, oldest first, count no longer. */
+function secondsUntil(
+  { counts, firsts, second }: Window,
+  requests: number,
+  milliseconds: number,
+): number {
   let expired = 0;
   for (let age = SLOTS - 1; age >= 0; age -= 1) {
-    expired += counts[(second - age + SLOTS) % SLOTS]!;
-    // In whole milliseconds: a rounding error would give a wait of 0 s.
-    if (expired >= requests) return Math.ceil((second - age + SLOTS) * 1000 - milliseconds) / 1000;
+    const slot = (second - age + SLOTS) % SLOTS;
+    expired += counts[slot]!;
+    if (expired >= requests) return (firsts[slot]! + WINDOW_MS - milliseconds) / 1000;
   }
-  return SLOTS;
+  return WINDOW_MS / 1000;
 }

@@ -38,7 +38,7 @@ describeWith([REDIS], 'rate limits shared by Redis', () => {
     const takes = times(64, (index) => nodes[index % 2]!.limits.take('burst', 40, true));
     expect(await acceptedOf(takes)).toBe(40);
     const refused = await outcomeOf(() => nodes[0]!.limits.take('burst', 40, true));
-    expect(refused).toEqual({ retryAfter: expect.closeTo(60.5, 0) });
+    expect(refused).toEqual({ retryAfter: expect.closeTo(59.5, 0) });
     expect(nodes.map(({ seen }) => seen)).toEqual([
       { answers: 33, errors: [], lost: [], returned: 0 },
       { answers: 32, errors: [], lost: [], returned: 0 },
