@@ -13,23 +13,36 @@ function cookieName({ port }: FastifyRequest): string {
   return port === null ? 'oriel_session' : `oriel_session_${port}`;
 }
 
+/**
+ * Prefix of cookies for all paths over HTTPS. Browsers accept such a cookie from this very host alone (RFC 6265bis,
+ * section 4.1.3.2), so that a page on another subdomain cannot set one in its place.
+ */
+const HOST_PREFIX = '__Host-';
+
 /** Lifetime of a session: a working day. */
 const LIFETIME_MS = 12 * 3_600_000;
 
 /** Text of 256 random bits. */
 const TOKEN_LENGTH = 43;
+const TOKEN = new RegExp(`^[0-9A-Za-z]{${TOKEN_LENGTH}}$`);
 
-/** Value of the session cookie. */
-function tokenOf(request: FastifyRequest): string | undefined {
+/** Values of the session cookies. */
+function tokensOf(request: FastifyRequest): readonly string[] {
   const { cookie } = request.headers;
-  if (cookie === undefined) return undefined;
-  const name = cookieName(request);
-  return new RegExp(`(?:^|;) *${name}=([0-9A-Za-z]{${TOKEN_LENGTH}})(?:;|$)`).exec(cookie)?.[1];
+  if (cookie === undefined) return [];
+  const pattern = new RegExp(`(?:^|;) *(?:${HOST_PREFIX})?${cookieName(request)}=([^;]*)`, 'g');
+  return Array.from(cookie.matchAll(pattern), ([, value]) => value!);
 }
 
-/** Whether a request has a session cookie, valid or not. */
+/** The token of the only session cookie. Of several, a page of another host may have set one. */
+function tokenOf(request: FastifyRequest): string | undefined {
+  const tokens = tokensOf(request);
+  return tokens.length === 1 && TOKEN.test(tokens[0]!) ? tokens[0] : undefined;
+}
+
+/** Whether a request has session cookies, valid or not. */
 export function hasSession(request: FastifyRequest): boolean {
-  return tokenOf(request) !== undefined;
+  return tokensOf(request).length > 0;
 }
 
 /** The holder of a request's session; undefined if it has none or the session has ended. */
@@ -60,27 +73,35 @@ export async function beginSession(
   const payer = { accountId: account.id, keyId: key.id };
   await store.createSession({ ...payer, hash: hashOf(token), expiresAt });
   const seconds = Math.ceil((expiresAt - store.now) / 1000);
-  reply.header('set-cookie', cookieOf(request, token, path, seconds));
+  reply.header('set-cookie', cookiesOf(request, token, path, seconds));
   return expiresAt;
 }
 
-/** Ends the session of a request, if it has one, and removes its cookie. */
+/** Ends the sessions of a request, and removes its cookies. */
 export async function endSession(
   { store }: AppContext,
   request: FastifyRequest,
   reply: FastifyReply,
   path: string,
 ): Promise<void> {
-  const token = tokenOf(request);
-  if (token !== undefined) await store.endSession(hashOf(token));
-  reply.header('set-cookie', cookieOf(request, '', path, 0));
+  for (const token of tokensOf(request)) await store.endSession(hashOf(token));
+  reply.header('set-cookie', cookiesOf(request, '', path, 0));
 }
 
-function cookieOf(request: FastifyRequest, value: string, path: string, seconds: number): string {
-  const attributes = `Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict`;
+/** The session cookie, and the end of one without the prefix that an earlier version has set. */
+function cookiesOf(
+  request: FastifyRequest,
+  value: string,
+  path: string,
+  seconds: number,
+): string[] {
+  const name = cookieName(request);
   // The page's own origin shows HTTPS also where a proxy that is not trusted terminates it.
   const isSecure = request.protocol === 'https' || request.headers.origin?.startsWith('https:');
-  return `${cookieName(request)}=${value}; ${attributes}${isSecure ? '; Secure' : ''}`;
+  const cookie = (own: string, content: string, age: number) =>
+    `${own}=${content}; Path=${path}; Max-Age=${age}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+  if (!isSecure || path !== '/') return [cookie(name, value, seconds)];
+  return [cookie(HOST_PREFIX + name, value, seconds), cookie(name, '', 0)];
 }
 
 /**

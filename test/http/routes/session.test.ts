@@ -70,6 +70,20 @@ describe('POST /v1/session', () => {
     expect(response.headers.getSetCookie()[0]).toMatch(/; Path=\/oriel\/; .*; Secure$/);
   });
 
+  it('sets a cookie that no other host can set, for all paths over HTTPS', async () => {
+    const response = await signIn(OWNER_KEY, '/v1/session', { origin: 'https://oriel.example' });
+    const [cookie, former] = response.headers.getSetCookie();
+    expect(cookie).toMatch(/^__Host-oriel_session_\d+=[0-9A-Za-z]{43}; Path=\/; .*; Secure$/);
+    expect(former).toMatch(/^oriel_session_\d+=; Path=\/; Max-Age=0; /);
+    const session = cookie!.split(';')[0]!;
+    expect((await ask('/v1/account', { cookie: session })).status).toBe(200);
+    // A page of another host may have set one of two.
+    const [name, token] = session.replace('__Host-', '').split('=');
+    for (const two of [`${session}; ${name}=${token}`, `${name}=x; ${session}`]) {
+      expect((await ask('/v1/account', { cookie: two })).status).toBe(401);
+    }
+  });
+
   it.each(['oriel', '/a;Domain=example.com', '/a b', `/${'a'.repeat(300)}`])(
     'refuses the path %j',
     async (path) => {
