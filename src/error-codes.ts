@@ -286,6 +286,7 @@ const LOCAL_CODES = {
   }),
   ...group('service_error', 500, {
     store_corrupt: 'A file of the store is missing or damaged.',
+    store_missing: 'The data folder has files of a store, and the store is gone.',
     store_newer: 'A later version of Oriel has migrated the database of the store.',
   }),
   ...group('service_error', 502, {

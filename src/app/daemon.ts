@@ -73,6 +73,8 @@ export interface DaemonOptions {
   readonly dev?: boolean;
   /** Trusts the clock even if it is far ahead of the newest record. */
   readonly acceptClock?: boolean;
+  /** Begins a new store where the former one is gone. */
+  readonly newStore?: boolean;
 }
 
 /** Shared by all steps of the start. */
@@ -123,6 +125,7 @@ async function startServices(start: Start): Promise<Services> {
   const opened = await openDaemonStore({
     dataDir,
     acceptClock: options.acceptClock ?? false,
+    newStore: options.newStore ?? false,
     config: state.config,
     version: options.version,
     log,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { Metrics } from '../http/metrics.ts';
-import { checkDataFolder } from '../store/data-folder.ts';
+import { checkDataFolder, checkStorePresent } from '../store/data-folder.ts';
 import { openStore } from '../store/open.ts';
 import type { Recovery } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
@@ -21,6 +21,8 @@ const CLOCK_SKEW =
 interface StoreParts {
   readonly dataDir: string;
   readonly acceptClock: boolean;
+  /** Whether a new store may take the place of one that is gone. */
+  readonly newStore: boolean;
   readonly config: Pick<Config, 'server' | 'store'>;
   readonly version: string;
   readonly log: Logger;
@@ -47,6 +49,7 @@ function nameOf({ host, port }: Config['server']): string {
 export async function openDaemonStore({
   dataDir,
   acceptClock,
+  newStore,
   config: { server, store: settings },
   version,
   log,
@@ -54,6 +57,14 @@ export async function openDaemonStore({
 }: StoreParts): Promise<OpenedStore> {
   for (const warning of await checkDataFolder(dataDir)) {
     log.warn({ folder: warning }, 'others may write in the data folder');
+  }
+  if (settings.driver === 'lowdb') {
+    const former = await checkStorePresent(dataDir, newStore);
+    if (former !== null)
+      log.warn(
+        { dataDir, former },
+        'a new store begins; what was left of the former one was renamed',
+      );
   }
   let isClockAhead = false;
   const recoveries: Recovery[] = [];

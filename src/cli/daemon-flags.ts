@@ -25,6 +25,10 @@ export const serveFlags = v.strictObject({
     field(v.boolean(), 'believe a clock that is more than a day ahead of the newest record'),
     false,
   ),
+  newStore: v.optional(
+    field(v.boolean(), 'begin a new store in a data folder whose store is gone'),
+    false,
+  ),
   dev: v.optional(
     field(v.boolean(), 'accept any ORIEL_BOOTSTRAP_KEY, for a daemon on your own machine'),
     false,

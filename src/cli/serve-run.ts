@@ -39,6 +39,7 @@ export async function runServe(
     version,
     loaded,
     acceptClock: flags.acceptClock,
+    newStore: flags.newStore,
     dev: flags.dev,
     ...(bootstrapKey !== undefined && { bootstrapKey }),
   });

@@ -8,7 +8,7 @@ import { runToLastPage } from '../administration/pages.ts';
 import { runAdminCommand } from '../administration/run-admin-command.ts';
 import { Failure, type FailureType } from '../failure.ts';
 import type { AuditLog } from '../store/audit/log.ts';
-import { checkDataFolder } from '../store/data-folder.ts';
+import { checkDataFolder, checkStorePresent } from '../store/data-folder.ts';
 import { openStore, placeOf, retryWhileLocked, type StoreSettings } from '../store/open.ts';
 import type { Recovery } from '../store/options.ts';
 import { printStderr } from './terminal.ts';
@@ -59,6 +59,7 @@ export async function administer(command: AdminCommand, request: Request): Promi
       `${dataDir}: belongs to a node over PostgreSQL, which does not run; name its configuration by --config`,
     );
   }
+  if (isFolder) await checkStorePresent(dataDir, false);
   if (!isFolder && isStore && !isNode && !request.isOwnFolder) throw twoStores(dataDir, store);
   return retryWhileLocked(LOCK_TIMEOUT_MS, async () => {
     const local = await runLocally(command, request, directory);

@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
 
@@ -38,6 +38,50 @@ export async function checkDataFolder(dataDir: string): Promise<readonly string[
     }
   }
   return warnings;
+}
+
+/** Files and folders by which a store is recognised: without any of them the next start would make a new one. */
+const STORE_PARTS = ['store/store.json', 'store/checkpoint.json', 'store/journal', 'store/shards'];
+
+/** What a data folder keeps of a store beside it. */
+const REMAINS = ['store/archive', 'assets', 'audit'];
+
+/**
+ * Refuses a folder whose store is gone although other parts of it are there, as after a volume was not mounted: a new
+ * store would have a new owner, and delete the files that it does not know.
+ *
+ * @param isNew whether a new store is wanted all the same; the remains of the former one are moved
+ * @returns the folder to which they were moved; null if there were none
+ * @throws Failure service_error with code `store_missing`
+ */
+export async function checkStorePresent(dataDir: string, isNew: boolean): Promise<string | null> {
+  if ((await filled(dataDir, STORE_PARTS)).length > 0) return null;
+  const remains = await filled(dataDir, REMAINS);
+  if (remains.length === 0) return null;
+  if (isNew) {
+    const former = `former-${new Date().toISOString().replaceAll(':', '')}`;
+    for (const name of remains) {
+      await rename(join(dataDir, name), join(dataDir, `${name}.${former}`));
+    }
+    return former;
+  }
+  const message = `${dataDir}: the store is missing, although there are files of it (${remains.join(', ')}). Nothing was changed; mount its volume or restore the folder from a backup. To begin a new store, start once with --new-store: the files are then kept under another name`;
+  throw new Failure('service_error', message, { code: 'store_missing' });
+}
+
+/** Those that are files, or folders with content. */
+async function filled(dataDir: string, names: readonly string[]): Promise<readonly string[]> {
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const path = join(dataDir, name);
+      const isFile = await stat(path).then(
+        (each) => each.isFile(),
+        () => false,
+      );
+      return isFile || (await readdir(path).catch(() => [])).length > 0 ? [name] : [];
+    }),
+  );
+  return found.flat();
 }
 
 function noFolder(path: string): Failure {

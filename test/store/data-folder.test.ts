@@ -1,5 +1,15 @@
-import { chmodSync, chownSync, mkdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkDataFolder } from '../../src/store/data-folder.ts';
 import { startDaemon } from '../daemon.ts';
@@ -7,6 +17,7 @@ import { oriel, temporaryFolder } from '../oriel.ts';
 
 const create = (data: string, name = 'ci') => oriel(['accounts', 'create', name, '--data', data]);
 const serve = (data: string) => oriel(['serve', '--port', '0', '--data', data]);
+const RENAMED = 'a new store begins; what was left of the former one was renamed';
 const isRoot = process.getuid?.() === 0;
 
 describe('the data folder', () => {
@@ -39,6 +50,35 @@ describe('the data folder', () => {
       chmodSync(join(data, name), 0o700);
     }
     expect(await checkDataFolder(data)).toEqual([]);
+  });
+
+  it.each([
+    ['store', 'store'],
+    ['all of the store but its archive', 'store/journal store/shards store/store.json'],
+  ])('without %s begins no new store, unless --new-store says so', async (_, gone) => {
+    const data = temporaryFolder();
+    const daemon = await startDaemon({ data });
+    const kept = join(data, 'store', 'archive', '00000001.segment');
+    await daemon.stop();
+    mkdirSync(dirname(kept), { recursive: true });
+    writeFileSync(kept, 'tasks');
+    for (const name of gone.split(' ')) rmSync(join(data, name), { recursive: true });
+    for (const { status, stderr } of [await create(data), await serve(data)]) {
+      expect(status).not.toBe(0);
+      expect(stderr).toContain('the store is missing');
+      expect(stderr).toContain('--new-store');
+    }
+    const anew = await startDaemon({ data, args: ['--new-store'] });
+    const former = String((await anew.logged(RENAMED))['former']);
+    expect(existsSync(join(data, `audit.${former}`))).toBe(true);
+    if (gone !== 'store') {
+      const archive = join(data, `store/archive.${former}`);
+      expect(readFileSync(join(archive, '00000001.segment'), 'utf8')).toBe('tasks');
+    }
+    // The flag means nothing where there is a store.
+    await anew.stop();
+    await startDaemon({ data, args: ['--new-store'] });
+    expect(readdirSync(data).filter((name) => name.startsWith('audit.'))).toHaveLength(1);
   });
 
   it('is named in the log if a group or another user may write to it', async () => {

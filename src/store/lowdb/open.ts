@@ -181,6 +181,14 @@ async function loadState(
   if (!found && history.last === null && (await namesIn(files, folders.shards)).length > 0) {
     throw corruptStore(join(directory, 'checkpoint.json'), 'missing, although there are shards');
   }
+  if (
+    !known &&
+    !found &&
+    history.last === null &&
+    (await namesIn(files, folders.archive)).length > 0
+  ) {
+    throw corruptStore(join(directory, 'store.json'), 'missing, although there is an archive');
+  }
   const state = rows.state();
   for (const name of COLLECTIONS) state[name].reserve(checkpoint.next[name] ?? 0);
   const segments = new Set(checkpoint.segments.files.map(({ number }) => number));
