@@ -318,7 +318,7 @@ describe('text requests beyond a limit', () => {
     );
     expect([response.status, errorOf(response)]).toMatchObject([
       413,
-      { code: 'request_too_large', message: 'the request is larger than 10 MB (10485760 bytes)' },
+      { code: 'request_too_large', message: 'the request is larger than 10 MB (10000000 bytes)' },
     ]);
   });
 });
@@ -662,7 +662,10 @@ describe('while streams are open', () => {
         send(daemon, client, plainBody(client, modelTo(dialect), { stream: true })),
       ),
     );
-    writeFileSync(join(daemon.data, 'oriel.yaml'), JSON.stringify({ server: { grace: '500ms' } }));
+    writeFileSync(
+      join(daemon.data, 'oriel.yaml'),
+      JSON.stringify({ models: {}, server: { grace: '500ms' } }),
+    );
     daemon.child.kill('SIGHUP');
     await daemon.logged('the configuration was read again');
     const gone = await send(daemon, 'chat', plainBody('chat', modelTo('chat')));
