@@ -232,7 +232,7 @@ describe('a batch without a success', () => {
 
 describe('invalid options are refused before any work', () => {
   test.each([
-    ['batch-convert-images', {}, 'format', /expected one of jpeg, png/],
+    ['batch-convert-images', {}, 'format', /is required: one of jpeg, png/],
     ['batch-convert-images', { format: 'bmp' }, 'format', /received "bmp"/],
     [
       'batch-convert-images',

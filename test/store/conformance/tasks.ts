@@ -129,7 +129,7 @@ export function describeTasks(driver: DriverFactory): void {
         charged: 0,
       });
       expect(await store.findAccount(account.id)).toMatchObject({ reserved: 0, spent: 2 });
-      const usage = { model: 'some-image-model', requests: 1, errors: 3, outputs: 0, spent: 2 };
+      const usage = { model: 'some-image-model', requests: 3, errors: 3, outputs: 0, spent: 2 };
       expect(await store.listUsage(account.id, ALL_DAYS)).toMatchObject([usage]);
       expect(await findInconsistencies(store)).toEqual([]);
     });
