@@ -58,8 +58,8 @@ describe('hash', () => {
 
   test('of a file beyond the size limit fails', async () => {
     const batch = await runBatch(['hash', '--max-file-size', '0.01'], {
-      'fits.bin': randomBytes(10_485),
-      'exceeds.bin': randomBytes(10_487),
+      'fits.bin': randomBytes(10_000),
+      'exceeds.bin': randomBytes(10_001),
     });
     expect(batch.record('fits.bin').status).toBe('succeeded');
     expect(batch.record('exceeds.bin').error?.code).toBe('file_too_large');

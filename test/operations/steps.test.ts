@@ -45,7 +45,7 @@ describe('crop', () => {
     [['--percent', '50', '--gravity', 'entropy'], '--gravity'],
   ])('refuses %j, naming %s', async (flags, name) => {
     await expect(runBatch(['crop', ...flags], { 'a.png': await map() })).rejects.toThrow(
-      `${name}: `,
+      new RegExp(`oriel: ${name}(?::| is) `),
     );
   });
 });
