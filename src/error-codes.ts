@@ -144,6 +144,9 @@ export const HTTP_CODES = {
   ...group('invalid_request', 416, {
     range_not_satisfiable: 'The range begins after the end of the file.',
   }),
+  ...group('invalid_request', 426, {
+    upgrade_required: 'The endpoint does not accept WebSockets.',
+  }),
   ...group('invalid_request', 431, {
     headers_too_large: 'The headers are larger than 16 KB.',
   }),

@@ -84,6 +84,18 @@ describe('requests without a route or not in HTTP', () => {
     if (status === 405) expect(response.headers.get('allow')).toBe('GET, HEAD');
   });
 
+  it('GET /v1/responses as a WebSocket answers 426', async () => {
+    const lines = [
+      'GET /v1/responses HTTP/1.1',
+      'Host: a',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+    ];
+    const answer = await raw(daemon().url, `${lines.join('\r\n')}\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 426 /);
+    expect(answer).toContain('"code":"upgrade_required"');
+  });
+
   it('/ redirects a browser to the console', async () => {
     const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
     const response = await fetch(daemon().url, { headers: { accept } });

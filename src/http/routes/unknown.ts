@@ -14,6 +14,12 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
     patterns ??= [...methods].map(([url, known]) => [patternOf(url), [...known].join(', ')]);
     const path = request.url.split('?', 1)[0]!;
     const allowed = patterns.find(([pattern]) => pattern.test(path))?.[1];
+    if (allowed !== undefined && request.headers.upgrade?.toLowerCase() === 'websocket') {
+      // Clients that try a WebSocket first, such as Codex, fall back to HTTP at once.
+      reply.header('upgrade', 'HTTP/1.1');
+      const message = `${path} does not accept WebSockets; send the request over HTTP`;
+      throw new Failure('invalid_request', message, { code: 'upgrade_required' });
+    }
     if (allowed !== undefined) {
       reply.header('allow', allowed);
       throw new Failure(
