@@ -1,12 +1,9 @@
-import type { Account, ApiKey } from '../store/account.ts';
+import { type Account, type ApiKey, OWNER } from '../store/account.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import { toCredits } from '../store/credits.ts';
 import { checkChosenKey, hashOf, hintOf, newKey } from '../store/key.ts';
 import type { Store } from '../store/store.ts';
-
-/** Name of the account of the first start. */
-export const OWNER = 'owner';
 
 /** Reason in the audit log of acts of the first start, which no command requested. */
 const REASON = 'first run';

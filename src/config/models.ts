@@ -79,8 +79,9 @@ const fieldNames = v.array(
 const onUnsupported = v.optional(
   field(
     v.union([v.picklist(['refuse', 'drop']), fieldNames]),
-    "Fields that an upstream's format cannot express: refuse, drop, or the names of those to drop, such as " +
-      'temperature, seed or name. Header and log name what is dropped. A route overrides its model. unset: refuse',
+    "What happens to fields that the provider's format lacks: refuse, drop, or the names of further fields to drop, such " +
+      'as logit_bias or name. unset: sampling hints are dropped, and other fields are refused. Limits are clamped to those ' +
+      'of the model, unless this is refuse. Header and log name what is dropped or clamped. A route overrides its model.',
     { expects: 'refuse, drop or a list of names of fields' },
   ),
 );
@@ -121,7 +122,7 @@ const textModel = v.strictObject({
     field(
       v.picklist(['refuse', 'ignore']),
       'Fields of requests that this version does not know: refuse, or ignore and name them in x-oriel-ignored. ' +
-        'unset: refuse',
+        'unset: ignore',
     ),
   ),
   normalize: v.optional(
@@ -141,7 +142,8 @@ const textModel = v.strictObject({
             'Tools that the provider would run (web search and so on), and their calls in earlier answers, where they ' +
               'are not allowed or the format of the upstream has none: refuse, or drop and name them in ' +
               'x-oriel-dropped and the log. Those that the model cannot call, by tool_choice, are left out in ' +
-              'any case. unset: refuse',
+              "any case. unset: refused, except for a web search beside the client's own tools where the format of the " +
+              'upstream has none',
           ),
         ),
       }),

@@ -1,8 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { OWNER } from '../administration/first-run.ts';
 import { Failure } from '../failure.ts';
-import { type ApiKey, statusOf } from '../store/account.ts';
+import { type ApiKey, OWNER, statusOf } from '../store/account.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import { hashOf } from '../store/key.ts';
 import type { KeyHolder } from '../store/store.ts';

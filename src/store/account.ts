@@ -5,6 +5,9 @@ export const PLANS = ['free', 'paid'] as const;
 export type Plan = (typeof PLANS)[number];
 
 /** Owner of credits and keys. Times are milliseconds since the epoch, amounts are micro-credits. */
+/** Name of the account of the first start, which belongs to whoever pays the providers. */
+export const OWNER = 'owner';
+
 export interface Account extends Balance {
   readonly id: string;
   /** Unique name, which commands accept in place of the identifier. */

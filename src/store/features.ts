@@ -33,4 +33,18 @@ export const FEATURES = [
   ...REFERENCES,
 ] as const;
 
+/** Features that keys of the account `owner` have at every model, since the owner pays the providers. */
+export const OWNER_FEATURES = [
+  'advisor',
+  'code_interpreter',
+  'computer_use',
+  'file_search',
+  'image_generation',
+  'mcp',
+  'service_tier',
+  'web_fetch',
+  'web_search',
+  ...REFERENCES,
+] as const satisfies readonly (typeof FEATURES)[number][];
+
 export type Feature = (typeof FEATURES)[number];

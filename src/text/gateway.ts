@@ -16,7 +16,7 @@ import { networkPolicyOf } from '../upstream/network-policy.ts';
 import { Meter } from './billing/meter.ts';
 import { UsageTracker } from './billing/usage-tracker.ts';
 import type { TextCall } from './call.ts';
-import type { TextRequest, Usage } from './canonical.ts';
+import type { DialectName, TextRequest, Usage } from './canonical.ts';
 import './dialects/built-in.ts';
 import { Inspection } from './dialects/inspection.ts';
 import { dialectNamed, upstreamDialectOf } from './dialects/registry.ts';
@@ -30,6 +30,7 @@ import { conversationOf } from './policy/conversation.ts';
 import { HostedTools } from './policy/hosted-tools.ts';
 import { imagePromptOf } from './policy/image-prompt.ts';
 import type { OmittedFields } from './policy/omitted-fields.ts';
+import { withoutUnvouched } from './policy/references.ts';
 import { applyRules } from './policy/rules.ts';
 import { removeUnknown } from './policy/unknown-fields.ts';
 
@@ -111,9 +112,8 @@ export class TextGateway {
     if (imagePrompt !== null) {
       await this.#options.admitPrompt(imagePrompt, dialect.promptField, holder.account.id);
     }
-    const inspection = new Inspection();
-    const allowed = [model.allow ?? [], holder.key.allow ?? []];
-    const allowance = new Allowance(id, ...allowed);
+    let inspection = new Inspection();
+    const allowance = new Allowance(id, model, holder);
     let omitted: OmittedFields = { ignored: [], dropped: [] };
     if (mayLeaveServer(model, config)) {
       dialect.fields.check(decoded.body, inspection, decoded.body);
@@ -121,11 +121,18 @@ export class TextGateway {
       const references = allowance.referencesIn(inspection);
       if (references.length > 0) {
         allowance.permitReferences(await store.findProviderObjects(holder.account.id, references));
+        const left = withoutUnvouched(decoded, inspection, allowance, isShared(model, config));
+        if (left !== null) {
+          decoded = dialect.decodeRequest(left.body, call.address);
+          omitted = { ignored: left.removed, dropped: [] };
+          inspection = new Inspection();
+          dialect.fields.check(decoded.body, inspection, decoded.body);
+        }
       }
-      if (!allowance.allows('unknown')) {
-        const { removed, isIgnored } = removeUnknown(inspection, decoded.body, id, model);
-        if (isIgnored) decoded = dialect.decodeRequest(decoded.body, call.address);
-        omitted = { ignored: removed, dropped: [] };
+      if (!allowance.allows('unknown') || !hasRouteOf(call.dialect, model, config)) {
+        const removed = removeUnknown(inspection, decoded.body, id, model);
+        if (removed.length > 0) decoded = dialect.decodeRequest(decoded.body, call.address);
+        omitted = { ignored: [...omitted.ignored, ...removed], dropped: [] };
       }
     }
     checkAllowedTools(decoded);
@@ -136,7 +143,10 @@ export class TextGateway {
       omitted = { ignored: [...omitted.ignored, ...left.ignored], dropped: left.dropped };
     }
     const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
-    const { request, changedSettings } = applyRules(decoded, id, model, defaultLimit);
+    const { request, changedSettings, clamped } = applyRules(decoded, id, model, defaultLimit);
+    if (clamped.length > 0) {
+      omitted = { ignored: omitted.ignored, dropped: [...omitted.dropped, ...clamped] };
+    }
     const meter = await Meter.open(store, holder, {
       id,
       model,
@@ -256,6 +266,12 @@ export class TextGateway {
 /** Whether a request may leave this server. */
 function mayLeaveServer({ routes }: TextModel, { providers }: Config): boolean {
   return routes.some(({ provider }) => isRemote(providers[provider]!));
+}
+
+/** Whether a provider of a model speaks the client's dialect, and can be sent fields that this version does not know. */
+function hasRouteOf(client: DialectName, { routes }: TextModel, { providers }: Config): boolean {
+  const dialect = upstreamDialectOf(client);
+  return routes.some((route) => dialectFor(route, providers[route.provider]!, dialect) === dialect);
 }
 
 /** Whether every provider of a model serves several clients from one account. */

@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { OWNER_KEY } from '../daemon.ts';
 import { DATA_URL } from './conversation.ts';
 import {
   DIALECTS,
@@ -30,8 +31,8 @@ const gateway = gatewayDaemon((url) => {
       ...models,
       ...Object.fromEntries(
         DIALECTS.map((dialect) => [
-          `ignores-${dialect}`,
-          { ...(models as Record<string, object>)[modelTo(dialect)], unknownFields: 'ignore' },
+          `refuses-${dialect}`,
+          { ...(models as Record<string, object>)[modelTo(dialect)], unknownFields: 'refuse' },
         ]),
       ),
       'own-chat': own('chat', 'mine'),
@@ -225,19 +226,28 @@ const cases = DIALECTS.flatMap((dialect) =>
   UNMETERED[dialect].map(([body, param]) => [dialect, body, param] as const),
 );
 
+/** The key of an account that does not pay the providers. */
+let tenant: string;
+
+beforeAll(async () => {
+  tenant = await newKey(gateway().daemon, 'tenant', { credits: '100000' });
+});
+
 describe('a field that is not metered', () => {
   it.each(cases)(
     '%s %j: is refused with not_allowed, and passed with models.<id>.allow',
     async (dialect, body, param) => {
       const { daemon, upstream: mock } = gateway();
       mock.play(DONE);
-      const response = await send(daemon, dialect, plainBody(dialect, modelTo(dialect), body));
+      const own = plainBody(dialect, modelTo(dialect), body);
+      const response = await send(daemon, dialect, own, { key: tenant });
       const { error } = (await response.json()) as Refusal;
       expect(error).toMatchObject({ code: 'not_allowed', param });
       expect(response.status).toBe(400);
       expect(error.message).toContain(`models.${modelTo(dialect)}.allow`);
       expect(mock.requests).toHaveLength(0);
-      const allowed = await send(daemon, dialect, plainBody(dialect, `allows-${dialect}`, body));
+      const more = plainBody(dialect, `allows-${dialect}`, body);
+      const allowed = await send(daemon, dialect, more, { key: tenant });
       expect(await allowed.text()).not.toContain('not_allowed');
       expect(allowed.status).toBe(200);
       expect(mock.only().body).toMatchObject(body);
@@ -261,7 +271,8 @@ describe('a field that is not metered', () => {
       for (const upstream of DIALECTS) {
         if (client === upstream) continue;
         for (const [body, param] of UNMETERED[client]) {
-          const response = await send(daemon, client, plainBody(client, modelTo(upstream), body));
+          const sent = plainBody(client, modelTo(upstream), body);
+          const response = await send(daemon, client, sent, { key: tenant });
           // Some have no translation and are refused, some only advise and are left out.
           if (response.status === 200) expect(['service_tier', 'speed']).toContain(param);
           await response.text();
@@ -289,12 +300,12 @@ describe('an id of a file or response that the provider stores', () => {
       expect((await send(daemon, dialect, body)).status).toBe(200);
       expect(mock.only().body).toMatchObject(foreign[dialect]);
       const tool = plainBody(dialect, `own-${dialect}`, { tools: [{ type: 'mcp', name: 'm' }] });
-      expect((await send(daemon, dialect, tool)).status).toBe(400);
+      expect((await send(daemon, dialect, tool, { key: tenant })).status).toBe(400);
     },
   );
 
   it.each([false, true])(
-    'is passed for the account that received it, refused for others: stream %s',
+    'is passed for the account that received it, to no other: stream %s',
     async (stream) => {
       const { daemon, upstream: mock } = gateway();
       const [ours, theirs] = await Promise.all([
@@ -325,13 +336,64 @@ describe('an id of a file or response that the provider stores', () => {
       ]) {
         const body = plainBody('responses', 'to-responses', more);
         mock.play(DONE);
-        expect((await send(daemon, 'responses', body, { key: theirs })).status).toBe(400);
-        expect(mock.requests).toHaveLength(0);
         expect((await send(daemon, 'responses', body, { key: ours })).status).toBe(200);
         expect(mock.only().body).toMatchObject(more);
+        mock.play(DONE);
+        const refused = await send(daemon, 'responses', body, { key: theirs });
+        const isItem = 'input' in more;
+        expect(refused.status).toBe(isItem ? 200 : 400);
+        expect(refused.headers.get('x-oriel-ignored')).toBe(isItem ? 'input[0]' : null);
+        expect(mock.requests.map(({ text: sent }) => sent).join()).not.toContain(message);
+        expect(mock.requests).toHaveLength(isItem ? 1 : 0);
       }
     },
   );
+
+  const summary = [{ type: 'summary_text', text: 'Hm.' }];
+  const question = { role: 'user', content: 'And?' };
+
+  it.each([
+    [{ type: 'reasoning', id: 'rs_elsewhere', summary }, 'input[0].id'],
+    [{ type: 'reasoning', id: 'rs_elsewhere', summary: [] }, 'input[0]'],
+    [{ type: 'item_reference', id: 'rs_elsewhere' }, 'input[0]'],
+    [{ id: 'rs_elsewhere' }, 'input[0]'],
+  ])('of another server is left out of %j and named', async (item, path) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(DONE);
+    const body = plainBody('responses', 'to-responses', { input: [item, question] });
+    const response = await send(daemon, 'responses', body, { key: tenant });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-oriel-ignored')).toBe(path);
+    const { id: _, ...rest } = item;
+    const left = path.endsWith('.id') ? [rest, question] : [question];
+    expect(mock.only().body).toMatchObject({ input: left });
+  });
+
+  it.each(['chat', 'messages'] as const)('has no meaning for upstreams of %s', async (to) => {
+    const { daemon, upstream: mock } = gateway();
+    for (const key of [tenant, OWNER_KEY]) {
+      mock.play(DONE);
+      const input = [{ type: 'item_reference', id: 'msg_elsewhere' }, question];
+      const body = plainBody('responses', modelTo(to), { input });
+      const response = await send(daemon, 'responses', body, { key });
+      expect(response.status).toBe(200);
+      expect(response.headers.get('x-oriel-ignored')).toBe('input[0]');
+      expect(mock.only().text).not.toContain('elsewhere');
+    }
+  });
+
+  it('is passed for the account that pays the provider, as hosted tools and service tiers are', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const more = {
+      ...{ previous_response_id: 'resp_elsewhere', service_tier: 'flex' },
+      ...{ tools: [{ type: 'web_search' }], include: ['web_search_call.action.sources'] },
+      input: [{ type: 'item_reference', id: 'msg_elsewhere' }, question],
+    };
+    mock.play(DONE);
+    const body = plainBody('responses', 'to-responses', more);
+    expect((await send(daemon, 'responses', body)).status).toBe(200);
+    expect(mock.only().body).toMatchObject(more);
+  });
 
   it('is refused if the client sent store: false', async () => {
     const { daemon, upstream: mock } = gateway();
@@ -424,40 +486,11 @@ describe('an unknown field', () => {
   };
   const TOP = { of_tomorrow: 1, best_of: 9 };
 
-  it.each(DIALECTS)(
-    '%s: within the body is left out and named in x-oriel-ignored',
-    async (dialect) => {
-      const { daemon, upstream: mock } = gateway();
-      mock.play(DONE);
-      const body = plainBody(dialect, modelTo(dialect), WITHIN[dialect]);
-      const response = await send(daemon, dialect, body);
-      expect(response.status).toBe(200);
-      const { text } = mock.only();
-      expect(text).not.toMatch(/"new"|"x"/);
-      expect(text).toContain('Hi');
-      const ignored = response.headers.get('x-oriel-ignored');
-      for (const name of ['[0].x', '[0].content[0].new', 'tools[0].']) {
-        expect(ignored).toContain(name);
-      }
-    },
-  );
-
-  it.each(PAIRS)('%s to %s: at the top of the body is refused', async (client, upstream) => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play(DONE);
-    const response = await send(daemon, client, plainBody(client, modelTo(upstream), TOP));
-    expect(response.status).toBe(400);
-    const { error } = (await response.json()) as Refusal;
-    expect(error).toMatchObject({ code: 'unknown_parameter', param: 'of_tomorrow' });
-    expect(error.message).toContain(`models.${modelTo(upstream)}.unknownFields`);
-    expect(mock.requests).toHaveLength(0);
-  });
-
-  it.each(PAIRS)('%s to %s: is left out with unknownFields: ignore', async (client, upstream) => {
+  it.each(PAIRS)('%s to %s: is left out and named', async (client, upstream) => {
     const { daemon, upstream: mock } = gateway();
     mock.play(DONE);
     const body = { ...WITHIN[client], ...TOP };
-    const response = await send(daemon, client, plainBody(client, `ignores-${upstream}`, body));
+    const response = await send(daemon, client, plainBody(client, modelTo(upstream), body));
     expect(response.status).toBe(200);
     expect(mock.only().text).not.toMatch(/of_tomorrow|best_of|"new"|"x"/);
     expect(mock.only().text).toContain('Hi');
@@ -467,14 +500,31 @@ describe('an unknown field', () => {
     }
   });
 
-  it.each(DIALECTS)('%s: is passed with allow: [unknown]', async (dialect) => {
+  it.each(PAIRS)('%s to %s: is refused with unknownFields: refuse', async (client, upstream) => {
     const { daemon, upstream: mock } = gateway();
     mock.play(DONE);
-    const body = { ...WITHIN[dialect], ...TOP };
-    const response = await send(daemon, dialect, plainBody(dialect, `allows-${dialect}`, body));
-    expect(response.status).toBe(200);
-    expect(mock.only().body).toMatchObject(body);
+    const model = `refuses-${upstream}`;
+    const response = await send(daemon, client, plainBody(client, model, TOP));
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as Refusal;
+    expect(error).toMatchObject({ code: 'unknown_parameter', param: 'of_tomorrow' });
+    expect(error.message).toContain(`models.${model}.unknownFields`);
+    expect(mock.requests).toHaveLength(0);
   });
+
+  it.each(PAIRS)(
+    '%s to %s: is passed to its own format with allow: [unknown]',
+    async (client, to) => {
+      const { daemon, upstream: mock } = gateway();
+      mock.play(DONE);
+      const body = { ...WITHIN[client], ...TOP };
+      const response = await send(daemon, client, plainBody(client, `allows-${to}`, body));
+      expect(response.status).toBe(200);
+      if (client === to) return expect(mock.only().body).toMatchObject(body);
+      expect(mock.only().text).not.toMatch(/of_tomorrow|best_of|"new"|"x"/);
+      expect(response.headers.get('x-oriel-ignored')).toContain('of_tomorrow');
+    },
+  );
 });
 
 /** Requests of coding agents and official clients. */

@@ -26,7 +26,7 @@ import { invalid } from '../dialects/request-errors.ts';
 import { openProvider } from '../execution/upstream-request.ts';
 import { Allowance, checkAddresses } from '../policy/allowance.ts';
 import { applyRules } from '../policy/rules.ts';
-import { NO_UNKNOWN, removeUnknown } from '../policy/unknown-fields.ts';
+import { removeUnknown } from '../policy/unknown-fields.ts';
 import { readJson } from '../relay/upstream-response.ts';
 import { estimateTokens } from './estimate.ts';
 
@@ -115,19 +115,18 @@ export class TokenCounter {
       const message = `${decoded.model} is a model of type ${model.type}, not of text`;
       throw invalid('model', message, 'wrong_model_type');
     }
-    const allowed = [model.allow ?? [], key.allow ?? []];
-    const allowance = new Allowance(id, ...allowed);
+    const allowance = new Allowance(id, model, call.holder);
     const inspection = new Inspection();
     dialect.fields.check(decoded.body, inspection, decoded.body);
     checkAddresses(inspection, networkPolicyOf(config.network));
-    const unknown = allowance.allows('unknown')
-      ? NO_UNKNOWN
+    const removed = allowance.allows('unknown')
+      ? []
       : removeUnknown(inspection, decoded.body, id, model);
     const { request } = applyRules(decoded, id, model, config.billing.maxOutputTokens);
     const deadline = performance.now() + longestTotal(config, model.routes);
     return {
       ...{ call, config, dialect, request, model, wildcardPart: part },
-      ...{ inspection, allowance, dropped: unknown.removed, deadline },
+      ...{ inspection, allowance, dropped: removed, deadline },
     };
   }
 

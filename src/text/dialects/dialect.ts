@@ -179,6 +179,8 @@ interface ReasoningTraits {
   readonly hasBudget: boolean;
   /** Whether upstreams refuse reasoning that is sent back without the item after it. */
   readonly needsItem?: true;
+  /** Whether the interface of its endpoint has efforts that a model does not support refused, not lowered. */
+  readonly refusesEfforts?: true;
   /** Whether a request asks for reasoning by an alias that upstreams need not know. */
   isAlias?(body: Json): boolean;
 }

@@ -1,4 +1,4 @@
-import { ANY, type Field, type FieldTable } from './fields.ts';
+import { ANY, type Field, type FieldClass, type FieldTable } from './fields.ts';
 
 /** One field of a request, for documentation. */
 export interface FieldRow {
@@ -6,7 +6,7 @@ export interface FieldRow {
   readonly path: string;
   /** Types of the objects that have it; absent where all have it. */
   readonly types?: readonly string[];
-  readonly class: 'meaning' | 'advice';
+  readonly class: FieldClass;
   /** Which upstreams get it: those of every format, as far as it has a word for it, or of the same one. */
   readonly upstreams: 'all' | 'same format';
   /** Values that ask for what happens anyway, beside null; null for none. */

@@ -13,11 +13,15 @@ export interface NeutralValues {
 }
 
 /**
- * One field of a request. A field with a meaning reaches the model or is refused; one that only advises
- * is left out where the upstream's format has no word for it.
+ * `meaning`: reaches the model or is refused. `hint`: changes how the model samples or how long it writes; it is
+ * dropped where the upstream's format lacks it, unless `onUnsupported` says otherwise. `advice`: changes nothing
+ * of an answer, and is left out where the format lacks it.
  */
+export type FieldClass = 'meaning' | 'hint' | 'advice';
+
+/** One field of a request. */
 export interface Field {
-  readonly class: 'meaning' | 'advice';
+  readonly class: FieldClass;
   /** What it is, in a few words. */
   readonly about: string;
   /** Whether the canonical request holds it; otherwise only upstreams of the same format get it. */
@@ -110,6 +114,16 @@ export function native(about: string, options: FieldOptions = {}): Field {
 /** A field with a meaning that only upstreams of the same format get, although others have it too. */
 export function untranslated(about: string, options: FieldOptions = {}): Field {
   return field({ class: 'meaning', about, isTranslated: false, hasEquivalents: true }, options);
+}
+
+/** A hint about sampling or length that the canonical request holds. */
+export function hint(about: string, options: FieldOptions = {}): Field {
+  return field({ class: 'hint', about, isTranslated: true, hasEquivalents: false }, options);
+}
+
+/** A hint about sampling that only upstreams of the same format get. */
+export function nativeHint(about: string, options: FieldOptions = {}): Field {
+  return field({ class: 'hint', about, isTranslated: false, hasEquivalents: false }, options);
 }
 
 /** A field that changes nothing of an answer: a label, an identifier, telemetry, a hint about caches. */

@@ -25,17 +25,28 @@ export function untranslatable(
   return new UnsupportedField(param, why ?? lacks(target, nameAt(param)), kept);
 }
 
-/** The failure of a request with a setting that the upstream's dialect cannot express. */
-export function unsupportedSetting(
+/**
+ * The failure of a request with a setting that the upstream's dialect cannot express.
+ *
+ * @param nearest the value that is sent where the setting is a hint or a limit; null to drop it
+ */
+export function unsupportedSetting<Setting extends RequestSetting>(
   request: TextRequest,
-  setting: RequestSetting,
+  setting: Setting,
   target: DialectName,
   why?: string,
+  nearest: TextRequest[Setting] | null = null,
 ): Failure {
   const param = pathOf(request, setting);
+  const { fields, reasoning } = dialectNamed(request.dialect);
+  const isHint =
+    setting === 'reasoning'
+      ? reasoning.refusesEfforts !== true
+      : fields.at(param.split('.'))?.class === 'hint';
   return new UnsupportedField(param, why ?? lacks(target, param), {
     paths: [param],
-    remove: (sent) => ({ ...sent, [setting]: null }),
+    isHint,
+    remove: (sent) => ({ ...sent, [setting]: nearest }),
   });
 }
 
@@ -57,13 +68,14 @@ export function refusePrefill({ turns, dialect }: TextRequest, target: DialectNa
 export function refuseNativeFields({ native }: TextRequest, target: DialectName): void {
   const part = native.find(({ dialect }) => dialect !== target);
   if (part === undefined) return;
-  const { kept } = fieldOf(part) ?? {};
-  if (kept !== undefined) refuseNative(part, target, kept);
+  const field = fieldOf(part);
+  if (field?.kept !== undefined) refuseNative(part, target, field.kept);
   // Every message may have the same field.
   const pattern = patternOf(part);
   const same = native.filter((one) => one.dialect !== target && patternOf(one) === pattern);
   throw new UnsupportedField(part.path, refusalOf(part, target), {
     paths: same.map(({ path }) => path),
+    isHint: field?.class === 'hint',
     remove: (sent) => ({ ...sent, native: sent.native.filter((one) => !same.includes(one)) }),
   });
 }
@@ -97,6 +109,7 @@ export function refuseNames(
   if (first === undefined) return;
   throw new UnsupportedField(first, lacks(target, 'names of participants'), {
     paths,
+    isHint: false,
     remove: (sent) => ({ ...sent, turns: sent.turns.map((turn) => ({ ...turn, name: null })) }),
   });
 }

@@ -2,9 +2,11 @@ import {
   advice,
   empty,
   type Fields,
+  hint,
   meaning,
   named,
   native,
+  nativeHint,
   untranslated,
   values,
 } from './fields.ts';
@@ -46,18 +48,18 @@ export const ROUTING: Fields = named(
 export const SETTINGS: Fields = {
   model: meaning('The model that answers.'),
   stream: meaning('Whether to stream the answer.'),
-  temperature: meaning('Sampling temperature.'),
-  top_p: meaning('Nucleus sampling.', { neutral: values(1) }),
+  temperature: hint('Sampling temperature.'),
+  top_p: hint('Nucleus sampling.', { neutral: values(1) }),
 };
 
 /** Settings of sampling and of several answers, which only some of OpenAI's formats have. */
 export const CHOICES: Fields = {
   ...named(
-    meaning('Penalty for repeated tokens.', { neutral: values(0) }),
+    hint('Penalty for repeated tokens.', { neutral: values(0) }),
     'frequency_penalty',
     'presence_penalty',
   ),
-  seed: meaning('Seed of the sampling.'),
+  seed: hint('Seed of the sampling.'),
   n: meaning('Number of answers.', { neutral: values(1) }),
   logit_bias: meaning('Bias of single tokens.', { neutral: empty }),
 };
@@ -86,11 +88,11 @@ export const CACHE_MARKS: Fields = named(
   'prompt_cache_breakpoint',
 );
 
-const sampler = native('Sampling of compatible servers.');
+const sampler = nativeHint('Sampling of compatible servers.');
 
 /** A setting of a sampler that is off at some values. */
 const off = (...neutral: readonly (number | boolean)[]) =>
-  native('Sampling of compatible servers.', { neutral: values(...neutral) });
+  nativeHint('Sampling of compatible servers.', { neutral: values(...neutral) });
 
 /** Sampling and formats of compatible servers, which cost what their tokens cost. */
 export const SAMPLING: Fields = {

@@ -1,10 +1,12 @@
 import { Failure } from '../../failure.ts';
 import type { TextRequest } from '../canonical.ts';
 
-/** How a request is sent without a field that the upstream's format cannot express. */
+/** How a request is sent although the upstream's format cannot express one of its fields. */
 export interface Removal {
   /** Paths in the client's request. */
   readonly paths: readonly string[];
+  /** Whether it only advises the model, so that it is dropped unless the operator refuses that. */
+  readonly isHint: boolean;
   remove(request: TextRequest): TextRequest;
 }
 

@@ -2,6 +2,8 @@ import type { Json, NativePart, TextRequest } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { refusalOf } from '../dialects/request-errors.ts';
+import { type Remaining, unchanged } from '../policy/leave-out.ts';
+import { withoutReferences } from '../policy/references.ts';
 import { encodeFor } from '../policy/unsupported.ts';
 import { collectAnswers, readAnswer } from './collect-answers.ts';
 import { conversationOf } from './conversations.ts';
@@ -13,20 +15,31 @@ export async function translate(execution: TextExecution, route: RemoteRoute): P
   const { request, allowance, inspection, model } = execution;
   const { provider, target, origin } = route;
   const isForeign = request.dialect !== target.dialect;
-  const refusal = (part: NativePart) => refusalOf(part, target.dialect);
-  const left = isForeign ? execution.hosted?.withoutNative(request, refusal) : undefined;
+  const left = isForeign ? withoutOwn(execution, target) : unchanged(request);
   const options = { route: route.route, model, id: request.model };
-  const { emulated, bodies, dropped } = encodeFor(left?.request ?? request, target, options);
+  const { emulated, bodies, dropped } = encodeFor(left.request, target, options);
   const { stream } = emulated.request;
   const advice = isForeign ? ignoredAdvice(request, bodies[0]!, target) : [];
   // What is not sent needs no permission.
-  allowance.check(inspection, provider.shared !== false, new Set([...advice, ...dropped]));
-  announceOmitted(execution, { ignored: advice, dropped }, emulated, left ?? {});
+  const unsent = [...advice, ...dropped, ...left.ignored, ...left.dropped];
+  allowance.check(inspection, provider.shared !== false, new Set(unsent));
+  announceOmitted(execution, { ignored: advice, dropped }, emulated, left);
   return collectAnswers(execution, request.n ?? 1, origin, async (sink, choice, signal) => {
     const body = bodies[conversationOf(request, choice)]!;
     const exchange = await openUpstream(execution, route, { body, stream, signal });
     await readAnswer(execution, exchange, { target, origin, sink, choice, emulated });
   });
+}
+
+/** A request without what only upstreams of its own format are sent: references and hosted tools. */
+function withoutOwn(
+  { request, inspection, hosted }: TextExecution,
+  { dialect }: Target,
+): Remaining {
+  const left = withoutReferences(request, inspection);
+  const refusal = (part: NativePart) => refusalOf(part, dialect);
+  const stripped = hosted?.withoutNative(left.request, refusal) ?? unchanged(left.request);
+  return { ...stripped, ignored: [...left.ignored, ...stripped.ignored] };
 }
 
 /** Paths of advice that the translated request does not hold. */

@@ -1,5 +1,8 @@
+import type { TextModel } from '../../config/catalog.ts';
 import type { Failure } from '../../failure.ts';
-import { type Feature, REFERENCES } from '../../store/features.ts';
+import { OWNER } from '../../store/account.ts';
+import { type Feature, OWNER_FEATURES, REFERENCES } from '../../store/features.ts';
+import type { KeyHolder } from '../../store/store.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { Inspection, Use } from '../dialects/inspection.ts';
@@ -31,16 +34,13 @@ export class Allowance {
   readonly #model: string;
   /** Identifiers of stored objects that the account has received. */
   #given: ReadonlySet<string> = new Set();
-  /** Features of the model, and those of the key. */
+  /** Features of the model, of the key and of its account. */
   readonly #features: readonly (readonly string[])[];
 
-  /**
-   * @param model its public identifier
-   * @param features names of features that the model and the key allow
-   */
-  constructor(model: string, ...features: readonly (readonly string[])[]) {
-    this.#model = model;
-    this.#features = features;
+  /** @param id the model's public identifier */
+  constructor(id: string, { allow = [] }: TextModel, { key, account }: KeyHolder) {
+    this.#model = id;
+    this.#features = [allow, key.allow ?? [], account.name === OWNER ? OWNER_FEATURES : []];
   }
 
   /** Identifiers of stored objects that may be named by the account that has received them alone. */
@@ -70,17 +70,18 @@ export class Allowance {
    */
   check(inspection: Inspection, isShared: boolean, unsent: ReadonlySet<string> = new Set()): void {
     const refused = inspection.uses.find(
-      (use) => !this.#permits(use, isShared) && !isWithin(use.path, unsent),
+      (use) => !this.permits(use, isShared) && !isWithin(use.path, unsent),
     );
     if (refused) throw this.#refusal(refused);
   }
 
   /** Whether a permitted feature lets the provider add input to the request. */
   addsInput({ uses }: Inspection, isShared: boolean): boolean {
-    return uses.some((use) => ADDING.includes(use.feature) && this.#permits(use, isShared));
+    return uses.some((use) => ADDING.includes(use.feature) && this.permits(use, isShared));
   }
 
-  #permits({ feature, id }: Use, isShared: boolean): boolean {
+  /** Whether the account may use a feature. @param isShared whether the provider's account serves several clients */
+  permits({ feature, id }: Use, isShared: boolean): boolean {
     if (this.allows(feature)) return true;
     if (!STORED.includes(feature)) return false;
     return !isShared || (id !== null && this.#given.has(id));

@@ -28,8 +28,11 @@ const HOSTED: ReadonlySet<string> = new Set<Feature>([
   'web_search',
 ]);
 
-/** Whether hosted tools that a route cannot have are refused or left out. */
-type HostedPolicy = NonNullable<NonNullable<TextModel['tools']>['hosted']>;
+/** What happens to hosted tools that a route cannot have; undefined to drop a search beside the client's own tools. */
+type HostedPolicy = NonNullable<TextModel['tools']>['hosted'];
+
+/** The path of a tool in the list of a request: not of a call, or of a tool in a group. */
+const LISTED = /^tools\[\d+\]$/;
 
 /** The tools of one request that a provider runs, and their calls in earlier answers. */
 export class HostedTools {
@@ -38,11 +41,14 @@ export class HostedTools {
   readonly #id: string;
   /** Paths of all that has a part which the provider runs. */
   readonly #hosted: ReadonlySet<string>;
+  /** Those of them that are more than a search of the web. */
+  readonly #beyondSearch: ReadonlySet<string>;
 
-  private constructor(policy: HostedPolicy, id: string, hosted: ReadonlySet<string>) {
+  private constructor(policy: HostedPolicy, id: string, uses: readonly Use[]) {
     this.#policy = policy;
     this.#id = id;
-    this.#hosted = hosted;
+    this.#hosted = pathsOf(uses);
+    this.#beyondSearch = pathsOf(uses.filter((use) => use.feature !== 'web_search'));
   }
 
   /**
@@ -64,7 +70,7 @@ export class HostedTools {
       dialectNamed(request.dialect).fields.check(request.body, inspection, request.body);
       all = inspection.uses;
     }
-    return new HostedTools(tools?.hosted ?? 'refuse', id, pathsOf(all));
+    return new HostedTools(tools?.hosted, id, all);
   }
 
   /** Leaves out what neither the model nor the key allows, for upstreams of any format. */
@@ -72,7 +78,7 @@ export class HostedTools {
     const forbidden = pathsOf(inspection.uses.filter(({ feature }) => !allowance.allows(feature)));
     const unwanted = this.#unwanted(request, ({ path }) => forbidden.has(path));
     const { uncallable, hosted } = unwanted;
-    const drops = this.#reasonToKeep(request, unwanted) === null;
+    const drops = this.#policy === 'drop' && this.#reasonToKeep(request, unwanted) === null;
     const left = leaveOut(request, {
       uncallable,
       hosted: drops ? hosted : [],
@@ -116,7 +122,12 @@ export class HostedTools {
 
   /** Why hosted tools are not left out; null where they are. */
   #reasonToKeep({ toolChoice, ...request }: TextRequest, unwanted: OmittableParts): string | null {
-    if (this.#policy === 'refuse') {
+    // Agents offer a search beside their own tools, and do most tasks without it.
+    const isExtra =
+      this.#policy === undefined &&
+      request.tools.some(({ type }) => type === 'tool') &&
+      unwanted.hosted.every(({ path }) => LISTED.test(path) && !this.#beyondSearch.has(path));
+    if (this.#policy !== 'drop' && !isExtra) {
       return `the operator of this server can have what the provider runs left out (models.${this.#id}.tools.hosted: drop)`;
     }
     const gone = new Set<unknown>([...unwanted.uncallable, ...unwanted.hosted]);

@@ -20,6 +20,11 @@ export interface Remaining extends OmittedFields {
   readonly request: TextRequest;
 }
 
+/** A request of which nothing is left out. */
+export function unchanged(request: TextRequest): Remaining {
+  return { request, ignored: [], dropped: [] };
+}
+
 /** What only the client's format has, as far as it is left out. */
 export interface OmittableParts {
   /** Tools that the model cannot call. */
@@ -44,7 +49,7 @@ export function allTools({
 export function leaveOut(request: TextRequest, unwanted: OmittableParts): Remaining {
   const { uncallable, hosted, advice = [] } = unwanted;
   const removed = [...uncallable, ...hosted];
-  if (removed.length + advice.length === 0) return { request, ignored: [], dropped: [] };
+  if (removed.length + advice.length === 0) return unchanged(request);
   const { dialect, toolChoice } = request;
   const gone = new Set<unknown>(removed);
   const named = new Set(advice);

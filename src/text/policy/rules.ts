@@ -7,11 +7,12 @@ import type {
   RequestSettings,
   TextRequest,
 } from '../canonical.ts';
-import { budgetOf } from '../dialects/budgets.ts';
+import { budgetOf, LEAST_BUDGET } from '../dialects/budgets.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import { checkFixedReasoning, FIXED_SETTINGS } from './fixed-reasoning.ts';
+import { drops } from './unsupported.ts';
 
 /** Tokens that a default output limit leaves for the answer beside the budget for reasoning. */
 const ANSWER_ROOM = 4096;
@@ -23,10 +24,14 @@ const MAX_CHOICES = 128;
 export interface RuleResult {
   readonly request: TextRequest;
   readonly changedSettings: readonly RequestSetting[];
+  /** Paths of values beyond the model's limits, in place of which it is sent the nearest ones. */
+  readonly clamped: readonly string[];
 }
 
 /**
- * Applies the rules of a model's catalog entry to a request (interface part 4.1).
+ * Applies the rules of a model's catalog entry to a request. Values beyond its limits are clamped, since clients do not
+ * know the limits of every model: `onUnsupported: refuse` refuses them instead, and chat completions refuse efforts
+ * that the model does not support.
  *
  * @param id the model's public identifier
  * @param defaultLimit tokens of output where neither the client nor a model with a price sets a limit
@@ -39,21 +44,33 @@ export function applyRules(
   defaultLimit: number,
 ): RuleResult {
   const limit = maxOutputTokensOf(model);
-  const { maxOutputTokens, n } = request;
+  const { n } = request;
+  let { maxOutputTokens } = request;
+  const changes: Partial<Record<RequestSetting, unknown>> = {};
+  const clamped: string[] = [];
   if (maxOutputTokens !== null && limit !== null && maxOutputTokens > limit) {
-    throw invalid(
-      pathOf(request, 'maxOutputTokens'),
-      `the model ${id} writes at most ${limit} tokens, received ${maxOutputTokens}`,
-    );
+    const path = pathOf(request, 'maxOutputTokens');
+    // Rule 2 of models with fixed reasoning is part of the interface.
+    if (!drops(model.onUnsupported, path, model.rules === undefined)) {
+      throw invalid(
+        path,
+        `the model ${id} writes at most ${limit} tokens, received ${maxOutputTokens}`,
+      );
+    }
+    maxOutputTokens = limit;
+    changes.maxOutputTokens = limit;
+    clamped.push(path);
   }
   if (n !== null && n > MAX_CHOICES) {
     throw invalid('n', `expected an integer from 1 to ${MAX_CHOICES}, received ${n}`);
   }
-  const changes: Partial<Record<RequestSetting, unknown>> = {};
-  const reasoning = reasoningByRules(request, id, model);
+  const ruled = reasoningByRules(request, id, model);
+  const reasoning = withinLimit(ruled.reasoning, maxOutputTokens, clamped.length > 0);
+  const isClamped = ruled.isClamped || reasoning !== ruled.reasoning;
+  if (isClamped) clamped.push(pathOf(request, 'reasoning'));
   if (reasoning !== request.reasoning) changes.reasoning = reasoning;
   if (model.rules === 'fixed-reasoning') {
-    checkFixedReasoning(request, id);
+    checkFixedReasoning({ ...request, reasoning }, id);
     for (const setting of FIXED_SETTINGS) if (request[setting] !== null) changes[setting] = null;
     // Rule 2: the upstream takes the limit by its newer name only.
     if (maxOutputTokens !== null) changes.maxOutputTokens = maxOutputTokens;
@@ -65,48 +82,80 @@ export function applyRules(
     const thinking = budget ?? budgetOf(effort ?? 'none');
     changes.maxOutputTokens = Math.max(defaultLimit, thinking > 0 ? thinking + ANSWER_ROOM : 0);
   } else if (changedSettings.length === 0) {
-    return { request, changedSettings };
+    return { request, changedSettings, clamped };
   }
   const { hasBudget } = dialectNamed(request.dialect).reasoning;
   return {
     request: { ...request, ...(changes as Partial<RequestSettings>) },
     // A budget stays as the client wrote it: the effort expresses it for other dialects.
     changedSettings: changedSettings.filter((setting) => {
-      return setting !== 'reasoning' || reasoning === null || !hasBudget;
+      return setting !== 'reasoning' || reasoning === null || isClamped || !hasBudget;
     }),
+    clamped,
   };
 }
 
-/** How much the model reasons: the client's own object where the rules change nothing. */
-function reasoningByRules(
-  request: TextRequest,
-  id: string,
-  model: TextModel,
-): ReasoningRequest | null {
+/** How much the model reasons. */
+interface RuledReasoning {
+  /** The client's own object where the rules change nothing. */
+  readonly reasoning: ReasoningRequest | null;
+  /** Whether the model does not support what the client asked for. */
+  readonly isClamped: boolean;
+}
+
+function reasoningByRules(request: TextRequest, id: string, model: TextModel): RuledReasoning {
   const asked = request.reasoning;
-  if (asked === null) return null;
+  const as = (reasoning: ReasoningRequest | null, isClamped = false) => ({ reasoning, isClamped });
+  if (asked === null) return as(null);
   const { supported_efforts: supported, default_effort, can_disable } = reasoningOf(model);
-  const path = pathOf(request, 'reasoning');
   const { effort, budget } = asked;
   if (
     effort === 'none' &&
     (supported.length === 0 || (can_disable && !supported.includes('none')))
   ) {
     // A model without reasoning may refuse a request not to reason.
-    return supported.length === 0 ? null : asked;
+    return as(supported.length === 0 ? null : asked);
   }
+  const efforts = EFFORTS.filter((one) => one !== 'none' && supported.includes(one));
+  const path = pathOf(request, 'reasoning');
+  const clamp = (why: string, nearest: () => ReasoningRequest): RuledReasoning => {
+    const { refusesEfforts = false } = dialectNamed(request.dialect).reasoning;
+    if (!drops(model.onUnsupported, path, !refusesEfforts)) {
+      throw invalid(path, why, 'unsupported_reasoning_effort');
+    }
+    return as(efforts.length === 0 ? null : nearest(), true);
+  };
   if (effort !== null) {
-    if (supported.includes(effort)) return isAlias(request) ? { ...asked } : asked;
-    throw invalid(path, unsupported(id, supported, effort), 'unsupported_reasoning_effort');
+    if (supported.includes(effort)) return as(isAlias(request) ? { ...asked } : asked);
+    return clamp(unsupported(id, supported, effort), () => ({
+      ...asked,
+      effort: highestWithin(efforts, EFFORTS.indexOf(effort), (one) => EFFORTS.indexOf(one)),
+    }));
   }
-  if (budget === null && !isAlias(request)) return asked;
-  const efforts = supported.filter((one) => one !== 'none');
-  if (efforts.length === 0) {
-    throw invalid(path, `the model ${id} does not reason`, 'unsupported_reasoning_effort');
+  if (budget === null && !isAlias(request)) return as(asked);
+  if (efforts.length === 0) return clamp(`the model ${id} does not reason`, () => asked);
+  if (budget !== null) {
+    return as({ ...asked, effort: highestWithin(efforts, budget, budgetOf) });
   }
-  if (budget !== null) return { ...asked, effort: nearest(efforts, budget) };
   const usual = default_effort !== null && default_effort !== 'none' ? default_effort : null;
-  return { ...asked, effort: usual ?? (efforts.includes('medium') ? 'medium' : efforts[0]!) };
+  return as({ ...asked, effort: usual ?? (efforts.includes('medium') ? 'medium' : efforts[0]!) });
+}
+
+/**
+ * Reasoning whose budget leaves room for the answer in a limit of tokens, which providers require; null where the
+ * limit is too small to reason in.
+ *
+ * @param isLowered whether the limit is the model's, not the client's own
+ */
+function withinLimit(
+  reasoning: ReasoningRequest | null,
+  limit: number | null,
+  isLowered: boolean,
+): ReasoningRequest | null {
+  const budget = reasoning?.budget ?? null;
+  if (!isLowered || limit === null || budget === null || budget < limit) return reasoning;
+  const most = limit - Math.min(ANSWER_ROOM, Math.floor(limit / 2));
+  return most < LEAST_BUDGET ? null : { ...reasoning!, budget: most };
 }
 
 /** Whether the client asked for reasoning by an alias that upstreams need not know. */
@@ -120,8 +169,11 @@ function unsupported(id: string, supported: readonly Effort[], effort: Effort): 
   return `expected one of ${supported.join(', ')} for the model ${id}, received ${quoteValue(effort)}`;
 }
 
-/** The largest effort that a budget pays for; the smallest one where it pays for none. */
-function nearest(efforts: readonly Effort[], budget: number): Effort {
-  const ascending = EFFORTS.filter((effort) => efforts.includes(effort));
-  return ascending.findLast((effort) => budgetOf(effort) <= budget) ?? ascending[0]!;
+/** The highest of some efforts within a limit; the lowest where none is. @param efforts the lowest first */
+function highestWithin(
+  efforts: readonly Effort[],
+  limit: number,
+  of: (effort: Effort) => number,
+): Effort {
+  return efforts.findLast((effort) => of(effort) <= limit) ?? efforts[0]!;
 }

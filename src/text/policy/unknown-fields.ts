@@ -3,36 +3,26 @@ import type { Json } from '../canonical.ts';
 import type { Inspection, UnknownField } from '../dialects/inspection.ts';
 import { invalid } from '../dialects/request-errors.ts';
 
-/** What happens to the fields of a request that no table of fields names. */
-export interface UnknownFields {
-  /** Paths of those that were removed from the body. */
-  readonly removed: readonly string[];
-  /** Whether the request must be decoded again, so that no part of it holds what was removed. */
-  readonly isIgnored: boolean;
-}
-
-export const NO_UNKNOWN: UnknownFields = { removed: [], isIgnored: false };
-
 /**
- * Removes unknown fields from a body. By default one at the top of the body is refused, since it may
- * change the answer, and one within is removed: answers that clients send back gain properties before this
- * server knows them.
+ * Removes unknown fields from a body: clients and answers that they send back gain properties before this server
+ * knows them. A model can refuse those at the top of a body instead. The request must be decoded again where any
+ * was removed.
  *
  * @param id the model's public identifier
+ * @returns paths of the removed fields
  * @throws Failure invalid_request, code `unknown_parameter`
  */
 export function removeUnknown(
   { unknown }: Inspection,
   body: Json,
   id: string,
-  { unknownFields = 'refuse' }: TextModel,
-): UnknownFields {
-  if (unknown.length === 0) return NO_UNKNOWN;
-  const isIgnored = unknownFields === 'ignore';
-  const top = isIgnored ? undefined : unknown.find(({ object }) => object === body);
+  { unknownFields = 'ignore' }: TextModel,
+): readonly string[] {
+  const top =
+    unknownFields === 'refuse' ? unknown.find(({ object }) => object === body) : undefined;
   if (top !== undefined) throw unknownField(top, id);
   for (const { object, name } of unknown) delete (object as Record<string, unknown>)[name];
-  return { removed: unknown.map(({ path }) => path), isIgnored };
+  return unknown.map(({ path }) => path);
 }
 
 function unknownField({ path }: UnknownField, id: string): Error {

@@ -7,7 +7,8 @@ import { UnsupportedField } from '../dialects/unsupported-field.ts';
 import { type EmulatedRequest, emulate } from '../emulation/emulate.ts';
 import { conversationsOf } from '../execution/conversations.ts';
 
-type Policy = NonNullable<TextModel['onUnsupported']>;
+/** Fields that are dropped; undefined for hints alone. */
+type Policy = TextModel['onUnsupported'];
 
 /** Times that a request is encoded again without a further field: more than formats differ by. */
 const MAX_REMOVALS = 64;
@@ -37,7 +38,7 @@ export function encodeFor(
   }: { readonly route: TextRoute; readonly model: TextModel; readonly id: string },
 ): EncodedRequest {
   const { encodeRequest } = dialectNamed(target.dialect);
-  const policy = route.onUnsupported ?? model.onUnsupported ?? 'refuse';
+  const policy = route.onUnsupported ?? model.onUnsupported;
   const dropped = new Set<string>();
   let sent = request;
   for (let removals = 0; ; removals += 1) {
@@ -49,8 +50,8 @@ export function encodeFor(
       return { emulated, bodies, dropped: [...dropped] };
     } catch (error) {
       if (!(error instanceof UnsupportedField) || error.removal === null) throw error;
-      const { paths, remove } = error.removal;
-      const kept = paths.find((path) => !drops(policy, path));
+      const { paths, isHint, remove } = error.removal;
+      const kept = paths.find((path) => !drops(policy, path, isHint));
       if (kept !== undefined) throw withRemedy(error, kept, id);
       if (removals >= MAX_REMOVALS) throw error;
       sent = remove(sent);
@@ -59,11 +60,23 @@ export function encodeFor(
   }
 }
 
-/** Whether a policy drops a field, which its list names by its path without indexes or by its last name. */
-function drops(policy: Policy, path: string): boolean {
+/**
+ * Whether a policy drops a field. Its list names fields by their path without indexes or by their last name, in the
+ * spelling of any format: `top_k` is `generationConfig.topK` too.
+ *
+ * @param isHint whether the field only advises the model
+ */
+export function drops(policy: Policy, path: string, isHint: boolean): boolean {
   if (typeof policy === 'string') return policy === 'drop';
-  const pattern = path.replace(/\[\d+\]/g, '[]');
-  return policy.some((name) => name === pattern || name === pattern.replace(/^.*\./, ''));
+  if (isHint || policy === undefined) return isHint;
+  const pattern = spelling(path.replace(/\[\d+\]/g, '[]'));
+  const last = pattern.replace(/^.*\./, '');
+  return policy.some((name) => spelling(name) === pattern || spelling(name) === last);
+}
+
+/** A name without the differences between `top_k` and `topK`. */
+function spelling(name: string): string {
+  return name.replaceAll('_', '').toLowerCase();
 }
 
 function withRemedy({ message, param }: UnsupportedField, path: string, id: string): Error {

@@ -118,12 +118,12 @@ describe('count_tokens by a messages upstream', () => {
     const limited = new Anthropic({ apiKey: key, baseURL: gateway().daemon.url, maxRetries: 0 });
     const asked = { model: 'claude', messages: [...HELLO] };
     await expect(limited.messages.countTokens(asked)).rejects.toMatchObject({ status: 403 });
-    const search = { tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
+    const routing = { fallbacks: [{ model: 'other' }] };
     const file = { type: 'document', source: { type: 'url', url: 'http://169.254.169.254/a.pdf' } };
     for (const [body, status] of [
       [{ messages: [] }, 400],
       [{ messages: 'Hello' }, 400],
-      [search, 400],
+      [routing, 400],
       [{ messages: [{ role: 'user', content: [file] }] }, 400],
       [{ model: 'nothing' }, 404],
       [{ model: 'picture' }, 400],

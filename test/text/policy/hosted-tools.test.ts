@@ -1,6 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { OWNER_KEY } from '../../daemon.ts';
-import { gatewayConfig, gatewayDaemon, modelTo } from '../gateway-daemon.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { gatewayConfig, gatewayDaemon, modelTo, newKey } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
 import { plainBody, send } from '../raw.ts';
 import { USAGE } from '../script.ts';
@@ -24,6 +23,7 @@ const gateway = gatewayDaemon((url) => {
     },
     models: {
       ...models,
+      'refuses-chat': { ...models['to-chat'], tools: { hosted: 'refuse' } },
       'drops-chat': dropping(models['to-chat']),
       'drops-responses': dropping(models['to-responses']),
       'drops-messages': dropping(models['to-messages']),
@@ -34,6 +34,13 @@ const gateway = gatewayDaemon((url) => {
       'drops-sandbox': dropping(sandbox),
     },
   };
+});
+
+/** The key of an account that does not pay the providers. */
+let key: string;
+
+beforeAll(async () => {
+  key = await newKey(gateway().daemon, 'tenant', { credits: '100000' });
 });
 
 const FUNCTION = { type: 'function', name: 'find', parameters: { type: 'object' }, strict: false };
@@ -48,13 +55,13 @@ async function ask(client: DialectName | 'gemini', model: string, more: object) 
     client === 'gemini'
       ? await fetch(`${daemon.url}/v1beta/models/${model}:generateContent`, {
           method: 'POST',
-          headers: { 'x-goog-api-key': OWNER_KEY, 'content-type': 'application/json' },
+          headers: { 'x-goog-api-key': key, 'content-type': 'application/json' },
           body: JSON.stringify({
             contents: [{ role: 'user', parts: [{ text: 'Hello' }] }],
             ...more,
           }),
         })
-      : await send(daemon, client, plainBody(client, model, more));
+      : await send(daemon, client, plainBody(client, model, more), { key });
   const body = (await response.json()) as Loose;
   return { status: response.status, error: body.error, headers: response.headers };
 }
@@ -87,7 +94,6 @@ describe.each(['chat', 'responses', 'messages'] as const)('hosted tools, upstrea
     [undefined, 'tools[0]'],
     ['auto', 'tools[0]'],
     ['required', 'tools[0]'],
-    [allowed('auto', forced, SEARCH), 'tools[0]'],
     [allowed('auto', { type: 'mcp', server_label: 'wiki' }), 'tools[2]'],
     [SEARCH, 'tools[0]'],
   ])('that tool_choice %j lets the model call are refused', async (choice, param) => {
@@ -172,10 +178,35 @@ it('stay where the model allows them, for upstreams of their own format', async 
 it('the sandbox does without them', async () => {
   const body = { tools: [SEARCH, FUNCTION] };
   expect((await ask('responses', 'sandbox', { ...body, tool_choice: 'none' })).status).toBe(200);
-  expect((await ask('responses', 'sandbox', body)).status).toBe(400);
-  const { status, headers } = await ask('responses', 'drops-sandbox', body);
-  expect(status).toBe(200);
-  expect(headers.get('x-oriel-dropped')).toBe('tools[0]');
+  const required = { tools: [SEARCH], tool_choice: 'required' };
+  expect((await ask('responses', 'drops-sandbox', required)).status).toBe(400);
+  expect((await ask('responses', 'sandbox', { tools: [SEARCH] })).status).toBe(400);
+  for (const model of ['sandbox', 'drops-sandbox']) {
+    const { status, headers } = await ask('responses', model, body);
+    expect(status).toBe(200);
+    expect(headers.get('x-oriel-dropped')).toBe('tools[0]');
+  }
+});
+
+describe('a web search beside the tools of the client, as agents offer it', () => {
+  it.each(['chat', 'messages', 'gemini'])('is dropped and named, upstream %s', async (to) => {
+    const { status, headers } = await ask('responses', `to-${to}`, { tools: [SEARCH, FUNCTION] });
+    expect(status).toBe(200);
+    expect(headers.get('x-oriel-dropped')).toBe('tools[0]');
+    expect(gateway().upstream.only().text).not.toContain('web_search');
+  });
+
+  it('is refused where the model says so, or where it must be called', async () => {
+    const body = { tools: [SEARCH, FUNCTION] };
+    expect((await ask('responses', 'refuses-chat', body)).error.param).toBe('tools[0]');
+    const forced = { ...body, tool_choice: SEARCH };
+    expect((await ask('responses', 'to-chat', forced)).status).toBe(400);
+  });
+
+  it('is refused without the permission for it, upstream responses', async () => {
+    const { error } = await ask('responses', 'to-responses', { tools: [SEARCH, FUNCTION] });
+    expect(error).toMatchObject({ code: 'not_allowed', param: 'tools[0]' });
+  });
 });
 
 /** Conversations in which a provider ran tools, and the paths of what it ran. */

@@ -67,16 +67,51 @@ describe('reasoning effort', () => {
 
   it('is refused by the path of the field in each format', () => {
     const asked = { reasoning: reasoning({ effort: 'max' }) } as const;
+    const strict = { ...REASONER, onUnsupported: 'refuse' } as const;
     const responses = {
       ...asked,
       dialect: 'responses',
       body: { reasoning: { effort: 'max' } },
     } as const;
-    expect(refusal(responses, REASONER).param).toBe('reasoning.effort');
+    expect(refusal(responses, strict).param).toBe('reasoning.effort');
     const body = { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } };
-    expect(refusal({ ...asked, dialect: 'messages', body }, REASONER).param).toMatch(
+    expect(refusal({ ...asked, dialect: 'messages', body }, strict).param).toMatch(
       /thinking|effort/,
     );
+  });
+
+  it.each([
+    ['responses', { reasoning: { effort: 'max' } }, 'max', 'xhigh', 'reasoning.effort'],
+    ['responses', { reasoning: { effort: 'minimal' } }, 'minimal', 'low', 'reasoning.effort'],
+    ['messages', { output_config: { effort: 'max' } }, 'max', 'xhigh', 'output_config.effort'],
+  ] as const)('of %s %j becomes the nearest one that the model supports', (...asked) => {
+    const [dialect, body, effort, nearest, path] = asked;
+    const { request, changedSettings, clamped } = applied(
+      { dialect, body, reasoning: reasoning({ effort }) },
+      REASONER,
+    );
+    expect(request.reasoning?.effort).toBe(nearest);
+    expect(changedSettings).toEqual(['reasoning']);
+    expect(clamped).toEqual([path]);
+  });
+
+  it('of chat completions is lowered only where the operator says so', () => {
+    const { request, clamped } = applied(ask('max'), {
+      ...REASONER,
+      onUnsupported: ['reasoning_effort'],
+    });
+    expect(request.reasoning?.effort).toBe('xhigh');
+    expect(clamped).toEqual(['reasoning_effort']);
+  });
+
+  it('is removed for a model without reasoning, as Claude Code asks of every model', () => {
+    const body = { thinking: { type: 'enabled', budget_tokens: 31_999 } };
+    const asked = { dialect: 'messages', body, reasoning: reasoning({ budget: 31_999 }) } as const;
+    const { request, changedSettings, clamped } = applied(asked, PLAIN);
+    expect(request.reasoning).toBeNull();
+    expect(changedSettings).toEqual(['reasoning']);
+    expect(clamped).toEqual(['thinking']);
+    expect(refusal(asked, { ...PLAIN, onUnsupported: 'refuse' }).message).toContain('not reason');
   });
 
   it('none is removed for a model without reasoning, others are refused', () => {
@@ -112,8 +147,35 @@ describe('reasoning effort', () => {
 });
 
 describe('request limits', () => {
-  it('refuse more output tokens than the model has', () => {
-    const model = { ...PLAIN, maxOutputTokens: 100 };
+  it.each([
+    [16_000, 11_904],
+    [4096, 2048],
+    [1500, null],
+  ])('of %i tokens leave room for the answer beside a budget: %j', (limit, budget) => {
+    const body = { max_tokens: 32_000, thinking: { type: 'enabled', budget_tokens: 31_999 } };
+    const { request, clamped } = applied(
+      {
+        dialect: 'messages',
+        body,
+        maxOutputTokens: 32_000,
+        reasoning: reasoning({ budget: 31_999 }),
+      },
+      { ...REASONER, maxOutputTokens: limit },
+    );
+    expect(request.maxOutputTokens).toBe(limit);
+    expect(request.reasoning?.budget ?? null).toBe(budget);
+    expect(clamped).toEqual(['max_tokens', 'thinking']);
+  });
+
+  it('clamp output tokens, or refuse more than the model has', () => {
+    const lenient = { ...PLAIN, maxOutputTokens: 100 };
+    const clamped = applied({ body: { max_tokens: 101 }, maxOutputTokens: 101 }, lenient);
+    expect(clamped).toMatchObject({
+      request: { maxOutputTokens: 100 },
+      changedSettings: ['maxOutputTokens'],
+      clamped: ['max_tokens'],
+    });
+    const model = { ...lenient, onUnsupported: 'refuse' } as const;
     expect(applied({ maxOutputTokens: 100 }, model).changedSettings).toEqual([]);
     const body = { max_tokens: 101 };
     const failure = refusal({ body, maxOutputTokens: 101 }, model);

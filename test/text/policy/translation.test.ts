@@ -389,6 +389,9 @@ interface Policies {
   readonly hosted?: 'refuse' | 'drop';
 }
 
+/** Whoever wants nothing dropped. */
+const STRICT: Policies = { onUnsupported: 'refuse', hosted: 'refuse' };
+
 /** Translates a request as a route does. */
 function translate(
   client: Format,
@@ -429,7 +432,7 @@ function samplesOf(client: Format): readonly (readonly [string, object])[] {
   const rows = fieldRows(dialectNamed(client).fields).filter(
     ({ class: kind, path, types }) =>
       VALUES[client][path] !== undefined ||
-      (kind === 'meaning' && !types && !/\[\]|^tool_choice\./.test(path) && !ELSEWHERE.has(path)),
+      (kind !== 'advice' && !types && !/\[\]|^tool_choice\./.test(path) && !ELSEWHERE.has(path)),
   );
   const fields = rows.map(({ path, upstreams }) => {
     const value = VALUES[client][path];
@@ -452,7 +455,7 @@ describe.each(PAIRS)('a request of %s for an upstream of %s', (client, to) => {
   const samples = samplesOf(client);
 
   it.each(samples)('%s: is translated, or refused by path, format and remedy', (path, body) => {
-    const failure = refusalFor(client, to, body, {});
+    const failure = refusalFor(client, to, body, STRICT);
     if (failure === null) return;
     expect(failure).toMatchObject({ type: 'invalid_request', status: 400 });
     const { param, message } = failure;
@@ -467,7 +470,7 @@ describe.each(PAIRS)('a request of %s for an upstream of %s', (client, to) => {
   });
 
   it.each(samples)('%s: is dropped and named, or its refusal says why not', (_, body) => {
-    const refused = refusalFor(client, to, body, {});
+    const refused = refusalFor(client, to, body, STRICT);
     const drop = { onUnsupported: 'drop', hosted: 'drop' } as const;
     const failure = refusalFor(client, to, body, drop);
     if (failure !== null) {
@@ -479,13 +482,23 @@ describe.each(PAIRS)('a request of %s for an upstream of %s', (client, to) => {
     if (refused !== null) expect(dropped).toContain(refused.param);
   });
 
+  it('of its hints are dropped and named by default', () => {
+    const hints = fieldRows(dialectNamed(client).fields).filter((row) => row.class === 'hint');
+    expect(hints.length).toBeGreaterThan(2);
+    for (const { path } of hints) {
+      const [, body] = samples.find(([name]) => name === path)!;
+      const { dropped } = translate(client, to, body, {});
+      expect(dropped).toEqual(refusalFor(client, to, body, STRICT) === null ? [] : [path]);
+    }
+  });
+
   it('two of them at once are dropped and named', () => {
     const drop = { onUnsupported: 'drop', hosted: 'drop' } as const;
     // Of two settings of reasoning one counts.
     const droppable = samples.filter(
       ([path, body]) =>
         !/^(?:thinking|output_config|reasoning)/.test(path) &&
-        refusalFor(client, to, body, {}) &&
+        refusalFor(client, to, body, STRICT) &&
         !refusalFor(client, to, body, drop),
     );
     for (const [index, [, first]] of droppable.entries()) {
@@ -494,7 +507,7 @@ describe.each(PAIRS)('a request of %s for an upstream of %s', (client, to) => {
       const names = translate(client, to, both, drop).dropped;
       for (const name of Object.keys(both)) {
         const alone = { [name]: (both as Loose)[name] };
-        const param = refusalFor(client, to, alone, {})?.param;
+        const param = refusalFor(client, to, alone, STRICT)?.param;
         if (param) expect(names).toContain(param);
       }
     }

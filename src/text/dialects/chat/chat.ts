@@ -43,6 +43,7 @@ export const chat: Dialect = {
     isUnsigned: true,
     isShown: false,
     hasBudget: false,
+    refusesEfforts: true,
     isAlias: ({ thinking }) => typeof thinking === 'object' && thinking !== null,
   },
   // Of Azure's clients.

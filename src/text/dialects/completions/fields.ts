@@ -1,4 +1,4 @@
-import { FieldTable, meaning, native, object, values } from '../fields.ts';
+import { FieldTable, meaning, nativeHint, object, values } from '../fields.ts';
 import { CHOICES, LABELS, ROUTING, SAMPLING, SETTINGS } from '../shared-fields.ts';
 
 /** The fields of a request for a completion of a text. */
@@ -8,7 +8,7 @@ export const fields = new FieldTable({
   ...ROUTING,
   ...SETTINGS,
   ...CHOICES,
-  top_k: native('Number of most likely tokens to choose from.', { neutral: values(0, -1) }),
+  top_k: nativeHint('Number of most likely tokens to choose from.', { neutral: values(0, -1) }),
   prompt: meaning('The text to complete, or several.'),
   echo: meaning('Whether the answer repeats the prompt.'),
   suffix: meaning('Text after the answer.', { neutral: values('') }),

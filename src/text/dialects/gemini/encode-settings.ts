@@ -34,8 +34,13 @@ const PLAIN = {
   logprobs: 'responseLogprobs',
 } as const satisfies Partial<Record<RequestSetting, string>>;
 
-function refuse(request: TextRequest, setting: RequestSetting, why?: string): never {
-  throw unsupportedSetting(request, setting, 'gemini', why);
+function refuse<Setting extends RequestSetting>(
+  request: TextRequest,
+  setting: Setting,
+  why?: string,
+  nearest: TextRequest[Setting] | null = null,
+): never {
+  throw unsupportedSetting(request, setting, 'gemini', why, nearest);
 }
 
 /**
@@ -94,7 +99,8 @@ function thinkingConfig(request: TextRequest, target: Target): Json | null {
 }
 
 /** Gemini 3 reasons by levels, earlier models by budgets; both accept budgets of clients. */
-function depthOf(request: TextRequest, { effort, budget }: ReasoningRequest, target: Target): Json {
+function depthOf(request: TextRequest, reasoning: ReasoningRequest, target: Target): Json {
+  const { effort, budget } = reasoning;
   if (budget !== null) return { thinkingBudget: budget };
   if (effort === null) return {};
   if (effort === 'none' || !isGemini3(target.model)) return { thinkingBudget: budgetOf(effort) };
@@ -104,6 +110,7 @@ function depthOf(request: TextRequest, { effort, budget }: ReasoningRequest, tar
     request,
     'reasoning',
     `the highest level of this upstream is high, received ${effort}`,
+    { ...reasoning, effort: 'high' },
   );
 }
 

@@ -3,6 +3,7 @@ import {
   advice,
   FieldTable,
   gated,
+  hint,
   meaning,
   named,
   native,
@@ -79,15 +80,15 @@ const textOnly = {
 };
 
 export const configFields = new FieldTable({
-  temperature: meaning('Sampling temperature.'),
-  topP: meaning('Nucleus sampling.', { neutral: values(1) }),
-  topK: meaning('Number of most likely tokens to choose from.'),
+  temperature: hint('Sampling temperature.'),
+  topP: hint('Nucleus sampling.', { neutral: values(1) }),
+  topK: hint('Number of most likely tokens to choose from.'),
   maxOutputTokens: meaning('Maximum output tokens.'),
   stopSequences: meaning('Stop sequences.'),
   candidateCount: meaning('Number of answers.', { neutral: values(1) }),
-  seed: meaning('Seed of the sampling.'),
+  seed: hint('Seed of the sampling.'),
   ...named(
-    meaning('Penalty for repeated tokens.', { neutral: values(0) }),
+    hint('Penalty for repeated tokens.', { neutral: values(0) }),
     'frequencyPenalty',
     'presencePenalty',
   ),

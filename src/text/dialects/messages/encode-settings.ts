@@ -35,7 +35,7 @@ export function settingsOnWire(request: TextRequest, target: Target): Json {
   if (thinking?.['type'] === 'enabled') refuseWhileReasoning(request);
   const { temperature, topP, topK, stop } = request;
   if (temperature !== null && temperature > 1) {
-    refuse(request, 'temperature', `this upstream accepts at most 1, received ${temperature}`);
+    refuse(request, 'temperature', `this upstream accepts at most 1, received ${temperature}`, 1);
   }
   const choice = toolChoiceOf(request);
   const schema = schemaOf(request);
@@ -51,8 +51,13 @@ export function settingsOnWire(request: TextRequest, target: Target): Json {
   };
 }
 
-function refuse(request: TextRequest, setting: RequestSetting, why?: string): never {
-  throw unsupportedSetting(request, setting, 'messages', why);
+function refuse<Setting extends RequestSetting>(
+  request: TextRequest,
+  setting: Setting,
+  why?: string,
+  nearest: TextRequest[Setting] | null = null,
+): never {
+  throw unsupportedSetting(request, setting, 'messages', why, nearest);
 }
 
 function refuseWhileReasoning(request: TextRequest): void {

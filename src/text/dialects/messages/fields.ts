@@ -3,6 +3,7 @@ import {
   advice,
   empty,
   FieldTable,
+  hint,
   meaning,
   named,
   native,
@@ -33,7 +34,7 @@ export const fields = new FieldTable({
   system: meaning('Instructions.', { items: blocks }),
   messages: meaning('The conversation so far.', { items: messageFields.check }),
   max_tokens: meaning('Maximum output tokens.'),
-  top_k: meaning('Number of most likely tokens to choose from.', { neutral: values(0) }),
+  top_k: hint('Number of most likely tokens to choose from.', { neutral: values(0) }),
   stop_sequences: meaning('Stop sequences.', { neutral: empty }),
   thinking: meaning('How much the model reasons.', {
     check: object({

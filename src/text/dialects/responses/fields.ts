@@ -2,9 +2,11 @@ import {
   advice,
   empty,
   FieldTable,
+  hint,
   meaning,
   named,
   native,
+  nativeHint,
   object,
   untranslated,
   values,
@@ -33,9 +35,9 @@ export const fields = new FieldTable({
     }),
   }),
   max_output_tokens: meaning('Maximum output tokens.'),
-  top_k: untranslated('Number of most likely tokens to choose from.', { neutral: values(0, -1) }),
+  top_k: nativeHint('Number of most likely tokens to choose from.', { neutral: values(0, -1) }),
   ...named(
-    untranslated('Penalty for repeated tokens.', { neutral: values(0) }),
+    nativeHint('Penalty for repeated tokens.', { neutral: values(0) }),
     'frequency_penalty',
     'presence_penalty',
   ),
@@ -58,7 +60,7 @@ export const fields = new FieldTable({
   text: meaning('The output as text.', {
     check: object({
       format: meaning('Format of the output.'),
-      verbosity: meaning('Length of the answer.', { neutral: values('medium') }),
+      verbosity: hint('Length of the answer.', { neutral: values('medium') }),
     }),
   }),
   tools: meaning('Tools that the model may call.', { items: tools }),

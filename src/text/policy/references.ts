@@ -1,0 +1,71 @@
+import { isObject } from '../../schema/untrusted.ts';
+import type { Json, NativePart, TextRequest } from '../canonical.ts';
+import type { Inspection } from '../dialects/inspection.ts';
+import { valueAt } from '../dialects/request-settings.ts';
+import type { Allowance } from './allowance.ts';
+import { leaveOut, type Remaining } from './leave-out.ts';
+import { withoutPaths } from './paths.ts';
+
+/** A body without references that its account cannot use. */
+interface Unreferenced {
+  readonly body: Json;
+  /** Paths of what was removed. */
+  readonly removed: readonly string[];
+}
+
+/**
+ * Removes identifiers of stored items that were not given to the account here: another server, or this one
+ * before a restart, gave them to the client. An item that has content keeps it, and one that has nothing else goes whole.
+ *
+ * @param isShared whether the provider's account serves several clients
+ * @returns null where nothing was removed, or nothing else would be left of the input
+ */
+export function withoutUnvouched(
+  { body }: TextRequest,
+  inspection: Inspection,
+  allowance: Allowance,
+  isShared: boolean,
+): Unreferenced | null {
+  const removed: string[] = [];
+  for (const use of inspection.uses) {
+    const item = itemOf(use.path);
+    if (use.feature !== 'item_reference' || item === null) continue;
+    if (allowance.permits(use, isShared)) continue;
+    const value = valueAt(
+      body,
+      item.split(/[.[\]]+/).filter((key) => key !== ''),
+    );
+    removed.push(isObject(value) && hasContent(value) ? use.path : item);
+  }
+  if (removed.length === 0) return null;
+  const left = withoutPaths(body, removed);
+  return left['input'] === undefined ? null : { body: left, removed };
+}
+
+/** A request for an upstream of another format, which knows none of the items that the client's format stores. */
+export function withoutReferences(request: TextRequest, { uses }: Inspection): Remaining {
+  const items = new Set<unknown>();
+  for (const { feature, path } of uses) if (feature === 'item_reference') items.add(itemOf(path));
+  const uncallable = request.turns.flatMap(({ parts }) =>
+    parts.filter((part): part is NativePart => part.type === 'native' && items.has(part.path)),
+  );
+  const isOnly = request.turns.every(({ parts }) => {
+    return parts.every((part) => part.type === 'native' && items.has(part.path));
+  });
+  return leaveOut(request, { uncallable: isOnly ? [] : uncallable, hosted: [] });
+}
+
+/** The path of the item that an identifier belongs to; null for an identifier of anything else. */
+function itemOf(path: string): string | null {
+  return path.endsWith('.id') ? path.slice(0, -'.id'.length) : null;
+}
+
+/** Properties of an item that say what it is, not what it holds. */
+const ABOUT: readonly string[] = ['id', 'status', 'type'];
+
+function hasContent(item: Json): boolean {
+  return Object.entries(item).some(([name, value]) => {
+    if (ABOUT.includes(name) || value === null || value === '') return false;
+    return typeof value !== 'object' || Object.keys(value).length > 0;
+  });
+}
