@@ -15,6 +15,18 @@ export function isWithin(path: string, others: ReadonlySet<string>): boolean {
   return others.size > 0 && withAncestors(path).some((one) => others.has(one));
 }
 
+/** The properties and indexes of a path. */
+function keysOf(path: string): readonly string[] {
+  return path.split(/[.[\]]+/).filter((key) => key !== '');
+}
+
+/** The value at a path; undefined for none. */
+export function valueAtPath(body: Json, path: string): unknown {
+  return keysOf(path).reduce<unknown>((value, key) => {
+    return typeof value === 'object' && value !== null ? (value as Json)[key] : undefined;
+  }, body);
+}
+
 /** What is removed below a value, by property or index; an empty map for the value itself. */
 type Removals = Map<string, Removals>;
 
@@ -26,7 +38,7 @@ export function withoutPaths(body: Json, paths: readonly string[]): Json {
   const removals: Removals = new Map();
   for (const path of paths) {
     let at = removals;
-    for (const key of path.split(/[.[\]]+/).filter((part) => part !== '')) {
+    for (const key of keysOf(path)) {
       const below: Removals = at.get(key) ?? new Map();
       at.set(key, below);
       at = below;

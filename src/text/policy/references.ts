@@ -1,10 +1,9 @@
 import { isObject } from '../../schema/untrusted.ts';
 import type { Json, NativePart, TextRequest } from '../canonical.ts';
 import type { Inspection } from '../dialects/inspection.ts';
-import { valueAt } from '../dialects/request-settings.ts';
 import type { Allowance } from './allowance.ts';
 import { leaveOut, type Remaining } from './leave-out.ts';
-import { withoutPaths } from './paths.ts';
+import { valueAtPath, withoutPaths } from './paths.ts';
 
 /** A body without references that its account cannot use. */
 interface Unreferenced {
@@ -31,10 +30,7 @@ export function withoutUnvouched(
     const item = itemOf(use.path);
     if (use.feature !== 'item_reference' || item === null) continue;
     if (allowance.permits(use, isShared)) continue;
-    const value = valueAt(
-      body,
-      item.split(/[.[\]]+/).filter((key) => key !== ''),
-    );
+    const value = valueAtPath(body, item);
     removed.push(isObject(value) && hasContent(value) ? use.path : item);
   }
   if (removed.length === 0) return null;
