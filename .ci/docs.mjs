@@ -121,6 +121,8 @@ Written by \`npm run docs\` from the tables of the text dialects; \`/openapi.jso
 - **meaning**: reaches the model, or the request is refused with the field's path, unless \`onUnsupported\` drops it.
   Fields for \`all\` upstreams are translated where the format of the upstream has a word for them; those for the
   \`same format\` are sent only to upstreams of the client's format.
+- **hint**: changes how the model samples, or how long it writes. Where the format of the upstream lacks it, it is
+  dropped or clamped and named in the header \`x-oriel-dropped\`, unless \`onUnsupported: refuse\` refuses it.
 - **advice**: changes nothing of an answer. Where the format of the upstream has no word for it, it is left out and
   named in the header \`x-oriel-ignored\`.
 - **Neutral** values ask for what happens anyway, and so does null: they are accepted for every upstream.

@@ -115,8 +115,8 @@ export class TextGateway {
     let inspection = new Inspection();
     const allowance = new Allowance(id, model, holder);
     let omitted: OmittedFields = { ignored: [], dropped: [] };
+    dialect.fields.check(decoded.body, inspection, decoded.body);
     if (mayLeaveServer(model, config)) {
-      dialect.fields.check(decoded.body, inspection, decoded.body);
       checkAddresses(inspection, networkPolicyOf(config.network));
       const references = allowance.referencesIn(inspection);
       if (references.length > 0) {
@@ -129,11 +129,11 @@ export class TextGateway {
           dialect.fields.check(decoded.body, inspection, decoded.body);
         }
       }
-      if (!allowance.allows('unknown') || !hasRouteOf(call.dialect, model, config)) {
-        const removed = removeUnknown(inspection, decoded.body, id, model);
-        if (removed.length > 0) decoded = dialect.decodeRequest(decoded.body, call.address);
-        omitted = { ignored: [...omitted.ignored, ...removed], dropped: [] };
-      }
+    }
+    if (!allowance.allows('unknown') || !hasRouteOf(call.dialect, model, config)) {
+      const removed = removeUnknown(inspection, decoded.body, id, model);
+      if (removed.length > 0) decoded = dialect.decodeRequest(decoded.body, call.address);
+      omitted = { ignored: [...omitted.ignored, ...removed], dropped: [] };
     }
     checkAllowedTools(decoded);
     const hosted = HostedTools.of(decoded, inspection, model, id);

@@ -31,7 +31,7 @@ const NOTHING: ScriptUsage = { input: 0, output: 0 };
 
 function message(script: Script, request: { readonly [key: string]: unknown }): object {
   return {
-    id: ID,
+    id: script.id ?? ID,
     type: 'message',
     role: 'assistant',
     model: script.model ?? request['model'],

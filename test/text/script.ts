@@ -74,6 +74,8 @@ export interface Script {
   /** Null if the upstream reports none. */
   readonly usage?: ScriptUsage | null;
   readonly model?: string;
+  /** Identifier of the answer (messages only): Claude Code joins answers that have the same. */
+  readonly id?: string;
   /** An error status with a raw body. */
   readonly refuse?: {
     readonly status: number;

@@ -5,13 +5,15 @@ import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { TextCall } from '../call.ts';
-import type { RequestSetting, TextRequest } from '../canonical.ts';
+import type { NativePart, RequestSetting, TextRequest } from '../canonical.ts';
 import type { EncodeContext, ForwardedHeaders } from '../dialects/dialect.ts';
 import type { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { Allowance } from '../policy/allowance.ts';
 import type { HostedTools } from '../policy/hosted-tools.ts';
+import { type Remaining, unchanged } from '../policy/leave-out.ts';
 import type { OmittedFields } from '../policy/omitted-fields.ts';
+import { withoutReferences } from '../policy/references.ts';
 
 /** How a route answered after the client was sent a part of the answer, or all of it. */
 export interface Outcome {
@@ -63,6 +65,21 @@ export function forwardedHeaders(
 ): ForwardedHeaders {
   const { forwardHeaders } = dialectNamed(dialect);
   return forwardHeaders?.(headers, allowance.allows('betas')) ?? NONE_FORWARDED;
+}
+
+/**
+ * The request without what only its own format has: references and hosted tools.
+ *
+ * @param refusal why the route cannot have one part
+ * @throws Failure invalid_request where the model may call a tool, and the operator does not drop it
+ */
+export function withoutOwn(
+  { request, inspection, hosted }: TextExecution,
+  refusal: (part: NativePart) => string,
+): Remaining {
+  const left = withoutReferences(request, inspection);
+  const stripped = hosted?.withoutNative(left.request, refusal) ?? unchanged(left.request);
+  return { ...stripped, ignored: [...left.ignored, ...stripped.ignored] };
 }
 
 /** The header that names fields which only advise, or which this version does not know, and which were not sent. */

@@ -7,7 +7,7 @@ import { passOn } from '../relay/client-events.ts';
 import { answerFromSandbox } from '../sandbox/sandbox.ts';
 import { collectAnswers } from './collect-answers.ts';
 import { conversationOf, conversationsOf } from './conversations.ts';
-import { announceOmitted, type Outcome, type TextExecution } from './execution.ts';
+import { announceOmitted, type Outcome, type TextExecution, withoutOwn } from './execution.ts';
 
 /** Answers by the embedded sandbox. @param remaining milliseconds until the request's deadline */
 export async function answerBySandbox(
@@ -16,9 +16,9 @@ export async function answerBySandbox(
   remaining: number,
 ): Promise<Outcome> {
   const { call, request, publicModel, inputTokens: inputs } = execution;
-  const left = execution.hosted?.withoutNative(request, () => 'the sandbox cannot do this');
-  const emulated = emulateForSandbox(left?.request ?? request, target);
-  announceOmitted(execution, left ?? {});
+  const left = withoutOwn(execution, () => 'the sandbox cannot do this');
+  const emulated = emulateForSandbox(left.request, target);
+  announceOmitted(execution, left);
   const { signal: cancellation, release } = linkedSignal(execution.signal);
   const controller = new AbortController();
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));

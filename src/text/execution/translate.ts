@@ -2,12 +2,11 @@ import type { Json, NativePart, TextRequest } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { refusalOf } from '../dialects/request-errors.ts';
-import { type Remaining, unchanged } from '../policy/leave-out.ts';
-import { withoutReferences } from '../policy/references.ts';
+import { unchanged } from '../policy/leave-out.ts';
 import { encodeFor } from '../policy/unsupported.ts';
 import { collectAnswers, readAnswer } from './collect-answers.ts';
 import { conversationOf } from './conversations.ts';
-import { announceOmitted, type Outcome, type TextExecution } from './execution.ts';
+import { announceOmitted, type Outcome, type TextExecution, withoutOwn } from './execution.ts';
 import { openUpstream, type RemoteRoute } from './upstream-request.ts';
 
 /** Sends the request in the upstream's dialect, and answers in the client's. */
@@ -15,7 +14,8 @@ export async function translate(execution: TextExecution, route: RemoteRoute): P
   const { request, allowance, inspection, model } = execution;
   const { provider, target, origin } = route;
   const isForeign = request.dialect !== target.dialect;
-  const left = isForeign ? withoutOwn(execution, target) : unchanged(request);
+  const refusal = (part: NativePart) => refusalOf(part, target.dialect);
+  const left = isForeign ? withoutOwn(execution, refusal) : unchanged(request);
   const options = { route: route.route, model, id: request.model };
   const { emulated, bodies, dropped } = encodeFor(left.request, target, options);
   const { stream } = emulated.request;
@@ -29,17 +29,6 @@ export async function translate(execution: TextExecution, route: RemoteRoute): P
     const exchange = await openUpstream(execution, route, { body, stream, signal });
     await readAnswer(execution, exchange, { target, origin, sink, choice, emulated });
   });
-}
-
-/** A request without what only upstreams of its own format are sent: references and hosted tools. */
-function withoutOwn(
-  { request, inspection, hosted }: TextExecution,
-  { dialect }: Target,
-): Remaining {
-  const left = withoutReferences(request, inspection);
-  const refusal = (part: NativePart) => refusalOf(part, dialect);
-  const stripped = hosted?.withoutNative(left.request, refusal) ?? unchanged(left.request);
-  return { ...stripped, ignored: [...left.ignored, ...stripped.ignored] };
 }
 
 /** Paths of advice that the translated request does not hold. */

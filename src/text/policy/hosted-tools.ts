@@ -1,7 +1,7 @@
 import type { TextModel } from '../../config/catalog.ts';
 import type { Feature } from '../../store/features.ts';
 import type { NativePart, Part, TextRequest, ToolChoice } from '../canonical.ts';
-import { Inspection, type Use } from '../dialects/inspection.ts';
+import type { Inspection, Use } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import { UnsupportedField } from '../dialects/unsupported-field.ts';
@@ -28,8 +28,11 @@ const HOSTED: ReadonlySet<string> = new Set<Feature>([
   'web_search',
 ]);
 
-/** What happens to hosted tools that a route cannot have; undefined to drop a search beside the client's own tools. */
+/** What happens to hosted tools that a route cannot have; undefined to drop what agents offer beside their own tools. */
 type HostedPolicy = NonNullable<TextModel['tools']>['hosted'];
+
+/** Features of tools that agents offer beside their own with every request: they do most tasks without. */
+const OFFERED: ReadonlySet<string> = new Set<Feature>(['image_generation', 'web_search']);
 
 /** The path of a tool in the list of a request: not of a call, or of a tool in a group. */
 const LISTED = /^tools\[\d+\]$/;
@@ -41,14 +44,14 @@ export class HostedTools {
   readonly #id: string;
   /** Paths of all that has a part which the provider runs. */
   readonly #hosted: ReadonlySet<string>;
-  /** Those of them that are more than a search of the web. */
-  readonly #beyondSearch: ReadonlySet<string>;
+  /** Those of them that no agent offers unasked. */
+  readonly #chosen: ReadonlySet<string>;
 
   private constructor(policy: HostedPolicy, id: string, uses: readonly Use[]) {
     this.#policy = policy;
     this.#id = id;
     this.#hosted = pathsOf(uses);
-    this.#beyondSearch = pathsOf(uses.filter((use) => use.feature !== 'web_search'));
+    this.#chosen = pathsOf(uses.filter(({ feature }) => !OFFERED.has(feature)));
   }
 
   /**
@@ -63,14 +66,7 @@ export class HostedTools {
     id: string,
   ): HostedTools | null {
     if (nativesOf(request).length === 0) return null;
-    let all = uses;
-    if (uses.length === 0) {
-      // Requests that stay on this server are not inspected.
-      const inspection = new Inspection();
-      dialectNamed(request.dialect).fields.check(request.body, inspection, request.body);
-      all = inspection.uses;
-    }
-    return new HostedTools(tools?.hosted, id, all);
+    return new HostedTools(tools?.hosted, id, uses);
   }
 
   /** Leaves out what neither the model nor the key allows, for upstreams of any format. */
@@ -122,11 +118,10 @@ export class HostedTools {
 
   /** Why hosted tools are not left out; null where they are. */
   #reasonToKeep({ toolChoice, ...request }: TextRequest, unwanted: OmittableParts): string | null {
-    // Agents offer a search beside their own tools, and do most tasks without it.
     const isExtra =
       this.#policy === undefined &&
       request.tools.some(({ type }) => type === 'tool') &&
-      unwanted.hosted.every(({ path }) => LISTED.test(path) && !this.#beyondSearch.has(path));
+      unwanted.hosted.every(({ path }) => LISTED.test(path) && !this.#chosen.has(path));
     if (this.#policy !== 'drop' && !isExtra) {
       return `the operator of this server can have what the provider runs left out (models.${this.#id}.tools.hosted: drop)`;
     }

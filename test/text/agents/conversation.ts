@@ -68,6 +68,7 @@ function responsesTurns({ input }: Loose): Turn[] {
 
 function messagesTurns({ messages }: Loose): Turn[] {
   return messages.flatMap(({ role, content }: Loose): Turn[] => {
+    if (role === 'system') return [];
     if (typeof content === 'string')
       return [role === 'user' ? { user: content } : { answer: content }];
     const calls = content.filter(({ type }: Loose) => type === 'tool_use');

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DialectName } from '../mock-upstream.ts';
+import type { FormatName } from '../mock-upstream.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: items of three formats
 export type Item = any;
@@ -24,7 +24,7 @@ export interface RecordedConversation {
 export interface Fixture {
   readonly agent: string;
   readonly version: string;
-  readonly dialect: DialectName;
+  readonly dialect: FormatName;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly conversations: readonly RecordedConversation[];
@@ -42,15 +42,13 @@ export function readFixtures(): [string, Fixture][] {
 }
 
 /** The property of a body that is its history. */
-export function historyOf(dialect: DialectName): 'input' | 'messages' {
+export function historyOf(dialect: FormatName): 'contents' | 'input' | 'messages' {
+  if (dialect === 'gemini') return 'contents';
   return dialect === 'responses' ? 'input' : 'messages';
 }
 
 /** The calls of the model in a history. */
-function callsIn(
-  dialect: DialectName,
-  history: readonly Item[],
-): { name: string; input: string }[] {
+function callsIn(dialect: FormatName, history: readonly Item[]): { name: string; input: string }[] {
   return history.flatMap((item) => {
     if (dialect === 'responses') {
       if (item.type === 'function_call') return [{ name: item.name, input: item.arguments }];
@@ -58,6 +56,10 @@ function callsIn(
       // The sandbox has the names of namespaces as prefixes.
       const name = item.namespace ? `${item.namespace}__${item.name}` : item.name;
       return [{ name, input: JSON.stringify({ input: item.input }) }];
+    }
+    if (dialect === 'gemini') {
+      const calls = item.parts.flatMap(({ functionCall }: Item) => functionCall ?? []);
+      return calls.map(({ name, args }: Item) => ({ name, input: JSON.stringify(args) }));
     }
     if (dialect === 'chat') {
       return (item.tool_calls ?? []).map((call: Item) => ({

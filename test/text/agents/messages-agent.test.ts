@@ -1,7 +1,14 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import { describe, expect, it } from 'vitest';
-import { DIALECTS, gatewayConfig, gatewayDaemon, modelTo, REASONING } from '../gateway-daemon.ts';
+import {
+  DIALECTS,
+  gatewayConfig,
+  gatewayDaemon,
+  modelTo,
+  newKey,
+  REASONING,
+} from '../gateway-daemon.ts';
 import type { Item } from './fixture.ts';
 import { clientFor, settingsOf, THINKING, work } from './messages-agent.ts';
 import { scriptedTurn, taskOn } from './scripted-model.ts';
@@ -218,15 +225,19 @@ it.each([
     },
     'messages[0].content[0]',
   ],
-])('what runs or is stored at Anthropic is refused by every upstream: %j', async (more, param) => {
-  const { daemon } = gateway();
-  const messages = [{ role: 'user', content: 'Go' }];
-  for (const model of DIALECTS.map(modelTo)) {
-    const body = { model, max_tokens: 100, messages, ...more } as unknown;
-    const error = await clientFor(daemon)
-      .beta.messages.create(body as Parameters<Anthropic['beta']['messages']['create']>[0])
-      .catch((thrown: unknown) => thrown);
-    expect([model, error]).toMatchObject([model, { status: 400 }]);
-    expect((error as { error: { error: { param: string } } }).error.error.param).toContain(param);
-  }
-});
+])(
+  'what runs or is stored at Anthropic is refused to tenants by every upstream: %j',
+  async (more, param) => {
+    const { daemon } = gateway();
+    const key = await newKey(daemon, `tenant-${param}`, { credits: '10000' });
+    const messages = [{ role: 'user', content: 'Go' }];
+    for (const model of DIALECTS.map(modelTo)) {
+      const body = { model, max_tokens: 100, messages, ...more } as unknown;
+      const error = await clientFor(daemon, key)
+        .beta.messages.create(body as Parameters<Anthropic['beta']['messages']['create']>[0])
+        .catch((thrown: unknown) => thrown);
+      expect([model, error]).toMatchObject([model, { status: 400 }]);
+      expect((error as { error: { error: { param: string } } }).error.error.param).toContain(param);
+    }
+  },
+);

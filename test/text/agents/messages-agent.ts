@@ -69,9 +69,9 @@ export const THINKING: Readonly<Record<string, Thinking>> = {
 };
 
 /** A client of Anthropic's interface with the headers of an agent. */
-export function clientFor({ url }: TestDaemon): Anthropic {
+export function clientFor({ url }: TestDaemon, authToken = OWNER_KEY): Anthropic {
   return new Anthropic({
-    authToken: OWNER_KEY,
+    authToken,
     apiKey: null,
     baseURL: url,
     maxRetries: 0,

@@ -8,6 +8,7 @@ const PATHS = {
   chat: '/v1/chat/completions',
   responses: '/v1/responses',
   messages: '/v1/messages',
+  gemini: '/v1beta/models/to-gemini:streamGenerateContent',
 } as const;
 
 it.each(AGENTS)(

@@ -5,12 +5,8 @@ import { type Item, listedTask, mainConversation, readFixtures } from './fixture
 import { replay } from './replay.ts';
 import { scriptedTurn } from './scripted-model.ts';
 
-const gateway = geminiDaemon({
-  // Codex sets it for models that it knows.
-  onUnsupported: ['text.verbosity'],
-  // Codex and Cline offer a search by the provider.
-  tools: { hosted: 'drop' },
-});
+/** Models that do not reason and whose answers are short: agents ask for more. */
+const gateway = geminiDaemon({ reasoning: undefined, maxOutputTokens: 8000 });
 
 const UPSTREAMS = [...DIALECTS, 'gemini'] as const;
 const modelTo = (upstream: string) => `to-${upstream}`;
@@ -20,6 +16,7 @@ function resultIdsOf(add: readonly Item[]): string[] {
   return add.flatMap((item) => {
     if (item.type?.endsWith('_call_output')) return [item.call_id];
     if (item.role === 'tool') return [item.tool_call_id];
+    if (item.parts) return item.parts.flatMap((part: Item) => part.functionResponse?.id ?? []);
     if (!Array.isArray(item.content)) return [];
     return item.content.flatMap(({ type, tool_use_id }: Item) =>
       type === 'tool_result' ? [tool_use_id] : [],

@@ -1,5 +1,5 @@
 import type { TestDaemon } from '../../daemon.ts';
-import type { DialectName } from '../mock-upstream.ts';
+import type { FormatName } from '../mock-upstream.ts';
 import { type Fixture, historyOf, type Item, type RecordedConversation } from './fixture.ts';
 
 /** The answer to a request of an agent, from the events of its stream. */
@@ -37,7 +37,7 @@ export async function replay(
     const thoughts = answers.flatMap(({ reasoning }) => reasoning).slice(thoughtsIn(kept));
     const added = add.flatMap((item) => withThoughts(change(item), thoughts));
     history = [...kept, ...added];
-    const response = await daemon.request(path, {
+    const response = await daemon.request(path.replace(/models\/[^:]+/, `models/${model}`), {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify({ ...body, model, [historyOf(dialect)]: history }),
@@ -75,7 +75,7 @@ type Content = Pick<Answer, 'callIds' | 'text' | 'reasoning' | 'isComplete'>;
 
 const EMPTY: Content = { callIds: [], text: '', reasoning: [], isComplete: false };
 
-function read(dialect: DialectName, stream: string): Content {
+function read(dialect: FormatName, stream: string): Content {
   const data = stream.split('\n').filter((line) => line.startsWith('data: '));
   const events = data
     .filter((line) => line !== 'data: [DONE]')
@@ -123,4 +123,19 @@ function readMessages(events: readonly Item[]): Content {
   };
 }
 
-const READERS = { chat: readChat, responses: readResponses, messages: readMessages };
+function readGemini(events: readonly Item[]): Content {
+  const parts = events.flatMap(({ candidates }) => candidates?.[0].content?.parts ?? []);
+  return {
+    callIds: parts.flatMap(({ functionCall }) => functionCall?.id ?? []),
+    text: parts.map(({ text = '' }) => text).join(''),
+    reasoning: [],
+    isComplete: events.some(({ candidates }) => candidates?.[0].finishReason),
+  };
+}
+
+const READERS = {
+  gemini: readGemini,
+  chat: readChat,
+  responses: readResponses,
+  messages: readMessages,
+};

@@ -130,18 +130,19 @@ export function scriptedTurn(format: FormatName, body: Readonly<Record<string, u
   const [, file = '', from = '', to = '', command = ''] = found;
   const task = { file, from, to, command };
   const { rounds, results } = conversation;
+  const id = `msg_${rounds}`;
   const uses = STEPS[rounds];
   const thought: readonly Step[] = conversation.isReasoning
     ? [{ reasoning: `Step ${rounds + 1}.`, signature: `sig-${rounds}`, encrypted: `enc-${rounds}` }]
     : [];
   if (uses === undefined) {
     const words = /\b(\d+) \S*notes/.exec(results.at(-1) ?? '')?.[1] ?? 'an unknown number of';
-    return { steps: [...thought, { text: `${file} has ${words} words.` }], usage };
+    return { id, steps: [...thought, { text: `${file} has ${words} words.` }], usage };
   }
   const call = callOf(uses, conversation, task, `call_${rounds}a`);
   if (call === null) throw new Error(`the agent offers no tool for step ${rounds + 1} of the task`);
   const isFirst = rounds === 0 && conversation.isParallel;
   const second = isFirst ? callOf([locate], conversation, task, 'call_0b') : null;
   const said: Step = { text: `Step ${rounds + 1}.` };
-  return { steps: [...thought, said, call, ...(second === null ? [] : [second])], usage };
+  return { id, steps: [...thought, said, call, ...(second === null ? [] : [second])], usage };
 }

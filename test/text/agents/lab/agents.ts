@@ -50,16 +50,26 @@ export const AGENTS: readonly Agent[] = [
     replace: ['model = "', 'model = "gpt-6.1-sol-'],
   },
   {
-    name: 'codex-responses-hosted-tools',
-    section: 'Codex CLI',
+    name: 'codex-responses-own-provider',
+    section: 'Codex CLI, its own provider',
     version: '0.169.0',
     ...CODEX,
-    replace: [
-      'sandbox-chat"\nmodel_provider = "oriel"\nweb_search = "disabled"',
-      'drop-sandbox-chat"\nmodel_provider = "oriel"',
-    ],
   },
   { name: 'codex-chat', section: 'Codex CLI, chat completions', version: '0.77.0', ...CODEX },
+  {
+    name: 'claude-code-messages',
+    section: 'Claude Code',
+    package: '@anthropic-ai/claude-code',
+    version: '2.1.330',
+    bin: 'claude',
+  },
+  {
+    name: 'gemini-cli-gemini',
+    section: 'Gemini CLI',
+    package: '@google/gemini-cli',
+    version: '0.61.0',
+    bin: 'gemini',
+  },
   { name: 'opencode-chat', ...OPENCODE },
   {
     name: 'opencode-responses',
@@ -77,16 +87,12 @@ export const AGENTS: readonly Agent[] = [
   {
     name: 'cline-responses',
     ...CLINE,
-    replace: [
-      'openai --apikey "$ORIEL_API_KEY" --modelid ',
-      'openai-native --apikey "$ORIEL_API_KEY" --modelid drop-',
-    ],
+    replace: ['--provider openai ', '--provider openai-native '],
   },
   {
     name: 'cline-messages',
     ...CLINE,
     section: 'Cline CLI, messages',
-    replace: ['sandbox-chat', 'drop-sandbox-chat'],
   },
   { name: 'continue-chat', ...CONTINUE },
   {

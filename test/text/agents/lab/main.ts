@@ -93,25 +93,19 @@ async function run(
   return { status, output };
 }
 
+/** A model that cannot do all that agents ask for: it does not reason, and its answers are short. */
 function textModel(provider: string, model: string, dialect?: DialectName): object {
-  const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
-  return {
-    type: 'text',
-    routes: [{ provider, model, ...(dialect && { dialect }) }],
-    reasoning: { supported_efforts: efforts, default_effort: 'medium', can_disable: true },
-    maxOutputTokens: 64_000,
-    onUnsupported: ['text.verbosity'],
-  };
+  const routes = [{ provider, model, ...(dialect && { dialect }) }];
+  return { type: 'text', routes, maxOutputTokens: 8000 };
 }
 
 function configuration(upstreamUrl: string, azureUrl: string): object {
   const remote = (kind: string) => ({ kind, baseUrl: upstreamUrl, apiKey: 'sk-upstream' });
   const [chat = '', reasoner = ''] = DEPLOYMENTS;
   const models: Record<string, object> = {};
-  for (const prefix of ['', 'gpt-5.5-', 'gpt-6.1-sol-', 'drop-']) {
+  for (const prefix of ['', 'gpt-5.5-', 'gpt-6.1-sol-']) {
     const add = (to: string, provider: string, model: string, dialect?: DialectName) => {
-      const hosted = prefix === 'drop-' && { tools: { hosted: 'drop' } };
-      models[`${prefix}to-${to}`] = { ...textModel(provider, model, dialect), ...hosted };
+      models[`${prefix}to-${to}`] = textModel(provider, model, dialect);
     };
     add('chat', 'openai', 'chat', 'chat');
     add('responses', 'openai', 'responses', 'responses');

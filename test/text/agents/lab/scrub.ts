@@ -1,4 +1,4 @@
-import type { DialectName } from '../../mock-upstream.ts';
+import type { FormatName } from '../../mock-upstream.ts';
 import { type Fixture, historyOf, type Item, type RecordedConversation } from '../fixture.ts';
 
 /** A request that an agent sent. */
@@ -45,14 +45,17 @@ export class Scrubber {
     };
   }
 
-  #conversations(dialect: DialectName, requests: readonly Recorded[]): RecordedConversation[] {
+  #conversations(dialect: FormatName, requests: readonly Recorded[]): RecordedConversation[] {
     const key = historyOf(dialect);
     const found: { body: Item; turns: Item[]; history: Item[]; tools: string }[] = [];
     for (const { body: whole } of requests) {
       const { [key]: raw, ...rest } = whole;
       const history = raw.map((item: Item) => this.#item(item));
       const tools = JSON.stringify(
-        (rest.tools ?? []).map((tool: Item) => [tool.name, tool.function?.name]),
+        (rest.tools ?? []).map((tool: Item) => [
+          ...[tool.name, tool.function?.name],
+          ...(tool.functionDeclarations ?? []).map(({ name }: Item) => name),
+        ]),
       );
       const current = found.find((one) => one.tools === tools);
       const kept = current ? prefix(current.history, history) : 0;
@@ -66,11 +69,13 @@ export class Scrubber {
   }
 
   #settings(body: Item): Item {
-    const { tools, system, instructions, client_metadata, metadata, ...rest } = body;
+    const { tools, system, systemInstruction, instructions, client_metadata, metadata, ...rest } =
+      body;
     return {
       ...this.#ided(rest),
       ...(tools && { tools: tools.map((tool: Item) => this.#tool(tool)) }),
       ...(system && { system: this.#content(system) }),
+      ...(systemInstruction && { systemInstruction: this.#item(systemInstruction) }),
       ...(instructions && { instructions: 'Instructions of the agent.' }),
       ...(client_metadata && { client_metadata: this.#values(client_metadata) }),
       ...(metadata && { metadata: this.#values(metadata) }),
@@ -109,9 +114,12 @@ export class Scrubber {
   }
 
   #tool(tool: Item): Item {
+    const { functionDeclarations: functions } = tool;
+    if (functions) return { functionDeclarations: functions.map((one: Item) => this.#tool(one)) };
     const inner = tool.function ?? tool;
     const { description, format, tools } = inner;
-    const schema = inner.parameters ? 'parameters' : 'input_schema';
+    const schemas = ['parameters', 'parametersJsonSchema'].filter((name) => inner[name]);
+    const [schema = 'input_schema'] = schemas;
     const own = {
       ...inner,
       ...(description !== undefined && { description: `The tool ${inner.name ?? tool.type}.` }),
@@ -124,9 +132,10 @@ export class Scrubber {
 
   #item(item: Item): Item {
     const scrubbed = this.#ided(item);
-    const { content, tools, role } = scrubbed;
+    const { content, parts, tools, role } = scrubbed;
     return {
       ...scrubbed,
+      ...(parts && { parts: this.#content(parts, role === 'model' ? 'assistant' : role) }),
       ...(content && role && role !== 'tool' && { content: this.#content(content, role) }),
       ...(tools && { tools: tools.map((tool: Item) => this.#tool(tool)) }),
     };
@@ -164,7 +173,8 @@ function prefix(one: readonly Item[], other: readonly Item[]): number {
   return at === -1 ? one.length : at;
 }
 
-function dialectOf(path: string): DialectName {
+function dialectOf(path: string): FormatName {
+  if (path.includes('Content')) return 'gemini';
   if (path.includes('/chat/completions')) return 'chat';
   return path.includes('/responses') ? 'responses' : 'messages';
 }
