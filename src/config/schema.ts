@@ -69,6 +69,14 @@ const billing = v.strictObject({
     ),
     16_384,
   ),
+  drainTimeout: v.optional(
+    field(
+      duration('0s', '1h'),
+      'How long an answer is read on after its client has left, since providers report the usage at its end. ' +
+        'Without the report, reasoning and media are charged by their upper bound. 0s: abort at once.',
+    ),
+    '2m',
+  ),
 });
 
 const callbacks = v.strictObject({

@@ -1,4 +1,4 @@
-import { findModel, type TextModel } from '../config/catalog.ts';
+import { findModel, isPriced, type TextModel } from '../config/catalog.ts';
 import { upstreamModelOf } from '../config/model-names.ts';
 import { dialectFor, isRemote } from '../config/provider-kinds.ts';
 import type { Config } from '../config/schema.ts';
@@ -22,7 +22,13 @@ import { Inspection } from './dialects/inspection.ts';
 import { dialectNamed, upstreamDialectOf } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
 import { checkAllowedTools } from './emulation/allowed-tools.ts';
-import { forwardedHeaders, type Outcome, type TextExecution } from './execution/execution.ts';
+import { Drains } from './execution/drains.ts';
+import {
+  Answers,
+  forwardedHeaders,
+  type Outcome,
+  type TextExecution,
+} from './execution/execution.ts';
 import { canPass } from './execution/pass-through.ts';
 import { runRoute } from './execution/run-route.ts';
 import { Allowance, checkAddresses } from './policy/allowance.ts';
@@ -73,6 +79,7 @@ export class TextGateway {
   readonly routing: Routing;
   readonly #affinity: RouteAffinity;
   readonly #open = new Set<LightAbortSignal>();
+  readonly #drains = new Drains();
   #onLast: () => void = () => {};
 
   constructor(options: TextGatewayOptions) {
@@ -158,6 +165,13 @@ export class TextGateway {
       trustUpstream,
     });
     const tracker = new UsageTracker();
+    let isSent = false;
+    const drain = this.#drains.begin({
+      accountId: holder.account.id,
+      clientDisconnect,
+      timeout: config.billing.drainTimeout,
+      isWorthwhile: () => isSent && isPriced(model),
+    });
     this.#open.add(clientDisconnect);
     // One literal: an object that is spread from another of this size is slow to make and to read (7 µs).
     const execution: TextExecution = {
@@ -174,10 +188,15 @@ export class TextGateway {
       wildcardPart: part,
       publicModel: config.answers.model === 'public' ? name : null,
       config,
-      context: { request, created: Math.floor(Date.now() / 1000) },
+      context: {
+        request,
+        created: Math.floor(Date.now() / 1000),
+        estimatedUsage: (choice) => meter.estimateOf(choice, tracker.outputOf(choice)),
+      },
       tracker,
       inputTokens: meter.inputTokens,
-      signal: clientDisconnect,
+      drain,
+      answers: new Answers(),
       upstream: this.#options.upstream,
     };
     const deadline = performance.now() + longestTotal(config, model.routes);
@@ -197,6 +216,7 @@ export class TextGateway {
         attempt: (candidate, provider) => {
           answering = candidate;
           report.attempts += 1;
+          isSent = isRemote(provider);
           report.provider = candidate.route.provider;
           report.upstreamModel = upstreamModelOf(candidate.route, part);
           return runRoute(execution, candidate.route, provider, deadline - performance.now());
@@ -217,9 +237,10 @@ export class TextGateway {
     } catch (thrown) {
       const error = part === null ? thrown : unknownToProvider(thrown, id, name);
       // The provider has worked for a client that left, and may charge for an answer that cannot be sent.
-      const isCharged =
-        clientDisconnect.aborted || (error instanceof Failure && error.type === 'billable_error');
-      if (isCharged) await this.#settle(meter, tracker, call);
+      const isBillable = error instanceof Failure && error.type === 'billable_error';
+      if (!isBillable && !clientDisconnect.aborted) tracker.reset();
+      if (isBillable || clientDisconnect.aborted || tracker.hasKept)
+        await this.#settle(meter, tracker, call);
       else await meter.release();
       if (!call.response.started || !(error instanceof Failure)) throw error;
       report.failure = error;
@@ -228,6 +249,7 @@ export class TextGateway {
       call.response.write(encoder.push({ type: 'error', failure: error }));
       return null;
     } finally {
+      drain.release();
       this.#open.delete(clientDisconnect);
       if (this.#open.size === 0) this.#onLast();
     }
@@ -238,6 +260,7 @@ export class TextGateway {
    * or after a second.
    */
   close(reason: Failure): Promise<void> {
+    this.#drains.isClosed = true;
     return new Promise((resolve) => {
       this.#onLast = resolve;
       setTimeout(resolve, closeTimeoutMs).unref();
@@ -249,10 +272,13 @@ export class TextGateway {
   async #settle(
     meter: Meter,
     tracker: UsageTracker,
-    { report, requestId, onCharging }: TextCall,
+    { report, requestId, onCharging, clientDisconnect }: TextCall,
   ): Promise<void> {
     const { observer } = this.#options;
-    const settling = meter.settle(tracker.usages(), tracker.observed());
+    const settling = meter.settle(
+      tracker.answers(),
+      clientDisconnect.aborted && !this.#drains.isClosed,
+    );
     onCharging();
     const { used, charge, excess } = await settling;
     report.usage = used;

@@ -59,11 +59,19 @@ export function gatewayConfig(url: string, changes: object = {}): object {
       'to-chat': text('openai', 'chat'),
       'to-responses': text('openai', 'responses'),
       'to-messages': text('anthropic', 'messages'),
+      'to-messages-or-chat': text('anthropic', 'messages', {
+        routes: [
+          { provider: 'anthropic', model: 'upstream-messages' },
+          { provider: 'openai', model: 'upstream-chat', dialect: 'chat' },
+        ],
+      }),
       'always-reasons': fixed,
       'allows-chat': text('openai', 'chat', { allow: FEATURES }),
       'allows-responses': text('openai', 'responses', { allow: FEATURES }),
       'allows-messages': text('anthropic', 'messages', { allow: FEATURES }),
     },
+    // Tests with providers that fall silent do not wait for their usage.
+    billing: { drainTimeout: '1s' },
     ...changes,
   };
 }

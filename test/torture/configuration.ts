@@ -45,6 +45,8 @@ export function configuration(url: string, port: number, models: object = {}): o
       timeouts: { connect: '2s', firstByte: '8s', idle: '8s', total: '15s' },
     },
     owner: { credits: 1_000_000 },
+    // Providers of the torture fall silent; clients that leave must not hold connections for minutes.
+    billing: { drainTimeout: '1s' },
     providers: {
       openai: { kind: 'openai', baseUrl: `${url}/v1`, apiKey: openai },
       anthropic: { kind: 'anthropic', baseUrl: `${url}/v1`, apiKey: anthropic },

@@ -1,12 +1,15 @@
-import { defaultOutputTokensOf, isPriced, type TextModel } from '../../config/catalog.ts';
+import {
+  defaultOutputTokensOf,
+  isPriced,
+  reasoningOf,
+  type TextModel,
+} from '../../config/catalog.ts';
 import type { KeyHolder, Reservation, Store } from '../../store/store.ts';
 import type { MediaPart, Part, TextRequest, Turn, Usage } from '../canonical.ts';
 import { conversationOf } from '../execution/conversations.ts';
 import { type Bounds, costOf, largestCost } from './cost.ts';
-import { inputPartsOf, sumOfUsages } from './usage.ts';
-
-/** Bytes of JSON per token of input, and characters of text per token of output, about. */
-const BYTES_PER_TOKEN = 4;
+import { inputPartsOf, sumOfUsages, tokensIn } from './usage.ts';
+import type { ObservedAnswer } from './usage-tracker.ts';
 
 /** Estimate for an image or a document, whatever the length of its Base64. */
 const TOKENS_PER_MEDIA = 1000;
@@ -23,17 +26,12 @@ const MAX_PER_DOCUMENT = 200_000;
 /** Upper bound for input of unknown length, where the model's context window is not configured. */
 const MAX_UNKNOWN_INPUT = 1_000_000;
 
-/** Output of a request whose provider has reported no usage. */
-export interface ObservedOutput {
-  /** Requests to upstreams, each with the whole input. */
-  readonly requests: number;
-  readonly outputTokens: number;
-}
-
 /** Estimates of input tokens. */
 interface InputSize {
   /** Charged where the provider reports no usage. */
   readonly likely: number;
+  /** The same with the most that media may cost, charged where the client left before the provider's report. */
+  readonly cut: number;
   /** Upper bound: a token has at least one byte. */
   readonly most: number;
 }
@@ -73,7 +71,8 @@ function inputSizeOf(turns: readonly Turn[], bytes: number): InputSize {
   for (const { parts } of turns) addMedia(media, parts);
   const text = Math.max(0, bytes - media.bytes);
   return {
-    likely: Math.ceil(text / BYTES_PER_TOKEN) + media.count * TOKENS_PER_MEDIA,
+    likely: tokensIn(text) + media.count * TOKENS_PER_MEDIA,
+    cut: tokensIn(text) + media.most,
     most: text + ADDED_TOKENS + media.most,
   };
 }
@@ -94,14 +93,17 @@ function textBytes(turns: readonly Turn[]): number {
   return sum;
 }
 
-export function outputEstimate(characters: number): number {
-  return Math.ceil(characters / BYTES_PER_TOKEN);
+/** The usage of one of the requests. */
+interface RequestUsage {
+  /** Which of the requests it is. */
+  readonly index: number;
+  readonly usage: Usage;
 }
 
 /** The usages of the requests, each within the bounds of its input, and all within that of the output. */
-function within(usages: readonly Usage[], { inputs, output }: Bounds): readonly Usage[] {
+function within(usages: readonly RequestUsage[], { inputs, output }: Bounds): readonly Usage[] {
   let left = output;
-  return usages.map((usage, index) => {
+  return usages.map(({ index, usage }) => {
     const input = Math.min(usage.input, inputs[index] ?? 0);
     const charged = Math.min(usage.output, left);
     left -= charged;
@@ -138,16 +140,31 @@ export interface Charge {
   readonly excess: Usage | null;
 }
 
+/** What a request costs where the provider reports nothing. */
+interface Estimates {
+  /** Input tokens of each request. */
+  readonly inputs: readonly number[];
+  /** The same with the most that media may cost. */
+  readonly cutInputs: readonly number[];
+  /** Output tokens of an answer that the client left before its end; 0 where all output was seen. */
+  readonly hiddenOutput: number;
+  /** Null where reported usage is charged in full. */
+  readonly bounds: Bounds | null;
+}
+
+/** Whether an answer may have reasoning that is charged and never shown. */
+function mayReason(model: TextModel, { reasoning }: TextRequest): boolean {
+  if (reasoning?.effort === 'none') return false;
+  return reasoningOf(model).supported_efforts.some((effort) => effort !== 'none');
+}
+
 /** Reserves credits for one request, and charges them when it has ended. */
 export class Meter {
   readonly #store: Store;
   readonly #holder: KeyHolder;
   readonly #id: string;
   readonly #model: TextModel;
-  /** Input tokens of each request that are charged where the provider reports no usage. */
-  readonly inputTokens: readonly number[];
-  /** Null where reported usage is charged in full. */
-  readonly #bounds: Bounds | null;
+  readonly #estimates: Estimates;
   readonly #reservation: Reservation | null;
   #ended = false;
 
@@ -155,16 +172,20 @@ export class Meter {
     store: Store,
     holder: KeyHolder,
     { id, model }: Pick<MeterOptions, 'id' | 'model'>,
-    { inputs, bounds }: { readonly inputs: readonly number[]; readonly bounds: Bounds | null },
+    estimates: Estimates,
     reservation: Reservation | null = null,
   ) {
     this.#store = store;
     this.#holder = holder;
     this.#id = id;
     this.#model = model;
-    this.inputTokens = inputs;
-    this.#bounds = bounds;
+    this.#estimates = estimates;
     this.#reservation = reservation;
+  }
+
+  /** Input tokens of each request that are charged where the provider reports no usage. */
+  get inputTokens(): readonly number[] {
+    return this.#estimates.inputs;
   }
 
   /**
@@ -176,30 +197,40 @@ export class Meter {
     const { model, request, bytes, addsInput, requests, defaultLimit, trustUpstream } = options;
     const sizes = inputSizesOf(request, bytes, requests);
     const window = model.contextWindow ?? Infinity;
-    const inputs = sizes.map(({ likely }) => Math.min(likely, window));
-    if (!isPriced(model)) {
-      return Promise.resolve(new Meter(store, holder, options, { inputs, bounds: null }));
-    }
-    const added = addsInput ? MAX_UNKNOWN_INPUT : 0;
     const limit = request.maxOutputTokens ?? defaultOutputTokensOf(model) ?? defaultLimit;
+    const estimates = {
+      inputs: sizes.map(({ likely }) => Math.min(likely, window)),
+      cutInputs: sizes.map(({ cut }) => Math.min(cut, window)),
+      // One request may ask for all answers.
+      hiddenOutput: mayReason(model, request) ? (limit * (request.n ?? 1)) / requests : 0,
+      bounds: null,
+    };
+    if (!isPriced(model)) return Promise.resolve(new Meter(store, holder, options, estimates));
+    const added = addsInput ? MAX_UNKNOWN_INPUT : 0;
     const bounds = {
       inputs: sizes.map(({ most }) => Math.min(most + added, window)),
       output: limit * (request.n ?? 1),
     };
     const amount = largestCost(model, bounds);
     return store.reserve(holder.account.id, holder.key.id, amount).then((reservation) => {
-      const limits = { inputs, bounds: trustUpstream ? null : bounds };
-      return new Meter(store, holder, options, limits, reservation);
+      const limited = { ...estimates, bounds: trustUpstream ? null : bounds };
+      return new Meter(store, holder, options, limited, reservation);
     });
   }
 
   /**
-   * Charges the reported usages of the requests; without a report, the estimated input of each and the
-   * observed output.
+   * Charges the reported usage of each answer; without a report, its estimated input and the observed output.
+   *
+   * @param isLeft whether the client left, so that answers without an end may have reasoning that nobody saw
    */
-  async settle(usages: readonly Usage[] | null, observed: ObservedOutput): Promise<Charge> {
-    const reported = usages ?? this.#estimate(observed);
-    const charged = this.#bounds === null ? reported : within(reported, this.#bounds);
+  async settle(answers: readonly ObservedAnswer[], isLeft: boolean): Promise<Charge> {
+    const { bounds } = this.#estimates;
+    const usages = answers.flatMap((answer, index): RequestUsage[] => {
+      if (answer.requests === 0 && answer.usage === null) return [];
+      return [{ index, usage: this.#usageOf(answer, index, isLeft) }];
+    });
+    const reported = usages.map(({ usage }) => usage);
+    const charged = bounds === null ? reported : within(usages, bounds);
     const [used, all] = [sumOfUsages(charged), sumOfUsages(reported)];
     const excess = used.input < all.input || used.output < all.output ? all : null;
     if (this.#ended) return { used, charge: 0, excess };
@@ -224,10 +255,24 @@ export class Meter {
     return { used, charge, excess };
   }
 
-  #estimate({ requests, outputTokens }: ObservedOutput): readonly Usage[] {
-    return this.inputTokens
-      .slice(0, requests)
-      .map((input, index) => ({ ...NO_USAGE, input, output: index === 0 ? outputTokens : 0 }));
+  /** Reports at the start of an answer count no output: without its end the observed output counts. */
+  #usageOf(
+    { usage, isFinished, outputTokens }: ObservedAnswer,
+    index: number,
+    isLeft: boolean,
+  ): Usage {
+    if (usage !== null && isFinished) return usage;
+    const { cutInputs, hiddenOutput } = this.#estimates;
+    const isCut = isLeft && !isFinished;
+    const output = isCut ? Math.max(outputTokens, hiddenOutput) : outputTokens;
+    if (usage !== null) return { ...usage, output: Math.max(usage.output, output) };
+    const estimate = this.estimateOf(index, output);
+    return isCut ? { ...estimate, input: cutInputs[index] ?? 0 } : estimate;
+  }
+
+  /** The usage of an answer whose provider reports none. @param output tokens that were seen */
+  estimateOf(index: number, output: number): Usage {
+    return { ...NO_USAGE, input: this.#estimates.inputs[index] ?? 0, output };
   }
 
   /** Releases the reservation without a charge. */

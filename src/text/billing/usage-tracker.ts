@@ -1,6 +1,5 @@
 import type { TextEvent, Usage } from '../canonical.ts';
-import { type ObservedOutput, outputEstimate } from './meter.ts';
-import { sumOfUsages } from './usage.ts';
+import { tokensIn } from './usage.ts';
 
 /** More tokens than any model reads or writes for one answer. */
 const IMPLAUSIBLE_TOKENS = 10_000_000;
@@ -10,50 +9,86 @@ function isPlausible({ input, output }: Usage): boolean {
   return input < IMPLAUSIBLE_TOKENS && output < IMPLAUSIBLE_TOKENS;
 }
 
-/** Collects the usage of one request, from reports of the provider and from observed output. */
-export class UsageTracker {
-  /** Reported usage by number of the answer. */
-  readonly #usages: Usage[] = [];
-  #choices = 1;
-  /** Answers that ended. */
-  #finished = 0;
-  /** Requests to upstreams. */
-  #requests = 0;
-  #characters = 0;
-  #frames = 0;
+/** What is known of the usage of one answer. */
+export interface ObservedAnswer {
+  /** Requests to upstreams for it. */
+  readonly requests: number;
+  /** Usage as the provider reported it; null where it did not. */
+  readonly usage: Usage | null;
+  /** Whether the answer ended, so that its reported usage is final. */
+  readonly isFinished: boolean;
+  /** Estimate of the tokens that were seen. */
+  readonly outputTokens: number;
+}
 
-  /** Records how many answers upstreams are asked for. */
-  begin(choices: number): void {
-    this.#choices = choices;
+interface Counts {
+  requests: number;
+  usage: Usage | null;
+  isFinished: boolean;
+  /** Whether it is not requested again where another answer of the same request fails. */
+  isKept: boolean;
+  characters: number;
+  frames: number;
+}
+
+const nothing = (): Counts => ({
+  requests: 0,
+  usage: null,
+  isFinished: false,
+  isKept: false,
+  characters: 0,
+  frames: 0,
+});
+
+/** Collects the usage of one request's answers, from reports of the provider and from observed output. */
+export class UsageTracker {
+  /** By number of the answer. */
+  readonly #answers: Counts[] = [];
+
+  #at(choice: number): Counts {
+    let counts = this.#answers[choice];
+    if (counts === undefined) {
+      counts = nothing();
+      this.#answers[choice] = counts;
+    }
+    return counts;
   }
 
   /** Records a request to an upstream. */
-  addRequest(): void {
-    this.#requests += 1;
+  addRequest(choice = 0): void {
+    this.#at(choice).requests += 1;
   }
 
-  /** Discards the counts of a route that failed without a charge. */
+  /** Discards the counts of a route that failed without a charge, except for complete answers that are kept. */
   reset(): void {
-    this.#requests = 0;
-    this.#finished = 0;
-    this.#characters = 0;
-    this.#frames = 0;
-    this.#usages.length = 0;
+    this.#answers.forEach((counts, choice) => {
+      if (!counts.isKept) this.#answers[choice] = nothing();
+    });
+  }
+
+  /** Keeps a complete answer when others fail. */
+  keep(choice: number): void {
+    this.#at(choice).isKept = true;
+  }
+
+  /** Whether an answer is kept although the request failed. */
+  get hasKept(): boolean {
+    return this.#answers.some((counts) => counts?.isKept);
   }
 
   /** Takes the provider's report on one answer. */
   reportUsage(usage: Usage, choice = 0): void {
-    if (isPlausible(usage)) this.#usages[choice] = usage;
+    if (isPlausible(usage)) this.#at(choice).usage = usage;
   }
 
   /** Records that an answer ended, so that its reported usage is final. */
-  finishAnswer(): void {
-    this.#finished += 1;
+  finishAnswer(choice = 0): void {
+    this.#at(choice).isFinished = true;
   }
 
   /** Counts frames that are relayed unparsed, each of which holds about one token. */
   addFrames(count: number): void {
-    this.#frames += count;
+    this.#at(0).frames += count;
   }
 
   /** Counts the output in an event, or takes its report. */
@@ -62,41 +97,33 @@ export class UsageTracker {
       case 'text-delta':
       case 'reasoning-delta':
       case 'refusal-delta':
-        this.#characters += event.text.length;
+        this.#at(choice).characters += event.text.length;
         return;
       case 'tool-delta':
-        this.#characters += event.json.length;
+        this.#at(choice).characters += event.json.length;
         return;
       case 'usage':
         this.reportUsage(event.usage, choice);
         return;
       case 'finish':
-        this.finishAnswer();
+        this.finishAnswer(choice);
         if (event.usage) this.reportUsage(event.usage, choice);
         return;
       default:
     }
   }
 
-  /**
-   * The usages of all answers in their order; null unless the provider reported each. Reports at the start
-   * of an answer count no output, so that for an answer without an end the observed output counts.
-   */
-  usages(): readonly Usage[] | null {
-    // Without answers whose usage was not reported.
-    const reported = this.#usages.filter((usage) => usage !== undefined);
-    if (reported.length < this.#choices) return null;
-    if (this.#finished >= this.#choices) return reported;
-    const missing = this.observed().outputTokens - sumOfUsages(reported).output;
-    if (missing <= 0) return reported;
-    const [first, ...others] = reported;
-    return [{ ...first!, output: first!.output + missing }, ...others];
+  /** All answers in their order. */
+  answers(): readonly ObservedAnswer[] {
+    return Array.from(this.#answers, (counts = nothing()) => observed(counts));
   }
 
-  observed(): ObservedOutput {
-    return {
-      requests: this.#requests,
-      outputTokens: outputEstimate(this.#characters) + this.#frames,
-    };
+  /** Tokens of output that were seen of one answer, about. */
+  outputOf(choice: number): number {
+    return observed(this.#at(choice)).outputTokens;
   }
+}
+
+function observed({ requests, usage, isFinished, characters, frames }: Counts): ObservedAnswer {
+  return { requests, usage, isFinished, outputTokens: tokensIn(characters) + frames };
 }

@@ -41,3 +41,11 @@ export function inputPartsOf({
     writtenForAnHour,
   };
 }
+
+/** Bytes of JSON per token of input, and characters of text per token of output, about. */
+const BYTES_PER_TOKEN = 4;
+
+/** Estimate of the tokens in some bytes of JSON, or characters of text. */
+export function tokensIn(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN);
+}

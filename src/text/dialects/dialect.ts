@@ -51,6 +51,8 @@ export interface EncodeContext {
   readonly request: TextRequest;
   /** Seconds since 1970. */
   readonly created: number;
+  /** The usage of an answer so far, as it is charged where the provider reports none. */
+  readonly estimatedUsage?: (choice: number) => Usage;
 }
 
 /** Encodes TextEvents to server-sent events for a client. */

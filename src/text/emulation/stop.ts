@@ -1,4 +1,4 @@
-import { outputEstimate } from '../billing/meter.ts';
+import { tokensIn } from '../billing/usage.ts';
 import type { TextEvent, TextRequest, Usage } from '../canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
@@ -131,7 +131,7 @@ class StopFilter {
       cacheWrite: 0,
       reasoning: null,
     };
-    const output = Math.max(before.output, outputEstimate(this.#characters));
+    const output = Math.max(before.output, tokensIn(this.#characters));
     return { ...before, output };
   }
 }

@@ -1,5 +1,6 @@
 import { Failure } from '../../failure.ts';
 import { type ProviderOrigin, redactForClient, redactKeyInBody } from '../../routing/redaction.ts';
+import { canFailOver } from '../../routing/retry-policy.ts';
 import { type AbortSignalLike, linkedSignal } from '../../upstream/abort-signal.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { TextEvent } from '../canonical.ts';
@@ -9,7 +10,13 @@ import { dialectNamed } from '../dialects/registry.ts';
 import { namesOf } from '../dialects/tool-names.ts';
 import type { EmulatedRequest } from '../emulation/emulate.ts';
 import { passOn } from '../relay/client-events.ts';
-import { BufferSink, type Delivery, type EventSink, StreamSink } from '../relay/event-sinks.ts';
+import {
+  BufferSink,
+  ChoiceSink,
+  type Delivery,
+  type EventSink,
+  StreamSink,
+} from '../relay/event-sinks.ts';
 import { GuardedStream } from '../relay/guarded-stream.ts';
 import { isEventStream, readEvents } from '../relay/upstream-response.ts';
 import type { Outcome, TextExecution } from './execution.ts';
@@ -32,7 +39,8 @@ export interface AnswerSource {
 type RequestAnswer = (sink: EventSink, choice: number, signal: AbortSignalLike) => Promise<void>;
 
 /**
- * Requests all `n` answers, several at once, and makes one response of them in the client's dialect.
+ * Requests all `n` answers, several at once, and makes one response of them in the client's dialect. Of several, those
+ * that are complete are kept when another fails, so that the next attempt requests only the others.
  *
  * @throws Failure where the client was sent nothing yet
  */
@@ -42,49 +50,65 @@ export async function collectAnswers(
   origin: ProviderOrigin,
   requestAnswer: RequestAnswer,
 ): Promise<Outcome> {
-  const { call, request, context, tracker } = execution;
+  const { call, request, context, tracker, answers, drain } = execution;
   const delivery: Delivery = { dialect: dialectNamed(request.dialect), context, choices };
   const response = new GuardedStream(call.response, origin.apiKey, delivery.dialect);
-  const sink = request.stream
-    ? new StreamSink(delivery, response, tracker)
-    : new BufferSink(delivery, tracker);
-  tracker.begin(choices);
-  const { signal: siblings, release } = linkedSignal(execution.signal);
+  const newSink = () =>
+    request.stream
+      ? new StreamSink(delivery, response, tracker)
+      : new BufferSink(delivery, tracker);
+  const isSeveral = choices > 1;
+  const sink = (isSeveral && answers.sink) || newSink();
+  answers.sink = sink;
+  if (sink instanceof StreamSink) sink.use(response);
+  const { signal: siblings, release } = linkedSignal(drain.signal);
+  let repeatable: Failure | null = null;
   const requestOne = async (choice: number) => {
-    tracker.addRequest();
+    tracker.addRequest(choice);
+    const own = isSeveral ? new ChoiceSink(sink) : sink;
     try {
-      await requestAnswer(sink, choice, siblings);
+      await requestAnswer(own, choice, siblings);
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      sink.push({ type: 'error', failure: redactForClient(error, origin) }, choice);
-      sink.flush();
+      own.push({ type: 'error', failure: redactForClient(error, origin) }, choice);
+      own.flush();
     }
-    // One answer that fails is the failure of all: the others need not be paid for.
+    if (own.failure === null) {
+      answers.complete.add(choice);
+      if (isSeveral) tracker.keep(choice);
+    } else if (own instanceof ChoiceSink && own.isRepeatable) {
+      repeatable ??= own.failure;
+      // Without another route the other answers need not be paid for.
+      if (!canFailOver(own.failure)) siblings.abort(own.failure);
+    }
     if (sink.failure) siblings.abort(sink.failure);
   };
-  let next = 0;
-  const requestAll = async () => {
-    while (next < choices && sink.failure === null) {
-      next += 1;
-      await requestOne(next - 1);
+  const missing = Array.from({ length: choices }, (_, choice) => choice).filter(
+    (choice) => !isSeveral || !answers.complete.has(choice),
+  );
+  const requestNext = async () => {
+    for (let choice = missing.shift(); choice !== undefined; choice = missing.shift()) {
+      await requestOne(choice);
+      if (siblings.aborted) return;
     }
   };
   try {
-    await (choices === 1
-      ? requestOne(0)
-      : Promise.all(Array.from({ length: Math.min(choices, MAX_PARALLEL) }, requestAll)));
+    const parallel = Math.min(missing.length, MAX_PARALLEL);
+    await (isSeveral ? Promise.all(Array.from({ length: parallel }, requestNext)) : requestOne(0));
   } finally {
     release();
   }
   const { failure } = sink;
   if (failure && !sink.committed) throw failure;
+  // The complete answers are kept: only the others are requested again.
+  if (repeatable !== null && failure === null) throw repeatable;
   if (sink instanceof StreamSink) return { body: null, end: response.last(sink.end), failure };
   return { body: redactKeyInBody(JSON.stringify(sink.answer()), origin.apiKey), end: '', failure };
 }
 
 /** Reads one upstream response, and pushes the events that it decodes to. */
 export async function readAnswer(
-  { call, request, model, publicModel, inputTokens: inputs }: TextExecution,
+  { call, request, model, publicModel, inputTokens: inputs, drain }: TextExecution,
   exchange: UpstreamResponse,
   { target, origin, sink, choice, emulated }: AnswerSource,
 ): Promise<void> {
@@ -115,7 +139,7 @@ export async function readAnswer(
   try {
     const isOver = () => over;
     const hasOutput = (event: string) => hasOutputIn(dialect, event);
-    await readEvents(exchange, decoder, sink, { response, isOver, hasOutput });
+    await readEvents(exchange, decoder, sink, { response, isOver, hasOutput, drain });
   } finally {
     // An emulation may have ended the answer before the upstream did.
     if (!over || !hasEnd || sink.failure) exchange.abort();

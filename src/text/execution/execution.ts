@@ -1,7 +1,6 @@
 import type { TextModel } from '../../config/catalog.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../failure.ts';
-import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { TextCall } from '../call.ts';
@@ -14,6 +13,8 @@ import type { HostedTools } from '../policy/hosted-tools.ts';
 import { type Remaining, unchanged } from '../policy/leave-out.ts';
 import type { OmittedFields } from '../policy/omitted-fields.ts';
 import { withoutReferences } from '../policy/references.ts';
+import type { BufferSink, StreamSink } from '../relay/event-sinks.ts';
+import type { Drain } from './drains.ts';
 
 /** How a route answered after the client was sent a part of the answer, or all of it. */
 export interface Outcome {
@@ -52,7 +53,10 @@ export interface TextExecution {
   readonly tracker: UsageTracker;
   /** Estimated tokens of the input of each request to an upstream. */
   readonly inputTokens: readonly number[];
-  readonly signal: AbortSignalLike;
+  /** Reads answers on after the client has left; its signal aborts requests to upstreams. */
+  readonly drain: Drain;
+  /** The answers to a request for several. */
+  readonly answers: Answers;
   readonly upstream: UpstreamClient;
 }
 
@@ -80,6 +84,13 @@ export function withoutOwn(
   const left = withoutReferences(request, inspection);
   const stripped = hosted?.withoutNative(left.request, refusal) ?? unchanged(left.request);
   return { ...stripped, ignored: [...left.ignored, ...stripped.ignored] };
+}
+
+/** The answers to a request for several: complete ones are kept when the others are requested again. */
+export class Answers {
+  /** Takes the events of all attempts; null before the first of them. */
+  sink: StreamSink | BufferSink | null = null;
+  readonly complete = new Set<number>();
 }
 
 /** The header that names fields which only advise, or which this version does not know, and which were not sent. */

@@ -61,17 +61,16 @@ function passBody(
 
 /** Sends the client's own body, and passes the upstream's response on as it comes. */
 export async function passThrough(execution: TextExecution, route: RemoteRoute): Promise<Outcome> {
-  const { request, model, changedSettings, tracker, signal, allowance, inspection } = execution;
+  const { request, model, changedSettings, tracker, drain, allowance, inspection } = execution;
   const { provider, target, origin } = route;
   allowance.check(inspection, provider.shared !== false);
   const body = passBody(request, target, changedSettings);
   announceOmitted(execution);
-  tracker.begin(1);
   tracker.addRequest();
   const exchange = await openUpstream(execution, route, {
     body,
     stream: request.stream,
-    signal,
+    signal: drain.signal,
   });
   // Of several answers the decoders read one, and identifiers of stored objects are those of the provider.
   const isNormalised =
@@ -115,7 +114,7 @@ async function relayStream(
   { provider, target, origin }: RemoteRoute,
   exchange: UpstreamResponse,
 ): Promise<Outcome> {
-  const { call, context, tracker, publicModel } = execution;
+  const { call, context, tracker, publicModel, drain } = execution;
   const dialect = dialectNamed(target.dialect);
   const response = new GuardedStream(call.response, provider.apiKey, dialect);
   const relay = new Relay({
@@ -123,6 +122,7 @@ async function relayStream(
     context,
     model: publicModel,
     response,
+    drain,
     tracker,
     trace: call.report.trace,
     onAnswer: (answer) => reportStored(execution, dialect, answer),

@@ -49,5 +49,7 @@ export function runRoute(
       total: Math.max(1, Math.min(remaining, total)),
     },
   };
-  return canPass(request, target) ? passThrough(execution, remote) : translate(execution, remote);
+  // One request for all answers would repeat those that are there.
+  const isPassed = execution.answers.complete.size === 0 && canPass(request, target);
+  return isPassed ? passThrough(execution, remote) : translate(execution, remote);
 }

@@ -19,7 +19,7 @@ export async function answerBySandbox(
   const left = withoutOwn(execution, () => 'the sandbox cannot do this');
   const emulated = emulateForSandbox(left.request, target);
   announceOmitted(execution, left);
-  const { signal: cancellation, release } = linkedSignal(execution.signal);
+  const { signal: cancellation, release } = linkedSignal(execution.drain.signal);
   const controller = new AbortController();
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));
   if (cancellation.aborted) controller.abort(cancellation.reason);

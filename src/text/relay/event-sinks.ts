@@ -23,7 +23,7 @@ export class StreamSink implements EventSink {
   /** Frames that end the stream. */
   end = '';
   readonly #encoder: EventEncoder;
-  readonly #response: ResponseStream;
+  #response: ResponseStream;
   readonly #tracker: UsageTracker;
   #open: number;
   hasOutput = false;
@@ -39,6 +39,11 @@ export class StreamSink implements EventSink {
     this.#response = response;
     this.#tracker = tracker;
     this.#open = choices;
+  }
+
+  /** Writes to another stream of the same response from now on. */
+  use(response: ResponseStream): void {
+    this.#response = response;
   }
 
   /** Whether the client was sent a frame, so that no other route can answer. */
@@ -117,9 +122,60 @@ export class BufferSink implements EventSink {
     return true;
   }
 
+  /** Forgets the events of an answer that is requested again. */
+  discard(choice: number): void {
+    this.#events[choice] = [];
+  }
+
   /** @throws Failure where the client's dialect cannot express the answer */
   answer(): Json {
     return this.#delivery.dialect.foldEvents(this.#delivery.context, this.#events);
+  }
+}
+
+/** Takes the events of one of several answers, and keeps a failure back as long as the answer can be requested again. */
+export class ChoiceSink implements EventSink {
+  failure: Failure | null = null;
+  ended = false;
+  readonly #sink: StreamSink | BufferSink;
+  #hasOutput = false;
+  /** Whether the client may have seen a part of the answer. */
+  #began = false;
+
+  constructor(sink: StreamSink | BufferSink) {
+    this.#sink = sink;
+  }
+
+  get hasOutput(): boolean {
+    return this.#hasOutput;
+  }
+
+  set hasOutput(hasOutput: boolean) {
+    this.#hasOutput = hasOutput;
+    this.#sink.hasOutput ||= hasOutput;
+  }
+
+  /** Whether the answer can be requested again after its failure. */
+  get isRepeatable(): boolean {
+    return !this.#began || this.#sink instanceof BufferSink;
+  }
+
+  push(event: TextEvent, choice: number): void {
+    if (this.ended) return;
+    if (event.type === 'error') {
+      this.failure = event.failure;
+      this.ended = true;
+      if (this.#sink instanceof BufferSink) this.#sink.discard(choice);
+      else if (this.#began) this.#sink.push(event, choice);
+      return;
+    }
+    if (event.type === 'finish') this.ended = true;
+    if (event.type !== 'start' && event.type !== 'usage') this.#began = true;
+    this.#sink.push(event, choice);
+  }
+
+  flush(): boolean {
+    return this.#sink.flush();
   }
 }
 

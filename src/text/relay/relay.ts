@@ -8,6 +8,7 @@ import type { Json, Usage } from '../canonical.ts';
 import { truncatedAnswer } from '../dialects/answer-errors.ts';
 import { hasOutputIn } from '../dialects/count-output.ts';
 import type { Dialect, EncodeContext, Observation } from '../dialects/dialect.ts';
+import type { Drain } from '../execution/drains.ts';
 import { ChunkRenamer, renameModel } from './model-name.ts';
 import { recordAnswer } from './record-answer.ts';
 import type { ResponseStream } from './response-stream.ts';
@@ -30,6 +31,7 @@ interface RelayOptions {
   /** The model that answers name; null for the upstream's own name. */
   readonly model: string | null;
   readonly response: ResponseStream;
+  readonly drain: Pick<Drain, 'count'>;
   readonly tracker: UsageTracker;
   /** Null where the request is not traced. */
   readonly trace: Trace | null;
@@ -56,6 +58,7 @@ export class Relay {
   readonly #model: string | null;
   readonly #chunks: ChunkRenamer | null;
   readonly #response: ResponseStream;
+  readonly #drain: Pick<Drain, 'count'>;
   readonly #tracker: UsageTracker;
   readonly #trace: Trace | null;
   readonly #onAnswer: (answer: Json) => void;
@@ -81,7 +84,7 @@ export class Relay {
   #usage: Usage | null = null;
 
   constructor(options: RelayOptions) {
-    const { dialect, context, model, response, tracker, trace, onAnswer, clean } = options;
+    const { dialect, context, model, response, drain, tracker, trace, onAnswer, clean } = options;
     this.#dialect = dialect;
     this.#context = context;
     this.#model = model;
@@ -89,6 +92,7 @@ export class Relay {
     this.#chunks =
       model !== null && modelMember !== null ? new ChunkRenamer(model, modelMember) : null;
     this.#response = response;
+    this.#drain = drain;
     this.#tracker = tracker;
     this.#trace = trace;
     this.#onAnswer = onAnswer;
@@ -110,6 +114,7 @@ export class Relay {
         return frames === null || this.#pass(frames);
       },
       () => this.#ended,
+      this.#drain,
     );
     if (this.#ended) return;
     const rest = this.#frames.rest();

@@ -5,6 +5,7 @@ import { isObject } from '../../schema/untrusted.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { Json } from '../canonical.ts';
 import type { Dialect, EventDecoder } from '../dialects/dialect.ts';
+import type { Drain } from '../execution/drains.ts';
 import type { EventSink } from './event-sinks.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { EventStream } from './sse.ts';
@@ -67,6 +68,7 @@ export async function readUntil(
   response: ResponseStream | null,
   take: (chunk: Buffer) => boolean,
   isOver: () => boolean,
+  drain: Pick<Drain, 'count'>,
 ): Promise<void> {
   let finish = () => {};
   const over = new Promise<void>((resolve) => {
@@ -74,6 +76,7 @@ export async function readUntil(
   });
   const reading = exchange.read((chunk) => {
     if (isOver()) return true;
+    drain.count(chunk.length);
     const fast = take(chunk);
     if (isOver()) finish();
     if (fast || !response) return true;
@@ -98,11 +101,13 @@ export async function readEvents(
     response,
     isOver,
     hasOutput,
+    drain,
   }: {
     readonly response: ResponseStream | null;
     readonly isOver: () => boolean;
     /** Whether an event holds output, or the end of the answer. */
     readonly hasOutput: (event: string) => boolean;
+    readonly drain: Pick<Drain, 'count'>;
   },
 ): Promise<void> {
   if (!isEventStream(exchange)) {
@@ -122,7 +127,7 @@ export async function readEvents(
     events.push(chunk);
     return sink.flush();
   };
-  await readUntil(exchange, response, take, isOver);
+  await readUntil(exchange, response, take, isOver, drain);
   if (!isOver()) {
     events.end();
     decoder.end();

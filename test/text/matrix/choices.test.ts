@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { settled } from '../account.ts';
 import { DIALECTS, modelTo, newKey, sharedGateway } from '../gateway-daemon.ts';
+import { plainBody, send } from '../raw.ts';
 import { type Script, USAGE } from '../script.ts';
 
 const gateway = sharedGateway();
@@ -129,6 +130,47 @@ it('asks for eight of many choices at once, and aborts all of them when the clie
   expect(ends).toEqual(Array.from({ length: 8 }, () => 'cut'));
   // Eight inputs of ten tokens and more, at 0.001 each.
   expect((await settled(daemon, key)).credits.spent).toBeGreaterThan(0.08);
+});
+
+describe.each([false, true])('eight answers by requests of their own, streamed: %s', (stream) => {
+  /** Asks for eight answers of an upstream of which the requests from `first` to `last` fail. */
+  async function askWithFailures(account: string, first: number, last: number) {
+    const { daemon, upstream: mock } = gateway();
+    const key = await newKey(daemon, `${account}-${stream}`, { credits: '10000' });
+    let requests = 0;
+    mock.play(() => {
+      requests += 1;
+      const fails = requests >= first && requests <= last;
+      return fails ? { refuse: { status: 500 } } : { steps: [{ text: 'Oslo' }], usage: USAGE };
+    });
+    const messages = [{ role: 'user', content: 'Name one' }];
+    const body = { messages, n: 8, stream, max_completion_tokens: 100 };
+    const response = await send(daemon, 'chat', plainBody('chat', 'to-messages-or-chat', body), {
+      key,
+    });
+    const text = await response.text();
+    const { spent } = (await settled(daemon, key)).credits;
+    return { status: response.status, text, requests, spent };
+  }
+
+  /** 18 input tokens at 1000 per million, 5 cached at 100, 11 output at 10000. */
+  const COST = (18 * 1000 + 5 * 100 + 11 * 10_000) / 1_000_000;
+
+  it('repeat only the one that fails', async () => {
+    const { status, text, requests, spent } = await askWithFailures('repeats', 3, 3);
+    expect(status).toBe(200);
+    expect(text.match(/Oslo/g) ?? text.match(/Os/g)).toHaveLength(8);
+    expect(text).not.toContain('error');
+    expect(requests).toBe(9);
+    expect(spent).toBeCloseTo(8 * COST, 6);
+  });
+
+  it('cost what was reported of the others where one fails for good', async () => {
+    const { status, text, spent } = await askWithFailures('fails', 8, Infinity);
+    expect(status).toBe(stream ? 200 : 502);
+    expect(text).toContain('error');
+    expect(spent).toBeCloseTo(7 * COST, 6);
+  });
 });
 
 it('gets many choices in one answer', async () => {

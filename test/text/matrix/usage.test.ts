@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { settled } from '../account.ts';
 import { MODES, STOPS } from '../conversation.ts';
-import { modelTo, PAIRS, sharedGateway } from '../gateway-daemon.ts';
-import type { Stop } from '../script.ts';
+import { modelTo, newKey, PAIRS, sharedGateway } from '../gateway-daemon.ts';
+import { plainBody, send } from '../raw.ts';
+import type { Script, Stop } from '../script.ts';
 import { talk } from '../talk.ts';
 
 const gateway = sharedGateway();
@@ -130,4 +132,43 @@ describe('the usage of a chat stream', () => {
       expect(withoutUsage.text).toBe('Hello');
     },
   );
+});
+
+describe('an upstream that reports no usage', () => {
+  const UNCOUNTED: Script = { steps: [{ text: 'Oslo is the capital.' }], usage: null };
+
+  it.each(['chat', 'responses'] as const)(
+    'of %s: clients of messages get what is charged',
+    async (to) => {
+      const { daemon, upstream: mock } = gateway();
+      const key = await newKey(daemon, `uncounted-${to}`);
+      mock.play(UNCOUNTED);
+      const body = plainBody('messages', modelTo(to), { stream: true });
+      const stream = await (await send(daemon, 'messages', body, { key })).text();
+      const events = stream.split('\n').filter((line) => line.startsWith('data: '));
+      const [first, ...others] = events.map((line) => JSON.parse(line.slice('data: '.length)));
+      const input = first.message.usage.input_tokens;
+      expect(input).toBeGreaterThan(5);
+      const { usage } = others.find(({ type }) => type === 'message_delta');
+      expect(usage).toMatchObject({ input_tokens: input, output_tokens: 5 });
+      const { spent } = (await settled(daemon, key)).credits;
+      expect(spent).toBeCloseTo((input * 1000 + 5 * 10_000) / 1_000_000, 6);
+      const whole = await send(daemon, 'messages', plainBody('messages', modelTo(to)), { key });
+      expect(await whole.json()).toMatchObject({ usage: { output_tokens: 5 } });
+    },
+  );
+
+  it.each(['', 'stream'])('clients of gemini get it too %s', async (stream) => {
+    const { daemon, upstream: mock } = gateway();
+    mock.play(UNCOUNTED);
+    const method = stream === '' ? 'generateContent' : 'streamGenerateContent?alt=sse';
+    const response = await daemon.request(`/v1beta/models/${modelTo('chat')}:${method}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] }),
+    });
+    expect(await response.text()).toMatch(
+      /"usageMetadata":\{"promptTokenCount":[1-9]\d*,"candidatesTokenCount":5,/,
+    );
+  });
 });

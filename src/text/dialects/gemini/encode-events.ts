@@ -62,7 +62,7 @@ export class GeminiEncoder implements EventEncoder {
     index: number,
   ): string {
     candidate.finished = true;
-    candidate.usage = usage;
+    candidate.usage = usage ?? this.#context.estimatedUsage?.(index) ?? null;
     const candidates = [...this.#candidates.values()];
     const hasAll = candidates.length >= (this.#context.request.n ?? 1);
     this.#ended = hasAll && candidates.every(({ finished }) => finished);
@@ -75,7 +75,7 @@ export class GeminiEncoder implements EventEncoder {
           ...candidate.parts.end(reason),
         },
       ],
-      ...responseFields(this.#model, this.#id, this.#ended ? sumOf(usages) : usage),
+      ...responseFields(this.#model, this.#id, this.#ended ? sumOf(usages) : candidate.usage),
     };
     return `data: ${JSON.stringify(response)}\n\n`;
   }

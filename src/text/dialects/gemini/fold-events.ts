@@ -11,7 +11,7 @@ import { AnswerParts, responseFields } from './answer-parts.ts';
  * @throws Failure if an answer failed or has no end
  */
 export function foldEvents(
-  { request }: EncodeContext,
+  { request, estimatedUsage }: EncodeContext,
   choices: readonly (readonly TextEvent[])[],
 ): Json {
   let model = request.model;
@@ -26,7 +26,7 @@ export function foldEvents(
       for (const part of answer.push(event)) append(parts, part);
       if (event.type !== 'finish') continue;
       end = answer.end(event.reason);
-      usages.push(event.usage);
+      usages.push(event.usage ?? estimatedUsage?.(index) ?? null);
     }
     if (end === null) throw truncatedAnswer();
     return { index, content: { role: 'model', parts }, ...end };

@@ -19,6 +19,7 @@ const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
 export class MessagesEncoder implements EventEncoder {
   /** The requested model. */
   readonly #requested: string;
+  readonly #estimatedUsage: EncodeContext['estimatedUsage'];
   readonly #id = newId('msg');
   /** The start event, delayed until the next event, which may have the usage for it. */
   #start: { readonly model: string | null } | null = null;
@@ -32,8 +33,9 @@ export class MessagesEncoder implements EventEncoder {
   /** Whether the open call has arguments so far. */
   #hasArguments = false;
 
-  constructor({ request }: EncodeContext) {
+  constructor({ request, estimatedUsage }: EncodeContext) {
     this.#requested = request.model;
+    this.#estimatedUsage = estimatedUsage;
   }
 
   push(event: TextEvent): string {
@@ -104,7 +106,8 @@ export class MessagesEncoder implements EventEncoder {
       stop_reason: null,
       stop_sequence: null,
       stop_details: null,
-      usage: usageObject(this.#usage),
+      // Clients read the input here, which other formats report at the end.
+      usage: usageObject(this.#usage ?? this.#estimate(0)),
     };
     return namedFrame({ type: 'message_start', message });
   }
@@ -172,10 +175,16 @@ export class MessagesEncoder implements EventEncoder {
     return empty + this.#close();
   }
 
+  /** The usage as it is charged where the provider reports none. @param output tokens, if not those so far */
+  #estimate(output?: number): Usage | null {
+    const usage = this.#estimatedUsage?.(0) ?? null;
+    return usage && { ...usage, output: output ?? usage.output };
+  }
+
   #finish(event: Extract<TextEvent, { readonly type: 'finish' }>): string {
     this.#ended = true;
     const delta = stopOf(event, this.#refusal);
-    const usage = usageObject(event.usage ?? this.#usage);
+    const usage = usageObject(event.usage ?? this.#usage ?? this.#estimate());
     return this.#close() + namedFrame({ type: 'message_delta', delta, usage }) + MESSAGE_STOP;
   }
 

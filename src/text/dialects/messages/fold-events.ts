@@ -14,7 +14,7 @@ type Finish = Extract<TextEvent, { readonly type: 'finish' }>;
 
 /** Folds events into a message, as the official client folds a stream. */
 export function foldEvents(
-  { request }: EncodeContext,
+  { request, estimatedUsage }: EncodeContext,
   choices: readonly (readonly TextEvent[])[],
 ): Json {
   const content: Json[] = [];
@@ -100,7 +100,7 @@ export function foldEvents(
     model,
     content,
     ...stopOf(finish, refusal),
-    usage: usageObject(usage),
+    usage: usageObject(usage ?? estimatedUsage?.(0) ?? null),
   };
 }
 
