@@ -95,19 +95,20 @@ interface Launched {
 }
 
 function launch(settings: DaemonSettings & { data: string }): Launched {
-  if (NODES === 1) return launchOne(settings);
+  if (NODES === 1) return launchDaemon(settings);
   return launchNodes(settings.data, (data, config) =>
-    launchOne({ ...settings, data, config: { ...config, ...settings.config } }),
+    launchDaemon({ ...settings, data, config: { ...config, ...settings.config } }),
   );
 }
 
-function launchOne({
+/** Starts `oriel serve`, whose test need not wait until it is ready. */
+export function launchDaemon({
   data,
   args = [],
   env = {},
   config,
   ...options
-}: DaemonSettings & { data: string }): Launched {
+}: DaemonSettings & { data: string }) {
   const file = join(data, 'oriel.yaml');
   if (config || (options.cwd === undefined && !existsSync(file))) {
     const { overload, metrics } = (config ?? {}) as Readonly<Record<string, object | undefined>>;
@@ -173,8 +174,12 @@ function launchOne({
       },
     };
   });
+  // A test may expect that the daemon ends before it is ready.
+  ready.catch(() => {});
   return {
     ready,
+    logged,
+    stop,
     end: async () => {
       await stop('SIGKILL');
     },

@@ -75,6 +75,8 @@ export interface DaemonOptions {
   readonly acceptClock?: boolean;
   /** Begins a new store where the former one is gone. */
   readonly newStore?: boolean;
+  /** Cancels the start while it waits for the database. */
+  readonly stop?: AbortSignal;
 }
 
 /** Shared by all steps of the start. */
@@ -84,6 +86,8 @@ interface Start {
   readonly metrics: Metrics;
   readonly closers: Closers;
   readonly options: DaemonOptions;
+  /** Aborted once the daemon may listen: later calls of the store fail while its database is away. */
+  readonly started: AbortController;
   /** The user of this process, for the audit log. */
   readonly actor: Actor;
 }
@@ -92,6 +96,7 @@ interface Start {
 interface Services extends DaemonMedia {
   readonly opened: OpenedStore;
   readonly audit: AuditLog;
+  readonly firstKey: FirstKey | undefined;
   readonly servers: Servers;
   readonly draining: AbortController;
   readonly text: ReturnType<typeof createTextGateway>;
@@ -108,6 +113,7 @@ export async function startDaemon(config: Config, options: DaemonOptions): Promi
     metrics: new Metrics(),
     closers,
     options,
+    started: new AbortController(),
     actor: ownActor(),
   };
   try {
@@ -122,12 +128,15 @@ export async function startDaemon(config: Config, options: DaemonOptions): Promi
 async function startServices(start: Start): Promise<Services> {
   const { state, log, metrics, closers, options, actor } = start;
   const { dataDir, owner, batch } = state.config;
+  const { stop, bootstrapKey, dev: anyKey = false } = options;
+  const { signal } = start.started;
   const opened = await openDaemonStore({
     dataDir,
     acceptClock: options.acceptClock ?? false,
     newStore: options.newStore ?? false,
     config: state.config,
     version: options.version,
+    starting: stop ? AbortSignal.any([stop, signal]) : signal,
     log,
     metrics,
   });
@@ -136,11 +145,13 @@ async function startServices(start: Start): Promise<Services> {
   closers.add(() => store.close());
   const audit = await startAudit(start, opened);
   const span = await store.timeRange();
-  const { bootstrapKey, dev: anyKey = false } = options;
-  if (bootstrapKey !== undefined) {
-    // Before the listener starts: the first request may come with this key.
-    await firstRun(store, { audit, who: actor, credits: owner.credits, bootstrapKey, anyKey });
-  }
+  // Before the listener starts: the first request may come with this key.
+  await firstRun(store, {
+    ...{ audit, who: actor, credits: owner.credits, anyKey },
+    ...(bootstrapKey !== undefined && { bootstrapKey }),
+    saveKey: (key) => writeFirstKey(dataDir, key),
+  });
+  const firstKey = await readFirstKey(dataDir, store);
   // Closed just before the store: administration also works while the daemon drains.
   const models = () => allNames(state.config.models);
   const admin = await startAdmin({
@@ -219,7 +230,7 @@ async function startServices(start: Start): Promise<Services> {
     draining: draining.signal,
   };
   const servers = await buildServers(context);
-  return { ...daemonMedia, opened, audit, servers, draining, text, pool, telemetry };
+  return { ...daemonMedia, opened, audit, firstKey, servers, draining, text, pool, telemetry };
 }
 
 /** Opens the audit log and records the start and the repairs of the store. */
@@ -241,22 +252,19 @@ async function startAudit(
   return audit;
 }
 
-/** Listens, then starts the background work and creates the first key. */
+/** Listens, then starts the background work. */
 async function openForClients(start: Start, services: Services): Promise<Daemon> {
-  const { state, log, closers, actor: who } = start;
-  const { opened, audit, servers } = services;
+  const { state, log, closers, started, actor: who } = start;
+  const { audit, firstKey, servers } = services;
   const { server, operations } = servers;
-  const { server: settings, owner, dataDir } = state.config;
+  const { server: settings } = state.config;
   // Closed last: the operations listener answers while the public one drains.
   if (operations) closers.add(() => operations.close());
   closers.add(() => server.close());
+  started.abort();
   const operationsUrl = operations && (await listen(operations, settings.operations!));
   state.url = await listen(server, settings);
   startBackgroundWork(services, log);
-  // At the very end: a generated key is shown only once everything else has succeeded.
-  const saveKey = (key: string) => writeFirstKey(dataDir, key);
-  await firstRun(opened.store, { audit, who, credits: owner.credits, saveKey });
-  const firstKey = await readFirstKey(dataDir, opened.store);
   inBackground(preparePromptRules(), 'the rules for prompts could not be loaded', log);
   return {
     url: state.url,

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { checkDataFolder, checkStorePresent } from '../store/data-folder.ts';
-import { openStore } from '../store/open.ts';
+import { openStore, placeOf } from '../store/open.ts';
 import type { Recovery } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
 
@@ -15,6 +15,9 @@ const LOCK_FALLBACK =
   'this system or file system has no locks: start no second process on this data folder from another host or container';
 const CLOCK_AHEAD =
   'the clock is more than a day ahead of the newest record: nothing is deleted or folded; if the clock is right, restart with --accept-clock';
+/** Milliseconds between two messages that the start waits for the database. */
+const WAIT_LOG_INTERVAL_MS = 10_000;
+
 const CLOCK_SKEW =
   'the clock of this machine differs from the clock of the database, which counts; synchronise both by NTP';
 
@@ -25,6 +28,8 @@ interface StoreParts {
   readonly newStore: boolean;
   readonly config: Pick<Config, 'server' | 'store'>;
   readonly version: string;
+  /** Aborts once the start has succeeded or is cancelled: until then calls wait for the database. */
+  readonly starting: AbortSignal;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
@@ -52,6 +57,7 @@ export async function openDaemonStore({
   newStore,
   config: { server, store: settings },
   version,
+  starting,
   log,
   metrics,
 }: StoreParts): Promise<OpenedStore> {
@@ -67,12 +73,20 @@ export async function openDaemonStore({
       );
   }
   let isClockAhead = false;
+  let loggedAt = -Infinity;
   const recoveries: Recovery[] = [];
   const store = await openStore({
     lockTimeoutMs: LOCK_TIMEOUT_MS,
     directory: join(dataDir, 'store'),
     settings,
     acceptClock,
+    starting,
+    onWait: ({ message, cause }) => {
+      if (performance.now() < loggedAt + WAIT_LOG_INTERVAL_MS) return;
+      loggedAt = performance.now();
+      const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
+      log.warn({ database: placeOf(settings), reason }, 'waiting for the database');
+    },
     node: { name: nameOf(server), version },
     onCommit: (commit) => metrics.observeCommit(commit),
     onRecovery: (recovery) => {

@@ -35,14 +35,22 @@ export async function runServe(
   const bootstrapKey = process.env['ORIEL_BOOTSTRAP_KEY'] || undefined;
   // Before the first request can be answered: a signal during the start drains the daemon, too.
   const stopSignal = nextStopSignal();
+  const stop = new AbortController();
+  void stopSignal.then(() => stop.abort());
   const daemon = await startDaemon(config, {
     version,
     loaded,
     acceptClock: flags.acceptClock,
     newStore: flags.newStore,
     dev: flags.dev,
+    stop: stop.signal,
     ...(bootstrapKey !== undefined && { bootstrapKey }),
+  }).catch((error: unknown) => {
+    if (!stop.signal.aborted) throw error;
+    return null;
   });
+  // Stopped while it waited for the database.
+  if (daemon === null) return 0;
   const { log, url, operationsUrl, firstKey } = daemon;
   warn(log, loaded);
   const stopReloading = reloadOnHangup(daemon, loaded, source, (next) => withFlags(next, flags));

@@ -33,6 +33,10 @@ export interface StoreOptions {
   readonly directory: string;
   /** Clock, in milliseconds since the epoch; `Date.now` by default. */
   readonly now?: () => number;
+  /** Until it aborts, calls wait for a database that is away instead of failing. */
+  readonly starting?: AbortSignal | undefined;
+  /** Called with each failure after which a call waits because of `starting`. */
+  readonly onWait?: ((failure: Failure) => void) | undefined;
   /** Trusts the clock although it may be far ahead of the newest record. */
   readonly acceptClock?: boolean;
   /** Called before the store is open if the clock is more than a day ahead of the newest record. */

@@ -1,7 +1,12 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, it } from 'vitest';
-import { startDaemon, type TestDaemon } from '../daemon.ts';
+import pg from 'pg';
+import { expect, it, onTestFinished } from 'vitest';
+import { freePort } from '../bench/free-port.ts';
+import { launchDaemon as launch, startDaemon, type TestDaemon } from '../daemon.ts';
 import { describeWithPostgres } from '../engines/postgres.ts';
+import { temporaryFolder } from '../oriel.ts';
 import { newKey } from '../text/gateway-daemon.ts';
 import { TEXT_MODEL } from './text-client.ts';
 
@@ -68,6 +73,44 @@ describeWithPostgres('a node whose PostgreSQL', (server) => {
     server()[begin]();
     await task;
     await expect.poll(async () => (await draw(daemon, key)).status).toBe(202);
+  });
+
+  it('is away at its start waits with a message, and ends its first run before it listens', async () => {
+    const schema = 'starting';
+    const port = await freePort();
+    const { url, sql } = server();
+    server().stop();
+    const run = launch({
+      data: temporaryFolder(),
+      args: ['--port', String(port)],
+      env: { ORIEL_BOOTSTRAP_KEY: '' },
+      config: { ...CONFIG, store: { driver: 'postgres', url, schema } },
+    });
+    onTestFinished(() => run.end());
+    const { reason } = await run.logged('waiting for the database');
+    expect(reason).toContain('ECONNREFUSED');
+    server().start();
+    // As another node that makes its first run.
+    const other = new pg.Client(url);
+    other.on('error', () => {});
+    await other.connect();
+    const lock = [`${schema} first-run`];
+    await other.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', lock);
+    const waiting = `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`;
+    await expect.poll(() => sql(waiting).trim(), { timeout: 20_000 }).toBe('1');
+    await expect(fetch(`http://127.0.0.1:${port}/readyz`)).rejects.toThrow();
+    // It has a connection that gets no answer, and then none that opens.
+    server().crash();
+    const daemon = await run.ready;
+    expect(await readiness(daemon)).toEqual(READY);
+    expect(existsSync(join(daemon.data, 'first-key'))).toBe(true);
+  });
+
+  it('is away can be stopped at its start', async () => {
+    const store = { driver: 'postgres', url: 'postgres://oriel@127.0.0.1:1/none', schema: 's' };
+    const run = launch({ data: temporaryFolder(), config: { ...CONFIG, store } });
+    await run.logged('waiting for the database');
+    expect(await run.stop()).toMatchObject({ status: 0, stderr: '' });
   });
 
   const readiness = async (daemon: TestDaemon) => {

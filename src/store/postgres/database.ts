@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Failure } from '../../failure.ts';
+import type { StoreOptions } from '../options.ts';
 import { failureOf, isAway, isUnprepared, unavailable } from './errors.ts';
 import { PreparedStatements } from './prepared-statements.ts';
 
@@ -10,6 +11,8 @@ export interface DatabaseOptions {
   /** Maximum number of connections of this process, beside the one that listens. */
   readonly poolSize: number;
   readonly schema: string;
+  readonly starting?: StoreOptions['starting'];
+  readonly onWait?: StoreOptions['onWait'];
 }
 
 /** Milliseconds for a connection, or for a free one of the pool. */
@@ -109,6 +112,11 @@ export class Database implements Connection {
     return this.#awaySince > 0;
   }
 
+  /** Whether calls wait for the database for any time. */
+  get isStarting(): boolean {
+    return this.options.starting?.aborted === false;
+  }
+
   inSchema(text: string): string {
     return text.replaceAll('$schema', this.#schema);
   }
@@ -146,19 +154,22 @@ export class Database implements Connection {
         return await work();
       } catch (error) {
         if (!isAway(error)) throw failureOf(error);
-        if (Date.now() >= until) throw unavailable(error);
-        await this.backoff(attempt);
+        if (!this.isStarting && Date.now() >= until) throw unavailable(error);
+        await this.backoff(attempt, error);
       }
     }
   }
 
   /** Milliseconds for which a call is repeated: none where the calls before it waited in vain. */
   get retryTimeoutMs(): number {
+    // Until the start is cancelled.
+    if (this.isStarting) return 0;
     const isLong = this.#awaySince > 0 && Date.now() - this.#awaySince > RETRY_TIMEOUT_MS;
     return isLong ? 0 : RETRY_TIMEOUT_MS;
   }
 
-  async backoff(attempt: number): Promise<void> {
+  async backoff(attempt: number, error: unknown): Promise<void> {
+    if (this.isStarting) this.options.onWait?.(unavailable(error));
     const longest = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** attempt);
     // Random, so that the nodes do not return at the same moment.
     await delay(longest * (0.5 + Math.random() / 2));

@@ -13,7 +13,7 @@ const AWAY_STATES =
 
 /** Messages of `pg` about a connection that is lost, or a pool without a free one. */
 const AWAY_MESSAGES =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Client was closed)/;
+  /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired$|Query read timeout|Client has encountered a connection error|Client was closed)/;
 
 interface DatabaseError extends Error {
   /** SQLSTATE, or the code of a system error. */
@@ -30,7 +30,7 @@ export function isAway(error: unknown): boolean {
   if (code === undefined) return AWAY_MESSAGES.test(message);
   return /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code)
     ? AWAY_STATES.test(code)
-    : /^E[A-Z_]+$/.test(code) && code !== 'EACCES';
+    : /^E(?!RR_TLS_CERT|ACCES$)[A-Z_]+$/.test(code);
 }
 
 /** Whether a connection does not have the named statements that were prepared on it, or has them already. */

@@ -38,7 +38,7 @@ export async function openPostgresStore({
   onLockFallback = () => {},
   ...given
 }: PostgresOptions): Promise<PostgresStore> {
-  const { directory, poolSize, schema } = given;
+  const { directory, poolSize, schema, starting, onWait } = given;
   const url = verified(given.url);
   const listenUrl = given.listenUrl === undefined ? url : verified(given.listenUrl);
   let lock: Lock | undefined;
@@ -46,7 +46,7 @@ export async function openPostgresStore({
     await makeFolder(diskFiles, directory);
     lock = await lockFolder(diskFiles, directory, onLockFallback);
   }
-  const database = new Database({ url, poolSize, schema });
+  const database = new Database({ url, poolSize, schema, starting, onWait });
   try {
     await migrate(database);
     const release = async () => lock?.release();

@@ -123,7 +123,7 @@ export class Transactions {
         this.#report(unavailable(error));
         open = this.#rejectOverdue(open);
         if (open.length === 0) return;
-        await this.#database.backoff(attempt);
+        await this.#database.backoff(attempt, error);
       }
     }
   }
@@ -168,7 +168,7 @@ export class Transactions {
     const now = Date.now();
     const failure = this.#failure!;
     const isOver = ({ until, reject }: Waiting) => {
-      if (until > now && !this.#isClosed) return false;
+      if ((until > now || this.#database.isStarting) && !this.#isClosed) return false;
       reject(failure);
       return true;
     };
