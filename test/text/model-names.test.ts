@@ -121,4 +121,12 @@ it('the official clients list and retrieve models, with prices and aliases', asy
   const ids: string[] = [];
   for await (const { id } of anthropic.models.list()) ids.push(id);
   expect(ids).toEqual(['opus', 'claude-*', 'any/*']);
+  const page = await anthropic.models.list({ limit: 1, after_id: 'opus' });
+  expect(page).toMatchObject({
+    data: [{ type: 'model', id: 'claude-*', created_at: expect.stringMatching(/^\d{4}-.*Z$/) }],
+    has_more: true,
+    last_id: 'claude-*',
+  });
+  expect(await anthropic.models.retrieve('big')).toMatchObject({ type: 'model', id: 'big' });
+  await expect(anthropic.models.list({ after_id: 'none' })).rejects.toMatchObject({ status: 400 });
 });

@@ -67,7 +67,8 @@ export function modelRoutes(context: AppContext): FastifyPluginAsync {
     });
 
     for (const { label, modelListing } of allDialects()) {
-      if (modelListing) server.register(listingRoutes(context, label, modelListing));
+      const path = modelListing?.path;
+      if (path) server.register(listingRoutes(context, label, path, modelListing));
     }
   };
 }
@@ -79,9 +80,10 @@ const PAGE = { usual: 50, most: 1000 } as const;
 function listingRoutes(
   context: AppContext,
   label: string,
+  path: string,
   listing: ModelListing,
 ): FastifyPluginAsync {
-  const { path, query: schema, entry, list } = listing;
+  const { query: schema, entry, list } = listing;
   return async (server) => {
     server.get<{ Querystring: ModelPage }>(path, {
       schema: {
@@ -105,27 +107,30 @@ function listingRoutes(
   };
 }
 
-/** The listing of the clients that send their key as a request does, for paths that several formats share. */
+/** The listing of the client's format, for paths that several formats share. */
 function listingFor(headers: IncomingHttpHeaders): ModelListing | undefined {
-  return allDialects().find(
-    ({ modelListing, keyHeader }) => modelListing && keyHeader && headers[keyHeader] !== undefined,
-  )?.modelListing;
+  const listings = allDialects().map(({ modelListing }) => modelListing);
+  return listings.find((listing) => listing && headers[listing.header] !== undefined);
 }
 
 function listModels(
   { config }: AppContext,
   { types, entryOf, listOf }: ModelListing,
   { key }: KeyHolder,
-  { pageSize, pageToken }: ModelPage,
+  { pageSize, limit = pageSize, pageToken = '', after_id: after }: ModelPage,
 ) {
   const { data } = publishModels(config, key.models);
   const models = data.filter(({ type }) => types.includes(type));
-  const first = pageToken === '' ? 0 : models.findIndex(({ id }) => id === pageToken);
-  if (first === -1) {
-    const message = 'pageToken: expected the nextPageToken of a page of this list';
-    throw new Failure('invalid_request', message, { param: 'pageToken' });
+  const given = after ?? pageToken;
+  const at = models.findIndex(({ id }) => id === given);
+  if (given !== '' && at === -1) {
+    const [param, last] =
+      after === undefined ? ['pageToken', 'nextPageToken'] : ['after_id', 'last_id'];
+    const message = `${param}: expected the ${last} of a page of this list`;
+    throw new Failure('invalid_request', message, { param });
   }
-  const end = first + Math.min(pageSize || PAGE.usual, PAGE.most);
+  const first = after === undefined ? Math.max(0, at) : at + 1;
+  const end = first + Math.min(limit || PAGE.usual, PAGE.most);
   return listOf(models.slice(first, end).map(entryOf), models[end]?.id ?? null);
 }
 

@@ -143,8 +143,10 @@ export interface TokenCounting {
 
 /** The list of models in the shape of a dialect whose clients know no other. */
 export interface ModelListing {
-  /** The path of the list; that of a model is below it. */
-  readonly path: string;
+  /** The path of the list; that of a model is below it. Null where it is only at the path of all formats. */
+  readonly path: string | null;
+  /** The header by which its clients are known at the path of all formats. */
+  readonly header: string;
   /** Types of the models that are listed. */
   readonly types: readonly PublishedModel['type'][];
   readonly query: ObjectSchema<ModelPage>;
@@ -157,8 +159,12 @@ export interface ModelListing {
 
 /** The page of a list that a client asks for. */
 export interface ModelPage {
-  readonly pageSize: number;
-  readonly pageToken: string;
+  readonly pageSize?: number | undefined;
+  readonly limit?: number | undefined;
+  /** The first model of the page; empty for the first page. */
+  readonly pageToken?: string | undefined;
+  /** The last model of the page before; empty for the first page. */
+  readonly after_id?: string | undefined;
 }
 
 /** Settings in the URL of a client's request. */

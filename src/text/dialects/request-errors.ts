@@ -64,6 +64,18 @@ export function refusePrefill({ turns, dialect }: TextRequest, target: DialectNa
   throw untranslatable(last.path, target, why, 'prefill');
 }
 
+/** Refuses a conversation whose last message is empty: without it, the upstream would continue its own answer. */
+export function refuseEmpty({ turns }: TextRequest, target: DialectName): void {
+  const last = turns.at(-1);
+  if (last === undefined || last.role === 'assistant') return;
+  if (!last.parts.every((part) => part.type === 'text' && part.text === '')) return;
+  throw untranslatable(
+    last.path,
+    target,
+    'it is empty, and the upstream of this model needs content',
+  );
+}
+
 /** Refuses properties that belong to another dialect. */
 export function refuseNativeFields({ native }: TextRequest, target: DialectName): void {
   const part = native.find(({ dialect }) => dialect !== target);

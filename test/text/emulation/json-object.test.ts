@@ -1,5 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import '../../../src/text/dialects/built-in.ts';
+import { dialectNamed } from '../../../src/text/dialects/registry.ts';
 import { ObjectReader } from '../../../src/text/emulation/object-reader.ts';
 import { MODES } from '../conversation.ts';
 import { modelTo, sharedGateway } from '../gateway-daemon.ts';
@@ -116,3 +118,50 @@ describe.each(['chat', 'responses'] as const)('json_object of %s, upstream messa
     },
   );
 });
+
+it.each(['responses', 'messages', 'gemini'] as const)(
+  'a schema beside json_object, as instructor sends it, reaches upstreams of %s',
+  async (to) => {
+    const { encodeRequest } = dialectNamed(to);
+    const schema = { type: 'object', properties: { city: { type: 'string' } } };
+    const request = dialectNamed('chat').decodeRequest({
+      model: 'm',
+      messages: [{ role: 'user', content: 'Hi' }],
+      response_format: { type: 'json_object', schema },
+    });
+    const target = {
+      dialect: to,
+      provider: 'p',
+      model: 'up',
+      rules: null,
+      reasons: false,
+      maxOutputTokens: null,
+    };
+    expect(JSON.stringify(encodeRequest(request, target))).toContain('"properties":{"city"');
+  },
+);
+
+it.each(['messages', 'gemini'] as const)(
+  'an empty last message is refused by its path: %s',
+  (to) => {
+    const { encodeRequest } = dialectNamed(to);
+    const messages = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: 'Hello.' },
+      { role: 'user', content: '' },
+    ];
+    const target = {
+      dialect: to,
+      provider: 'p',
+      model: 'up',
+      rules: null,
+      reasons: false,
+      maxOutputTokens: null,
+    };
+    const encode = (some: readonly object[]) =>
+      encodeRequest(dialectNamed('chat').decodeRequest({ model: 'm', messages: some }), target);
+    expect(() => encode(messages)).toThrow(/^messages\[2\]: it is empty/);
+    expect(() => encode(messages.slice(2))).toThrow(/^messages\[0\]: it is empty/);
+    expect(() => encode(messages.slice(0, 1))).not.toThrow();
+  },
+);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { DATA_URL, PIXEL, type Settings, WEATHER } from '../conversation.ts';
-import { DIALECTS, modelTo } from '../gateway-daemon.ts';
+import { DIALECTS, modelTo, newKey } from '../gateway-daemon.ts';
 import { type Script, USAGE } from '../script.ts';
 import { GEMINI_KEY, geminiDaemon } from './gemini-daemon.ts';
 import { geminiTalk } from './gemini-talk.ts';
@@ -26,10 +26,10 @@ const start = (settings: Settings) =>
   geminiTalk({ url: gateway().daemon.url, key: OWNER_KEY }, settings);
 
 /** Sends a body unchanged. */
-async function send(model: string, body: object, method = 'generateContent') {
+async function send(model: string, body: object, key = OWNER_KEY, method = 'generateContent') {
   const response = await fetch(`${gateway().daemon.url}/v1beta/models/${model}:${method}`, {
     method: 'POST',
-    headers: { 'x-goog-api-key': OWNER_KEY, 'content-type': 'application/json' },
+    headers: { 'x-goog-api-key': key, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
   // biome-ignore lint/suspicious/noExplicitAny: an answer or an error
@@ -137,7 +137,7 @@ describe('a client of gemini', () => {
         { role: 'model', parts: [{ ...call('Bonn'), thoughtSignature: foreign }] },
         { role: 'user', parts: [result] },
       ];
-      expect((await send(model, { contents })).status).toBe(200);
+      expect((await send(model, { contents })).json.error ?? null).toBeNull();
       const sent = upstream
         .only()
         .body.contents.flatMap(({ parts }: { parts: { thoughtSignature?: string }[] }) =>
@@ -228,7 +228,6 @@ describe('a client of gemini', () => {
     [{ contents: [] }, 'contents'],
     [{ contents: [{ parts: [{ text: 7 }] }] }, 'contents[0].parts[0].text'],
     [{ ...HELLO, generationConfig: { temperature: 3 } }, 'generationConfig.temperature'],
-    [{ ...HELLO, generationConfig: { topK: 5 } }, 'generationConfig.topK'],
     [{ ...HELLO, generationConfig: { mediaResolution: 'X' } }, 'generationConfig.mediaResolution'],
     [{ ...HELLO, tools: [{ googleSearch: {} }] }, 'tools[0].googleSearch'],
     [{ contents: [{ parts: [{ executableCode: {} }] }] }, 'contents[0].parts[0].executableCode'],
@@ -256,11 +255,38 @@ describe('a client of gemini', () => {
       'contents[0].parts[0].fileData.fileUri',
     ],
   ])('may not use what is not metered, or stored at Google: %j', async (more, param) => {
-    const { status, json } = await send('to-gemini', { ...HELLO, ...more });
+    const { daemon, upstream } = gateway();
+    const key = await newKey(daemon, `tenant-${param}`, { credits: '10000' });
+    const { status, json } = await send('to-gemini', { ...HELLO, ...more }, key);
     expect({ status, json }).toMatchObject({
       status: 400,
       json: { error: { param, code: 'not_allowed' } },
     });
+    upstream.play(DONE);
+    const { error } = (await send('to-gemini', { ...HELLO, ...more })).json;
+    expect(error?.code).not.toBe('not_allowed');
+  });
+
+  it.each(['to-chat', 'to-responses', 'to-messages'])(
+    'topK is a hint, and named: %s',
+    async (model) => {
+      const { upstream } = gateway();
+      upstream.play(DONE);
+      const body = { ...HELLO, generationConfig: { topK: 5 } };
+      const { status, headers } = await send(model, body);
+      const lost = model === 'to-messages' ? null : 'generationConfig.topK';
+      expect([status, headers.get('x-oriel-dropped')]).toEqual([200, lost]);
+    },
+  );
+
+  it('a thought comes back without its text, as Genkit sends it', async () => {
+    const { upstream } = gateway();
+    for (const model of ['to-gemini', 'to-chat']) {
+      upstream.play(DONE);
+      const parts = [{ thought: true, thoughtSignature: 'sig' }, { text: 'Oslo.' }];
+      const contents = [...HELLO.contents, { role: 'model', parts }, ...HELLO.contents];
+      expect((await send(model, { contents })).json.error ?? null).toBeNull();
+    }
   });
 
   it('advice is left out and named', async () => {
@@ -283,12 +309,12 @@ describe('a client of gemini', () => {
       status: 404,
       json: { error: { status: 'NOT_FOUND', code: 'model_not_found' } },
     });
-    expect((await send('to-chat', HELLO, 'otherMethod')).status).toBe(404);
+    expect((await send('to-chat', HELLO, OWNER_KEY, 'otherMethod')).status).toBe(404);
   });
 
   it('gets as many candidates as it asks for, where it does not stream', async () => {
     const several = { ...HELLO, generationConfig: { candidateCount: 2 } };
-    expect(await send('to-gemini', several, 'streamGenerateContent')).toMatchObject({
+    expect(await send('to-gemini', several, OWNER_KEY, 'streamGenerateContent')).toMatchObject({
       status: 400,
       json: { error: { param: 'generationConfig.candidateCount' } },
     });

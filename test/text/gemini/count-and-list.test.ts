@@ -65,7 +65,11 @@ describe('countTokens', () => {
     ['to-chat', {}, 'contents'],
     ['to-chat', { ...HELLO, generateContentRequest: HELLO }, 'generateContentRequest'],
     ['to-chat', { generateContentRequest: { contents: 7 } }, 'generateContentRequest.contents'],
-    ['to-gemini', { ...HELLO, tools: [{ googleSearch: {} }] }, 'tools[0].googleSearch'],
+    [
+      'to-gemini',
+      { ...HELLO, generationConfig: { speechConfig: {} } },
+      'generationConfig.speechConfig',
+    ],
   ])('%s refuses %j', async (model, body, param) => {
     expect(await send(`/${model}:countTokens`, body)).toMatchObject({
       status: 400,

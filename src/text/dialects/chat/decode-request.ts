@@ -58,9 +58,18 @@ function toolChoiceOf(choice: unknown): ToolChoice | null {
 
 function formatOf(format: unknown): ResponseFormat | null {
   if (format === null || format === undefined) return null;
-  const { type, json_schema: own } = format as { type: string; json_schema: Json };
-  if (type !== 'json_schema') return { type: type === 'text' ? 'text' : 'json-object' };
-  return decodeJsonSchema(own);
+  const {
+    type,
+    json_schema: own,
+    schema,
+  } = format as Readonly<Record<string, Json>> & {
+    readonly type: string;
+  };
+  if (type === 'json_schema') return decodeJsonSchema(own!);
+  // Of Together, Fireworks and llama.cpp, which instructor asks by its mode JSON_SCHEMA.
+  if (type === 'json_object' && isObject(schema))
+    return decodeJsonSchema({ name: 'response', schema });
+  return { type: type === 'text' ? 'text' : 'json-object' };
 }
 
 /** Some compatible servers take -1 and 0 for all tokens. */

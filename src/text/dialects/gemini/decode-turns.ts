@@ -96,19 +96,19 @@ class TurnDecoder {
   }
 
   #part(part: WirePart, path: string): readonly Part[] {
-    const kind = Object.keys(FIELDS).find(
-      (name) => part[name] !== undefined && part[name] !== null,
-    );
+    const isSet = (name: string) => part[name] !== undefined && part[name] !== null;
+    // Genkit sends thoughts back without their text.
+    const isBare = isSet('thought') || isSet('thoughtSignature');
+    const kind = Object.keys(FIELDS).find(isSet) ?? (isBare ? 'text' : undefined);
     const foreign = Object.keys(part).find((name) => {
-      const isUnset = part[name] === undefined || part[name] === null;
-      return !isUnset && !ECHOED.has(name) && !(kind && FIELDS[kind]!.has(name));
+      return isSet(name) && !ECHOED.has(name) && !(kind && FIELDS[kind]!.has(name));
     });
     if (foreign !== undefined) return [nativePart('gemini', `${path}.${foreign}`, part)];
     const signatureAs = (place: SignedPart): ReasoningSignature | null =>
       part.thoughtSignature ? signatureFromWire(part.thoughtSignature, place) : null;
     switch (kind) {
       case 'text': {
-        const text = part.text!;
+        const text = part.text ?? '';
         if (part.thought) {
           return [{ type: 'reasoning', path, text, signature: signatureAs('thought') }];
         }

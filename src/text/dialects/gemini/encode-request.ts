@@ -1,6 +1,6 @@
 import type { Json, TextRequest } from '../../canonical.ts';
 import type { Target } from '../dialect.ts';
-import { refuseNativeFields } from '../request-errors.ts';
+import { refuseEmpty, refuseNativeFields } from '../request-errors.ts';
 import { generationConfig, toolConfig, toolsOnWire } from './encode-settings.ts';
 import { encodeTurns } from './encode-turns.ts';
 import { replayRequest } from './replay-request.ts';
@@ -9,6 +9,7 @@ import { replayRequest } from './replay-request.ts';
 export function encodeRequest(request: TextRequest, target: Target): Json {
   if (request.dialect === 'gemini') return replayRequest(request, target);
   refuseNativeFields(request, 'gemini');
+  refuseEmpty(request, 'gemini');
   const { systemInstruction, contents } = encodeTurns(request, target);
   const tools = toolsOnWire(request);
   const calling = toolConfig(request);

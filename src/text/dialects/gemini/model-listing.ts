@@ -15,6 +15,7 @@ const entry = v.object({
 /** Google's list of models. */
 export const modelListing: ModelListing = {
   path: '/v1beta/models',
+  header: 'x-goog-api-key',
   types: ['text'],
   query: v.strictObject({
     pageSize: v.optional(v.pipe(integer(0), v.description('models of the page')), 0),

@@ -72,12 +72,22 @@ export function replayRequest(request: TextRequest, target: Target): Json {
 function signedContents(contents: readonly Json[], target: Target): Json[] {
   let isSigned = false;
   return contents.map((content) => {
-    const parts = objectsOf(content['parts']);
+    const given = objectsOf(content['parts']);
+    const parts = given.some(isBare) ? given.map(withText) : given;
     const isModel = content['role'] === 'model';
     const signed = isModel && !isSigned ? signedCalls(parts, target) : parts;
     isSigned = isModel && (isSigned || signed.some(({ functionCall }) => isObject(functionCall)));
-    return signed === parts ? content : { ...content, parts: signed };
+    return signed === given ? content : { ...content, parts: signed };
   });
+}
+
+/** Whether a part has nothing but a thought's mark and signature, which Google refuses. Genkit sends thoughts so. */
+function isBare(part: Json): boolean {
+  return Object.keys(part).every((name) => name === 'thought' || name === 'thoughtSignature');
+}
+
+function withText(part: Json): Json {
+  return isBare(part) ? { text: '', ...part } : part;
 }
 
 function replayContent(content: Json, target: Target): readonly Json[] {

@@ -21,7 +21,6 @@ export function stopOf({ reason, raw, stopSequence }: Finish, refusal: string): 
   return {
     stop_reason: stopReason(reason, raw, stopSequence, isRefusal),
     stop_sequence: stopSequence,
-    // The content has only the text of the answer.
     stop_details: isRefusal ? { type: 'refusal', category: null, explanation: refusal } : null,
   };
 }

@@ -62,17 +62,18 @@ export class MessagesEncoder implements EventEncoder {
       // Blocks start with their first delta: Anthropic refuses empty blocks when clients send them back.
       case 'text-start':
       case 'refusal-start':
-      case 'refusal-end':
       case 'reasoning-start':
         return '';
       case 'text-delta':
         return this.#text(event.text);
       case 'refusal-delta':
+        // Most clients show nothing but text, so that the refusal is a block beside `stop_details`.
         this.#refusal += event.text;
-        return '';
+        return this.#text(event.text);
       case 'citation':
         return this.#cite(citationObject(event.citation));
       case 'text-end':
+      case 'refusal-end':
         return this.#close();
       case 'reasoning-delta':
         return this.#thinking(event.text);

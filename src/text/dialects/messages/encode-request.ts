@@ -2,7 +2,7 @@ import type { Json, TextRequest } from '../../canonical.ts';
 import { hasAutomaticMark, withAcceptedMarks } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
 import { endUserOnWire } from '../end-user.ts';
-import { refuseNativeFields } from '../request-errors.ts';
+import { refuseEmpty, refuseNativeFields } from '../request-errors.ts';
 import { settingsOnWire, toolsOnWire } from './encode-settings.ts';
 import { encodeTurns } from './encode-turns.ts';
 import { replayRequest } from './replay-request.ts';
@@ -15,6 +15,7 @@ export function encodeRequest(given: TextRequest, target: Target): Json {
   if (given.dialect === 'messages') return replayRequest(given, target);
   const request = withAcceptedMarks(given);
   refuseNativeFields(request, 'messages');
+  refuseEmpty(request, 'messages');
   const { system, messages } = encodeTurns(request, target);
   const tools = toolsOnWire(request);
   const { cache_control: automaticMark } = request.body;

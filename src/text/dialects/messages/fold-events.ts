@@ -35,6 +35,7 @@ export function foldEvents(
         usage = event.usage;
         break;
       case 'text-start':
+      case 'refusal-start':
       case 'reasoning-start':
         text = '';
         citations = [];
@@ -45,6 +46,7 @@ export function foldEvents(
         break;
       case 'refusal-delta':
         refusal += event.text;
+        text += event.text;
         break;
       case 'text-delta':
       case 'reasoning-delta':
@@ -56,9 +58,7 @@ export function foldEvents(
       case 'citation':
         citations.push(citationObject(event.citation));
         break;
-      case 'refusal-start':
       case 'refusal-end':
-        break;
       case 'text-end':
         if (text === '' && citations.length === 0) break;
         content.push({ type: 'text', text, ...(citations.length > 0 && { citations }) });

@@ -10,6 +10,7 @@ import { failFrames } from './fail-frames.ts';
 import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { forwardHeaders, VERSION } from './headers.ts';
+import { modelListing } from './model-listing.ts';
 import {
   countOutput,
   finishReasons,
@@ -27,6 +28,7 @@ export const messages: Dialect = {
   label: 'messages',
   endpoints: [endpoint],
   counting,
+  modelListing,
   promptField: 'messages',
   settings,
   stops: { takesBlank: false },

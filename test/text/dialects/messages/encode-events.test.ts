@@ -179,7 +179,7 @@ describe('an encoded messages stream', () => {
     },
   );
 
-  it('has a refusal in stop_details and not in the content', () => {
+  it('has a refusal in stop_details and as a text, which is what most clients show', () => {
     const events: TextEvent[] = [
       begun,
       { type: 'refusal-start', block: 0 },
@@ -190,8 +190,10 @@ describe('an encoded messages stream', () => {
     expect(folded(events)).toMatchObject({
       stop_reason: 'refusal',
       stop_details: { type: 'refusal', category: null, explanation: 'No.' },
-      content: [],
+      content: [{ type: 'text', text: 'No.' }],
     });
+    const deltas = eventsOf(framesOf(events)).filter(({ type }) => type === 'content_block_delta');
+    expect(deltas).toMatchObject([{ delta: { type: 'text_delta', text: 'No.' } }]);
   });
 
   it('keeps empty thinking with a signature and drops empty texts', () => {
