@@ -231,6 +231,21 @@ function byAccount(one: ArchiveCandidate, other: ArchiveCandidate): number {
 function recordOf({ accountId, order, body: content }: ArchiveCandidate): ArchivedRecord {
   const { task, assets, delivery } = content;
   const body = Buffer.from(JSON.stringify(content));
+  return {
+    account: accountId,
+    order,
+    body,
+    keys: keysOf(content),
+    bytes: assets.reduce((sum, asset) => sum + asset.bytes, body.length),
+    endedAt: task ? task.updatedAt : delivery!.createdAt,
+    status: task ? TASK_STATES.indexOf(task.status) : NO_TASK,
+    type: task ? TASK_TYPES.indexOf(task.type) : NO_TASK,
+  };
+}
+
+/** Hashes of the keys of an archived body. */
+export function keysOf(content: unknown): readonly Buffer[] {
+  const { task, assets, delivery } = content as ArchivedBody;
   const keys = assets.map(({ id }) => hashOf('asset', id));
   if (delivery) keys.push(hashOf('delivery', delivery.id));
   if (task) {
@@ -241,14 +256,5 @@ function recordOf({ accountId, order, body: content }: ArchiveCandidate): Archiv
   } else if (delivery) {
     keys.push(hashOf('task of delivery', delivery.taskId));
   }
-  return {
-    account: accountId,
-    order,
-    body,
-    keys,
-    bytes: assets.reduce((sum, asset) => sum + asset.bytes, body.length),
-    endedAt: task ? task.updatedAt : delivery!.createdAt,
-    status: task ? TASK_STATES.indexOf(task.status) : NO_TASK,
-    type: task ? TASK_TYPES.indexOf(task.type) : NO_TASK,
-  };
+  return keys;
 }

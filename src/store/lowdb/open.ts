@@ -8,7 +8,7 @@ import type { StoreOptions } from '../options.ts';
 import type { Store } from '../store.ts';
 import type { Task } from '../task.ts';
 import { Archive } from './archive/archive.ts';
-import { TaskArchiver } from './archiver.ts';
+import { keysOf, TaskArchiver } from './archiver.ts';
 import { Checkpoint } from './checkpoint.ts';
 import { JournalCompactor } from './compactor.ts';
 import { LowdbStore } from './driver.ts';
@@ -76,6 +76,7 @@ async function openLocked(options: LowdbOptions, files: Files, lock: Lock): Prom
     folder: archiveFolder,
     store: stored.store,
     tombstones: state.tombstoneIndex,
+    keysOf,
     onFault,
   });
   try {

@@ -1,9 +1,18 @@
-import { appendFileSync, cpSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import * as disk from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { diskFiles, type Files } from '../../../src/store/files.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { contentBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { findInconsistencies } from '../consistency.ts';
@@ -22,6 +31,60 @@ async function onDisk(journalLimit = 16 * 2 ** 20) {
   onTestFinished(() => store.close());
   return { directory, disk, store, ...(await owner(store, 100)) };
 }
+
+describe('a segment of the archive with a flipped bit in a page of keys', () => {
+  it('is named, answers as before, and is written again by a checkpoint', async () => {
+    const directory = temporaryFolder();
+    const faults: string[] = [];
+    const open = () =>
+      openLowdbStore({
+        directory,
+        journalLimit: 3000,
+        onFault: (error) => faults.push((error as Error).message),
+      });
+    const first = await open();
+    const { account, key } = await owner(first, 0);
+    const segments = () =>
+      readdirSync(join(directory, 'archive')).map((name) => join(directory, 'archive', name));
+    const known: (readonly [string, string])[] = [];
+    const end = async (store: Store) => {
+      const idempotency = { key: `order-${known.length}`, fingerprint: 'abc' };
+      const { task } = await store.createTask(taskFor(key, { reservation: 0, idempotency }));
+      await store.expireTask(task);
+      known.push([task.id, idempotency.key]);
+    };
+    for (let count = 0; count < 20; count += 1) await end(first);
+    await first.close();
+    const damaged = segments();
+    expect(damaged).not.toEqual([]);
+    for (const path of damaged) {
+      const bytes = readFileSync(path);
+      // Between the directory and the footer, in a segment of at most one page of each.
+      const at = bytes.lastIndexOf('{"store"') - 4096 + 3;
+      bytes[at]! ^= 1;
+      writeFileSync(path, bytes);
+    }
+    const again = await open();
+    expect(await again.findTask(account.id, 'task_unknown')).toBeUndefined();
+    for (const [id, orderKey] of [...known]) {
+      expect(await again.findTask(account.id, id)).toMatchObject({ id });
+      const idempotency = { key: orderKey, fingerprint: 'abc' };
+      const repeated = await again.createTask(taskFor(key, { reservation: 0, idempotency }));
+      expect(repeated.task.id).toBe(id);
+    }
+    expect(faults).toHaveLength(damaged.length);
+    for (const path of damaged) {
+      expect(faults).toContainEqual(expect.stringContaining(`${path}, byte `));
+    }
+    while (segments().some((path) => damaged.includes(path))) await end(again);
+    await again.close();
+    faults.length = 0;
+    const third = await open();
+    for (const [id] of known) expect(await third.findTask(account.id, id)).toMatchObject({ id });
+    await third.close();
+    expect(faults).toEqual([]);
+  });
+});
 
 describe('a new journal whose folder could not be synced', () => {
   it.each([

@@ -219,7 +219,7 @@ export class Archive {
     const whole = segments.filter(({ number }) => !this.#damaged.has(number));
     const hasManyDeleted = ({ number, footer }: Segment) =>
       tombstones.countIn(number) > footer.entries * MAX_DELETED_SHARE;
-    const toRewrite = whole.find(hasManyDeleted);
+    const toRewrite = whole.find((segment) => segment.hasRebuiltKeys || hasManyDeleted(segment));
     if (toRewrite) return [toRewrite];
     const sizes = new Map<number, Segment[]>();
     for (const segment of whole) {

@@ -10,6 +10,7 @@ import {
   ENTRIES_PER_PAGE,
   ENTRY,
   type Entry,
+  encodeKey,
   type Footer,
   hashIn,
   hasValidChecksum,
@@ -34,6 +35,8 @@ export interface SegmentOptions {
   readonly files: Files;
   readonly folder: string;
   readonly store: string;
+  /** Hashes of the keys of a record. */
+  readonly keysOf: (body: unknown) => readonly Buffer[];
   /** Called with an error that names a damaged file and the offset. */
   readonly onFault: (error: unknown) => void;
 }
@@ -48,19 +51,24 @@ export class Segment {
   readonly #path: string;
   readonly #handle: FileHandle;
   readonly #onFault: (error: unknown) => void;
+  readonly #keysOf: SegmentOptions['keysOf'];
+  /** All keys, ascending, from the records; null while no page of keys is known to be damaged. */
+  #rebuilt: Promise<Buffer> | null = null;
+  #hasRebuiltKeys = false;
   readonly #accounts: ReadonlyMap<string, AccountPart>;
 
   private constructor(
     file: SegmentFile,
     footer: Footer,
     handle: FileHandle,
-    { folder, onFault }: SegmentOptions,
+    { folder, onFault, keysOf }: SegmentOptions,
   ) {
     this.file = file;
     this.footer = footer;
     this.#path = join(folder, file.file);
     this.#handle = handle;
     this.#onFault = onFault;
+    this.#keysOf = keysOf;
     this.#accounts = new Map(footer.accounts.map((part) => [part.id, part]));
   }
 
@@ -95,6 +103,11 @@ export class Segment {
 
   get number(): number {
     return this.file.number;
+  }
+
+  /** Whether the file has a damaged page of keys, which a merge writes again. */
+  get hasRebuiltKeys(): boolean {
+    return this.#hasRebuiltKeys;
   }
 
   accountOf({ account }: Entry): string {
@@ -172,6 +185,39 @@ export class Segment {
     }
   }
 
+  /** @throws Failure `record_damaged` if the keys of a damaged page are not in the records either */
+  async #keyPage(number: number): Promise<Buffer> {
+    const { directory, entries } = this.footer;
+    const offset = directory + (Math.ceil(entries / ENTRIES_PER_PAGE) + number) * PAGE;
+    const page = await this.#read(offset, PAGE);
+    if (hasValidChecksum(page)) return page;
+    this.#rebuilt ??= this.#rebuildKeys(offset).catch((error: unknown) => {
+      // Reading may succeed the next time, and costs as much as the segment is long.
+      if (!(error instanceof Failure) || error.code !== 'record_damaged') this.#rebuilt = null;
+      throw error;
+    });
+    const keys = await this.#rebuilt;
+    return keys.subarray(number * KEYS_PER_PAGE * KEY, (number + 1) * KEYS_PER_PAGE * KEY);
+  }
+
+  /** @param damaged offset of a damaged page */
+  async #rebuildKeys(damaged: number): Promise<Buffer> {
+    const keys: Buffer[] = [];
+    for await (const { index, entry } of this.oldest()) {
+      const body: unknown = JSON.parse((await this.body(entry)).toString());
+      for (const hash of this.#keysOf(body)) keys.push(encodeKey(hash, index));
+    }
+    const what = 'a page of keys differs from what was written';
+    if (keys.length !== this.footer.keys) throw this.#damaged(what, damaged);
+    this.#hasRebuiltKeys = true;
+    this.#onFault(
+      new Error(
+        `${this.#path}, byte ${damaged}: ${what}; the keys were read from the records, and a checkpoint will replace the file`,
+      ),
+    );
+    return Buffer.concat(keys.sort(compareKeys));
+  }
+
   async body({ offset, length, checksum }: Entry): Promise<Buffer> {
     const bytes = await this.#read(offset, length);
     if (crc32(bytes) !== checksum)
@@ -191,12 +237,6 @@ export class Segment {
       }
       return readEntry(page, (index % ENTRIES_PER_PAGE) * ENTRY);
     };
-  }
-
-  #keyPage(number: number): Promise<Buffer> {
-    const { directory, entries } = this.footer;
-    const first = directory + Math.ceil(entries / ENTRIES_PER_PAGE) * PAGE;
-    return this.#page(first + number * PAGE);
   }
 
   async #page(offset: number): Promise<Buffer> {
