@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
+import { Failure } from '../failure.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { checkDataFolder, checkStorePresent } from '../store/data-folder.ts';
 import { openStore, placeOf } from '../store/open.ts';
@@ -15,8 +16,8 @@ const LOCK_FALLBACK =
   'this system or file system has no locks: start no second process on this data folder from another host or container';
 const CLOCK_AHEAD =
   'the clock is more than a day ahead of the newest record: nothing is deleted or folded; if the clock is right, restart with --accept-clock';
-/** Milliseconds between two messages that the start waits for the database. */
-const WAIT_LOG_INTERVAL_MS = 10_000;
+/** Milliseconds between two lines of the log about one outage. */
+const OUTAGE_LOG_INTERVAL_MS = 10_000;
 
 const CLOCK_SKEW =
   'the clock of this machine differs from the clock of the database, which counts; synchronise both by NTP';
@@ -50,6 +51,10 @@ function nameOf({ host, port }: Config['server']): string {
   return `${COMMON_HOST.test(host) ? hostname() : host}:${port}`;
 }
 
+function isOutage(error: unknown): error is Failure {
+  return error instanceof Failure && error.code === 'store_unavailable';
+}
+
 /** Opens the store of a data folder and logs what the store reports. */
 export async function openDaemonStore({
   dataDir,
@@ -74,6 +79,11 @@ export async function openDaemonStore({
   }
   let isClockAhead = false;
   let loggedAt = -Infinity;
+  const logOutage = ({ message: reason }: Failure, what: string) => {
+    if (performance.now() < loggedAt + OUTAGE_LOG_INTERVAL_MS) return;
+    loggedAt = performance.now();
+    log.warn({ store: placeOf(settings), reason }, what);
+  };
   const recoveries: Recovery[] = [];
   const store = await openStore({
     lockTimeoutMs: LOCK_TIMEOUT_MS,
@@ -81,12 +91,7 @@ export async function openDaemonStore({
     settings,
     acceptClock,
     starting,
-    onWait: ({ message, cause }) => {
-      if (performance.now() < loggedAt + WAIT_LOG_INTERVAL_MS) return;
-      loggedAt = performance.now();
-      const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
-      log.warn({ database: placeOf(settings), reason }, 'waiting for the database');
-    },
+    onWait: (failure) => logOutage(failure, 'waiting for the database'),
     node: { name: nameOf(server), version },
     onCommit: (commit) => metrics.observeCommit(commit),
     onRecovery: (recovery) => {
@@ -100,7 +105,11 @@ export async function openDaemonStore({
       log.warn(times, CLOCK_AHEAD);
     },
     onClockSkew: (milliseconds) => log.warn({ milliseconds }, CLOCK_SKEW),
-    onFault: (error) => log.error({ err: error }, 'the store could not be tidied up'),
+    onFault: (error) => {
+      // Each request and each heartbeat of an outage has such a failure, with the same stack.
+      if (isOutage(error)) logOutage(error, 'background work of the store waits');
+      else log.error({ err: error }, 'the store could not be tidied up');
+    },
     onFailure: (failure) => {
       if (!failure) log.warn('the store can be written again');
       else log.error({ err: failure }, 'the store cannot be written; retrying every second');

@@ -1,6 +1,7 @@
 import { type FastifyBaseLogger, LogController } from 'fastify';
 import { type DestinationStream, type Logger, type LoggerOptions, pino, symbols } from 'pino';
 import type { Config } from '../config/schema.ts';
+import { Failure } from '../failure.ts';
 import { printable, printableJson } from '../operations/filename.ts';
 
 /**
@@ -10,6 +11,7 @@ import { printable, printableJson } from '../operations/filename.ts';
 const OPTIONS: LoggerOptions = {
   base: null,
   timestamp: pino.stdTimeFunctions.isoTime,
+  serializers: { err: describeError },
   formatters: { level: (label) => ({ level: label }) },
   redact: {
     paths: [
@@ -27,6 +29,13 @@ const OPTIONS: LoggerOptions = {
     censor: '***',
   },
 };
+
+/** An outage of the store is no defect: its failures, one for each request, need no stack. */
+function describeError(error: Error): object {
+  const described = pino.stdSerializers.err(error);
+  if (!(error instanceof Failure) || error.code !== 'store_unavailable') return described;
+  return { ...described, stack: undefined };
+}
 
 export async function openLog({ level, format }: Config['log']): Promise<Logger> {
   const options = { ...OPTIONS, level };

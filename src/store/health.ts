@@ -20,11 +20,10 @@ export interface JournalHealth {
 
 /** State of the store for health checks and metrics, as this node sees it. */
 export interface StoreHealth {
-  /**
-   * Reason why writes, and requests that cost credits, are rejected now, with the name of the engine that
-   * fails; null if they are accepted.
-   */
+  /** Reason why writes are rejected now, with the name of the engine that fails; null if they are accepted. */
   readonly fault: string | null;
+  /** Reason why all text requests are rejected now: a node over a database goes on without it for a minute. */
+  readonly textFault: string | null;
   /** Text requests whose charges are not booked yet. */
   readonly pendingCharges: number;
   /** Absent where the driver has no journals. */

@@ -113,8 +113,8 @@ describeWithPostgres('a node whose PostgreSQL', (server) => {
     expect(await run.stop()).toMatchObject({ status: 0, stderr: '' });
   });
 
-  const readiness = async (daemon: TestDaemon) => {
-    const response = await fetch(`${daemon.url}/readyz`);
+  const readiness = async (daemon: TestDaemon, query = '') => {
+    const response = await fetch(`${daemon.url}/readyz${query}`);
     const body = (await response.json()) as { readonly error?: { readonly message: string } };
     return [response.status, body.error?.message ?? body];
   };
@@ -131,6 +131,11 @@ describeWithPostgres('a node whose PostgreSQL', (server) => {
       server()[end]();
       const missing = [503, `PostgreSQL: the database cannot be used now: ${reason}`];
       await expect.poll(() => readiness(daemon)).toEqual(missing);
+      const degraded = { status: 'degraded', reason: missing[1] };
+      expect(await readiness(daemon, '?for=text')).toEqual([
+        200,
+        { status: 'ok', store: degraded },
+      ]);
       server()[begin]();
       await expect.poll(() => readiness(daemon)).toEqual(READY);
     },
@@ -139,8 +144,17 @@ describeWithPostgres('a node whose PostgreSQL', (server) => {
   it('refused a task is ready again without another request', async () => {
     const daemon = await startNode('ready_refused');
     const key = await newKey(daemon, 'erika', { credits: '100' });
+    for (let count = 0; count < 10; count += 1) await ask(daemon, key);
     server().stop();
+    const outage = daemon.log.length;
+    for (let count = 0; count < 10; count += 1) await ask(daemon, key);
     expect(await draw(daemon, key)).toMatchObject({ status: 503 });
+    for (let count = 0; count < 10; count += 1) await draw(daemon, key);
+    const lines = () => daemon.log.slice(outage);
+    await expect.poll(() => lines().filter(({ status }) => status === 503)).toHaveLength(11);
+    // That the outage began, and what waits.
+    expect(lines().filter(({ msg }) => msg !== 'request').length).toBeLessThanOrEqual(3);
+    expect(JSON.stringify(lines())).not.toContain('"stack"');
     expect(await readiness(daemon)).toMatchObject([503, expect.stringContaining('PostgreSQL')]);
     server().start();
     await expect.poll(() => readiness(daemon)).toEqual(READY);

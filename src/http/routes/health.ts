@@ -2,12 +2,14 @@ import { access } from 'node:fs/promises';
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
+import { field } from '../../schema/fields.ts';
 import type { AppContext } from '../app-context.ts';
 import { isOperator } from '../auth.ts';
 import { shuttingDown } from '../errors.ts';
 import { restingUpstreams } from '../owner/resting-upstreams.ts';
 import { withTimeout } from '../timeout.ts';
 import type { LoadShedding } from '../transport/overload.ts';
+import { parseQuery } from './query.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -18,9 +20,18 @@ declare module 'fastify' {
 
 const health = v.object({ status: v.literal('ok') });
 
+const readinessQuery = v.object({
+  for: v.optional(
+    field(
+      v.picklist(['text']),
+      'readiness for these requests alone: text stays ready while only tasks wait, as in the first minute without PostgreSQL',
+    ),
+  ),
+});
+
 const readiness = v.object({
   status: v.literal('ok'),
-  /** Present only if the store works but needs attention. */
+  /** Present only if the store needs attention, or cannot be written while text goes on. */
   store: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
   /** Present only if the bucket of files cannot be used; only the operator gets the service's words. */
   assets: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
@@ -82,17 +93,23 @@ export function healthRoutes(
           'Whether the daemon accepts requests: 503 while it drains, its store cannot be written, its disk does not answer, image work is stuck or it refuses requests for overload',
         tags: ['Operation'],
         security: [],
+        querystring: readinessQuery,
         response: { 200: readiness },
       },
       handler: async (request) => {
         if (context.draining.aborted) throw shuttingDown();
-        const { fault, journal } = context.store.health();
-        const reason = journal?.checkpointFault ?? null;
-        if (fault !== null) {
-          throw new Failure('service_error', fault, { code: 'store_unavailable' });
+        const { for: only } = parseQuery(
+          readinessQuery,
+          request.query as Readonly<Record<string, unknown>>,
+        );
+        const { fault, textFault, journal } = context.store.health();
+        const reason = fault ?? journal?.checkpointFault ?? null;
+        const unready = only === 'text' ? textFault : fault;
+        if (unready !== null) {
+          throw new Failure('service_error', unready, { code: 'store_unavailable' });
         }
-        const [stuck, missing] = await Promise.all([probe(), storageFault()]);
-        const refused = stuck ?? load.failure();
+        const [{ disk, images }, missing] = await Promise.all([probe(), storageFault()]);
+        const refused = disk ?? (only === 'text' ? null : images) ?? load.failure();
         if (refused !== null) throw refused;
         const { fault: limitsFault } = context.limits;
         const hasDetails = !isPublic || (await isOperator(context, request));
@@ -114,13 +131,18 @@ export function healthRoutes(
 /** Milliseconds for the disk to answer, and for a probe job to start. */
 const PROBE_TIMEOUT_MS = 5000;
 
+interface Probe {
+  readonly disk: Failure | null;
+  readonly images: Failure | null;
+}
+
 /**
  * Probes the disk and the image pool. Concurrent requests share one probe: on a disk that hangs, each
  * probe blocks one of libuv's threads for ever.
  */
-function sharedProbe({ pool, config }: AppContext): () => Promise<Failure | null> {
+function sharedProbe({ pool, config }: AppContext): () => Promise<Probe> {
   let disk: Promise<string | null> | undefined;
-  let current: Promise<Failure | null> | undefined;
+  let current: Promise<Probe> | undefined;
   const probeDisk = () => {
     disk ??= access(config.dataDir).then(
       () => null,
@@ -134,9 +156,13 @@ function sharedProbe({ pool, config }: AppContext): () => Promise<Failure | null
   };
   const probe = async () => {
     const [diskFault, poolFault] = await Promise.all([probeDisk(), pool.probe(PROBE_TIMEOUT_MS)]);
-    if (diskFault !== null) return unavailable('disk_unavailable', `the data folder: ${diskFault}`);
-    if (poolFault !== null) return unavailable('pool_unavailable', poolFault);
-    return null;
+    return {
+      disk:
+        diskFault === null
+          ? null
+          : unavailable('disk_unavailable', `the data folder: ${diskFault}`),
+      images: poolFault === null ? null : unavailable('pool_unavailable', poolFault),
+    };
   };
   return () => {
     current ??= probe().finally(() => {

@@ -351,8 +351,10 @@ export class LowdbStore extends StoreReader implements Store {
   health(): StoreHealth {
     const { failure, journalLength } = this.records.commits;
     const refusal = failure ?? this.#compactor.backlogFailure(journalLength);
+    const fault = refusal?.message ?? null;
     return {
-      fault: refusal?.message ?? null,
+      fault,
+      textFault: fault,
       pendingCharges: this.records.charges.pending,
       journal: this.#compactor.health(journalLength),
     };

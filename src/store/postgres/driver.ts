@@ -295,8 +295,10 @@ export class PostgresStore extends AccountStore implements Store {
   health(): StoreHealth {
     const { transactions, escrows, database, lease } = this.parts;
     const failure = transactions.failure ?? lease.failure;
+    const fault = failure && `PostgreSQL: ${failure.message}`;
     return {
-      fault: failure && `PostgreSQL: ${failure.message}`,
+      fault,
+      textFault: lease.isEscrowValid ? null : fault,
       pendingCharges: escrows.pendingCharges,
       database: {
         busyConnections: database.busy,

@@ -9,7 +9,7 @@ import type { StoreOptions } from '../options.ts';
 import { Bank } from './bank.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { PostgresStore } from './driver.ts';
-import { notOpened } from './errors.ts';
+import { isAway, notOpened, unavailable } from './errors.ts';
 import type { ScopedPayer } from './escrow/bank.ts';
 import { ChargeLog, readLeftoverCharges } from './escrow/charge-log.ts';
 import { Escrows } from './escrow/escrows.ts';
@@ -72,7 +72,8 @@ interface OpenParts extends PostgresOptions {
 }
 
 async function openOn(database: Database, options: OpenParts): Promise<PostgresStore> {
-  const { directory, onFault = () => {}, onCommit, onFailure } = options;
+  const { directory, onCommit, onFailure } = options;
+  const onFault = (error: unknown) => options.onFault?.(isAway(error) ? unavailable(error) : error);
   const { node = { name: `${hostname()} ${process.pid}`, version: '' } } = options;
   const transactions = new Transactions({
     database,

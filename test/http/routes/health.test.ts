@@ -10,10 +10,16 @@ import { startServer } from '../test-server.ts';
 
 const daemon = sharedDaemon();
 
-it.each(['/healthz', '/readyz'])('%s answers without a key', async (path) => {
+it.each(['/healthz', '/readyz', '/readyz?for=text'])('%s answers without a key', async (path) => {
   const response = await fetch(daemon().url + path);
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual({ status: 'ok' });
+});
+
+it('/readyz refuses requests that it does not know', async () => {
+  const response = await fetch(`${daemon().url}/readyz?for=texts`);
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { param: 'for' } });
 });
 
 it('/metrics counts requests by route, not by path, and has store and pool', async () => {
