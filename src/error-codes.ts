@@ -290,7 +290,7 @@ const LOCAL_CODES = {
   ...group('service_error', 500, {
     store_corrupt: 'A file of the store is missing or damaged.',
     store_missing: 'The data folder has files of a store, and the store is gone.',
-    store_newer: 'A later version of Oriel has migrated the database of the store.',
+    store_newer: 'A later version of Oriel has written the store.',
   }),
   ...group('service_error', 502, {
     listen_failed: 'The daemon cannot listen on its address.',

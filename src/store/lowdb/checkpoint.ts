@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import { Low } from 'lowdb';
 import type { Files } from '../files.ts';
 import type { SegmentList } from './archive/archive.ts';
-import { corruptStore } from './errors.ts';
+import { corruptStore, newerStore } from './errors.ts';
 import type { Extent, Journal } from './journal/journal.ts';
 import { checkStoreId, type Manifest, STORE_FILE } from './journal/manifest.ts';
 import { JsonFile } from './json-file.ts';
@@ -93,6 +93,7 @@ export class Checkpoint {
     if (low.data === null) return false;
     const { checksum, ...list } = low.data;
     const { version, journal, shards } = list;
+    if (version > VERSION) throw newerStore(path, version, VERSION);
     if (![VERSION, WITHOUT_ARCHIVE, WITHOUT_IDENTITY].includes(version)) {
       throw corruptStore(path, `written as version ${version}, which is unknown`);
     }

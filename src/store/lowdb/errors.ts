@@ -7,6 +7,12 @@ export function corruptStore(file: string, what: string, offset?: number): Failu
   return new Failure('service_error', message, { code: 'store_corrupt' });
 }
 
+/** A later program has written the store. */
+export function newerStore(file: string, version: number, known: number): Failure {
+  const message = `${file} has version ${version}, and this program knows versions up to ${known}: a later oriel has written the store; run that version or a newer one. Nothing was changed.`;
+  return new Failure('service_error', message, { code: 'store_newer' });
+}
+
 /** The disk did not accept a write. */
 export function storeUnavailable(cause: unknown, what = 'the store cannot write'): Failure {
   if (cause instanceof Failure) return cause;

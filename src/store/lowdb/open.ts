@@ -14,7 +14,13 @@ import { JournalCompactor } from './compactor.ts';
 import { LowdbStore } from './driver.ts';
 import { corruptStore } from './errors.ts';
 import { CommitQueue } from './journal/commit-queue.ts';
-import { checksumOf, type Extent, type Journal, removeTail } from './journal/journal.ts';
+import {
+  checksumOf,
+  type Extent,
+  isCurrentVersion,
+  type Journal,
+  removeTail,
+} from './journal/journal.ts';
 import { Journals } from './journal/journals.ts';
 import { type Clock, type Manifest, readManifest, writeManifest } from './journal/manifest.ts';
 import { type Replay, replayJournals } from './journal/replay.ts';
@@ -227,7 +233,7 @@ async function openJournal(
   if (recovery) onRecovery(recovery);
   const { sequence, header } = journal;
   const isFinal = manifest.journal.sequence === sequence && manifest.journal.isFinal;
-  if (header.store !== undefined && !isFinal) return journals.resume(journal, length);
+  if (isCurrentVersion(header) && !isFinal) return journals.resume(journal, last);
   return journals.next({ sequence, extent: { ...extentOf(last), isFinal } });
 }
 

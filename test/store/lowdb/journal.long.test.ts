@@ -7,7 +7,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { encodeLine, readLine } from '../../../src/store/line.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Recovery } from '../../../src/store/options.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -49,6 +51,21 @@ async function journalled() {
   const crashed = copyAsCrashed(directory);
   await store.close();
   return { directory, crashed, bytes: readFileSync(path), ends };
+}
+
+/** The lines of a journal, with the offset of each. */
+function linesOf(bytes: Buffer) {
+  const lines: { readonly start: number; readonly payload: unknown }[] = [];
+  for (let start = 0; start < bytes.length; ) {
+    const { payload, end } = readLine(bytes, start)!;
+    lines.push({ start, payload: JSON.parse(payload.toString()) });
+    start = end;
+  }
+  return lines;
+}
+
+function manifestIn(directory: string): Readonly<Record<string, unknown>> {
+  return JSON.parse(readFileSync(join(directory, 'store.json'), 'utf8'));
 }
 
 async function open(directory: string) {
@@ -205,16 +222,95 @@ describe('a journal', () => {
   });
 
   it.each([
-    ['another version', { format: 'oriel-journal', version: 3, sequence: 1 }],
     ['another format', { format: 'diary', version: 1, sequence: 1 }],
     ['another sequence number', { format: 'oriel-journal', version: 1, sequence: 2 }],
     ['another store', { format: 'oriel-journal', version: 2, sequence: 1, store: 'x' }],
     ['version 1 in a store of version 2', { format: 'oriel-journal', version: 1, sequence: 1 }],
   ])('with %s in its header is rejected', async (_, header) => {
     const { directory } = await journalled();
-    const { encodeLine } = await import('../../../src/store/line.ts');
     writeFileSync(join(directory, FIRST), encodeLine(JSON.stringify(header)));
     await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
+  });
+
+  it('without one of its whole lines after a crash is rejected, and names the place', async () => {
+    const { crashed, ends } = await journalled();
+    const bytes = readFileSync(join(crashed, FIRST));
+    const starts = linesOf(bytes).map(({ start }) => start);
+    expect(starts.length).toBeGreaterThan(ends.length);
+    for (const [at, start] of starts.slice(1, -1).entries()) {
+      const end = starts[at + 2]!;
+      const place = copyAsCrashed(crashed);
+      const cut = Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]);
+      writeFileSync(join(place, FIRST), cut);
+      await expect(openLowdbStore({ directory: place })).rejects.toMatchObject({
+        code: 'store_corrupt',
+        message: expect.stringContaining(`${join(place, FIRST)}, byte ${start}: `),
+      });
+      expect(readFileSync(join(place, FIRST))).toEqual(cut);
+    }
+    // Without the charges whose sync a power cut may prevent, too: it does not move later ones.
+    const directory = memoryFolder();
+    const store = await openLowdbStore({ directory });
+    const { account, key } = await owner(store, 100);
+    const holder = { accountId: account.id, keyId: key.id };
+    const length = readFileSync(join(directory, FIRST)).length;
+    for (let charge = 1; charge <= 3; charge += 1) {
+      await store.settle(holder, { model: 'm', counts: {}, charge });
+    }
+    const place = copyAsCrashed(directory);
+    await store.close();
+    const charged = readFileSync(join(place, FIRST));
+    const second = linesOf(charged).find(({ start }) => start > length)!;
+    writeFileSync(
+      join(place, FIRST),
+      Buffer.concat([charged.subarray(0, length), charged.subarray(second.start)]),
+    );
+    await expect(openLowdbStore({ directory: place })).rejects.toMatchObject({
+      code: 'store_corrupt',
+    });
+  });
+
+  it('of the version before batches named their predecessors is replayed, and ended', async () => {
+    const { crashed, ends } = await journalled();
+    const path = join(crashed, FIRST);
+    const [header, ...batches] = linesOf(readFileSync(path)).map(({ payload }) => payload);
+    const former = [
+      { ...(header as object), version: 2 },
+      ...batches.map((batch) => (batch as readonly unknown[])[1]),
+    ].map((payload) => encodeLine(JSON.stringify(payload)));
+    writeFileSync(path, Buffer.concat(former));
+    const extent = {
+      sequence: 1,
+      length: former[0]!.length,
+      checksum: crc32(former[0]!),
+      isFinal: false,
+    };
+    const { checksum: _, ...manifest } = manifestIn(crashed);
+    const content = { ...manifest, version: 2, journal: extent };
+    const checksum = crc32(JSON.stringify(content));
+    writeFileSync(join(crashed, 'store.json'), JSON.stringify({ ...content, checksum }));
+    for (let start = 0; start < 2; start += 1) {
+      const { store } = await open(crashed);
+      expect(await contentOf(store)).toEqual(ends.at(-1)!.state);
+      await store.close();
+      expect(readFileSync(path)).toEqual(Buffer.concat(former));
+      expect(readdirSync(join(crashed, 'journal'))).toHaveLength(2);
+      expect(manifestIn(crashed)).toMatchObject({ version: 3, journal: { sequence: 2 } });
+    }
+  });
+
+  it.each(['store.json', FIRST])('of a later program is refused by %s first', async (file) => {
+    const { directory } = await journalled();
+    const path = join(directory, file);
+    const newer =
+      file === FIRST
+        ? encodeLine(JSON.stringify({ format: 'oriel-journal', version: 9 }))
+        : JSON.stringify({ format: 'oriel-store', version: 9 });
+    writeFileSync(path, newer);
+    await expect(openLowdbStore({ directory })).rejects.toMatchObject({
+      code: 'store_newer',
+      message: expect.stringContaining(`${path} has version 9`),
+    });
   });
 
   it('that is empty is rejected, and not overwritten', async () => {

@@ -5,13 +5,15 @@ import { crc32 } from 'node:zlib';
 import { type Files, isMissing, syncFolder, writeDurably } from '../../files.ts';
 import { encodeLine, readLine, wasSynced } from '../../line.ts';
 import type { Recovery } from '../../options.ts';
-import { corruptStore } from '../errors.ts';
+import { corruptStore, newerStore } from '../errors.ts';
 import type { Change } from '../state/state.ts';
 
 const FORMAT = 'oriel-journal';
-const VERSION = 2;
-/** Version before stores had identifiers. */
-const FORMER_VERSION = 1;
+const VERSION = 3;
+/** Versions before stores had identifiers (1), and before batches named the line before them (2). */
+const FORMER_VERSIONS = [1, 2];
+/** Characters of a line's checksum, with which it begins. */
+const CHECKSUM_LENGTH = 8;
 const NAME = /^(\d{8})\.journal$/;
 
 /**
@@ -70,6 +72,13 @@ export interface JournalContent {
   readonly changes: readonly Change[];
   /** Offset of the end of the last complete batch; one byte more than the file if only its line break is missing. */
   readonly length: number;
+  /** Checksum of the last complete line, as the line has it. */
+  readonly lastChecksum: string;
+}
+
+/** Whether batches can be appended to a journal that was read: those of former versions are only replayed. */
+export function isCurrentVersion({ version }: JournalHeader): boolean {
+  return version === VERSION;
 }
 
 /** @throws Failure service_error, code `store_corrupt`, if the file is not the journal with this number */
@@ -90,7 +99,8 @@ export async function loadJournal(
   if (line === null) throw corruptStore(file, 'this is not the beginning of a journal', 0);
   const header = JSON.parse(line.payload.toString()) as JournalHeader & Record<string, unknown>;
   const { format, version } = header;
-  if (format !== FORMAT || (version !== VERSION && version !== FORMER_VERSION)) {
+  if (format === FORMAT && version > VERSION) throw newerStore(file, version, VERSION);
+  if (format !== FORMAT || (version !== VERSION && !FORMER_VERSIONS.includes(version))) {
     throw corruptStore(file, `written as ${format} ${version}, which is unknown`, 0);
   }
   if (header['sequence'] !== sequence) {
@@ -103,24 +113,45 @@ export async function loadJournal(
  * Reads the batches of a journal up to the first that is incomplete or damaged.
  *
  * @param limit bytes to read
- * @throws Failure service_error, code `store_corrupt`, if complete batches follow that one
+ * @throws Failure service_error, code `store_corrupt`, if complete batches follow that one, or a batch is missing
  */
 export function readBatches(
-  { file, bytes, start }: JournalFile,
+  { file, bytes, header, start }: JournalFile,
   limit = bytes.length,
 ): JournalContent {
   const changes: Change[] = [];
+  const isChained = isCurrentVersion(header);
+  let lastChecksum = checksumAt(bytes, 0);
   let offset = start;
   while (offset < limit) {
     const line = readLine(bytes, offset);
     if (line === null) break;
-    for (const change of JSON.parse(line.payload.toString()) as Change[]) changes.push(change);
+    const payload = JSON.parse(line.payload.toString()) as Change[] | ChainedBatch;
+    const [before, batch] = isChained ? (payload as ChainedBatch) : [lastChecksum, payload];
+    // A power cut does not move lines: what was not written leaves a gap.
+    if (before !== lastChecksum) {
+      throw corruptStore(file, 'the batch before this one is missing', offset);
+    }
+    for (const change of batch as Change[]) changes.push(change);
+    lastChecksum = checksumAt(bytes, offset);
     offset = line.end;
   }
   if (offset < limit && wasSynced(bytes, offset)) {
     throw corruptStore(file, 'a damaged batch is followed by complete ones', offset);
   }
-  return { changes, length: offset };
+  return { changes, length: offset, lastChecksum };
+}
+
+/** A batch, after the checksum of the line before it. */
+type ChainedBatch = readonly [before: string, batch: readonly Change[]];
+
+function checksumAt(line: Buffer, start: number): string {
+  return line.toString('latin1', start, start + CHECKSUM_LENGTH);
+}
+
+/** @param json batch @param before checksum of the line before it */
+function encodeBatch(json: string, before: string, afterSync = true): Buffer {
+  return encodeLine(`["${before}",${json}]`, afterSync);
 }
 
 /** CRC-32 of a file up to a length. A missing line break at its end counts as present. */
@@ -183,6 +214,7 @@ export class Journal {
   /** Length and checksum of the file. */
   #length: number;
   #checksum: number;
+  #lastChecksum: string;
   /** Length and checksum of what is on disk. */
   #synced: { readonly length: number; readonly checksum: number };
   /** Whether the file may have bytes of a failed write after `#length`. */
@@ -194,6 +226,7 @@ export class Journal {
     sequence: number,
     place: OpenFile,
     content: { readonly length: number; readonly checksum: number },
+    lastChecksum: string,
   ) {
     this.#files = files;
     this.store = store;
@@ -202,6 +235,7 @@ export class Journal {
     this.#open = place;
     this.#length = content.length;
     this.#checksum = content.checksum;
+    this.#lastChecksum = lastChecksum;
     this.#synced = content;
   }
 
@@ -219,8 +253,9 @@ export class Journal {
   ): Promise<Journal> {
     const file = join(folder, journalName(sequence));
     const header = { format: FORMAT, version: VERSION, store, sequence, previous };
-    const lines = [JSON.stringify(header), ...(first === null ? [] : [first])];
-    const bytes = Buffer.concat(lines.map((line) => encodeLine(line)));
+    const lines = [encodeLine(JSON.stringify(header))];
+    if (first !== null) lines.push(encodeBatch(first, checksumAt(lines[0]!, 0)));
+    const bytes = Buffer.concat(lines);
     const place = await openFile(files, file, `${file}.new`, O_CREAT | O_TRUNC);
     try {
       await writeAt(place.handle, bytes, 0);
@@ -228,7 +263,8 @@ export class Journal {
       await files.rename(`${file}.new`, file);
       await syncFolder(files, folder);
       const content = { length: bytes.length, checksum: crc32(bytes) };
-      return new Journal(files, { store, previous }, sequence, place, content);
+      const lastChecksum = checksumAt(lines.at(-1)!, 0);
+      return new Journal(files, { store, previous }, sequence, place, content, lastChecksum);
     } catch (error) {
       await closeFile(place);
       throw error;
@@ -239,7 +275,7 @@ export class Journal {
   static async resume(
     files: Files,
     { file, sequence, bytes, header }: JournalFile,
-    length: number,
+    { length, lastChecksum }: Omit<JournalContent, 'changes'>,
   ): Promise<Journal> {
     const place = await openFile(files, file, file);
     const identity = { store: header.store!, previous: header.previous ?? null };
@@ -247,7 +283,7 @@ export class Journal {
     try {
       // A process that was killed may have left batches in the page cache only.
       await place.handle.datasync();
-      return new Journal(files, identity, sequence, place, content);
+      return new Journal(files, identity, sequence, place, content, lastChecksum);
     } catch (error) {
       await closeFile(place);
       throw error;
@@ -273,7 +309,7 @@ export class Journal {
    */
   async append(json: string): Promise<number> {
     const isSynced = this.#synced.length === this.#length;
-    const bytes = encodeLine(json, isSynced);
+    const bytes = encodeBatch(json, this.#lastChecksum, isSynced);
     const durable = isSynced ? this.#open.durable : null;
     const handle = durable ?? this.#open.handle;
     this.checkFile((size) => size === this.#length);
@@ -292,7 +328,8 @@ export class Journal {
    * If the file is moved meanwhile, the next `append` fails, and these changes are written to a new journal.
    */
   appendUnsynced(json: string): void {
-    const bytes = encodeLine(json, this.#synced.length === this.#length);
+    const isSynced = this.#synced.length === this.#length;
+    const bytes = encodeBatch(json, this.#lastChecksum, isSynced);
     const { fd } = this.#open.handle;
     this.checkFile((size) => size === this.#length);
     this.#isDirty = true;
@@ -304,7 +341,8 @@ export class Journal {
     this.#written(bytes);
   }
 
-  #written(bytes: Uint8Array): void {
+  #written(bytes: Buffer): void {
+    this.#lastChecksum = checksumAt(bytes, 0);
     this.#length += bytes.length;
     this.#checksum = crc32(bytes, this.#checksum);
     this.#isDirty = false;

@@ -1,5 +1,5 @@
 import type { Files } from '../../files.ts';
-import { type Extent, Journal, type JournalFile } from './journal.ts';
+import { type Extent, Journal, type JournalContent, type JournalFile } from './journal.ts';
 import { type Manifest, writeManifest } from './manifest.ts';
 
 interface JournalsOptions {
@@ -22,8 +22,8 @@ export class Journals {
   }
 
   /** Continues a journal that was read and whose tail was removed. */
-  async resume(journal: JournalFile, length: number): Promise<Journal> {
-    this.#current = await Journal.resume(this.#options.files, journal, length);
+  async resume(journal: JournalFile, content: Omit<JournalContent, 'changes'>): Promise<Journal> {
+    this.#current = await Journal.resume(this.#options.files, journal, content);
     await this.writeExtent();
     return this.#current;
   }

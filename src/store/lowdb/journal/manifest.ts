@@ -1,14 +1,16 @@
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Files } from '../../files.ts';
-import { corruptStore } from '../errors.ts';
+import { corruptStore, newerStore } from '../errors.ts';
 import { JsonFile } from '../json-file.ts';
 import type { Extent } from './journal.ts';
 
 export const STORE_FILE = 'store.json';
 
 const FORMAT = 'oriel-store';
-const VERSION = 2;
+/** Rises with that of any file of the store, so that an older program says first that the store is newer. */
+const VERSION = 3;
+const FORMER_VERSION = 2;
 
 /**
  * Content of store.json, which distinguishes an existing store from an empty folder. It is written before
@@ -51,7 +53,8 @@ export async function readManifest(files: Files, directory: string): Promise<Man
   if (document === null) return null;
   const { checksum, ...content } = document;
   const { format, version, ...manifest } = content;
-  if (format !== FORMAT || version !== VERSION) {
+  if (format === FORMAT && version > VERSION) throw newerStore(path, version, VERSION);
+  if (format !== FORMAT || (version !== VERSION && version !== FORMER_VERSION)) {
     throw corruptStore(path, `written as ${format} ${version}, which is unknown`);
   }
   if (crc32(JSON.stringify(content)) !== checksum)
