@@ -209,11 +209,12 @@ describe('an upstream of the toy format', () => {
   });
 
   it('refuses settings that its format has not, by the path in the client’s format', async () => {
-    const more = { seed: 1 };
+    const schema = { type: 'json_schema', json_schema: { name: 'a', schema: {} } };
+    const more = { response_format: schema };
     const asked = start('chat', { model: 'to-toy', more }).user('Hello').ask();
     await expect(asked).rejects.toMatchObject({
       status: 400,
-      param: 'seed',
+      param: 'response_format',
       message: expect.stringContaining("the toy format of this model's upstream has no"),
     });
   });
