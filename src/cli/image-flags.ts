@@ -4,7 +4,7 @@ import { encodingFields, formatField } from '../images/encoding-options.ts';
 import { fontField } from '../images/layers/font-field.ts';
 import { DEFAULT_LIMITS, type Limits } from '../images/limits.ts';
 import { MAX_THRESHOLD } from '../images/similar.ts';
-import { templateFault } from '../operations/name-template.ts';
+import { placeholderFault } from '../operations/name-template.ts';
 import { field, integer, number } from '../schema/fields.ts';
 
 const flag = (description: string, short?: string) =>
@@ -98,7 +98,7 @@ export const montageFlags = v.strictObject({
         v.string(),
         v.nonEmpty(),
         v.maxLength(100),
-        v.check((text) => templateFault(text.replace(/[/\\]/g, '_'), ['name', 'index']) === null),
+        v.check((text) => placeholderFault(text, ['name', 'index']) === null),
         v.check((text) => !/\p{Cc}/u.test(text)),
       ),
       'text below each image',

@@ -60,7 +60,7 @@ function effortFor(to: OutputFormat, { effort }: EncodingOptions): number {
 }
 
 /** The encoders store 16 bits: milliseconds of a frame's delay, and the loop count. */
-const MAX_DELAY_MS = 65_535;
+export const MAX_DELAY_MS = 65_535;
 const MAX_LOOPS = 65_535;
 
 interface Timing {

@@ -1,4 +1,6 @@
+import { sizeText } from './byte-size.ts';
 import type { Facts } from './facts.ts';
+import { fileFailure } from './file-error.ts';
 import type { OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
 import type { Estimate } from './input.ts';
@@ -39,7 +41,14 @@ const DECODING_TIME: Readonly<Record<InputFormat, number>> = {
 /** Cost per pixel of an SVG filter, mask or group with opacity, which buffers the whole picture. */
 const SVG_LAYER = { bytes: 26, microseconds: 0.2 };
 
-/** Estimates the decoding of some frames of an image. */
+/** Bytes for the picture of one SVG image, whatever the machine has: a file of a few lines can ask for gigabytes. */
+const MAX_SVG_BYTES = 2 ** 30;
+
+/**
+ * Estimates the decoding of some frames of an image.
+ *
+ * @throws Failure image_too_large for an SVG image that needs too much memory
+ */
 export function estimateDecoding(header: Header, frames: number): Estimate {
   const { format, width, height, deep, hasAlpha, raw, metadata, layers } = header;
   const depth = deep ? 2 : 1;
@@ -53,7 +62,15 @@ export function estimateDecoding(header: Header, frames: number): Estimate {
   const deepExtra = deep && DECODING[format] > 5 ? 1.6 : 1;
   const bytes = DECODING[format] * deepExtra + whole + animation + converted + drawn;
   const microseconds = DECODING_TIME[format] * depth + layers * SVG_LAYER.microseconds;
-  return forPixels(width * height * frames, bytes, microseconds);
+  const estimate = forPixels(width * height * frames, bytes, microseconds);
+  if (format === 'svg' && estimate.bytes > MAX_SVG_BYTES) {
+    const needed = `${width}x${height} with ${layers} filters, masks or translucent groups`;
+    throw fileFailure(
+      'image_too_large',
+      `${needed} needs more memory than the limit of ${sizeText(MAX_SVG_BYTES)} for SVG`,
+    );
+  }
+  return estimate;
 }
 
 /** Microseconds of CPU per pixel by effort, from 0, for photographs; noise takes three times as much. */

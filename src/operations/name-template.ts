@@ -43,8 +43,19 @@ function dateText(date: string | null, format: string): string {
   });
 }
 
-/** The fault of a template; null where it is valid. */
-export function templateFault(
+/** The fault of a template for a file name; null where it is valid. */
+export function templateFault(template: string): string | null {
+  const fault = placeholderFault(template);
+  if (fault !== null) return fault;
+  if (/[/\\]/.test(template)) {
+    return 'expected a file name, received a path; --out names the folder';
+  }
+  if (template === '.' || template === '..') return `expected a file name, received ${template}`;
+  return null;
+}
+
+/** The fault of a template for any text; null where it is valid. */
+export function placeholderFault(
   template: string,
   placeholders: readonly Placeholder[] = PLACEHOLDERS,
 ): string | null {
@@ -60,12 +71,7 @@ export function templateFault(
     }
   }
   const stray = /[{}]/.exec(template.replace(PLACEHOLDER, ''))?.[0];
-  if (stray !== undefined) return `expected braces in pairs, received a ${stray} alone`;
-  if (/[/\\]/.test(template)) {
-    return 'expected a file name, received a path; --out names the folder';
-  }
-  if (template === '.' || template === '..') return `expected a file name, received ${template}`;
-  return null;
+  return stray === undefined ? null : `expected braces in pairs, received a ${stray} alone`;
 }
 
 /** The name; null where the template needs a value that is not known. */

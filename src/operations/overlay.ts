@@ -18,7 +18,7 @@ import { isVisible, MAX_LINES, openTextLayer } from '../images/layers/text-layer
 import type { Warning } from '../images/output.ts';
 import { read } from '../images/pixels.ts';
 import { field, integer, number } from '../schema/fields.ts';
-import { fillTemplate, needsDate, templateFault } from './name-template.ts';
+import { fillTemplate, needsDate, placeholderFault } from './name-template.ts';
 import { GRAVITIES, offsetOf } from './placement.ts';
 import { openPixels } from './run-steps.ts';
 import { type LoadedOptions, type OptionsOf, PLACE, placeOfPaint, type Source } from './step.ts';
@@ -93,8 +93,7 @@ function textFault(text: string): string | null {
   if (!isVisible(text)) return 'expected visible characters';
   const lines = text.split('\n').length;
   if (lines > MAX_LINES) return `expected at most ${MAX_LINES} lines, received ${lines}`;
-  // Slashes are allowed in a text.
-  return templateFault(text.replace(/[/\\]/g, '_'), PLACEHOLDERS);
+  return placeholderFault(text, PLACEHOLDERS);
 }
 
 function check(options: OverlayOptions): readonly [string, string] | null {

@@ -41,13 +41,16 @@ export const trim = stepOperation({
       held: 8,
       // libvips takes the median of each pixel's neighbours, except in line art.
       microseconds: lineArt ? 0.02 : 0.16,
+      // libvips compares each pixel with its neighbours, and refuses images that have none.
       apply: (frame) =>
-        frame.trim({
-          threshold,
-          lineArt,
-          margin,
-          ...(edge !== undefined && { background: parseColour(edge) }),
-        }),
+        Math.min(facts.width, facts.height) < 3
+          ? frame
+          : frame.trim({
+              threshold,
+              lineArt,
+              margin,
+              ...(edge !== undefined && { background: parseColour(edge) }),
+            }),
     };
   },
 });

@@ -203,11 +203,14 @@ export function quoteValue(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}...` : text;
 }
 
+/** Faults in one message: a form of many fields may be wrong in all of them. */
+const MAX_FAULTS = 10;
+
 /**
  * Validates a value against a flat object schema and fills in its defaults.
  *
  * @param label a field's name in messages: `(name) => '--' + name` on the command line
- * @throws Failure invalid_request, `param` is the first invalid field
+ * @throws Failure invalid_request, names all invalid fields; `param` is the first of them
  */
 export function parseFields<Output>(
   schema: ObjectSchema<Output>,
@@ -216,17 +219,21 @@ export function parseFields<Output>(
 ): Output {
   const parsed = v.safeParse(schema, value);
   if (parsed.success) return parsed.output;
-  const issue = parsed.issues[0];
-  const name = String(issue.path?.[0]?.key ?? '');
   const fields = fieldsOf(schema);
-  const known = fields.find((candidate) => candidate.name === name);
-  const fault = (message: string) =>
-    new Failure('invalid_request', named(label(name), message), { param: name });
-  if (!known) {
-    throw fault(`unknown; expected one of ${fields.map((one) => label(one.name)).join(', ')}`);
+  const faults = new Map<string, string>();
+  for (const issue of parsed.issues) {
+    const name = String(issue.path?.[0]?.key ?? '');
+    if (faults.has(name)) continue;
+    const known = fields.find((candidate) => candidate.name === name);
+    let fault = issue.message;
+    if (!known)
+      fault = `unknown; expected one of ${fields.map((one) => label(one.name)).join(', ')}`;
+    else if (issue.type !== 'raw_check') fault = expected(known.expects, quoteValue(value[name]));
+    faults.set(name, named(label(name), fault));
   }
-  if (issue.type === 'raw_check') throw fault(issue.message);
-  throw fault(expected(known.expects, quoteValue(value[name])));
+  const [[param]] = [...faults] as [[string, string]];
+  const shown = [...faults.values()].slice(0, MAX_FAULTS);
+  throw new Failure('invalid_request', shown.join('; '), { param });
 }
 
 /**

@@ -25,7 +25,7 @@ export interface FormShape {
   readonly fields: readonly string[];
   /** Text fields that may be repeated; their names followed by `[]` are accepted too. */
   readonly lists?: { readonly names: readonly string[]; readonly maxItems: number };
-  /** Bytes of one text field; by default 8192. */
+  /** Bytes of one text field, which may also be sent as a file; by default 8192 bytes of text. */
   readonly valueBytes?: number;
 }
 
@@ -94,7 +94,7 @@ export async function readForm(
       } else {
         const name = fieldName(part, shape);
         if (fields.has(name)) throw fault(name, 'expected once, received twice');
-        fields.set(name, fieldText(part, name, shape));
+        fields.set(name, await textOf(part, name, shape, parts));
       }
     }
     for (const field of shape.files) {
@@ -272,6 +272,24 @@ function fieldName({ fieldname }: Part, { files, fields, lists }: FormShape): st
 
 function valueBytesOf({ valueBytes = DEFAULT_VALUE_BYTES }: FormShape): number {
   return valueBytes;
+}
+
+/** The text of a field, which `curl -F recipe=@recipe.yaml` sends as a file. */
+async function textOf(
+  part: Part,
+  name: string,
+  shape: FormShape,
+  parts: LimitedParts,
+): Promise<string> {
+  if (part.type !== 'file' || shape.valueBytes === undefined) return fieldText(part, name, shape);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of parts.bytesOf(part)) {
+    bytes += chunk.byteLength;
+    if (bytes > shape.valueBytes) throw fault(name, `expected at most ${shape.valueBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 function fieldText(part: Part, name: string, shape: FormShape): string {

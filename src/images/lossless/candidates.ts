@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts';
+import { MAX_DELAY_MS } from '../encoding.ts';
 import type { Size } from '../facts.ts';
 import type { OutputFormat } from '../formats.ts';
 import { strippedGif } from '../gif.ts';
@@ -86,7 +87,10 @@ async function gifCandidates(
   { progressive, metadata }: LosslessOptions,
 ) {
   const { bytes, limits, sharp } = input;
+  if (metadata === 'all') return [];
   const { loop, delay } = header.metadata;
+  // The encoder would shorten longer delays, which the format holds.
+  if (delay?.some((milliseconds) => milliseconds > MAX_DELAY_MS)) return [strippedGif(input.file)];
   const image = sharp(bytes, { limitInputPixels: limits.pixels, pages: -1 });
   const timing = { ...(loop !== undefined && { loop }), ...(delay && { delay }) };
   const exact = {
@@ -106,7 +110,7 @@ async function gifCandidates(
         .toBuffer(),
     );
   }
-  return metadata === 'all' ? [] : [strippedGif(input.file), ...encoded];
+  return [strippedGif(input.file), ...encoded];
 }
 
 const CANDIDATES: Readonly<Record<OutputFormat, Candidates>> = {

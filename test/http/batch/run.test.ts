@@ -44,6 +44,30 @@ const contentsOf = (archive: Buffer) =>
 const manifestOf = (contents: ReadonlyMap<string, Buffer>) =>
   JSON.parse(String(contents.get('manifest.json'))) as BatchResult;
 
+test('a recipe may be sent as a file, of limited size', async () => {
+  const asFile = (recipe: string) =>
+    bodyOf([
+      filePart('recipe.yaml', Buffer.from(recipe), 'recipe'),
+      ...Object.entries(files).map(([name, bytes]) => filePart(name, bytes)),
+    ]);
+  const sent = await send(server, 'batch-run', asFile(RECIPE));
+  expect(sent.status).toBe(200);
+  expect([...contentsOf(sent.bytes).keys()]).toContain('b-grey.png');
+  const large = await send(server, 'batch-run', asFile(`${RECIPE}# ${'x'.repeat(1_000_000)}`));
+  expect([large.status, String(large.bytes)]).toEqual([400, expect.stringContaining('recipe: ')]);
+});
+
+test('a form with several wrong fields names all of them', async () => {
+  const { status, bytes } = await send(
+    server,
+    'batch-convert-images',
+    form({ format: 'doc', quality: 'much' }),
+  );
+  const { error } = JSON.parse(String(bytes));
+  expect([status, error.param]).toEqual([400, 'format']);
+  expect(error.message).toMatch(/^format: expected .*; quality: expected /);
+});
+
 test('a recipe gives the ZIP of the command, with all outputs', async () => {
   const { status, bytes } = await send(server, 'batch-run', form({ recipe: RECIPE }));
   expect(status).toBe(200);

@@ -242,6 +242,10 @@ describe('SVG', () => {
       'broken.svg': Buffer.from(
         '<svg xmlns="http://www.w3.org/2000/svg" width="60" height="40"><rect',
       ),
+      'buffers.svg': svg(
+        `${'<g opacity="0.5">'.repeat(8)}<rect width="9" height="9"/>${'</g>'.repeat(8)}`,
+        'width="4000" height="4000"',
+      ),
       'huge.svg': svg('<rect width="9" height="9"/>', 'width="90000" height="90000"'),
       'secret.png': secret,
     };
@@ -260,6 +264,10 @@ describe('SVG', () => {
     }
     expect(batch.record('broken.svg').error?.code).toBe('corrupt_image');
     expect(batch.record('huge.svg').error?.code).toBe('image_too_large');
+    expect(batch.record('buffers.svg').error).toMatchObject({
+      code: 'image_too_large',
+      message: expect.stringContaining('more memory than the limit of 1024 MiB for SVG'),
+    });
     expect(letter(await batch.pixels('secret.png'), 30, 20)).toBe('B');
   });
 });

@@ -174,6 +174,15 @@ describe('optimize without options', () => {
     }
   });
 
+  test('keeps delays of GIF that the encoder cannot write', async () => {
+    const gif = await animatedGif(frames(), TIMING);
+    // Hundredths of a second, in the first graphic control extension.
+    gif.writeUInt16LE(65_535, gif.indexOf('\x21\xf9\x04', 0, 'latin1') + 4);
+    const { code, pixels } = await runBatch(['optimize'], { 'a.gif': gif });
+    expect(code).toBe(0);
+    expect((await pixels('a.gif')).metadata.delay![0]).toBe(655_350);
+  });
+
   test('keeps the frames of animated PNG, which the decoder does not read', async () => {
     const bytes = await animatedPng(SIZE);
     const { bytes: made, warnings } = await runOne(['optimize'], bytes);
