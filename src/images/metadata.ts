@@ -1,4 +1,5 @@
 import type { OutputInfo } from 'sharp';
+import { ExifEditor } from './exif/edit.ts';
 import { readExif } from './exif/exif.ts';
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
@@ -75,9 +76,21 @@ async function keepCopyright(input: ImageInput, image: Sharp, header: Header): P
   if (texts.length === 0) return image;
   // Only this removes the thumbnail inside EXIF, which shows the whole original.
   const pixels = await withoutMetadata(input, image, header);
-  // EXIF is ASCII and is not written to TIFF, so XMP holds the same texts in UTF-8.
-  return pixels.withExif({ IFD0: Object.fromEntries(texts) }).withXmp(xmpOf(rights, creator));
+  // EXIF is not written to TIFF, so XMP holds the same texts.
+  const xmp = xmpOf(rights, creator);
+  const isPlain = texts.every(([, text]) => /^[ -~]*$/.test(text));
+  // A PNG, which `attachExif` writes, has one frame.
+  if (isPlain || header.metadata.pageHeight !== undefined) {
+    return pixels.withExif({ IFD0: Object.fromEntries(texts) }).withXmp(xmp);
+  }
+  // libvips writes texts that it sets itself in ASCII, and leaves blocks of the input as they are.
+  const editor = ExifEditor.open(null);
+  for (const [name, text] of texts) editor.setText('image', TEXT_TAGS[name]!, text);
+  return (await attachExif(input, pixels, editor.bytes()!)).withXmp(xmp);
 }
+
+/** EXIF's numbers of the tags that the policy `copyright` keeps. */
+const TEXT_TAGS: Readonly<Record<string, number>> = { Artist: 315, Copyright: 33_432 };
 
 /**
  * Adds an EXIF block that the decoder did not read to an image. The image is written as an uncompressed

@@ -2,7 +2,7 @@ import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { readExif } from '../../src/images/exif/exif.ts';
-import { runBatch } from '../batch.ts';
+import { runBatch, runOne } from '../batch.ts';
 import { BLUE, GREEN, pngChunk, quadrants, RED, storedAs } from '../fixtures/images.ts';
 import { displayP3, isDisplayP3, ORANGE } from '../fixtures/kinds.ts';
 import { tiffFile } from '../fixtures/tiff.ts';
@@ -149,6 +149,20 @@ describe('EXIF that libvips does not read', () => {
       expect(batch.bytes(name).includes('Acme'), name).toBe(false);
     }
   });
+
+  test.each(['jpeg', 'png', 'webp', 'avif'])(
+    'keeps letters beyond ASCII of the copyright: %s',
+    async (format) => {
+      const named = ['edit-metadata', '--set', 'Copyright=Zoë Ünal', '--set', 'Make=Acme'];
+      const jpeg = await quadrants(SIZE).jpeg().toBuffer();
+      const { bytes } = await runOne(named, jpeg, 'a.jpg');
+      const args = ['convert', '--format', format, '--metadata', 'copyright'];
+      const { metadata } = await runOne(args, bytes, 'a.jpg');
+      const { image } = readExif(metadata.exif!)!;
+      expect(image).toMatchObject({ Copyright: 'Zoë Ünal' });
+      expect(image).not.toHaveProperty('Make');
+    },
+  );
 
   test.each(['jpeg', 'png', 'webp', 'avif'])(
     'goes from TIFF to %s with the profile',
