@@ -47,7 +47,7 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
         ...BOUNDS,
         files: imageField ? [FILES, imageField] : [FILES],
         fields,
-        ...(operation.document && { valueBytes: DOCUMENT_BYTES }),
+        ...(operation.document && { valueBytes: DOCUMENT_BYTES, takesTextFiles: true as const }),
       };
       server.post(`/api/free/${endpoint}`, {
         schema: batchSchema(operation, FILES, fields, context.config.batch.side),

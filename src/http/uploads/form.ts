@@ -25,8 +25,10 @@ export interface FormShape {
   readonly fields: readonly string[];
   /** Text fields that may be repeated; their names followed by `[]` are accepted too. */
   readonly lists?: { readonly names: readonly string[]; readonly maxItems: number };
-  /** Bytes of one text field, which may also be sent as a file; by default 8192 bytes of text. */
+  /** Bytes of one text field; by default 8192. */
   readonly valueBytes?: number;
+  /** Whether texts may be sent as files too. */
+  readonly takesTextFiles?: true;
 }
 
 export interface FormFile extends Upload {
@@ -281,12 +283,13 @@ async function textOf(
   shape: FormShape,
   parts: LimitedParts,
 ): Promise<string> {
-  if (part.type !== 'file' || shape.valueBytes === undefined) return fieldText(part, name, shape);
+  if (part.type !== 'file' || !shape.takesTextFiles) return fieldText(part, name, shape);
+  const most = valueBytesOf(shape);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of parts.bytesOf(part)) {
     bytes += chunk.byteLength;
-    if (bytes > shape.valueBytes) throw fault(name, `expected at most ${shape.valueBytes} bytes`);
+    if (bytes > most) throw fault(name, `expected at most ${most} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
