@@ -117,7 +117,8 @@ describeWith([REDIS, NGINX, POSTGRES, ...CEPH, ...RUNUSER], 'config/nodes', () =
         writeFileSync(join(home, 'done'), '');
       }
       const isOver = () => existsSync(join(home, 'restarted'));
-      expect(await failedRequests(example, { run, isOver })).toEqual([]);
+      const failures = await failedRequests(example, { run, isOver });
+      expect(failures, failures.join('\n')).toEqual([]);
     }
     const { code, log } = await run;
     expect(code, log).toBe(0);
