@@ -9,7 +9,7 @@ import { usageFailure } from './usage.ts';
 /** Checks a recipe. @returns the exit code */
 export async function runRecipeCheck(file: string): Promise<number> {
   const text = PRESETS.some((name) => name === file) ? file : readText(file, PRESETS);
-  const { steps, outputs } = findRecipe(text, { origin: file, set: [] });
+  const { steps, outputs } = await findRecipe(text, { origin: file, set: [] });
   const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
   const contents = `${counted(steps.length, 'step')}, ${counted(outputs.length, 'output')}`;
   await print(`${printable(file)}: good: ${contents}\n`);
@@ -20,7 +20,7 @@ export async function runRecipeCheck(file: string): Promise<number> {
 export async function runRecipeShow(name: string | undefined): Promise<number> {
   if (name === undefined) {
     for (const preset of PRESETS) {
-      const { description = '' } = findRecipe(preset, { origin: preset, set: [] });
+      const { description = '' } = await findRecipe(preset, { origin: preset, set: [] });
       await print(`${preset.padEnd(12)}${description}\n`);
     }
     return 0;

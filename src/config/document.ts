@@ -86,12 +86,14 @@ class Reader implements Document {
   readonly #variables = new Map<string, readonly string[]>();
   readonly #pathsInFile = new Map<string, Path>();
   #parsed: ParsedDocument | undefined;
+  readonly #maxValues: number;
   #aliases = 0;
   #values = 0;
 
-  constructor(env: Environment, counter: LineCounter) {
+  constructor(env: Environment, counter: LineCounter, maxValues = MAX_VALUES) {
     this.#env = env;
     this.#counter = counter;
+    this.#maxValues = maxValues;
   }
 
   line(path: Path): number {
@@ -127,7 +129,7 @@ class Reader implements Document {
 
   #read(node: unknown, path: Path): unknown {
     this.#values += 1;
-    if (path.length > MAX_DEPTH || this.#values > MAX_VALUES) {
+    if (path.length > MAX_DEPTH || this.#values > this.#maxValues) {
       // Reported once, after which nothing more is read.
       if (this.#values !== Number.POSITIVE_INFINITY)
         this.#fault(path, 'aliases repeat too many values');
@@ -242,7 +244,8 @@ export function readDocument(
     lineCounter: counter,
   });
   const valuesOf = (variables: Environment) => {
-    const reader = new Reader(variables, counter);
+    // Aliases must not repeat more values than the source may have tokens.
+    const reader = new Reader(variables, counter, Math.min(maxTokens, MAX_VALUES));
     if (parsed.errors.length + parsed.warnings.length === 0) reader.readAll(parsed);
     return reader;
   };

@@ -7,6 +7,7 @@ import { montageCell } from './montage/cell.ts';
 import { montageSheet } from './montage/sheet.ts';
 import type { ThreadOperation } from './operation.ts';
 import { preview } from './preview.ts';
+import { readRecipeInThread } from './recipe/read-in-pool.ts';
 import { render } from './render.ts';
 import { verify } from './verify.ts';
 
@@ -22,4 +23,5 @@ export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   montageSheet,
   classifyTexts,
   countTokens,
+  readRecipeInThread,
 ];

@@ -3,6 +3,7 @@ import type { OutputFormat } from '../images/formats.ts';
 import type { ImageInput, TextVariables } from '../images/input.ts';
 import type { OutputImage, Warning } from '../images/output.ts';
 import type { ObjectSchema } from '../schema/fields.ts';
+import type { ImagePool } from './pool.ts';
 
 export interface OperationResult {
   readonly image?: OutputImage;
@@ -25,6 +26,8 @@ export type Variable = keyof TextVariables;
 export interface PrepareContext {
   readonly origin?: string | undefined;
   readonly planOnly?: boolean;
+  /** Parses documents of clients, so that the event loop does not wait for them. */
+  readonly pool?: ImagePool;
 }
 
 /** One image tool. Its flags, form fields, help and documentation all derive from this record. */

@@ -54,10 +54,11 @@ export const run = defineOperation({
     'run thumbnails --set size=200 --out thumbnails *.jpg',
   ],
   sample: { recipe: 'web' },
-  async prepare({ recipe, set = [] }, { origin = 'recipe', planOnly = false } = {}) {
+  async prepare({ recipe, set = [] }, { origin = 'recipe', planOnly = false, pool } = {}) {
     // Loaded here: threads get the recipe checked.
     const { findRecipe } = await import('./recipe/presets.ts');
-    return { ...findRecipe(recipe, { origin, set }), ...(planOnly && { planOnly }) };
+    const found = await findRecipe(recipe, { origin, set }, pool);
+    return { ...found, ...(planOnly && { planOnly }) };
   },
   images: (recipe) =>
     stepsOf(recipe as Recipe).flatMap(

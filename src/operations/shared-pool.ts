@@ -155,9 +155,12 @@ export async function startSharedPool({
   };
 }
 
+/** Operations over texts. */
+const IN_THREADS = new Set(['judge', 'count-tokens', 'read-recipe']);
+
 /** Whether a job runs native code over an image. */
 function isNative({ operation, options }: Job): boolean {
-  if (operation === 'judge' || operation === 'count-tokens') return false;
+  if (IN_THREADS.has(operation)) return false;
   return operation !== 'hash' || (options as { perceptual: string }).perceptual !== 'none';
 }
 

@@ -494,6 +494,8 @@ describe('faults', () => {
       laughs.push(`${name}: &${name} [${Array(9).fill(`*${before}`).join(', ')}]`);
     }
     expect(read(laughs.join('\n'))).toThrow(/aliases/);
+    const repeated = `vars: { a: &a [${'1,'.repeat(900)}] }\nsteps: [${'*a,'.repeat(9)}]`;
+    expect(read(repeated)).toThrow('aliases repeat too many values');
     for (const huge of [
       '1e999',
       '99999999999999999999',

@@ -3,6 +3,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { checkSides, DEFAULT_LIMITS } from '../../images/limits.ts';
 import type { Operation } from '../../operations/operation.ts';
+import { clientPool, type ImagePool } from '../../operations/pool.ts';
 import { OPERATIONS } from '../../operations/registry.ts';
 import { fieldsOf, fromText, parseFields } from '../../schema/fields.ts';
 import type { AppContext } from '../app-context.ts';
@@ -63,7 +64,9 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
           let started = false;
           try {
             const form = await readForm(request, shape, uploads, signal);
-            const options = await parseOptions(operation, form, context.config.batch);
+            const client = request.holder.account.id;
+            const pool = clientPool(context.pool, { client, signal });
+            const options = await parseOptions(operation, form, context.config.batch, pool);
             const images = namedImages(operation, options, form, shape);
             // Only once the upload is complete: a slow upload must not hold a slot.
             const release = await acquireSlot(semaphore, request, context, signal);
@@ -90,6 +93,7 @@ async function parseOptions(
   operation: Operation,
   form: Form,
   limits: AppContext['config']['batch'],
+  pool: ImagePool,
 ): Promise<unknown> {
   const { options, prepare } = operation;
   const imageField = imagesField(operation);
@@ -103,7 +107,7 @@ async function parseOptions(
   });
   const parsed = parseFields(options, Object.fromEntries(values));
   checkSides(parsed as Record<string, unknown>, limits);
-  return prepare ? prepare(parsed as never) : parsed;
+  return prepare ? prepare(parsed as never, { pool }) : parsed;
 }
 
 async function acquireSlot(

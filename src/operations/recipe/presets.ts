@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import type { ImagePool } from '../pool.ts';
+import { readRecipeInPool } from './read-in-pool.ts';
 import { type ReadOptions, readRecipe } from './read-recipe.ts';
 import { PRESETS, type Recipe } from './recipe.ts';
 
@@ -13,11 +15,16 @@ export function presetSource(name: string): string | null {
 /**
  * Reads a recipe, or the preset that a text names.
  *
+ * @param pool reads it in one of its threads; else the calling thread does
  * @throws Failure with code `invalid_recipe`
  */
-export function findRecipe(text: string, options: ReadOptions): Recipe {
-  const source = presetSource(text.trim());
-  return source === null
-    ? readRecipe(text, options)
-    : readRecipe(source, { ...options, origin: text.trim() });
+export async function findRecipe(
+  text: string,
+  options: ReadOptions,
+  pool?: ImagePool,
+): Promise<Recipe> {
+  const preset = presetSource(text.trim());
+  const source = preset ?? text;
+  const named = preset === null ? options : { ...options, origin: text.trim() };
+  return pool ? readRecipeInPool(pool, source, named) : readRecipe(source, named);
 }

@@ -120,6 +120,14 @@ test.each([
   expect(json.error?.message).toMatch(message);
 });
 
+test('a thread parses each recipe, also a faulty one, and not the event loop', async () => {
+  const parsed = () => server.pool.statistics().finished.get('read-recipe')?.jobs ?? 0;
+  const before = parsed();
+  await send(server, 'batch-run', form({ recipe: RECIPE }));
+  await send(server, 'batch-run', form({ recipe: ',[,'.repeat(1000) }));
+  expect(parsed()).toBe(before + 2);
+});
+
 test('usage counts each output', async () => {
   const own = await startServer();
   try {
