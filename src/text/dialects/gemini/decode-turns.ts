@@ -26,10 +26,38 @@ const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
 /** Fields that are not sent on: Google ignores them. */
 const ECHOED = new Set(['partMetadata']);
 
-/** A function call without a response so far. */
-interface OpenCall {
+interface Call {
   readonly id: string;
   readonly name: string;
+}
+
+/** Function calls without a response so far. Sets, since a request may have 20,000 of them. */
+class OpenCalls {
+  readonly #byId = new Map<string, Set<Call>>();
+  readonly #byName = new Map<string, Set<Call>>();
+
+  add(call: Call): void {
+    for (const [calls, key] of this.#placesOf(call)) {
+      const known = calls.get(key);
+      if (known) known.add(call);
+      else calls.set(key, new Set([call]));
+    }
+  }
+
+  /** Removes and returns the first call that has an identifier, or else a name. */
+  take(id: string | null, name: string): Call | undefined {
+    const byId = id === null ? undefined : this.#byId.get(id);
+    const [call] = byId?.size ? byId : (this.#byName.get(name) ?? []);
+    if (call) for (const [calls, key] of this.#placesOf(call)) calls.get(key)!.delete(call);
+    return call;
+  }
+
+  #placesOf({ id, name }: Call): readonly [Map<string, Set<Call>>, string][] {
+    return [
+      [this.#byId, id],
+      [this.#byName, name],
+    ];
+  }
 }
 
 /** The turns of a conversation. Adjacent contents of the model are one turn, as streams are kept by the SDK. */
@@ -37,9 +65,9 @@ export function decodeTurns({ systemInstruction, contents }: GeminiRequest): rea
   const turns: Turn[] = [];
   if (systemInstruction) {
     const path = 'systemInstruction';
-    turns.push(turn('system', path, new TurnDecoder([]).parts(systemInstruction as Content, path)));
+    turns.push(turn('system', path, new TurnDecoder().parts(systemInstruction as Content, path)));
   }
-  const decoder = new TurnDecoder([]);
+  const decoder = new TurnDecoder();
   let model: Part[] | null = null;
   for (const [index, content] of contents.entries()) {
     const path = `contents[${index}]`;
@@ -77,12 +105,8 @@ function appendAnswer(parts: Part[], part: Part): void {
 
 /** Decodes parts of contents in order: calls and responses without identifiers are matched by name. */
 class TurnDecoder {
-  readonly #open: OpenCall[];
+  readonly #open = new OpenCalls();
   #calls = 0;
-
-  constructor(open: OpenCall[]) {
-    this.#open = open;
-  }
 
   parts({ parts: wire, role }: Content, path: string): Part[] {
     const parts: Part[] = [];
@@ -121,7 +145,7 @@ class TurnDecoder {
       case 'functionCall': {
         const { id, name, args } = part.functionCall!;
         const call = { id: callIdFromWire(id || this.#newId()), name };
-        this.#open.push(call);
+        this.#open.add(call);
         const json = JSON.stringify(args ?? {});
         return [
           ...signing(signatureAs('call'), path),
@@ -146,11 +170,7 @@ class TurnDecoder {
     path: string,
   ): ToolResultPart {
     const wireId = id ? callIdFromWire(id) : null;
-    let index = this.#open.findIndex((call) => call.id === wireId);
-    if (index === -1) {
-      index = this.#open.findIndex((call) => call.name === name);
-    }
-    const [call] = index === -1 ? [] : this.#open.splice(index, 1);
+    const call = this.#open.take(wireId, name);
     const { output, error } = response;
     const isError = error !== undefined && output === undefined;
     const names = Object.keys(response);
