@@ -60,8 +60,14 @@ function markOf(part: object): CacheMark | undefined {
 
 /** The marks of a request in the order of the prompt: tools, then turns. */
 function marksOf({ tools, turns }: TextRequest): readonly CacheMark[] {
-  const parts: readonly object[] = [...tools, ...turns.flatMap((turn) => turn.parts)];
-  return parts.flatMap((part) => markOf(part) ?? []);
+  const marks: CacheMark[] = [];
+  const add = (part: object) => {
+    const mark = markOf(part);
+    if (mark) marks.push(mark);
+  };
+  for (const tool of tools) add(tool);
+  for (const { parts } of turns) for (const part of parts) add(part);
+  return marks;
 }
 
 /**
