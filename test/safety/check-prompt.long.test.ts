@@ -88,7 +88,7 @@ describe('checkPrompt refuses words with separators in place of blanks', () => {
   const SEPARATORS = [
     ...['+', '!', '$', '*', '@', '|', '€', '£', '\uff0b', '++', '@!', '1', '7', '42', '\u00b2'],
     ...['\u200b', '\u00ad', '\u2060', '\u200d', '\u2800', '\u0338', '&shy;', '&#8203;'],
-    ...['+ ', '@ ', '€ ', '$ ', ' @', ' $', '1@'],
+    ...['+ ', '@ ', '€ ', '$ ', ' @', ' $', '1@', '1 ', '7 ', '12 ', ' 1 ', '1, ', '7@ '],
   ];
   const pairs = LANGUAGES.map((language) => [
     plainTerm(language, 'minor'),
