@@ -226,9 +226,15 @@ export function parseFields<Output>(
     if (faults.has(name)) continue;
     const known = fields.find((candidate) => candidate.name === name);
     let fault = issue.message;
-    if (!known)
-      fault = `unknown; expected one of ${fields.map((one) => label(one.name)).join(', ')}`;
-    else if (issue.type !== 'raw_check') fault = expected(known.expects, quoteValue(value[name]));
+    if (!known) {
+      // The issue is of the first of them alone.
+      const isUnknown = (key: string) => !fields.some((one) => one.name === key);
+      const unknown = Object.keys(value).filter(isUnknown).slice(0, MAX_FAULTS).map(label);
+      const names = fields.map((one) => label(one.name)).join(', ');
+      faults.set(name, named(unknown.join(', '), `unknown; expected one of ${names}`));
+      continue;
+    }
+    if (issue.type !== 'raw_check') fault = expected(known.expects, quoteValue(value[name]));
     faults.set(name, named(label(name), fault));
   }
   const [[param]] = [...faults] as [[string, string]];

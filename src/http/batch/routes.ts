@@ -48,6 +48,7 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
         ...BOUNDS,
         files: imageField ? [FILES, imageField] : [FILES],
         fields,
+        keepsUnknown: true,
         ...(operation.document && { valueBytes: DOCUMENT_BYTES, takesTextFiles: true as const }),
       };
       server.post(`/api/free/${endpoint}`, {
@@ -105,6 +106,7 @@ async function parseOptions(
     const value = field.repeatable ? text.split(/\r?\n/).filter(Boolean) : fromText(field, text);
     return [[field.name, value]];
   });
+  for (const name of form.unknown) values.push([name, '']);
   const parsed = parseFields(options, Object.fromEntries(values));
   checkSides(parsed as Record<string, unknown>, limits);
   return prepare ? prepare(parsed as never, { pool }) : parsed;

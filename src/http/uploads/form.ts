@@ -29,6 +29,8 @@ export interface FormShape {
   readonly valueBytes?: number;
   /** Whether texts may be sent as files too. */
   readonly takesTextFiles?: true;
+  /** Whether unknown texts are returned, so that the caller names them with the other faults. */
+  readonly keepsUnknown?: true;
 }
 
 export interface FormFile extends Upload {
@@ -43,6 +45,8 @@ export interface Form {
   readonly fields: ReadonlyMap<string, string>;
   /** Texts of repeated fields by field name, without empty ones; a field that was not sent is missing. */
   readonly lists: ReadonlyMap<string, readonly string[]>;
+  /** Names of unknown texts. */
+  readonly unknown: ReadonlySet<string>;
 }
 
 /** Characters of a file's name. */
@@ -73,6 +77,7 @@ export async function readForm(
   const files = new Map(shape.files.map(({ name }) => [name, [] as FormFile[]]));
   const fields = new Map<string, string>();
   const lists = new Map<string, string[]>();
+  const unknown = new Set<string>();
   try {
     for (;;) {
       const part = await parts.next();
@@ -95,6 +100,10 @@ export async function readForm(
         if (text !== '') lists.set(list, [...items, text]);
       } else {
         const name = fieldName(part, shape);
+        if (!shape.fields.includes(name)) {
+          unknown.add(name);
+          continue;
+        }
         if (fields.has(name)) throw fault(name, 'expected once, received twice');
         fields.set(name, await textOf(part, name, shape, parts));
       }
@@ -105,7 +114,7 @@ export async function readForm(
     }
     // Browsers and Swagger UI also send empty fields.
     for (const [name, text] of fields) if (text === '') fields.delete(name);
-    return { files, fields, lists };
+    return { files, fields, lists, unknown };
   } finally {
     parts.end();
   }
@@ -261,7 +270,9 @@ function listName(fieldname: string, { lists }: FormShape): string | undefined {
   return lists?.names.find((name) => fieldname === name || fieldname === `${name}[]`);
 }
 
-function fieldName({ fieldname }: Part, { files, fields, lists }: FormShape): string {
+/** The name of a text, which is unknown only where the form keeps these. */
+function fieldName({ fieldname, type }: Part, shape: FormShape): string {
+  const { files, fields, lists, keepsUnknown } = shape;
   if (fields.includes(fieldname)) return fieldname;
   const name = String(fieldname ?? '');
   const shown = name.length > 60 ? `${name.slice(0, 57)}...` : name;
@@ -269,6 +280,7 @@ function fieldName({ fieldname }: Part, { files, fields, lists }: FormShape): st
   if (shown === '') {
     throw new Failure('invalid_request', `a field has no name; expected one of ${known}`);
   }
+  if (keepsUnknown && type === 'field') return shown;
   throw fault(shown, `unknown; expected one of ${known}`);
 }
 

@@ -61,11 +61,12 @@ test('a form with several wrong fields names all of them', async () => {
   const { status, bytes } = await send(
     server,
     'batch-convert-images',
-    form({ format: 'doc', quality: 'much' }),
+    form({ format: 'doc', colour: 'red', quality: 'much', sise: '5' }),
   );
   const { error } = JSON.parse(String(bytes));
   expect([status, error.param]).toEqual([400, 'format']);
   expect(error.message).toMatch(/^format: expected .*; quality: expected /);
+  expect(error.message).toMatch(/; colour, sise: unknown; expected one of /);
 });
 
 test('a recipe gives the ZIP of the command, with all outputs', async () => {
