@@ -1,12 +1,14 @@
 import { isGrey, onWhite, parseColour } from './colour.ts';
 import { type EncodingOptions, isSearched } from './encoding-options.ts';
 import { type EncodingWork, estimateEncoding, estimateSearch } from './estimate.ts';
-import { tiffWithExif } from './exif/copy.ts';
+import { type TiffMetadata, tiffWithMetadata } from './exif/copy.ts';
 import type { Facts, Size } from './facts.ts';
 import { fileFailure } from './file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from './formats.ts';
 import type { Header } from './header.ts';
 import type { Estimate, ImageInput, Sharp } from './input.ts';
+import { jpegWithPhotoshop, photoshopOf } from './iptc.ts';
+import { hasGainMap } from './jpeg/pictures.ts';
 import { attachExif, keepMetadata } from './metadata.ts';
 import type { EncodingResult, Warning } from './output.ts';
 import { smallestPng } from './png-size.ts';
@@ -251,6 +253,10 @@ export async function encode(
     const message = `EXIF of ${exif.length} bytes was left out: ${MAX_EXIF_BYTES} can be written`;
     warnings.push({ code: 'exif_lost', message });
   }
+  if (header.format === 'jpeg' && hasGainMap(input.file)) {
+    const message = 'the gain map, which holds the high dynamic range, was left out';
+    warnings.push({ code: 'trailer_lost', message });
+  }
   const keepsProfile = (policy === 'icc' || policy === 'all') && grey && traits.grey;
   // sharp 0.35.5 applies a grey profile neither to sixteen bits nor to red, green and blue.
   if (header.grey && header.profiled && !keepsProfile && (deep || !grey)) {
@@ -272,10 +278,11 @@ export async function encode(
           input,
         })
       : data;
+  const photoshop = policy === 'all' ? photoshopOf(header.format, input.bytes) : null;
   const pages = facts.frames > 1 ? await countPages(input, data) : 1;
   return {
     image: {
-      bytes: exif && to === 'tiff' ? tiffWithExif(data, exif) : bytes,
+      bytes: withMissing(bytes, to, { exif, photoshop }),
       format: to,
       width: info.width,
       height: info.pageHeight ?? info.height,
@@ -283,6 +290,13 @@ export async function encode(
     },
     warnings: [...warnings, ...ignoredSettings(to, options)],
   };
+}
+
+/** An output with metadata that libvips does not write in its format. */
+function withMissing(bytes: Uint8Array, to: OutputFormat, metadata: TiffMetadata): Uint8Array {
+  const { exif, photoshop } = metadata;
+  if (to === 'tiff' && (exif || photoshop)) return tiffWithMetadata(bytes, metadata);
+  return to === 'jpeg' && photoshop ? jpegWithPhotoshop(bytes, photoshop) : bytes;
 }
 
 /** Counts the frames of an output: encoders merge equal frames and add their delays. */

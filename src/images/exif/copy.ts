@@ -1,10 +1,16 @@
+import { iptcOf, iptcResource } from '../edit-metadata/photoshop.ts';
 import { type Fields, openExif, readDirectories } from './directories.ts';
 import { DIRECTORY_TAGS, IMAGE_AND_PHOTO_TAGS, isFileTag, isText } from './tags.ts';
-import type { Field, TiffBlock } from './tiff-block.ts';
+import { type Field, TiffBlock } from './tiff-block.ts';
 
 const HEADER = Buffer.from('II*\0\0\0\0\0', 'latin1');
 const ROW_BYTES = 12;
+/** Tags of Photoshop's image resources and of IPTC, and the first byte of a record of IPTC. */
+const RESOURCES = 34_377;
+const IPTC = 33_723;
+const IPTC_MARK = 0x1c;
 /** Types of fields. */
+const BYTE = 1;
 const ASCII = 2;
 const LONG = 4;
 
@@ -19,19 +25,46 @@ export function exifOfTiff(tiff: Uint8Array): Uint8Array | null {
   return block;
 }
 
+/** Photoshop's image resources of a TIFF file, or its IPTC as one; null where it has neither. */
+export function photoshopOfTiff(tiff: Uint8Array): Buffer | null {
+  const block = TiffBlock.open(tiff);
+  const fields = block?.directory(block.start);
+  const bytesOf = (tag: number) => {
+    const field = fields?.get(tag);
+    const bytes = field && block!.bytes(field, field.count * field.type.bytes);
+    return bytes ? Buffer.from(bytes) : null;
+  };
+  const resources = bytesOf(RESOURCES);
+  if (resources) return resources;
+  const records = bytesOf(IPTC);
+  if (records === null) return null;
+  // Some writers swap its bytes, since its type is one of numbers.
+  if (records[0] !== IPTC_MARK && records.length % 4 === 0) records.swap32();
+  return records[0] === IPTC_MARK ? iptcResource(records) : null;
+}
+
+/** Metadata that libvips does not write to TIFF. */
+export interface TiffMetadata {
+  readonly exif: Uint8Array | null;
+  /** Photoshop's image resources, whose IPTC gets a tag of its own. */
+  readonly photoshop: Buffer | null;
+}
+
 /**
- * A little-endian TIFF file with the tags of an Exif block added to its first directory. The new directory
- * is appended, so that all other offsets of the file stay valid.
+ * A little-endian TIFF file with metadata added to its first directory. The new directory is appended, so that all
+ * other offsets of the file stay valid.
  */
-export function tiffWithExif(tiff: Buffer, exif: Uint8Array): Buffer {
+export function tiffWithMetadata(file: Uint8Array, { exif, photoshop }: TiffMetadata): Buffer {
+  const tiff = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   const padding = Buffer.alloc(tiff.length % 2);
   const writer = new DirectoryWriter(tiff.length + padding.length);
-  const rows = writer.copy(exif);
+  const rows: Rows = exif ? writer.copy(exif) : new Map();
   const former = tiff.readUInt32LE(4);
   const end = former + 2 + tiff.readUInt16LE(former) * ROW_BYTES;
   for (let at = former + 2; at < end; at += ROW_BYTES) {
     rows.set(tiff.readUInt16LE(at), tiff.subarray(at, at + ROW_BYTES));
   }
+  if (photoshop) writer.addPhotoshop(rows, photoshop);
   const start = writer.directory(rows, tiff.readUInt32LE(end));
   const whole = Buffer.concat([tiff, padding, ...writer.parts]);
   whole.writeUInt32LE(start, 4);
@@ -97,6 +130,15 @@ class DirectoryWriter {
     link(image, DIRECTORY_TAGS.photo, photo);
     link(image, DIRECTORY_TAGS.gps, rows(found.gps));
     return image;
+  }
+
+  addPhotoshop(rows: Rows, resources: Buffer): void {
+    this.#add(rows, { tag: RESOURCES, code: BYTE, count: resources.length, value: resources });
+    const records = iptcOf(resources);
+    if (records === null) return;
+    // libtiff wants the type LONG, of four bytes.
+    const value = Buffer.concat([records, Buffer.alloc((4 - (records.length % 4)) % 4)]);
+    this.#add(rows, { tag: IPTC, code: LONG, count: value.length / 4, value });
   }
 
   #copyField(rows: Rows, block: TiffBlock, tag: number, field: Field): void {

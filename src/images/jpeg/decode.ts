@@ -26,6 +26,7 @@ import {
   readSegment,
   type Segment,
 } from './segments.ts';
+import { standardTable } from './standard-tables.ts';
 
 /** Bounds on the work over one picture. */
 export interface JpegBounds {
@@ -180,8 +181,10 @@ class Decoder {
         throw damaged('a quantisation table is missing');
       blocks += component.horizontal * component.vertical;
       this.#advance(this.#positions[number]!, scan);
-      const dc = this.#dc[tables >> 4];
-      const ac = this.#ac[tables & 15];
+      const standard = (kind: 'dc' | 'ac', place: number) =>
+        progressive ? undefined : standardTable(kind, place);
+      const dc = this.#dc[tables >> 4] ?? standard('dc', tables >> 4);
+      const ac = this.#ac[tables & 15] ?? standard('ac', tables & 15);
       const needsDc = scan.first === 0 && high === 0;
       if ((needsDc && !dc) || (scan.last > 0 && !ac)) throw damaged('a Huffman table is missing');
       return { component, dc, ac };

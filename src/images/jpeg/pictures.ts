@@ -1,6 +1,6 @@
 import { TiffBlock } from '../exif/tiff-block.ts';
 import { isKind } from './metadata.ts';
-import { splitJpeg } from './segments.ts';
+import { MARKER, readSegment, splitJpeg } from './segments.ts';
 
 /** The tag of the list of pictures, and the bytes of an entry (CIPA DC-007, 5.2.3.3). */
 const ENTRIES = 0xb002;
@@ -40,4 +40,23 @@ function listOf(bytes: Uint8Array) {
   if (!segment) return null;
   const data = segment.data.subarray(4);
   return { data, place: data.byteOffset - bytes.byteOffset };
+}
+
+/** What a file with a gain map contains: Adobe's, ISO 21496-1 and Apple's, which is in the second picture. */
+const GAIN_MAPS = ['http://ns.adobe.com/hdr-gain-map/', 'urn:iso:std:iso:ts:21496', 'HDRGainMap'];
+
+/** Whether a gain map follows the picture. The loader of libvips for gain maps is blocked, like most of them. */
+export function hasGainMap(file: Uint8Array): boolean {
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  try {
+    for (let at = 2; ; ) {
+      const segment = readSegment(bytes, at);
+      if (segment.marker === MARKER.SOS || segment.marker === MARKER.EOI) return false;
+      if (isKind(segment, 'pictures')) return GAIN_MAPS.some((mark) => bytes.includes(mark));
+      at = segment.end;
+    }
+  } catch {
+    // The decoder reports damage, where it finds any.
+    return false;
+  }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { exifOfTiff, tiffWithExif } from '../../../src/images/exif/copy.ts';
+import { exifOfTiff, tiffWithMetadata } from '../../../src/images/exif/copy.ts';
 import { readExif } from '../../../src/images/exif/exif.ts';
 import { quadrants } from '../../fixtures/images.ts';
 import { tiffFile } from '../../fixtures/tiff.ts';
@@ -59,7 +59,7 @@ describe.each<Order>(['little', 'big'])('%s-endian tags', (order) => {
     const plain = await quadrants(SIZE).withDensity(200).tiff({ compression: 'lzw' }).toBuffer();
     const prefixed = Buffer.concat([Buffer.from('Exif\0\0', 'latin1'), block]);
     for (const exif of [block, prefixed]) {
-      const file = tiffWithExif(plain, exif);
+      const file = tiffWithMetadata(plain, { exif, photoshop: null });
       expect(readExif(exifOfTiff(file)!)).toEqual(expected);
       const { density } = await sharp(file).metadata();
       expect(density).toBe(200);
@@ -82,7 +82,7 @@ test('a TIFF file with added tags of any type decodes without a warning', async 
   for (const tag of [11, 270, 271, 306, 33432, 33434, 36867, 40091]) {
     for (const value of values) {
       const exif = writer.block({ entries: { [tag]: value, 316: writer.ascii('host') } });
-      const file = tiffWithExif(plain, exif);
+      const file = tiffWithMetadata(plain, { exif, photoshop: null });
       expect(readExif(exifOfTiff(file)!)?.image['HostComputer']).toBe('host');
       await expect(sharp(file).raw().toBuffer(), `${tag}`).resolves.toBeDefined();
     }
@@ -93,7 +93,7 @@ test('a TIFF file without descriptive tags has no EXIF', async () => {
   expect(exifOfTiff(await quadrants(SIZE).tiff().toBuffer())).toBeNull();
 });
 
-test('exifOfTiff and tiffWithExif accept any bytes', () => {
+test('exifOfTiff and tiffWithMetadata accept any bytes', () => {
   const header = fc.constantFrom('II*\0\x08\0\0\0', 'MM\0*\0\0\0\x08', '');
   const writer = new Writer('big');
   const honest = writer.block(description(writer));

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import sharp, { type JpegOptions } from 'sharp';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
-import { joinJpeg, splitJpeg } from '../../../src/images/jpeg/segments.ts';
+import { joinJpeg, MARKER, splitJpeg } from '../../../src/images/jpeg/segments.ts';
 import {
   type TranscodedJpeg,
   type TranscodeOptions,
@@ -65,6 +65,19 @@ const KINDS: readonly [string, Made][] = [
 ];
 
 describe('transcodeJpeg', () => {
+  it('reads frames of Motion JPEG, which leave the standard Huffman tables out', async () => {
+    // Without optimised coding the encoder uses the standard tables.
+    const before = await photograph({ options: { optimiseCoding: false, quality: 95 } });
+    const { segments, scans } = splitJpeg(before);
+    const frame = joinJpeg(
+      segments.filter(({ marker }) => marker !== MARKER.DHT),
+      scans,
+    );
+    expect(frame.length).toBeLessThan(before.length - 400);
+    const { bytes } = transcode(frame);
+    expect((await pixels(bytes)).equals(await pixels(before))).toBe(true);
+  });
+
   it.each(KINDS)('keeps the pixels of %s, sequential and progressive', async (_, made) => {
     const before = await photograph(made);
     const expected = await pixels(before);
