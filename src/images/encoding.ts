@@ -9,9 +9,10 @@ import type { Header } from './header.ts';
 import type { Estimate, ImageInput, Sharp } from './input.ts';
 import { jpegWithPhotoshop, photoshopOf } from './iptc.ts';
 import { hasGainMap } from './jpeg/pictures.ts';
-import { attachExif, keepMetadata } from './metadata.ts';
+import { attachExif, keepMetadata, withCopyright } from './metadata.ts';
 import type { EncodingResult, Warning } from './output.ts';
 import { smallestPng } from './png-size.ts';
+import { type Timing, timingOf } from './timing.ts';
 
 /** The output format of an operation that keeps the format: the input's, or png if it cannot be written. */
 export function sameFormat(header: Header): OutputFormat {
@@ -59,34 +60,6 @@ function isQuantised(to: OutputFormat, { colors }: Pick<EncodingOptions, 'colors
 function effortFor(to: OutputFormat, { effort }: EncodingOptions): number {
   const scale = FORMATS[to].effort ?? { min: 0, max: 0, default: 0 };
   return Math.min(scale.max, Math.max(scale.min, effort ?? scale.default));
-}
-
-/** The encoders store 16 bits: milliseconds of a frame's delay, and the loop count. */
-export const MAX_DELAY_MS = 65_535;
-const MAX_LOOPS = 65_535;
-
-interface Timing {
-  readonly loop?: number;
-  readonly delay?: number[];
-}
-
-/** Loop count and delays of an animation, within the encoders' limits. */
-function timingOf(header: Header, frames: number): { timing: Timing; warnings: Warning[] } {
-  if (frames === 1) return { timing: {}, warnings: [] };
-  const { loop = 0, delay } = header.metadata;
-  const warnings: Warning[] = [];
-  const long = delay?.filter((milliseconds) => milliseconds > MAX_DELAY_MS).length ?? 0;
-  if (long > 0) {
-    const frame = long === 1 ? 'the delay of 1 frame was' : `the delays of ${long} frames were`;
-    const message = `${frame} shortened to ${MAX_DELAY_MS / 1000} s, the longest that can be written`;
-    warnings.push({ code: 'delay_adjusted', message });
-  }
-  // Raw pixels have no timing, so it is always set. A GIF with 65535 repetitions plays once more.
-  const timing = {
-    loop: Math.min(loop, MAX_LOOPS),
-    ...(delay && { delay: delay.map((milliseconds) => Math.min(milliseconds, MAX_DELAY_MS)) }),
-  };
-  return { timing, warnings };
 }
 
 /** The level at which cwebp's authors see no difference; 100 changes nothing. */
@@ -236,6 +209,7 @@ export async function encode(
   pipeline = await keepMetadata(input, pipeline, header, policy, {
     grey: grey && traits.grey,
     desaturated: facts.grey && !header.grey,
+    frames: facts.frames,
   });
   const toOutputColours = (sharp: Sharp) => {
     if (grey && traits.grey) return sharp.toColourspace(deep ? 'grey16' : 'b-w');
@@ -280,12 +254,15 @@ export async function encode(
       : data;
   const photoshop = policy === 'all' ? photoshopOf(header.format, input.bytes) : null;
   const pages = facts.frames > 1 ? await countPages(input, data) : 1;
+  const size = { width: info.width, height: info.pageHeight ?? info.height };
+  const isCredited = policy === 'copyright' && to === 'webp' && pages > 1;
   return {
     image: {
-      bytes: withMissing(bytes, to, { exif, photoshop }),
+      bytes: isCredited
+        ? withCopyright(bytes, header, size)
+        : withMissing(bytes, to, { exif, photoshop }),
       format: to,
-      width: info.width,
-      height: info.pageHeight ?? info.height,
+      ...size,
       ...(pages > 1 && { pages }),
     },
     warnings: [...warnings, ...ignoredSettings(to, options)],

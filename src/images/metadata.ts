@@ -1,6 +1,9 @@
 import type { OutputInfo } from 'sharp';
-import { ExifEditor } from './exif/edit.ts';
+import { editExif } from './edit-metadata/edit.ts';
+import type { TagChange } from './edit-metadata/tags.ts';
+import { editWebp } from './edit-metadata/webp.ts';
 import { readExif } from './exif/exif.ts';
+import type { Size } from './facts.ts';
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
 import { withoutMetadata } from './pixels.ts';
@@ -10,10 +13,11 @@ export const METADATA_POLICIES = ['none', 'copyright', 'icc', 'all'] as const;
 
 export type MetadataPolicy = (typeof METADATA_POLICIES)[number];
 
-interface OutputColours {
+interface OutputTraits {
   readonly grey: boolean;
   /** Whether the pixels became grey, so that the profile of a colour image does not fit. */
   readonly desaturated: boolean;
+  readonly frames: number;
 }
 
 /**
@@ -43,13 +47,13 @@ export async function keepMetadata(
   image: Sharp,
   header: Header,
   policy: MetadataPolicy,
-  output: OutputColours,
+  output: OutputTraits,
 ): Promise<Sharp> {
   switch (policy) {
     case 'none':
       return image;
     case 'copyright':
-      return keepCopyright(input, image, header);
+      return keepCopyright(input, image, header, output.frames);
     case 'icc':
       return output.desaturated ? image : keepProfile(image.keepIccProfile(), header, output);
     case 'all':
@@ -58,7 +62,7 @@ export async function keepMetadata(
   }
 }
 
-function keepProfile(image: Sharp, header: Header, output: Pick<OutputColours, 'grey'>): Sharp {
+function keepProfile(image: Sharp, header: Header, output: Pick<OutputTraits, 'grey'>): Sharp {
   const { hasProfile, space } = header.metadata;
   // A profile of inks or of grey does not describe an RGB output.
   const foreign = space === 'cmyk' || (header.grey && !output.grey);
@@ -66,31 +70,57 @@ function keepProfile(image: Sharp, header: Header, output: Pick<OutputColours, '
 }
 
 /** Keeps Artist and Copyright only. */
-async function keepCopyright(input: ImageInput, image: Sharp, header: Header): Promise<Sharp> {
-  const { exif } = header;
-  const tags = exif ? readExif(exif)?.image : undefined;
-  const { Copyright: rights, Artist: creator } = tags ?? {};
-  const texts = Object.entries({ Copyright: rights, Artist: creator }).filter(
-    (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
-  );
-  if (texts.length === 0) return image;
+async function keepCopyright(
+  input: ImageInput,
+  image: Sharp,
+  header: Header,
+  frames: number,
+): Promise<Sharp> {
+  const texts = copyrightOf(header);
+  if (texts === null) return image;
   // Only this removes the thumbnail inside EXIF, which shows the whole original.
   const pixels = await withoutMetadata(input, image, header);
   // EXIF is not written to TIFF, so XMP holds the same texts.
-  const xmp = xmpOf(rights, creator);
-  const isPlain = texts.every(([, text]) => /^[ -~]*$/.test(text));
-  // A PNG, which `attachExif` writes, has one frame.
-  if (isPlain || header.metadata.pageHeight !== undefined) {
-    return pixels.withExif({ IFD0: Object.fromEntries(texts) }).withXmp(xmp);
+  const xmp = xmpOf(texts['Copyright'], texts['Artist']);
+  const changes = exifTexts(texts);
+  // A PNG, which `attachExif` writes, has one frame; `withCopyright` adds the letters to others.
+  if (changes.length === 0 || frames > 1) {
+    return pixels.withExif({ IFD0: texts }).withXmp(xmp);
   }
-  // libvips writes texts that it sets itself in ASCII, and leaves blocks of the input as they are.
-  const editor = ExifEditor.open(null);
-  for (const [name, text] of texts) editor.setText('image', TEXT_TAGS[name]!, text);
-  return (await attachExif(input, pixels, editor.bytes()!)).withXmp(xmp);
+  const exif = editExif(null, { strip: new Set(), set: changes })!;
+  return (await attachExif(input, pixels, exif)).withXmp(xmp);
+}
+
+/** Artist and Copyright of an input; null where it has neither. */
+function copyrightOf({ exif }: Header): Record<string, string> | null {
+  const tags = exif ? readExif(exif)?.image : undefined;
+  const { Copyright, Artist } = tags ?? {};
+  const texts = Object.entries({ Copyright, Artist }).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
+  );
+  return texts.length > 0 ? Object.fromEntries(texts) : null;
 }
 
 /** EXIF's numbers of the tags that the policy `copyright` keeps. */
 const TEXT_TAGS: Readonly<Record<string, number>> = { Artist: 315, Copyright: 33_432 };
+
+/**
+ * Changes of EXIF for texts with letters beyond ASCII; none where libvips can write all of them. It writes texts that
+ * it sets itself in ASCII, and leaves blocks of the input as they are.
+ */
+function exifTexts(texts: Readonly<Record<string, string>>): TagChange[] {
+  if (Object.values(texts).every((text) => /^[ -~]*$/.test(text))) return [];
+  return Object.entries(texts).map(([name, text]) => ({
+    ...{ name, xmp: [] },
+    apply: (exif) => exif.setText('image', TEXT_TAGS[name]!, text),
+  }));
+}
+
+/** An animated WebP, whose copyright libvips wrote in ASCII, with all letters. */
+export function withCopyright(webp: Uint8Array, header: Header, size: Size): Uint8Array {
+  const set = exifTexts(copyrightOf(header) ?? {});
+  return set.length === 0 ? webp : editWebp(webp, { strip: new Set(), set }, size).bytes;
+}
 
 /**
  * Adds an EXIF block that the decoder did not read to an image. The image is written as an uncompressed

@@ -3,8 +3,16 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { readExif } from '../../src/images/exif/exif.ts';
 import { runBatch, runOne } from '../batch.ts';
-import { BLUE, GREEN, pngChunk, quadrants, RED, storedAs } from '../fixtures/images.ts';
-import { displayP3, isDisplayP3, ORANGE } from '../fixtures/kinds.ts';
+import {
+  animatedWebp,
+  BLUE,
+  GREEN,
+  pngChunk,
+  quadrants,
+  RED,
+  storedAs,
+} from '../fixtures/images.ts';
+import { displayP3, frames, isDisplayP3, ORANGE, TIMING } from '../fixtures/kinds.ts';
 import { tiffFile } from '../fixtures/tiff.ts';
 import { type Directory, Writer } from '../images/exif/exif-block.ts';
 import { decode, expectColour, quarters } from '../pixels.ts';
@@ -163,6 +171,17 @@ describe('EXIF that libvips does not read', () => {
       expect(image).not.toHaveProperty('Make');
     },
   );
+
+  test('keeps letters beyond ASCII of the copyright of an animation', async () => {
+    const webp = await animatedWebp(frames(), TIMING);
+    const named = ['edit-metadata', '--set', 'Copyright=Zoë Ünal', '--set', 'Artist=Zoë'];
+    const { bytes } = await runOne(named, webp, 'a.webp');
+    const args = ['convert', '--format', 'webp', '--metadata', 'copyright'];
+    const { metadata } = await runOne(args, bytes, 'a.webp');
+    expect(metadata.pages).toBe(3);
+    const { image } = readExif(metadata.exif!)!;
+    expect(image).toMatchObject({ Copyright: 'Zoë Ünal', Artist: 'Zoë' });
+  });
 
   test.each(['jpeg', 'png', 'webp', 'avif'])(
     'goes from TIFF to %s with the profile',

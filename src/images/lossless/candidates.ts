@@ -1,5 +1,4 @@
 import { Failure } from '../../failure.ts';
-import { MAX_DELAY_MS } from '../encoding.ts';
 import type { Size } from '../facts.ts';
 import type { OutputFormat } from '../formats.ts';
 import { strippedGif } from '../gif.ts';
@@ -7,6 +6,7 @@ import { transcodeJpeg } from '../jpeg/transcode.ts';
 import type { MetadataPolicy } from '../metadata.ts';
 import type { Warning } from '../output.ts';
 import { type PngChunk, pngChunks, pngOf } from '../png-chunks.ts';
+import { MAX_DELAY_MS } from '../timing.ts';
 import { recompressedApng, smallestPngOf } from './png-encoder.ts';
 import { type DecodedImage, isSameImage } from './stored.ts';
 import { isLosslessWebp, strippedWebp } from './webp.ts';
