@@ -328,6 +328,7 @@ export const WARNING_CODES = {
   icon_padded: 'The image is no square and got transparent edges.',
   no_output: 'The conditions of all outputs of the recipe exclude the image.',
   characters_missing: 'No installed font has some of the characters of a text.',
+  text_small: 'A text is so small that it can hardly be read.',
   overlay_frames_lost: 'The first frame of an animated overlay was laid over the image.',
   overlay_colours_not_converted:
     'The output keeps a colour profile to which the colours of an overlay were not converted.',

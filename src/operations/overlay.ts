@@ -14,7 +14,12 @@ import {
   type LayerPixels,
   tileOf,
 } from '../images/layers/layer.ts';
-import { isVisible, MAX_LINES, openTextLayer } from '../images/layers/text-layer.ts';
+import {
+  isVisible,
+  MAX_LINES,
+  openTextLayer,
+  type TextLayer,
+} from '../images/layers/text-layer.ts';
 import type { Warning } from '../images/output.ts';
 import { read } from '../images/pixels.ts';
 import { field, integer, number } from '../schema/fields.ts';
@@ -83,9 +88,12 @@ interface LayerOptions {
   readonly layer: Layer;
   /** Pixels of an image that keeps its size. */
   readonly own?: Size;
-  /** Height of a text divided by the size of its font. */
-  readonly emsHigh?: number;
+  /** The layer, where it is a text. */
+  readonly letters?: TextLayer;
 }
+
+/** Pixels of letters below which a text is hard to read. */
+const LEGIBLE = 8;
 
 /** The fault of a text; null where it is valid. */
 function textFault(text: string): string | null {
@@ -123,7 +131,7 @@ async function load(source: Source, options: OverlayOptions) {
     color,
     box,
   });
-  const loaded: LayerOptions = { layer, emsHigh: layer.emsHigh };
+  const loaded: LayerOptions = { layer, letters: layer };
   return withColours(source, options, loaded, layer.warnings);
 }
 
@@ -166,14 +174,55 @@ async function textOf(input: ImageInput, { exif }: Header, text: string): Promis
   return fillTemplate(text, { name: visible, index, date } as never)!;
 }
 
+/** Pixels of a text's letters, where it has no scale. */
+function pixelsOf({ width, height }: Facts, { size }: OverlayOptions): number {
+  return size ?? Math.max(LEGIBLE, Math.min(width, height) / 20);
+}
+
+/**
+ * The layer to draw: a text that is wider than the image in lines, with letters that are only as much smaller as
+ * their number makes necessary.
+ */
+function layerOf(facts: Facts, options: OverlayOptions & LayerOptions): Layer & Partial<TextLayer> {
+  const { layer, letters, scale, tile, angle, gravity, x, y } = options;
+  if (!letters || scale !== undefined || tile || angle % 180 !== 0) return letters ?? layer;
+  const wanted = pixelsOf(facts, options);
+  const width = Math.max(1, facts.width - Math.max(0, x));
+  const height = Math.max(1, facts.height - Math.max(0, y));
+  if (wanted * letters.emsHigh * letters.ratio <= width) return letters;
+  const align = /east|west/.exec(gravity)?.[0];
+  const alignment = align === undefined ? 'centre' : align === 'east' ? 'right' : 'left';
+  for (let pixels = wanted; ; pixels *= 0.9) {
+    const lines = letters.wrapped(width / pixels, alignment);
+    if (lines.emsHigh * pixels <= height || pixels < 1) return lines;
+  }
+}
+
+/** A warning of a text that became too small to be read. */
+function smallText(
+  { emsHigh }: Partial<TextLayer>,
+  { height }: Size,
+  { size = LEGIBLE }: OverlayOptions,
+): Warning[] {
+  const pixels = emsHigh === undefined ? Number.POSITIVE_INFINITY : height / emsHigh;
+  if (pixels > Math.min(size, LEGIBLE) - 0.5) return [];
+  const message = `the letters of the text are ${Math.max(1, Math.round(pixels))} pixels high; shorten it or make the image larger`;
+  return [{ code: 'text_small', message }];
+}
+
 /** The size of the layer before it is rotated: as asked for, or smaller so that it fits into the image. */
-function sizeOf(facts: Facts, options: OverlayOptions & LayerOptions): Size {
-  const { layer, own, emsHigh, scale, size, angle, x, y } = options;
+function sizeOf(
+  facts: Facts,
+  options: OverlayOptions & LayerOptions,
+  layer: Layer & Partial<TextLayer>,
+): Size {
+  const { own, scale, angle, x, y } = options;
+  const isWrapped = layer !== options.layer;
   const wanted = () => {
     if (scale !== undefined) return { width: facts.width * scale, height: 0 };
     if (own) return own;
-    const pixels = size ?? Math.max(8, Math.min(facts.width, facts.height) / 20);
-    return { width: pixels * emsHigh! * layer.ratio, height: 0 };
+    if (isWrapped) return { width: Math.max(1, facts.width - Math.max(0, x)), height: 0 };
+    return { width: pixelsOf(facts, options) * layer.emsHigh! * layer.ratio, height: 0 };
   };
   const { width, height } = wanted();
   const whole = { width, height: height || width / layer.ratio };
@@ -260,9 +309,10 @@ export const overlay = stepOperation({
   plan(facts, given) {
     const options = given as OverlayOptions & LayerOptions;
     const after = { ...facts, grey: facts.grey && options.layer.grey };
-    const size = sizeOf(facts, options);
+    const layer = layerOf(facts, options);
+    const size = sizeOf(facts, options, layer);
     checkPlace(facts, options, boundsOf(size, options.angle));
-    const { layer, angle, opacity } = options;
+    const { angle, opacity } = options;
     // Once for all frames of an animation.
     let drawn: Promise<LayerPixels> | undefined;
     const share = (size.width * size.height) / (facts.width * facts.height);
@@ -273,6 +323,7 @@ export const overlay = stepOperation({
       colours: options.blend !== 'over',
       held: 16 * share + (facts.deep ? 8 : 0),
       microseconds: 0.02 + 0.1 * share,
+      warnings: smallText(layer, size, options),
       async apply(frame, source) {
         drawn ??= drawLayer(source.input, layer, size, { angle, opacity });
         return composite(frame, source, facts, options, await drawn);

@@ -94,6 +94,7 @@ export interface StepsPlan {
   /** Bytes that the steps buffer. */
   readonly held: number;
   readonly milliseconds: number;
+  readonly warnings: readonly Warning[];
 }
 
 /** @throws Failure with a file error code, for an image that a step cannot change */
@@ -107,6 +108,7 @@ export function planSteps(
   let held = 0;
   let milliseconds = 0;
   let place = -1;
+  const warnings: Warning[] = [];
   for (const { step, options } of steps) {
     const before = after;
     const planned = step.plan(before, options as never, context);
@@ -119,8 +121,9 @@ export function planSteps(
     held += pixels * (planned.held ?? 0);
     milliseconds += (pixels * (planned.microseconds ?? 0)) / 1000;
     place = planned.measured ? PLACE.LAST : planned.to;
+    warnings.push(...(planned.warnings ?? []));
   }
-  return { after, held, milliseconds };
+  return { after, held, milliseconds, warnings };
 }
 
 /** A PNG of raw pixels with the density of the input, which they do not have. Other formats are written without. */
@@ -205,6 +208,12 @@ export async function runSteps(
   return {
     image: output,
     ...(search && { data: search }),
-    warnings: [...header.warnings, ...selection.warnings, ...loading, ...warnings],
+    warnings: [
+      ...header.warnings,
+      ...selection.warnings,
+      ...loading,
+      ...plan.warnings,
+      ...warnings,
+    ],
   };
 }

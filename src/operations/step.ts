@@ -53,6 +53,7 @@ export interface PlannedStep {
   /** Bytes per pixel that it buffers, and CPU microseconds per pixel of the image before it. */
   readonly held?: number;
   readonly microseconds?: number;
+  readonly warnings?: readonly Warning[];
 }
 
 /** The place of a step that paints: pixels that are grey take no colour in the same pipeline. */

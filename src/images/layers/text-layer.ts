@@ -1,15 +1,21 @@
 import { isGrey, parseColour } from '../colour.ts';
+import type { Size } from '../facts.ts';
 import { fileFailure } from '../file-error.ts';
 import type { ImageInput } from '../input.ts';
 import type { Warning } from '../output.ts';
 import { checkFont, describeFont, escapeMarkup, missingCharacters, parseFont } from './fonts.ts';
 import type { Layer } from './layer.ts';
 
+/** Where lines of different widths begin. */
+export type Alignment = 'left' | 'centre' | 'right';
+
 /** A text as a layer. */
-interface TextLayer extends Layer {
-  /** Height of the picture divided by the size of the font. */
+export interface TextLayer extends Layer {
+  /** Height of the picture divided by the size of the font; of wrapped lines the most that it may be. */
   readonly emsHigh: number;
   readonly warnings: readonly Warning[];
+  /** The text in lines of a width, which is in sizes of the font. */
+  wrapped(ems: number, align: Alignment): TextLayer;
 }
 
 export interface TextOptions {
@@ -29,6 +35,10 @@ export const MAX_LINES = 10;
 const MEASURED = { min: 16, max: 64, perCharacter: 3200 } as const;
 /** Space between the letters and the edge of their box, in sizes of the font. */
 const PADDING = 0.3;
+/** Height of a line in sizes of the font, of which fonts have 1.15 to 1.4. */
+const LINE = 1.4;
+/** Share of a wrapped line that words fill, about. */
+const FILLED = 0.85;
 
 /**
  * Prepares a text to be drawn.
@@ -53,9 +63,10 @@ export async function openTextLayer(
   const letters = parseColour(color);
   const hex = (value: number) => value.toString(16).padStart(2, '0');
   const ink = `#${hex(letters.r)}${hex(letters.g)}${hex(letters.b)}`;
-  const textOf = (pixels: number) => ({
+  const textOf = (pixels: number, wrapping: object = {}) => ({
     text: `<span foreground="${ink}">${escapeMarkup(text)}</span>`,
     font: describeFont(font, pixels),
+    ...wrapping,
   });
   const share = Math.round(MEASURED.perCharacter / text.length);
   const em = Math.min(MEASURED.max, Math.max(MEASURED.min, share));
@@ -64,43 +75,64 @@ export async function openTextLayer(
   const padding = box === undefined ? 0 : 2 * PADDING * em;
   const measured = { width: width + padding, height: height + padding };
   const message = `no installed font has ${missing.join(' ')}`;
-  return {
+  /** Draws at a size of the font; the picture is made smaller where it is larger than `room`. */
+  const draw = async (pixels: number, room: Size, wrapping?: object) => {
+    const { data, info } = await sharp({
+      limitInputPixels: false,
+      text: { ...textOf(pixels, wrapping), rgba: true },
+    })
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    for (let at = 3; at < data.length && letters.alpha < 1; at += 4) {
+      data[at] = Math.round(data[at]! * letters.alpha);
+    }
+    const drawn = { width: info.width, height: info.height, channels: 4 } as const;
+    const edge = box === undefined ? 0 : Math.round(PADDING * pixels);
+    const boxed = { width: drawn.width + 2 * edge, height: drawn.height + 2 * edge };
+    // Hinting makes letters of another size up to a few pixels wider than measured.
+    const fitted = Math.min(1, room.width / boxed.width, room.height / boxed.height);
+    const background = box === undefined ? { r: 0, g: 0, b: 0, alpha: 0 } : parseColour(box);
+    const { data: all } = await sharp({ create: { ...boxed, channels: 4, background } })
+      .composite([{ input: data, raw: drawn, left: edge, top: edge }])
+      .raw()
+      .toBuffer({ resolveWithObject: true });
+    const whole = sharp(all, { limitInputPixels: false, raw: { ...boxed, channels: 4 } });
+    return fitted === 1
+      ? whole
+      : whole.resize({
+          width: Math.max(1, Math.floor(boxed.width * fitted)),
+          height: Math.max(1, Math.floor(boxed.height * fitted)),
+          fit: 'fill',
+        });
+  };
+  const lines = text.split('\n').map((line) => line.length);
+  const perCharacter = width / em / Math.max(...lines);
+  const layer: TextLayer = {
     ratio: measured.width / measured.height,
     emsHigh: measured.height / em,
     grey: isGrey(letters) && (box === undefined || isGrey(parseColour(box))) && isPlain(text),
     warnings: missing.length > 0 ? [{ code: 'characters_missing', message }] : [],
-    async draw({ width, height }) {
-      const scale = Math.min(width / measured.width, height / measured.height);
-      const pixels = Math.max(1, em * scale);
-      const { data, info } = await sharp({
-        limitInputPixels: false,
-        text: { ...textOf(pixels), rgba: true },
-      })
-        .raw()
-        .toBuffer({ resolveWithObject: true });
-      for (let at = 3; at < data.length && letters.alpha < 1; at += 4) {
-        data[at] = Math.round(data[at]! * letters.alpha);
-      }
-      const drawn = { width: info.width, height: info.height, channels: 4 } as const;
-      const edge = box === undefined ? 0 : Math.round(PADDING * pixels);
-      const boxed = { width: drawn.width + 2 * edge, height: drawn.height + 2 * edge };
-      // Hinting makes letters of another size up to a few pixels wider than measured.
-      const fitted = Math.min(1, width / boxed.width, height / boxed.height);
-      const background = box === undefined ? { r: 0, g: 0, b: 0, alpha: 0 } : parseColour(box);
-      const { data: all } = await sharp({ create: { ...boxed, channels: 4, background } })
-        .composite([{ input: data, raw: drawn, left: edge, top: edge }])
-        .raw()
-        .toBuffer({ resolveWithObject: true });
-      const whole = sharp(all, { limitInputPixels: false, raw: { ...boxed, channels: 4 } });
-      return fitted === 1
-        ? whole
-        : whole.resize({
-            width: Math.max(1, Math.floor(boxed.width * fitted)),
-            height: Math.max(1, Math.floor(boxed.height * fitted)),
-            fit: 'fill',
-          });
+    draw(room) {
+      const scale = Math.min(room.width / measured.width, room.height / measured.height);
+      return draw(Math.max(1, em * scale), room);
+    },
+    wrapped(ems, align) {
+      const width = Math.max(1, ems - padding / em);
+      const count = (length: number) =>
+        Math.max(1, Math.ceil((length * perCharacter) / (width * FILLED)));
+      const emsHigh = lines.reduce((sum, length) => sum + count(length), 0) * LINE + padding / em;
+      return {
+        ...layer,
+        ...{ ratio: ems / emsHigh, emsHigh },
+        draw(room) {
+          const pixels = Math.max(1, room.width / ems);
+          const wrapping = { width: Math.max(1, Math.floor(width * pixels)), wrap: 'word-char' };
+          return draw(pixels, room, { ...wrapping, align });
+        },
+      };
     },
   };
+  return layer;
 }
 
 /** Whether a text has characters that draw something by themselves: no blanks, marks and format characters. */

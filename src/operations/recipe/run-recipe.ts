@@ -78,7 +78,9 @@ export async function runRecipe(input: ImageInput, given: Recipe): Promise<Opera
   const groups = await groupsOf(input, header, recipe);
   const planned: PlannedOutput[] = [];
   const works: Estimate[] = [];
-  for (const group of groups) works.push(await planGroup(input, header, recipe, group, planned));
+  const warnings: Warning[] = [...header.warnings, ...loading];
+  const plans = { planned, warnings };
+  for (const group of groups) works.push(await planGroup(input, header, recipe, group, plans));
   checkTotal(input, planned);
   if (recipe.planOnly) return { data: { outputs: ordered(planned).map(described) }, planned: true };
   input.admit({
@@ -86,7 +88,6 @@ export async function runRecipe(input: ImageInput, given: Recipe): Promise<Opera
     bytes: Math.max(0, ...works.map(({ bytes }) => bytes)),
   });
   const made: { readonly leaf: Leaf; readonly image: OutputImage; readonly search?: Search }[] = [];
-  const warnings: Warning[] = [...header.warnings, ...loading];
   for (const group of groups) {
     warnings.push(...group.selection.warnings);
     await runGroup(input, header, recipe, group, (leaf, { image, search, warnings: own }) => {
@@ -168,13 +169,13 @@ async function groupsOf(input: ImageInput, header: Header, recipe: Recipe): Prom
   return [...groups.values()];
 }
 
-/** Plans the outputs of a group, adds them to `planned`, and estimates their work. */
+/** Plans the outputs of a group, adds them and their warnings to lists, and estimates their work. */
 async function planGroup(
   input: ImageInput,
   header: Header,
   recipe: Recipe,
   { selection, branches }: Group,
-  planned: PlannedOutput[],
+  lists: { readonly planned: PlannedOutput[]; readonly warnings: Warning[] },
 ): Promise<Estimate> {
   const facts = factsOf(header, selection.frames);
   const pixels = facts.width * facts.height * facts.frames;
@@ -186,6 +187,7 @@ async function planGroup(
     async apply(state, chosen, context) {
       const plan = planSteps(input, state.facts, [chosen], context);
       milliseconds += plan.milliseconds;
+      lists.warnings.push(...plan.warnings);
       const { width, height } = plan.after;
       const text = `${chosen.step.name} to ${width}x${height}`;
       const held = state.held + plan.held + bytesOf(plan.after);
@@ -203,7 +205,7 @@ async function planGroup(
       const work = estimateOutput(input, header, { to, facts: state.facts, held }, encoding);
       milliseconds += work.milliseconds - decoding.milliseconds;
       bytes = Math.max(bytes, work.bytes);
-      planned.push({ leaf, facts: state.facts, steps: state.steps });
+      lists.planned.push({ leaf, facts: state.facts, steps: state.steps });
     },
   };
   await traverse(engine, header, { facts, held: 0, steps: [] }, recipe.steps, branches);
