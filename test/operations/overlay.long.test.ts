@@ -308,6 +308,34 @@ describe.skipIf(!HAS_FONTS)('a text', () => {
     expect(Math.abs(ink.right - 200)).toBeLessThan(8);
   });
 
+  test('that is wider than the image has lines with letters of the same size', async () => {
+    const text = 'Words that go on and on until the image has no room for them in one line alone';
+    const lines = ['Words that go on and', 'Words that go on and\nuntil the image has no'];
+    const flags = ['--size', '30', '--gravity', 'northwest'];
+    const inkOfText = async (one: string, ...others: string[]) =>
+      inkOf(await runOne(['overlay', '--text', one, ...flags, ...others], await black()), dark);
+    const [one, two] = [await inkOfText(lines[0]!), await inkOfText(lines[1]!)];
+    const wrapped = await inkOfText(text);
+    expect(wrapped.right).toBeGreaterThan(300);
+    expect(wrapped.right).toBeLessThan(400);
+    expect(wrapped.bottom).toBeGreaterThan(two.bottom + (two.bottom - one.bottom) * 0.9);
+    const right = await inkOfText(text, '--gravity', 'northeast');
+    expect(right.right).toBe(399);
+    expect(right.bottom).toBe(wrapped.bottom);
+  });
+
+  test.each([
+    [{ 'a.png': 60 }, ['--text', 'x'.repeat(250)], ['text_small']],
+    [{ 'a.png': 60 }, ['--text', 'Oriel', '--scale', '0.2'], ['text_small']],
+    [{ 'a.png': 60 }, ['--text', 'Oriel', '--size', '5'], []],
+    [{ 'a.png': 400 }, ['--text', 'x'.repeat(250)], []],
+  ])('of fewer than eight pixels has a warning: %j %j', async (sides, args, codes) => {
+    const [[name, side]] = Object.entries(sides) as [[string, number]];
+    const noise = { width: side, height: side, channels: 3, background: 'black' } as const;
+    const png = await sharp({ create: noise }).png().toBuffer();
+    expect((await runBatch(['overlay', ...args], { [name]: png })).warnings(name)).toEqual(codes);
+  });
+
   test('has name, number and date of each image, and no markup', async () => {
     const widths = new Map<string, number>();
     for (const text of ['{name} {index} {date:YYYY}', '{name}', '<b>ab</b>', 'ab', '&amp;']) {
