@@ -39,11 +39,15 @@ const M_MMAP_THRESHOLD = -3;
 
 let loaded: Libc | null | undefined;
 
-/** Loads koffi at the first use (7 ms); null on a platform that it has no binary for. */
+/**
+ * Loads koffi at the first use; null on a platform without a binary of it. The package of the platform is all that is
+ * needed of it: the package `koffi` has an install script, of which npm warns.
+ */
 function libc(): Libc | null {
   if (loaded !== undefined) return loaded;
   try {
-    const koffi = createRequire(import.meta.url)('koffi') as typeof import('koffi');
+    const name = `@koromix/koffi-${process.platform}-${process.arch}`;
+    const koffi = createRequire(import.meta.url)(name) as typeof import('koffi');
     // The symbols of the running process: the C library's file has another name on each system.
     const symbols = koffi.load(null);
     loaded = {
