@@ -89,7 +89,7 @@ export function batchSchema(
       items: { type: 'string', format: 'binary' },
       minItems: 1,
       maxItems: files.max,
-      description: 'The images, at most 30 MB each and 100 MB in all.',
+      description: 'The images, at most 30 MiB each and 100 MiB in all.',
     },
     ...withSample(own, operation.sample ?? {}),
   };

@@ -71,7 +71,7 @@ function editBody() {
         items: binary,
         minItems: 1,
         maxItems: 16,
-        description: 'The images to change, at most 30 MB each and 100 MB in all.',
+        description: 'The images to change, at most 30 MiB each and 100 MiB in all.',
       },
       ...withSample(
         {
@@ -154,7 +154,7 @@ export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
     server.post('/v1/images/upload', {
       schema: {
         summary: 'Upload an image, to refer to it by its URL',
-        description: 'PNG, JPEG, WebP, AVIF, GIF or TIFF, at most 30 MB.',
+        description: 'PNG, JPEG, WebP, AVIF, GIF or TIFF, at most 30 MiB.',
         tags: ['Images'],
         consumes: ['multipart/form-data'],
         body: {

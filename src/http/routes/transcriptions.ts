@@ -47,7 +47,7 @@ function transcriptionBody() {
   const file = {
     type: 'string',
     format: 'binary',
-    description: 'FLAC, MP3, MP4, M4A, OGG, WAV or WebM, at most 30 MB.',
+    description: 'FLAC, MP3, MP4, M4A, OGG, WAV or WebM, at most 30 MiB.',
   };
   return {
     type: 'object',

@@ -58,7 +58,7 @@ async function bytesOf({ url, name }: Input, param: string): Promise<Blob> {
 /** Puts an image on the server. @throws ApiError that names the file */
 export async function upload(file: File): Promise<Input> {
   const refuse = (reason: string) => new ApiError(`${file.name}: ${reason}`);
-  if (file.size > MAX_BYTES) throw refuse('it has more than 30 MB.');
+  if (file.size > MAX_BYTES) throw refuse('it has more than 30 MiB.');
   const form = new FormData();
   form.append('file', file);
   try {

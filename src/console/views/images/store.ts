@@ -259,7 +259,7 @@ async function send(
   onProgress: (share: number) => void,
 ): Promise<Outcome> {
   if (file.size > MAX_FILE_BYTES) {
-    throw new ApiError('The file is larger than 30 MB, the limit of the server.', {
+    throw new ApiError('The file is larger than 30 MiB, the limit of the server.', {
       code: 'file_too_large',
     });
   }
