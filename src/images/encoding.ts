@@ -255,7 +255,7 @@ export async function encode(
   const photoshop = policy === 'all' ? photoshopOf(header.format, input.bytes) : null;
   const pages = facts.frames > 1 ? await countPages(input, data) : 1;
   const size = { width: info.width, height: info.pageHeight ?? info.height };
-  const isCredited = policy === 'copyright' && to === 'webp' && pages > 1;
+  const isCredited = policy === 'copyright' && to === 'webp' && facts.frames > 1;
   return {
     image: {
       bytes: isCredited

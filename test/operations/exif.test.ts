@@ -7,6 +7,7 @@ import {
   animatedWebp,
   BLUE,
   GREEN,
+  painted,
   pngChunk,
   quadrants,
   RED,
@@ -181,6 +182,19 @@ describe('EXIF that libvips does not read', () => {
     expect(metadata.pages).toBe(3);
     const { image } = readExif(metadata.exif!)!;
     expect(image).toMatchObject({ Copyright: 'Zoë Ünal', Artist: 'Zoë' });
+  });
+
+  test('keeps letters beyond ASCII where equal frames become one', async () => {
+    const webp = await animatedWebp([quadrants(SIZE), painted(SIZE, () => RED)], {
+      ...{ delay: [100, 200], loop: 0 },
+    });
+    const named = ['edit-metadata', '--set', 'Copyright=Zoë Ünal'];
+    const { bytes, pages } = await runOne(named, webp, 'a.webp');
+    expect(pages).toBe(2);
+    const crop = ['crop', '--left', '0', '--top', '0', '--width', '4', '--height', '4'];
+    const { metadata } = await runOne([...crop, '--metadata', 'copyright'], bytes, 'a.webp');
+    expect(metadata.pages).toBeUndefined();
+    expect(readExif(metadata.exif!)!.image).toMatchObject({ Copyright: 'Zoë Ünal' });
   });
 
   test.each(['jpeg', 'png', 'webp', 'avif'])(
