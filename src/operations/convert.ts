@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ignoredSettings } from '../images/encoding.ts';
 import { encodingFault, encodingFields, formatField } from '../images/encoding-options.ts';
 import { FORMATS, type OutputFormat } from '../images/formats.ts';
 import { readHeader } from '../images/header.ts';
@@ -50,13 +51,20 @@ export const convert = defineOperation({
     });
     const size = made.image.bytes.byteLength;
     if (!options.keepIfSmaller || size < input.file.byteLength) return made;
-    const original = originalOf(input, await readHeader(input));
+    const header = await readHeader(input);
+    const original = originalOf(input, header);
     if (!original) return made;
     const { chosen, tried } = made.data ?? { chosen: { format: options.format, size } };
     return {
       ...made,
       image: original.image,
       data: { chosen: original.attempt, tried: tried ?? [chosen] },
+      // The input's bytes have lost nothing.
+      warnings: [
+        ...header.warnings,
+        ...made.warnings.filter(({ code }) => code === 'target_not_reached'),
+        ...ignoredSettings(options.format, options),
+      ],
     };
   },
 });

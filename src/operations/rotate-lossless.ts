@@ -4,6 +4,7 @@ import { fileFailure } from '../images/file-error.ts';
 import { FORMATS, type OutputFormat } from '../images/formats.ts';
 import { readHeader } from '../images/header.ts';
 import type { ImageInput } from '../images/input.ts';
+import { hasGainMap } from '../images/jpeg/pictures.ts';
 import { transcodeJpeg } from '../images/jpeg/transcode.ts';
 import { compose, rotation } from '../images/jpeg/transform.ts';
 import type { Warning } from '../images/output.ts';
@@ -48,7 +49,7 @@ export async function rotateLossless(
   });
   checkOutputSize(input, { width, height, frames: 1 });
   const warnings = [...header.warnings, ...ignoredSettings(options)];
-  if (lostTrailer && metadata === 'all') {
+  if (lostTrailer && (metadata === 'all' || hasGainMap(input.file))) {
     const message = 'data after the picture, such as a gain map, was left out';
     warnings.push({ code: 'trailer_lost', message });
   }

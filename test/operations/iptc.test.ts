@@ -71,12 +71,18 @@ test('image resources with IPTC survive JPEG to TIFF to JPEG', async () => {
   expect(resourcesOf(await converted(tiff, '--format', 'jpeg'))).toHaveLength(0);
 });
 
-test('a gain map that is left out has a warning', async () => {
-  const { segments, scans } = splitJpeg(await photo({ width: 40, height: 30 }).jpeg().toBuffer());
+/** A JPEG with a second picture, which the mark makes a gain map. */
+async function withPicture(mark: string): Promise<Buffer> {
+  const { segments, scans } = splitJpeg(await photo({ width: 48, height: 32 }).jpeg().toBuffer());
   const list = segmentOf('pictures', Buffer.from('MM\0*\0\0\0\b\0\0'));
   const map = await photo({ width: 20, height: 15 }).jpeg().toBuffer();
+  return Buffer.concat([joinJpeg([...segments, list], scans), map, Buffer.from(mark)]);
+}
+
+test('a gain map that is left out has a warning', async () => {
+  const { segments, scans } = splitJpeg(await photo({ width: 40, height: 30 }).jpeg().toBuffer());
   for (const mark of ['http://ns.adobe.com/hdr-gain-map/1.0/', 'HDRGainMap']) {
-    const file = Buffer.concat([joinJpeg([...segments, list], scans), map, Buffer.from(mark)]);
+    const file = await withPicture(mark);
     const batch = await runBatch(['resize', '--width', '20'], {
       'with.jpg': file,
       'without.jpg': joinJpeg(segments, scans),
@@ -84,6 +90,23 @@ test('a gain map that is left out has a warning', async () => {
     expect(batch.warnings('with.jpg')).toEqual(['trailer_lost']);
     expect(batch.warnings('without.jpg')).toEqual([]);
   }
+});
+
+test('only a gain map is named that rotate --lossless leaves out by default', async () => {
+  const batch = await runBatch(['rotate', '--angle', '180', '--lossless'], {
+    'hdr.jpg': await withPicture('HDRGainMap'),
+    'preview.jpg': await withPicture('a preview'),
+  });
+  expect(batch.warnings('hdr.jpg')).toEqual(['trailer_lost']);
+  expect(batch.warnings('preview.jpg')).toEqual([]);
+});
+
+test('an input that keep-if-smaller keeps has lost no gain map', async () => {
+  const file = await withPicture('HDRGainMap');
+  const larger = ['convert', '--format', 'jpeg', '--quality', '100', '--keep-if-smaller'];
+  const batch = await runBatch(larger, { 'hdr.jpg': file });
+  expect(batch.bytes('hdr.jpg').equals(file)).toBe(true);
+  expect(batch.warnings('hdr.jpg')).toEqual([]);
 });
 
 test.each(['II', 'MM'] as const)('IPTC alone is read from TIFF of %s, also swapped', (order) => {
