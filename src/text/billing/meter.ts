@@ -5,93 +5,11 @@ import {
   type TextModel,
 } from '../../config/catalog.ts';
 import type { KeyHolder, Reservation, Store } from '../../store/store.ts';
-import type { MediaPart, Part, TextRequest, Turn, Usage } from '../canonical.ts';
-import { conversationOf } from '../execution/conversations.ts';
+import type { TextRequest, Usage } from '../canonical.ts';
 import { type Bounds, costOf, largestCost } from './cost.ts';
-import { inputPartsOf, sumOfUsages, tokensIn } from './usage.ts';
+import { inputSizesOf, MAX_UNKNOWN_INPUT } from './input-size.ts';
+import { inputPartsOf, sumOfUsages } from './usage.ts';
 import type { ObservedAnswer } from './usage-tracker.ts';
-
-/** Estimate for an image or a document, whatever the length of its Base64. */
-const TOKENS_PER_MEDIA = 1000;
-
-/** Tokens that providers add to a request: instructions for tools, marks between messages. */
-const ADDED_TOKENS = 500;
-
-/** Upper bound for one image: 48,169 of 2048x2048 pixels with gpt-4o-mini. */
-const MAX_PER_IMAGE = 50_000;
-
-/** Upper bound for a document: a PDF of a hundred pages, each also an image. */
-const MAX_PER_DOCUMENT = 200_000;
-
-/** Upper bound for input of unknown length, where the model's context window is not configured. */
-const MAX_UNKNOWN_INPUT = 1_000_000;
-
-/** Estimates of input tokens. */
-interface InputSize {
-  /** Charged where the provider reports no usage. */
-  readonly likely: number;
-  /** The same with the most that media may cost, charged where the client left before the provider's report. */
-  readonly cut: number;
-  /** Upper bound: a token has at least one byte. */
-  readonly most: number;
-}
-
-/**
- * Tokens that one part may cost. Neither the bytes nor the header of audio and video bound their length:
- * a still picture compresses to almost nothing, and the client writes the header.
- */
-function mostTokensOf({ media, source }: MediaPart): number {
-  if (media === 'image') return MAX_PER_IMAGE;
-  if (media !== 'document') return MAX_UNKNOWN_INPUT;
-  return MAX_PER_DOCUMENT + (source.kind === 'data' ? source.data.length : 0);
-}
-
-interface MediaSize {
-  /** Bytes of Base64. */
-  bytes: number;
-  count: number;
-  most: number;
-}
-
-function addMedia(size: MediaSize, parts: readonly Part[]): void {
-  for (const part of parts) {
-    if (part.type === 'media') {
-      size.count += 1;
-      size.most += mostTokensOf(part);
-      if (part.source.kind === 'data') size.bytes += part.source.data.length;
-    } else if (part.type === 'tool-result') {
-      addMedia(size, part.content);
-    }
-  }
-}
-
-/** @param bytes length of the text, with the JSON around it, and of all Base64 */
-function inputSizeOf(turns: readonly Turn[], bytes: number): InputSize {
-  const media: MediaSize = { bytes: 0, count: 0, most: 0 };
-  for (const { parts } of turns) addMedia(media, parts);
-  const text = Math.max(0, bytes - media.bytes);
-  return {
-    likely: tokensIn(text) + media.count * TOKENS_PER_MEDIA,
-    cut: tokensIn(text) + media.most,
-    most: text + ADDED_TOKENS + media.most,
-  };
-}
-
-/** The sizes of all requests to upstreams, each of which has one of the conversations. */
-function inputSizesOf(request: TextRequest, bytes: number, requests: number): InputSize[] {
-  const { turns, conversations } = request;
-  const sizes = conversations?.map((one) => inputSizeOf(one, textBytes(one)));
-  if (!sizes) return new Array<InputSize>(requests).fill(inputSizeOf(turns, bytes));
-  return Array.from({ length: requests }, (_, choice) => sizes[conversationOf(request, choice)]!);
-}
-
-function textBytes(turns: readonly Turn[]): number {
-  let sum = 0;
-  for (const { parts } of turns) {
-    for (const part of parts) if (part.type === 'text') sum += Buffer.byteLength(part.text);
-  }
-  return sum;
-}
 
 /** The usage of one of the requests. */
 interface RequestUsage {

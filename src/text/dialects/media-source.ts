@@ -2,6 +2,55 @@ import { quoteValue } from '../../schema/fields.ts';
 import { FILE_SCHEME, type MediaSource } from '../canonical.ts';
 import { invalid } from './request-errors.ts';
 
+/** Media types by the extension of a URL's path, which is all that an address says of its content. */
+const TYPES: Readonly<Record<string, string>> = {
+  aac: 'audio/aac',
+  aiff: 'audio/aiff',
+  avi: 'video/avi',
+  csv: 'text/csv',
+  flac: 'audio/flac',
+  gif: 'image/gif',
+  heic: 'image/heic',
+  heif: 'image/heif',
+  htm: 'text/html',
+  html: 'text/html',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  json: 'application/json',
+  md: 'text/markdown',
+  mov: 'video/mov',
+  mp3: 'audio/mpeg',
+  mp4: 'video/mp4',
+  mpeg: 'video/mpeg',
+  mpg: 'video/mpg',
+  ogg: 'audio/ogg',
+  pdf: 'application/pdf',
+  png: 'image/png',
+  txt: 'text/plain',
+  wav: 'audio/wav',
+  webm: 'video/webm',
+  webp: 'image/webp',
+  wmv: 'video/wmv',
+  xml: 'text/xml',
+};
+
+/** Hosts whose videos Gemini reads by address, whatever their type. */
+export const VIDEO_HOSTS = new Set(['www.youtube.com', 'youtube.com', 'm.youtube.com', 'youtu.be']);
+
+/** The media type that the extension of a path stands for; null for none. */
+export function mediaTypeOfAddress(pathname: string): string | null {
+  const extension = /\.([a-z0-9]+)$/i.exec(pathname)?.[1]?.toLowerCase() ?? '';
+  return Object.hasOwn(TYPES, extension) ? TYPES[extension]! : null;
+}
+
+/** The media type of a source as far as it says one; null for none. */
+export function mediaTypeOf(source: MediaSource): string | null {
+  if (source.kind === 'data') return source.mediaType;
+  if (source.kind === 'file' || !URL.canParse(source.url)) return null;
+  const { hostname, pathname } = new URL(source.url);
+  return VIDEO_HOSTS.has(hostname) ? 'video/*' : mediaTypeOfAddress(pathname);
+}
+
 /**
  * The source of media, from a URL.
  *

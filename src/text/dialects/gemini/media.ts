@@ -1,40 +1,6 @@
 import type { Json, MediaPart } from '../../canonical.ts';
+import { mediaTypeOfAddress, VIDEO_HOSTS } from '../media-source.ts';
 import { untranslatable } from '../request-errors.ts';
-
-/** Media types by the extension of a URL's path: Gemini requires the type, and an address does not say it. */
-const TYPES: Readonly<Record<string, string>> = {
-  aac: 'audio/aac',
-  aiff: 'audio/aiff',
-  avi: 'video/avi',
-  csv: 'text/csv',
-  flac: 'audio/flac',
-  gif: 'image/gif',
-  heic: 'image/heic',
-  heif: 'image/heif',
-  htm: 'text/html',
-  html: 'text/html',
-  jpeg: 'image/jpeg',
-  jpg: 'image/jpeg',
-  json: 'application/json',
-  md: 'text/markdown',
-  mov: 'video/mov',
-  mp3: 'audio/mpeg',
-  mp4: 'video/mp4',
-  mpeg: 'video/mpeg',
-  mpg: 'video/mpg',
-  ogg: 'audio/ogg',
-  pdf: 'application/pdf',
-  png: 'image/png',
-  txt: 'text/plain',
-  wav: 'audio/wav',
-  webm: 'video/webm',
-  webp: 'image/webp',
-  wmv: 'video/wmv',
-  xml: 'text/xml',
-};
-
-/** Hosts whose videos Gemini reads by address, whatever their type. */
-const VIDEO_HOSTS = new Set(['www.youtube.com', 'youtube.com', 'm.youtube.com', 'youtu.be']);
 
 /** The host of files in the provider's own account. */
 const FILE_HOST = 'generativelanguage.googleapis.com';
@@ -54,8 +20,8 @@ export function encodeMedia({ source, media, path }: MediaPart): Json {
       if (media === 'video' && VIDEO_HOSTS.has(hostname)) {
         return { fileData: { fileUri: source.url } };
       }
-      const extension = /\.([a-z0-9]+)$/i.exec(pathname)?.[1]?.toLowerCase() ?? '';
-      if (!Object.hasOwn(TYPES, extension)) {
+      const mimeType = mediaTypeOfAddress(pathname);
+      if (mimeType === null) {
         throw untranslatable(
           path,
           'gemini',
@@ -63,7 +29,7 @@ export function encodeMedia({ source, media, path }: MediaPart): Json {
             'such as .jpg, or send a data: URL',
         );
       }
-      return { fileData: { mimeType: TYPES[extension], fileUri: source.url } };
+      return { fileData: { mimeType, fileUri: source.url } };
     }
   }
 }
