@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { findModel, isPriced, type TextModel } from '../config/catalog.ts';
+import { findModel, isPriced } from '../config/catalog.ts';
 import { upstreamModelOf } from '../config/model-names.ts';
-import { dialectFor, isRemote } from '../config/provider-kinds.ts';
+import { isRemote } from '../config/provider-kinds.ts';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import { RouteAffinity } from '../routing/affinity.ts';
@@ -17,10 +17,10 @@ import { networkPolicyOf } from '../upstream/network-policy.ts';
 import { Meter } from './billing/meter.ts';
 import { UsageTracker } from './billing/usage-tracker.ts';
 import type { TextCall } from './call.ts';
-import type { DialectName, TextRequest, Usage } from './canonical.ts';
+import type { Usage } from './canonical.ts';
 import './dialects/built-in.ts';
 import { Inspection } from './dialects/inspection.ts';
-import { dialectNamed, upstreamDialectOf } from './dialects/registry.ts';
+import { dialectNamed } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
 import { checkAllowedTools } from './emulation/allowed-tools.ts';
 import { Drains } from './execution/drains.ts';
@@ -30,7 +30,12 @@ import {
   type Outcome,
   type TextExecution,
 } from './execution/execution.ts';
-import { canPass } from './execution/pass-through.ts';
+import {
+  hasRouteOf,
+  isShared,
+  mayLeaveServer,
+  upstreamRequestsFor,
+} from './execution/model-routes.ts';
 import { runRoute } from './execution/run-route.ts';
 import { Allowance, checkAddresses } from './policy/allowance.ts';
 import { conversationOf } from './policy/conversation.ts';
@@ -207,6 +212,9 @@ export class TextGateway {
       },
       tracker,
       inputTokens: meter.inputTokens,
+      cutUsage: meter.hasHiddenCost
+        ? (choice) => meter.cutUsageOf(choice, tracker.outputOf(choice))
+        : null,
       drain,
       answers: new Answers(),
       upstream: this.#options.upstream,
@@ -215,6 +223,15 @@ export class TextGateway {
     const candidates = routeCandidates(model);
     const conversation = candidates.length > 1 ? conversationOf(decoded, id, holder) : null;
     let answering = candidates[0]!;
+    // For a client that has left, the routing throws its disconnect in place of what the attempt threw.
+    let attemptError: unknown = null;
+    /** Whether this server stopped reading before the provider's report. */
+    const isCut = (failure: unknown) => {
+      if (this.#drains.isClosed) return false;
+      if (drain.signal.aborted) return true;
+      // A client that stops reading stops the provider too.
+      return (clientDisconnect.aborted || call.response.isBlocked) && isOwnTimeout(failure);
+    };
     try {
       const outcome = await this.routing.run({
         model: id,
@@ -232,7 +249,13 @@ export class TextGateway {
           isSent = isRemote(provider);
           report.provider = candidate.route.provider;
           report.upstreamModel = upstreamModelOf(candidate.route, part);
-          return runRoute(execution, candidate.route, provider, deadline - performance.now());
+          try {
+            const remaining = deadline - performance.now();
+            return await runRoute(execution, candidate.route, provider, remaining);
+          } catch (error) {
+            attemptError = error;
+            throw error;
+          }
         },
         failureOf: ({ failure }: Outcome) => failure,
         onAttemptFailed: () => tracker.reset(),
@@ -244,16 +267,18 @@ export class TextGateway {
         this.#affinity.answered(answering, candidates, conversation);
       }
       report.failure = outcome.failure;
-      await this.#settle(meter, tracker, call);
+      await this.#settle(meter, tracker, call, isCut(outcome.failure));
       if (outcome.end !== '') call.response.write(outcome.end);
       return outcome.body;
     } catch (thrown) {
       const error = part === null ? thrown : unknownToProvider(thrown, id, name);
-      // The provider has worked for a client that left, and may charge for an answer that cannot be sent.
-      const isBillable = error instanceof Failure && error.type === 'billable_error';
-      if (!isBillable && !clientDisconnect.aborted) tracker.reset();
-      if (isBillable || clientDisconnect.aborted || tracker.hasKept)
-        await this.#settle(meter, tracker, call);
+      // The provider may charge for an answer that cannot be sent, and for one that was aborted.
+      const own = clientDisconnect.aborted ? attemptError : error;
+      const isBillable = own instanceof Failure && own.type === 'billable_error';
+      const cut = isCut(own);
+      const isCharged = isBillable || cut || drain.signal.aborted;
+      if (!isCharged) tracker.reset();
+      if (isCharged || tracker.hasKept) await this.#settle(meter, tracker, call, cut);
       else await meter.release();
       if (!call.response.started || !(error instanceof Failure)) throw error;
       report.failure = error;
@@ -285,13 +310,11 @@ export class TextGateway {
   async #settle(
     meter: Meter,
     tracker: UsageTracker,
-    { report, requestId, onCharging, clientDisconnect }: TextCall,
+    { report, requestId, onCharging }: TextCall,
+    isCut: boolean,
   ): Promise<void> {
     const { observer } = this.#options;
-    const settling = meter.settle(
-      tracker.answers(),
-      clientDisconnect.aborted && !this.#drains.isClosed,
-    );
+    const settling = meter.settle(tracker.answers(), isCut);
     onCharging();
     const { used, charge, excess } = await settling;
     report.usage = used;
@@ -302,37 +325,7 @@ export class TextGateway {
   }
 }
 
-/** Whether a request may leave this server. */
-function mayLeaveServer({ routes }: TextModel, { providers }: Config): boolean {
-  return routes.some(({ provider }) => isRemote(providers[provider]!));
-}
-
-/** Whether a provider of a model speaks the client's dialect, and can be sent fields that this version does not know. */
-function hasRouteOf(client: DialectName, { routes }: TextModel, { providers }: Config): boolean {
-  const dialect = upstreamDialectOf(client);
-  return routes.some((route) => dialectFor(route, providers[route.provider]!, dialect) === dialect);
-}
-
-/** Whether every provider of a model serves several clients from one account. */
-function isShared({ routes }: TextModel, { providers }: Config): boolean {
-  return routes.every(({ provider: name }) => {
-    const provider = providers[name]!;
-    return !isRemote(provider) || provider.shared !== false;
-  });
-}
-
-/** Requests to a provider that answer one: for a route that the body is not passed to, one for each of the `n` answers. */
-function upstreamRequestsFor(
-  request: TextRequest,
-  model: TextModel,
-  { providers }: Config,
-): number {
-  const { n } = request;
-  if (n === null || n === 1) return 1;
-  const isPassed = model.routes.every((route) => {
-    const provider = providers[route.provider]!;
-    const dialect = dialectFor(route, provider, upstreamDialectOf(request.dialect));
-    return isRemote(provider) && canPass(request, { dialect });
-  });
-  return isPassed ? 1 : n;
+/** Whether this server's own patience ended an answer, and not the provider. */
+function isOwnTimeout(error: unknown): boolean {
+  return error instanceof Failure && error.type === 'timeout' && error.detail === null;
 }

@@ -39,6 +39,10 @@ export class SseResponse implements ResponseStream {
     return this.#started;
   }
 
+  get isBlocked(): boolean {
+    return this.#drained !== undefined;
+  }
+
   /** Sends a comment whenever the stream was idle for 15 s, from now on. */
   keepAlive(): void {
     this.#idleTimer = setTimeout(() => this.write(COMMENT), KEEP_ALIVE_MS);

@@ -106,6 +106,13 @@ export class Meter {
     return this.#estimates.inputs;
   }
 
+  /** Whether an answer may cost more than its visible output and the text of its input. */
+  get hasHiddenCost(): boolean {
+    if (this.#reservation === null) return false;
+    const { inputs, cutInputs, hiddenOutput } = this.#estimates;
+    return hiddenOutput > 0 || cutInputs.some((input, index) => input > inputs[index]!);
+  }
+
   /**
    * Reserves the largest charge that a request may have.
    *
@@ -139,13 +146,13 @@ export class Meter {
   /**
    * Charges the reported usage of each answer; without a report, its estimated input and the observed output.
    *
-   * @param isLeft whether the client left, so that answers without an end may have reasoning that nobody saw
+   * @param isCut whether this server stopped reading before the report, so that answers may have reasoning that nobody saw
    */
-  async settle(answers: readonly ObservedAnswer[], isLeft: boolean): Promise<Charge> {
+  async settle(answers: readonly ObservedAnswer[], isCut: boolean): Promise<Charge> {
     const { bounds } = this.#estimates;
     const usages = answers.flatMap((answer, index): RequestUsage[] => {
       if (answer.requests === 0 && answer.usage === null) return [];
-      return [{ index, usage: this.#usageOf(answer, index, isLeft) }];
+      return [{ index, usage: this.#usageOf(answer, index, isCut) }];
     });
     const reported = usages.map(({ usage }) => usage);
     const charged = bounds === null ? reported : within(usages, bounds);
@@ -177,15 +184,18 @@ export class Meter {
   #usageOf(
     { usage, isFinished, outputTokens }: ObservedAnswer,
     index: number,
-    isLeft: boolean,
+    isCut: boolean,
   ): Usage {
     if (usage !== null && isFinished) return usage;
+    const own = isCut ? this.cutUsageOf(index, outputTokens) : this.estimateOf(index, outputTokens);
+    return usage === null ? own : { ...usage, output: Math.max(usage.output, own.output) };
+  }
+
+  /** The most that an answer costs which was aborted before the provider's report. @param output tokens that were seen */
+  cutUsageOf(index: number, output: number): Usage {
     const { cutInputs, hiddenOutput } = this.#estimates;
-    const isCut = isLeft && !isFinished;
-    const output = isCut ? Math.max(outputTokens, hiddenOutput) : outputTokens;
-    if (usage !== null) return { ...usage, output: Math.max(usage.output, output) };
-    const estimate = this.estimateOf(index, output);
-    return isCut ? { ...estimate, input: cutInputs[index] ?? 0 } : estimate;
+    const input = cutInputs[index] ?? 0;
+    return { ...NO_USAGE, input, output: Math.max(output, hiddenOutput) };
   }
 
   /** The usage of an answer whose provider reports none. @param output tokens that were seen */

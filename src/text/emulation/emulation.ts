@@ -8,8 +8,6 @@ export type TakeEvent = (event: TextEvent) => void;
 export interface EmulatedAnswer {
   /** Passes an event on to the client. After `finish` or `error` nothing more is passed on. */
   readonly emit: TakeEvent;
-  /** Whether it is not streamed, so that all its events follow each other at once. */
-  readonly isWhole: boolean;
   /** Estimated input in tokens, for an answer that ends before the upstream reports its usage. */
   readonly inputTokens: number;
 }

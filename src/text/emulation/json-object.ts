@@ -65,6 +65,7 @@ class JsonObjectFilter {
       this.#release();
     }
     if (event.type === 'finish') this.#finish(event);
+    else if (event.type === 'error' || event.type === 'usage') this.#answer.emit(event);
     else if (this.#held !== null) this.#held.push(event);
     else if (event.type === 'text-delta') this.#read(event);
     else this.#answer.emit(event);
@@ -90,6 +91,8 @@ class JsonObjectFilter {
     // The client's own limit, its stop sequence or a refusal may end any answer.
     const isCut = reason === 'length' || stopSequence !== null;
     const isExcused = this.#hasCalls || reason === 'refusal';
+    // An answer that fails is charged all the same.
+    if (event.usage !== null) this.#answer.emit({ type: 'usage', usage: event.usage });
     if (this.#held !== null && !isExcused) this.#fail('wrote other text');
     else if (!this.#reader.isComplete && !isExcused && !isCut) this.#fail('wrote no whole object');
     else {

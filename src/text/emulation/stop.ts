@@ -52,10 +52,7 @@ class StopFilter {
   }
 
   push(event: TextEvent): void {
-    if (this.#isCut) {
-      this.#pushAfterCut(event);
-      return;
-    }
+    if (this.#isCut) return;
     const { emit } = this.#answer;
     switch (event.type) {
       case 'text-delta':
@@ -89,8 +86,13 @@ class StopFilter {
     if (this.#sequences.found === null) return;
     this.#answer.emit({ type: 'text-end', block });
     this.#isCut = true;
-    // A whole answer is complete, so that its own usage follows.
-    if (!this.#answer.isWhole) this.#finish(null);
+    this.#answer.emit({
+      type: 'finish',
+      reason: this.#hasCalls ? 'tool-calls' : 'stop',
+      raw: null,
+      stopSequence: this.#sequences.found,
+      usage: this.#estimate(),
+    });
   }
 
   #emitText(block: number, text: string): void {
@@ -101,24 +103,6 @@ class StopFilter {
         ? { type: 'text-delta', block, text, logprobs }
         : { type: 'text-delta', block, text },
     );
-  }
-
-  #pushAfterCut(event: TextEvent): void {
-    if (!this.#answer.isWhole) return;
-    if (event.type === 'usage') this.#usage = event.usage;
-    else if (event.type === 'finish') this.#finish(event.usage ?? this.#usage);
-    else if (event.type === 'error') this.#answer.emit(event);
-  }
-
-  /** @param usage that of the whole answer; null where the answer is cut before its report */
-  #finish(usage: Usage | null): void {
-    this.#answer.emit({
-      type: 'finish',
-      reason: this.#hasCalls ? 'tool-calls' : 'stop',
-      raw: null,
-      stopSequence: this.#sequences.found,
-      usage: usage ?? this.#estimate(),
-    });
   }
 
   /** Usage up to the cut: what was reported so far, and the output that arrived. */

@@ -19,6 +19,7 @@ import {
 } from '../relay/event-sinks.ts';
 import { GuardedStream } from '../relay/guarded-stream.ts';
 import { isEventStream, readEvents } from '../relay/upstream-response.ts';
+import { EarlyEnd, isEnd } from './early-end.ts';
 import type { Outcome, TextExecution } from './execution.ts';
 
 /** Requests for the `n` answers of one client that are under way at once. */
@@ -63,6 +64,12 @@ export async function collectAnswers(
   if (sink instanceof StreamSink) sink.use(response);
   const { signal: siblings, release } = linkedSignal(drain.signal);
   let repeatable: Failure | null = null;
+  let isFailed = false;
+  const abortSiblings = (failure: Failure) => {
+    isFailed = true;
+    // A client can bring this one about: it pays for all answers that were requested.
+    if (failure.type !== 'billable_error') siblings.abort(failure);
+  };
   const requestOne = async (choice: number) => {
     tracker.addRequest(choice);
     const own = isSeveral ? new ChoiceSink(sink) : sink;
@@ -79,9 +86,9 @@ export async function collectAnswers(
     } else if (own instanceof ChoiceSink && own.isRepeatable) {
       repeatable ??= own.failure;
       // Without another route the other answers need not be paid for.
-      if (!canFailOver(own.failure)) siblings.abort(own.failure);
+      if (!canFailOver(own.failure)) abortSiblings(own.failure);
     }
-    if (sink.failure) siblings.abort(sink.failure);
+    if (sink.failure) abortSiblings(sink.failure);
   };
   const missing = Array.from({ length: choices }, (_, choice) => choice).filter(
     (choice) => !isSeveral || !answers.complete.has(choice),
@@ -89,7 +96,7 @@ export async function collectAnswers(
   const requestNext = async () => {
     for (let choice = missing.shift(); choice !== undefined; choice = missing.shift()) {
       await requestOne(choice);
-      if (siblings.aborted) return;
+      if (isFailed || siblings.aborted) return;
     }
   };
   try {
@@ -108,7 +115,7 @@ export async function collectAnswers(
 
 /** Reads one upstream response, and pushes the events that it decodes to. */
 export async function readAnswer(
-  { call, request, model, publicModel, inputTokens: inputs, drain }: TextExecution,
+  { call, request, model, publicModel, inputTokens, cutUsage, config, drain }: TextExecution,
   exchange: UpstreamResponse,
   { target, origin, sink, choice, emulated }: AnswerSource,
 ): Promise<void> {
@@ -117,31 +124,48 @@ export async function readAnswer(
     toolName: namesOf(emulated?.request ?? request),
     normalize: model.normalize === true,
   };
-  let over = false;
-  let hasEnd = false;
   const { trace } = call.report;
   const options = { dialect: request.dialect, target, model: publicModel, origin, trace };
-  const push = (event: TextEvent) => sink.push(event, choice);
+  const push = (event: TextEvent) => passOn(event, options, (one) => sink.push(one, choice));
+  let over = false;
+  let hasEnd = false;
+  const early = new EarlyEnd(exchange, config.billing.drainTimeout);
+  const readsOn = cutUsage !== null || !isEventStream(exchange);
   const emit = (event: TextEvent) => {
     if (over) return;
-    if (event.type === 'finish' || event.type === 'error') over = true;
-    passOn(event, options, push);
+    over = isEnd(event);
+    if (over && !hasEnd && readsOn) early.hold(event);
+    else push(event);
   };
-  const isWhole = !isEventStream(exchange);
-  const inputTokens = inputs[choice] ?? 0;
-  const take = emulated?.filter({ emit, isWhole, inputTokens }) ?? emit;
+  const take = emulated?.filter({ emit, inputTokens: inputTokens[choice] ?? 0 }) ?? emit;
   const dialect = dialectNamed(target.dialect);
   const decoder = dialect.decodeEvents(context, (event) => {
-    if (event.type === 'finish' || event.type === 'error') hasEnd = true;
+    if (isEnd(event)) hasEnd = true;
+    if (event.type === 'finish') early.usage = event.usage;
     take(event);
   });
   const response = request.stream ? call.response : null;
   try {
-    const isOver = () => over;
-    const hasOutput = (event: string) => hasOutputIn(dialect, event);
-    await readEvents(exchange, decoder, sink, { response, isOver, hasOutput, drain });
+    await readEvents(exchange, decoder, sink, {
+      response,
+      isOver: () => over && (hasEnd || !early.isHeld),
+      hasOutput: (event) => hasOutputIn(dialect, event),
+      drain: {
+        count: (bytes) => {
+          drain.count(bytes);
+          early.count(bytes);
+        },
+      },
+    });
+  } catch (error) {
+    // The client has all that it asked for, whatever became of the rest.
+    if (!early.isHeld || drain.signal.aborted || !(error instanceof Failure)) throw error;
+    if (error.type !== 'network_error') early.isCut = true;
   } finally {
     // An emulation may have ended the answer before the upstream did.
     if (!over || !hasEnd || sink.failure) exchange.abort();
+    early.release();
   }
+  for (const event of early.events(cutUsage?.(choice) ?? null)) push(event);
+  sink.flush();
 }

@@ -1,7 +1,7 @@
 import { type AbortSignalLike, LightAbortSignal } from '../../upstream/abort-signal.ts';
 
 /** Bytes of a stream that are read after its client left. */
-const MAX_BYTES = 16 * 1024 * 1024;
+export const MAX_DRAINED_BYTES = 16 * 1024 * 1024;
 
 /** Answers that are read for nobody, of one account and of all. */
 const MAX_OF_ACCOUNT = 16;
@@ -56,7 +56,7 @@ export class Drains {
       count: (read) => {
         if (timer === undefined) return;
         bytes += read;
-        if (bytes > MAX_BYTES) abort();
+        if (bytes > MAX_DRAINED_BYTES) abort();
       },
       release: () => {
         clientDisconnect.removeEventListener('abort', onLeft);

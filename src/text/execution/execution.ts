@@ -4,7 +4,7 @@ import type { Failure } from '../../failure.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { TextCall } from '../call.ts';
-import type { NativePart, RequestSetting, TextRequest } from '../canonical.ts';
+import type { NativePart, RequestSetting, TextRequest, Usage } from '../canonical.ts';
 import type { EncodeContext, ForwardedHeaders } from '../dialects/dialect.ts';
 import type { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
@@ -53,6 +53,8 @@ export interface TextExecution {
   readonly tracker: UsageTracker;
   /** Estimated tokens of the input of each request to an upstream. */
   readonly inputTokens: readonly number[];
+  /** The most that an answer costs without the provider's report; null where all of the cost is seen. */
+  readonly cutUsage: ((choice: number) => Usage) | null;
   /** Reads answers on after the client has left; its signal aborts requests to upstreams. */
   readonly drain: Drain;
   /** The answers to a request for several. */

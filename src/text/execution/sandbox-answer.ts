@@ -33,7 +33,7 @@ export async function answerBySandbox(
       const push = (event: TextEvent) => sink.push(event, choice);
       const emit = (event: TextEvent) => passOn(event, options, push);
       const inputTokens = inputs[choice] ?? 0;
-      const take = emulated.filter({ emit, isWhole: false, inputTokens });
+      const take = emulated.filter({ emit, inputTokens });
       const one = conversations[conversationOf(request, choice)]!;
       await answerFromSandbox(one, target, {
         signal: controller.signal,

@@ -56,8 +56,9 @@ export class StreamSink implements EventSink {
   }
 
   push(event: TextEvent, choice: number): void {
-    if (this.#open === 0) return;
+    // Other answers are charged after the failure of one.
     this.#tracker.addEvent(event, choice);
+    if (this.#open === 0) return;
     if (event.type === 'error') {
       this.failure = event.failure;
       this.#open = 0;
@@ -107,8 +108,8 @@ export class BufferSink implements EventSink {
   }
 
   push(event: TextEvent, choice: number): void {
-    if (this.#open === 0) return;
     this.#tracker.addEvent(event, choice);
+    if (this.#open === 0) return;
     this.#events[choice]!.push(event);
     if (event.type === 'error') {
       this.failure = event.failure;

@@ -24,6 +24,10 @@ export class GuardedStream implements ResponseStream {
     return this.#response.started;
   }
 
+  get isBlocked(): boolean {
+    return this.#response.isBlocked;
+  }
+
   setHeader(name: string, value: string | null): void {
     this.#response.setHeader(name, value);
   }

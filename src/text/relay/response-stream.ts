@@ -2,6 +2,8 @@
 export interface ResponseStream {
   /** Whether a frame has been written: later failures can only be events of the stream. */
   readonly started: boolean;
+  /** Whether the client does not read what was written. */
+  readonly isBlocked: boolean;
   /** Sets a response header, or removes it; ignored once the stream has started. @param value null to remove it */
   setHeader(name: string, value: string | null): void;
   /** Writes frames. @returns false where the client is slow, until `drained` resolves */

@@ -191,7 +191,13 @@ async function ask(
       holder: HOLDER,
       clientDisconnect: new LightAbortSignal(),
       onCharging: () => {},
-      response: { started: false, setHeader() {}, write: () => true, drained: async () => {} },
+      response: {
+        started: false,
+        isBlocked: false,
+        setHeader() {},
+        write: () => true,
+        drained: async () => {},
+      },
       report: new TextReport(),
     });
   } catch (error) {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { TestDaemon } from '../../daemon.ts';
 import { account, settled } from '../account.ts';
 import { DIALECTS, modelTo, newKey, PAIRS, sharedGateway } from '../gateway-daemon.ts';
+import type { DialectName } from '../mock-upstream.ts';
 import { plainBody, send } from '../raw.ts';
 import { type Script, USAGE } from '../script.ts';
 
@@ -100,6 +101,46 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     const { credits } = await settled(daemon, key);
     expect(credits.spent).toBeGreaterThanOrEqual((500 * 10_000) / 1_000_000);
     expect(credits.spent).toBeLessThan((530 * 10_000) / 1_000_000);
+  });
+
+  it.each([false, true])(
+    'is charged nothing when the provider refuses after the client has left; stream %s',
+    async (stream) => {
+      const { daemon, upstream: mock } = gateway();
+      const key = await fresh(daemon);
+      let release = () => {};
+      const before = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      mock.play({ before, refuse: { status: 500, body: '' } });
+      const disconnect = new AbortController();
+      const asked = ask(key, { ...LIMIT, stream }, disconnect.signal);
+      const { closed } = await mock.received();
+      disconnect.abort();
+      await expect(asked).rejects.toThrow();
+      release();
+      await closed;
+      const { credits } = await settled(daemon, key, 0);
+      expect(credits).toMatchObject({ reserved: 0, spent: 0 });
+    },
+  );
+
+  it('is charged what arrived when the provider breaks off after the client has left', async () => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await fresh(daemon);
+    let release = () => {};
+    const wait = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    mock.play({ steps: [{ text: LONG, pieces: PIECES }, { wait }, { fail: 'end' }], usage: USAGE });
+    const disconnect = new AbortController();
+    const response = await ask(key, LIMIT, disconnect.signal);
+    await response.body!.getReader().read();
+    disconnect.abort();
+    release();
+    const { credits } = await settled(daemon, key);
+    expect(credits.spent).toBeGreaterThan((14 * 10_000) / 1_000_000);
+    expect(credits.spent).toBeLessThan((300 * 10_000) / 1_000_000);
   });
 
   it('is charged for the events so far when the upstream connection resets', async () => {
@@ -279,21 +320,65 @@ describe.each([
   });
 });
 
+it('a chat stream that is left between its end and its usage is charged by its limit', async () => {
+  const { daemon, upstream: mock } = gateway();
+  const key = await fresh(daemon);
+  mock.play({ steps: [{ text: 'Hello' }], usage: USAGE, fault: { after: 4, how: 'silence' } });
+  const disconnect = new AbortController();
+  const body = plainBody('chat', 'to-chat', { stream: true, max_completion_tokens: 500 });
+  const response = await send(daemon, 'chat', body, { key, signal: disconnect.signal });
+  const reader = response.body!.getReader();
+  let text = '';
+  while (!text.includes('"finish_reason":"stop"')) {
+    text += Buffer.from((await reader.read()).value!).toString();
+  }
+  disconnect.abort();
+  const { credits } = await settled(daemon, key);
+  expect(credits.spent).toBeGreaterThanOrEqual((500 * 10_000) / 1_000_000);
+});
+
 describe('audio and video', () => {
   const audio = { data: 'AAAA', format: 'wav' };
+  const VIDEO = 'data:video/mp4;base64,AAAA';
   it.each([
     ['a video by address', { type: 'video_url', video_url: { url: 'https://a.example/b.mp4' } }],
     ['an inline video', { type: 'video_url', video_url: { url: 'data:video/mp4;base64,AAAA' } }],
     ['inline audio', { type: 'input_audio', input_audio: audio }],
+    // Providers go by the type of the content.
+    ['a video sent as an image', { type: 'image_url', image_url: { url: VIDEO } }],
+    ['its address', { type: 'image_url', image_url: { url: 'https://a.example/b.MP4?x' } }],
+    ['a page of videos', { type: 'image_url', image_url: { url: 'https://youtu.be/b.png' } }],
+    ['a video sent as a file', { type: 'file', file: { filename: 'b.pdf', file_data: VIDEO } }],
   ])('%s is charged as reported', async (_name, part) => {
+    const messages = [{ role: 'user', content: [part, { type: 'text', text: 'What is this?' }] }];
+    expect(await chargeFor('chat', { messages })).toBeCloseTo(900.1, 6);
+  });
+
+  it.each(['https://a.example/b.pdf', 'https://a.example/b.mp4'])(
+    'the document %s, of unknown length, is charged as reported',
+    async (file_url) => {
+      const input = [{ role: 'user', content: [{ type: 'input_file', file_url }] }];
+      expect(await chargeFor('responses', { input })).toBeCloseTo(900.1, 6);
+    },
+  );
+
+  it('an image holds no more than an image costs', async () => {
+    const url = 'https://a.example/b.png';
+    const messages = [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }];
+    const spent = await chargeFor('chat', { messages });
+    expect(spent).toBeGreaterThan(50);
+    expect(spent).toBeLessThan(52);
+  });
+
+  /** Credits for a request of which the provider reports 900,000 tokens of input and 10 of output. */
+  async function chargeFor(dialect: DialectName, more: object): Promise<number> {
     const { daemon, upstream: mock } = gateway();
     const key = await fresh(daemon, { credits: '3000' });
     mock.play({ ...GOOD, usage: { input: 900_000, output: 10 } });
-    const messages = [{ role: 'user', content: [part, { type: 'text', text: 'What is this?' }] }];
-    const body = plainBody('chat', 'to-chat', { messages });
-    const response = await send(daemon, 'chat', body, { key });
+    const response = await send(daemon, dialect, plainBody(dialect, modelTo(dialect), more), {
+      key,
+    });
     expect(await response.text()).toContain('Hello');
-    const { credits } = await settled(daemon, key);
-    expect(credits.spent).toBeCloseTo((900_000 * 1000 + 10 * 10_000) / 1_000_000, 6);
-  });
+    return (await settled(daemon, key)).credits.spent;
+  }
 });

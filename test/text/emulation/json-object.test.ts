@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import '../../../src/text/dialects/built-in.ts';
 import { dialectNamed } from '../../../src/text/dialects/registry.ts';
 import { ObjectReader } from '../../../src/text/emulation/object-reader.ts';
+import { settled } from '../account.ts';
 import { MODES } from '../conversation.ts';
-import { modelTo, sharedGateway } from '../gateway-daemon.ts';
-import { send } from '../raw.ts';
+import { modelTo, newKey, sharedGateway } from '../gateway-daemon.ts';
+import { plainBody, send } from '../raw.ts';
 import { everyByte, type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
@@ -165,3 +166,54 @@ it.each(['messages', 'gemini'] as const)(
     expect(() => encode(messages.slice(0, 1))).not.toThrow();
   },
 );
+
+describe.each([true, false])('an answer that is no JSON object, streamed: %s', (stream) => {
+  const ask = async (account: string, script: Script | (() => Script), n = 1) => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await newKey(daemon, `${account}-${stream}`, { credits: '10000' });
+    mock.play(script);
+    const more = {
+      n,
+      stream,
+      response_format: { type: 'json_object' },
+      max_completion_tokens: 500,
+    };
+    const response = await send(daemon, 'chat', plainBody('chat', modelTo('messages'), more), {
+      key,
+    });
+    return { text: await response.text(), key };
+  };
+  const usage = { input: 20, output: 400 };
+  const COST = (20 * 1000 + 400 * 10_000) / 1_000_000;
+
+  it.each([
+    ['midway', ['{"a":1}', ' and', ' more']],
+    ['from its start', ['no ', 'object']],
+  ])('is charged as reported where it fails %s', async (when, pieces) => {
+    const steps = [{ text: pieces.join(''), pieces }];
+    const { text, key } = await ask(`no-json-${when.slice(0, 4)}`, { steps, usage });
+    expect(text).toContain('invalid_json_output');
+    const { spent } = (await settled(gateway().daemon, key)).credits;
+    expect(spent).toBeCloseTo(COST, 6);
+  });
+
+  it('is charged with all others of the same request', async () => {
+    let requests = 0;
+    const { text, key } = await ask(
+      'no-json-of-three',
+      () => {
+        requests += 1;
+        return { steps: [{ text: requests === 2 ? 'none' : '{"a":1}' }], usage };
+      },
+      3,
+    );
+    expect(text).toContain('invalid_json_output');
+    const { spent } = (await settled(gateway().daemon, key)).credits;
+    expect(spent).toBeCloseTo(3 * COST, 6);
+  });
+
+  it.runIf(stream)('has the failure of a provider that breaks off', async () => {
+    const { text } = await ask('no-json-cut', { steps: [{ text: 'no object' }, { fail: 'end' }] });
+    expect(text).toContain('stream_truncated');
+  });
+});

@@ -20,18 +20,10 @@ function cutWhole(text: string, sequences: readonly string[]): [string, string |
 
 const USAGE = { input: 9, output: 5, cachedInput: 0, cacheWrite: 0, reasoning: null };
 
-function filtered(
-  events: readonly TextEvent[],
-  stop: readonly string[],
-  isWhole: boolean,
-): TextEvent[] {
+function filtered(events: readonly TextEvent[], stop: readonly string[]): TextEvent[] {
   const emulated = emulateStop(textRequest({ stop }), target('responses'))!;
   const out: TextEvent[] = [];
-  const take = emulated.filter!({
-    emit: (event) => out.push(event),
-    isWhole,
-    inputTokens: 100,
-  });
+  const take = emulated.filter!({ emit: (event) => out.push(event), inputTokens: 100 });
   for (const event of events) take(event);
   return out;
 }
@@ -61,12 +53,11 @@ it('cuts as a search of the whole text does, whatever the chunks, and ends each 
     fc.property(
       fc.array(word(0, 6), { maxLength: 12 }),
       fc.array(word(1, 5), { minLength: 1, maxLength: 4 }),
-      fc.boolean(),
-      (pieces, stop, isWhole) => {
+      (pieces, stop) => {
         const text = pieces.join('');
         const [expected, sequence] = cutWhole(text, stop);
         for (const chunks of [pieces, [...text], text.split(''), [text]]) {
-          const events = filtered(textEvents(chunks), stop, isWhole);
+          const events = filtered(textEvents(chunks), stop);
           expect(textOf(events)).toBe(expected);
           expect(events.filter(({ type }) => type === 'text-end')).toHaveLength(1);
           const ends = events.filter((event) => event.type === 'finish');
@@ -95,7 +86,7 @@ it('searches each text of an answer alone, and neither reasoning nor arguments',
     { type: 'text-start', block: 3 },
     { type: 'text-delta', block: 3, text: 'ND second END third' },
   ];
-  const out = filtered(events, ['END'], false);
+  const out = filtered(events, ['END']);
   expect(textOf(out)).toBe('first END second ');
   expect(out.at(-1)).toMatchObject({
     type: 'finish',
@@ -112,18 +103,16 @@ it('passes log probabilities of whole tokens before the cut', () => {
     { type: 'text-delta', block: 0, text: 'lse EN', logprobs: [token('lse'), token(' EN')] },
     { type: 'text-delta', block: 0, text: 'D two', logprobs: [token('D'), token(' two')] },
   ];
-  const out = filtered(events, ['END'], false);
+  const out = filtered(events, ['END']);
   expect(textOf(out)).toBe('one Else ');
   const kept = out.flatMap((event) => (event.type === 'text-delta' ? (event.logprobs ?? []) : []));
   expect(kept).toEqual([token('one'), token(' E'), token('lse')]);
 });
 
-it('counts the output so far at a cut, but takes the usage of an answer that is whole', () => {
+it('counts the output so far at a cut', () => {
   const events = textEvents(['0123456789', '01234END', ' more']);
-  const cut = filtered(events, ['END'], false).at(-1);
+  const cut = filtered(events, ['END']).at(-1);
   expect(cut).toMatchObject({ usage: { input: 100, output: 5 } });
-  const whole = filtered(events, ['END'], true).at(-1);
-  expect(whole).toMatchObject({ usage: USAGE });
 });
 
 it('leaves sequences to an upstream that takes them', () => {

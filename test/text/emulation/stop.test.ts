@@ -26,11 +26,20 @@ function endlessAfter(pieces: readonly string[]): Script {
   return { steps: [{ text: pieces.join(''), pieces }, { wait: new Promise(() => {}) }] };
 }
 
+/** Requests without reasoning, whose answers have no cost but what is seen. */
+const PLAIN = {
+  chat: { reasoning_effort: 'none' },
+  messages: { thinking: { type: 'disabled' } },
+} as const;
+
 describe.each(CASES)('a client of %s, an upstream of %s, stop %j', (client, upstream, stop) => {
   const sequence = stop.includes('\n\n') ? '\n\n' : 'END';
   const [head, tail] = [sequence.slice(0, 1), sequence.slice(1)];
   const ask = (mode: (typeof MODES)[number]) =>
-    talk(client, gateway().daemon, { model: modelTo(upstream), more: { [fieldOf(client)]: stop } })
+    talk(client, gateway().daemon, {
+      model: modelTo(upstream),
+      more: { [fieldOf(client)]: stop, ...PLAIN[client as keyof typeof PLAIN] },
+    })
       .user('Count')
       .ask(mode);
 
@@ -80,6 +89,7 @@ it('charges what arrived before the cut, by the usage that the client is sent', 
     plainBody('chat', modelTo('responses'), {
       stop: ['END'],
       stream: true,
+      ...PLAIN.chat,
       stream_options: { include_usage: true },
     }),
     { key },
@@ -91,6 +101,45 @@ it('charges what arrived before the cut, by the usage that the client is sent', 
   const { prompt_tokens: input, completion_tokens: output } = usage;
   const { credits } = await settled(daemon, key);
   expect(credits.spent).toBeCloseTo((input * 1000 + output * 10_000) / 1_000_000, 6);
+});
+
+describe.each([true, false])('an answer with reasoning that nobody sees; stream %s', (stream) => {
+  const usage = { input: 23, output: 400, reasoning: 380 } as const;
+  const text = 'It is 42. END and more';
+  const pieces = ['It is 42. ', 'END', ' and more'];
+  const ask = async (client: 'chat' | 'messages', account: string, script: Script) => {
+    const { daemon, upstream: mock } = gateway();
+    const key = await newKey(daemon, `${account}-${client}-${stream}`);
+    mock.play(script);
+    const more = {
+      [fieldOf(client)]: ['END'],
+      stream,
+      ...(client === 'chat' && { max_completion_tokens: 500 }),
+    };
+    const body = plainBody(client, modelTo('responses'), more);
+    const answer = await (await send(daemon, client, body, { key })).text();
+    expect(answer).toContain('42.');
+    expect(answer).not.toMatch(/ and more|"error"/);
+    return { answer, spent: (await settled(daemon, key)).credits.spent };
+  };
+
+  it.each(['chat', 'messages'] as const)('costs %s clients what is reported', async (client) => {
+    const { spent } = await ask(client, 'stop-hidden', { steps: [{ text, pieces }], usage });
+    expect(spent).toBeCloseTo((23 * 1000 + 400 * 10_000) / 1_000_000, 6);
+  });
+
+  it('costs its limit where nothing is reported, as the client is told', async () => {
+    const steps: Script['steps'] = [{ text, pieces }, { fail: 'silence' }];
+    const { answer, spent } = await ask('messages', 'stop-silent', { steps, usage });
+    expect(answer).toContain('"output_tokens":500');
+    expect(spent).toBeGreaterThan((500 * 10_000) / 1_000_000);
+    expect(spent).toBeLessThan((550 * 10_000) / 1_000_000);
+  });
+
+  it('ends well although the provider breaks off behind the sequence', async () => {
+    const steps: Script['steps'] = [{ text, pieces }, { fail: 'reset' }];
+    expect((await ask('chat', 'stop-reset', { steps, usage })).spent).toBeLessThan(0.5);
+  });
 });
 
 it('ends at the sequence although the upstream goes on sending', async () => {
