@@ -72,8 +72,8 @@ const billing = v.strictObject({
   drainTimeout: v.optional(
     field(
       duration('0s', '1h'),
-      'How long an answer is read on after its client has left, since providers report the usage at its end. ' +
-        'Without the report, reasoning and media are charged by their upper bound. 0s: abort at once.',
+      'How long an answer is read on after its client has left, or after an emulated end such as a stop sequence, ' +
+        'since providers report the usage at its end. Without the report, reasoning and media are charged by their upper bound. 0s: abort at once.',
     ),
     '2m',
   ),
