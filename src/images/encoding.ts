@@ -249,6 +249,7 @@ export async function encode(
       ? await smallestPng(data, header, {
           level: effortFor(to, options),
           unchanged: unchanged && !quantised,
+          profiled: policy === 'icc' || policy === 'all',
           input,
         })
       : data;

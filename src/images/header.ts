@@ -5,6 +5,7 @@ import { fileFailure } from './file-error.ts';
 import type { ImageInput } from './input.ts';
 import { checkPixels, type Limits } from './limits.ts';
 import type { Warning } from './output.ts';
+import { hasDensity } from './png.ts';
 import { codedColours, colourWarnings, findRawSamples, type RawSamples } from './samples.ts';
 import { type InputFormat, sniff, unsupportedMessage } from './sniff.ts';
 
@@ -70,6 +71,7 @@ export async function readHeader(input: ImageInput): Promise<Header> {
   const { format } = sniffed;
   const { bytes } = input;
   const metadata = await sharp(bytes, { limitInputPixels: false }).metadata();
+  if (format === 'png' && !hasDensity(bytes)) delete metadata.density;
   // HEIF counts the tiles of a grid as pages unless they are marked hidden. The picture of such a
   // file is its primary item (ISO/IEC 23008-12, 6.6), which the decoder reads.
   const pages = format === 'avif' || format === 'heic' ? 1 : (metadata.pages ?? 1);

@@ -8,6 +8,7 @@ import { createInflate, deflate } from 'node:zlib';
 import type { Header } from './header.ts';
 import type { ImageInput } from './input.ts';
 import { filterRows } from './lossless/png-filters.ts';
+import { needsProfile } from './lossless/stored.ts';
 import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from './png-chunks.ts';
 import { asGrey, asPalette, Colours, MAX_COLOURS, packSamples } from './png-colour-coding.ts';
 
@@ -37,6 +38,8 @@ interface SmallestOptions {
   readonly level: number;
   /** Whether the output differs from the input at most in colours and orientation. */
   readonly unchanged: boolean;
+  /** Whether the output has the colour profile of the input, to which its samples belong. */
+  readonly profiled: boolean;
 }
 
 /**
@@ -46,17 +49,16 @@ interface SmallestOptions {
 export async function smallestPng(
   encoded: Uint8Array,
   header: Header,
-  { input, level, unchanged }: SmallestOptions,
+  { input, level, unchanged, profiled }: SmallestOptions,
 ): Promise<Uint8Array> {
   const original = header.format === 'png' ? [...pngChunks(input.bytes)] : null;
   // libvips adds a density if the input has none.
-  const density = original
-    ? original.some(({ name }) => name === 'pHYs')
-    : header.metadata.density !== undefined;
+  const density = header.metadata.density !== undefined;
   const chunks = [...pngChunks(encoded)].filter(({ name }) => density || name !== 'pHYs');
   let smallest = smaller(chunks, await reduced(chunks, level));
-  // Colours with a profile are converted, so that the pixels differ.
-  if (original && unchanged && !header.oriented && !header.metadata.hasProfile) {
+  const isSame = unchanged && !header.oriented;
+  // Colours with a profile are converted, so that the pixels differ unless it is sRGB.
+  if (original && isSame && (profiled || !(await needsProfile(input, header)))) {
     const kept = withOriginalPixels(chunks, original);
     if (smaller(smallest, kept) === kept) {
       // Node's zlib may reject a stream that libpng accepts.

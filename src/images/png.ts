@@ -106,6 +106,15 @@ export function readPngCode(bytes: Uint8Array): CodedColours | null {
   return null;
 }
 
+/** Whether a PNG has a density, which sharp reports as 72 where there is none. */
+export function hasDensity(bytes: Uint8Array): boolean {
+  for (const { name } of pngChunks(bytes)) {
+    if (name === 'pHYs') return true;
+    if (name === 'IDAT') break;
+  }
+  return false;
+}
+
 function byPlace({ stored: one }: PngChunk, { stored: other }: PngChunk): number {
   return one.byteOffset - other.byteOffset;
 }

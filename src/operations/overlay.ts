@@ -26,7 +26,7 @@ import { field, integer, number } from '../schema/fields.ts';
 import { fillTemplate, needsDate, placeholderFault } from './name-template.ts';
 import { GRAVITIES, offsetOf } from './placement.ts';
 import { openPixels } from './run-steps.ts';
-import { type LoadedOptions, type OptionsOf, PLACE, placeOfPaint, type Source } from './step.ts';
+import { type LoadedOptions, type OptionsOf, PLACE, type Source } from './step.ts';
 import { stepOperation } from './step-operation.ts';
 
 const BLENDS = [
@@ -318,7 +318,8 @@ export const overlay = stepOperation({
     const share = (size.width * size.height) / (facts.width * facts.height);
     return {
       after,
-      from: placeOfPaint(facts, after, PLACE.COMPOSITE),
+      // sharp would compute most changes before it twice in one pipeline (0.35.5): for the picture and for its alpha.
+      from: PLACE.FIRST,
       to: PLACE.COMPOSITE,
       colours: options.blend !== 'over',
       held: 16 * share + (facts.deep ? 8 : 0),

@@ -116,13 +116,16 @@ async function looksEqual(
 /** Whether the colours of an image differ from sRGB so that its profile must stay. */
 export async function needsProfile(input: ImageInput, header: Header): Promise<boolean> {
   if (!header.profiled) return false;
-  if (header.metadata.space === 'cmyk' || header.raw !== null || header.deep) return true;
+  if (header.metadata.space === 'cmyk' || header.raw !== null) return true;
   const { data: shown } = await readDisplayed(input, header);
   const plain = input.sharp(input.bytes, {
     limitInputPixels: input.limits.pixels,
     ignoreIcc: true,
   });
-  const { data, info } = await plain
+  const { data, info } = await (header.deep
+    ? plain.pipelineColourspace(header.grey ? 'b-w' : 'srgb')
+    : plain
+  )
     .autoOrient()
     .toColourspace('srgb')
     .raw()
