@@ -198,12 +198,14 @@ export async function encode(
   let pipeline = traits.alpha ? image : image.flatten({ background: onWhite(background) });
   const quantised = isQuantised(to, options);
   const deep = header.deep && traits.deep && !quantised;
-  const grey = facts.grey && isGrey(background) && !quantised;
+  const isGreyThroughout = facts.grey && isGrey(background);
+  const grey = isGreyThroughout && !quantised;
   // sharp converts the background to the input's colours: to luminance in grey, and in sixteen bits
   // white becomes 255 x 256, which eight bits would round to less than white.
   if (deep !== header.deep || (header.grey && !grey)) {
     // Grey stays grey, because its profile must fit.
-    pipeline = pipeline.pipelineColourspace(deep ? 'rgb16' : header.grey && grey ? 'b-w' : 'srgb');
+    const staysGrey = header.grey && isGreyThroughout;
+    pipeline = pipeline.pipelineColourspace(deep ? 'rgb16' : staysGrey ? 'b-w' : 'srgb');
   }
   const policy = traits.metadata ? options.metadata : 'none';
   pipeline = await keepMetadata(input, pipeline, header, policy, {
@@ -233,7 +235,9 @@ export async function encode(
   }
   const keepsProfile = (policy === 'icc' || policy === 'all') && grey && traits.grey;
   // sharp 0.35.5 applies a grey profile neither to sixteen bits nor to red, green and blue.
-  if (header.grey && header.profiled && !keepsProfile && (deep || !grey)) {
+  const isToned = header.tone !== null && facts.frames === 1;
+  const isApplied = isToned || (isGreyThroughout && !deep);
+  if (header.grey && header.profiled && !keepsProfile && !isApplied) {
     const message = 'the colour profile of greyscale was not applied';
     warnings.push({ code: 'colours_not_converted', message });
   }

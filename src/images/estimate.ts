@@ -50,14 +50,14 @@ const MAX_SVG_BYTES = 2 ** 30;
  * @throws Failure image_too_large for an SVG image that needs too much memory
  */
 export function estimateDecoding(header: Header, frames: number): Estimate {
-  const { format, width, height, deep, hasAlpha, raw, metadata, layers } = header;
+  const { format, width, height, deep, hasAlpha, raw, tone, metadata, layers } = header;
   const depth = deep ? 2 : 1;
   const frame = (hasAlpha ? 4 : 3) * depth;
   const whole = metadata.isProgressive ? frame : 0;
   // libvips holds the frames of an animation as one tall image, and a second copy if they are changed.
   const animation = frames > 1 ? 2 * frame : 0;
-  // `withTrueColours` writes the picture as an uncompressed PNG and reads it again.
-  const converted = raw === null ? 0 : 2 * frame;
+  // `withTrueColours` and `withTone` write the picture as an uncompressed PNG and read it again.
+  const converted = raw === null && tone === null ? 0 : 2 * frame;
   const drawn = layers * SVG_LAYER.bytes;
   const deepExtra = deep && DECODING[format] > 5 ? 1.6 : 1;
   const bytes = DECODING[format] * deepExtra + whole + animation + converted + drawn;

@@ -8,6 +8,7 @@ import type { Warning } from './output.ts';
 import { hasDensity } from './png.ts';
 import { codedColours, colourWarnings, findRawSamples, type RawSamples } from './samples.ts';
 import { type InputFormat, sniff, unsupportedMessage } from './sniff.ts';
+import { type ToneCurve, toneCurveOf } from './tone-curve.ts';
 
 /** The header of an image, with width and height after EXIF orientation. */
 export interface Header {
@@ -29,6 +30,8 @@ export interface Header {
   readonly oriented: boolean;
   /** Whether the picture has a colour profile, its own or one that `withTrueColours` adds. */
   readonly profiled: boolean;
+  /** Curve of deep greyscale with a profile, which the decoder does not apply; null for all others. */
+  readonly tone: ToneCurve | null;
   /** Conversion that the decoder's samples need; null if they need none. */
   readonly raw: RawSamples | null;
   /** Elements of an SVG image that need a buffer of their own, such as filters; at most 8. */
@@ -78,6 +81,7 @@ export async function readHeader(input: ImageInput): Promise<Header> {
   const { width, height } = metadata.autoOrient;
   checkPixels({ width, height, pages: 1 }, limits);
   const raw = findRawSamples(format, bytes, metadata.hasProfile);
+  const isDeepGrey = metadata.space === 'grey16';
   return {
     format,
     mediaType: MEDIA_TYPES[format] ?? metadata.mediaType,
@@ -90,6 +94,7 @@ export async function readHeader(input: ImageInput): Promise<Header> {
     deep: metadata.depth !== 'uchar',
     grey: metadata.space === 'b-w' || metadata.space === 'grey16',
     exif: metadata.exif ?? (sniffed.format === 'tiff' ? exifOfTiff(bytes) : null),
+    tone: isDeepGrey && metadata.icc ? toneCurveOf(metadata.icc) : null,
     raw,
     layers: format === 'svg' ? countLayers(bytes) : 0,
     profiled: metadata.hasProfile || raw?.kind === 'coded',

@@ -7,7 +7,7 @@ import type { ImageInput, Sharp, SharpOptions } from './input.ts';
 import type { MetadataPolicy } from './metadata.ts';
 import type { Warning } from './output.ts';
 import { mapFrames } from './pixels.ts';
-import { withTrueColours } from './true-colours.ts';
+import { withTone, withTrueColours } from './true-colours.ts';
 
 /** The part of an input that is decoded for an output. */
 export interface Selection {
@@ -81,6 +81,7 @@ export async function openPicture(
   file.admit(estimateDecoding(header, 1));
   const input = await withTrueColours(file, header);
   if (frames === 1) {
+    if (header.tone && !profiled) return load(await withTone(input, header.tone, header));
     const image = load(input).autoOrient();
     return profiled ? image : toSrgb(image, header);
   }

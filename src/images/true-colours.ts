@@ -2,8 +2,9 @@ import { estimateDecoding } from './estimate.ts';
 import { fileFailure } from './file-error.ts';
 import type { Header } from './header.ts';
 import type { ImageInput, Sharp } from './input.ts';
-import { pngWithProfile } from './png.ts';
+import { pngWithDensity, pngWithProfile } from './png.ts';
 import type { RawSamples, Weights } from './samples.ts';
+import { type ToneCurve, toSrgbTable } from './tone-curve.ts';
 
 /**
  * An input whose decoder returns red, green and blue: the given one, or an uncompressed PNG of its first
@@ -23,6 +24,31 @@ export async function withTrueColours(input: ImageInput, header: Header): Promis
   const png = await converted.keepMetadata().png({ compressionLevel: 0 }).toBuffer();
   const profiled = raw.kind === 'coded' ? pngWithProfile(png, raw.profile) : png;
   return { ...input, bytes: profiled, limits, sharp };
+}
+
+/** The first page of deep greyscale in sRGB, as an uncompressed PNG without a profile. */
+export async function withTone(
+  input: ImageInput,
+  curve: ToneCurve,
+  { metadata: { density } }: Header,
+): Promise<ImageInput> {
+  const { bytes, limits, sharp } = input;
+  const { data, info } = await sharp(bytes, { limitInputPixels: limits.pixels, ignoreIcc: true })
+    .autoOrient()
+    .toColourspace('grey16')
+    .raw({ depth: 'ushort' })
+    .toBuffer({ resolveWithObject: true });
+  const { width, height } = info;
+  const channels = info.channels as 1 | 2;
+  const samples = new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2);
+  const table = toSrgbTable(curve);
+  for (let at = 0; at < samples.length; at += channels) samples[at] = table[samples[at]!]!;
+  const png = await sharp(samples, { raw: { width, height, channels }, limitInputPixels: false })
+    .toColourspace('grey16')
+    .png({ compressionLevel: 0 })
+    .toBuffer();
+  const dense = density === undefined ? png : pngWithDensity(png, density);
+  return { ...input, bytes: dense, limits, sharp };
 }
 
 /**

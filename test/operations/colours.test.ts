@@ -56,6 +56,8 @@ function toSrgb(sample: number, gamma: number): number {
   return Math.round(coded * 255);
 }
 
+const GREY = toSrgb(90, 1);
+
 describe('PNG', () => {
   const LINEAR = [200, 100, 50].map((sample) => toSrgb(sample, 1));
 
@@ -127,22 +129,50 @@ describe('PNG', () => {
     expectColour(pixels.rgb(3, 3), [200, 100, 50]);
   });
 
-  test('of 16-bit grey is converted in 8 bits, or has a warning', async () => {
+  test.each(['png', 'tiff', 'avif', 'jpeg', 'webp', 'gif'])(
+    'of 16-bit grey is converted in %s',
+    async (format) => {
+      const file = tagged(await plain([90], true), [gAMA(100_000)]);
+      const pixels = await runOne(['convert', '--format', format], file);
+      const shown = pixels.rgb(3, 3).map((sample) => (pixels.deep ? sample / 257 : sample));
+      expectColour(shown, [GREY, GREY, GREY], 1.5);
+      expect(pixels.warnings).toEqual([]);
+    },
+  );
+
+  test('of 16-bit grey is converted once by steps, and kept with its profile', async () => {
     const file = tagged(await plain([90], true), [gAMA(100_000)]);
-    const grey = Array.from({ length: 3 }, () => toSrgb(90, 1));
-    const jpeg = await runOne(['convert', '--format', 'jpeg'], file);
-    expectColour(jpeg.rgb(3, 3), grey, 1);
-    expect(jpeg.warnings).toEqual([]);
-    const png = await runOne(['convert', '--format', 'png'], file);
-    expect(png.warnings).toEqual(['colours_not_converted']);
+    for (const args of [['rotate', '--angle', '90'], ['resize', '--width', '8'], ['trim']]) {
+      const pixels = await runOne(args, file);
+      expectColour(
+        pixels.rgb(1, 1).map((sample) => sample / 257),
+        [GREY, GREY, GREY],
+        1.5,
+      );
+      expect(pixels.warnings).toEqual([]);
+    }
     const kept = await runOne(['convert', '--format', 'png', '--metadata', 'icc'], file);
-    expect([kept.metadata.hasProfile, kept.warnings]).toEqual([true, []]);
-    const data = Buffer.concat([Buffer.from('grey\0\0'), deflateSync(greyProfile(1))]);
-    const own = await runOne(
-      ['convert', '--format', 'tiff'],
-      tagged(await plain([90], true), [['iCCP', data]]),
+    expect([kept.metadata.hasProfile, kept.rgb(3, 3)[0], kept.warnings]).toEqual([
+      true,
+      90 * 257,
+      [],
+    ]);
+  });
+
+  test('of 16-bit grey with a profile is converted, of 8-bit grey also to colours', async () => {
+    const profiled = async (deep: boolean) => {
+      const data = Buffer.concat([Buffer.from('grey\0\0'), deflateSync(greyProfile(1))]);
+      return tagged(await plain([90], deep), [['iCCP', data]]);
+    };
+    const deep = await runOne(['convert', '--format', 'tiff'], await profiled(true));
+    const gif = await runOne(['convert', '--format', 'gif'], await profiled(false));
+    expectColour(
+      deep.rgb(3, 3).map((sample) => sample / 257),
+      [GREY, GREY, GREY],
+      1.5,
     );
-    expect(own.warnings).toEqual(['colours_not_converted']);
+    expectColour(gif.rgb(3, 3), [GREY, GREY, GREY], 1);
+    expect([deep.warnings, gif.warnings]).toEqual([[], []]);
   });
 });
 
