@@ -316,6 +316,7 @@ export const WARNING_CODES = {
   chroma_subsampling_ignored: 'The output format has no chroma subsampling setting.',
   metadata_ignored: 'The output format has no metadata.',
   exif_lost: 'The Exif data is too large for the output format.',
+  iptc_lost: 'The output format has no place for IPTC.',
   colours_not_converted: 'Colours of a high dynamic range or of a grey profile were not converted.',
   delay_adjusted: 'The delay of a frame was shortened to the longest that can be written.',
   animation_lost: 'The output has the first frame of an animation.',

@@ -229,6 +229,10 @@ export async function encode(
     const message = `EXIF of ${exif.length} bytes was left out: ${MAX_EXIF_BYTES} can be written`;
     warnings.push({ code: 'exif_lost', message });
   }
+  if (policy === 'all' && header.metadata.iptc && to !== 'jpeg' && to !== 'tiff') {
+    const message = `${to.toUpperCase()} has no place for IPTC, which was left out`;
+    warnings.push({ code: 'iptc_lost', message });
+  }
   if (header.format === 'jpeg' && hasGainMap(input.file)) {
     const message = 'the gain map, which holds the high dynamic range, was left out';
     warnings.push({ code: 'trailer_lost', message });

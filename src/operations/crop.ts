@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type Facts, isSameSize, type Size } from '../images/facts.ts';
 import { fileFailure } from '../images/file-error.ts';
-import { field, integer, number } from '../schema/fields.ts';
+import { type Fault, field, integer, number } from '../schema/fields.ts';
 import { GRAVITIES, isStrategy, offsetOf, ratioField, ratioOf, STRATEGIES } from './placement.ts';
 import { type OptionsOf, PLACE } from './step.ts';
 import { stepOperation } from './step-operation.ts';
@@ -30,13 +30,14 @@ const MISSING = {
   height: 'is required: an integer of at least 1',
 } as const;
 
-/** The first of some options that is not given, with the message. */
-function missing(options: CropOptions, names: readonly (keyof typeof MISSING)[]) {
-  const name = names.find((candidate) => options[candidate] === undefined);
-  return name === undefined ? null : ([name, MISSING[name]] as const);
+/** The options that are not given, with their messages. */
+function missing(options: CropOptions, names: readonly (keyof typeof MISSING)[]): Fault[] {
+  return names
+    .filter((name) => options[name] === undefined)
+    .map((name) => [name, MISSING[name]] as const);
 }
 
-function check(options: CropOptions): readonly [string, string] | null {
+function check(options: CropOptions): Fault | readonly Fault[] | null {
   const { left, top, width, height, ratio, percent, gravity } = options;
   const scaled = ratio !== undefined || percent !== undefined;
   if (!scaled && gravity === undefined) return missing(options, ['left', 'top', 'width', 'height']);

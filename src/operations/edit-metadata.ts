@@ -8,6 +8,8 @@ import { fileFailure } from '../images/file-error.ts';
 import { OUTPUT_FORMATS } from '../images/formats.ts';
 import { type Header, readHeader } from '../images/header.ts';
 import type { ImageInput } from '../images/input.ts';
+import { hasGainMap } from '../images/jpeg/pictures.ts';
+import type { Warning } from '../images/output.ts';
 import { field, rule } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
 
@@ -62,7 +64,15 @@ export const editMetadata = defineOperation({
     const { format, bytes, warnings } = edited(input, header, edit);
     // The picture is read again, by its own decoder: an orientation that was set exchanges its sides.
     const { width, height, pages } = await readHeader({ ...input, bytes });
-    return { image: { bytes, format, width, height, ...(pages > 1 && { pages }) }, warnings };
+    const lost: Warning[] = [];
+    if (format === 'jpeg' && hasGainMap(input.file) && !hasGainMap(bytes)) {
+      const message = 'the gain map, which holds the high dynamic range, was removed';
+      lost.push({ code: 'trailer_lost', message });
+    }
+    return {
+      image: { bytes, format, width, height, ...(pages > 1 && { pages }) },
+      warnings: [...warnings, ...lost],
+    };
   },
 });
 

@@ -206,7 +206,8 @@ function smallText(
 ): Warning[] {
   const pixels = emsHigh === undefined ? Number.POSITIVE_INFINITY : height / emsHigh;
   if (pixels > Math.min(size, LEGIBLE) - 0.5) return [];
-  const message = `the letters of the text are ${Math.max(1, Math.round(pixels))} pixels high; shorten it or make the image larger`;
+  const high = Math.max(1, Math.round(pixels));
+  const message = `the letters of the text are ${high} pixel${high === 1 ? '' : 's'} high; shorten it or make the image larger`;
   return [{ code: 'text_small', message }];
 }
 

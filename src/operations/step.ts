@@ -3,7 +3,7 @@ import type { Facts } from '../images/facts.ts';
 import type { Header } from '../images/header.ts';
 import type { ImageInput, Sharp } from '../images/input.ts';
 import type { Warning } from '../images/output.ts';
-import { type ObjectSchema, rule } from '../schema/fields.ts';
+import { type Fault, type ObjectSchema, rule } from '../schema/fields.ts';
 import type { Variable } from './operation.ts';
 
 /**
@@ -74,7 +74,7 @@ export interface Step<Entries extends v.ObjectEntries = v.ObjectEntries> {
   /** The options, without those of the encoding. */
   readonly fields: Entries;
   /** Checks several options together, as `rule` does. */
-  readonly check?: (options: OptionsOf<Entries>) => readonly [name: string, message: string] | null;
+  readonly check?: (options: OptionsOf<Entries>) => Fault | readonly Fault[] | null;
   /** Names of further images that the options refer to. */
   images?(options: OptionsOf<Entries>): readonly string[];
   /** Properties of inputs beside their bytes on which the result depends. */

@@ -71,22 +71,26 @@ export const day = () =>
     v.metadata({ expects: 'a date such as 2026-01-31' }),
   );
 
+/** A property with the message about it. */
+export type Fault = readonly [name: string, message: string];
+
 /**
  * A validation over several properties of an object, for use in a pipe after it.
  *
  * @param check returns the invalid property and the message, or null
  */
 export function rule<Value extends Record<string, unknown>>(
-  check: (value: Value) => readonly [name: string, message: string] | null,
+  check: (value: Value) => Fault | readonly Fault[] | null,
 ) {
   return v.rawCheck<Value>(({ dataset, addIssue }) => {
     if (!dataset.typed) return;
-    const fault = check(dataset.value);
-    if (!fault) return;
-    const [key, message] = fault;
+    const found = check(dataset.value) ?? [];
+    const faults = (typeof found[0] === 'string' ? [found] : found) as readonly Fault[];
     const input = dataset.value;
-    const item = { type: 'object', origin: 'value', input, key, value: input[key] } as const;
-    addIssue({ message, path: [item] });
+    for (const [key, message] of faults) {
+      const item = { type: 'object', origin: 'value', input, key, value: input[key] } as const;
+      addIssue({ message, path: [item] });
+    }
   });
 }
 

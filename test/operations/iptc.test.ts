@@ -71,6 +71,14 @@ test('image resources with IPTC survive JPEG to TIFF to JPEG', async () => {
   expect(resourcesOf(await converted(tiff, '--format', 'jpeg'))).toHaveLength(0);
 });
 
+test.each(['png', 'webp', 'avif'])('IPTC that %s does not hold has a warning', async (format) => {
+  const convert = ['convert', '--format', format];
+  const file = await withResources();
+  const kept = await runBatch([...convert, '--metadata', 'all'], { file });
+  expect(kept.warnings('file')).toEqual(['iptc_lost']);
+  expect((await runBatch(convert, { file })).warnings('file')).toEqual([]);
+});
+
 /** A JPEG with a second picture, which the mark makes a gain map. */
 async function withPicture(mark: string): Promise<Buffer> {
   const { segments, scans } = splitJpeg(await photo({ width: 48, height: 32 }).jpeg().toBuffer());
@@ -99,6 +107,17 @@ test('only a gain map is named that rotate --lossless leaves out by default', as
   });
   expect(batch.warnings('hdr.jpg')).toEqual(['trailer_lost']);
   expect(batch.warnings('preview.jpg')).toEqual([]);
+});
+
+test('a gain map that --strip all removes has a warning', async () => {
+  const file = await withPicture('HDRGainMap');
+  for (const [kind, codes] of [
+    ['all', ['trailer_lost']],
+    ['exif', []],
+  ] as const) {
+    const batch = await runBatch(['edit-metadata', '--strip', kind], { 'hdr.jpg': file });
+    expect(batch.warnings('hdr.jpg')).toEqual(codes);
+  }
 });
 
 test('an input that keep-if-smaller keeps has lost no gain map', async () => {

@@ -133,6 +133,16 @@ describe('PNG output', () => {
     expect(chunkNames(batch.bytes('without.png'))).not.toContain('pHYs');
     expect((await sharp(batch.bytes('with.png')).metadata()).density).toBe(300);
   });
+
+  test('gets no density by steps that read its pixels again', async () => {
+    const plain = await photo(SIZE).png().toBuffer();
+    const at = plain.indexOf('pHYs') - 4;
+    const without = Buffer.concat([plain.subarray(0, at), plain.subarray(at + 21)]);
+    const { bytes } = await runOne(['trim'], without);
+    expect(chunkNames(bytes)).not.toContain('pHYs');
+    const batch = await runBatch(['metadata'], { 'without.png': without });
+    expect(batch.record('without.png').data).not.toHaveProperty('density');
+  });
 });
 
 describe('PNG converted to PNG', () => {
@@ -140,6 +150,26 @@ describe('PNG converted to PNG', () => {
     painted({ width: 200, height: 150 }, (x, y) => [x, y, (x + y) >> 1])
       .png({ compressionLevel: 9, adaptiveFiltering: true, ...options })
       .toBuffer();
+
+  test.each(['srgb', 'rgb16'] as const)(
+    'keeps pixels in %s whose profile is sRGB, or stays',
+    async (space) => {
+      const input = await painted({ width: 200, height: 150, deep: space === 'rgb16' }, (x, y) => [
+        ...[x, y, (x + y) >> 1].map((sample) => (space === 'rgb16' ? sample * 257 : sample)),
+      ])
+        .withIccProfile('srgb')
+        .toColourspace(space)
+        .png({ compressionLevel: 9, adaptiveFiltering: true })
+        .toBuffer();
+      const stored = await sharp(input, { ignoreIcc: true }).toColourspace(space).raw().toBuffer();
+      for (const options of [[], ['--metadata', 'icc']]) {
+        const { bytes } = await runOne([...TO_PNG, ...options], input);
+        expect(bytes.length).toBeLessThanOrEqual(input.length);
+        const plain = sharp(bytes, { ignoreIcc: true }).toColourspace(space);
+        expect((await plain.raw().toBuffer()).equals(stored)).toBe(true);
+      }
+    },
+  );
 
   test.each([
     ['convert', '--format', 'png'],

@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { crop } from '../../src/operations/crop.ts';
+import { STEPS } from '../../src/operations/steps.ts';
+import { parseFields } from '../../src/schema/fields.ts';
 import { runBatch, runOne } from '../batch.ts';
 import { painted } from '../fixtures/images.ts';
 import { differences } from '../pixels.ts';
@@ -7,6 +10,21 @@ const SIZE = { width: 48, height: 32 };
 /** Every pixel encodes its position. */
 const place = (x: number, y: number) => [x * 5, y * 7, 9];
 const map = () => painted(SIZE, place).png().toBuffer();
+
+describe('overlay', () => {
+  test.each(['sharpen', 'blur', 'greyscale'])(
+    'reads the pixels that %s has made, which one pipeline would compute twice',
+    (name) => {
+      const facts = { ...SIZE, frames: 1, hasAlpha: false, deep: false, grey: false };
+      const layer = { ratio: 1, grey: true };
+      const own = { width: 9, height: 9 };
+      const options = { layer, own, gravity: 'south', x: 0, y: 0, angle: 0 };
+      const planned = (step: string, given: object) =>
+        STEPS.get(step)!.plan(facts, given as never, { alpha: false });
+      expect(planned('overlay', options).from).toBeLessThanOrEqual(planned(name, {}).to);
+    },
+  );
+});
 
 describe('crop', () => {
   test.each([
@@ -32,6 +50,13 @@ describe('crop', () => {
     );
     expect([pixels.width, pixels.height]).toEqual([100, 100]);
     expect(pixels.rgb(50, 50)[0]).toBeGreaterThan(200);
+  });
+
+  test('names all options that are missing', () => {
+    const parse = () => parseFields(crop.options, { left: 1, format: 'png' });
+    expect(parse).toThrow(
+      /^top is required: .*; width is required: .*; height is required: an integer of at least 1$/,
+    );
   });
 
   test.each([

@@ -34,9 +34,20 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
   });
 }
 
+/** Commands without an endpoint, since they work on several files together or write pages. */
+const COMMANDS = /^\/api\/free\/(?:batch-)?(duplicates|compare|montage|favicon|srcset)(?:-|$)/;
+/** Presets of recipes that make the images of these commands. */
+const PRESETS = ['favicon', 'srcset'];
+
 /** @param isListed whether this server has the document that lists its endpoints */
 export function unknownEndpoint(path: string, isListed: boolean): Failure {
-  const message = `there is no endpoint ${path}${isListed ? '; /openapi.json lists all endpoints' : ''}`;
+  const command = COMMANDS.exec(path)?.[1];
+  const hints = [
+    isListed && '/openapi.json lists all endpoints',
+    command && `oriel ${command} runs on the command line only`,
+    PRESETS.includes(command!) && `/api/free/batch-run has a recipe ${command}`,
+  ];
+  const message = [`there is no endpoint ${path}`, ...hints.filter(Boolean)].join('; ');
   return new Failure('invalid_request', message, { code: 'unknown_endpoint' });
 }
 
