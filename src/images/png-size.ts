@@ -9,6 +9,7 @@ import type { Header } from './header.ts';
 import type { ImageInput } from './input.ts';
 import { filterRows } from './lossless/png-filters.ts';
 import { needsProfile } from './lossless/stored.ts';
+import { hasDensity } from './png.ts';
 import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from './png-chunks.ts';
 import { asGrey, asPalette, Colours, MAX_COLOURS, packSamples } from './png-colour-coding.ts';
 
@@ -53,7 +54,7 @@ export async function smallestPng(
 ): Promise<Uint8Array> {
   const original = header.format === 'png' ? [...pngChunks(input.bytes)] : null;
   // libvips adds a density if the input has none.
-  const density = header.metadata.density !== undefined;
+  const density = original ? hasDensity(input.bytes) : header.metadata.density !== undefined;
   const chunks = [...pngChunks(encoded)].filter(({ name }) => density || name !== 'pHYs');
   let smallest = smaller(chunks, await reduced(chunks, level));
   const isSame = unchanged && !header.oriented;

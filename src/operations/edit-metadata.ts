@@ -10,7 +10,7 @@ import { type Header, readHeader } from '../images/header.ts';
 import type { ImageInput } from '../images/input.ts';
 import { hasGainMap } from '../images/jpeg/pictures.ts';
 import type { Warning } from '../images/output.ts';
-import { field, rule } from '../schema/fields.ts';
+import { type Fault, field, rule } from '../schema/fields.ts';
 import { defineOperation } from './operation.ts';
 
 /** Kinds of metadata in a list that commas may separate. */
@@ -40,13 +40,14 @@ export const editMetadata = defineOperation({
     }),
     rule(({ set = [], strip = [] }) => {
       if (set.length + strip.length === 0) return ['set', 'one of set and strip is required'];
-      for (const text of set) {
-        const change = readTagChange(text);
-        if (typeof change === 'string') return ['set', change];
-      }
+      const faults: Fault[] = [];
+      const wrong = set.map(readTagChange).find((change) => typeof change === 'string');
+      if (wrong !== undefined) faults.push(['set', wrong]);
       const unknown = kindsOf(strip).find((kind) => !STRIP_KINDS.includes(kind));
-      if (unknown === undefined) return null;
-      return ['strip', `expected one of ${STRIP_KINDS.join(', ')}, received "${unknown}"`];
+      if (unknown !== undefined) {
+        faults.push(['strip', `expected one of ${STRIP_KINDS.join(', ')}, received "${unknown}"`]);
+      }
+      return faults;
     }),
   ),
   examples: [

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { crop } from '../../src/operations/crop.ts';
+import { editMetadata } from '../../src/operations/edit-metadata.ts';
 import { STEPS } from '../../src/operations/steps.ts';
 import { parseFields } from '../../src/schema/fields.ts';
 import { runBatch, runOne } from '../batch.ts';
@@ -52,7 +53,9 @@ describe('crop', () => {
     expect(pixels.rgb(50, 50)[0]).toBeGreaterThan(200);
   });
 
-  test('names all options that are missing', () => {
+  test('and edit-metadata name all options that are missing or wrong', () => {
+    const edit = () => parseFields(editMetadata.options, { set: ['Foo=1'], strip: ['nope'] });
+    expect(edit).toThrow(/^set: expected .* received "Foo"; strip: expected .* received "nope"$/);
     const parse = () => parseFields(crop.options, { left: 1, format: 'png' });
     expect(parse).toThrow(
       /^top is required: .*; width is required: .*; height is required: an integer of at least 1$/,

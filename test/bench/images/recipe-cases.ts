@@ -58,6 +58,28 @@ export const recipeCases: Record<string, (bench: Bench) => Promise<Trial>> = {
     };
   },
 
+  'recipe-overlay': async ({ corpus, scripts, quick }) => {
+    const inputs = await corpus.photos(quick ? 4 : 12);
+    const recipe = corpus.text(
+      'overlay.yaml',
+      'steps: [{ resize: { width: 1600 } }, { sharpen: {} }, { overlay: { text: Oriel } }]\n',
+    );
+    return {
+      title: 'recipe-overlay: sharpened pixels below a text',
+      text: `${inputs.files.length} photographs of 12 megapixels to 1600 wide, sharpened, with a text, to JPEG.`,
+      contenders: [
+        scripts.oriel('recipe', running(recipe), inputs),
+        scripts.shell(RUNS, 'resize, sharpen, overlay, JPEG between', inputs, [
+          'oriel resize --width 1600 --out "$0.resize" --quiet "$@"',
+          'oriel sharpen --recursive --out "$0.sharpen" --quiet "$0.resize"',
+          'oriel overlay --text Oriel --recursive --out "$0" --quiet "$0.sharpen"',
+        ]),
+      ],
+      check: checkPictures(inputs, () => ({ width: 1600, height: 1200 })),
+      goals: [peerGoal('recipe-overlay', RUNS, 0.55)],
+    };
+  },
+
   'srcset-jpeg': (bench) => srcset(bench, 'jpeg'),
   'srcset-webp': (bench) => srcset(bench, 'webp'),
 
