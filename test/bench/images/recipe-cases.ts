@@ -64,10 +64,13 @@ export const recipeCases: Record<string, (bench: Bench) => Promise<Trial>> = {
       'overlay.yaml',
       'steps: [{ resize: { width: 1600 } }, { sharpen: {} }, { overlay: { text: Oriel } }]\n',
     );
+    const box = { left: 0, top: 0, width: 4000, height: 3000 };
+    const work: Work = { do: 'steps', box, width: 1600, quality: 80 };
     return {
       title: 'recipe-overlay: sharpened pixels below a text',
-      text: `${inputs.files.length} photographs of 12 megapixels to 1600 wide, sharpened, with a text, to JPEG.`,
+      text: `${inputs.files.length} photographs of 12 megapixels to 1600 wide, sharpened, with a text, to JPEG. The limit draws no text.`,
       contenders: [
+        scripts.limit(work, inputs),
         scripts.oriel('recipe', running(recipe), inputs),
         scripts.shell(RUNS, 'resize, sharpen, overlay, JPEG between', inputs, [
           'oriel resize --width 1600 --out "$0.resize" --quiet "$@"',
