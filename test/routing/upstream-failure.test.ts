@@ -172,6 +172,13 @@ describe('upstreamFailure', () => {
     'Range of input length should be [1, 30720]',
     '`inputs` must have less than 1000 tokens. Given: 1500',
     'Please reduce the length of the messages or completion.',
+    'Unable to submit request because the input token count is 36866 but model only supports up to 32768.',
+    'Request body too large for gpt-4o model. Max size: 8000 tokens.',
+    'Prompt length (9000) exceeds maximum input length (8192)',
+    'Input Tokens Exceeded: Number of input tokens exceeds maximum length.',
+    'Total tokens of image and text exceed max message tokens',
+    'length of prompt_tokens (9000) must be less than max_seq_len (8192).',
+    'Prompt 超长',
   ])('has one code for an overflow of the context: %s', (message) => {
     const expected = { type: 'invalid_request', status: 400, code: 'context_length_exceeded' };
     for (const status of [400, 413, 422, null]) {
@@ -181,6 +188,15 @@ describe('upstreamFailure', () => {
       });
     }
     expect(upstreamFailure(429, { error: { message } }).type).toBe('rate_limit');
+  });
+
+  it.each([
+    'max_tokens is too large: 100000. This model supports at most 16384 completion tokens.',
+    'it has a maxOutputTokens value of 99999 but the supported range is from 1 to 65537.',
+    "Invalid 'tools[0].function.name': string too long. Expected a string with maximum length 64.",
+    'image exceeds 5 MB maximum: 6 MB > 5 MB',
+  ])('does not take other limits for an overflow of the context: %s', (message) => {
+    expect(upstreamFailure(400, { error: { message } }).code).toBeNull();
   });
 
   it('names the field of an invalid request', () => {
