@@ -120,15 +120,25 @@ describe.each(['chat', 'responses'] as const)('json_object of %s, upstream messa
   );
 });
 
-it.each(['responses', 'messages', 'gemini'] as const)(
-  'a schema beside json_object, as instructor sends it, reaches upstreams of %s',
-  async (to) => {
+const OBJECT_SCHEMA = { type: 'object', properties: { city: { type: 'string' } } };
+const WITH_SCHEMA = { type: 'json_object', schema: OBJECT_SCHEMA };
+
+it.each([
+  ['chat', 'responses'],
+  ['chat', 'messages'],
+  ['chat', 'gemini'],
+  ['responses', 'chat'],
+  ['responses', 'messages'],
+  ['responses', 'gemini'],
+] as const)(
+  'a schema beside json_object, as instructor sends it, is not lost: %s to %s',
+  (from, to) => {
     const { encodeRequest } = dialectNamed(to);
-    const schema = { type: 'object', properties: { city: { type: 'string' } } };
-    const request = dialectNamed('chat').decodeRequest({
+    const request = dialectNamed(from).decodeRequest({
       model: 'm',
-      messages: [{ role: 'user', content: 'Hi' }],
-      response_format: { type: 'json_object', schema },
+      ...(from === 'chat'
+        ? { messages: [{ role: 'user', content: 'Hi' }], response_format: WITH_SCHEMA }
+        : { input: 'Hi', text: { format: WITH_SCHEMA } }),
     });
     const target = {
       dialect: to,

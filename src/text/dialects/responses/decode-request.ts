@@ -55,6 +55,9 @@ function allTools(tools: readonly Json[], input: unknown, findings: Findings) {
 function decodeFormat(value: unknown, findings: Findings): ResponseFormat | null {
   if (!isObject(value)) return null;
   if (value['type'] === 'text') return { type: 'text' };
+  // Clients of chat completions move it here as it is.
+  if (value['type'] === 'json_object' && isObject(value['schema']))
+    return decodeJsonSchema({ name: 'response', schema: value['schema'] });
   if (value['type'] === 'json_object') return { type: 'json-object' };
   if (value['type'] === 'json_schema') return decodeJsonSchema(value);
   findings.native.push(nativePart(OWN, 'text.format', value));
