@@ -369,6 +369,36 @@ describe('an id of a file or response that the provider stores', () => {
     expect(mock.only().body).toMatchObject({ input: left });
   });
 
+  it.each([
+    ['a tenant', () => tenant, [], 'input[0]'],
+    ['a tenant', () => tenant, summary, 'input[0].id'],
+    ['the owner', () => OWNER_KEY, summary, 'input[0].id'],
+  ] as const)(
+    'takes those of the same answer with it, which OpenAI refuses alone: %s',
+    async (_, key, some, path) => {
+      const { daemon, upstream: mock } = gateway();
+      mock.play(DONE);
+      const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
+      const said = { type: 'message', role: 'assistant', content: 'Hi' };
+      const output = { type: 'function_call_output', call_id: 'c', output: '1', id: 'fco_1' };
+      const input = [
+        { type: 'reasoning', id: 'rs_elsewhere', summary: some },
+        { ...said, id: 'msg_elsewhere' },
+        { ...call, id: 'fc_elsewhere' },
+        output,
+        { ...said, id: 'msg_later' },
+        question,
+      ];
+      const body = plainBody('responses', 'to-responses', { input });
+      const response = await send(daemon, 'responses', body, { key: key() });
+      expect(response.status).toBe(200);
+      expect(response.headers.get('x-oriel-ignored')).toBe(`${path}, input[1].id, input[2].id`);
+      const kept = some.length > 0 ? [{ type: 'reasoning', summary: some }] : [];
+      const { input: sent } = mock.only().body;
+      expect(sent).toEqual([...kept, said, call, output, { ...said, id: 'msg_later' }, question]);
+    },
+  );
+
   it.each(['chat', 'messages'] as const)('has no meaning for upstreams of %s', async (to) => {
     const { daemon, upstream: mock } = gateway();
     for (const key of [tenant, OWNER_KEY]) {
@@ -387,7 +417,11 @@ describe('an id of a file or response that the provider stores', () => {
     const more = {
       ...{ previous_response_id: 'resp_elsewhere', service_tier: 'flex' },
       ...{ tools: [{ type: 'web_search' }], include: ['web_search_call.action.sources'] },
-      input: [{ type: 'item_reference', id: 'msg_elsewhere' }, question],
+      input: [
+        { type: 'item_reference', id: 'msg_elsewhere' },
+        { type: 'reasoning', id: 'rs_elsewhere', summary: [] },
+        question,
+      ],
     };
     mock.play(DONE);
     const body = plainBody('responses', 'to-responses', more);

@@ -11,6 +11,8 @@ import { isWithin } from './paths.ts';
 
 const STORED: readonly string[] = REFERENCES;
 
+const OWNED: readonly string[] = OWNER_FEATURES;
+
 /** Features by which a provider adds input to a request. */
 const ADDING: readonly string[] = [
   ...REFERENCES,
@@ -34,20 +36,26 @@ export class Allowance {
   readonly #model: string;
   /** Identifiers of stored objects that the account has received. */
   #given: ReadonlySet<string> = new Set();
-  /** Features of the model, of the key and of its account. */
+  /** Features of the model and of the key. */
   readonly #features: readonly (readonly string[])[];
+  readonly #isOwner: boolean;
 
   /** @param id the model's public identifier */
   constructor(id: string, { allow = [] }: TextModel, { key, account }: KeyHolder) {
     this.#model = id;
-    this.#features = [allow, key.allow ?? [], account.name === OWNER ? OWNER_FEATURES : []];
+    this.#features = [allow, key.allow ?? []];
+    this.#isOwner = account.name === OWNER;
   }
 
-  /** Identifiers of stored objects that may be named by the account that has received them alone. */
+  /**
+   * Identifiers of stored objects that may be named by the account that has received them alone. Those of items
+   * are looked up for the owner too, whose conversations may come from another server.
+   */
   referencesIn({ uses }: Inspection): readonly string[] {
     const ids = new Set<string>();
     for (const { feature, id } of uses) {
-      if (id !== null && STORED.includes(feature) && !this.allows(feature)) ids.add(id);
+      if (id === null || !STORED.includes(feature) || this.#opens(feature)) continue;
+      if (feature === 'item_reference' || !this.allows(feature)) ids.add(id);
     }
     return [...ids];
   }
@@ -58,7 +66,20 @@ export class Allowance {
   }
 
   allows(feature: Feature): boolean {
+    return (this.#isOwner && OWNED.includes(feature)) || this.#opens(feature);
+  }
+
+  /** Whether the operator allows a feature by the model or the key. */
+  #opens(feature: Feature): boolean {
     return this.#features.some((some) => some.includes(feature));
+  }
+
+  /**
+   * Whether the provider knows an item, as far as this server can tell: the account received it, or the operator
+   * allows items from elsewhere.
+   */
+  vouchesFor({ feature, id }: Use, isShared: boolean): boolean {
+    return !isShared || this.#opens(feature) || (id !== null && this.#given.has(id));
   }
 
   /**

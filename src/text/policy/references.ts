@@ -14,7 +14,8 @@ interface Unreferenced {
 
 /**
  * Removes identifiers of stored items that were not given to the account here: another server, or this one
- * before a restart, gave them to the client. An item that has content keeps it, and one that has nothing else goes whole.
+ * before a restart, gave them to the client. An item that has content keeps it, and one that has nothing else goes whole,
+ * unless the account may name stored items.
  *
  * @param isShared whether the provider's account serves several clients
  * @returns null where nothing was removed, or nothing else would be left of the input
@@ -29,13 +30,34 @@ export function withoutUnvouched(
   for (const use of inspection.uses) {
     const item = itemOf(use.path);
     if (use.feature !== 'item_reference' || item === null) continue;
-    if (allowance.permits(use, isShared)) continue;
+    if (allowance.vouchesFor(use, isShared)) continue;
     const value = valueAtPath(body, item);
-    removed.push(isObject(value) && hasContent(value) ? use.path : item);
+    if (!isObject(value)) continue;
+    const isInline = hasContent(value);
+    if (!isInline && allowance.allows(use.feature)) continue;
+    removed.push(isInline ? use.path : item);
+    if (value['type'] === 'reasoning') removed.push(...idsAfter(body['input'], item));
   }
   if (removed.length === 0) return null;
   const left = withoutPaths(body, removed);
   return left['input'] === undefined ? null : { body: left, removed };
+}
+
+/**
+ * Paths of the identifiers of messages and calls that belong to a reasoning item. OpenAI refuses those that it stores
+ * "without its required 'reasoning' item".
+ */
+function idsAfter(input: unknown, path: string): readonly string[] {
+  const paths: string[] = [];
+  const start = Number(/^input\[(\d+)\]$/.exec(path)?.[1]) + 1;
+  if (!Array.isArray(input) || Number.isNaN(start)) return paths;
+  for (let index = start; index < input.length; index += 1) {
+    const { type = 'message', role, id } = input[index] as Json;
+    const isOfAnswer = role === 'assistant' || (type !== 'message' && /_call$/.test(String(type)));
+    if (!isOfAnswer) break;
+    if (typeof id === 'string') paths.push(`input[${index}].id`);
+  }
+  return paths;
 }
 
 /** A request for an upstream of another format, which knows none of the items that the client's format stores. */
