@@ -14,6 +14,15 @@ const BUDGETS: Readonly<Record<Effort, number>> = {
 /** The smallest budget that Anthropic accepts. */
 export const LEAST_BUDGET = 1024;
 
+/** Tokens that a budget leaves for the answer, if the limit has room for them. */
+const ANSWER_TOKENS = 4096;
+
+/** The highest budget that leaves room for the answer in a limit of tokens; null where the limit is too small to reason in. */
+export function budgetWithin(limit: number): number | null {
+  const most = limit - Math.min(ANSWER_TOKENS, Math.floor(limit / 2));
+  return most < LEAST_BUDGET ? null : most;
+}
+
 export function budgetOf(effort: Effort): number {
   return BUDGETS[effort];
 }

@@ -39,9 +39,10 @@ export function unsupportedSetting<Setting extends RequestSetting>(
 ): Failure {
   const param = pathOf(request, setting);
   const { fields, reasoning } = dialectNamed(request.dialect);
+  // Efforts that the model does not support are refused to clients of chat, budgets are not.
   const isHint =
     setting === 'reasoning'
-      ? reasoning.refusesEfforts !== true
+      ? reasoning.refusesEfforts !== true || (request.reasoning?.budget ?? null) !== null
       : fields.at(param.split('.'))?.class === 'hint';
   return new UnsupportedField(param, why ?? lacks(target, param), {
     paths: [param],

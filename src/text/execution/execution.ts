@@ -112,6 +112,8 @@ export function announceOmitted(
     if (one.ignored?.length) ignored = ignored.concat(one.ignored);
     if (one.dropped?.length) dropped = dropped.concat(one.dropped);
   }
+  // A limit of the model and one of the upstream may change the same field.
+  if (dropped.length > 1) dropped = [...new Set(dropped)];
   response.setHeader(IGNORED_HEADER, ignored.length > 0 ? pathsHeader(ignored) : null);
   response.setHeader(DROPPED_HEADER, dropped.length > 0 ? pathsHeader(dropped) : null);
   report.dropped = dropped.length > MAX_PATHS ? dropped.slice(0, MAX_PATHS) : dropped;

@@ -38,7 +38,9 @@ function ignoredAdvice(request: TextRequest, body: Json, { dialect }: Target): r
   const { takesImageDetail, namesEndUser, cacheMarks } = dialectNamed(dialect);
   const marks = new Set(cacheMarks?.(request).map(({ path }) => path));
   return advice.filter((path) => {
-    if (body[path] !== undefined || marks.has(path)) return false;
+    // Every encoder that writes `store` asks the provider not to store.
+    const isSent = body[path] !== undefined && body[path] !== false;
+    if (isSent || marks.has(path)) return false;
     if (namesEndUser && path === request.endUser?.path) return false;
     return !(takesImageDetail && path.endsWith('.detail'));
   });

@@ -7,7 +7,7 @@ import type {
   RequestSettings,
   TextRequest,
 } from '../canonical.ts';
-import { budgetOf, LEAST_BUDGET } from '../dialects/budgets.ts';
+import { budgetOf, budgetWithin } from '../dialects/budgets.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
@@ -65,9 +65,18 @@ export function applyRules(
     throw invalid('n', `expected an integer from 1 to ${MAX_CHOICES}, received ${n}`);
   }
   const ruled = reasoningByRules(request, id, model);
-  const reasoning = withinLimit(ruled.reasoning, maxOutputTokens, clamped.length > 0);
+  const isOwnLimit = maxOutputTokens !== null && clamped.length === 0;
+  const reasoning = isOwnLimit
+    ? ruled.reasoning
+    : withinLimit(ruled.reasoning, maxOutputTokens ?? limit);
   const isClamped = ruled.isClamped || reasoning !== ruled.reasoning;
-  if (isClamped) clamped.push(pathOf(request, 'reasoning'));
+  if (isClamped) {
+    const path = pathOf(request, 'reasoning');
+    if (!drops(model.onUnsupported, path, true)) {
+      throw invalid(path, `the model ${id} writes at most ${limit} tokens, its reasoning included`);
+    }
+    clamped.push(path);
+  }
   if (reasoning !== request.reasoning) changes.reasoning = reasoning;
   if (model.rules === 'fixed-reasoning') {
     checkFixedReasoning({ ...request, reasoning }, id);
@@ -142,20 +151,17 @@ function reasoningByRules(request: TextRequest, id: string, model: TextModel): R
 }
 
 /**
- * Reasoning whose budget leaves room for the answer in a limit of tokens, which providers require; null where the
- * limit is too small to reason in.
- *
- * @param isLowered whether the limit is the model's, not the client's own
+ * Reasoning whose budget leaves room for the answer in the model's limit of tokens, which providers require; null
+ * where the limit is too small to reason in.
  */
 function withinLimit(
   reasoning: ReasoningRequest | null,
   limit: number | null,
-  isLowered: boolean,
 ): ReasoningRequest | null {
   const budget = reasoning?.budget ?? null;
-  if (!isLowered || limit === null || budget === null || budget < limit) return reasoning;
-  const most = limit - Math.min(ANSWER_ROOM, Math.floor(limit / 2));
-  return most < LEAST_BUDGET ? null : { ...reasoning!, budget: most };
+  if (limit === null || budget === null || budget < limit) return reasoning;
+  const most = budgetWithin(limit);
+  return most === null ? null : { ...reasoning!, budget: most };
 }
 
 /** Whether the client asked for reasoning by an alias that upstreams need not know. */

@@ -93,7 +93,8 @@ function encodeClientSide(turns: readonly Turn[], request: TextRequest): Message
         if (inner.type === 'media') resultMedia.push(encodeMedia(inner, from));
       }
     }
-    if (rest.length === 0 && turn.tools === null) continue;
+    const hasResults = rest.length < turn.parts.length;
+    if (rest.length === 0 && hasResults && turn.tools === null) continue;
     const name = turn.name !== null && { name: turn.name };
     const tools = turn.tools !== null && { tools: turn.tools.map(encodeTool) };
     const content = (rest.length > 0 || !tools) && { content: encodeContent(rest, from) };

@@ -1,13 +1,14 @@
 import { textOf } from '../../../schema/untrusted.ts';
-import type {
-  Json,
-  MediaPart,
-  NativePart,
-  Part,
-  ReasoningPart,
-  TextPart,
-  Tool,
-  Turn,
+import {
+  FILE_SCHEME,
+  type Json,
+  type MediaPart,
+  type NativePart,
+  type Part,
+  type ReasoningPart,
+  type TextPart,
+  type Tool,
+  type Turn,
 } from '../../canonical.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
@@ -94,13 +95,18 @@ function jsonText(value: unknown, path: string): string {
   }
 }
 
+/** An address of the web, or of a file at a provider. */
+function addressed(url: string): MediaPart['source'] {
+  return url.startsWith(FILE_SCHEME) ? { kind: 'file', id: url } : { kind: 'url', url };
+}
+
 function imageOf({ source }: ImageBlock, path: string): MediaPart {
   const part = { type: 'media', path, media: 'image', detail: null, filename: null } as const;
   switch (source.type) {
     case 'base64':
       return { ...part, source: { kind: 'data', mediaType: source.media_type, data: source.data } };
     case 'url':
-      return { ...part, source: { kind: 'url', url: source.url } };
+      return { ...part, source: addressed(source.url) };
     case 'file':
       return { ...part, source: { kind: 'file', id: source.file_id } };
   }
@@ -118,7 +124,7 @@ function documentOf(block: DocumentBlock, path: string): MediaPart | NativePart 
       return { ...part, source: { kind: 'data', mediaType: 'text/plain', data } };
     }
     case 'url':
-      return { ...part, source: { kind: 'url', url: source.url } };
+      return { ...part, source: addressed(source.url) };
     case 'file':
       return { ...part, source: { kind: 'file', id: source.file_id } };
     case 'content':

@@ -1,5 +1,5 @@
 import type { Json, Part, RequestSetting, TextRequest, Tool } from '../../canonical.ts';
-import { budgetOf, LEAST_BUDGET } from '../budgets.ts';
+import { budgetOf, budgetWithin, LEAST_BUDGET } from '../budgets.ts';
 import { markedBlock } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNative, refuseSettings, unsupportedSetting } from '../request-errors.ts';
@@ -61,7 +61,7 @@ function refuse<Setting extends RequestSetting>(
 }
 
 function refuseWhileReasoning(request: TextRequest): void {
-  const { toolChoice, temperature, topP } = request;
+  const { toolChoice, temperature, topP, topK } = request;
   if (toolChoice?.type === 'required' || toolChoice?.type === 'tool') {
     refuse(request, 'toolChoice', 'this upstream cannot be forced to call a tool while it reasons');
   }
@@ -72,6 +72,7 @@ function refuseWhileReasoning(request: TextRequest): void {
       `must be 1 while this upstream reasons, received ${temperature}`,
     );
   }
+  if (topK !== null) refuse(request, 'topK', 'cannot be set while this upstream reasons');
   if (topP !== null && topP < MIN_TOP_P) {
     const least = `must be at least ${MIN_TOP_P} while this upstream reasons`;
     refuse(request, 'topP', `${least}, received ${topP}`);
@@ -89,7 +90,16 @@ function limitOf({ maxOutputTokens, reasoning }: TextRequest, target: Target): n
 
 function thinkingOf(request: TextRequest, limit: number): Json | null {
   const { effort = null, budget = null } = request.reasoning ?? {};
-  if (budget !== null) return { type: 'enabled', budget_tokens: budget };
+  if (budget !== null) {
+    // Clients of messages may interleave reasoning and calls, with a budget for all of their turns.
+    if (budget >= limit && request.dialect !== 'messages') {
+      const most = budgetWithin(limit);
+      const nearest = most === null ? null : { ...request.reasoning!, budget: most };
+      const why = `must be below the ${limit} tokens of the answer, received ${budget}`;
+      refuse(request, 'reasoning', why, nearest);
+    }
+    return { type: 'enabled', budget_tokens: budget };
+  }
   if (effort === null) return null;
   if (effort === 'none') return { type: 'disabled' };
   const tokens = Math.min(budgetOf(effort), limit - 1);

@@ -1,0 +1,121 @@
+import { expect, it } from 'vitest';
+import { OWNER_KEY } from '../../daemon.ts';
+import { gatewayConfig, gatewayDaemon } from '../gateway-daemon.ts';
+import { PATHS, plainBody } from '../raw.ts';
+import { type Script, USAGE } from '../script.ts';
+
+const gateway = gatewayDaemon((url) => {
+  const { models } = gatewayConfig(url) as { models: Record<string, object> };
+  return {
+    models: { ...models, strict: { ...models['to-messages'], onUnsupported: 'refuse' } },
+  };
+});
+
+const DONE: Script = { steps: [{ text: 'Done.' }], usage: USAGE };
+
+type Client = 'chat' | 'responses' | 'messages' | 'gemini';
+
+/** Sends a request, and returns what the upstream got of it beside what the headers name. */
+async function ask(client: Client, model: string, more: object) {
+  const { daemon, upstream: mock } = gateway();
+  mock.play(DONE);
+  const isGemini = client === 'gemini';
+  const path = isGemini ? `/v1beta/models/${model}:generateContent` : PATHS[client];
+  const body = isGemini
+    ? { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }], ...more }
+    : plainBody(client, model, more);
+  const response = await fetch(daemon.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${OWNER_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: errors of several formats
+  const { error } = (await response.json()) as any;
+  return {
+    status: response.status,
+    param: error?.param,
+    sent: mock.requests[0]?.body,
+    dropped: response.headers.get('x-oriel-dropped'),
+    ignored: response.headers.get('x-oriel-ignored'),
+  };
+}
+
+const thinking = (budget: number) => ({ thinking: { type: 'enabled', budget_tokens: budget } });
+const thoughts = (budget: number, more: object = {}) => ({
+  generationConfig: { thinkingConfig: { thinkingBudget: budget }, ...more },
+});
+
+it.each([
+  ['chat', thinking(900_000), 'thinking', 59_904],
+  ['gemini', thoughts(900_000), 'generationConfig.thinkingConfig', 59_904],
+  ['chat', { ...thinking(5000), max_tokens: 4000 }, 'thinking', 2000],
+  ['gemini', thoughts(5000, { maxOutputTokens: 4000 }), 'generationConfig.thinkingConfig', 2000],
+] as const)(
+  'a budget beyond the limit of an answer, which Anthropic refuses, is lowered: %s, %j',
+  async (client, more, path, budget) => {
+    const { status, sent, dropped } = await ask(client, 'to-messages', more);
+    expect(status).toBe(200);
+    expect(sent.thinking).toEqual({ type: 'enabled', budget_tokens: budget });
+    expect(sent.max_tokens).toBeGreaterThan(budget);
+    expect(dropped).toBe(path);
+    expect(await ask(client, 'strict', more)).toMatchObject({ status: 400, param: path });
+  },
+);
+
+it('a limit that is too small to reason in leaves no budget', async () => {
+  const more = { ...thinking(5000), max_tokens: 500 };
+  const { status, sent, dropped } = await ask('chat', 'to-messages', more);
+  expect([status, dropped]).toEqual([200, 'thinking']);
+  expect(sent.thinking).toBeUndefined();
+});
+
+it('top_k beside reasoning, which Anthropic refuses, is dropped and named', async () => {
+  const more = thoughts(2000, { topK: 64, temperature: 1, topP: 0.95 });
+  const { status, sent, dropped } = await ask('gemini', 'to-messages', more);
+  expect([status, dropped]).toEqual([200, 'generationConfig.topK']);
+  expect(sent).not.toHaveProperty('top_k');
+  expect(sent).toMatchObject({ temperature: 1, top_p: 0.95 });
+});
+
+it('a value that two limits change is named once', async () => {
+  const more = { reasoning: { effort: 'max' }, max_output_tokens: 500 };
+  expect(await ask('responses', 'to-messages', more)).toMatchObject({
+    status: 200,
+    dropped: 'reasoning.effort',
+  });
+});
+
+it.each(['chat', 'gemini'] as const)(
+  'store: true of %s is named where it is not sent',
+  async (client) => {
+    const { status, sent, ignored } = await ask(client, 'to-responses', { store: true });
+    expect([status, sent.store, ignored]).toEqual([200, false, 'store']);
+  },
+);
+
+it('a file of the provider reaches models with fixed reasoning from clients of messages', async () => {
+  const content = [
+    { type: 'text', text: 'Look' },
+    { type: 'image', source: { type: 'url', url: 'ms://file-1' } },
+  ];
+  const { status, sent } = await ask('messages', 'always-reasons', {
+    messages: [{ role: 'user', content }],
+  });
+  expect(status).toBe(200);
+  expect(sent.messages[0].content[1]).toEqual({
+    type: 'image_url',
+    image_url: { url: 'ms://file-1' },
+  });
+});
+
+it.each(['', []])('an empty message of a user, %j, stays a message', async (content) => {
+  const messages = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: 'Hello.' },
+    { role: 'user', content },
+  ];
+  const { status, sent } = await ask('messages', 'to-chat', { messages });
+  expect(status).toBe(200);
+  expect(sent.messages.at(-1)).toEqual({ role: 'user', content: '' });
+  expect(sent.messages).toHaveLength(3);
+});
