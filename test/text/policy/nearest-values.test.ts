@@ -93,6 +93,28 @@ it.each(['chat', 'gemini'] as const)(
   },
 );
 
+it.each([
+  [{ type: 'adaptive' }, { type: 'adaptive' }],
+  [undefined, undefined],
+])('an effort in its own format is lowered in place: thinking %j', async (thought, kept) => {
+  const format = { type: 'json_schema', schema: { type: 'object' } };
+  const more = { thinking: thought, output_config: { effort: 'max', format } };
+  const { status, sent, dropped } = await ask('messages', 'to-messages', more);
+  expect([status, dropped]).toEqual([200, thought ? 'thinking' : 'output_config.effort']);
+  expect(sent.output_config).toEqual({ effort: 'xhigh', format });
+  expect(sent.thinking).toEqual(kept);
+  expect(sent.max_tokens).toBe(500);
+});
+
+it('a budget in its own format is lowered in place', async () => {
+  const thought = { type: 'enabled', budget_tokens: 90_000, display: 'omitted' };
+  const more = { max_tokens: 100_000, thinking: thought, temperature: 1 };
+  const { sent, dropped } = await ask('messages', 'to-messages', more);
+  expect(dropped).toBe('max_tokens, thinking');
+  expect(sent).toMatchObject({ max_tokens: 64_000, temperature: 1 });
+  expect(sent.thinking).toEqual({ ...thought, budget_tokens: 59_904 });
+});
+
 it('a file of the provider reaches models with fixed reasoning from clients of messages', async () => {
   const content = [
     { type: 'text', text: 'Look' },

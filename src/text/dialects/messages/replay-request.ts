@@ -1,4 +1,4 @@
-import type { Json, RequestSetting, TextRequest } from '../../canonical.ts';
+import type { Json, ReasoningRequest, RequestSetting, TextRequest } from '../../canonical.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
@@ -32,12 +32,28 @@ export function replayRequest(request: TextRequest, target: Target): Json {
     replayed['tool_choice'] = { ...choice, name: nameOnWire(choice.name) };
   const changed = changedSettings(request, body);
   if (changed.length === 0) return replayed;
-  const encoded = settingsOnWire(request, target);
-  for (const property of changed.flatMap((setting) => propertiesOf(settings, setting))) {
+  const others = changed.filter((setting) => setting !== 'reasoning');
+  const encoded = settingsOnWire({ ...request, reasoning: null }, target);
+  for (const property of others.flatMap((setting) => propertiesOf(settings, setting))) {
     delete replayed[property];
     if (property in encoded) replayed[property] = encoded[property];
   }
+  if (others.length < changed.length) putReasoning(replayed, request.reasoning);
   return replayed;
+}
+
+/** Puts reasoning into a body as the client wrote it: models that take efforts refuse budgets, and the reverse. */
+function putReasoning(replayed: Record<string, unknown>, reasoning: ReasoningRequest | null): void {
+  const { thinking, output_config: output } = replayed as Partial<MessagesRequest>;
+  const { effort = null, budget = null } = reasoning ?? {};
+  const { effort: written, ...others } = output ?? {};
+  const keepsEffort = effort !== null && effort !== 'none' && (budget === null || written);
+  const left = keepsEffort ? { ...others, effort } : others;
+  if (Object.keys(left).length > 0) replayed['output_config'] = left;
+  else delete replayed['output_config'];
+  if (budget !== null) replayed['thinking'] = { ...thinking, budget_tokens: budget };
+  else if (effort === 'none') replayed['thinking'] = { type: 'disabled' };
+  else if (reasoning === null) delete replayed['thinking'];
 }
 
 function changedSettings(request: TextRequest, body: MessagesRequest): readonly RequestSetting[] {

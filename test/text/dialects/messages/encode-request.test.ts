@@ -523,12 +523,9 @@ describe('a messages request for a messages upstream', () => {
       { ...request, temperature: null, reasoning: { effort: 'high', budget: null, summary: null } },
       target,
     );
-    expect(encoded).toMatchObject({
-      thinking: { type: 'enabled', budget_tokens: 4096 },
-      max_tokens: 9000,
-    });
+    expect(encoded).toMatchObject({ output_config: { effort: 'high' }, max_tokens: 9000 });
     expect(Object.keys(encoded)).not.toContain('temperature');
-    expect(Object.keys(encoded)).not.toContain('output_config');
+    expect(Object.keys(encoded)).not.toContain('thinking');
   });
 
   it('keeps its reasoning budget if the gateway derived an effort', () => {
