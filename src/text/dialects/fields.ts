@@ -162,13 +162,16 @@ export const empty: NeutralValues = {
 
 const NONE: readonly string[] = [];
 
+const UNKNOWN = feature('unknown');
+
 /** The fields of one kind of object. */
 export class FieldTable {
   readonly entries: ReadonlyMap<string, Field>;
   /** Inspects an object, or a list of them: every property is in the table. */
   readonly check: Check;
 
-  constructor(fields: Fields) {
+  /** @param isKind whether an unknown property says what an object is, so that it is not left out */
+  constructor(fields: Fields, isKind?: (value: Json, name: string) => boolean) {
     const entries = new Map(Object.entries(fields));
     this.entries = entries;
     this.check = each((value, found) => {
@@ -178,8 +181,10 @@ export class FieldTable {
         if (check === null) continue;
         const inner = value[name];
         if (inner === null || inner === undefined) continue;
-        if (check === undefined) found.unnamed(value, name);
-        else found.within(name, check, inner, value);
+        if (check === undefined) {
+          if (isKind?.(value, name)) found.within(name, UNKNOWN, inner, value);
+          else found.unnamed(value, name);
+        } else found.within(name, check, inner, value);
       }
     });
     kinds.set(this.check, [{ type: null, table: this, isTranslated: true }]);

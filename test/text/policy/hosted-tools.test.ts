@@ -380,6 +380,31 @@ describe.each(GOOGLE)('%s of a gemini client', (name) => {
   });
 });
 
+describe.each(['chat', 'responses', 'messages', 'gemini'])(
+  'gemini of tomorrow, upstream %s',
+  (to) => {
+    it.each([
+      [{ tools: [{ functionDeclarations: [{ name: 'find' }], newTool: {} }] }, 'tools[0].newTool'],
+      [
+        { contents: [{ role: 'user', parts: [{ text: 'Look' }, { newData: { a: 1 } }] }] },
+        'contents[0].parts[1].newData',
+      ],
+    ])('a tool or part of an unknown kind is refused: %j', async (body, param) => {
+      const { status, error } = await ask('gemini', `to-${to}`, body);
+      expect([status, error.param]).toEqual([400, param]);
+      expect(gateway().upstream.requests).toHaveLength(0);
+    });
+
+    it('unknown fields beside known ones are left out and named', async () => {
+      const tools = [{ functionDeclarations: [{ name: 'find' }], note: 'x' }];
+      const contents = [{ role: 'user', parts: [{ text: 'Look', extra: { a: 1 } }] }];
+      const { status, headers } = await ask('gemini', `to-${to}`, { contents, tools });
+      expect(status).toBe(200);
+      expect(headers.get('x-oriel-ignored')).toBe('contents[0].parts[0].extra, tools[0].note');
+    });
+  },
+);
+
 describe.each(['chat', 'responses', 'messages', 'gemini'])('hosted tools, upstream %s', (to) => {
   it('within a namespace are dropped without its functions', async () => {
     const group = {

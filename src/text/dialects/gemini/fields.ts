@@ -1,6 +1,7 @@
 import { isObject } from '../../../schema/untrusted.ts';
 import {
   advice,
+  type Fields,
   FieldTable,
   gated,
   hint,
@@ -47,7 +48,13 @@ const toolType: Check = (value, found) => {
   else found.use(type.startsWith('FILE') ? 'file_search' : 'web_search');
 };
 
-const parts = object({
+/** Properties of which a part has one. */
+const KINDS = [
+  ...['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse'],
+  ...['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'],
+];
+
+const partFields: Fields = {
   ...media,
   ...read('text', 'thought', 'thoughtSignature', 'partMetadata'),
   functionCall: meaning('A tool call.', { check: object(read('id', 'name', 'args')) }),
@@ -60,7 +67,9 @@ const parts = object({
   }),
   ...named(ran(feature('code_interpreter')), 'executableCode', 'codeExecutionResult'),
   ...named(ran(toolType), 'toolCall', 'toolResponse'),
-});
+};
+
+const parts = new FieldTable(partFields, (part) => !KINDS.some((name) => name in part)).check;
 
 const content = object({
   role: meaning('Author of the message.'),
@@ -130,31 +139,35 @@ const declarations = object(
 
 const hosted = (check: Check) => untranslated('A tool that Google runs.', { check });
 
+const tool = new FieldTable(
+  {
+    functionDeclarations: meaning('Functions.', { items: declarations }),
+    googleSearch: hosted(feature('web_search')),
+    googleSearchRetrieval: hosted(feature('web_search')),
+    googleMaps: hosted(feature('web_search')),
+    urlContext: hosted(feature('web_fetch')),
+    codeExecution: hosted(feature('code_interpreter')),
+    computerUse: hosted(feature('computer_use')),
+    fileSearch: hosted(
+      gated(
+        feature('file_search'),
+        object({
+          fileSearchStoreNames: native('Stored files.', { check: reference('vector_store_ids') }),
+        }),
+      ),
+    ),
+    mcpServers: hosted(feature('mcp')),
+  },
+  // Each property with settings is a tool.
+  (value, name) => isObject(value[name]),
+).check;
+
 /** The fields of a gemini request. */
 export const fields = new FieldTable({
   contents: meaning('The conversation so far.', { items: content }),
   systemInstruction: meaning('Instructions.', { check: content }),
   tools: meaning('Tools that the model may call.', {
-    items: object({
-      functionDeclarations: meaning('Functions.', { items: declarations }),
-      googleSearch: hosted(feature('web_search')),
-      googleSearchRetrieval: hosted(feature('web_search')),
-      googleMaps: hosted(feature('web_search')),
-      urlContext: hosted(feature('web_fetch')),
-      codeExecution: hosted(feature('code_interpreter')),
-      computerUse: hosted(feature('computer_use')),
-      fileSearch: hosted(
-        gated(
-          feature('file_search'),
-          object({
-            fileSearchStoreNames: native('Stored files.', {
-              check: reference('vector_store_ids'),
-            }),
-          }),
-        ),
-      ),
-      mcpServers: hosted(feature('mcp')),
-    }),
+    items: tool,
   }),
   toolConfig: meaning('Which tools the model must call.', { check: toolConfigFields.check }),
   generationConfig: meaning('Settings of the answer.', { check: configFields.check }),
