@@ -1,13 +1,27 @@
 import { expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
 import { gatewayConfig, gatewayDaemon } from '../gateway-daemon.ts';
+import { GEMINI_KEY } from '../gemini/gemini-daemon.ts';
 import { PATHS, plainBody } from '../raw.ts';
 import { type Script, USAGE } from '../script.ts';
 
 const gateway = gatewayDaemon((url) => {
-  const { models } = gatewayConfig(url) as { models: Record<string, object> };
+  const { models, providers } = gatewayConfig(url) as {
+    models: Record<string, object>;
+    providers: object;
+  };
+  const { routes: _, ...about } = models['to-chat'] as { routes: unknown };
+  const routes = [{ provider: 'gemini', model: 'gemini-3-pro' }];
   return {
-    models: { ...models, strict: { ...models['to-messages'], onUnsupported: 'refuse' } },
+    providers: {
+      ...providers,
+      gemini: { kind: 'gemini', baseUrl: url.replace(/\/v1$/, '/v1beta'), apiKey: GEMINI_KEY },
+    },
+    models: {
+      ...models,
+      'to-gemini': { ...about, routes },
+      strict: { ...models['to-messages'], onUnsupported: 'refuse' },
+    },
   };
 });
 
@@ -113,6 +127,16 @@ it('a budget in its own format is lowered in place', async () => {
   expect(dropped).toBe('max_tokens, thinking');
   expect(sent).toMatchObject({ max_tokens: 64_000, temperature: 1 });
   expect(sent.thinking).toEqual({ ...thought, budget_tokens: 59_904 });
+});
+
+it.each([
+  [{ thinkingLevel: 'MINIMAL' }, { thinkingLevel: 'LOW' }],
+  [{ thinkingBudget: 900_000 }, { thinkingBudget: 59_904 }],
+])('depths of gemini are changed for its own upstreams: %j', async (depth, nearest) => {
+  const more = { generationConfig: { thinkingConfig: depth } };
+  const { status, sent, dropped } = await ask('gemini', 'to-gemini', more);
+  expect([status, dropped]).toEqual([200, 'generationConfig.thinkingConfig']);
+  expect(sent.generationConfig.thinkingConfig).toMatchObject(nearest);
 });
 
 it('a file of the provider reaches models with fixed reasoning from clients of messages', async () => {

@@ -61,7 +61,8 @@ export function replayRequest(request: TextRequest, target: Target): Json {
     const key = setting as keyof typeof CHANGED;
     if (JSON.stringify(sent[key]) === JSON.stringify(request[key])) continue;
     // The gateway may have derived the effort from the client's budget.
-    if (key === 'reasoning' && sent.reasoning?.budget === request.reasoning?.budget) continue;
+    const budget = sent.reasoning?.budget ?? null;
+    if (key === 'reasoning' && budget !== null && budget === request.reasoning?.budget) continue;
     for (const name of names) changes[name] = encoded[name];
   }
   if (Object.keys(changes).length > 0) replayed['generationConfig'] = { ...config, ...changes };
