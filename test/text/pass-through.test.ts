@@ -383,9 +383,19 @@ describe('an id of a file or response that the provider stores', () => {
       const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' };
       const said = { type: 'message', role: 'assistant', content: 'Hi' };
       const output = { type: 'function_call_output', call_id: 'c', output: '1', id: 'fco_1' };
+      // Without its identifier OpenAI refuses this one.
+      const action = { type: 'exec', command: ['ls'], env: {} };
+      const shell = {
+        type: 'local_shell_call',
+        id: 'lsh_1',
+        call_id: 'l',
+        action,
+        status: 'completed',
+      };
       const input = [
         { type: 'reasoning', id: 'rs_elsewhere', summary: some },
         { ...said, id: 'msg_elsewhere' },
+        shell,
         { ...call, id: 'fc_elsewhere' },
         output,
         { ...said, id: 'msg_later' },
@@ -394,10 +404,18 @@ describe('an id of a file or response that the provider stores', () => {
       const body = plainBody('responses', 'to-responses', { input });
       const response = await send(daemon, 'responses', body, { key });
       expect(response.status).toBe(200);
-      expect(response.headers.get('x-oriel-ignored')).toBe(`${path}, input[1].id, input[2].id`);
+      expect(response.headers.get('x-oriel-ignored')).toBe(`${path}, input[1].id, input[3].id`);
       const kept = some.length > 0 ? [{ type: 'reasoning', summary: some }] : [];
       const { input: sent } = mock.only().body;
-      expect(sent).toEqual([...kept, said, call, output, { ...said, id: 'msg_later' }, question]);
+      expect(sent).toEqual([
+        ...kept,
+        said,
+        shell,
+        call,
+        output,
+        { ...said, id: 'msg_later' },
+        question,
+      ]);
     },
   );
 

@@ -53,9 +53,8 @@ function idsAfter(input: unknown, path: string): readonly string[] {
   if (!Array.isArray(input) || Number.isNaN(start)) return paths;
   for (let index = start; index < input.length; index += 1) {
     const { type = 'message', role, id } = input[index] as Json;
-    const isOfAnswer = role === 'assistant' || (type !== 'message' && /_call$/.test(String(type)));
-    if (!isOfAnswer) break;
-    if (typeof id === 'string') paths.push(`input[${index}].id`);
+    if (role !== 'assistant' && !/_call$/.test(String(type))) break;
+    if (typeof id === 'string' && NAMELESS.includes(type)) paths.push(`input[${index}].id`);
   }
   return paths;
 }
@@ -77,6 +76,9 @@ export function withoutReferences(request: TextRequest, { uses }: Inspection): R
 function itemOf(path: string): string | null {
   return path.endsWith('.id') ? path.slice(0, -'.id'.length) : null;
 }
+
+/** Types of items that OpenAI accepts without an identifier. */
+const NAMELESS: readonly unknown[] = ['message', 'function_call', 'custom_tool_call'];
 
 /** Properties of an item that say what it is, not what it holds. */
 const ABOUT: readonly string[] = ['id', 'status', 'type'];
