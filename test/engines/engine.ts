@@ -1,4 +1,4 @@
-/** Servers from Debian packages that tests start by themselves. */
+/** Programs of Debian packages that tests start: servers and clients. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

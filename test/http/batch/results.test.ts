@@ -5,6 +5,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BatchResult } from '../../../src/operations/batch-record.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
+import { readArchive } from '../../cli/archive.ts';
+import { describeWith, engine } from '../../engines/engine.ts';
 import { HAS_FONTS } from '../../fixtures/fonts.ts';
 import { photo, quadrants } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
@@ -37,6 +39,9 @@ async function unzip(archive: string, folder: string): Promise<Record<string, Bu
     readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]),
   );
 }
+
+const entriesOf = (archive: Buffer) =>
+  Object.fromEntries(readArchive(archive).map(({ name, bytes }) => [name, bytes]));
 
 const manifestOf = (entries: Record<string, Buffer>) =>
   JSON.parse(entries['manifest.json']!.toString()) as BatchResult & { parameters: object };
@@ -105,7 +110,9 @@ const flagsOf = (fields: Readonly<Record<string, string>>) =>
     return value === 'false' ? [] : [`--${name}=${value}`];
   });
 
-describe('a batch sent by curl has the same results as the command line', () => {
+const PROGRAMS = [engine('curl', 'curl'), engine('unzip', 'unzip')];
+
+describeWith(PROGRAMS, 'a batch sent by curl has the same results as the command line', () => {
   test.each(cases)('$name', async ({ name, gives, endpoint, fields }) => {
     const folder = temporaryFolder();
     for (const [file, bytes] of Object.entries(files)) writeFileSync(join(folder, file), bytes);
@@ -168,14 +175,11 @@ describe('names in the ZIP', () => {
       'batch-convert-images',
       bodyOf([...parts, fieldPart('format', 'png')]),
     );
-    const folder = temporaryFolder();
-    writeFileSync(join(folder, 'a.zip'), bytes);
-    mkdirSync(join(folder, 'out'));
-    const { stdout } = await run('unzip', ['-Z1', join(folder, 'a.zip')]);
-    const names = stdout.trimEnd().split('\n');
+    const entries = entriesOf(bytes);
+    const names = Object.keys(entries);
     const images = ['passwd.png', 'con_.png', 'abs.png', 'manifest.png', 'image.png'];
     expect(names).toEqual([...images, 'A.PNG', 'a-2.png', 'manifest.json']);
-    const manifest = manifestOf(await unzip(join(folder, 'a.zip'), join(folder, 'out')));
+    const manifest = manifestOf(entries);
     expect(manifest.results.map(({ inputFilename }) => inputFilename)).toEqual(hostile);
     expect(manifest.results.map(({ outputFilename }) => outputFilename)).toEqual(
       names.slice(0, -1),
@@ -208,11 +212,7 @@ describe('a batch without a success', () => {
       const { status, bytes, json } = await send(server, endpoint, form);
       expect(status).toBe(200);
       let result = json as unknown as BatchResult;
-      if (endpoint === 'batch-convert-images') {
-        const folder = temporaryFolder();
-        writeFileSync(join(folder, 'a.zip'), bytes);
-        result = manifestOf(await unzip(join(folder, 'a.zip'), join(folder, 'out')));
-      }
+      if (endpoint === 'batch-convert-images') result = manifestOf(entriesOf(bytes));
       expect(result).toMatchObject({
         status: 'completed',
         summary: { total: 2, succeeded: 0, failed: 2 },
