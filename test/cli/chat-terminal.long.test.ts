@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Run, RunOptions } from '../oriel.ts';
-import { chatServer, chunk, endlessChatServer, event, stream } from './chat-server.ts';
+import { chatServer, chunk, endlessChatServer, event, json, stream } from './chat-server.ts';
 import { HAS_TERMINAL, startInTerminal } from './in-terminal.ts';
 
 /** Types each line once the terminal shows that it is waited for. */
@@ -61,16 +61,23 @@ describe.runIf(HAS_TERMINAL)('oriel chat on a terminal (needs script of util-lin
   });
 
   it('knows /help and /model, and sends neither', async () => {
-    const server = await chatServer((_, response) => stream(response, 'fine'));
-    const run = await typed(`oriel chat --url ${server.url}`, [
+    const server = await chatServer(({ path }, response) => {
+      if (path === '/v1/models/a%2Fother') return json(response, { id: 'a/other' });
+      if (!path.startsWith('/v1/models/')) return stream(response, 'fine');
+      return json(response, { error: { message: 'there is no model "misspelt"' } }, 404);
+    });
+    const run = await typed(`oriel chat --model own --url ${server.url}`, [
       ['> ', '/help\r'],
-      ['/model NAME', '/model other\r'],
-      ['the model is other', 'first\r'],
+      ['/model NAME', '/model\r'],
+      ['the model is own\r\noriel: others are first-text', '/model misspelt\r'],
+      ['there is no model "misspelt"', '/model a/other\r'],
+      ['the model is a/other', '/\r'],
+      ['unknown command /; see /help', 'first\r'],
       ['fine', '/exit\r'],
     ]);
     expect(run.status).toBe(0);
     expect(server.asked.at(-1)?.body).toMatchObject({
-      model: 'other',
+      model: 'a/other',
       messages: [{ role: 'user', content: 'first' }],
     });
   });

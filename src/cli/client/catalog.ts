@@ -59,15 +59,20 @@ function entryOf(value: unknown): CatalogEntry[] {
   ];
 }
 
-/** The default model of `oriel chat`. */
-export async function firstTextModel(client: DaemonClient): Promise<string> {
+/** Names of the models that `oriel chat` may talk to; the first is its default. @throws Failure if there is none */
+export async function textModels(client: DaemonClient): Promise<readonly [string, ...string[]]> {
   const { models } = await readCatalog(client);
-  const first = models.find(
+  const [first, ...others] = models
     // A wildcard such as claude-* is no name of a model.
-    ({ id, type }) => !id.includes('*') && (type === 'text' || type === ''),
-  );
-  if (!first) {
+    .filter(({ id, type }) => !id.includes('*') && (type === 'text' || type === ''))
+    .map(({ id }) => id);
+  if (first === undefined) {
     throw new Failure('invalid_request', `${client.url} has no text model for this key`);
   }
-  return first.id;
+  return [first, ...others];
+}
+
+/** @throws Failure if the daemon has no such model for this key */
+export async function requireModel(client: DaemonClient, name: string): Promise<void> {
+  await client.json(`/v1/models/${encodeURIComponent(name)}`);
 }

@@ -4,7 +4,7 @@ import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
 import { print, printStderr } from '../terminal.ts';
 import { usageFailure } from '../usage.ts';
-import { firstTextModel } from './catalog.ts';
+import { requireModel, textModels } from './catalog.ts';
 import { type ChatAnswer, showAnswer } from './chat-answer.ts';
 import { readInput } from './chat-input.ts';
 import { ChatOutput } from './chat-output.ts';
@@ -38,7 +38,7 @@ export async function runChat(
   process.on('SIGINT', interrupt);
   const output = new ChatOutput();
   try {
-    const model = options.model ?? (await firstTextModel(client));
+    const model = options.model ?? (await textModels(client))[0];
     const ask = async (messages: readonly Message[], asked = model): Promise<ChatAnswer> => {
       const body = { ...bodyFor(options, asked), messages, stream: true };
       const exchange = await client.open(PATH, body);
@@ -48,7 +48,9 @@ export async function runChat(
     };
     const start = systemOf(options);
     if (input === null) {
-      await converse({ start, ask, interrupted, model, url: client.url });
+      const models = () => textModels(client);
+      const require = (name: string) => requireModel(client, name);
+      await converse({ start, ask, interrupted, model, models, require, url: client.url });
     } else if (options.json) {
       const messages = [...start, { role: 'user', content: input }];
       const document = await client.json(PATH, { ...bodyFor(options, model), messages });

@@ -7,6 +7,10 @@ import type { Message } from './message.ts';
 interface Conversation {
   readonly start: readonly Message[];
   readonly model: string;
+  /** Names of the models that may follow. */
+  readonly models: () => Promise<readonly string[]>;
+  /** @throws Failure if there is no such model */
+  readonly require: (model: string) => Promise<void>;
   /** Sends the messages to a model and prints the answer. */
   readonly ask: (messages: readonly Message[], model: string) => Promise<ChatAnswer>;
   /** Aborts at ^C. */
@@ -15,8 +19,8 @@ interface Conversation {
   readonly url: string;
 }
 
-const HELP = `/model        show the model
-/model NAME   go on with another model
+const HELP = `/model        show the model, and others
+/model NAME   change the model
 /exit, ^D     end the conversation
 /help         show this`;
 
@@ -39,8 +43,8 @@ export async function converse(conversation: Conversation): Promise<void> {
     for await (const line of lines) {
       const text = line.trim();
       if (text === '/exit') return;
-      if (/^\/[a-z]+( |$)/.test(text)) obey(text);
-      else if (text !== '') await sendLine(line);
+      if (/^\/[a-z]*( |$)/.test(text)) await tried(() => obey(text));
+      else if (text !== '') await tried(() => sendLine(line));
       if (interrupted.signal.aborted) return;
       lines.prompt();
     }
@@ -50,28 +54,35 @@ export async function converse(conversation: Conversation): Promise<void> {
     lines.close();
   }
 
-  function obey(text: string): void {
+  async function obey(text: string): Promise<void> {
     const [command, name = ''] = text.split(/\s+/);
-    if (command === '/help') printStderrLines(HELP);
-    else if (command === '/model') {
-      if (name !== '') model = name;
-      printStderr(`oriel: the model is ${model}`);
-    } else printStderr(`oriel: unknown command ${command}; see /help`);
+    if (command === '/help') return printStderrLines(HELP);
+    if (command !== '/model') return printStderr(`oriel: unknown command ${command}; see /help`);
+    if (name !== '') await conversation.require(name);
+    model = name || model;
+    printStderr(`oriel: the model is ${model}`);
+    if (name !== '') return;
+    const others = (await conversation.models()).filter((other) => other !== model);
+    if (others.length > 0) printStderr(`oriel: others are ${others.join(', ')}`);
   }
 
   async function sendLine(line: string): Promise<void> {
-    messages.push({ role: 'user', content: line });
+    const message: Message = { role: 'user', content: line };
+    // A message that fails is not part of the conversation; the user may send it again.
+    const { text, reasoning } = await ask([...messages, message], model);
+    messages.push(message, {
+      role: 'assistant',
+      content: text,
+      ...(reasoning !== '' && { reasoning_content: reasoning }),
+    });
+  }
+
+  /** Prints the reason of a failure, after which the conversation goes on. */
+  async function tried(work: () => Promise<void>): Promise<void> {
     try {
-      const { text, reasoning } = await ask(messages, model);
-      messages.push({
-        role: 'assistant',
-        content: text,
-        ...(reasoning !== '' && { reasoning_content: reasoning }),
-      });
+      await work();
     } catch (error) {
       if (interrupted.signal.aborted || !(error instanceof Failure)) throw error;
-      // The failed message is not part of the conversation; the user may send it again.
-      messages.pop();
       printStderr(`oriel: ${error.message}`);
     }
   }
