@@ -12,8 +12,8 @@ interface Annotation {
 }
 
 /**
- * Adds annotations to a report: errors of failed files and of outputs that --check finds wrong, and warnings. They go to standard error, which the runner reads
- * too, so that documents on standard output stay as they are.
+ * Adds annotations to a report: errors of failed files and of outputs that --check finds wrong, and warnings.
+ * They go to standard error, which the runner reads too, so that documents on standard output stay as they are.
  */
 export function withAnnotations(report: Report): Report {
   return {

@@ -75,7 +75,8 @@ export async function main(argv: readonly string[]): Promise<void> {
     });
     if (argv.length <= 2) program.help({ error: true });
     if (argv[2] === '-v' || argv[2] === 'version') {
-      throw usageFailure(`unknown: ${argv[2]}; did you mean --version?`);
+      const kind = argv[2] === '-v' ? 'option' : 'command';
+      throw usageFailure(`unknown ${kind} ${JSON.stringify(argv[2])}; did you mean --version?`);
     }
     if (argv[2] === 'help') helpFor(program, argv.slice(3));
     await program.parseAsync([...argv]);

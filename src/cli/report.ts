@@ -134,13 +134,11 @@ export function totalsLine(
 ): string {
   const { succeeded, failed, planned, total, reasons, convertedBytes, outputBytes } = summary;
   const files = `${total} ${total === 1 ? 'file' : 'files'}`;
+  const failures = failed > 0 ? `, ${failed} failed` : '';
   const changes = (reasons.get('output_missing') ?? 0) + (reasons.get('output_differs') ?? 0);
-  if (changes > 0) {
-    const failures = failed > 0 ? `, ${failed} failed` : '';
-    return `${changes} of ${files} would change${failures}; nothing was written`;
-  }
+  if (changes > 0) return `${changes} of ${files} would change${failures}; nothing was written`;
   const unchanged = reasons.get('unchanged') ?? 0;
-  if (check && unchanged > 0 && failed === 0) return `${unchanged} of ${files} up to date`;
+  if (check && unchanged > 0) return `${unchanged} of ${files} up to date${failures}`;
   if (planned > 0) return `${planned} of ${files} would be done; nothing was`;
   const fromCache = summary.cached > 0 ? ` (${summary.cached} from the cache)` : '';
   const parts = [`${succeeded} of ${files} done${fromCache}`];

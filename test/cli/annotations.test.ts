@@ -44,6 +44,8 @@ describe('--annotate github', () => {
     await resident(['convert', '--format', 'webp', 'a.png', 'b.png', '--overwrite'], { cwd });
     const passed = await resident([...args, '--annotate', 'github'], { cwd });
     expect([passed.status, passed.stderr]).toEqual([0, '2 of 2 files up to date\n']);
+    const partly = await resident([...args, 'absent.png'], { cwd });
+    expect([partly.status, partly.stderr]).toEqual([1, '2 of 3 files up to date, 1 failed\n']);
   });
 
   it('escapes percent signs, line breaks, colons and commas', async () => {

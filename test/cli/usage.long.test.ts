@@ -308,8 +308,8 @@ describe('help', () => {
     ['help convrt', 'unknown command "convrt"; did you mean convert?'],
     ['help keys creat', 'unknown command "creat"; did you mean create?'],
     ['help nothing-like-it', 'unknown command "nothing-like-it"; oriel help lists all'],
-    ['-v', 'unknown: -v; did you mean --version?'],
-    ['version', 'unknown: version; did you mean --version?'],
+    ['-v', 'unknown option "-v"; did you mean --version?'],
+    ['version', 'unknown command "version"; did you mean --version?'],
   ])('%s exits with 2 and gives a hint', async (line, hint) => {
     const run = await oriel(line.split(' '));
     expect([run.status, run.stderr]).toEqual([2, `oriel: ${hint}\n`]);
