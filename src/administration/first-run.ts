@@ -44,7 +44,7 @@ async function ensureKey(
 ): Promise<{ account: Account; key: string } | undefined> {
   const { bootstrapKey, anyKey = false, saveKey } = options;
   if (bootstrapKey !== undefined) {
-    if (!anyKey) checkChosenKey(bootstrapKey, 'ORIEL_BOOTSTRAP_KEY');
+    checkChosenKey(bootstrapKey, 'ORIEL_BOOTSTRAP_KEY', anyKey);
     if (await store.findKey(hashOf(bootstrapKey))) return undefined;
     await addKey(store, await ensureOwner(store, options), 'bootstrap', bootstrapKey, options);
     return undefined;

@@ -25,11 +25,16 @@ export function hintOf(key: string): string {
  * Checks a key that an administrator chose.
  *
  * @param source where the key comes from, for the error
+ * @param mayBeGuessed accepts every key that can be sent in a header
  * @throws Failure if the key could be guessed, or cannot be sent in a header
  */
-export function checkChosenKey(key: string, source: string): void {
+export function checkChosenKey(key: string, source: string, mayBeGuessed = false): void {
   const refuse = (message: string) =>
     new Failure('invalid_request', `${source}: ${message}`, { param: source });
+  if (mayBeGuessed) {
+    if (/^[\x21-\x7e]+$/.test(key)) return;
+    throw refuse('expected printable ASCII characters without spaces');
+  }
   if (!/^[\x21-\x7e]{24,512}$/.test(key)) {
     throw refuse(`expected 24 to 512 printable ASCII characters without spaces; ${MAKE_ONE}`);
   }

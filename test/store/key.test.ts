@@ -20,6 +20,13 @@ describe('checkChosenKey', () => {
     expect(check(key)).toThrow(/^KEY: this key could be guessed/);
   });
 
+  it('accepts keys that could be guessed where they may be, if a header can hold them', () => {
+    expect(() => checkChosenKey('secret', 'KEY', true)).not.toThrow();
+    for (const key of ['two words', 'schlüssel', '']) {
+      expect(() => checkChosenKey(key, 'KEY', true)).toThrow(/^KEY: expected printable ASCII/);
+    }
+  });
+
   it('accepts random keys of any alphabet', () => {
     for (let run = 0; run < 2000; run += 1) {
       expect(check(randomBytes(16).toString('hex'))).not.toThrow();
