@@ -148,7 +148,7 @@ export const HTTP_CODES = {
     upgrade_required: 'The endpoint does not accept WebSockets.',
   }),
   ...group('invalid_request', 431, {
-    headers_too_large: 'The headers are larger than 16 KB.',
+    headers_too_large: 'The headers are larger than 16 KiB.',
   }),
   ...group('invalid_request', 499, {
     client_left: 'The client disconnected before it had the response; only the log has this.',

@@ -230,7 +230,10 @@ export const configSchema = v.strictObject({
   callbacks: v.nullish(field(callbacks, 'Notifications of clients about ended tasks.'), {}),
   limits: v.nullish(field(limits, 'Limits of accounts, and how long things take.'), {}),
   batch: v.nullish(
-    field(batch, 'Batches of images. Each file may have 30 MB, each request 100 MB and 20 files.'),
+    field(
+      batch,
+      'Batches of images. Each file may have 30 MiB, each request 100 MiB and 20 files.',
+    ),
     {},
   ),
   overload: v.nullish(

@@ -29,7 +29,7 @@ export interface SharedPoolOptions {
 /** Resources that a job may use without waiting for a slot among the large ones. */
 const SMALL: Estimate = { milliseconds: 1000, bytes: 64 * 2 ** 20 };
 
-const MB = 2 ** 20;
+const MB = 1e6;
 
 /** Half of the memory of the container or machine beyond the needs of the daemon and small jobs. */
 function defaultMemory(): number {

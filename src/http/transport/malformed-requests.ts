@@ -9,7 +9,7 @@ const MALFORMED: Reason = ['malformed_request', 'this is not a valid HTTP reques
 
 /** By the codes of Node's HTTP parser and server. */
 const REASONS: Readonly<Record<string, Reason>> = {
-  HPE_HEADER_OVERFLOW: ['headers_too_large', 'the headers are larger than 16 KB'],
+  HPE_HEADER_OVERFLOW: ['headers_too_large', 'the headers are larger than 16 KiB'],
   ERR_HTTP_REQUEST_TIMEOUT: ['request_timeout', 'the request did not arrive in time'],
 };
 

@@ -27,7 +27,7 @@ function claim(name: string, taken: Set<string>): string {
   }
 }
 
-/** All images that were made, in the folders of their inputs, and a manifest. @throws Error beyond 4 GB */
+/** All images that were made, in the folders of their inputs, and a manifest. @throws Error beyond 4 GiB */
 export function archiveOf(items: readonly Item[]): Blob {
   const taken = new Set([MANIFEST]);
   const entries: ZipEntry[] = [];

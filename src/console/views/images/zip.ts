@@ -75,7 +75,7 @@ async function entriesOf(blob: Blob): Promise<readonly ZipEntry[]> {
  * A ZIP without compression. The bytes of files are not copied.
  *
  * @param modified the time of all files
- * @throws Error for more than 4 GB or 65,534 files
+ * @throws Error for more than 4 GiB or 65,534 files
  */
 export function writeZip(entries: readonly ZipEntry[], modified: Date): Blob {
   const parts: BlobPart[] = [];
@@ -106,7 +106,7 @@ export function writeZip(entries: readonly ZipEntry[], modified: Date): Blob {
     central.push(record, encoded);
     offset += LOCAL.bytes + encoded.byteLength + blob.size;
     centralBytes += CENTRAL.bytes + encoded.byteLength;
-    if (offset + centralBytes > MAX_BYTES) throw new Error('A ZIP holds at most 4 GB.');
+    if (offset + centralBytes > MAX_BYTES) throw new Error('A ZIP holds at most 4 GiB.');
   }
   if (entries.length > MAX_ENTRIES) throw new Error(`A ZIP holds at most ${MAX_ENTRIES} files.`);
   const end = new DataView(new ArrayBuffer(END.bytes));
