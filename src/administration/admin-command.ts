@@ -12,12 +12,17 @@ export const GROUPS = {
   store: 'Check the store',
 } as const;
 
+export interface AdminTable {
+  /** The titles are the first row. */
+  readonly rows: readonly (readonly string[])[];
+  /** How columns are narrowed on a terminal; without it long rows wrap. */
+  readonly columns?: readonly { readonly minWidth?: number; readonly dropOrder?: number }[];
+}
+
 /** A result as a terminal shows it. */
 export interface AdminOutput {
-  /** Tables for standard output, each with its titles as the first row. */
-  readonly tables?: readonly (readonly (readonly string[])[])[];
-  /** How their columns are narrowed on a terminal; without it long rows wrap. */
-  readonly columns?: readonly { readonly minWidth?: number; readonly dropOrder?: number }[];
+  /** Tables for standard output. */
+  readonly tables?: readonly AdminTable[];
   /** The value that a script reads, for standard output as it is. */
   readonly value?: string;
   /** Lines for standard error. */

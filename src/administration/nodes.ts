@@ -38,18 +38,29 @@ const listNodes = defineAdminCommand({
   }),
   show: ({ nodes }) => ({
     tables: [
-      [
-        ['NAME', 'VERSION', 'STATE', 'TASKS', 'STARTED', 'LEASE UNTIL', 'ID'],
-        ...nodes.map(({ name, version, isAlive, claims, startedAt, aliveUntil, id }) => [
-          name,
-          version,
-          isAlive ? 'alive' : 'dead',
-          String(claims),
-          startedAt,
-          aliveUntil,
-          id,
-        ]),
-      ],
+      {
+        columns: [
+          { minWidth: 8 },
+          { dropOrder: 3 },
+          {},
+          { dropOrder: 4 },
+          { dropOrder: 1 },
+          { dropOrder: 2 },
+          { dropOrder: 0 },
+        ],
+        rows: [
+          ['NAME', 'VERSION', 'STATE', 'TASKS', 'STARTED', 'LEASE UNTIL', 'ID'],
+          ...nodes.map(({ name, version, isAlive, claims, startedAt, aliveUntil, id }) => [
+            name,
+            version,
+            isAlive ? 'alive' : 'dead',
+            String(claims),
+            startedAt,
+            aliveUntil,
+            id,
+          ]),
+        ],
+      },
     ],
     messages: nodes.length === 0 ? ['no daemon works on the store'] : [],
   }),

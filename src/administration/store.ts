@@ -34,7 +34,7 @@ const audit = defineAdminCommand({
     };
   },
   show: ({ faults, ...sums }) => ({
-    tables: [Object.entries(sums).map(([name, value]) => [name, decimal(value)])],
+    tables: [{ rows: Object.entries(sums).map(([name, value]) => [name, decimal(value)]) }],
     messages: faults.length === 0 ? ['every sum agrees with its records'] : faults,
     exitCode: faults.length === 0 ? 0 : 1,
   }),

@@ -1,14 +1,31 @@
+import type { AdminTable } from './admin-command.ts';
 import { type AccountRecord, decimal, type KeyRecord, type TeamRecord } from './records.ts';
-
-type Rows = readonly (readonly string[])[];
 
 /** Tables show the day; `--json` prints the time as well. */
 const day = (time: string | null) => time?.slice(0, 10) ?? '-';
 
-export function accountTable(accounts: readonly AccountRecord[]): Rows {
-  return [
-    ['NAME', 'PLAN', 'AVAILABLE', 'RESERVED', 'SPENT', 'GRANTED', 'CREATED', 'ID'],
-    ...accounts.map(({ name, plan, credits, createdAt, id }) => [
+/** Columns by title. Those with `dropOrder` are left out of a table that is wider than the terminal. */
+type Columns = Readonly<Record<string, NonNullable<AdminTable['columns']>[number]>>;
+
+function tableOf(columns: Columns, rows: AdminTable['rows']): AdminTable {
+  return { columns: Object.values(columns), rows: [Object.keys(columns), ...rows] };
+}
+
+const ACCOUNT_COLUMNS: Columns = {
+  NAME: { minWidth: 8 },
+  PLAN: { dropOrder: 5 },
+  AVAILABLE: {},
+  RESERVED: { dropOrder: 2 },
+  SPENT: { dropOrder: 4 },
+  GRANTED: { dropOrder: 3 },
+  CREATED: { dropOrder: 1 },
+  ID: { dropOrder: 0 },
+};
+
+export function accountTable(accounts: readonly AccountRecord[]): AdminTable {
+  return tableOf(
+    ACCOUNT_COLUMNS,
+    accounts.map(({ name, plan, credits, createdAt, id }) => [
       name,
       plan,
       decimal(credits.available),
@@ -18,7 +35,7 @@ export function accountTable(accounts: readonly AccountRecord[]): Rows {
       day(createdAt),
       id,
     ]),
-  ];
+  );
 }
 
 /** All budgets of a key or a team: `49 of 50, 1.5 of 5 a day`. */
@@ -30,10 +47,21 @@ function budgetText({ budget, windows }: Pick<KeyRecord, 'budget' | 'windows'>):
   return parts.join(', ') || '-';
 }
 
-export function teamTable(teams: readonly TeamRecord[]): Rows {
-  return [
-    ['NAME', 'ACCOUNT', 'KEYS', 'SPENT', 'RESERVED', 'BUDGET', 'CREATED', 'ID'],
-    ...teams.map((team) => [
+const TEAM_COLUMNS: Columns = {
+  NAME: { minWidth: 8 },
+  ACCOUNT: { minWidth: 8, dropOrder: 6 },
+  KEYS: { dropOrder: 3 },
+  SPENT: { dropOrder: 5 },
+  RESERVED: { dropOrder: 2 },
+  BUDGET: { minWidth: 8, dropOrder: 4 },
+  CREATED: { dropOrder: 1 },
+  ID: { dropOrder: 0 },
+};
+
+export function teamTable(teams: readonly TeamRecord[]): AdminTable {
+  return tableOf(
+    TEAM_COLUMNS,
+    teams.map((team) => [
       team.name,
       team.account,
       String(team.keys),
@@ -43,13 +71,27 @@ export function teamTable(teams: readonly TeamRecord[]): Rows {
       day(team.createdAt),
       team.id,
     ]),
-  ];
+  );
 }
 
-export function keyTable(keys: readonly KeyRecord[]): Rows {
-  return [
-    ['ID', 'ACCOUNT', 'NAME', 'TEAM', 'KEY', 'STATUS', 'EXPIRES', 'RPM', 'BUDGET', 'MODELS'],
-    ...keys.map((key) => [
+const KEY_COLUMNS: Columns = {
+  // Whole, since commands ask for it.
+  ID: {},
+  ACCOUNT: { minWidth: 8, dropOrder: 6 },
+  NAME: { minWidth: 8 },
+  TEAM: { minWidth: 8, dropOrder: 2 },
+  KEY: { dropOrder: 3 },
+  STATUS: { dropOrder: 7 },
+  EXPIRES: { dropOrder: 4 },
+  RPM: { dropOrder: 1 },
+  BUDGET: { minWidth: 8, dropOrder: 5 },
+  MODELS: { minWidth: 8, dropOrder: 0 },
+};
+
+export function keyTable(keys: readonly KeyRecord[]): AdminTable {
+  return tableOf(
+    KEY_COLUMNS,
+    keys.map((key) => [
       key.id,
       key.account,
       key.name,
@@ -61,5 +103,5 @@ export function keyTable(keys: readonly KeyRecord[]): Rows {
       budgetText(key),
       key.models?.join(', ') ?? 'all',
     ]),
-  ];
+  );
 }

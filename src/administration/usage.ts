@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { day, field } from '../schema/fields.ts';
 import { notFound } from '../store/errors.ts';
 import type { UsageDimension } from '../store/usage-report.ts';
-import { defineAdminCommand } from './admin-command.ts';
+import { type AdminTable, defineAdminCommand } from './admin-command.ts';
 import {
   accountReference,
   keyReference,
@@ -58,12 +58,14 @@ const report = defineAdminCommand({
     });
   },
   show: (result, { csv }) =>
-    csv
-      ? { value: csvOf(result) }
-      : { tables: [tableOf(result)], columns: columnsOf(result), messages: [summaryOf(result)] },
+    csv ? { value: csvOf(result) } : { tables: [tableOf(result)], messages: [summaryOf(result)] },
 });
 
-function tableOf({ by, rows, total }: UsageReport): string[][] {
+function tableOf(report: UsageReport): AdminTable {
+  return { rows: rowsOf(report), columns: columnsOf(report) };
+}
+
+function rowsOf({ by, rows, total }: UsageReport): string[][] {
   const countsOf = (record: UsageTotal) => [
     ...COUNTS.map(([name]) => String(record[name])),
     decimal(record.credits),
@@ -97,10 +99,12 @@ const LESSER: readonly (typeof COUNTS)[number][0][] = [
   'outputs',
   'inputTokens',
   'outputTokens',
+  'errors',
+  'requests',
 ];
 
 const columnsOf = ({ by }: UsageReport) => [
-  ...by.map(() => ({ minWidth: 12 })),
+  ...by.map(() => ({ minWidth: by.length === 1 ? 20 : 12 })),
   ...COUNTS.map(([count]) => (LESSER.includes(count) ? { dropOrder: LESSER.indexOf(count) } : {})),
   {},
 ];

@@ -86,8 +86,8 @@ function withoutParam(
   throw new Failure(type, text, { status, originalCode: code, cause: error });
 }
 
-async function show({ tables = [], columns, value, messages = [] }: AdminOutput): Promise<void> {
-  for (const [index, rows] of tables.entries()) {
+async function show({ tables = [], value, messages = [] }: AdminOutput): Promise<void> {
+  for (const [index, { rows, columns }] of tables.entries()) {
     if (index > 0) await print('\n');
     const table = new Table(columns);
     for (const row of rows) await table.add(row.map((cell) => nameCell(printable(cell))));

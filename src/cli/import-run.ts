@@ -8,7 +8,7 @@ import { Failure } from '../failure.ts';
 import { printable, printableJson } from '../operations/filename.ts';
 import { readFlags } from './flags.ts';
 import { importFlags } from './import-flags.ts';
-import { Table } from './table.ts';
+import { type Cell, type Column, nameCell, Table } from './table.ts';
 import { print, printStderr } from './terminal.ts';
 
 /** @throws Failure where the file cannot be read, or is longer than any price map */
@@ -67,9 +67,17 @@ async function replaceFile(
   }
 }
 
-const COLUMNS = [
-  ...['MODEL', 'CHANGE', 'TYPE', 'INPUT', 'CACHED', 'WRITE', 'WRITE 1H', 'OUTPUT', 'OTHER'],
-  'NOTES',
+const COLUMNS: readonly (Column & { readonly title: string })[] = [
+  { title: 'MODEL', minWidth: 20 },
+  { title: 'CHANGE' },
+  { title: 'TYPE', dropOrder: 4 },
+  { title: 'INPUT', dropOrder: 6 },
+  { title: 'CACHED', dropOrder: 3 },
+  { title: 'WRITE', dropOrder: 2 },
+  { title: 'WRITE 1H', dropOrder: 1 },
+  { title: 'OUTPUT', dropOrder: 5 },
+  { title: 'OTHER', minWidth: 10, dropOrder: 0 },
+  { title: 'NOTES' },
 ];
 const PRICES: readonly string[] = ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output'];
 
@@ -89,16 +97,22 @@ function rowOf({ id, action, settings, changes, notes }: ImportedModel): string[
   ];
 }
 
+/** Notes, which are last, go on below their row. */
+function cellOf(text: string, index: number): Cell {
+  const cell = nameCell(printable(text));
+  return index === COLUMNS.length - 1 ? { ...cell, wraps: true } : cell;
+}
+
 /** @param withSkipped whether entries that become no models have rows */
 async function printTable({ models, skipped }: ImportPlan, withSkipped: boolean): Promise<void> {
-  const table = new Table();
-  await table.add(COLUMNS.map((text) => ({ text })));
+  const table = new Table(COLUMNS);
+  await table.add(COLUMNS.map(({ title }) => ({ text: title })));
   for (const model of models) {
-    await table.add(rowOf(model).map((cell) => ({ text: printable(cell) })));
+    await table.add(rowOf(model).map(cellOf));
   }
   for (const { name, reason } of withSkipped ? skipped : []) {
     const cells = [name, 'skip', ...COLUMNS.slice(3).map(() => '-'), reason];
-    await table.add(cells.map((cell) => ({ text: printable(cell) })));
+    await table.add(cells.map(cellOf));
   }
   await table.flush();
 }

@@ -85,6 +85,32 @@ describe.runIf(HAS_TERMINAL)('on a terminal (needs script of util-linux)', () =>
       }
     });
 
+    it.each([80, 40])('%i columns, for accounts, keys and teams', async (columns) => {
+      const data = join(temporaryFolder(), 'data');
+      const named = (noun: string) => `'${noun} of a long name, ${'x'.repeat(30)}'`;
+      const out = async (line: string) => (await inTerminal(line)).out.trimEnd().split('\r\n');
+      const account = `an account ${'y'.repeat(40)}`;
+      await out(
+        [
+          `export ORIEL_CONFIG=; oriel accounts create '${account}' --data ${data}`,
+          `oriel teams create --account '${account}' ${named('team')} --data ${data}`,
+          `oriel keys create --account '${account}' --name ${named('key')} --budget 50 --data ${data}`,
+        ].join(' && '),
+      );
+      for (const [list, title] of [
+        ['accounts list', /^NAME +PLAN +AVAILABLE/],
+        ['keys list', /^ID +(ACCOUNT +)?NAME/],
+        ['teams list', /^NAME +ACCOUNT/],
+      ] as const) {
+        const lines = await out(`stty cols ${columns}; oriel ${list} --data ${data}`);
+        expect(lines).toEqual([
+          expect.stringMatching(title),
+          expect.stringMatching(list === 'keys list' ? /^key_\w{20} / : /…/),
+        ]);
+        for (const line of lines) expect([line, line.length <= columns]).toEqual([line, true]);
+      }
+    });
+
     it('the width, with names shortened in the middle and columns left out in order', async () => {
       const convert = 'oriel convert --format webp -r . --out out';
       const wide = await linesAt(80, convert);

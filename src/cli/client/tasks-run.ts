@@ -2,7 +2,7 @@ import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/filename.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
-import { Table } from '../table.ts';
+import { type Column, nameCell, Table } from '../table.ts';
 import { print } from '../terminal.ts';
 import { tasksFlags } from './client-flags.ts';
 import { inSession } from './session.ts';
@@ -35,13 +35,21 @@ export async function runTasks(flags: Readonly<Record<string, unknown>>): Promis
       await print(`${jsonText(document)}\n`);
       return 0;
     }
-    const table = new Table();
-    await table.add(['ID', 'TYPE', 'STATE', 'MODEL'].map((text) => ({ text })));
+    const table = new Table(COLUMNS);
+    await table.add(COLUMNS.map(({ title }) => ({ text: title })));
     for (const { id, type, status, model } of (data as unknown[]).map(readTask)) {
       const cells = [id, type || '-', status, model || '-'];
-      await table.add(cells.map((cell) => ({ text: printable(cell) })));
+      await table.add(cells.map((cell) => nameCell(printable(cell))));
     }
     await table.flush();
     return 0;
   });
 }
+
+const COLUMNS: readonly (Column & { readonly title: string })[] = [
+  // Whole, since `oriel task` asks for it.
+  { title: 'ID' },
+  { title: 'TYPE', dropOrder: 0 },
+  { title: 'STATE' },
+  { title: 'MODEL', minWidth: 8, dropOrder: 1 },
+];
