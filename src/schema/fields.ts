@@ -199,12 +199,30 @@ export function named(name: string, message: string): string {
   return message.startsWith(REQUIRED) ? `${name} ${message}` : `${name}: ${message}`;
 }
 
+/** Characters of a quoted value. */
+const MAX_QUOTED = 60;
+
 /** Quotes a received value in at most 60 characters. */
 export function quoteValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   // JSON writes infinite numbers and NaN as null.
-  const text = typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? String(value));
-  return text.length > 60 ? `${text.slice(0, 57)}...` : text;
+  const text = typeof value === 'number' ? String(value) : beginningOf(value, MAX_QUOTED);
+  return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED - 3)}...` : text;
+}
+
+/** The JSON of a value, of which as much is written as is needed to fill a number of characters. */
+function beginningOf(value: unknown, length: number): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, length));
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? String(value);
+  const isList = Array.isArray(value);
+  let text = isList ? '[' : '{';
+  for (const key in value) {
+    if (text.length > length) return text;
+    if (text.length > 1) text += ',';
+    if (!isList) text += `${JSON.stringify(key.slice(0, length))}:`;
+    text += beginningOf((value as Record<string, unknown>)[key], length - text.length);
+  }
+  return text + (isList ? ']' : '}');
 }
 
 /** Faults in one message: a form of many fields may be wrong in all of them. */

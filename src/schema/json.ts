@@ -5,10 +5,13 @@
 const MAX_DEPTH = 1000;
 
 /**
- * Lists, objects and members in one document. Ten megabytes of long texts parse at once; ten megabytes
- * of empty lists take seconds and hundreds of megabytes.
+ * Cost of all values in one document. Ten megabytes of long texts parse at once; ten megabytes of empty
+ * lists take seconds and hundreds of megabytes. 300,000 numbers, 50,000 small objects or 20,000 names take 50 ms.
  */
-const MAX_VALUES = 200_000;
+const MAX_COST = 300_000;
+
+/** Costs of a value or member, and what a list or object, a text, and a name that is new add. */
+const COST = { value: 1, container: 2, text: 1, newName: 10 } as const;
 
 /** A limit of the structure that a document exceeds. */
 export interface StructureFault {
@@ -20,6 +23,8 @@ export interface StructureFault {
 
 const QUOTE = 34;
 const COMMA = 44;
+const COLON = 58;
+const BLANK = 32;
 const BACKSLASH = 92;
 const OPEN_BRACKET = 91;
 const CLOSE_BRACKET = 93;
@@ -34,7 +39,9 @@ export function structureFault(text: string): StructureFault | null {
   // Each level and each value takes at least one character.
   if (text.length <= MAX_DEPTH) return null;
   let depth = 0;
-  let values = 0;
+  let cost = 0;
+  /** Objects share one layout if their names are known, and else take ten times as long. */
+  const names = new Set<string>();
   /** Index of the last string on the first level, which is the name of the current member. */
   let name = -1;
   for (let at = 0; at < text.length; at += 1) {
@@ -43,13 +50,18 @@ export function structureFault(text: string): StructureFault | null {
         const end = endOfString(text, at);
         if (end === -1) return null;
         if (depth === 1) name = at;
+        cost += COST.text;
+        if (isBeforeColon(text, end)) {
+          const known = names.size;
+          if (names.add(text.slice(at + 1, end)).size > known) cost += COST.newName;
+        }
         at = end;
         break;
       }
       case OPEN_BRACKET:
       case OPEN_BRACE:
         depth += 1;
-        values += 1;
+        cost += COST.container;
         if (depth > MAX_DEPTH) {
           const message = `nested over ${MAX_DEPTH} levels deep`;
           return { code: 'nested_too_deep', message, member: memberAt(text, name) };
@@ -60,10 +72,10 @@ export function structureFault(text: string): StructureFault | null {
         depth -= 1;
         break;
       case COMMA:
-        values += 1;
+        cost += COST.value;
     }
-    if (values > MAX_VALUES) {
-      const message = `more than ${MAX_VALUES} lists, objects and members`;
+    if (cost > MAX_COST) {
+      const message = 'too many lists, objects, members and texts';
       return { code: 'too_many_values', message, member: memberAt(text, name) };
     }
   }
@@ -72,13 +84,22 @@ export function structureFault(text: string): StructureFault | null {
 
 /** Index of the quote that ends a string; -1 if none does. */
 function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let before = end - 1;
-    while (text.charCodeAt(before) === BACKSLASH) before -= 1;
-    // An even number of backslashes escapes only itself.
-    if ((end - before) % 2 === 1) return end;
+  const end = text.indexOf('"', start + 1);
+  if (end === -1 || text.charCodeAt(end - 1) !== BACKSLASH) return end;
+  // Many calls of `indexOf` would take four times as long as this loop.
+  for (let at = start + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at;
+    if (code === BACKSLASH) at += 1;
   }
   return -1;
+}
+
+/** Whether a string that ends at an index is the name of a member. */
+function isBeforeColon(text: string, end: number): boolean {
+  let next = end + 1;
+  while (text.charCodeAt(next) <= BLANK) next += 1;
+  return text.charCodeAt(next) === COLON;
 }
 
 function memberAt(text: string, start: number): string | null {

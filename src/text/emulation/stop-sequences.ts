@@ -1,28 +1,33 @@
 interface Sequence {
   readonly text: string;
-  /** Failure function: matched characters that remain after a mismatch, by characters matched before. */
-  readonly fallbacks: Int32Array;
+  /**
+   * Failure function: matched characters that remain after a mismatch, by characters matched before. As long as the
+   * longest match so far: a sequence may be much longer than the text that is searched.
+   */
+  readonly fallbacks: number[];
   /** Characters of the sequence that the text so far ends with. */
   matched: number;
 }
 
 function sequenceOf(text: string): Sequence {
-  const fallbacks = new Int32Array(text.length);
-  for (let index = 1, matched = 0; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    while (matched > 0 && text.charCodeAt(matched) !== code) matched = fallbacks[matched - 1]!;
-    if (text.charCodeAt(matched) === code) matched += 1;
-    fallbacks[index] = matched;
-  }
-  return { text, fallbacks, matched: 0 };
+  return { text, fallbacks: [], matched: 0 };
+}
+
+/** Characters that match after one more, of which a number matched before. */
+function matchedWith({ text, fallbacks }: Sequence, before: number, code: number): number {
+  let matched = before;
+  while (matched > 0 && text.charCodeAt(matched) !== code) matched = fallbacks[matched - 1]!;
+  return text.charCodeAt(matched) === code ? matched + 1 : matched;
 }
 
 function advance(sequence: Sequence, code: number): void {
-  const { text, fallbacks } = sequence;
-  let { matched } = sequence;
-  while (matched > 0 && text.charCodeAt(matched) !== code) matched = fallbacks[matched - 1]!;
-  if (text.charCodeAt(matched) === code) matched += 1;
-  sequence.matched = matched;
+  const { text, fallbacks, matched } = sequence;
+  sequence.matched = matchedWith(sequence, matched, code);
+  if (sequence.matched <= fallbacks.length) return;
+  const last = fallbacks.length;
+  fallbacks.push(
+    last === 0 ? 0 : matchedWith(sequence, fallbacks[last - 1]!, text.charCodeAt(last)),
+  );
 }
 
 /**

@@ -31,32 +31,44 @@ interface Call {
   readonly name: string;
 }
 
-/** Function calls without a response so far. Sets, since a request may have 20,000 of them. */
+/** Calls in order. Without the index, the first of many that are left would be searched for each time. */
+interface Calls {
+  readonly all: Call[];
+  /** Index of the first call that may still be open. */
+  next: number;
+}
+
+/** Function calls without a response so far. */
 class OpenCalls {
-  readonly #byId = new Map<string, Set<Call>>();
-  readonly #byName = new Map<string, Set<Call>>();
+  readonly #byId = new Map<string, Calls>();
+  readonly #byName = new Map<string, Calls>();
+  readonly #taken = new Set<Call>();
 
   add(call: Call): void {
-    for (const [calls, key] of this.#placesOf(call)) {
+    for (const [calls, key] of [
+      [this.#byId, call.id],
+      [this.#byName, call.name],
+    ] as const) {
       const known = calls.get(key);
-      if (known) known.add(call);
-      else calls.set(key, new Set([call]));
+      if (known) known.all.push(call);
+      else calls.set(key, { all: [call], next: 0 });
     }
   }
 
   /** Removes and returns the first call that has an identifier, or else a name. */
   take(id: string | null, name: string): Call | undefined {
-    const byId = id === null ? undefined : this.#byId.get(id);
-    const [call] = byId?.size ? byId : (this.#byName.get(name) ?? []);
-    if (call) for (const [calls, key] of this.#placesOf(call)) calls.get(key)!.delete(call);
+    const call =
+      (id === null ? undefined : this.#first(this.#byId.get(id))) ??
+      this.#first(this.#byName.get(name));
+    if (call) this.#taken.add(call);
     return call;
   }
 
-  #placesOf({ id, name }: Call): readonly [Map<string, Set<Call>>, string][] {
-    return [
-      [this.#byId, id],
-      [this.#byName, name],
-    ];
+  /** Returns the first call that was not taken, and removes those before it. */
+  #first(calls: Calls | undefined): Call | undefined {
+    if (calls === undefined) return undefined;
+    while (this.#taken.has(calls.all[calls.next]!)) calls.next += 1;
+    return calls.all[calls.next];
   }
 }
 
