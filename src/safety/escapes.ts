@@ -10,6 +10,7 @@ const CODE_UNIT = /(?:\\|%)u([0-9a-f]{4})/gi;
 const CODE_POINT = /\\u\{0*([0-9a-f]{1,6})\}|\bu\+([0-9a-f]{4,6})/gi;
 const BYTE = /\\x([0-9a-f]{2})/gi;
 const OCTAL = /\\([0-3][0-7]{2})/g;
+const BLANK = /\\[nrtvf]/gi;
 const DECIMAL_ENTITY = /&(?:amp;)*#0*(\d{1,7});?/gi;
 const HEXADECIMAL_ENTITY = /&(?:amp;)*#x0*([0-9a-f]{1,6});?/gi;
 const NAMED_ENTITY = /&(?:amp;)*([a-z]{2,20});/gi;
@@ -40,6 +41,7 @@ export function unescaped(text: string): string {
         character(Number.parseInt(braced ?? bare, 16), written),
       )
       .replace(BYTE, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+      .replace(BLANK, ' ')
       .replace(OCTAL, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8)))
       .replace(DECIMAL_ENTITY, (written, code: string) => character(Number(code), written))
       .replace(HEXADECIMAL_ENTITY, (written, code: string) =>

@@ -18,24 +18,34 @@ const SIGNS = new RegExp(
   'gu',
 );
 
-/** Characters that show nothing or blank space, overlaid marks, and raised signs that fold to letters. */
-const INVISIBLE = [
-  String.raw`\p{Cf}`,
+/**
+ * Characters that show nothing or blank space, skin tones, overlaid marks, and signs that fold to letters: raised
+ * ones, abbreviations such as `№`, and letters in squares and flags.
+ */
+const LOST_SIGNS = [
+  String.raw`[\p{Cf}\p{Variation_Selector}\p{Emoji_Modifier}]`,
+  String.raw`(?![\t-\r\x85])\p{Cc}`,
   String.raw`[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]`,
   String.raw`[\u0334-\u0338\u0488\u0489\u20d0-\u20ff]`,
-  '[ªº™℠]',
+  String.raw`[ªºµ\u02d0-\u02df\u2100-\u214f\u3200-\u33ff\u{1f100}-\u{1f1ff}]`,
 ].join('|');
 
-/** Separators that are no longer there, or join words of two scripts, once a text is normalised. */
-const LOST = [
-  // From the first of them alone: some are marks, which else would begin a search each.
-  new RegExp(
-    String.raw`(?<=[\p{L}\p{M}\p{N}])(?<!${INVISIBLE})(?:${INVISIBLE})+(?=[\p{L}\p{N}])`,
-    'gu',
-  ),
-  // Digits between letters, or between a letter and a sign.
-  /(?<=[\p{L}\p{M}])\p{N}+(?=[\p{L}@$€£!|+*])/gu,
-] as const;
+/** Marks of letters that Unicode does not compose, marks of other scripts, and the Arabic tatweel. */
+const STRAY_MARK = String.raw`(?<=[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script=Hangul}\p{Script=Han}])[\p{M}\u0640]`;
+
+/**
+ * Separators that are no longer there, or join words of two scripts, once a text is normalised. Always matches a whole
+ * run: a search that fails at its end would begin anew within it.
+ */
+const LOST = new RegExp(
+  String.raw`(?<=[\p{L}\p{M}\p{N}])(?:${LOST_SIGNS}|${STRAY_MARK})(?:${LOST_SIGNS}|\p{M})*`,
+  'gu',
+);
+
+/** Digits between letters, or between a letter and a sign. */
+const DIGITS = /(?<=[\p{L}\p{M}])\p{N}+(?=[\p{L}@$€£!|+*])/gu;
+
+const LETTER_FIRST = /^[\p{L}\p{N}]/u;
 
 /** Single letters with the same separator between them: `n|u|d|e`, `n. u. d. e`. */
 const SAME_SEPARATOR = /(?<![\p{L}\p{N}])\p{L}([^\p{L}]{1,8})\p{L}(?!\p{L})(?:\1\p{L}(?!\p{L}))+/gu;
@@ -61,12 +71,16 @@ export function* readingsOfText(text: string): Generator<string> {
   const resolved = plain === text ? written : normalise(plain);
   if (resolved !== written) yield resolved;
   yield* separatedReadings(resolved);
-  for (const separators of LOST) {
-    const parted = plain.replace(separators, ' ');
-    if (parted === plain) continue;
-    const visible = normalise(parted);
-    yield visible;
-    yield* separatedReadings(visible);
+  const composed = plain.normalize('NFC');
+  const visible = composed.replace(LOST, (run, at: number) => {
+    const end = at + run.length;
+    return LETTER_FIRST.test(composed.slice(end, end + 2)) ? ' ' : run;
+  });
+  for (const parted of [visible, composed.replace(DIGITS, ' ')]) {
+    if (parted === composed) continue;
+    const reading = normalise(parted);
+    yield reading;
+    yield* separatedReadings(reading);
   }
 }
 

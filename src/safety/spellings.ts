@@ -15,7 +15,7 @@ const NON_ASCII = /[^\x20-\x7e]/;
 const REPEATED = /(.)\1/u;
 const THRICE = /(.)\1{2,}/gu;
 /** Digits before or after a word: `1girl`, `girl2`. */
-const COUNTED = /^[0-9]{1,2}(?=[a-z]{3})|(?<=[\p{L}\p{M}]{2})[0-9]{1,4}$/gu;
+const COUNTED = /^[0-9]{1,4}(?=[\p{L}\p{M}]{3})|(?<=[\p{L}\p{M}]{2})[0-9]{1,4}$/gu;
 const ARABIC = /^[\u0620-\u064a]+$/;
 const ARABIC_PARTICLE = /^(?:وال|بال|فال|كال|لل|ال|[وبلفك])(?=[\u0620-\u064a]{2})/;
 const HANGUL = /^[\uac00-\ud7a3]+$/;
