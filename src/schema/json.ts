@@ -6,12 +6,15 @@ const MAX_DEPTH = 1000;
 
 /**
  * Cost of all values in one document. Ten megabytes of long texts parse at once; ten megabytes of empty
- * lists take seconds and hundreds of megabytes. 300,000 numbers, 50,000 small objects or 20,000 names take 50 ms.
+ * lists take seconds and hundreds of megabytes. 250,000 numbers, 30,000 turns of a conversation or 18,000 names take up to 50 ms.
  */
-const MAX_COST = 300_000;
+const MAX_COST = 250_000;
 
 /** Costs of a value or member, and what a list or object, a text, and a name that is new add. */
 const COST = { value: 1, container: 2, text: 1, newName: 10 } as const;
+
+/** The member that has the arguments of a tool call as JSON in chat completions and responses. */
+const ARGUMENTS = 'arguments';
 
 /** A limit of the structure that a document exceeds. */
 export interface StructureFault {
@@ -34,12 +37,16 @@ const CLOSE_BRACE = 125;
 /**
  * Checks the structure of JSON before it is parsed, in one pass over the text. Invalid JSON may pass,
  * because parsing reports it.
+ *
+ * @param maxCost of all its values
  */
-export function structureFault(text: string): StructureFault | null {
+export function structureFault(text: string, maxCost = MAX_COST): StructureFault | null {
   // Each level and each value takes at least one character.
   if (text.length <= MAX_DEPTH) return null;
   let depth = 0;
   let cost = 0;
+  /** Whether the last name was that of a text that is JSON itself. */
+  let isArguments = false;
   /** Objects share one layout if their names are known, and else take ten times as long. */
   const names = new Set<string>();
   /** Index of the last string on the first level, which is the name of the current member. */
@@ -52,8 +59,14 @@ export function structureFault(text: string): StructureFault | null {
         if (depth === 1) name = at;
         cost += COST.text;
         if (isBeforeColon(text, end)) {
+          const member = text.slice(at + 1, end);
           const known = names.size;
-          if (names.add(text.slice(at + 1, end)).size > known) cost += COST.newName;
+          if (names.add(member).size > known) cost += COST.newName;
+          // A name with an escape may be any.
+          isArguments = member === ARGUMENTS || member.includes('\\');
+        } else if (isArguments) {
+          cost += signsIn(text, at, end) * COST.value;
+          isArguments = false;
         }
         at = end;
         break;
@@ -74,7 +87,7 @@ export function structureFault(text: string): StructureFault | null {
       case COMMA:
         cost += COST.value;
     }
-    if (cost > MAX_COST) {
+    if (cost > maxCost) {
       const message = 'too many lists, objects, members and texts';
       return { code: 'too_many_values', message, member: memberAt(text, name) };
     }
@@ -93,6 +106,16 @@ function endOfString(text: string, start: number): number {
     if (code === BACKSLASH) at += 1;
   }
   return -1;
+}
+
+/** Number of commas and quotes. */
+function signsIn(text: string, start: number, end: number): number {
+  let signs = 0;
+  for (let at = start; at < end; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === COMMA || code === QUOTE) signs += 1;
+  }
+  return signs;
 }
 
 /** Whether a string that ends at an index is the name of a member. */
@@ -116,16 +139,16 @@ function memberAt(text: string, start: number): string | null {
  *
  * @throws SyntaxError if it is invalid or exceeds a limit of its structure
  */
-export function parseJson(text: string): unknown {
-  const fault = structureFault(text);
+export function parseJson(text: string, maxCost?: number): unknown {
+  const fault = structureFault(text, maxCost);
   if (fault) throw new SyntaxError(fault.message);
   return JSON.parse(text);
 }
 
 /** Parses untrusted JSON; undefined if it is invalid or exceeds a limit of its structure. */
-export function tryParseJson(text: string): unknown {
+export function tryParseJson(text: string, maxCost?: number): unknown {
   try {
-    return parseJson(text);
+    return parseJson(text, maxCost);
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { findModel, maxOutputTokensOf, reasoningOf, type TextModel } from '../../config/catalog.ts';
 import { upstreamModelOf } from '../../config/model-names.ts';
 import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds.ts';
@@ -92,6 +93,8 @@ export class TokenCounter {
   async count(call: CountCall): Promise<Count> {
     const counting = this.#check(call);
     const { model, deadline } = counting;
+    // Another turn of the event loop: writing a large request takes as long as reading it.
+    await setImmediate();
     return this.#routing.run({
       model: counting.request.model,
       accountId: call.holder.account.id,

@@ -8,6 +8,9 @@ import { hasDialect } from './registry.ts';
  */
 const MARK = 'oriel:';
 
+/** Cost of the values of one signature (`structureFault`), of which a request may have many. */
+const MAX_COST = 1000;
+
 /** The signature of reasoning that its provider did not sign: it names the provider, and nothing else. */
 export function bareSignature(dialect: DialectName, provider: string): ReasoningSignature {
   return { dialect, provider, value: {} };
@@ -28,7 +31,8 @@ export function wrapSignature({ dialect, provider, value }: ReasoningSignature):
 export function unwrapSignature(text: string): ReasoningSignature | null {
   if (!text.startsWith(MARK)) return null;
   try {
-    const parts: unknown = parseJson(Buffer.from(text.slice(MARK.length), 'base64url').toString());
+    const json = Buffer.from(text.slice(MARK.length), 'base64url').toString();
+    const parts: unknown = parseJson(json, MAX_COST);
     if (!Array.isArray(parts)) return null;
     const [dialect, provider, value] = parts as unknown[];
     if (typeof dialect !== 'string' || !hasDialect(dialect)) return null;

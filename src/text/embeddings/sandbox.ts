@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { FAILURE_TYPES, Failure } from '../../failure.ts';
 import { choice, delay, failureOf, readDirectives } from '../../routing/directives.ts';
 import { invalid } from '../dialects/request-errors.ts';
@@ -11,6 +11,9 @@ const DEFAULT_DIMENSIONS = 256;
 
 /** Numbers of all vectors of one request, which are made and written in 0.2 s. */
 const MAX_NUMBERS = 1_048_576;
+
+/** Items between two turns of the event loop. */
+const ITEMS_IN_ONE_TURN = 100;
 
 /** Words of one item that are read. */
 const MAX_WORDS = 8192;
@@ -42,11 +45,14 @@ export async function embedBySandbox(
   }
   await obeyDirectives(items, deadline, signal);
   let tokens = 0;
-  const vectors = items.map((item) => {
+  const vectors: unknown[] = [];
+  for (const item of items) {
+    // Other requests would wait for all vectors.
+    if (vectors.length % ITEMS_IN_ONE_TURN === 0) await setImmediate();
     tokens += typeof item === 'string' ? countTokens(item) : item.length;
     const vector = vectorOf(wordsOf(item), size);
-    return encoding === 'base64' ? encodeVector(vector) : vector;
-  });
+    vectors.push(encoding === 'base64' ? encodeVector(vector) : vector);
+  }
   return { vectors, model, tokens };
 }
 

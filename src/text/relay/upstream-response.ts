@@ -19,6 +19,9 @@ const MAX_STREAM_BYTES = 4 * MAX_BYTES;
 /** Milliseconds for an upstream to end its response after the last event. */
 const endTimeoutMs = 1000;
 
+/** Cost of the values of an answer (`structureFault`): log probabilities are many small objects. */
+const MAX_COST = 1_000_000;
+
 export function isEventStream({ headers }: UpstreamResponse): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
 }
@@ -30,7 +33,7 @@ export function readJson(exchange: UpstreamResponse): Promise<Json> {
 
 function jsonOf(bytes: Buffer): Json {
   const text = bytes.toString();
-  const body = tryParseJson(text);
+  const body = tryParseJson(text, MAX_COST);
   if (!isObject(body)) throw upstreamFailure(502, text);
   const { error, type } = body;
   // Some upstreams send an error with status 200. An answer of responses reports failure by its `status`.
