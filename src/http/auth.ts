@@ -105,22 +105,34 @@ export function authenticator(context: AppContext) {
       const found = await store.findKey(hashOf(credential));
       const failure = keyFailure(found?.key, store.now);
       if (failure !== null) {
-        await limits.countInvalidKey(request.ip, context.config.limits.address.failedKeys);
+        const { failedKeys } = context.config.limits.address;
+        await showingRefusal(reply, failedKeys, () =>
+          limits.countInvalidKey(request.ip, failedKeys),
+        );
         throw failure;
       }
       request.holder = found!;
     }
     const { key, account } = request.holder;
     const limit = key.rpm ?? context.config.limits[account.plan].rpm;
-    try {
-      const taken = limits.take(key.hash, limit, !request.routeOptions.config.uncounted);
-      showLimit(reply, taken instanceof Promise ? await taken : taken);
-    } catch (error) {
-      const retryAfter = error instanceof Failure ? error.retryAfter : null;
-      if (retryAfter !== null) showLimit(reply, { limit, remaining: 0, reset: retryAfter });
-      throw error;
-    }
+    const counts = !request.routeOptions.config.uncounted;
+    showLimit(reply, await showingRefusal(reply, limit, () => limits.take(key.hash, limit, counts)));
   };
+}
+
+/** Counts a request, and shows the limit that it exceeds on its response. */
+async function showingRefusal<Result>(
+  reply: FastifyReply,
+  limit: number,
+  count: () => Result,
+): Promise<Awaited<Result>> {
+  try {
+    return await count();
+  } catch (error) {
+    const reset = error instanceof Failure ? error.retryAfter : null;
+    if (reset !== null) showLimit(reply, { limit, remaining: 0, reset });
+    throw error;
+  }
 }
 
 /** Header names of OpenAI's API; its reset is a duration with a unit. */

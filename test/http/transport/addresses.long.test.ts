@@ -55,6 +55,9 @@ describe('an address that sends invalid keys', () => {
     const limited = await ask('wrong', '2001:db8::2');
     expect(limited.status).toBe(429);
     expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(limited.headers.get('x-ratelimit-limit-requests')).toBe('3');
+    expect(limited.headers.get('x-ratelimit-remaining-requests')).toBe('0');
+    expect(limited.headers.get('x-ratelimit-reset-requests')).toMatch(/^\d+s$/);
     expect(await limited.json()).toMatchObject({
       error: { type: 'rate_limit', code: 'too_many_invalid_api_keys' },
     });
