@@ -15,7 +15,7 @@ import { openProvider } from '../execution/upstream-request.ts';
 import type { TextObserver } from '../gateway.ts';
 import { readJson } from '../relay/upstream-response.ts';
 import type { TextReport } from '../report.ts';
-import { type Embeddings, embeddingsBody } from './answer.ts';
+import { type Embeddings, parseAnswer, writeEmbeddings } from './answer.ts';
 import type { EmbeddingsFormat } from './format.ts';
 import { geminiEmbeddings } from './gemini.ts';
 import { EmbeddingsMeter } from './meter.ts';
@@ -118,7 +118,7 @@ export class EmbeddingsGateway {
     const tokens = await settle(embeddings.tokens);
     const isPublic = config.answers.model === 'public' || embeddings.model === null;
     const name = isPublic ? request.model : embeddings.model!;
-    return redactKeyInBody(JSON.stringify(embeddingsBody(embeddings, name, tokens)), secret);
+    return redactKeyInBody(await writeEmbeddings(embeddings, name, tokens), secret);
   }
 
   async #embed(
@@ -139,7 +139,7 @@ export class EmbeddingsGateway {
       timeouts: { ...timeouts, firstByte: 0, total: Math.max(1, remaining) },
       signal,
     });
-    return format.read(request, await readJson(exchange));
+    return format.read(request, await readJson(exchange, parseAnswer));
   }
 }
 

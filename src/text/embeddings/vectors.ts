@@ -2,16 +2,15 @@ import { invalidAnswer } from '../dialects/answer-errors.ts';
 
 /** Base64 of numbers as 32-bit floats, little-endian: OpenAI's `encoding_format: base64`. */
 export function encodeVector(numbers: readonly number[]): string {
-  const bytes = Buffer.allocUnsafe(numbers.length * 4);
-  for (const [index, number] of numbers.entries()) bytes.writeFloatLE(number, index * 4);
-  return bytes.toString('base64');
+  return Buffer.from(Float32Array.from(numbers).buffer).toString('base64');
 }
 
 function decodeVector(text: string): readonly number[] {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length === 0 || bytes.length % 4 !== 0)
     throw invalidAnswer('a vector that is no base64');
-  return Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
+  // A copy, since the memory of a Buffer may begin at any address.
+  return Array.from(new Float32Array(Uint8Array.from(bytes).buffer));
 }
 
 /**

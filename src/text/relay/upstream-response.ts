@@ -26,14 +26,16 @@ export function isEventStream({ headers }: UpstreamResponse): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
 }
 
-/** @throws Failure where the body is no JSON object, or is an error */
-export function readJson(exchange: UpstreamResponse): Promise<Json> {
-  return exchange.bytes(MAX_BYTES).then(jsonOf);
-}
-
-function jsonOf(bytes: Buffer): Json {
-  const text = bytes.toString();
-  const body = tryParseJson(text, MAX_COST);
+/**
+ * @param parse reads the text of the body
+ * @throws Failure where the body is no JSON object, or is an error
+ */
+export async function readJson(
+  exchange: UpstreamResponse,
+  parse: (text: string) => unknown = (text) => tryParseJson(text, MAX_COST),
+): Promise<Json> {
+  const text = (await exchange.bytes(MAX_BYTES)).toString();
+  const body = await parse(text);
   if (!isObject(body)) throw upstreamFailure(502, text);
   const { error, type } = body;
   // Some upstreams send an error with status 200. An answer of responses reports failure by its `status`.

@@ -106,6 +106,18 @@ describe('embeddings by a provider', () => {
     expect((await create(asked)).data[0]!.embedding).toEqual([0.5, 1]);
   });
 
+  it('may be 500,000 numbers', async () => {
+    const { upstream } = gateway();
+    const input = Array.from({ length: 250 }, (_, index) => `text ${index}`);
+    const data = input.map((_, index) => ({
+      index,
+      embedding: Array.from({ length: 2000 }, (_, place) => (index + place) / 4),
+    }));
+    upstream.play(played(data));
+    const answer = await create({ model: 'vectors-large', input, encoding_format: 'float' });
+    expect(answer.data).toEqual(data.map((entry) => ({ object: 'embedding', ...entry })));
+  });
+
   it('are retried, come from the next route, and are charged once and never above the bound', async () => {
     const { upstream, daemon } = gateway();
     const key = await newKey(daemon, 'bounded');
