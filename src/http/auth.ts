@@ -116,7 +116,10 @@ export function authenticator(context: AppContext) {
     const { key, account } = request.holder;
     const limit = key.rpm ?? context.config.limits[account.plan].rpm;
     const counts = !request.routeOptions.config.uncounted;
-    showLimit(reply, await showingRefusal(reply, limit, () => limits.take(key.hash, limit, counts)));
+    showLimit(
+      reply,
+      await showingRefusal(reply, limit, () => limits.take(key.hash, limit, counts)),
+    );
   };
 }
 

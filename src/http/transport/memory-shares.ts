@@ -17,7 +17,7 @@ const LARGE = 256 * 1024;
 /** Memory for each byte of a body while it is parsed; the worst case is empty objects, `{},`. */
 const BYTES_PER_PARSED_BYTE = 20;
 
-/** Memory of the 200,000 values that one body may have (`structureFault`). */
+/** Memory of the values that one body may have (`structureFault`). */
 const MAX_BYTES_OF_VALUES = 12 * 1024 * 1024;
 
 /** Memory that one account may use, as a share of the free memory. */

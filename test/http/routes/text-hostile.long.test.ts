@@ -303,7 +303,7 @@ describe('text requests beyond a limit', () => {
     },
   );
 
-  it.each(DIALECTS)('in the format %s are refused beyond 200,000 values', async (dialect) => {
+  it.each(DIALECTS)('in the format %s are refused beyond the limit of values', async (dialect) => {
     for (const list of [many('[]', 200_000), many('{"role":"user","content":"x"}', 350_000)]) {
       const response = await post(dialect, turns(dialect, list.slice(0, 9_000_000)));
       expect(response.status).toBe(400);
