@@ -282,7 +282,7 @@ describe('text requests beyond a limit', () => {
     const user = '{"role":"user","content":"x"}';
     for (const list of [
       many(user, 20_000),
-      `${user},{"role":"assistant","content":[${many(part, 40_000)}]},${user}`,
+      `${user},{"role":"assistant","content":[${many(part, 30_000)}]},${user}`,
     ]) {
       upstream.play(GOOD);
       const own = turns(dialect, list);
@@ -296,7 +296,7 @@ describe('text requests beyond a limit', () => {
     async (dialect) => {
       // With an error for each fault this took half a minute.
       for (const wrong of ['null', '{"role":"user","content":5}']) {
-        const response = await post(dialect, turns(dialect, many(wrong, 60_000)));
+        const response = await post(dialect, turns(dialect, many(wrong, 30_000)));
         expect(response.status).toBe(400);
         expect(errorOf(response).param).toMatch(new RegExp(`^${name(dialect)}\\[0\\]`));
       }
