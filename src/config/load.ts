@@ -263,9 +263,7 @@ export function reloadConfig(
   const removedModels = Object.keys(current.config.models).filter(
     (id) => !Object.hasOwn(loaded.config.models, id),
   );
-  const { source } = loaded.settings;
-  const isCut =
-    source.length < current.settings.source.length && current.settings.source.startsWith(source);
+  const isCut = restOf(current.settings, loaded.settings) !== '';
   return {
     ...loaded,
     warnings: isCut ? [...loaded.warnings, CUT_OFF] : loaded.warnings,
@@ -276,6 +274,11 @@ export function reloadConfig(
 
 const CUT_OFF = 'the file is the beginning of the former one: was it cut off while it was written?';
 
+/** What follows the text of a file that is the beginning of the former one; empty where it is not. */
+function restOf(former: Settings, { source }: Settings): string {
+  return former.source.startsWith(source) ? former.source.slice(source.length) : '';
+}
+
 function isEmpty({ document }: Settings): boolean {
   return Object.keys(document.value ?? {}).length === 0;
 }
@@ -284,6 +287,11 @@ function isEmpty({ document }: Settings): boolean {
 function lossOf(current: LoadedConfig, { file, settings }: LoadedConfig): string | null {
   if (file === null) return current.file === null ? null : 'the file is gone';
   if (isEmpty(settings) && !isEmpty(current.settings)) return 'the file has no settings';
+  // A value that was cut in two may be valid: `rpm: 6` of `rpm: 600`.
+  const rest = restOf(current.settings, settings);
+  if (/[^\n]$/.test(settings.source) && /^[^\r\n]/.test(rest) && rest.endsWith('\n')) {
+    return 'the file ends within a line of the former one: it was probably read while it was written';
+  }
   if (current.settings.isSandbox) return null;
   if (settings.isSandbox) {
     return 'the file has neither providers nor models; to change to the sandbox, start the daemon again';

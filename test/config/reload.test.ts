@@ -72,6 +72,18 @@ describe('reloadConfig', () => {
       },
     );
 
+    it('within a line is refused, also where what is left of a value is valid', () => {
+      const text = `${whole}server:\n  grace: 10s\nbatch:\n  queue: 120\n`;
+      for (let length = text.indexOf('120') + 1; length < text.length - 1; length += 1) {
+        expect(() => reloaded(text, text.slice(0, length))).toThrow('within a line');
+      }
+      const { config, warnings } = reloaded(text, text.slice(0, text.indexOf('batch')));
+      expect(config.batch.queue).not.toBe(120);
+      expect(warnings).toContainEqual(expect.stringContaining('was it cut off'));
+      // A file without a line break at its end may have been shortened by its author.
+      expect(reloaded(text.trimEnd(), text.slice(0, -2)).config.batch.queue).toBe(12);
+    });
+
     it('does not let defaults take the place of other settings', () => {
       expect(() => reloaded('limits: { paid: { rpm: 7 } }', '')).toThrow(
         'the file has no settings',
