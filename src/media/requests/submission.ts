@@ -65,7 +65,13 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const { holder, fields } = call;
   const context = { client: holder.account.id, maxWaiting: MAX_WAITING };
   const pool = clientPool(options.pool, context);
-  const { id, part, model } = findModel(config, modelIdOf(fields), holder.key.models);
+  const name = modelIdOf(fields);
+  const idempotency = await idempotencyOf(call);
+  const repeated =
+    idempotency && (await store.findTaskByIdempotencyKey(holder.account.id, idempotency));
+  // Also where a reload has removed the model or changed what it accepts: the task was accepted before.
+  if (repeated) return repeated;
+  const { id, part, model } = findModel(config, name, holder.key.models);
   const validated = READERS[call.kind](fields, model);
   checkRoutes(validated, fields, model, config);
   const promptName = validated.fieldNames?.['prompt'] ?? 'prompt';
@@ -75,10 +81,6 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
     validated.callbackUrl === null
       ? null
       : checkPublicUrl(validated.callbackUrl, 'callback_url', networkPolicy, 'callback').href;
-  const idempotency = await idempotencyOf(call);
-  const repeated =
-    idempotency && (await store.findTaskByIdempotencyKey(holder.account.id, idempotency));
-  if (repeated) return repeated;
   await files.checkFreeSpace(expectedDiskSpace(validated.request));
   const stored: NewAsset[] = [];
   const discardStored = () => files.discard(stored.map((asset) => asset.id));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { startDaemon } from '../../daemon.ts';
 import { gate } from '../../gate.ts';
-import { Client } from './client.ts';
+import { Client, GENERATIONS } from './client.ts';
 import { mediaConfig, mediaDaemon, startProviders } from './media-daemon.ts';
 
 const POST = 'POST /images/generations';
@@ -91,7 +91,9 @@ it('applies reloaded concurrency, routes and models', async () => {
   const gates = Array.from({ length: 6 }, gate);
   first.next(POST, ...gates.map(({ passed }) => ({ wait: passed })));
   const ids: string[] = [];
-  for (let count = 0; count < 6; count += 1) ids.push(await ann.begin({ model: 'any' }));
+  for (let count = 0; count < 5; count += 1) ids.push(await ann.begin({ model: 'any' }));
+  const repeatable = [{ model: 'any', prompt: 'a boat' }, 'order-6'] as const;
+  ids.push((await ann.post(GENERATIONS, ...repeatable)).body.task_id);
   await first.received(POST, 1);
   expect(first.to(POST)).toHaveLength(2);
 
@@ -121,6 +123,12 @@ it('applies reloaded concurrency, routes and models', async () => {
     price: { perImage: 4 },
   };
   await reload({ ...others, models: { ...models, either } }, 3);
+  // The client may not have seen the answer, and repeats a request that was accepted.
+  expect(await ann.post(GENERATIONS, ...repeatable)).toMatchObject({
+    status: 202,
+    body: { task_id: ids.at(-1) },
+  });
+  expect((await ann.post(GENERATIONS, repeatable[0])).status).toBe(404);
   for (const { open } of gates) open();
   const started = await Promise.all(ids.slice(0, 3).map((id) => ann.ended(id)));
   expect(started.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed']);
