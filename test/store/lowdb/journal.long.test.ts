@@ -270,6 +270,25 @@ describe('a journal', () => {
     });
   });
 
+  it('with a line twice, or two lines swapped, after a crash is rejected', async () => {
+    const { crashed } = await journalled();
+    const bytes = readFileSync(join(crashed, FIRST));
+    const starts = [...linesOf(bytes).map(({ start }) => start), bytes.length];
+    const lines = starts.slice(1).map((end, at) => bytes.subarray(starts[at], end));
+    for (const [at, line] of lines.entries()) {
+      const twice = lines.toSpliced(at, 0, line);
+      const swapped = lines.toSpliced(at, 2, ...lines.slice(at, at + 2).reverse());
+      for (const changed of at < lines.length - 1 ? [twice, swapped] : [twice]) {
+        const place = copyAsCrashed(crashed);
+        writeFileSync(join(place, FIRST), Buffer.concat(changed));
+        await expect(openLowdbStore({ directory: place })).rejects.toMatchObject({
+          code: 'store_corrupt',
+          message: expect.stringContaining(`${join(place, FIRST)}, byte `),
+        });
+      }
+    }
+  });
+
   it('of the version before batches named their predecessors is replayed, and ended', async () => {
     const { crashed, ends } = await journalled();
     const path = join(crashed, FIRST);

@@ -100,6 +100,7 @@ export async function loadJournal(
   const header = JSON.parse(line.payload.toString()) as JournalHeader & Record<string, unknown>;
   const { format, version } = header;
   if (format === FORMAT && version > VERSION) throw newerStore(file, version, VERSION);
+  if (format === undefined) throw corruptStore(file, 'this is a batch, not the header', 0);
   if (format !== FORMAT || (version !== VERSION && !FORMER_VERSIONS.includes(version))) {
     throw corruptStore(file, `written as ${format} ${version}, which is unknown`, 0);
   }
@@ -126,8 +127,11 @@ export function readBatches(
   while (offset < limit) {
     const line = readLine(bytes, offset);
     if (line === null) break;
-    const payload = JSON.parse(line.payload.toString()) as Change[] | ChainedBatch;
-    const [before, batch] = isChained ? (payload as ChainedBatch) : [lastChecksum, payload];
+    const payload: unknown = JSON.parse(line.payload.toString());
+    if (!Array.isArray(payload)) throw corruptStore(file, 'this is a header, not a batch', offset);
+    const [before, batch] = isChained
+      ? (payload as unknown as ChainedBatch)
+      : [lastChecksum, payload];
     // A power cut does not move lines: what was not written leaves a gap.
     if (before !== lastChecksum) {
       throw corruptStore(file, 'the batch before this one is missing', offset);
