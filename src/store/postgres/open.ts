@@ -140,6 +140,7 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
   const escrows = new Escrows({
     ...{ bank, log, node: lease.escrowId, now, onFault },
     isLeased: () => lease.isEscrowValid,
+    outage: () => lease.failure,
   });
   const reader = new Reader(
     database,

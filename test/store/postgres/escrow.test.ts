@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
+import { unavailable } from '../../../src/store/postgres/errors.ts';
 import { ChargeLog, readLeftoverCharges } from '../../../src/store/postgres/escrow/charge-log.ts';
 import { Escrows } from '../../../src/store/postgres/escrow/escrows.ts';
 import type { Reservation } from '../../../src/store/store.ts';
@@ -64,9 +65,13 @@ async function nodeOf(bank: MemoryBank, name?: string) {
   });
   const lease = { isValid: true };
   const isLeased = () => lease.isValid;
-  const escrows = new Escrows({ bank, log, node, isLeased, now: Date.now, onFault: () => {} });
+  const database: { outage: Failure | null } = { outage: null };
+  const escrows = new Escrows({
+    ...{ bank, log, node, isLeased, now: Date.now, onFault: () => {} },
+    outage: () => database.outage,
+  });
   bank.join(node, escrows);
-  return { node, log, lease, escrows };
+  return { node, log, lease, database, escrows };
 }
 
 const usage = (charge: number, model = 'm') => ({ model, counts: {}, charge });
@@ -99,6 +104,24 @@ describe('escrows', () => {
     answer();
     await escrows.close();
     expect(bank.account(ACCOUNT)).toMatchObject({ reserved: 0, spent: 50 });
+  });
+
+  it('do not keep requests waiting for a draw once the database is known to be away', async () => {
+    const bank = bankWith(1_000_000);
+    const { escrows, database } = await nodeOf(bank);
+    let answer = () => {};
+    bank.answers = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const waiting = [1, 2].map(() => refusalOf(escrows.reserve(payerOf(0), 100)));
+    database.outage = unavailable(new Error('no answer'));
+    expect(await Promise.all(waiting)).toEqual(['store_unavailable', 'store_unavailable']);
+    // The draw has its answer in the end, and serves the next request.
+    database.outage = null;
+    answer();
+    escrows.release(await escrows.reserve(payerOf(0), 100));
+    await escrows.close();
+    expect(bank.account(ACCOUNT)).toMatchObject({ reserved: 0, spent: 0 });
   });
 
   it('of two nodes return what the other needs before it refuses', async () => {

@@ -21,6 +21,8 @@ interface EscrowsOptions {
   readonly node: string;
   /** Whether the lease of the node holds for sure: afterwards other nodes may have returned its escrows. */
   readonly isLeased: () => boolean;
+  /** Why the database cannot be used now; null while it answers. */
+  readonly outage: () => Failure | null;
   /** Clock, in milliseconds since the epoch. */
   readonly now: () => number;
   /** Called with the failure of a fold, which is repeated. */
@@ -315,7 +317,8 @@ export class Escrows {
           wanted: sum - free + escrow.peak,
         });
         if (!this.#isCurrent(account)) throw leaseLost();
-        if (typeof drawn === 'number') continue;
+        // The review may have rejected it meanwhile.
+        if (typeof drawn === 'number' || waiting[0] !== first) continue;
         if (first.isRecalled) this.#refuse(account, drawn);
         else {
           first.isRecalled = true;
@@ -423,7 +426,10 @@ export class Escrows {
   #scheduleReview(): void {
     this.#reviewTimer ??= setTimeout(() => {
       this.#reviewTimer = undefined;
+      const outage = this.#options.outage();
       for (const [name, account] of this.#accounts) {
+        // A draw under way ends only with its connection, where the database is there but gives no answer.
+        if (outage) for (const { reject } of account.waiting.splice(0)) reject(outage);
         account.escrow.review();
         account.isShort = false;
         if (account.escrow.isEmpty && !account.isDrawing) this.#accounts.delete(name);
