@@ -27,6 +27,7 @@ export async function checkLog(
       continue;
     }
     const { level = '', msg = '' } = line;
+    if (level === 'fatal') violations.add('the daemon never ends by itself', text);
     if (msg.includes('a defect')) violations.add('no defect is logged', text);
     if (level === 'error' || level === 'fatal') logErrors[msg] = (logErrors[msg] ?? 0) + 1;
   }
