@@ -84,13 +84,11 @@ describe('requests without a route or not in HTTP', () => {
     if (status === 405) expect(response.headers.get('allow')).toBe('GET, HEAD');
   });
 
-  it('GET /v1/responses as a WebSocket answers 426', async () => {
-    const lines = [
-      'GET /v1/responses HTTP/1.1',
-      'Host: a',
-      'Connection: Upgrade',
-      'Upgrade: websocket',
-    ];
+  it.each([
+    ['directly', ['Connection: Upgrade', 'Upgrade: websocket']],
+    ['behind a proxy that drops Upgrade', ['Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']],
+  ])('GET /v1/responses as a WebSocket answers 426 %s', async (_case, headers) => {
+    const lines = ['GET /v1/responses HTTP/1.1', 'Host: a', 'Connection: close', ...headers];
     const answer = await raw(daemon().url, `${lines.join('\r\n')}\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 426 /);
     expect(answer).toContain('"code":"upgrade_required"');

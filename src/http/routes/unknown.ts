@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { Failure } from '../../failure.ts';
 
@@ -14,7 +15,7 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
     patterns ??= [...methods].map(([url, known]) => [patternOf(url), [...known].join(', ')]);
     const path = request.url.split('?', 1)[0]!;
     const allowed = patterns.find(([pattern]) => pattern.test(path))?.[1];
-    if (allowed !== undefined && request.headers.upgrade?.toLowerCase() === 'websocket') {
+    if (allowed !== undefined && isWebSocket(request.headers)) {
       // Clients that try a WebSocket first, such as Codex, fall back to HTTP at once.
       reply.header('upgrade', 'HTTP/1.1');
       const message = `${path} does not accept WebSockets; send the request over HTTP`;
@@ -38,6 +39,11 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
 const COMMANDS = /^\/api\/free\/(?:batch-)?(duplicates|compare|montage|favicon|srcset)(?:-|$)/;
 /** Presets of recipes that make the images of these commands. */
 const PRESETS = ['favicon', 'srcset'];
+
+/** Whether a client tries to open a WebSocket. Proxies drop Upgrade, since it is a header of one connection. */
+function isWebSocket({ upgrade, 'sec-websocket-key': key }: IncomingHttpHeaders): boolean {
+  return key !== undefined || upgrade?.toLowerCase() === 'websocket';
+}
 
 /** @param isListed whether this server has the document that lists its endpoints */
 export function unknownEndpoint(path: string, isListed: boolean): Failure {
