@@ -143,7 +143,7 @@ const textModel = v.strictObject({
               'are not allowed or the format of the upstream has none: refuse, or drop and name them in ' +
               'x-oriel-dropped and the log. Those that the model cannot call, by tool_choice, are left out in ' +
               "any case. unset: refused, except for web search and image generation beside the client's own tools, which " +
-              'are dropped where the format of the upstream has none',
+              'are dropped',
           ),
         ),
       }),

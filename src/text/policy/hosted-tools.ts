@@ -74,7 +74,7 @@ export class HostedTools {
     const forbidden = pathsOf(inspection.uses.filter(({ feature }) => !allowance.allows(feature)));
     const unwanted = this.#unwanted(request, ({ path }) => forbidden.has(path));
     const { uncallable, hosted } = unwanted;
-    const drops = this.#policy === 'drop' && this.#reasonToKeep(request, unwanted) === null;
+    const drops = hosted.length > 0 && this.#reasonToKeep(request, unwanted) === null;
     const left = leaveOut(request, {
       uncallable,
       hosted: drops ? hosted : [],
@@ -127,8 +127,9 @@ export class HostedTools {
     }
     const gone = new Set<unknown>([...unwanted.uncallable, ...unwanted.hosted]);
     const tools = allTools(request).filter((tool) => !gone.has(tool));
+    const isForced = mustCall(toolChoice, tools) || unwanted.hosted.some(isNamedBy(toolChoice));
     // A call that only a dropped tool could answer is refused with that tool.
-    return mustCall(toolChoice, tools) ? 'it is not left out, since the model must call it' : null;
+    return isForced ? 'it is not left out, since the model must call it' : null;
   }
 }
 
@@ -158,13 +159,20 @@ function isCallable(tool: NativePart, { toolChoice, dialect }: TextRequest): boo
   if (dialectNamed(dialect).choosesFunctionsOnly) return true;
   switch (toolChoice?.type) {
     case 'none':
-    case 'tool':
       return false;
+    case 'tool':
+      return isNamedBy(toolChoice)(tool);
     case 'allowed':
       return toolChoice.tools.some((reference) => isReferenced(tool, reference));
     default:
       return true;
   }
+}
+
+/** Whether a choice names a tool that the provider runs: those of messages have names. */
+function isNamedBy(choice: ToolChoice | null): (tool: NativePart) => boolean {
+  return ({ value }) =>
+    choice?.type === 'tool' && (value as { readonly name?: unknown } | null)?.name === choice.name;
 }
 
 /** Whether the model must call a tool of which none is left. */

@@ -10,6 +10,7 @@ type Loose = any;
 const gateway = gatewayDaemon((url) => {
   const { providers, models } = gatewayConfig(url) as Loose;
   const dropping = (model: object) => ({ ...model, tools: { hosted: 'drop' } });
+  const refusing = (model: object) => ({ ...model, tools: { hosted: 'refuse' } });
   const sandbox = { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] };
   const gemini = {
     ...models['to-chat'],
@@ -23,7 +24,9 @@ const gateway = gatewayDaemon((url) => {
     },
     models: {
       ...models,
-      'refuses-chat': { ...models['to-chat'], tools: { hosted: 'refuse' } },
+      'refuses-chat': refusing(models['to-chat']),
+      'refuses-responses': refusing(models['to-responses']),
+      'refuses-messages': refusing(models['to-messages']),
       'drops-chat': dropping(models['to-chat']),
       'drops-responses': dropping(models['to-responses']),
       'drops-messages': dropping(models['to-messages']),
@@ -203,10 +206,32 @@ describe('a web search beside the tools of the client, as agents offer it', () =
     expect((await ask('responses', 'to-chat', forced)).status).toBe(400);
   });
 
-  it('is refused without the permission for it, upstream responses', async () => {
-    const { error } = await ask('responses', 'to-responses', { tools: [SEARCH, FUNCTION] });
-    expect(error).toMatchObject({ code: 'not_allowed', param: 'tools[0]' });
-  });
+  it.each([
+    ['responses', SEARCH, FUNCTION],
+    [
+      'messages',
+      { type: 'web_search_20250305', name: 'web_search' },
+      { name: 'find', input_schema: { type: 'object' } },
+    ],
+  ] as const)(
+    'is dropped and named without the permission for it, upstream %s of the own format',
+    async (to, search, find) => {
+      const body = { tools: [search, find] };
+      const { status, headers } = await ask(to, modelTo(to), body);
+      expect([status, headers.get('x-oriel-dropped')]).toEqual([200, 'tools[0]']);
+      const { tools } = gateway().upstream.only().body;
+      expect(tools).toEqual([find]);
+      const forced = to === 'messages' ? { type: 'tool', name: 'web_search' } : SEARCH;
+      for (const [model, more] of [
+        [modelTo(to), { tool_choice: forced }],
+        [modelTo(to), { tools: [search] }],
+        [`refuses-${to}`, {}],
+      ] as const) {
+        const { error } = await ask(to, model, { ...body, ...more });
+        expect(error).toMatchObject({ code: 'not_allowed', param: 'tools[0]' });
+      }
+    },
+  );
 });
 
 /** Conversations in which a provider ran tools, and the paths of what it ran. */
