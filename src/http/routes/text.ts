@@ -24,7 +24,8 @@ export type TextHttpRequest = FastifyRequest<{ Params: { model?: string } }>;
 /** The endpoints of all text dialects (interface parts 4.1 to 4.3). */
 export function textRoutes({ text }: AppContext): FastifyPluginAsync {
   return async (server) => {
-    for (const { name, requestIdHeader, endpoints, fields, operation = 'chat' } of allDialects()) {
+    for (const dialect of allDialects()) {
+      const { name, requestIdHeader, endpoints, fields, operation = 'chat' } = dialect;
       const fieldsExtension = { 'x-oriel-fields': fieldRows(fields) };
       for (const {
         path,
@@ -54,7 +55,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
           };
           const report = new TextReport(request.trace);
           request.textReport = report;
-          const sse = new SseResponse(reply);
+          const sse = new SseResponse(reply, dialect.signOfLife);
           if (address.stream ?? isStreaming(request)) sse.keepAlive();
           try {
             const whole = await text.answer({
@@ -76,7 +77,7 @@ export function textRoutes({ text }: AppContext): FastifyPluginAsync {
             return `${whole}\n`;
           } finally {
             request.firstFrameMs = sse.firstFrameMs;
-            sse.end();
+            sse.end(report.failure ? dialect.failChunk?.(report.failure) : undefined);
           }
         };
         server.post(path, { schema, config: { operation }, handler });

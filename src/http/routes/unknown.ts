@@ -35,15 +35,15 @@ export function answerUnknownRoutes(server: FastifyInstance): void {
   });
 }
 
-/** Commands without an endpoint, since they work on several files together or write pages. */
-const COMMANDS = /^\/api\/free\/(?:batch-)?(duplicates|compare|montage|favicon|srcset)(?:-|$)/;
-/** Presets of recipes that make the images of these commands. */
-const PRESETS = ['favicon', 'srcset'];
-
 /** Whether a client tries to open a WebSocket. Proxies drop Upgrade, since it is a header of one connection. */
 function isWebSocket({ upgrade, 'sec-websocket-key': key }: IncomingHttpHeaders): boolean {
   return key !== undefined || upgrade?.toLowerCase() === 'websocket';
 }
+
+/** Commands without an endpoint, since they work on several files together or write pages. */
+const COMMANDS = /^\/api\/free\/(?:batch-)?(duplicates|compare|montage|favicon|srcset)(?:-|$)/;
+/** Presets of recipes that make the images of these commands. */
+const PRESETS = ['favicon', 'srcset'];
 
 /** @param isListed whether this server has the document that lists its endpoints */
 export function unknownEndpoint(path: string, isListed: boolean): Failure {

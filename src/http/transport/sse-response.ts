@@ -2,8 +2,11 @@ import type { FastifyReply } from 'fastify';
 import type { ResponseStream } from '../../text/relay/response-stream.ts';
 import { atEndOfTick } from './tick.ts';
 
-/** Idle time after which a comment is sent, so that proxies keep the connection open. */
+/** Idle time after which a sign of life is sent, so that proxies keep the connection open. */
 const KEEP_ALIVE_MS = 15_000;
+
+/** Time before the last chunk of a stream that must arrive alone: Node's fetch joins chunks that arrive together. */
+const LAST_CHUNK_MS = 50;
 
 /** A server-sent event comment, which clients ignore. */
 const COMMENT = ': keep-alive\n\n';
@@ -18,6 +21,7 @@ const HEADERS = {
 /** A response as server-sent events. Headers are sent with the first event or comment. */
 export class SseResponse implements ResponseStream {
   readonly #reply: FastifyReply;
+  readonly #signOfLife: string;
   #idleTimer: NodeJS.Timeout | undefined;
   #drained: Promise<void> | undefined;
   #started = false;
@@ -26,11 +30,13 @@ export class SseResponse implements ResponseStream {
   /** Length of the waiting frames, approximately: of texts in characters. */
   #waitingLength = 0;
 
-  constructor(reply: FastifyReply) {
+  /** @param signOfLife what an idle stream sends, in place of a comment */
+  constructor(reply: FastifyReply, signOfLife = COMMENT) {
     this.#reply = reply;
+    this.#signOfLife = signOfLife;
   }
 
-  /** Milliseconds from the arrival of the request to the first frame that is no comment; null before that. */
+  /** Milliseconds from the arrival of the request to the first frame that is no sign of life; null before that. */
   get firstFrameMs(): number | null {
     return this.#firstFrameMs;
   }
@@ -43,12 +49,12 @@ export class SseResponse implements ResponseStream {
     return this.#drained !== undefined;
   }
 
-  /** Sends a comment whenever the stream was idle for 15 s, from now on. */
+  /** Sends a sign of life whenever the stream was idle for 15 s, from now on. */
   keepAlive(): void {
-    this.#idleTimer = setTimeout(() => this.write(COMMENT), KEEP_ALIVE_MS);
+    this.#idleTimer = setTimeout(() => this.write(this.#signOfLife), KEEP_ALIVE_MS);
   }
 
-  /** Sends no more comments, so that frames can be written in pieces. */
+  /** Sends no more signs of life, so that frames can be written in pieces. */
   endKeepAlive(): void {
     clearTimeout(this.#idleTimer);
     this.#idleTimer = undefined;
@@ -63,7 +69,7 @@ export class SseResponse implements ResponseStream {
   write(frames: string | Buffer): boolean {
     const { raw } = this.#reply;
     if (!this.#started) this.#start();
-    if (this.#firstFrameMs === null && frames !== COMMENT) {
+    if (this.#firstFrameMs === null && frames !== this.#signOfLife) {
       this.#firstFrameMs = this.#reply.elapsedTime;
     }
     if (this.#waiting.length === 0) atEndOfTick(this.#flush);
@@ -102,11 +108,14 @@ export class SseResponse implements ResponseStream {
     await this.#drained;
   }
 
-  /** Sends the waiting frames and ends the stream. */
-  end(): void {
+  /** Sends the waiting frames and ends the stream. @param last text that is sent in a chunk of its own */
+  end(last = ''): void {
     this.endKeepAlive();
     this.#flush();
-    if (this.#started && !this.#reply.raw.writableEnded) this.#reply.raw.end();
+    const { raw } = this.#reply;
+    if (!this.#started || raw.writableEnded) return;
+    if (last === '') raw.end();
+    else setTimeout(() => raw.end(last), LAST_CHUNK_MS);
   }
 
   #start(): void {

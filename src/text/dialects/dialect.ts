@@ -308,6 +308,10 @@ export interface Dialect {
   observe(event: Json, before?: Usage | null): Observation;
   /** Encodes the frames that end a relayed stream after a failure. */
   failFrames(failure: Failure, relayed: RelayProgress): string;
+  /** A failure for clients that do not find it in frames: sent after them, in a chunk of its own. */
+  failChunk?(failure: Failure): string;
+  /** What a stream sends while it is idle, for clients that do not understand comments. */
+  readonly signOfLife?: string;
   /** The field of a whole answer that holds a list with the model's output. */
   readonly answerKey: string;
   /** A whole answer with the usage of interface part 2.2 in it, where it must have that. */

@@ -1,3 +1,4 @@
+import { expect } from 'vitest';
 import type { Access, Answer, Content, Mode, Settings, Talk } from '../conversation.ts';
 import { talkWith } from '../history.ts';
 import { eventsOf } from '../raw.ts';
@@ -90,10 +91,15 @@ async function ask(
     throw Object.assign(new Error(text), { status: response.status, ...JSON.parse(text).error });
   }
   if (mode === 'whole') return read([JSON.parse(text)], []);
-  const events = eventsOf(text).map(({ data }) => data as Loose);
+  // A failure comes as JSON after the events too, since SDKs before version 2 find no other.
+  const [, frames = text, last] = /^(.*\n\n|)(\{.*)$/s.exec(text) ?? [];
+  const events = eventsOf(frames).map(({ data }) => data as Loose);
   // As the SDK does.
   const failed = events.find(({ error }) => error?.code >= 400 && error.code < 600);
-  if (failed) throw Object.assign(new Error(text), { events, ...failed.error });
+  if (failed) {
+    expect(JSON.parse(last ?? 'null')).toEqual(failed);
+    throw Object.assign(new Error(text), { events, ...failed.error });
+  }
   if (!events.at(-1)?.candidates[0].finishReason) throw new Error(`no end: ${text}`);
   return read(events, events);
 }

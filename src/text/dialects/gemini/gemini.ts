@@ -9,7 +9,7 @@ import { encodeRequest } from './encode-request.ts';
 import { endpoints } from './endpoint.ts';
 import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
-import { errorBody, failFrames } from './google-error.ts';
+import { errorBody, failChunk, failFrames } from './google-error.ts';
 import { modelListing } from './model-listing.ts';
 import {
   countOutput,
@@ -72,6 +72,9 @@ export const gemini: Dialect = {
   hasOutput,
   observe,
   failFrames,
+  failChunk,
+  // Google's SDKs for Go and, before version 2, for JavaScript fail at comments.
+  signOfLife: '\n\n',
   answerKey: 'candidates',
   observeAnswer,
 };

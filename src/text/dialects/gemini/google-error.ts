@@ -23,8 +23,16 @@ export function errorBody({ error }: Json, _requestId: string, status: number): 
   return { error: { ...(error as Json), status: wordOf(status) } };
 }
 
-/** The last frame of a stream that failed. Google's SDK throws only for an error whose `code` is a number. */
-export function failFrames({ type, message, param, code, status }: Failure): string {
+/** The last frame of a stream that failed, which newer SDKs of Google and parsers of server-sent events find. */
+export function failFrames(failure: Failure): string {
+  return `data: ${failChunk(failure)}`;
+}
+
+/**
+ * A failure as Google sends it, JSON that is no event: Google's SDKs for Go and, before version 2, for JavaScript find
+ * no other, and this one in a chunk of its own. They throw for an error whose `code` is a number.
+ */
+export function failChunk({ type, message, param, code, status }: Failure): string {
   const error = { code: status, message, status: wordOf(status), type, param, reason: code };
-  return `data: ${JSON.stringify({ error })}\n\n`;
+  return `${JSON.stringify({ error })}\n\n`;
 }
