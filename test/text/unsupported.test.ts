@@ -166,6 +166,24 @@ describe.each(FOREIGN)('a client of %s, an upstream of %s', (client, upstream) =
   });
 });
 
+it('of a field in every item of a long conversation, x-oriel-ignored still names the others', async () => {
+  const { daemon, upstream: mock } = gateway();
+  mock.play(DONE);
+  const item = { role: 'user', content: 'Go on', internal_chat_message_metadata_passthrough: {} };
+  const more = { input: Array.from({ length: 60 }, () => item), client_metadata: { a: 'b' } };
+  const response = await send(daemon, 'responses', plainBody('responses', modelTo('chat'), more));
+  expect(response.status).toBe(200);
+  const named = (response.headers.get('x-oriel-ignored') ?? '').split(', ');
+  const repeated = (index: number) => `input[${index}].internal_chat_message_metadata_passthrough`;
+  expect(named.slice(0, 3)).toEqual([repeated(0), 'client_metadata', repeated(1)]);
+  // No path is cut.
+  expect(named).toEqual([
+    repeated(0),
+    'client_metadata',
+    ...named.slice(2).map((_, i) => repeated(i + 1)),
+  ]);
+});
+
 const LONG = `user_${'a'.repeat(300)}_session_b`;
 
 describe.each([

@@ -122,8 +122,34 @@ export function announceOmitted(
 /** Paths in one header. */
 const MAX_PATHS = 20;
 
-/** The value of a header that names fields by their paths. */
+/** Characters in one header. */
+const MAX_HEADER = 1000;
+
+/** Paths of a request that are compared with each other. */
+const MAX_COMPARED = 10_000;
+
+/** The value of a header that names fields by their paths; of too many, first one for each name, whatever its index. */
 export function pathsHeader(paths: readonly string[]): string {
-  const shown = paths.slice(0, MAX_PATHS).map((path) => path.replace(/[^\x21-\x7e]/g, '?'));
-  return shown.join(', ').slice(0, 1000);
+  let header = '';
+  for (const path of paths.length > MAX_PATHS ? namesFirst(paths) : paths) {
+    const shown = path.slice(0, MAX_HEADER).replace(/[^\x21-\x7e]/g, '?');
+    const next = header === '' ? shown : `${header}, ${shown}`;
+    if (next.length > MAX_HEADER) break;
+    header = next;
+  }
+  return header;
+}
+
+/** The paths that one header has: agents repeat an unknown field in every item of a long conversation. */
+function namesFirst(paths: readonly string[]): readonly string[] {
+  const names = new Set<string>();
+  const further: string[] = [];
+  const first = paths.slice(0, MAX_COMPARED).filter((path) => {
+    const name = path.replace(/\[\d+\]/g, '[]');
+    const isNew = !names.has(name);
+    if (isNew) names.add(name);
+    else further.push(path);
+    return isNew;
+  });
+  return [...first, ...further].slice(0, MAX_PATHS);
 }
