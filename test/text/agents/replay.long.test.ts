@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { DIALECTS } from '../gateway-daemon.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { DIALECTS, newKey } from '../gateway-daemon.ts';
 import { geminiDaemon } from '../gemini/gemini-daemon.ts';
 import { type Item, listedTask, mainConversation, readFixtures } from './fixture.ts';
 import { replay } from './replay.ts';
@@ -7,6 +7,13 @@ import { scriptedTurn } from './scripted-model.ts';
 
 /** Models that do not reason and whose answers are short: agents ask for more. */
 const gateway = geminiDaemon({ reasoning: undefined, maxOutputTokens: 8000 });
+
+/** The key of an account that does not pay the providers: the owner may use more. */
+let key: string;
+
+beforeAll(async () => {
+  key = await newKey(gateway().daemon, 'tenant', { credits: '1000000' });
+});
 
 const UPSTREAMS = [...DIALECTS, 'gemini'] as const;
 const modelTo = (upstream: string) => `to-${upstream}`;
@@ -30,7 +37,7 @@ describe.each(readFixtures())('recorded requests of %s', (_name, fixture) => {
   it.each(UPSTREAMS)('finish a task of several turns on an upstream of %s', async (upstream) => {
     const { daemon, upstream: mock } = gateway();
     mock.play(scriptedTurn);
-    const answers = await replay(daemon, fixture, main, { model: modelTo(upstream) });
+    const answers = await replay(daemon, fixture, main, { model: modelTo(upstream), key });
     expect(answers.map(({ refusal }) => refusal)).toEqual(main.turns.map(() => ''));
     expect(answers.every(({ isComplete }) => isComplete)).toBe(true);
     // The ids of calls are those of the recorded run, so that each recorded result has its call.

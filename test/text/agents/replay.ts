@@ -18,6 +18,8 @@ export interface Answer {
 
 interface ReplayOptions {
   readonly model: string;
+  /** The owner's key by default. */
+  readonly key?: string;
   /** Changes an item before it is sent. */
   readonly change?: (item: Item) => Item;
 }
@@ -27,7 +29,7 @@ export async function replay(
   daemon: TestDaemon,
   { dialect, path, headers }: Fixture,
   { body, turns }: RecordedConversation,
-  { model, change = (item) => item }: ReplayOptions,
+  { model, key, change = (item) => item }: ReplayOptions,
 ): Promise<Answer[]> {
   const answers: Answer[] = [];
   let history: Item[] = [];
@@ -39,7 +41,11 @@ export async function replay(
     history = [...kept, ...added];
     const response = await daemon.request(path.replace(/models\/[^:]+/, `models/${model}`), {
       method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json' },
+      headers: {
+        ...headers,
+        'content-type': 'application/json',
+        ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      },
       body: JSON.stringify({ ...body, model, [historyOf(dialect)]: history }),
     });
     const text = await response.text();

@@ -60,7 +60,7 @@ export const AGENTS: readonly Agent[] = [
     name: 'claude-code-messages',
     section: 'Claude Code',
     package: '@anthropic-ai/claude-code',
-    version: '2.1.330',
+    version: '2.1.332',
     bin: 'claude',
   },
   {

@@ -8,7 +8,7 @@
  *     node test/text/agents/lab/main.ts --folder /tmp/lab --agent codex-chat --upstream messages
  *     node test/text/agents/lab/main.ts --folder /tmp/lab --record            writes fixtures too
  */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -31,7 +31,8 @@ import { startRecorder } from './recorder.ts';
 import { Scrubber } from './scrub.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../../..');
-const KEY = 'oriel_test_owner_key_000000000000';
+const OWNER_KEY = 'oriel_test_owner_key_000000000000';
+const BINARY = join(ROOT, 'dist/bin/oriel.cjs');
 const TIMEOUT = 180_000;
 
 const UPSTREAMS = [
@@ -133,21 +134,37 @@ function configuration(upstreamUrl: string, azureUrl: string): object {
   };
 }
 
-async function startDaemon(config: object): Promise<{ url: string; stop: () => void }> {
+interface Daemon {
+  readonly url: string;
+  /** Of an account that does not pay the providers: the owner may use more. */
+  readonly key: string;
+  stop(): void;
+}
+
+function newKey(data: string): string {
+  const command = (...args: string[]) =>
+    execFileSync(process.execPath, [BINARY, ...args, '--data', data], {
+      cwd: data,
+      encoding: 'utf8',
+    });
+  command('accounts', 'create', 'agents', '--plan', 'paid', '--credits', '1000000');
+  return command('keys', 'create', '--account', 'agents').trim();
+}
+
+async function startDaemon(config: object): Promise<Daemon> {
   const data = mkdtempSync(join(folder, 'data-'));
   writeFileSync(join(data, 'oriel.yaml'), JSON.stringify(config));
-  const binary = join(ROOT, 'dist/bin/oriel.cjs');
-  const args = [binary, 'serve', '--port', '0', '--data', data, '--log-format', 'json'];
+  const args = [BINARY, 'serve', '--port', '0', '--data', data, '--log-format', 'json'];
   const daemon = spawn(process.execPath, args, {
     cwd: data,
-    env: { ...process.env, ORIEL_BOOTSTRAP_KEY: KEY },
+    env: { ...process.env, ORIEL_BOOTSTRAP_KEY: OWNER_KEY },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   for await (const line of createInterface({ input: daemon.stdout })) {
     const { msg, url } = JSON.parse(line) as { msg: string; url?: string };
     if (msg === 'ready' && url !== undefined) {
       daemon.stdout.resume();
-      return { url, stop: () => daemon.kill() };
+      return { url, key: newKey(data), stop: () => daemon.kill() };
     }
   }
   throw new Error('the daemon did not start');
@@ -158,6 +175,7 @@ async function play(
   agent: Agent,
   upstream: string,
   server: string,
+  key: string,
 ): Promise<Ended & { work: string }> {
   const bin = await installed(agent);
   const home = realpathSync(mkdtempSync(join(folder, `${agent.name}-${upstream}-`)));
@@ -170,7 +188,7 @@ async function play(
     return replaced
       .replaceAll('sandbox-chat', `to-${upstream}`)
       .replaceAll('http://127.0.0.1:8787', server)
-      .replaceAll('${{ secrets.ORIEL_API_KEY }}', KEY);
+      .replaceAll('${{ secrets.ORIEL_API_KEY }}', key);
   };
   const blocks = blocksOf(agent.section);
   for (const { language, file: name, code } of blocks) {
@@ -182,7 +200,7 @@ async function play(
   const env = {
     PATH: [bin, dirname(process.execPath), process.env['PATH']].join(delimiter),
     HOME: home,
-    ORIEL_API_KEY: KEY,
+    ORIEL_API_KEY: key,
     TASK: upstream === 'sandbox' ? listedTask(readFixture(agent.name), work) : taskOn(file),
     LANG: 'C.UTF-8',
     NO_COLOR: '1',
@@ -205,7 +223,7 @@ try {
       upstream.play(scriptedTurn);
       azure.play(scriptedTurn);
       recorder.take();
-      const { status, output, work } = await play(agent, name, recorder.url);
+      const { status, output, work } = await play(agent, name, recorder.url, daemon.key);
       const exchanges = recorder.take();
       const refused = exchanges.filter((exchange) => exchange.status >= 400);
       const isDone =
