@@ -164,7 +164,12 @@ async function startDaemon(config: object): Promise<Daemon> {
     const { msg, url } = JSON.parse(line) as { msg: string; url?: string };
     if (msg === 'ready' && url !== undefined) {
       daemon.stdout.resume();
-      return { url, key: newKey(data), stop: () => daemon.kill() };
+      try {
+        return { url, key: newKey(data), stop: () => daemon.kill() };
+      } catch (error) {
+        daemon.kill();
+        throw error;
+      }
     }
   }
   throw new Error('the daemon did not start');
