@@ -19,7 +19,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['administration', 'operations'],
   ['config'],
   ['images', 'safety'],
-  ['store', 'upstream', 'schema'],
+  ['store', 'upstream', 'schema', 'threads'],
   ['failure', 'fair-semaphore', 'libc', 'folders'],
   ['error-codes'],
 ];
@@ -28,7 +28,7 @@ const FLOORS: readonly (readonly string[])[] = [
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // The cache only reads its version.
   sharp: ['workers/', 'src/operations/cache/encoder-versions.ts'],
-  piscina: ['src/operations/pool.ts', 'workers/'],
+  piscina: ['src/threads/threads.ts', 'workers/'],
   archiver: ['src/operations/zip.ts'],
   commander: ['src/cli/build-command.ts', 'src/cli/main.ts'],
   tinyglobby: ['src/cli/'],
@@ -54,7 +54,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   preact: ['src/console/'],
   uplot: ['src/console/'],
   koffi: ['src/libc.ts'],
-  'gpt-tokenizer': ['src/operations/count-tokens.ts'],
+  'gpt-tokenizer': ['src/threads/count-tokens.ts'],
   blurhash: ['src/operations/placeholder.ts'],
   thumbhash: ['src/operations/placeholder.ts'],
   // Not imported: they are dependencies only to pin their versions.

@@ -3,7 +3,6 @@
  * not throw: an error in a file is that file's result.
  */
 import { createHash } from 'node:crypto';
-import { createRequire } from 'node:module';
 import type { FileErrorCode } from '../src/error-codes.ts';
 import { Failure } from '../src/failure.ts';
 import { decodable } from '../src/images/bitmap/decodable.ts';
@@ -19,10 +18,8 @@ import { needsDate } from '../src/operations/name-template.ts';
 import type { ThreadOperation } from '../src/operations/operation.ts';
 import { findOperation } from '../src/operations/registry.ts';
 import { loadDecoder } from './decoder.ts';
+import { moveResult } from './move-result.ts';
 import { type OpenSource, openSource } from './source.ts';
-
-/** CommonJS takes half the time of an ES module to load, and the pool has loaded half of it. */
-const require = createRequire(import.meta.url);
 
 /** Imported at the first use: most commands run none of them. */
 async function findInternal(name: string): Promise<ThreadOperation<never> | undefined> {
@@ -166,22 +163,5 @@ async function runWithFile<Result>(
 
 /** Called by a pool's thread: moves the output's bytes to the main thread. */
 export default async function run(job: Job): Promise<JobResult> {
-  const result = await runJob(job);
-  if (!result.ok || !(result.image || result.images)) return result;
-  const buffers: ArrayBuffer[] = [];
-  const movable = (image: JobImage): JobImage => {
-    // sharp's memory cannot leave its thread; memory of our own can.
-    const bytes = new Uint8Array(image.bytes);
-    buffers.push(bytes.buffer);
-    return { ...image, bytes };
-  };
-  const { image, images, ...rest } = result;
-  const moved: JobResult = {
-    ...rest,
-    ...(image && { image: movable(image) }),
-    ...(images && { images: images.map(movable) }),
-  };
-  // Imported here: on the main thread, which uses this file too, no bytes are moved.
-  const { move, transferableSymbol, valueSymbol } = require('piscina') as typeof import('piscina');
-  return move({ [transferableSymbol]: buffers, [valueSymbol]: moved } as never) as never;
+  return moveResult(await runJob(job), (result) => result);
 }

@@ -1,11 +1,11 @@
 /**
  * The entry of a worker process of the daemon: one image job at a time, with a libvips of its own.
- * The daemon kills it when a job misses its deadline.
+ * The thread that started it kills it when a job misses its deadline.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Estimate } from '../src/images/input.ts';
 import { endWithParent, exitImmediately, limitData } from '../src/libc.ts';
-import type { ProcessRequest, ProcessResponse } from '../src/operations/worker-processes.ts';
+import type { ProcessRequest, ProcessResponse } from '../src/operations/decoder-threads.ts';
 import { GrantExceededError, runJob } from './image.ts';
 
 /** Bytes that estimates leave out: stacks of threads, the file itself, and garbage. */

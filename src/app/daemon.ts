@@ -16,6 +16,7 @@ import { RecentRequests } from '../http/recent-requests.ts';
 import { buildServers, type Servers } from '../http/server.ts';
 import { Spool } from '../http/uploads/spool.ts';
 import { preparePromptRules } from '../media/prompt-screening.ts';
+import type { SharedPool } from '../operations/pool.ts';
 import { startSharedPool } from '../operations/shared-pool.ts';
 import { ProviderHealth } from '../routing/provider-health.ts';
 import type { Actor } from '../store/audit/entry.ts';
@@ -24,6 +25,7 @@ import { handsOver } from '../store/nodes.ts';
 import { placeOf } from '../store/open.ts';
 import { TokenCounter } from '../text/counting/token-counter.ts';
 import { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
+import { TextThreads } from '../threads/text-threads.ts';
 import { UpstreamClient } from '../upstream/client.ts';
 import { Closers } from './closers.ts';
 import { openLimits } from './limits.ts';
@@ -100,7 +102,7 @@ interface Services extends DaemonMedia {
   readonly servers: Servers;
   readonly draining: AbortController;
   readonly text: ReturnType<typeof createTextGateway>;
-  readonly pool: Awaited<ReturnType<typeof startSharedPool>>;
+  readonly pool: SharedPool;
   readonly telemetry: DaemonTelemetry;
 }
 
@@ -160,9 +162,11 @@ async function startServices(start: Start): Promise<Services> {
     directory: dataDir,
   });
   closers.add(() => admin.close());
-  const pool = await startSharedPool(state.config.pool);
+  const pool = startSharedPool(state.config.pool);
   closers.add(() => pool.close());
-  metrics.watch(pool, store);
+  const textThreads = new TextThreads(state.config.pool.threads);
+  closers.add(() => textThreads.close());
+  metrics.watch(pool, textThreads, store);
   const spool = await Spool.open(join(dataDir, 'spool'), batch.spool, (error) =>
     log.error({ err: error }, 'an upload could not be removed from the spool'),
   );
@@ -179,7 +183,7 @@ async function startServices(start: Start): Promise<Services> {
   };
   const tracer = () => telemetry.tracer;
   const own = { state, log, metrics, routingObserver: observer, tracer };
-  const parts = { ...own, store, nodes, span, upstream, pool };
+  const parts = { ...own, store, nodes, span, upstream, pool, textThreads };
   const textObserver = createTextObserver(parts);
   const text = createTextGateway(parts, textObserver);
   const embeddings = new EmbeddingsGateway({
@@ -188,7 +192,12 @@ async function startServices(start: Start): Promise<Services> {
     upstream,
     observer: textObserver,
   });
-  const tokenCounter = new TokenCounter({ config: () => state.config, upstream, pool, observer });
+  const tokenCounter = new TokenCounter({
+    config: () => state.config,
+    upstream,
+    textThreads,
+    observer,
+  });
   const daemonMedia = await createMedia(parts, closers);
   const routings = [text.routing, embeddings.routing, daemonMedia.media.routing];
   metrics.watchRouting(routings);
@@ -216,6 +225,7 @@ async function startServices(start: Start): Promise<Services> {
     routings,
     assets: daemonMedia.files,
     pool,
+    textThreads,
     spool,
     log,
     metrics,

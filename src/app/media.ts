@@ -13,6 +13,7 @@ import type { RoutingObserver } from '../routing/observer.ts';
 import type { Nodes } from '../store/nodes.ts';
 import type { Store, TimeRange } from '../store/store.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
+import type { TextThreads } from '../threads/text-threads.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import { openDaemonAssets } from './assets.ts';
 import type { Closers } from './closers.ts';
@@ -27,6 +28,7 @@ interface MediaParts {
   readonly span: TimeRange | null;
   readonly upstream: UpstreamClient;
   readonly pool: SharedPool;
+  readonly textThreads: TextThreads;
   readonly routingObserver: RoutingObserver;
   readonly tracer: () => Tracer | null;
   readonly log: Logger;
@@ -44,7 +46,7 @@ export interface DaemonMedia {
 
 /** The media gateway with its files, callbacks and retention; none of them has started. */
 export async function createMedia(parts: MediaParts, closers: Closers): Promise<DaemonMedia> {
-  const { state, store, span, upstream, pool, routingObserver, log, metrics } = parts;
+  const { state, store, span, upstream, pool, textThreads, routingObserver, log, metrics } = parts;
   const config = () => state.config;
   const files = await openDaemonAssets(parts);
   const callbacks = new Callbacks({
@@ -76,6 +78,7 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
     files,
     upstream,
     pool,
+    textThreads,
     tracer: parts.tracer,
     observer: {
       ...routingObserver,

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../http/metrics.ts';
 import { screenPrompt } from '../media/prompt-screening.ts';
-import { MAX_WAITING, type SharedPool } from '../operations/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
 import type { Store } from '../store/store.ts';
 import { TextGateway, type TextObserver } from '../text/gateway.ts';
+import type { TextThreads } from '../threads/text-threads.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type { DaemonState } from './state.ts';
 
@@ -12,7 +12,7 @@ interface TextParts {
   readonly state: DaemonState;
   readonly store: Store;
   readonly upstream: UpstreamClient;
-  readonly pool: SharedPool;
+  readonly textThreads: TextThreads;
   readonly routingObserver: RoutingObserver;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -32,13 +32,12 @@ export function createTextObserver({ routingObserver, log, metrics }: TextParts)
 }
 
 export function createTextGateway(parts: TextParts, observer: TextObserver): TextGateway {
-  const { state, store, upstream, pool } = parts;
+  const { state, store, upstream, textThreads } = parts;
   return new TextGateway({
     config: () => state.config,
     store,
     upstream,
     observer,
-    admitPrompt: (prompt, param, client) =>
-      screenPrompt(pool, prompt, param, { client, maxWaiting: MAX_WAITING }),
+    admitPrompt: (prompt, param, client) => screenPrompt(textThreads, prompt, param, { client }),
   });
 }

@@ -15,6 +15,7 @@ import type { Tracer } from '../telemetry/tracer.ts';
 import type { TokenCounter } from '../text/counting/token-counter.ts';
 import type { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
 import type { TextGateway } from '../text/gateway.ts';
+import type { TextThreads } from '../threads/text-threads.ts';
 import type { RequestLimits } from './limits/request-limits.ts';
 import type { Metrics } from './metrics.ts';
 import type { RecentRequests } from './recent-requests.ts';
@@ -46,6 +47,7 @@ export interface AppContext {
   readonly providerHealth: ProviderHealth;
   readonly assets: AssetStorage;
   readonly pool: SharedPool;
+  readonly textThreads: TextThreads;
   readonly spool: Spool;
   readonly log: Logger;
   readonly metrics: Metrics;

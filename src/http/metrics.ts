@@ -6,6 +6,7 @@ import type { Task } from '../store/task.ts';
 import type { MetricFamily } from '../telemetry/metric-data.ts';
 import type { MetricSource } from '../telemetry/telemetry.ts';
 import type { TextReport } from '../text/report.ts';
+import type { TextThreads } from '../threads/text-threads.ts';
 import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
 import { LimitMetrics } from './limits/limit-metrics.ts';
 import { addGauge, addPoolMetrics, addRoutingMetrics, addStoreMetrics } from './state-metrics.ts';
@@ -230,9 +231,9 @@ export class Metrics {
     }
   }
 
-  /** Adds metrics of the pool and the store, which are read at each scrape. */
-  watch(pool: SharedPool, store: Store): void {
-    addPoolMetrics(this.#registry, pool);
+  /** Adds metrics of the pools and the store, which are read at each scrape. */
+  watch(pool: SharedPool, textThreads: TextThreads, store: Store): void {
+    addPoolMetrics(this.#registry, pool, textThreads);
     addStoreMetrics(this.#registry, store);
   }
 

@@ -4,6 +4,8 @@ import type { Routing } from '../routing/routing.ts';
 import { toCredits } from '../store/credits.ts';
 import type { DatabaseHealth, JournalHealth } from '../store/health.ts';
 import type { Store } from '../store/store.ts';
+import type { TextThreads } from '../threads/text-threads.ts';
+import { sumOf } from '../threads/threads.ts';
 
 // Metrics of states, which are read at each scrape.
 
@@ -25,12 +27,17 @@ export function addGauge(
   });
 }
 
-export function addPoolMetrics(registry: Registry, pool: SharedPool): void {
+export function addPoolMetrics(
+  registry: Registry,
+  pool: SharedPool,
+  textThreads: TextThreads,
+): void {
+  const statistics = () => sumOf([pool.statistics(), textThreads.statistics()]);
   const gauge = (name: string, help: string, read: () => number) =>
     addGauge(registry, name, help, read);
   gauge('oriel_pool_threads', 'Threads and processes of the image pool', () => pool.size);
-  gauge('oriel_pool_jobs_running', 'Image jobs that are running', () => pool.statistics().running);
-  gauge('oriel_pool_jobs_waiting', 'Image jobs that wait', () => pool.statistics().waiting);
+  gauge('oriel_pool_jobs_running', 'Image jobs that are running', () => statistics().running);
+  gauge('oriel_pool_jobs_waiting', 'Image jobs that wait', () => statistics().waiting);
   const registers = [registry];
   const labelNames = ['operation'] as const;
   new Counter({
@@ -40,7 +47,7 @@ export function addPoolMetrics(registry: Registry, pool: SharedPool): void {
     registers,
     collect() {
       this.reset();
-      for (const [operation, { jobs }] of pool.statistics().finished) {
+      for (const [operation, { jobs }] of statistics().finished) {
         this.inc({ operation }, jobs);
       }
     },
@@ -52,7 +59,7 @@ export function addPoolMetrics(registry: Registry, pool: SharedPool): void {
     registers,
     collect() {
       this.reset();
-      for (const [operation, { milliseconds }] of pool.statistics().finished) {
+      for (const [operation, { milliseconds }] of statistics().finished) {
         this.inc({ operation }, milliseconds / 1000);
       }
     },

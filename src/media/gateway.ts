@@ -6,6 +6,7 @@ import { Routing } from '../routing/routing.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
+import type { TextThreads } from '../threads/text-threads.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import { MAX_IMAGE_BYTES, storeImage } from './files/stored-image.ts';
 import { imageLimits } from './files/verified-image.ts';
@@ -29,6 +30,7 @@ export interface MediaGatewayOptions {
   readonly files: AssetStorage;
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
+  readonly textThreads: TextThreads;
   readonly observer: MediaObserver;
   /** Returns null, or is absent, where no traces are sent. */
   readonly tracer?: () => Tracer | null;

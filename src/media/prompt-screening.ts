@@ -1,11 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
-import { DEFAULT_LIMITS } from '../images/limits.ts';
-import type { Classifications } from '../operations/classify.ts';
-import type { ImagePool, JobContext } from '../operations/pool.ts';
 import type { Classification } from '../safety/classify.ts';
+import type { TextJobs } from '../threads/text-threads.ts';
+import { type JobContext, ThreadLostError } from '../threads/threads.ts';
 
-/** Characters that are classified in this thread, in at most 3 ms; longer texts go to the pool. */
+/** Characters that are classified in this thread, in at most 3 ms; longer texts go to threads. */
 const MAX_LENGTH_IN_THREAD = 2000;
 
 /** Milliseconds before terms are compiled: the first seconds of a daemon belong to its first requests. */
@@ -51,7 +50,7 @@ async function compiledRules(): Promise<Rules> {
  * @throws Failure content_policy; service_error where a long prompt could not be classified
  */
 export async function screenPrompt(
-  pool: ImagePool,
+  threads: TextJobs,
   prompt: string,
   param: string,
   context?: JobContext,
@@ -61,7 +60,7 @@ export async function screenPrompt(
     checkPrompt(prompt, param);
     return;
   }
-  const [classification] = await classifyInPool(pool, [prompt], context);
+  const [classification] = await classifyInThreads(threads, [prompt], context);
   if (classification!.categories['sexual/minors']) throw promptRefusal(param);
 }
 
@@ -71,32 +70,30 @@ export async function screenPrompt(
  * @throws Failure service_error where long texts could not be classified
  */
 export async function classifyTexts(
-  pool: ImagePool,
+  threads: TextJobs,
   texts: readonly string[],
   context?: JobContext,
 ): Promise<readonly Classification[]> {
   const length = texts.reduce((sum, text) => sum + text.length, 0);
-  if (length > MAX_LENGTH_IN_THREAD) return classifyInPool(pool, texts, context);
+  if (length > MAX_LENGTH_IN_THREAD) return classifyInThreads(threads, texts, context);
   const { classify } = rules ?? (await compiledRules());
   return texts.map(classify);
 }
 
-async function classifyInPool(
-  pool: ImagePool,
+/** Milliseconds to classify the texts of a request. */
+const DEADLINE_MS = 60_000;
+
+async function classifyInThreads(
+  threads: TextJobs,
   texts: readonly string[],
   context?: JobContext,
 ): Promise<readonly Classification[]> {
-  const result = await pool.run(
-    {
-      operation: 'judge',
-      options: { texts },
-      source: { bytes: new Uint8Array() },
-      limits: DEFAULT_LIMITS,
-    },
-    context,
-  );
-  if (result.ok) return (result.data as Classifications).classifications;
-  throw new Failure('service_error', `The text could not be classified: ${result.error.message}`, {
-    code: 'text_not_judged',
-  });
+  try {
+    return await threads.run('classify', texts, DEADLINE_MS, context);
+  } catch (error) {
+    if (!(error instanceof ThreadLostError)) throw error;
+    throw new Failure('service_error', `The text could not be classified: ${error.message}`, {
+      code: 'text_not_judged',
+    });
+  }
 }

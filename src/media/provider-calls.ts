@@ -7,6 +7,7 @@ import { longestTotal, timeoutsOf } from '../routing/timeouts.ts';
 import { unknownToProvider } from '../routing/unknown-model.ts';
 import { newId } from '../store/identifier.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
+import type { TextThreads } from '../threads/text-threads.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import type { MediaProvider, ProviderContext } from './providers/provider.ts';
 import { providerOf } from './providers/providers.ts';
@@ -16,6 +17,7 @@ export interface ProviderCallsOptions {
   readonly store: Store;
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
+  readonly textThreads: TextThreads;
   readonly routing: Routing;
 }
 
@@ -82,6 +84,7 @@ export class ProviderCalls {
             idempotencyKey: newId(prefix),
             upstream,
             pool,
+            textThreads: this.#options.textThreads.forClient(account.id),
             timeouts: remainingTimeouts(config, settings, deadline),
             signal,
             savedState: null,

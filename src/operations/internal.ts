@@ -1,13 +1,10 @@
-import { classifyTexts } from './classify.ts';
 import { compare } from './compare.ts';
-import { countTokens } from './count-tokens.ts';
 import { favicon } from './favicon.ts';
 import { fingerprint } from './fingerprint.ts';
 import { montageCell } from './montage/cell.ts';
 import { montageSheet } from './montage/sheet.ts';
 import type { ThreadOperation } from './operation.ts';
 import { preview } from './preview.ts';
-import { readRecipeInThread } from './recipe/read-in-pool.ts';
 import { render } from './render.ts';
 import { verify } from './verify.ts';
 
@@ -21,7 +18,4 @@ export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   compare,
   montageCell,
   montageSheet,
-  classifyTexts,
-  countTokens,
-  readRecipeInThread,
 ];

@@ -3,7 +3,7 @@ import type { OutputFormat } from '../images/formats.ts';
 import type { ImageInput, TextVariables } from '../images/input.ts';
 import type { OutputImage, Warning } from '../images/output.ts';
 import type { ObjectSchema } from '../schema/fields.ts';
-import type { ImagePool } from './pool.ts';
+import type { TextJobs } from '../threads/text-threads.ts';
 
 export interface OperationResult {
   readonly image?: OutputImage;
@@ -27,7 +27,7 @@ export interface PrepareContext {
   readonly origin?: string | undefined;
   readonly planOnly?: boolean;
   /** Parses documents of clients, so that the event loop does not wait for them. */
-  readonly pool?: ImagePool;
+  readonly threads?: TextJobs;
 }
 
 /** One image tool. Its flags, form fields, help and documentation all derive from this record. */

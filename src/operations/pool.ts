@@ -1,16 +1,18 @@
 import { statSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import type { FileErrorCode } from '../error-codes.ts';
-import { FairSemaphore } from '../fair-semaphore.ts';
+import {
+  type JobContext as ThreadContext,
+  ThreadLostError,
+  type ThreadStatistics,
+  Threads,
+  workerFile,
+} from '../threads/threads.ts';
 import type { Job, JobFailure, JobResult, Source } from './job.ts';
 
 /** The client and the abort signal of a job. */
-export interface JobContext {
-  /** Clients that share a pool are served fairly, whatever the number of their jobs. */
-  readonly client?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
+export interface JobContext extends ThreadContext {
   /** Jobs of the client that may wait already; with more, `run` throws a Failure. */
   readonly maxWaiting?: number;
 }
@@ -51,16 +53,9 @@ export interface BatchPool extends ImagePool {
   readonly abandoned: boolean;
 }
 
-export interface PoolStatistics {
-  readonly waiting: number;
-  readonly running: number;
-  /** By operation, since the start: jobs that ended, and the milliseconds that they took. */
-  readonly finished: ReadonlyMap<string, { readonly jobs: number; readonly milliseconds: number }>;
-}
-
 /** A pool that clients share for the lifetime of the daemon. */
 export interface SharedPool extends ImagePool {
-  statistics(): PoolStatistics;
+  statistics(): ThreadStatistics;
   /**
    * Checks whether a new client's job would start.
    *
@@ -76,7 +71,7 @@ export interface PoolOptions {
   readonly worker?: string;
 }
 
-/** A pool of threads, for one batch or for jobs without native code. */
+/** A pool of threads, for one batch. */
 export type ThreadPool = BatchPool & Pick<SharedPool, 'statistics'>;
 
 /** Bytes; 0 where `stat` fails, for which reading the file will give the reason. */
@@ -98,85 +93,47 @@ export function timedOut(originalSize: number, { limits }: Job): JobFailure {
   return failed(originalSize, 'timeout', `not done within ${seconds} s`);
 }
 
-export function workerFile(name: 'image' | 'process'): string {
-  return createRequire(import.meta.url).resolve(`#workers/${name}.js`);
-}
-
 /** Memory shared by the threads of all pools, by which one of them initialises libvips for all. */
 const workerData = { blockState: new SharedArrayBuffer(4) };
 
 /** Starts a thread for each core. They run until the pool is closed. */
 export async function startPool({
-  threads = availableParallelism(),
+  threads: size = availableParallelism(),
   worker = workerFile('image'),
 }: PoolOptions = {}): Promise<ThreadPool> {
-  const { Piscina } = await import('piscina');
-  const piscina = new Piscina({
-    filename: worker,
-    workerData,
-    // With the minimum at the maximum, Piscina replaces a thread that died or was given up at once,
-    // while native code may still occupy the old one.
-    minThreads: threads,
-    maxThreads: threads,
-    // A thread that waits on a lock between jobs would handle no other event.
-    atomics: 'disabled',
-    // Piscina would load the file by require(), and Node 20 aborts the whole process where a thread
-    // is ended meanwhile (v8::Module::IsGraphAsync); it falls back to import(), which does not.
-    execArgv: ['--no-experimental-require-module'],
-  });
-  // A thread that dies between jobs is replaced; no job's result could report it.
-  piscina.on('error', () => {});
-
-  // Jobs wait here rather than in Piscina, which does not report when it starts one.
-  const slots = new FairSemaphore(threads);
+  const threads = new Threads({ file: worker, threads: size, workerData });
+  await threads.start();
   let abandoned = false;
-  const finished = new Map<string, { jobs: number; milliseconds: number }>();
-  const count = (operation: string, milliseconds: number) => {
-    const counted = finished.get(operation) ?? { jobs: 0, milliseconds: 0 };
-    counted.jobs += 1;
-    counted.milliseconds += milliseconds;
-    finished.set(operation, counted);
-  };
-
   return {
-    size: threads,
-    async run(job, { client = '', signal } = {}) {
-      const release = await slots.acquire(client, signal);
-      const started = performance.now();
-      // Piscina terminates the thread of a job that is aborted in progress.
-      const deadline = new AbortController();
-      const timer = setTimeout(() => deadline.abort(), job.limits.deadline);
+    size,
+    async run(job, context) {
       const bytes = 'bytes' in job.source ? job.source.bytes : undefined;
       // Bytes are moved to the thread: afterwards their length is 0 here.
       const moved = bytes?.byteLength;
-      const size = () => moved ?? sizeOf(job.source);
+      const originalSize = () => moved ?? sizeOf(job.source);
       try {
-        return (await piscina.run(job, {
-          signal: deadline.signal,
-          ...(bytes && { transferList: [bytes.buffer as ArrayBuffer] }),
-        })) as JobResult;
+        const { deadline } = job.limits;
+        const transferList = bytes ? [bytes.buffer as ArrayBuffer] : [];
+        const { operation: name } = job;
+        return (await threads.run(
+          { name, input: job, deadline, transferList },
+          context,
+        )) as JobResult;
       } catch (error) {
-        if (deadline.signal.aborted) {
+        if (!(error instanceof ThreadLostError)) throw error;
+        if (error.isTimeout) {
           abandoned = true;
-          return timedOut(size(), job);
+          return timedOut(originalSize(), job);
         }
-        const reason = error instanceof Error ? error.message : String(error);
-        return failed(
-          size(),
-          'worker_crashed',
-          `the thread died while working on this file: ${reason}`,
-        );
-      } finally {
-        clearTimeout(timer);
-        count(job.operation, performance.now() - started);
-        release();
+        const message = `the thread died while working on this file: ${error.message}`;
+        return failed(originalSize(), 'worker_crashed', message);
       }
     },
     get abandoned() {
       return abandoned;
     },
-    statistics: () => ({ waiting: slots.waiting, running: slots.acquired, finished }),
-    close: () => piscina.destroy(),
+    statistics: () => threads.statistics(),
+    close: () => threads.close(),
   };
 }
 

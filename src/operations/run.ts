@@ -54,10 +54,10 @@ export const run = defineOperation({
     'run thumbnails --set size=200 --out thumbnails *.jpg',
   ],
   sample: { recipe: 'web' },
-  async prepare({ recipe, set = [] }, { origin = 'recipe', planOnly = false, pool } = {}) {
+  async prepare({ recipe, set = [] }, { origin = 'recipe', planOnly = false, threads } = {}) {
     // Loaded here: threads get the recipe checked.
     const { findRecipe } = await import('./recipe/presets.ts');
-    const found = await findRecipe(recipe, { origin, set }, pool);
+    const found = await findRecipe(recipe, { origin, set }, threads);
     return { ...found, ...(planOnly && { planOnly }) };
   },
   images: (recipe) =>

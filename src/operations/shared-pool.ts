@@ -1,19 +1,11 @@
 import { availableParallelism, totalmem } from 'node:os';
 import type { FileErrorCode } from '../error-codes.ts';
-import { Failure } from '../failure.ts';
-import { FairSemaphore } from '../fair-semaphore.ts';
 import type { Estimate } from '../images/input.ts';
+import { tooManyWaiting } from '../threads/text-threads.ts';
+import { sumOf, workerFile } from '../threads/threads.ts';
+import { DecoderThreads, type ProcessLoss } from './decoder-threads.ts';
 import type { Job, JobResult } from './job.ts';
-import {
-  failed,
-  type JobContext,
-  type SharedPool,
-  sizeOf,
-  startPool,
-  timedOut,
-  workerFile,
-} from './pool.ts';
-import { ProcessLostError, WorkerProcesses } from './worker-processes.ts';
+import { failed, type JobContext, type SharedPool, sizeOf, timedOut } from './pool.ts';
 
 export interface SharedPoolOptions {
   /** Jobs at once; the processor's cores where not given. */
@@ -40,106 +32,79 @@ function defaultMemory(): number {
 }
 
 /**
- * The daemon's pool. Processes decode and draw images, so that no native code runs in the daemon
- * itself: a job can be killed at its deadline, a crash costs one file, and libuv's threads stay free
- * for the disk. Threads classify long texts and hash bytes.
+ * The daemon's pool. Each of its threads owns a process that decodes and draws images, so that no native code
+ * runs in the daemon itself: a job can be killed at its deadline, a crash costs one file, and libuv's threads
+ * stay free for the disk.
  *
  * A process starts each job as a small one and returns an estimate instead of a result if, by the
- * image's header, it needs more. Large jobs have processes of their own and wait for memory; small
+ * image's header, it needs more. Large jobs have threads of their own and wait for memory; small
  * jobs never wait for them. Estimates can be wrong: a small job that takes too long is killed and
  * started again as a large one.
  */
-export async function startSharedPool({
+export function startSharedPool({
   threads = availableParallelism(),
   memory = defaultMemory(),
   worker = workerFile('process'),
   smallJobTimeoutMs = 5000,
-}: SharedPoolOptions = {}): Promise<SharedPool> {
-  const inThreads = await startPool({ threads });
+}: SharedPoolOptions = {}): SharedPool {
   // One slot more than a single client may hold, so that its jobs never occupy all of them.
-  const small = {
-    slots: new FairSemaphore(threads + 1, { permitsPerClient: threads }),
-    processes: new WorkerProcesses({ worker, nice: 0 }),
-  };
-  const limits = { permitsPerClient: threads, bytes: memory, bytesPerClient: (memory * 3) / 4 };
-  const large = {
-    slots: new FairSemaphore(threads + 1, limits),
-    processes: new WorkerProcesses({ worker, nice: 10 }),
-  };
-  const finished = new Map<string, { jobs: number; milliseconds: number }>();
-  const count = (operation: string, milliseconds: number, jobs = 1) => {
-    const counted = finished.get(operation) ?? { jobs: 0, milliseconds: 0 };
-    counted.jobs += jobs;
-    counted.milliseconds += milliseconds;
-    finished.set(operation, counted);
-  };
-  const waitingOf = (client: string) =>
-    small.slots.waitingOf(client) + large.slots.waitingOf(client);
+  const slots = threads + 1;
+  const permits = { permitsPerClient: threads };
+  const small = new DecoderThreads({ worker, nice: 0, threads: slots, limits: permits });
+  const limits = { ...permits, bytes: memory, bytesPerClient: (memory * 3) / 4 };
+  const large = new DecoderThreads({ worker, nice: 10, threads: slots, limits });
+  const waitingOf = (client: string) => small.waitingOf(client) + large.waitingOf(client);
 
   /** Runs a job within a grant; returns the estimate where the job needs more. */
   const attempt = async (
-    { slots, processes }: typeof small,
     job: Job,
     grant: Estimate,
-    { client = '', signal }: JobContext,
+    context: JobContext,
   ): Promise<JobResult | Estimate> => {
     const isLarge = grant !== SMALL;
-    const release = await slots.acquire(client, signal, isLarge ? grant.bytes : 0);
-    const started = performance.now();
     const deadline = isLarge
       ? job.limits.deadline
       : Math.min(job.limits.deadline, smallJobTimeoutMs);
-    try {
+    const isFinal = (lost: ProcessLoss) =>
+      lost.reason !== 'timeout' || deadline === job.limits.deadline;
+    const outcome = await (isLarge ? large : small).run({ job, grant, deadline }, context, {
+      bytes: isLarge ? grant.bytes : 0,
       // A small job is not aborted: starting another process would cost more than finishing it.
-      const outcome = await processes.run({ job, grant }, deadline, isLarge ? signal : undefined);
-      const done = outcome.result !== undefined;
-      count(job.operation, performance.now() - started, done ? 1 : 0);
-      return done ? outcome.result : outcome.estimate;
-    } catch (error) {
-      const isFinal =
-        !(error instanceof ProcessLostError && error.isTimeout) || deadline === job.limits.deadline;
-      count(job.operation, performance.now() - started, isFinal ? 1 : 0);
-      if (!(error instanceof ProcessLostError)) throw error;
-      if (!isFinal) return grant;
-      const size = sizeOf(job.source);
-      return error.isTimeout ? timedOut(size, job) : failed(size, 'worker_crashed', error.message);
-    } finally {
-      release();
-    }
+      isAborted: isLarge,
+      ends: (ended) => ('lost' in ended ? isFinal(ended.lost) : ended.result !== undefined),
+    });
+    if (!('lost' in outcome)) return outcome.result ?? outcome.estimate;
+    if (!isFinal(outcome.lost)) return grant;
+    const { message, reason } = outcome.lost;
+    const size = sizeOf(job.source);
+    return reason === 'timeout' ? timedOut(size, job) : failed(size, 'worker_crashed', message);
   };
 
   return {
     size: threads,
     async run(job, context = {}) {
       const { client = '', maxWaiting } = context;
-      if (maxWaiting !== undefined && waitingOf(client) >= maxWaiting) throw tooMany(maxWaiting);
-      if (!isNative(job)) return inThreads.run(job, context);
-      let outcome = await attempt(small, job, SMALL, context);
+      if (maxWaiting !== undefined && waitingOf(client) >= maxWaiting)
+        throw tooManyWaiting(maxWaiting, 'images');
+      let outcome = await attempt(job, SMALL, context);
       // Decoding is estimated before encoding, so the grant may have to grow twice.
       for (let grant = SMALL; !('ok' in outcome); ) {
         const refused = refusal(outcome, job, memory);
         if (refused !== null) return refused;
         const bytes = Math.max(grant.bytes, outcome.bytes);
         grant = { milliseconds: job.limits.deadline, bytes };
-        outcome = await attempt(large, job, grant, context);
+        outcome = await attempt(job, grant, context);
       }
       return outcome;
     },
-    statistics: () => {
-      const { waiting, running, finished: byThreads } = inThreads.statistics();
-      return {
-        waiting: waiting + small.slots.waiting + large.slots.waiting,
-        running: running + small.slots.acquired + large.slots.acquired,
-        finished: new Map([...finished, ...byThreads]),
-      };
-    },
+    statistics: () => sumOf([small.statistics(), large.statistics()]),
     async probe(timeoutMs) {
-      const fault = small.processes.startFault ?? large.processes.startFault;
+      const fault = small.startFault ?? large.startFault;
       if (fault !== null) return fault;
       const timeout = new AbortController();
       const timer = setTimeout(() => timeout.abort(), timeoutMs);
       try {
-        (await small.slots.acquire('readiness probe', timeout.signal))();
+        await small.probe('readiness probe', timeout.signal);
         return null;
       } catch {
         return `no image work was begun for ${timeoutMs / 1000} s`;
@@ -148,20 +113,9 @@ export async function startSharedPool({
       }
     },
     async close() {
-      small.processes.close();
-      large.processes.close();
-      await inThreads.close();
+      await Promise.all([small.close(), large.close()]);
     },
   };
-}
-
-/** Operations over texts. */
-const IN_THREADS = new Set(['judge', 'count-tokens', 'read-recipe']);
-
-/** Whether a job runs native code over an image. */
-function isNative({ operation, options }: Job): boolean {
-  if (IN_THREADS.has(operation)) return false;
-  return operation !== 'hash' || (options as { perceptual: string }).perceptual !== 'none';
 }
 
 /** The result of a job that cannot be done within the limits; null where it can. */
@@ -182,12 +136,4 @@ function refusal({ milliseconds, bytes }: Estimate, job: Job, memory: number): J
     return refuse('work_exceeds_memory', message);
   }
   return null;
-}
-
-function tooMany(most: number): Failure {
-  return new Failure(
-    'rate_limit',
-    `${most} images of this account wait already; send this one when others are done`,
-    { code: 'too_many_waiting', retryAfter: 5 },
-  );
 }

@@ -24,6 +24,7 @@ import { hashOf, hintOf } from '../../src/store/key.ts';
 import { SINGLE_NODE } from '../../src/store/nodes.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { TextThreads } from '../../src/threads/text-threads.ts';
 
 interface Line {
   readonly level: string;
@@ -35,6 +36,7 @@ export interface TestServer {
   readonly url: string;
   readonly port: number;
   readonly pool: SharedPool;
+  readonly textThreads: TextThreads;
   readonly spool: Spool;
   readonly store: Store;
   readonly assets: DiskStorage;
@@ -87,9 +89,10 @@ export async function startServer({
   }
   const spoolFolder = join(folder, 'spool');
   const spool = await Spool.open(spoolFolder, settings.batch.spool);
-  const threads = pool ?? (await startSharedPool({ threads: 2, ...settings.pool }));
+  const threads = pool ?? startSharedPool({ threads: 2, ...settings.pool });
+  const textThreads = new TextThreads(1);
   const metrics = new Metrics();
-  metrics.watch(threads, store);
+  metrics.watch(threads, textThreads, store);
   const log: Line[] = [];
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -112,6 +115,7 @@ export async function startServer({
       return settings.server.publicUrl ?? url;
     },
     pool: threads,
+    textThreads,
     spool,
     metrics,
     recent: new RecentRequests(),
@@ -130,6 +134,7 @@ export async function startServer({
     url,
     port,
     pool: threads,
+    textThreads,
     spool,
     store,
     assets,
@@ -155,7 +160,7 @@ export async function startServer({
     async close() {
       server.server.closeAllConnections();
       await server.close();
-      await threads.close();
+      await Promise.all([threads.close(), textThreads.close()]);
       await store.close();
       rmSync(folder, { recursive: true, force: true });
     },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { MediaGateway } from '../../src/media/gateway.ts';
@@ -10,6 +10,7 @@ import type { MediaKind } from '../../src/media/requests/call.ts';
 import { type ImagePool, inlinePool, type JobContext } from '../../src/operations/pool.ts';
 import { hashOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/open.ts';
+import { TextThreads } from '../../src/threads/text-threads.ts';
 import { UpstreamClient } from '../../src/upstream/client.ts';
 import { quadrants } from '../fixtures/images.ts';
 import { temporaryFolder } from '../oriel.ts';
@@ -32,6 +33,8 @@ async function media() {
       return inline.run(job);
     },
   };
+  const textThreads = new TextThreads(1);
+  const classified = vi.spyOn(textThreads, 'run');
   const routes = (model: string) => [{ provider: 'own', model }];
   const config = v.parse(configSchema, {
     dataDir: folder,
@@ -47,6 +50,7 @@ async function media() {
     files: await DiskStorage.open(join(folder, 'assets')),
     upstream: new UpstreamClient(),
     pool,
+    textThreads,
     observer: {
       onAttempt: () => {},
       ended: () => {},
@@ -59,6 +63,7 @@ async function media() {
   onTestFinished(async () => {
     gateway.runner.drain();
     await gateway.runner.close();
+    await textThreads.close();
     await store.close();
   });
   const account = await store.createAccount({ name: 'ann', plan: 'paid', credits: 1_000_000_000 });
@@ -78,12 +83,12 @@ async function media() {
     const { error } = await gateway.waitFor(task, 60_000, never);
     expect(error).toBeNull();
   };
-  return { gateway, holder, sent, png, submit, performed, client: account.id };
+  return { gateway, holder, sent, png, submit, performed, classified, client: account.id };
 }
 
 // Otherwise one account's flood would be served before everybody else's requests.
-test('all image jobs of an account wait in the queue of that account', async () => {
-  const { gateway, holder, sent, png, submit, performed, client } = await media();
+test('all jobs of an account wait in the queue of that account', async () => {
+  const { gateway, holder, sent, png, submit, performed, classified, client } = await media();
   const long = 'a lighthouse at dusk, '.repeat(200);
   const data = `data:image/png;base64,${png.toString('base64')}`;
 
@@ -95,8 +100,13 @@ test('all image jobs of an account wait in the queue of that account', async () 
   await gateway.moderate({ holder, requestId: 'req_1', fields, signal });
 
   const operations = new Set(performed.map(({ operation }) => operation));
-  expect([...operations].toSorted()).toEqual(['judge', 'palette', 'render', 'verify']);
+  expect([...operations].toSorted()).toEqual(['palette', 'render', 'verify']);
   expect(new Set(performed.map(({ turn }) => turn.client))).toEqual(new Set([client]));
+  // The prompt, and the text of the moderation.
+  expect(classified.mock.calls.map(([name, , , context]) => [name, context?.client])).toEqual([
+    ['classify', client],
+    ['classify', client],
+  ]);
 });
 
 test('waiting jobs are limited for requests, not for paid tasks', async () => {

@@ -1,13 +1,13 @@
-import { expect, it, test } from 'vitest';
+import { afterAll, expect, it, test } from 'vitest';
 import {
   classifyTexts,
   preparePromptRules,
   screenPrompt,
 } from '../../src/media/prompt-screening.ts';
-import type { Job } from '../../src/operations/job.ts';
-import { type ImagePool, inlinePool } from '../../src/operations/pool.ts';
 import { checkPrompt } from '../../src/safety/check-prompt.ts';
 import { classify } from '../../src/safety/classify.ts';
+import { type TextJobs, TextThreads } from '../../src/threads/text-threads.ts';
+import { ThreadLostError } from '../../src/threads/threads.ts';
 import { LANGUAGES } from '../safety/languages.ts';
 import { plainTerm } from '../safety/refusals.ts';
 
@@ -16,39 +16,35 @@ const BENIGN = 'A child builds a castle of sand. ';
 const LONGEST = 32_000;
 const long = (text: string) => text.repeat(Math.floor(LONGEST / text.length));
 
-class CountingPool implements ImagePool {
-  readonly size = 1;
-  readonly #inner = inlinePool(1);
-  jobs = 0;
+const threads = new TextThreads(1);
+afterAll(() => threads.close());
 
-  async run(job: Job) {
-    this.jobs += 1;
-    return (await this.#inner).run(job);
-  }
-
-  async close() {
-    await (await this.#inner).close();
-  }
+/** Runs jobs, and counts them. */
+function counting() {
+  const counted = {
+    jobs: 0,
+    run: ((...job) => {
+      counted.jobs += 1;
+      return threads.run(...job);
+    }) as TextJobs['run'],
+  };
+  return counted;
 }
 
-const dead: ImagePool = {
-  size: 1,
-  run: async () => ({
-    ok: false,
-    originalSize: 0,
-    error: { code: 'worker_crashed', message: 'the thread died' },
-  }),
-  close: async () => {},
+const dead: TextJobs = {
+  run: async () => {
+    throw new ThreadLostError('the thread died', false);
+  },
 };
 
 it.each([
   ['short', (text: string) => text, 0],
   ['long', long, 1],
-])('screens prompts that are %s', async (_, write, jobs) => {
-  const pool = new CountingPool();
-  await expect(screenPrompt(pool, write(BENIGN), 'prompt')).resolves.toBeUndefined();
-  expect(pool.jobs).toBe(jobs);
-  const refusal = await screenPrompt(pool, write(REFUSED), 'prompt').catch((error) => error);
+])('screens prompts that are %s', async (_, write, expected) => {
+  const jobs = counting();
+  await expect(screenPrompt(jobs, write(BENIGN), 'prompt')).resolves.toBeUndefined();
+  expect(jobs.jobs).toBe(expected);
+  const refusal = await screenPrompt(jobs, write(REFUSED), 'prompt').catch((error) => error);
   expect(() => checkPrompt(REFUSED, 'prompt')).toThrow(refusal);
   expect(refusal).toMatchObject({ type: 'content_policy', status: 400, param: 'prompt' });
 });
@@ -56,13 +52,13 @@ it.each([
 it.each([
   ['short', [BENIGN, REFUSED], 0],
   ['long together', [BENIGN, long(REFUSED), ''], 1],
-])('classifies texts that are %s', async (_, texts, jobs) => {
-  const pool = new CountingPool();
-  expect(await classifyTexts(pool, texts)).toEqual(texts.map(classify));
-  expect(pool.jobs).toBe(jobs);
+])('classifies texts that are %s', async (_, texts, expected) => {
+  const jobs = counting();
+  expect(await classifyTexts(jobs, texts)).toEqual(texts.map(classify));
+  expect(jobs.jobs).toBe(expected);
 });
 
-test('a long prompt is screened in the pool', async () => {
+test('a long prompt is screened in a thread, and refused where that dies', async () => {
   const failure = { type: 'service_error', code: 'text_not_judged', status: 503 };
   await expect(screenPrompt(dead, long(BENIGN), 'prompt')).rejects.toMatchObject(failure);
   await expect(classifyTexts(dead, [long(BENIGN)])).rejects.toMatchObject(failure);

@@ -3,9 +3,9 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { checkSides, DEFAULT_LIMITS } from '../../images/limits.ts';
 import type { Operation } from '../../operations/operation.ts';
-import { clientPool, type ImagePool } from '../../operations/pool.ts';
 import { OPERATIONS } from '../../operations/registry.ts';
 import { fieldsOf, fromText, parseFields } from '../../schema/fields.ts';
+import type { TextJobs } from '../../threads/text-threads.ts';
 import type { AppContext } from '../app-context.ts';
 import { requirePaid } from '../auth.ts';
 import { overloaded } from '../errors.ts';
@@ -66,8 +66,8 @@ export function batchRoutes(context: AppContext): FastifyPluginAsync {
           try {
             const form = await readForm(request, shape, uploads, signal);
             const client = request.holder.account.id;
-            const pool = clientPool(context.pool, { client, signal });
-            const options = await parseOptions(operation, form, context.config.batch, pool);
+            const threads = context.textThreads.forClient(client);
+            const options = await parseOptions(operation, form, context.config.batch, threads);
             const images = namedImages(operation, options, form, shape);
             // Only once the upload is complete: a slow upload must not hold a slot.
             const release = await acquireSlot(semaphore, request, context, signal);
@@ -94,7 +94,7 @@ async function parseOptions(
   operation: Operation,
   form: Form,
   limits: AppContext['config']['batch'],
-  pool: ImagePool,
+  threads: TextJobs,
 ): Promise<unknown> {
   const { options, prepare } = operation;
   const imageField = imagesField(operation);
@@ -109,7 +109,7 @@ async function parseOptions(
   for (const name of form.unknown) values.push([name, '']);
   const parsed = parseFields(options, Object.fromEntries(values));
   checkSides(parsed as Record<string, unknown>, limits);
-  return prepare ? prepare(parsed as never, { pool }) : parsed;
+  return prepare ? prepare(parsed as never, { threads }) : parsed;
 }
 
 async function acquireSlot(

@@ -1,5 +1,6 @@
 import type { Provider as ProviderSettings } from '../../config/schema.ts';
 import type { ImagePool } from '../../operations/pool.ts';
+import type { TextJobs } from '../../threads/text-threads.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { Timeouts } from '../../upstream/request.ts';
 import type { MediaUsage } from '../result.ts';
@@ -54,6 +55,7 @@ export interface ProviderContext {
   readonly idempotencyKey: string;
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
+  readonly textThreads: TextJobs;
   readonly timeouts: Timeouts;
   /** Header of requests that names the attempt's span; absent or null where providers are sent none. */
   readonly traceparent?: string | null;

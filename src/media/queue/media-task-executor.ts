@@ -12,6 +12,7 @@ import { unknownToProvider } from '../../routing/unknown-model.ts';
 import type { Completion, Store } from '../../store/store.ts';
 import type { Trace } from '../../telemetry/trace.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
+import type { TextThreads } from '../../threads/text-threads.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { type NetworkPolicy, networkPolicyOf } from '../../upstream/network-policy.ts';
 import { expectedDiskSpace } from '../files/disk-space.ts';
@@ -37,6 +38,7 @@ interface MediaTaskExecutorOptions {
   readonly files: AssetStorage;
   readonly upstream: UpstreamClient;
   readonly pool: ImagePool;
+  readonly textThreads: TextThreads;
   readonly routing: Routing;
   /** Returns null, or is absent, where no traces are sent. */
   readonly tracer?: () => Tracer | null;
@@ -210,6 +212,7 @@ export class MediaTaskExecutor implements TaskExecutor {
       idempotencyKey: idempotencyKeyOf(task.id, candidate.route),
       upstream,
       pool: this.#poolFor(task),
+      textThreads: this.#options.textThreads.forClient(task.accountId),
       // Only the task's deadline, which aborts the signal, bounds the time that a model takes: a
       // second timer for the same moment would sometimes fire first.
       timeouts: { ...timeoutsOf(config(), settings), firstByte: 0, total: 0 },

@@ -7,6 +7,7 @@ import { quoteValue } from '../../schema/fields.ts';
 import type { NewAsset } from '../../store/asset.ts';
 import type { NewTask, Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
+import type { TextThreads } from '../../threads/text-threads.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import { expectedDiskSpace } from '../files/disk-space.ts';
@@ -37,6 +38,7 @@ interface SubmissionOptions {
   readonly store: Store;
   readonly files: AssetStorage;
   readonly pool: ImagePool;
+  readonly textThreads: TextThreads;
 }
 
 type Reader = (fields: MediaCall['fields'], model: Model) => ValidatedRequest;
@@ -75,7 +77,8 @@ export async function submitTask(call: MediaCall, options: SubmissionOptions): P
   const validated = READERS[call.kind](fields, model);
   checkRoutes(validated, fields, model, config);
   const promptName = validated.fieldNames?.['prompt'] ?? 'prompt';
-  await screenPrompt(pool, screenedText(validated.request), promptName);
+  const threads = options.textThreads.forClient(holder.account.id);
+  await screenPrompt(threads, screenedText(validated.request), promptName);
   const networkPolicy = networkPolicyOf(config.network);
   const callbackUrl =
     validated.callbackUrl === null

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Failure } from '../../failure.ts';
-import { workerFile } from '../pool.ts';
+import { workerFile } from '../../threads/threads.ts';
 
 interface SharpPackage {
   readonly version: string;

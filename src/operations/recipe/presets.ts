@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { ImagePool } from '../pool.ts';
-import { readRecipeInPool } from './read-in-pool.ts';
+import type { TextJobs } from '../../threads/text-threads.ts';
+import { readRecipeInThread } from './read-in-thread.ts';
 import { type ReadOptions, readRecipe } from './read-recipe.ts';
 import { PRESETS, type Recipe } from './recipe.ts';
 
@@ -15,16 +15,16 @@ export function presetSource(name: string): string | null {
 /**
  * Reads a recipe, or the preset that a text names.
  *
- * @param pool reads it in one of its threads; else the calling thread does
+ * @param threads read it; else the calling thread does
  * @throws Failure with code `invalid_recipe`
  */
 export async function findRecipe(
   text: string,
   options: ReadOptions,
-  pool?: ImagePool,
+  threads?: TextJobs,
 ): Promise<Recipe> {
   const preset = presetSource(text.trim());
   const source = preset ?? text;
   const named = preset === null ? options : { ...options, origin: text.trim() };
-  return pool ? readRecipeInPool(pool, source, named) : readRecipe(source, named);
+  return threads ? readRecipeInThread(threads, source, named) : readRecipe(source, named);
 }

@@ -1,6 +1,5 @@
-import { DEFAULT_LIMITS } from '../../images/limits.ts';
-import type { CountedTokens } from '../../operations/count-tokens.ts';
-import type { ImagePool, JobContext } from '../../operations/pool.ts';
+import type { TextJobs } from '../../threads/text-threads.ts';
+import { type JobContext, ThreadLostError } from '../../threads/threads.ts';
 import type { MediaPart, Part, TextRequest } from '../canonical.ts';
 
 /** Characters that are counted by the tokenizer, in 0.1 s; of longer requests a sample is counted. */
@@ -33,24 +32,18 @@ interface Content {
 
 /** Estimates the input of a request in tokens. */
 export async function estimateTokens(
-  pool: ImagePool,
+  threads: TextJobs,
   request: TextRequest,
   context: JobContext,
 ): Promise<number> {
   const { texts, tokens } = contentOf(request);
   const { sample, share } = sampleOf(texts);
-  const counted = await pool.run(
-    {
-      operation: 'count-tokens',
-      options: { texts: sample },
-      source: { bytes: new Uint8Array() },
-      limits: { ...DEFAULT_LIMITS, deadline: DEADLINE_MS },
-    },
-    context,
-  );
-  const inSample = counted.ok
-    ? (counted.data as CountedTokens).tokens
-    : lengthOf(sample) / CHARACTERS_PER_TOKEN;
+  const inSample = await threads
+    .run('countTokens', sample, DEADLINE_MS, context)
+    .catch((error: unknown) => {
+      if (!(error instanceof ThreadLostError)) throw error;
+      return lengthOf(sample) / CHARACTERS_PER_TOKEN;
+    });
   return Math.ceil(inSample / share) + tokens;
 }
 

@@ -4,12 +4,12 @@ import { upstreamModelOf } from '../../config/model-names.ts';
 import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds.ts';
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import type { ImagePool } from '../../operations/pool.ts';
 import type { RoutingObserver } from '../../routing/observer.ts';
 import { routeCandidates } from '../../routing/route-candidates.ts';
 import { Routing } from '../../routing/routing.ts';
 import { longestTotal, timeoutsOf } from '../../routing/timeouts.ts';
 import type { KeyHolder } from '../../store/store.ts';
+import type { TextJobs } from '../../threads/text-threads.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import type { Json, TextRequest } from '../canonical.ts';
@@ -35,7 +35,7 @@ export interface TokenCounterOptions {
   /** Returns the configuration in force. */
   readonly config: () => Config;
   readonly upstream: UpstreamClient;
-  readonly pool: ImagePool;
+  readonly textThreads: TextJobs;
   readonly observer: RoutingObserver;
 }
 
@@ -140,7 +140,7 @@ export class TokenCounter {
   ): Promise<Count> {
     const { call, config, dialect, request, model, wildcardPart, dropped } = counting;
     const { counting: own } = dialect;
-    const { upstream, pool } = this.#options;
+    const { upstream, textThreads } = this.#options;
     const target: Target = {
       dialect: dialectFor(route, provider, request.dialect),
       provider: route.provider,
@@ -151,7 +151,7 @@ export class TokenCounter {
     };
     const estimate = async (): Promise<Count> => {
       const context = { client: call.holder.account.id, signal: call.signal };
-      const tokens = await estimateTokens(pool, request, context);
+      const tokens = await estimateTokens(textThreads, request, context);
       return { answer: own.answer(tokens, null), isEstimate: true, ignored: dropped };
     };
     if (!isRemote(provider)) return estimate();

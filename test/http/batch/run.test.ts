@@ -122,7 +122,7 @@ test.each([
 });
 
 test('a thread parses each recipe, also a faulty one, and not the event loop', async () => {
-  const parsed = () => server.pool.statistics().finished.get('read-recipe')?.jobs ?? 0;
+  const parsed = () => server.textThreads.statistics().finished.get('read-recipe')?.jobs ?? 0;
   const before = parsed();
   await send(server, 'batch-run', form({ recipe: RECIPE }));
   await send(server, 'batch-run', form({ recipe: ',[,'.repeat(1000) }));

@@ -67,6 +67,7 @@ export function mockedProvider(kind: Interface): {
         idempotencyKey: 'key of the task for mödel',
         upstream,
         pool: { size: 1, run: unused, close: unused },
+        textThreads: { run: unused },
         timeouts: { ...PATIENT, ...timeouts },
         signal: cancellation.signal,
         savedState,

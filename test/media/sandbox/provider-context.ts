@@ -13,6 +13,7 @@ import type {
   VideoTaskRequest,
 } from '../../../src/media/task-request.ts';
 import { inlinePool } from '../../../src/operations/pool.ts';
+import { TextThreads } from '../../../src/threads/text-threads.ts';
 import { UpstreamClient } from '../../../src/upstream/client.ts';
 
 const PROMPTED = { prompt: 'a lighthouse at dusk', seed: null, user: null };
@@ -62,6 +63,7 @@ export async function context(
     idempotencyKey: 'task_1',
     upstream: new UpstreamClient(),
     pool: await inlinePool(1),
+    textThreads: new TextThreads(1),
     timeouts: { connect: 60_000, firstByte: 60_000, idle: 60_000, total: 60_000 },
     signal,
     savedState: null,

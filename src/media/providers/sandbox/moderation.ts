@@ -12,7 +12,9 @@ export async function moderate(
   const texts = textsOf(input);
   await applyDirectives(texts.join('\n'), 'input', context.signal);
   const digest = createHash('sha256').update(JSON.stringify(texts)).digest('hex');
-  const classifications = await classifyTexts(context.pool, texts, { signal: context.signal });
+  const classifications = await classifyTexts(context.textThreads, texts, {
+    signal: context.signal,
+  });
   return {
     id: `modr-${digest.slice(0, 24)}`,
     model: context.model,

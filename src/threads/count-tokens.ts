@@ -1,13 +1,3 @@
-import type { ThreadOperation } from './operation.ts';
-
-export interface CountTokensOptions {
-  readonly texts: readonly string[];
-}
-
-export interface CountedTokens {
-  readonly tokens: number;
-}
-
 /**
  * Characters that the tokenizer gets at once. Its time grows with the square of a run of letters:
  * 50,000 Chinese characters took 35 s, and take 0.1 s in slices of 256.
@@ -35,17 +25,14 @@ function* slicesOf(text: string): Generator<string> {
  * Counts tokens of OpenAI's encoding o200k_base. In a thread, since loading its 200,000 tokens takes
  * 0.5 s of CPU and 60 MB, which only the first count pays.
  */
-export const countTokens: ThreadOperation<CountTokensOptions> = {
-  name: 'count-tokens',
-  async run(_input, { texts }) {
-    const encoding = await import('gpt-tokenizer/encoding/o200k_base');
-    encoding.setMergeCacheSize(CACHED_WORDS);
-    // Marks of the end of a text are text here: clients may write about them.
-    const options = { disallowedSpecial: new Set<string>() };
-    let tokens = 0;
-    for (const text of texts) {
-      for (const slice of slicesOf(text)) tokens += encoding.countTokens(slice, options);
-    }
-    return { data: { tokens } satisfies CountedTokens };
-  },
-};
+export async function countTokens(texts: readonly string[]): Promise<number> {
+  const encoding = await import('gpt-tokenizer/encoding/o200k_base');
+  encoding.setMergeCacheSize(CACHED_WORDS);
+  // Marks of the end of a text are text here: clients may write about them.
+  const options = { disallowedSpecial: new Set<string>() };
+  let tokens = 0;
+  for (const text of texts) {
+    for (const slice of slicesOf(text)) tokens += encoding.countTokens(slice, options);
+  }
+  return tokens;
+}
