@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { genAiNameIn } from '../config/provider-kinds.ts';
 import type { Config } from '../config/schema.ts';
-import { MAX_REASON } from '../http/transport/request-log.ts';
+import { MAX_REASON } from '../http/request/request-log.ts';
 import { toCredits } from '../store/credits.ts';
 import type { Task } from '../store/task.ts';
 import { Attributes } from '../telemetry/attributes.ts';

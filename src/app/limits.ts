@@ -3,7 +3,7 @@ import type { Config } from '../config/schema.ts';
 import { RedisScripts } from '../http/limits/redis-scripts.ts';
 import { DividedLimits, type RequestLimits } from '../http/limits/request-limits.ts';
 import { SharedLimits } from '../http/limits/shared-limits.ts';
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from '../http/observability/metrics.ts';
 import type { Nodes } from '../store/nodes.ts';
 import type { Closers } from './closers.ts';
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { AssetStorage } from '../assets/asset-storage.ts';
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from '../http/observability/metrics.ts';
 import { Callbacks } from '../media/callbacks/callbacks.ts';
 import { RetentionSweeper } from '../media/files/retention-sweeper.ts';
 import { MediaGateway } from '../media/gateway.ts';

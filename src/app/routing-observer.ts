@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Failure } from '../failure.ts';
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from '../http/observability/metrics.ts';
 import type { OnAttempt, RoutingObserver } from '../routing/observer.ts';
 import type { ProviderHealth } from '../routing/provider-health.ts';
 import type { RestingRoute } from '../routing/resting-routes.ts';

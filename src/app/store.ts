@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from '../http/observability/metrics.ts';
 import { checkDataFolder, checkStorePresent } from '../store/data-folder.ts';
 import { openStore, placeOf } from '../store/open.ts';
 import type { Recovery } from '../store/options.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config/schema.ts';
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from '../http/observability/metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { OtlpSettings, Tracer } from '../telemetry/tracer.ts';
 import type { UpstreamClient } from '../upstream/client.ts';

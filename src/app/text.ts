@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Metrics } from '../http/metrics.ts';
+import type { Metrics } from '../http/observability/metrics.ts';
 import { screenPrompt } from '../media/prompt-screening.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
 import type { Store } from '../store/store.ts';

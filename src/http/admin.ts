@@ -12,11 +12,11 @@ import { Failure } from '../failure.ts';
 import { parseFields } from '../schema/fields.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
-import { hasBearerToken } from './auth.ts';
-import { sendFailure } from './errors.ts';
-import { serverLog } from './log.ts';
-import { answerUnknownRoutes } from './routes/unknown.ts';
-import { newRequestId } from './transport/request-id.ts';
+import { serverLog } from './observability/log.ts';
+import { hasBearerToken } from './request/auth.ts';
+import { newRequestId } from './request/request-log.ts';
+import { sendFailure } from './responses/errors.ts';
+import { answerUnknownRoutes } from './routes/server/unknown.ts';
 
 export interface AdminOptions {
   readonly store: Store;

@@ -1,56 +1,54 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { ObjectSchema } from '../schema/fields.ts';
 import { handsOver } from '../store/nodes.ts';
-import type { AppContext } from './app-context.ts';
-import { authenticator } from './auth.ts';
 import { batchRoutes } from './batch/routes.ts';
-import { sendFailure } from './errors.ts';
-import { jsonLine } from './json-line.ts';
-import { serverLog } from './log.ts';
-import { collectRoutes } from './openapi.ts';
+import { serverLog } from './observability/log.ts';
+import { documentRoute } from './openapi/document.ts';
+import { collectRoutes } from './openapi/openapi.ts';
 import { ownerRoutes } from './owner/routes.ts';
-import { accountRoutes } from './routes/account.ts';
-import { assetRoutes } from './routes/assets.ts';
-import { consolePage } from './routes/console-page.ts';
-import { tokenCountRoutes } from './routes/count-tokens.ts';
-import { documentRoute } from './routes/document.ts';
-import { embeddingRoutes } from './routes/embeddings.ts';
-import { healthRoutes } from './routes/health.ts';
-import { mediaRoutes } from './routes/media.ts';
-import { mediaFormRoutes } from './routes/media-forms.ts';
-import { metricsRoute } from './routes/metrics.ts';
-import { modelRoutes } from './routes/models.ts';
-import { operationRoutes } from './routes/operations.ts';
-import { parseQuery } from './routes/query.ts';
-import { requestRoutes } from './routes/requests.ts';
-import { rootRoutes } from './routes/root.ts';
-import { sessionRoutes, signInRoute } from './routes/session.ts';
-import { taskEventRoutes } from './routes/task-events.ts';
-import { taskRoutes } from './routes/tasks.ts';
-import { textRoutes } from './routes/text.ts';
-import { answerUnknownRoutes } from './routes/unknown.ts';
-import { usageRoutes } from './routes/usage.ts';
+import type { AppContext } from './request/app-context.ts';
+import { authenticator } from './request/auth.ts';
+import { allowOrigin, answerPreflights } from './request/cors.ts';
+import { parseQuery } from './request/query.ts';
+import { newRequestId, recordError, requestLogger } from './request/request-log.ts';
+import { beginSpan, endSpan, observeGenAi } from './request/request-span.ts';
+import { jsonLine, sendFailure } from './responses/errors.ts';
+import { accountRoutes } from './routes/account/account.ts';
+import { requestRoutes } from './routes/account/requests.ts';
+import { sessionRoutes, signInRoute } from './routes/account/session.ts';
+import { usageRoutes } from './routes/account/usage.ts';
+import { mediaRoutes } from './routes/media/media.ts';
+import { mediaFormRoutes } from './routes/media/media-forms.ts';
+import { consolePage } from './routes/server/console-page.ts';
+import { healthRoutes } from './routes/server/health.ts';
+import { metricsRoute } from './routes/server/metrics.ts';
+import { operationRoutes } from './routes/server/operations.ts';
+import { answerUnknownRoutes, rootRoutes } from './routes/server/unknown.ts';
+import { assetRoutes } from './routes/tasks/assets.ts';
+import { taskEventRoutes } from './routes/tasks/task-events.ts';
+import { taskRoutes } from './routes/tasks/tasks.ts';
+import { tokenCountRoutes } from './routes/text/count-tokens.ts';
+import { embeddingRoutes } from './routes/text/embeddings.ts';
+import { modelRoutes } from './routes/text/models.ts';
+import { textRoutes } from './routes/text/text.ts';
 import { limitConnectionsByAddress, networkOf } from './transport/addresses.ts';
 import { BodyBudget, bodyBytes } from './transport/body-budget.ts';
 import { CLIENT_CLOSED_REQUEST, clientLeft } from './transport/client-disconnect.ts';
 import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
-import { allowOrigin, answerPreflights } from './transport/cors.ts';
-import { continueAfterHooks } from './transport/expect-continue.ts';
-import { refuseSecondHost } from './transport/host-header.ts';
-import { parseJsonBodies } from './transport/json-body.ts';
+import { sendTogether } from './transport/end-of-tick.ts';
 import { lingerAfterRefusals } from './transport/linger.ts';
-import { answerMalformedRequest } from './transport/malformed-requests.ts';
+import {
+  answerMalformedRequest,
+  continueAfterHooks,
+  refuseSecondHost,
+} from './transport/malformed-requests.ts';
 import {
   BYTES_PER_BODY_BYTE,
   BYTES_PER_DOWNLOAD,
   MemoryShares,
+  parseJsonBodies,
 } from './transport/memory-shares.ts';
 import { shedLoad } from './transport/overload.ts';
-import { newRequestId } from './transport/request-id.ts';
-import { requestLogger } from './transport/request-log.ts';
-import { beginSpan, endSpan, observeGenAi } from './transport/request-span.ts';
-import { sendTogether } from './transport/send-together.ts';
-import { recordError } from './usage-errors.ts';
 
 /** Connections to the operations listener: scrapers, probes and readers of the OpenAPI document. */
 const OPERATIONS_CONNECTIONS = 64;

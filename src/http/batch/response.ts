@@ -7,7 +7,7 @@ import type { BatchResult, FileRecord } from '../../operations/batch-record.ts';
 import type { NamedImages } from '../../operations/job.ts';
 import type { Operation } from '../../operations/operation.ts';
 import type { BatchZip } from '../../operations/zip.ts';
-import type { AppContext } from '../app-context.ts';
+import type { AppContext } from '../request/app-context.ts';
 import { abortable } from '../transport/client-disconnect.ts';
 import type { FormFile } from '../uploads/form.ts';
 import { sendZip } from './zip-response.ts';

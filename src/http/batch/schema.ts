@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Operation } from '../../operations/operation.ts';
 import { fieldsOf } from '../../schema/fields.ts';
-import { jsonSchemaOf, withSample } from '../openapi.ts';
+import { jsonSchemaOf, withSample } from '../openapi/openapi.ts';
 import type { FileField } from '../uploads/form.ts';
 import { imagesField } from './named-images.ts';
 

@@ -6,10 +6,10 @@ import { runAdminCommand } from '../../administration/run-admin-command.ts';
 import { allNames } from '../../config/model-names.ts';
 import { Failure } from '../../failure.ts';
 import { fieldsOf, type ObjectSchema, parseFields } from '../../schema/fields.ts';
-import type { AppContext } from '../app-context.ts';
-import { keyActor } from '../auth.ts';
-import { jsonSchemaOf } from '../openapi.ts';
-import { snakeCase, snakeCased, snakeCasedSchema } from '../snake-case.ts';
+import { jsonSchemaOf } from '../openapi/openapi.ts';
+import type { AppContext } from '../request/app-context.ts';
+import { keyActor } from '../request/auth.ts';
+import { snakeCase, snakeCased, snakeCasedSchema } from '../responses/snake-case.ts';
 
 /** The response: the result of the command with its names in snake_case, and warnings. */
 function responseOf({ result = v.looseObject({}) }: AdminCommand): object {

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
-import type { AppContext } from '../app-context.ts';
-import { seconds } from '../routes/query.ts';
+import type { AppContext } from '../request/app-context.ts';
+import { seconds } from '../request/query.ts';
 
 const configurationShape = v.object({
   object: v.literal('configuration'),

@@ -5,9 +5,9 @@ import type { Provider } from '../../config/provider-kinds.ts';
 import { keysOf } from '../../config/provider-secrets.ts';
 import type { Config } from '../../config/schema.ts';
 import type { ProviderAttempts, ProviderFailure } from '../../routing/provider-health.ts';
-import type { AppContext } from '../app-context.ts';
-import { seconds } from '../routes/query.ts';
-import { type RestingUpstreams, restingUpstreams } from './resting-upstreams.ts';
+import type { AppContext } from '../request/app-context.ts';
+import { seconds } from '../request/query.ts';
+import { type RestingUpstreams, restingUpstreams } from '../routes/server/health.ts';
 
 const rest = { reason: v.string(), until: v.pipe(v.string(), v.description('ISO 8601')) };
 

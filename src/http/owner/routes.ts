@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify';
-import type { AppContext } from '../app-context.ts';
-import { requireOwner } from '../auth.ts';
-import { ownerRequestRoute } from '../routes/requests.ts';
-import { ownerUsageRoute } from '../routes/usage.ts';
+import type { AppContext } from '../request/app-context.ts';
+import { requireOwner } from '../request/auth.ts';
+import { ownerRequestRoute } from '../routes/account/requests.ts';
+import { ownerUsageRoute } from '../routes/account/usage.ts';
 import { commandRoutes } from './commands.ts';
 import { configurationRoute } from './configuration.ts';
 import { ownerModelRoute } from './models.ts';

@@ -4,9 +4,9 @@ import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { toCredits } from '../../store/credits.ts';
 import { TASK_STATES } from '../../store/task.ts';
-import type { AppContext } from '../app-context.ts';
-import { seconds } from '../routes/query.ts';
-import { withTimeout } from '../timeout.ts';
+import type { AppContext } from '../request/app-context.ts';
+import { seconds } from '../request/query.ts';
+import { withTimeout } from '../transport/overload.ts';
 
 const bytes = v.nullable(v.number());
 

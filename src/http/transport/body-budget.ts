@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
-import { overloaded } from '../errors.ts';
+import { overloaded } from '../responses/errors.ts';
 
 /** Share of the budget that one account may use. */
 const ACCOUNT_SHARE = 1 / 4;

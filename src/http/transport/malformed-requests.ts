@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import { type CodeOf, Failure } from '../../failure.ts';
-import { bodyOf } from '../errors.ts';
-import { jsonLine } from '../json-line.ts';
+import { bodyOf, jsonLine } from '../responses/errors.ts';
 
 type Reason = readonly [code: CodeOf<'invalid_request'>, message: string];
 
@@ -27,4 +27,45 @@ export function answerMalformedRequest(error: Error & { code?: string }, socket:
       `Content-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
+}
+
+/**
+ * Sends `100 Continue` only once the request has passed the hooks before its body, so that the client of
+ * a refused request does not send the body (RFC 9110, section 10.1.1).
+ */
+export function continueAfterHooks(server: FastifyInstance): void {
+  // Node answers other expectations itself, with an empty 417; a server may also ignore them.
+  for (const event of ['checkContinue', 'checkExpectation']) {
+    server.server.on(event, (request, response) => {
+      server.server.emit('request', request, response);
+    });
+  }
+  server.addHook('preParsing', (request, reply, _payload, next) => {
+    const { expect } = request.headers;
+    const waits = expect !== undefined && /^100-continue$/i.test(expect);
+    if (waits && !request.is404) reply.raw.writeContinue();
+    next();
+  });
+}
+
+/**
+ * Refuses requests with two Host headers (RFC 9112, section 3.2). Node uses the first one; a proxy in
+ * front may have routed by the second.
+ */
+export function refuseSecondHost(server: FastifyInstance): void {
+  server.addHook('onRequest', ({ raw: { rawHeaders } }, reply, next) => {
+    let hosts = 0;
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const name = rawHeaders[index]!;
+      if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+    }
+    if (hosts <= 1) return next();
+    // The next requests on this connection may be for another server.
+    reply.header('connection', 'close');
+    next(
+      new Failure('invalid_request', 'the request has more than one Host header', {
+        code: 'malformed_request',
+      }),
+    );
+  });
 }

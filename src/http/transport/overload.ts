@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../failure.ts';
-import { overloaded } from '../errors.ts';
+import { overloaded } from '../responses/errors.ts';
 import { Pressure } from './pressure.ts';
 
 export interface LoadShedding {
@@ -41,4 +41,17 @@ export function shedLoad(
     else next(refusal);
   });
   return { pressure, failure };
+}
+
+/** Resolves with the result of the work, or with `fallback` after the timeout. */
+export function withTimeout<Result>(
+  work: Promise<Result>,
+  milliseconds: number,
+  fallback: Result,
+): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<Result>((resolve) => {
+    timer = setTimeout(() => resolve(fallback), milliseconds);
+  });
+  return Promise.race([work, timeout]).finally(() => clearTimeout(timer));
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { ResponseStream } from '../../text/relay/response-stream.ts';
-import { atEndOfTick } from './tick.ts';
+import { atEndOfTick } from './end-of-tick.ts';
 
 /** Idle time after which a sign of life is sent, so that proxies keep the connection open. */
 const KEEP_ALIVE_MS = 15_000;

@@ -2,7 +2,7 @@ import type { MultipartFile, MultipartValue } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
 import { named } from '../../schema/fields.ts';
-import { requestTooLarge } from '../errors.ts';
+import { requestTooLarge } from '../responses/errors.ts';
 import { abortable } from '../transport/client-disconnect.ts';
 import type { Upload, Uploads } from './spool.ts';
 

@@ -3,7 +3,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '../../failure.ts';
 import { makeFolders } from '../../folders.ts';
-import { overloaded } from '../errors.ts';
+import { overloaded } from '../responses/errors.ts';
 
 /** An uploaded file. */
 export interface Upload {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { findModel } from '../../../src/config/catalog.ts';
 import type { Config, Model } from '../../../src/config/schema.ts';
-import type { Media } from '../../../src/http/app-context.ts';
+import type { Media } from '../../../src/http/request/app-context.ts';
 import type { ImmediateCall } from '../../../src/media/moderation.ts';
 import type { ModerationAnswer } from '../../../src/media/providers/provider.ts';
 import { readAudioRequest } from '../../../src/media/requests/audio.ts';

@@ -1,6 +1,6 @@
 import fastify from 'fastify';
 import { expect, it, onTestFinished } from 'vitest';
-import { sendTogether } from '../../../src/http/transport/send-together.ts';
+import { sendTogether } from '../../../src/http/transport/end-of-tick.ts';
 
 it('sends all responses of a tick, even if one of them fails', async () => {
   const server = fastify();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import { addStoreMetrics } from '../../../src/http/state-metrics.ts';
+import { addStoreMetrics } from '../../../src/http/observability/state-metrics.ts';
 import { ChargeLog } from '../../../src/store/postgres/escrow/charge-log.ts';
 import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';

@@ -1,0 +1,131 @@
+import { Histogram, type Registry } from 'prom-client';
+import type { OtlpName, OtlpNames } from '../../telemetry/metric-data.ts';
+import type { TextReport } from '../../text/report.ts';
+
+/** Advised boundaries (semantic conventions for generative AI metrics). */
+const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+const DURATIONS = Array.from({ length: 14 }, (_, power) => 0.01 * 2 ** power);
+const FIRST_TOKENS = [
+  0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10,
+];
+const PER_TOKEN = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
+
+const LABELS = {
+  gen_ai_operation_name: 'gen_ai.operation.name',
+  gen_ai_provider_name: 'gen_ai.provider.name',
+  gen_ai_request_model: 'gen_ai.request.model',
+  gen_ai_token_type: 'gen_ai.token.type',
+  error_type: 'error.type',
+} as const;
+
+type Label = keyof typeof LABELS;
+
+const COMMON: readonly Label[] = [
+  'gen_ai_operation_name',
+  'gen_ai_provider_name',
+  'gen_ai_request_model',
+];
+
+/** Names in the registry, as exporters for Prometheus write them, and those of the conventions. */
+const NAMES = {
+  gen_ai_client_token_usage: { name: 'gen_ai.client.token.usage', unit: '{token}' },
+  gen_ai_server_request_duration_seconds: { name: 'gen_ai.server.request.duration', unit: 's' },
+  gen_ai_server_time_to_first_token_seconds: {
+    name: 'gen_ai.server.time_to_first_token',
+    unit: 's',
+  },
+  gen_ai_server_time_per_output_token_seconds: {
+    name: 'gen_ai.server.time_per_output_token',
+    unit: 's',
+  },
+} as const satisfies Readonly<Record<string, OtlpName>>;
+
+export const OTLP_NAMES: OtlpNames = {
+  metrics: new Map(Object.entries(NAMES)),
+  labels: new Map(Object.entries(LABELS)),
+};
+
+/** An answered request for text or embeddings. Times are milliseconds. */
+export interface GenAiRequest {
+  readonly operation: string;
+  readonly report: TextReport;
+  /** `gen_ai.provider.name`. */
+  readonly provider: string;
+  /** `error.type`; null for success. */
+  readonly error: string | null;
+  /** Until the first frame of a stream; null for a whole answer. */
+  readonly firstFrameMs: number | null;
+  readonly elapsed: number;
+}
+
+/** The metrics of the semantic conventions for generative AI, registered where they are sent to a collector. */
+export class GenAiMetrics {
+  readonly #registry: Registry;
+  readonly #tokens: Histogram<Label>;
+  readonly #durations: Histogram<Label>;
+  readonly #firstTokens: Histogram<Label>;
+  readonly #perToken: Histogram<Label>;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+    const histogram = (
+      name: keyof typeof NAMES,
+      help: string,
+      buckets: readonly number[],
+      more: readonly Label[] = [],
+    ) =>
+      new Histogram<Label>({
+        name,
+        help,
+        buckets: [...buckets],
+        labelNames: [...COMMON, ...more],
+        registers: [registry],
+      });
+    this.#tokens = histogram('gen_ai_client_token_usage', 'Tokens of a request', TOKENS, [
+      'gen_ai_token_type',
+    ]);
+    this.#durations = histogram(
+      'gen_ai_server_request_duration_seconds',
+      'Time from the arrival of a request to the end of its response',
+      DURATIONS,
+      ['error_type'],
+    );
+    this.#firstTokens = histogram(
+      'gen_ai_server_time_to_first_token_seconds',
+      'Time from the arrival of a streamed request to the first event of its answer',
+      FIRST_TOKENS,
+    );
+    this.#perToken = histogram(
+      'gen_ai_server_time_per_output_token_seconds',
+      'Time after the first event of a streamed answer by output tokens after the first',
+      PER_TOKEN,
+    );
+  }
+
+  observe({ operation, report, provider, error, firstFrameMs, elapsed }: GenAiRequest): void {
+    const { model, usage } = report;
+    if (model === null) return;
+    const labels = {
+      gen_ai_operation_name: operation,
+      gen_ai_provider_name: provider,
+      gen_ai_request_model: model,
+    };
+    const own = error === null ? labels : { ...labels, error_type: error };
+    this.#durations.observe(own, elapsed / 1000);
+    if (usage !== null) {
+      this.#tokens.observe({ ...labels, gen_ai_token_type: 'input' }, usage.input);
+      if (operation !== 'embeddings') {
+        this.#tokens.observe({ ...labels, gen_ai_token_type: 'output' }, usage.output);
+      }
+    }
+    if (firstFrameMs === null || error !== null) return;
+    this.#firstTokens.observe(labels, firstFrameMs / 1000);
+    if (usage === null || usage.output < 2) return;
+    this.#perToken.observe(labels, (elapsed - firstFrameMs) / 1000 / (usage.output - 1));
+  }
+
+  /** Removes the metrics from the registry. */
+  remove(): void {
+    for (const name of Object.keys(NAMES)) this.#registry.removeSingleMetric(name);
+  }
+}

@@ -1,0 +1,130 @@
+import swagger from '@fastify/swagger';
+import { toJsonSchema } from '@valibot/to-json-schema';
+import type { FastifyInstance } from 'fastify';
+import type * as v from 'valibot';
+import { errorBody, jsonLine } from '../responses/errors.ts';
+import { JsonDocument } from './document.ts';
+
+type JsonSchema = Record<string, unknown>;
+
+function isValibot(schema: unknown): schema is v.GenericSchema {
+  return typeof schema === 'object' && schema !== null && '~standard' in schema;
+}
+
+/** @param side `input` for requests, `output` for responses */
+export function jsonSchemaOf(schema: unknown, side: 'input' | 'output'): JsonSchema {
+  if (!isValibot(schema)) return schema as JsonSchema;
+  // JSON Schema cannot express a check in code; the field's description has it.
+  const { $schema: _, ...rest } = toJsonSchema(schema, { typeMode: side, errorMode: 'ignore' });
+  return rest as JsonSchema;
+}
+
+const INTRODUCTION = `One gateway to text, image, video and audio models, and batch image tools.
+Every endpoint takes \`Authorization: Bearer <API key>\`. Every error body is
+\`{"error": {"type", "message", "param", "code"}}\`. An empty field of a form counts as left out.`;
+
+/**
+ * The properties of a form, each with the value that the console's page of the API fills in: the sample's, else
+ * the default, else none. Tools such as Swagger UI make up a value for a property without an example, and send it.
+ */
+export function withSample(
+  properties: Readonly<Record<string, object>>,
+  sample: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, object>> {
+  const filled = Object.entries(properties).map(([name, property]) => {
+    const value = sample[name] ?? ('default' in property ? property.default : '');
+    return [name, { ...property, examples: [value] }];
+  });
+  return Object.fromEntries(filled);
+}
+
+/** Descriptions of the error responses of every endpoint. */
+const FAILURES = {
+  '4XX': 'The request was refused; `error` has the reason',
+  '5XX': 'The server or an upstream failed; `error` has the reason',
+};
+
+/** Name of the shared schema of errors. */
+const ERROR_SCHEMA = 'Error';
+
+interface DocumentOptions {
+  readonly version: string;
+  /** URL of the endpoints, if it is not that of the document. */
+  readonly url?: () => string;
+}
+
+/**
+ * Collects the schemas of the routes that are added after this call.
+ *
+ * @returns a function for the OpenAPI document, built once: routes do not change once the server listens
+ */
+export async function collectRoutes(
+  server: FastifyInstance,
+  { version, url: serverUrl }: DocumentOptions,
+): Promise<() => JsonDocument> {
+  // A shared schema: every endpoint refers to it twice, and it lists all error codes.
+  server.addSchema({ $id: ERROR_SCHEMA, ...jsonSchemaOf(errorBody, 'output') });
+  await server.register(swagger, {
+    refResolver: { buildLocalReference: ({ $id }) => String($id) },
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Oriel',
+        version,
+        description: INTRODUCTION,
+      },
+      components: {
+        securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
+      },
+      security: [{ key: [] }],
+    },
+    transform: ({ schema, url }) => {
+      if (!schema) return { schema: { hide: true }, url };
+      const { body, querystring, params, response, ...rest } = schema as Record<string, unknown>;
+      const responses = Object.entries((response ?? {}) as Record<string, unknown>).map(
+        ([status, declared]) => [status, responseOf(declared)],
+      );
+      const failures = Object.entries(FAILURES).map(([status, description]) => [
+        status,
+        { description, content: { 'application/json': { schema: { $ref: `${ERROR_SCHEMA}#` } } } },
+      ]);
+      return {
+        // The wildcard stands for one identifier, which may have slashes.
+        url: url.replace('*', ':id'),
+        schema: {
+          ...rest,
+          ...(body !== undefined && { body: jsonSchemaOf(body, 'input') }),
+          ...(querystring !== undefined && { querystring: jsonSchemaOf(querystring, 'input') }),
+          ...(params !== undefined && { params: jsonSchemaOf(params, 'input') }),
+          response: Object.fromEntries([...responses, ...failures]),
+        },
+      };
+    },
+  });
+  let json: JsonDocument | undefined;
+  return () => {
+    if (json) return json;
+    const servers = serverUrl && { servers: [{ url: serverUrl() }] };
+    json = new JsonDocument(jsonLine({ ...server.swagger(), ...servers }));
+    return json;
+  };
+}
+
+/** The entry of a response that comes as JSON or as server-sent events, as the request asks. */
+export function jsonOrEvents(schema: v.GenericSchema): object {
+  return {
+    description: 'Success',
+    content: {
+      'application/json': { schema: jsonSchemaOf(schema, 'output') },
+      ...EVENT_STREAM,
+    },
+  };
+}
+
+/** The content of server-sent events. */
+export const EVENT_STREAM = { 'text/event-stream': { schema: { type: 'string' } } } as const;
+
+function responseOf(declared: unknown): JsonSchema {
+  const schema = jsonSchemaOf(declared, 'output');
+  return { description: 'Success', ...schema };
+}

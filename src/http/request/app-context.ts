@@ -1,0 +1,61 @@
+import type { Logger } from 'pino';
+import type { AssetStorage } from '../../assets/asset-storage.ts';
+import type { ConfigurationSource } from '../../config/configuration-source.ts';
+import type { Config } from '../../config/schema.ts';
+import type { MediaGateway } from '../../media/gateway.ts';
+import type { TaskAttempts } from '../../media/queue/task-attempts.ts';
+import type { TaskRunner } from '../../media/queue/task-runner.ts';
+import type { TaskEvents } from '../../media/task-events.ts';
+import type { SharedPool } from '../../operations/pool.ts';
+import type { ProviderHealth } from '../../routing/provider-health.ts';
+import type { Routing } from '../../routing/routing.ts';
+import type { AuditTrail } from '../../store/audit/log.ts';
+import type { Store } from '../../store/store.ts';
+import type { Tracer } from '../../telemetry/tracer.ts';
+import type { TokenCounter } from '../../text/counting/token-counter.ts';
+import type { EmbeddingsGateway } from '../../text/embeddings/gateway.ts';
+import type { TextGateway } from '../../text/gateway.ts';
+import type { TextThreads } from '../../threads/text-threads.ts';
+import type { RequestLimits } from '../limits/request-limits.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { RecentRequests } from '../observability/recent-requests.ts';
+import type { Spool } from '../uploads/spool.ts';
+
+/** The methods of the media gateway that endpoints call. */
+export type Media = Pick<MediaGateway, 'submit' | 'waitFor' | 'upload' | 'moderate' | 'transcribe'>;
+
+/** The services that the endpoints use. */
+export interface AppContext {
+  /** The configuration in force. A reload replaces it: do not keep parts of it. */
+  readonly config: Config;
+  readonly configuration: ConfigurationSource;
+  /** Version of Oriel, as in package.json. */
+  readonly version: string;
+  readonly store: Store;
+  readonly audit: AuditTrail;
+  readonly limits: RequestLimits;
+  readonly text: TextGateway;
+  readonly tokenCounter: TokenCounter;
+  readonly embeddings: EmbeddingsGateway;
+  readonly media: Media;
+  /** The tasks that have not ended. */
+  readonly tasks: Pick<TaskRunner, 'size' | 'queues'>;
+  readonly taskAttempts: TaskAttempts;
+  readonly taskEvents: TaskEvents;
+  /** Those of text and of media. */
+  readonly routings: readonly Routing[];
+  readonly providerHealth: ProviderHealth;
+  readonly assets: AssetStorage;
+  readonly pool: SharedPool;
+  readonly textThreads: TextThreads;
+  readonly spool: Spool;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly recent: RecentRequests;
+  /** Null while no traces are sent. A reload replaces it. */
+  readonly tracer: Tracer | null;
+  /** Base URL for clients: `https://oriel.example.com`. */
+  readonly publicUrl: string;
+  /** Aborts when the daemon begins to shut down: new work is refused from then on. */
+  readonly draining: AbortSignal;
+}

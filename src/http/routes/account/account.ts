@@ -1,0 +1,284 @@
+import type { FastifyPluginAsync } from 'fastify';
+import * as v from 'valibot';
+import { Failure } from '../../../failure.ts';
+import { field, integer } from '../../../schema/fields.ts';
+import {
+  type Account,
+  type ApiKey,
+  PLANS,
+  previousSecretEnd,
+  type Team,
+} from '../../../store/account.ts';
+import { type BudgetWindow, windowBalances } from '../../../store/budgets.ts';
+import { PERIODS } from '../../../store/calendar.ts';
+import { type Balance, creditsOf, toCredits } from '../../../store/credits.ts';
+import { ENTRY_TYPES, type LedgerEntry } from '../../../store/ledger.ts';
+import type { KeyHolder, Store } from '../../../store/store.ts';
+import type { AppContext } from '../../request/app-context.ts';
+import { keyActor } from '../../request/auth.ts';
+import { pageLimit, pageOf, seconds } from '../../request/query.ts';
+
+const creditsShape = v.object({
+  granted: v.number(),
+  reserved: v.number(),
+  spent: v.number(),
+  available: v.number(),
+});
+
+const spendingShape = {
+  budget: v.nullable(v.object({ granted: v.number(), reserved: v.number(), spent: v.number() })),
+  windows: v.array(
+    v.object({
+      period: v.picklist(PERIODS),
+      time_zone: v.string(),
+      resets: v.number(),
+      granted: v.number(),
+      reserved: v.number(),
+      spent: v.number(),
+    }),
+  ),
+};
+
+const accountShape = v.object({
+  object: v.literal('account'),
+  id: v.string(),
+  name: v.string(),
+  plan: v.picklist(PLANS),
+  created: v.number(),
+  credits: creditsShape,
+  limits: v.object({ requests_per_minute: v.number() }),
+  key: v.object({
+    id: v.string(),
+    name: v.string(),
+    expires: v.nullable(v.number()),
+    models: v.nullable(v.array(v.string())),
+    ...spendingShape,
+    team: v.nullable(v.object({ id: v.string(), name: v.string(), ...spendingShape })),
+  }),
+});
+
+type Spending = v.InferOutput<typeof accountShape>['key'];
+
+/** Budgets of a key or a team. */
+function spendingOf(
+  holder: ApiKey | Team,
+  rows: readonly BudgetWindow[],
+  now: number,
+): Pick<Spending, 'budget' | 'windows'> {
+  const inCredits = (balance: Balance) => ({
+    granted: toCredits(balance.granted),
+    reserved: toCredits(balance.reserved),
+    spent: toCredits(balance.spent),
+  });
+  const { budget, reserved, spent } = holder;
+  return {
+    budget: budget === null ? null : inCredits({ granted: budget, reserved, spent }),
+    windows: windowBalances(holder, rows, now).map(({ period, timeZone, end, ...balance }) => ({
+      period,
+      time_zone: timeZone,
+      resets: seconds(end),
+      ...inCredits(balance),
+    })),
+  };
+}
+
+/** An account and a key as they are now: those of a request may be a second old, and their sums older. */
+async function currentHolder(store: Store, { account, key }: KeyHolder): Promise<KeyHolder> {
+  const [current, keys] = await Promise.all([
+    store.findAccount(account.id),
+    key.budget === null ? [] : store.listKeys(account.id, { ids: [key.id] }),
+  ]);
+  return { account: current ?? account, key: keys[0] ?? key };
+}
+
+/** The budgets of a key and its team. Most keys have neither windows nor a team, and need no lists. */
+async function budgetsOf(store: Store, { key, account }: KeyHolder) {
+  const { teamId } = key;
+  const [team] = teamId === undefined ? [] : await store.listTeams(account.id, { ids: [teamId] });
+  const holders = [key, ...(team ? [team] : [])].flatMap(({ id, windows }) => (windows ? id : []));
+  const rows = holders.length > 0 ? await store.listBudgetWindows(account.id, holders) : [];
+  return {
+    ...spendingOf(key, rows, store.now),
+    team: team ? { id: team.id, name: team.name, ...spendingOf(team, rows, store.now) } : null,
+  };
+}
+
+const entryShape = v.object({
+  id: v.number(),
+  type: v.picklist(ENTRY_TYPES),
+  amount: v.number(),
+  available: v.number(),
+  created: v.number(),
+  key_id: v.nullable(v.string()),
+  task_id: v.nullable(v.string()),
+  model: v.nullable(v.string()),
+  requests: v.nullable(v.number()),
+  note: v.nullable(v.string()),
+});
+
+function entryOf(entry: LedgerEntry): v.InferOutput<typeof entryShape> {
+  return {
+    id: entry.id,
+    type: entry.type,
+    amount: toCredits(entry.amount),
+    available: toCredits(entry.available),
+    created: seconds(entry.at),
+    key_id: entry.keyId,
+    task_id: entry.taskId,
+    model: entry.model,
+    requests: entry.requests,
+    note: entry.note,
+  };
+}
+
+const ledgerQuery = v.strictObject({
+  limit: pageLimit,
+  after: v.optional(field(integer(0), 'the id of the last element of the page before')),
+});
+
+const secretShape = v.object({
+  object: v.literal('callback_secret'),
+  secret: v.string(),
+  previous_expires: v.optional(v.number()),
+});
+
+const rotationQuery = v.strictObject({
+  drop_previous: v.optional(
+    field(v.boolean(), 'whether the old secret signs no more from now on'),
+    false,
+  ),
+});
+
+/** Reading the account does not count against the rate limit: clients read it to see the limit. */
+const config = { uncounted: true };
+
+/** The account of the API key: plan, credits, ledger and callback secret. */
+export function accountRoutes(context: AppContext): FastifyPluginAsync {
+  const rotations = new SecretRotationLimit();
+  const secretOf = (account: Account): v.InferOutput<typeof secretShape> => {
+    const { secretOverlap } = context.config.callbacks;
+    const end = previousSecretEnd(account, secretOverlap, context.store.now);
+    const previous = end === null ? {} : { previous_expires: seconds(end) };
+    return { object: 'callback_secret', secret: account.callbackSecret, ...previous };
+  };
+  return async (server) => {
+    server.get('/v1/account', {
+      config,
+      schema: {
+        summary: "The caller's account: plan, credits, limits, and the key in use",
+        tags: ['Account'],
+        response: { 200: accountShape },
+      },
+      handler: async (request): Promise<v.InferOutput<typeof accountShape>> => {
+        const holder = await currentHolder(context.store, request.holder);
+        const { account, key } = holder;
+        return {
+          object: 'account',
+          id: account.id,
+          name: account.name,
+          plan: account.plan,
+          created: seconds(account.createdAt),
+          credits: creditsOf(account),
+          limits: { requests_per_minute: key.rpm ?? context.config.limits[account.plan].rpm },
+          key: {
+            id: key.id,
+            name: key.name,
+            expires: key.expiresAt === null ? null : seconds(key.expiresAt),
+            models: key.models === null ? null : [...key.models],
+            ...(await budgetsOf(context.store, holder)),
+          },
+        };
+      },
+    });
+
+    server.get('/v1/account/callback-secret', {
+      config,
+      schema: {
+        summary: "The secret that the account's callbacks are signed with (Standard Webhooks)",
+        tags: ['Account'],
+        response: { 200: secretShape },
+      },
+      handler: async ({ holder }, reply) => {
+        reply.header('cache-control', 'no-store');
+        return secretOf(holder.account);
+      },
+    });
+
+    server.post<{ Querystring: v.InferOutput<typeof rotationQuery> }>(
+      '/v1/account/callback-secret',
+      {
+        schema: {
+          summary:
+            'Replaces the secret of callbacks; for a while they are signed with the old one as well',
+          tags: ['Account'],
+          querystring: rotationQuery,
+          response: { 200: secretShape },
+        },
+        handler: async (request, reply) => {
+          const { account } = request.holder;
+          rotations.take(account.id);
+          const dropPrevious = request.query.drop_previous;
+          const who = keyActor(request);
+          const details = { id: account.id, dropPrevious };
+          const subject = () => ({ object: account.name, details });
+          const act = { act: 'accounts.rotate-callback-secret', who, subject };
+          const rotated = await context.audit.record(act, () =>
+            context.store.rotateCallbackSecret(account.id, dropPrevious),
+          );
+          reply.header('cache-control', 'no-store');
+          return secretOf(rotated);
+        },
+      },
+    );
+
+    server.get<{ Querystring: v.InferOutput<typeof ledgerQuery> }>('/v1/account/credits', {
+      config,
+      schema: {
+        summary: "The account's ledger, newest first",
+        tags: ['Account'],
+        querystring: ledgerQuery,
+        response: {
+          200: v.object({
+            object: v.literal('list'),
+            data: v.array(entryShape),
+            has_more: v.boolean(),
+          }),
+        },
+      },
+      handler: async ({ holder, query }) => {
+        const { limit, after } = query;
+        const page = { limit: limit + 1, ...(after !== undefined && { after }) };
+        return pageOf(await context.store.listLedger(holder.account.id, page), limit, entryOf);
+      },
+    });
+  };
+}
+
+/** Rotations of one account's secret in an hour: each is a line of the audit log for ever. */
+const MAX_ROTATIONS = 10;
+
+const HOUR_MS = 3_600_000;
+
+/** Limits how often clients rotate their callback secrets. */
+class SecretRotationLimit {
+  /** Times of the last hour by account, in milliseconds of `performance.now()`. */
+  readonly #times = new Map<string, readonly number[]>();
+
+  /** Counts one rotation. @throws Failure rate_limit */
+  take(account: string): void {
+    const now = performance.now();
+    for (const [other, times] of this.#times) {
+      const recent = times.filter((time) => now - time < HOUR_MS);
+      if (recent.length > 0) this.#times.set(other, recent);
+      else this.#times.delete(other);
+    }
+    const times = this.#times.get(account) ?? [];
+    if (times.length >= MAX_ROTATIONS) {
+      throw new Failure('rate_limit', `a secret may be rotated ${MAX_ROTATIONS} times in an hour`, {
+        code: 'too_many_rotations',
+        retryAfter: Math.ceil((times[0]! + HOUR_MS - now) / 1000),
+      });
+    }
+    this.#times.set(account, [...times, now]);
+  }
+}

@@ -1,0 +1,216 @@
+import type { FastifyPluginAsync, FastifyReply } from 'fastify';
+import * as v from 'valibot';
+import {
+  COUNTS,
+  csvOf,
+  reportUsage,
+  teamIdsOf,
+  type UsageRecord,
+  type UsageReport,
+} from '../../../administration/usage-report.ts';
+import { day, field } from '../../../schema/fields.ts';
+import { notFound } from '../../../store/errors.ts';
+import { USAGE_DIMENSIONS, usageDimensions } from '../../../store/usage-report.ts';
+import { jsonSchemaOf } from '../../openapi/openapi.ts';
+import type { AppContext } from '../../request/app-context.ts';
+
+const counts = {
+  requests: v.number(),
+  input_tokens: v.number(),
+  cached_input_tokens: v.number(),
+  cache_write_tokens: v.number(),
+  cache_write_1h_tokens: v.number(),
+  output_tokens: v.number(),
+  outputs: v.number(),
+  errors: v.number(),
+  credits: v.number(),
+};
+
+const accountRow = {
+  day: v.optional(v.string()),
+  model: v.optional(v.string()),
+  key_id: v.optional(v.nullable(v.string())),
+  key_name: v.optional(v.nullable(v.string())),
+  team_id: v.optional(v.nullable(v.string())),
+  team_name: v.optional(v.nullable(v.string())),
+  ...counts,
+};
+
+const ownerRow = {
+  account_id: v.optional(v.string()),
+  account_name: v.optional(v.string()),
+  ...accountRow,
+};
+
+/** A row of a report as JSON. */
+function rowOf(record: UsageRecord) {
+  const { account, accountId, team, teamId, key, keyId, model, day: date, credits } = record;
+  return {
+    ...(accountId !== undefined && { account_id: accountId, account_name: account! }),
+    ...(date !== undefined && { day: date }),
+    ...(model !== undefined && { model }),
+    ...(keyId !== undefined && { key_id: keyId, key_name: key! }),
+    ...(teamId !== undefined && { team_id: teamId, team_name: team! }),
+    ...(countsOf(record) as Record<(typeof COUNTS)[number][1], number>),
+    credits,
+  };
+}
+
+function countsOf(record: UsageReport['total']) {
+  return Object.fromEntries(COUNTS.map(([property, name]) => [name, record[property]]));
+}
+
+const reference = (description: string) =>
+  v.optional(
+    field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), description, {
+      expects: '1 to 256 characters',
+    }),
+  );
+
+/** The parameter `by`: dimensions with commas between them. */
+function columns(dimensions: readonly string[]) {
+  return field(
+    v.pipe(
+      v.string(),
+      v.check((text) => usageDimensions(text)?.every((one) => dimensions.includes(one)) ?? false),
+    ),
+    `what one row is the sum of: ${dimensions.map((one) => `\`${one}\``).join(', ')}, or several with commas between them`,
+    { expects: `some of ${dimensions.join(', ')}, with commas between them` },
+  );
+}
+
+const conditions = {
+  from: v.optional(field(day(), 'the first day, UTC; 29 days before the last')),
+  to: v.optional(field(day(), 'the last day, UTC; today')),
+  key: reference('only the key with this id'),
+  team: reference('only what keys used while they were in the team of this id or name'),
+  model: reference('only this model, or this endpoint of image tools'),
+  format: v.optional(
+    field(
+      v.picklist(['json', 'csv']),
+      'json, or csv for a spreadsheet, with a line of titles; without it as `Accept` asks',
+    ),
+  ),
+};
+
+const accountQuery = v.strictObject({
+  by: v.optional(columns(['day', 'model', 'key', 'team']), 'day'),
+  ...conditions,
+});
+
+const ownerQuery = v.strictObject({
+  by: v.optional(columns(USAGE_DIMENSIONS), 'account,model'),
+  account: reference('only the account with this id or name'),
+  ...conditions,
+});
+
+type Format = v.InferOutput<typeof accountQuery>['format'];
+
+/** The entry of a response that is a list, or CSV. */
+function listOrCsv(list: v.GenericSchema): object {
+  return {
+    description: 'Success',
+    content: {
+      'application/json': { schema: jsonSchemaOf(list, 'output') },
+      'text/csv': { schema: { type: 'string' } },
+    },
+  };
+}
+
+/** The format that the header `Accept` asks for: CSV where it names that, and neither JSON nor anything. */
+function acceptedFormat(accept = ''): 'json' | 'csv' {
+  return /\btext\/csv\b/i.test(accept) && !/\*\/\*|\bjson\b/i.test(accept) ? 'csv' : 'json';
+}
+
+/** @param toJson the body for clients of JSON */
+function send<Body>(
+  reply: FastifyReply,
+  report: UsageReport,
+  format: Format,
+  toJson: (report: UsageReport) => Body,
+): Body | string {
+  reply.header('vary', reply.hasHeader('vary') ? 'origin, accept' : 'accept');
+  if ((format ?? acceptedFormat(reply.request.headers.accept)) === 'json') return toJson(report);
+  reply.type('text/csv; charset=utf-8').serializer((text) => String(text));
+  return `${csvOf(report)}\n`;
+}
+
+/** Reports of usage. Requests count against the rate limit: a report may read many rows. */
+export function usageRoutes({ store }: AppContext): FastifyPluginAsync {
+  return async (server) => {
+    server.get<{ Querystring: v.InferOutput<typeof accountQuery> }>('/v1/account/usage', {
+      schema: {
+        summary:
+          'Requests, errors, tokens, outputs and credits of the account, by day, model, key and team; days are UTC, inclusive',
+        tags: ['Account'],
+        querystring: accountQuery,
+        response: {
+          200: listOrCsv(
+            v.object({ object: v.literal('list'), data: v.array(v.object(accountRow)) }),
+          ),
+        },
+      },
+      handler: async ({ holder, query }, reply) => {
+        const { by, team, key: keyId, format, ...rest } = query;
+        const accountId = holder.account.id;
+        const report = await reportUsage(store, {
+          ...rest,
+          by: usageDimensions(by)!,
+          accountId,
+          keyId,
+          teamIds: team === undefined ? undefined : await teamIdsOf(store, team, accountId),
+        });
+        return send(reply, report, format, ({ rows }) => ({
+          object: 'list',
+          data: rows.map(rowOf),
+        }));
+      },
+    });
+  };
+}
+
+/** The report over all accounts. */
+export function ownerUsageRoute({ store }: AppContext): FastifyPluginAsync {
+  return async (server) => {
+    server.get<{ Querystring: v.InferOutput<typeof ownerQuery> }>('/v1/admin/usage', {
+      schema: {
+        summary:
+          'Requests, errors, tokens, outputs and credits of all accounts, by account, team, key, model and day; for keys of the account owner',
+        tags: ['Operation'],
+        querystring: ownerQuery,
+        response: {
+          200: listOrCsv(
+            v.object({
+              object: v.literal('list'),
+              from: v.string(),
+              to: v.string(),
+              data: v.array(v.object(ownerRow)),
+              total: v.object(counts),
+            }),
+          ),
+        },
+      },
+      handler: async ({ query }, reply) => {
+        const { by, account, team, key: keyId, format, ...rest } = query;
+        const found = account === undefined ? undefined : await store.findAccount(account);
+        if (account !== undefined && !found) throw notFound('account', account);
+        const teamIds = team === undefined ? undefined : await teamIdsOf(store, team, found?.id);
+        if (teamIds?.size === 0) throw notFound('team', team!);
+        const report = await reportUsage(store, {
+          ...rest,
+          by: usageDimensions(by)!,
+          accountId: found?.id,
+          keyId,
+          teamIds,
+        });
+        return send(reply, report, format, ({ from, to, rows, total }) => ({
+          object: 'list',
+          from,
+          to,
+          data: rows.map(rowOf),
+          total: { ...countsOf(total), credits: total.credits },
+        }));
+      },
+    });
+  };
+}

@@ -1,0 +1,135 @@
+import type { FastifyReply } from 'fastify';
+import { Failure } from '../../../failure.ts';
+import { ignoredAdvice } from '../../../media/image-options.ts';
+import { failureOf } from '../../../media/record.ts';
+import type { StoredResult } from '../../../media/result.ts';
+import type { TaskRequest } from '../../../media/task-request.ts';
+import type { Asset } from '../../../store/asset.ts';
+import { isTerminal, type Task } from '../../../store/task.ts';
+import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
+import type { AppContext } from '../../request/app-context.ts';
+
+/** The task creation response of interface part 2.3, with its status. */
+export function sendCreated(reply: FastifyReply, { id, model, status }: Task): FastifyReply {
+  return reply.code(202).send({
+    task_id: id,
+    // A repeated request gets the response of the first one, even if the task has ended since.
+    status: isTerminal(status) ? 'pending' : status,
+    model,
+    poll_url: pollUrl(id),
+  });
+}
+
+function pollUrl(taskId: string): string {
+  return `/v1/tasks/${taskId}`;
+}
+
+/**
+ * Names the advice of a task's request that a route of its model leaves out. Which route will serve the
+ * task is not known yet.
+ *
+ * @param more fields of the response that are left out
+ */
+export function announceIgnored(
+  reply: FastifyReply,
+  { model: id, request }: Task,
+  { models, providers }: AppContext['config'],
+  more: readonly string[] = [],
+): void {
+  const routes = Object.hasOwn(models, id) ? models[id]!.routes : [];
+  const ignored = new Set([
+    ...routes.flatMap((route) => ignoredAdvice(request as TaskRequest, route, providers)),
+    ...more,
+  ]);
+  if (ignored.size > 0) reply.header(IGNORED_HEADER, pathsHeader([...ignored]));
+}
+
+/** A task for whose end a client waits. */
+export interface AwaitedTask {
+  readonly submitted: Task;
+  /** Aborts when the client disconnects. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Waits for a task as long as `limits.syncWait`; resolves with the task as it then is. A client that
+ * disconnects ends the wait, not the task.
+ */
+export async function waitForEnd(
+  { media, config }: AppContext,
+  { submitted, signal }: AwaitedTask,
+): Promise<Task> {
+  const task = await media.waitFor(submitted, config.limits.syncWait, signal);
+  signal.throwIfAborted();
+  return task;
+}
+
+/** A task for whose end a client of OpenAI's interface waits. */
+export interface OpenAiTask extends AwaitedTask {
+  /** Whether a repeated request gets the same task, by its Idempotency-Key. */
+  readonly isRepeatable: boolean;
+}
+
+/** Names a task to clients whose response has no other place for it. */
+export function announceTask(reply: FastifyReply, { submitted }: AwaitedTask): void {
+  reply.header('x-oriel-task', submitted.id);
+}
+
+/**
+ * Waits for the result of a task, for clients of OpenAI's interface, which has no tasks: a task that
+ * still runs is an error that names it.
+ *
+ * @throws Failure of the task, or timeout with code `task_running`
+ */
+export async function waitForResult(
+  context: AppContext,
+  reply: FastifyReply,
+  awaited: OpenAiTask,
+): Promise<StoredResult> {
+  const task = await waitForEnd(context, awaited);
+  if (task.status === 'completed') return task.result as StoredResult;
+  const failure = task.error === null ? stillRunning(task) : failureOf(task.error);
+  // OpenAI's SDKs repeat requests after 5xx, and each repetition would be charged again.
+  const isCharged = failure.type === 'billable_error' || task.error === null;
+  if (isCharged && !awaited.isRepeatable) reply.header('x-should-retry', 'false');
+  throw failure;
+}
+
+const RESULTS = {
+  image: 'the images are',
+  video: 'the video is',
+  audio: 'the audio is',
+} as const satisfies Readonly<Record<Task['type'], string>>;
+
+function stillRunning({ id, type }: Task): Failure<'timeout'> {
+  return new Failure(
+    'timeout',
+    `${RESULTS[type]} not ready yet; the task ${id} goes on, and GET ${pollUrl(id)} returns its result`,
+    { code: 'task_running' },
+  );
+}
+
+/**
+ * The files of a result.
+ *
+ * @throws Failure 404 `asset_not_found` if a file was deleted, 500 `asset_damaged` if it is truncated
+ */
+export function resultFiles(
+  { outputs }: StoredResult,
+  { assets, store }: Pick<AppContext, 'assets' | 'store'>,
+): Promise<Asset[]> {
+  return Promise.all(
+    outputs.map(async ({ asset }) => {
+      const file = await store.findAsset(asset);
+      if (file === undefined) throw deletedFailure();
+      await assets.check(file);
+      return file;
+    }),
+  );
+}
+
+function deletedFailure(): Failure {
+  return new Failure('invalid_request', 'the files of the result have been deleted', {
+    code: 'asset_not_found',
+  });
+}

@@ -1,0 +1,149 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import * as v from 'valibot';
+import { Failure } from '../../../failure.ts';
+import { DEFAULT_LIMITS } from '../../../images/limits.ts';
+import type { Transcript, TranscriptFormat } from '../../../media/providers/provider.ts';
+import type { Fields } from '../../../media/requests/fields.ts';
+import {
+  LIST_NAMES,
+  MAX_ITEMS,
+  transcriptionRequest,
+} from '../../../media/requests/transcription.ts';
+import { fieldsOf, fromText } from '../../../schema/fields.ts';
+import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
+import { EVENT_STREAM, jsonSchemaOf, withSample } from '../../openapi/openapi.ts';
+import type { AppContext } from '../../request/app-context.ts';
+import { disconnectSignal } from '../../transport/client-disconnect.ts';
+import { eventOf, sendEvents } from '../../transport/event-response.ts';
+import { type Form, type FormShape, readForm } from '../../uploads/form.ts';
+import { sentFiles } from '../../uploads/sent-files.ts';
+
+const { fileBytes } = DEFAULT_LIMITS;
+
+const fields = fieldsOf(transcriptionRequest);
+const listNames: readonly string[] = LIST_NAMES;
+
+const TRANSCRIPTION: FormShape = {
+  files: [{ name: 'file', min: 1, max: 1 }],
+  fileBytes,
+  // Boundaries, headers and fields beside the file.
+  requestBytes: fileBytes + 1024 * 1024,
+  fields: fields.map(({ name }) => name).filter((name) => !listNames.includes(name)),
+  lists: { names: LIST_NAMES, maxItems: MAX_ITEMS },
+  // The longest prompt, each of its characters in four bytes.
+  valueBytes: 16_384,
+};
+
+const transcriptShape = v.looseObject({ text: v.string() });
+
+/** What the console's page of the API fills in; it cannot show a list with a text in its place. */
+const SAMPLE = {
+  model: 'sandbox-transcription',
+  ...Object.fromEntries(listNames.map((name) => [name, []])),
+};
+
+/** The OpenAPI schema of the form. */
+function transcriptionBody() {
+  const { properties, required } = jsonSchemaOf(transcriptionRequest, 'input') as {
+    properties: Record<string, object>;
+    required: readonly string[];
+  };
+  const file = {
+    type: 'string',
+    format: 'binary',
+    description: 'FLAC, MP3, MP4, M4A, OGG, WAV or WebM, at most 30 MiB.',
+  };
+  return {
+    type: 'object',
+    properties: { file, ...withSample(properties, SAMPLE) },
+    required: ['file', ...required],
+    additionalProperties: false,
+  };
+}
+
+const TRANSCRIPT = {
+  description: 'The transcript',
+  content: {
+    'application/json': { schema: jsonSchemaOf(transcriptShape, 'output') },
+    'text/plain': { schema: { type: 'string' } },
+    'text/vtt': { schema: { type: 'string' } },
+    ...EVENT_STREAM,
+  },
+};
+
+/** Transcriptions in OpenAI's shape. @param admit checks the headers before the body is read */
+export function addTranscriptionRoute(
+  server: FastifyInstance,
+  { media, spool }: AppContext,
+  admit: (shape: FormShape) => (request: FastifyRequest) => Promise<void>,
+): void {
+  server.post('/v1/audio/transcriptions', {
+    schema: {
+      summary: "Transcribe audio, in the shape of OpenAI's transcriptions",
+      tags: ['Audio'],
+      consumes: ['multipart/form-data'],
+      body: transcriptionBody(),
+      response: { 200: TRANSCRIPT },
+    },
+    onRequest: admit(TRANSCRIPTION),
+    handler: async (request, reply) => {
+      const signal = disconnectSignal(reply);
+      const uploads = spool.uploads();
+      const { holder, id: requestId } = request;
+      try {
+        const form = await readForm(request, TRANSCRIPTION, uploads, signal);
+        const values = valuesOf(form);
+        const [file] = sentFiles(form, 'file', TRANSCRIPTION);
+        const answer = async () => {
+          const call = { holder, requestId, fields: values, file: file!, signal };
+          const transcript = await media.transcribe(call);
+          const { ignored } = transcript;
+          if (ignored.length > 0) reply.header(IGNORED_HEADER, pathsHeader(ignored));
+          return transcript;
+        };
+        if (values['stream'] === true) {
+          return await sendEvents(request, reply, transcriptEvents(answer));
+        }
+        const format = (values['response_format'] ?? 'json') as TranscriptFormat;
+        return sendTranscript(reply, await answer(), format);
+      } catch (error) {
+        // OpenAI's SDKs repeat requests after 5xx, and each repetition would be charged again.
+        const isCharged = error instanceof Failure && error.type === 'billable_error';
+        if (isCharged) reply.header('x-should-retry', 'false');
+        throw error;
+      } finally {
+        await uploads.discard();
+      }
+    },
+  });
+}
+
+/** A form's fields, in the types that JSON would have. */
+function valuesOf({ fields: texts, lists }: Form): Fields {
+  const values: Record<string, unknown> = Object.fromEntries(lists);
+  for (const field of fields) {
+    const text = texts.get(field.name);
+    if (text !== undefined) values[field.name] = fromText(field, text);
+  }
+  return values;
+}
+
+function sendTranscript(
+  reply: FastifyReply,
+  transcript: Transcript,
+  format: TranscriptFormat,
+): FastifyReply {
+  if ('json' in transcript && format !== 'text') return reply.send(transcript.json);
+  const text = 'text' in transcript ? transcript.text : `${String(transcript.json['text'])}\n`;
+  const type = format === 'vtt' ? 'text/vtt' : 'text/plain';
+  return reply.type(`${type}; charset=utf-8`).serializer(String).send(text);
+}
+
+/** The events of OpenAI's streams, once the transcript is there. */
+async function* transcriptEvents(answer: () => Promise<Transcript>): AsyncGenerator<string> {
+  const transcript = await answer();
+  const { text, usage, logprobs } =
+    'json' in transcript ? transcript.json : { text: transcript.text };
+  yield eventOf({ type: 'transcript.text.delta', delta: text });
+  yield eventOf({ type: 'transcript.text.done', text, usage, logprobs });
+}

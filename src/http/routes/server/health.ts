@@ -1,0 +1,196 @@
+import { access } from 'node:fs/promises';
+import type { FastifyPluginAsync } from 'fastify';
+import * as v from 'valibot';
+import { Failure } from '../../../failure.ts';
+import { field } from '../../../schema/fields.ts';
+import type { AppContext } from '../../request/app-context.ts';
+import { isOperator } from '../../request/auth.ts';
+import { parseQuery } from '../../request/query.ts';
+import { shuttingDown } from '../../responses/errors.ts';
+import type { LoadShedding } from '../../transport/overload.ts';
+import { withTimeout } from '../../transport/overload.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route is served although the server is overloaded. */
+    vital?: boolean;
+  }
+}
+
+const health = v.object({ status: v.literal('ok') });
+
+const readinessQuery = v.object({
+  for: v.optional(
+    field(
+      v.picklist(['text']),
+      'readiness for these requests alone: text stays ready while only tasks wait, as in the first minute without PostgreSQL',
+    ),
+  ),
+});
+
+const readiness = v.object({
+  status: v.literal('ok'),
+  /** Present only if the store needs attention, or cannot be written while text goes on. */
+  store: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
+  /** Present only if the bucket of files cannot be used; only the operator gets the service's words. */
+  assets: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
+  /** Present only while rate limits are less exact than configured. */
+  limits: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
+  /** Present only for the operator. */
+  upstreams: v.optional(
+    v.object({
+      routes: v.array(
+        v.object({
+          provider: v.string(),
+          model: v.string(),
+          reason: v.string(),
+          until: v.string(),
+        }),
+      ),
+      keys: v.array(
+        v.object({ provider: v.string(), key: v.string(), reason: v.string(), until: v.string() }),
+      ),
+    }),
+  ),
+});
+
+/** Milliseconds for the bucket to answer: its failure must not make this check slow for load balancers. */
+const STORAGE_TIMEOUT_MS = 500;
+
+const BUCKET_MISSING = 'the bucket of files cannot be used';
+
+/**
+ * Health checks for supervisors and load balancers.
+ *
+ * @param load whose refusals make the daemon unready
+ * @param isPublic whether clients reach the listener, who may not learn the names of providers
+ */
+export function healthRoutes(
+  context: AppContext,
+  load: Pick<LoadShedding, 'failure'>,
+  isPublic: boolean,
+): FastifyPluginAsync {
+  const probe = sharedProbe(context);
+  // Text is served without the bucket, so that its failure does not make the daemon unready.
+  const storageFault = () => withTimeout(context.assets.health(), STORAGE_TIMEOUT_MS, 'no answer');
+  return async (server) => {
+    server.get('/healthz', {
+      config: { vital: true },
+      schema: {
+        summary: 'Whether the process is alive',
+        tags: ['Operation'],
+        security: [],
+        response: { 200: health },
+      },
+      handler: async () => ({ status: 'ok' }),
+    });
+
+    server.get('/readyz', {
+      config: { vital: true },
+      schema: {
+        summary:
+          'Whether the daemon accepts requests: 503 while it drains, its store cannot be written, its disk does not answer, image work is stuck or it refuses requests for overload',
+        tags: ['Operation'],
+        security: [],
+        querystring: readinessQuery,
+        response: { 200: readiness },
+      },
+      handler: async (request) => {
+        if (context.draining.aborted) throw shuttingDown();
+        const { for: only } = parseQuery(
+          readinessQuery,
+          request.query as Readonly<Record<string, unknown>>,
+        );
+        const { fault, textFault, journal } = context.store.health();
+        const reason = fault ?? journal?.checkpointFault ?? null;
+        const unready = only === 'text' ? textFault : fault;
+        if (unready !== null) {
+          throw new Failure('service_error', unready, { code: 'store_unavailable' });
+        }
+        const [{ disk, images }, missing] = await Promise.all([probe(), storageFault()]);
+        const refused = disk ?? (only === 'text' ? null : images) ?? load.failure();
+        if (refused !== null) throw refused;
+        const { fault: limitsFault } = context.limits;
+        const hasDetails = !isPublic || (await isOperator(context, request));
+        return {
+          status: 'ok',
+          ...(reason !== null && { store: { status: 'degraded', reason } }),
+          ...(missing !== null && {
+            assets: { status: 'degraded', reason: hasDetails ? missing : BUCKET_MISSING },
+          }),
+          // Requests are served: refusing them would make a second failure of the first.
+          ...(limitsFault !== null && { limits: { status: 'degraded', reason: limitsFault } }),
+          ...(hasDetails && { upstreams: restingUpstreams(context) }),
+        };
+      },
+    });
+  };
+}
+
+/** Milliseconds for the disk to answer, and for a probe job to start. */
+const PROBE_TIMEOUT_MS = 5000;
+
+interface Probe {
+  readonly disk: Failure | null;
+  readonly images: Failure | null;
+}
+
+/**
+ * Probes the disk and the image pool. Concurrent requests share one probe: on a disk that hangs, each
+ * probe blocks one of libuv's threads for ever.
+ */
+function sharedProbe({ pool, config }: AppContext): () => Promise<Probe> {
+  let disk: Promise<string | null> | undefined;
+  let current: Promise<Probe> | undefined;
+  const probeDisk = () => {
+    disk ??= access(config.dataDir).then(
+      () => null,
+      ({ message }: Error) => message,
+    );
+    const answer = disk.finally(() => {
+      disk = undefined;
+    });
+    const seconds = PROBE_TIMEOUT_MS / 1000;
+    return withTimeout(answer, PROBE_TIMEOUT_MS, `no answer within ${seconds} s`);
+  };
+  const probe = async () => {
+    const [diskFault, poolFault] = await Promise.all([probeDisk(), pool.probe(PROBE_TIMEOUT_MS)]);
+    return {
+      disk:
+        diskFault === null
+          ? null
+          : unavailable('disk_unavailable', `the data folder: ${diskFault}`),
+      images: poolFault === null ? null : unavailable('pool_unavailable', poolFault),
+    };
+  };
+  return () => {
+    current ??= probe().finally(() => {
+      current = undefined;
+    });
+    return current;
+  };
+}
+
+function unavailable(code: 'disk_unavailable' | 'pool_unavailable', message: string): Failure {
+  return new Failure('service_error', message, { code });
+}
+
+/** The routes and keys that rest now, and why. */
+export function restingUpstreams({ routings }: AppContext) {
+  const reasonOf = ({ code, type }: Failure) => code ?? type;
+  const timeOf = (until: number) => new Date(Date.now() + until - performance.now()).toISOString();
+  return {
+    routes: routings.flatMap((routing) =>
+      Array.from(routing.restingRoutes(), ({ provider, model, failure, until }) => {
+        return { provider, model, reason: reasonOf(failure), until: timeOf(until) };
+      }),
+    ),
+    keys: routings.flatMap((routing) =>
+      Array.from(routing.restingKeys(), ({ provider, fingerprint: key, failure, avoidedUntil }) => {
+        return { provider, key, reason: reasonOf(failure), until: timeOf(avoidedUntil) };
+      }),
+    ),
+  };
+}
+
+export type RestingUpstreams = ReturnType<typeof restingUpstreams>;

@@ -1,0 +1,123 @@
+import type { FastifyPluginAsync } from 'fastify';
+import * as v from 'valibot';
+import type { Operation } from '../../../operations/operation.ts';
+import { presetSource } from '../../../operations/recipe/presets.ts';
+import { OPERATIONS } from '../../../operations/registry.ts';
+import { fieldsOf } from '../../../schema/fields.ts';
+import { imagesField } from '../../batch/named-images.ts';
+import { batchOptions } from '../../batch/schema.ts';
+import type { AppContext } from '../../request/app-context.ts';
+import type { FileField } from '../../uploads/form.ts';
+
+const value = v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]);
+
+const operationShape = v.object({
+  object: v.literal('operation'),
+  name: v.string(),
+  endpoint: v.pipe(
+    v.string(),
+    v.description('the path of its batches'),
+    v.examples(['/api/free/batch-resize-images']),
+  ),
+  summary: v.string(),
+  gives: v.pipe(v.picklist(['image', 'data']), v.description('a ZIP of images, or JSON')),
+  fields: v.array(
+    v.object({
+      name: v.string(),
+      type: v.pipe(
+        v.picklist(['integer', 'number', 'boolean', 'string', 'file']),
+        v.description('the type of its value; of file the field is a file of the form'),
+      ),
+      required: v.boolean(),
+      repeatable: v.pipe(
+        v.boolean(),
+        v.description('a list: an item on each line, or several files'),
+      ),
+      choices: v.nullable(v.array(v.string())),
+      minimum: v.nullable(v.number()),
+      maximum: v.nullable(v.number()),
+      default: v.nullable(value),
+      sample: v.pipe(
+        v.nullable(value),
+        v.description('a value to begin with, where the default is none'),
+      ),
+      presets: v.pipe(
+        v.nullable(v.array(v.object({ name: v.string(), text: v.string() }))),
+        v.description('documents that may be sent by their names'),
+      ),
+      description: v.string(),
+      expects: v.pipe(v.string(), v.description('what the field accepts, in words')),
+    }),
+  ),
+});
+
+type OperationRecord = v.InferOutput<typeof operationShape>;
+type FieldRecord = OperationRecord['fields'][number];
+type Value = v.InferOutput<typeof value>;
+
+/** An operation with all that a form needs. @param side the limit of `width` and `height` */
+function operationRecord(operation: Operation, endpoint: string, side: number): OperationRecord {
+  const { properties, required } = batchOptions(operation, side);
+  const image = imagesField(operation);
+  const sample = (operation.sample ?? {}) as Readonly<Record<string, Value>>;
+  const { document } = operation;
+  const fields = fieldsOf(operation.options).map((field): FieldRecord => {
+    const { minimum = null, maximum = null } = properties[field.name]!;
+    return {
+      name: field.name,
+      type: field.name === image?.name ? 'file' : field.kind,
+      required: required.includes(field.name),
+      repeatable: field.repeatable,
+      choices: field.choices.length > 0 ? [...field.choices] : null,
+      minimum,
+      maximum,
+      default: (field.default as Value | undefined) ?? null,
+      sample: sample[field.name] ?? null,
+      presets: document?.option === field.name ? presetsOf(document.names) : null,
+      description: field.description,
+      expects: field.expects,
+    };
+  });
+  return {
+    object: 'operation',
+    name: operation.name,
+    endpoint: `/api/free/${endpoint}`,
+    summary: operation.summary,
+    gives: operation.gives,
+    fields: image && image.max > 1 ? [...fields, furtherImages(image)] : fields,
+  };
+}
+
+function presetsOf(names: readonly string[]) {
+  return names.map((name) => ({ name, text: presetSource(name) ?? '' }));
+}
+
+/** The form field of images to which a document refers; it is no option of the operation. */
+function furtherImages({ name, max }: FileField): FieldRecord {
+  return {
+    ...{ name, type: 'file', required: false, repeatable: true },
+    ...{ choices: null, minimum: null, maximum: null, default: null, sample: null, presets: null },
+    description: 'images to which the recipe refers by their file names',
+    expects: `at most ${max} files`,
+  };
+}
+
+/** The image operations that have endpoints, with their fields. */
+export function operationRoutes({ config }: AppContext): FastifyPluginAsync {
+  const data = OPERATIONS.flatMap((operation) =>
+    operation.endpoint === undefined
+      ? []
+      : [operationRecord(operation, operation.endpoint, config.batch.side)],
+  );
+  return async (server) => {
+    server.get('/v1/operations', {
+      config: { uncounted: true },
+      schema: {
+        summary: 'The image operations with their fields: types, choices, ranges, defaults',
+        tags: ['Batch images'],
+        response: { 200: v.object({ object: v.literal('list'), data: v.array(operationShape) }) },
+      },
+      handler: async () => ({ object: 'list', data }),
+    });
+  };
+}

@@ -1,0 +1,81 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import { Failure } from '../../../failure.ts';
+
+/** Answers requests without a route: 405 if the path has another method, else 404. */
+export function answerUnknownRoutes(server: FastifyInstance): void {
+  const methods = new Map<string, Set<string>>();
+  server.addHook('onRoute', ({ url, method }) => {
+    const known = methods.get(url) ?? new Set();
+    for (const one of [method].flat()) known.add(one);
+    methods.set(url, known);
+  });
+  let patterns: readonly (readonly [RegExp, string])[] | undefined;
+  server.setNotFoundHandler((request, reply) => {
+    patterns ??= [...methods].map(([url, known]) => [patternOf(url), [...known].join(', ')]);
+    const path = request.url.split('?', 1)[0]!;
+    const allowed = patterns.find(([pattern]) => pattern.test(path))?.[1];
+    if (allowed !== undefined && isWebSocket(request.headers)) {
+      // Clients that try a WebSocket first, such as Codex, fall back to HTTP at once.
+      reply.header('upgrade', 'HTTP/1.1');
+      const message = `${path} does not accept WebSockets; send the request over HTTP`;
+      throw new Failure('invalid_request', message, { code: 'upgrade_required' });
+    }
+    if (allowed !== undefined) {
+      reply.header('allow', allowed);
+      throw new Failure(
+        'invalid_request',
+        `${path} has no method ${request.method}; Allow lists its methods`,
+        {
+          code: 'method_not_allowed',
+        },
+      );
+    }
+    throw unknownEndpoint(path, methods.has('/openapi.json'));
+  });
+}
+
+/** Whether a client tries to open a WebSocket. Proxies drop Upgrade, since it is a header of one connection. */
+function isWebSocket({ upgrade, 'sec-websocket-key': key }: IncomingHttpHeaders): boolean {
+  return key !== undefined || upgrade?.toLowerCase() === 'websocket';
+}
+
+/** Commands without an endpoint, since they work on several files together or write pages. */
+const COMMANDS = /^\/api\/free\/(?:batch-)?(duplicates|compare|montage|favicon|srcset)(?:-|$)/;
+/** Presets of recipes that make the images of these commands. */
+const PRESETS = ['favicon', 'srcset'];
+
+/** @param isListed whether this server has the document that lists its endpoints */
+export function unknownEndpoint(path: string, isListed: boolean): Failure {
+  const command = COMMANDS.exec(path)?.[1];
+  const hints = [
+    isListed && '/openapi.json lists all endpoints',
+    command && `oriel ${command} runs on the command line only`,
+    PRESETS.includes(command!) && `/api/free/batch-run has a recipe ${command}`,
+  ];
+  const message = [`there is no endpoint ${path}`, ...hints.filter(Boolean)].join('; ');
+  return new Failure('invalid_request', message, { code: 'unknown_endpoint' });
+}
+
+/**
+ * A regular expression for a route's pattern: `/v1/models/:id`, `/console/*`. In paths such as
+ * `/v1beta/models/one:countTokens`, the end is no part of an identifier.
+ */
+function patternOf(url: string): RegExp {
+  const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`^${escaped.replace(/:[^/]+/g, '[^/]+').replaceAll('*', '[^:]*')}$`);
+}
+
+/** Redirects browsers from `/` and `/docs` to the console; other clients get 404 for `/`. */
+export const rootRoutes: FastifyPluginAsync = async (server) => {
+  // Relative: a reverse proxy may serve this below a path.
+  server.get('/', async ({ headers }, reply) => {
+    reply.header('vary', reply.hasHeader('vary') ? 'origin, accept' : 'accept');
+    if (/\btext\/html\b/.test(headers.accept ?? '')) return reply.redirect('console');
+    throw unknownEndpoint('/', server.hasRoute({ method: 'GET', url: '/openapi.json' }));
+  });
+  server.get('/docs', { schema: { hide: true } }, async ({ url }, reply) => {
+    const isFolder = url.split('?', 1)[0]!.endsWith('/');
+    return reply.redirect(`${isFolder ? '../../' : ''}console/api`);
+  });
+};

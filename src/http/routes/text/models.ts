@@ -1,0 +1,147 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyPluginAsync } from 'fastify';
+import * as v from 'valibot';
+import { publishModel, publishModels } from '../../../config/catalog.ts';
+import { EFFORTS } from '../../../config/models.ts';
+import { MODEL_TYPES } from '../../../config/provider-kind.ts';
+import { Failure } from '../../../failure.ts';
+import type { KeyHolder } from '../../../store/store.ts';
+import type { ModelListing, ModelPage } from '../../../text/dialects/dialect.ts';
+import { allDialects } from '../../../text/dialects/registry.ts';
+import type { AppContext } from '../../request/app-context.ts';
+import { parseQuery } from '../../request/query.ts';
+
+const modelShape = v.object({
+  id: v.string(),
+  object: v.literal('model'),
+  root: v.string(),
+  aliases: v.array(v.string()),
+  created: v.number(),
+  owned_by: v.string(),
+  type: v.picklist(MODEL_TYPES),
+  name: v.string(),
+  description: v.nullable(v.string()),
+  endpoints: v.array(v.string()),
+  pricing: v.record(v.string(), v.number()),
+  pricing_tiers: v.array(v.record(v.string(), v.number())),
+  limits: v.record(v.string(), v.nullable(v.number())),
+  sizes: v.nullable(v.array(v.string())),
+  capability_metadata: v.object({
+    reasoning: v.object({
+      supported_efforts: v.array(v.picklist(EFFORTS)),
+      default_effort: v.nullable(v.picklist(EFFORTS)),
+      can_disable: v.boolean(),
+    }),
+  }),
+});
+
+/** The catalog (interface part 4.9): the models that the API key may use. */
+export function modelRoutes(context: AppContext): FastifyPluginAsync {
+  return async (server) => {
+    server.get<{ Querystring: Record<string, unknown> }>('/v1/models', {
+      schema: {
+        summary: 'The models that the key may use, with prices, limits and reasoning efforts',
+        tags: ['Models'],
+        response: { 200: v.object({ object: v.literal('list'), data: v.array(modelShape) }) },
+      },
+      handler: async ({ headers, query, holder }) => {
+        const listing = listingFor(headers);
+        if (listing) return listModels(context, listing, holder, parseQuery(listing.query, query));
+        return publishModels(context.config, holder.key.models);
+      },
+    });
+
+    // A wildcard, since model ids may have slashes.
+    server.get<{ Params: { '*': string } }>('/v1/models/*', {
+      schema: {
+        summary: 'One model',
+        tags: ['Models'],
+        params: v.object({ id: v.pipe(v.string(), v.description('the id of the model')) }),
+        response: { 200: modelShape },
+      },
+      handler: async ({ headers, holder, params: { '*': id } }) => {
+        const listing = listingFor(headers);
+        if (listing) return modelEntry(context, listing, holder, id);
+        return publishModel(context.config, id, holder.key.models);
+      },
+    });
+
+    for (const { label, modelListing } of allDialects()) {
+      const path = modelListing?.path;
+      if (path) server.register(listingRoutes(context, label, path, modelListing));
+    }
+  };
+}
+
+/** Models of a page whose size the client leaves open, and the most of one. */
+const PAGE = { usual: 50, most: 1000 } as const;
+
+/** The catalog in the shape of a dialect. */
+function listingRoutes(
+  context: AppContext,
+  label: string,
+  path: string,
+  listing: ModelListing,
+): FastifyPluginAsync {
+  const { query: schema, entry, list } = listing;
+  return async (server) => {
+    server.get<{ Querystring: ModelPage }>(path, {
+      schema: {
+        summary: `The models that the key may use, in the format of ${label}`,
+        tags: ['Models'],
+        querystring: schema,
+        response: { 200: list },
+      },
+      handler: async ({ holder, query }) => listModels(context, listing, holder, query),
+    });
+
+    server.get<{ Params: { '*': string } }>(`${path}/*`, {
+      schema: {
+        summary: `One model, in the format of ${label}`,
+        tags: ['Models'],
+        params: v.object({ id: v.pipe(v.string(), v.description('the id of the model')) }),
+        response: { 200: entry },
+      },
+      handler: async ({ holder, params }) => modelEntry(context, listing, holder, params['*']),
+    });
+  };
+}
+
+/** The listing of the client's format, for paths that several formats share. */
+function listingFor(headers: IncomingHttpHeaders): ModelListing | undefined {
+  const listings = allDialects().map(({ modelListing }) => modelListing);
+  return listings.find((listing) => listing && headers[listing.header] !== undefined);
+}
+
+function listModels(
+  { config }: AppContext,
+  { types, entryOf, listOf }: ModelListing,
+  { key }: KeyHolder,
+  { pageSize, limit = pageSize, pageToken = '', after_id: after }: ModelPage,
+) {
+  const { data } = publishModels(config, key.models);
+  const models = data.filter(({ type }) => types.includes(type));
+  const given = after ?? pageToken;
+  const at = models.findIndex(({ id }) => id === given);
+  if (given !== '' && at === -1) {
+    const [param, last] =
+      after === undefined ? ['pageToken', 'nextPageToken'] : ['after_id', 'last_id'];
+    const message = `${param}: expected the ${last} of a page of this list`;
+    throw new Failure('invalid_request', message, { param });
+  }
+  const first = after === undefined ? Math.max(0, at) : at + 1;
+  const end = first + Math.min(limit || PAGE.usual, PAGE.most);
+  return listOf(models.slice(first, end).map(entryOf), models[end]?.id ?? null);
+}
+
+function modelEntry(
+  { config }: AppContext,
+  { types, entryOf }: ModelListing,
+  { key }: KeyHolder,
+  id: string,
+) {
+  const model = publishModel(config, id, key.models);
+  if (types.includes(model.type)) return entryOf(model);
+  const message = `${id} is a model of type ${model.type}, not of ${types.join(' or ')}`;
+  throw new Failure('invalid_request', message, { param: 'model', code: 'wrong_model_type' });
+}
