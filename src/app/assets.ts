@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { AssetStorage } from '../assets/asset-storage.ts';
 import { openAssetStorage } from '../assets/open.ts';
+import type { AssetStorage } from '../assets/storage/asset-storage.ts';
 import type { Metrics } from '../http/observability/metrics.ts';
 import type { Nodes } from '../store/nodes.ts';
 import type { UpstreamClient } from '../upstream/client.ts';

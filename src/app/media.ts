@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { AssetStorage } from '../assets/asset-storage.ts';
+import type { AssetStorage } from '../assets/storage/asset-storage.ts';
 import type { Metrics } from '../http/observability/metrics.ts';
 import { Callbacks } from '../media/callbacks/callbacks.ts';
 import { RetentionSweeper } from '../media/files/retention-sweeper.ts';

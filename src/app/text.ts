@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../http/observability/metrics.ts';
-import { screenPrompt } from '../media/prompt-screening.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
+import { screenPrompt } from '../safety/prompt-screening.ts';
 import type { Store } from '../store/store.ts';
 import { TextGateway, type TextObserver } from '../text/gateway.ts';
 import type { TextThreads } from '../threads/text-threads.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { Config } from '../config/schema.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
-import type { AssetStorage } from './asset-storage.ts';
 import { DiskStorage } from './disk/disk-storage.ts';
 import type { S3Operation } from './s3/client.ts';
 import { S3Storage } from './s3/s3-storage.ts';
+import type { AssetStorage } from './storage/asset-storage.ts';
 
 type AssetSettings = Config['assets'];
 

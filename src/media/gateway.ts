@@ -1,4 +1,4 @@
-import type { AssetStorage } from '../assets/asset-storage.ts';
+import type { AssetStorage } from '../assets/storage/asset-storage.ts';
 import type { Config } from '../config/schema.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
@@ -11,13 +11,13 @@ import type { UpstreamClient } from '../upstream/client.ts';
 import { MAX_IMAGE_BYTES, storeImage } from './files/stored-image.ts';
 import { imageLimits } from './files/verified-image.ts';
 import { type ImmediateCall, moderate } from './moderation.ts';
+import type { ModerationAnswer, Transcript } from './provider/provider.ts';
 import { ProviderCalls } from './provider-calls.ts';
-import type { ModerationAnswer, Transcript } from './providers/provider.ts';
 import { MediaTaskExecutor } from './queue/media-task-executor.ts';
 import type { TaskObserver } from './queue/task-execution.ts';
 import { TaskRunner } from './queue/task-runner.ts';
-import type { MediaCall, SentFile } from './requests/call.ts';
 import { submitTask } from './requests/submission.ts';
+import type { MediaCall, SentFile } from './task/call.ts';
 import { type TranscriptionCall, transcribe } from './transcription.ts';
 
 export interface MediaObserver extends TaskObserver, RoutingObserver {}

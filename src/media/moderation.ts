@@ -1,8 +1,8 @@
 import { findModel } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import type { KeyHolder } from '../store/store.ts';
+import type { ModerationAnswer } from './provider/provider.ts';
 import type { ProviderCalls } from './provider-calls.ts';
-import type { ModerationAnswer } from './providers/provider.ts';
 import type { Fields } from './requests/fields.ts';
 import { defaultModerationModel, expectType, modelIdOf } from './requests/model.ts';
 import { readModerationRequest } from './requests/moderation.ts';

@@ -9,7 +9,7 @@ import { newId } from '../store/identifier.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { TextThreads } from '../threads/text-threads.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
-import type { MediaProvider, ProviderContext } from './providers/provider.ts';
+import type { MediaProvider, ProviderContext } from './provider/provider.ts';
 import { providerOf } from './providers/providers.ts';
 
 export interface ProviderCallsOptions {

@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { nameOf } from '../config/model-names.ts';
 import { FAILURE_TYPES, Failure } from '../failure.ts';
 import { TASK_STATES, TASK_TYPES, type Task, type TaskError } from '../store/task.ts';
-import { type StoredResult, usageShape } from './result.ts';
-import type { TaskRequest } from './task-request.ts';
+import type { TaskRequest } from './task/task-request.ts';
+import { type StoredResult, usageShape } from './task/task-request.ts';
 
 /** The image result of interface part 2.5. */
 export const imagesShape = v.object({

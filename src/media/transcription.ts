@@ -1,11 +1,11 @@
 import { findModel } from '../config/catalog.ts';
 import type { Config } from '../config/schema.ts';
 import type { ImmediateCall } from './moderation.ts';
+import type { Transcript } from './provider/provider.ts';
 import type { ProviderCalls } from './provider-calls.ts';
-import type { Transcript } from './providers/provider.ts';
-import type { SentFile } from './requests/call.ts';
 import { expectType, modelIdOf } from './requests/model.ts';
 import { readAudioFile, readTranscriptionRequest } from './requests/transcription.ts';
+import type { SentFile } from './task/call.ts';
 
 export interface TranscriptionCall extends ImmediateCall {
   readonly file: SentFile;

@@ -1,7 +1,7 @@
 // Writes files until the process is killed, and prints each identifier once the write is acknowledged.
 import { writeSync } from 'node:fs';
 import { DiskStorage } from '../.modules/src/assets/disk/disk-storage.js';
-import { newAssetId } from '../.modules/src/assets/identifier.js';
+import { newAssetId } from '../.modules/src/assets/storage/identifier.js';
 
 const [folder] = process.argv.slice(2);
 const files = await DiskStorage.open(folder);

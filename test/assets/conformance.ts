@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { AssetStorage } from '../../src/assets/asset-storage.ts';
-import { newAssetId } from '../../src/assets/identifier.ts';
+import type { AssetStorage } from '../../src/assets/storage/asset-storage.ts';
+import { newAssetId } from '../../src/assets/storage/identifier.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { failureWith } from '../store/fresh-store.ts';
 

@@ -1,11 +1,11 @@
 import { afterAll, expect, it, test } from 'vitest';
+import { checkPrompt } from '../../src/safety/check-prompt.ts';
+import { classify } from '../../src/safety/classify.ts';
 import {
   classifyTexts,
   preparePromptRules,
   screenPrompt,
-} from '../../src/media/prompt-screening.ts';
-import { checkPrompt } from '../../src/safety/check-prompt.ts';
-import { classify } from '../../src/safety/classify.ts';
+} from '../../src/safety/prompt-screening.ts';
 import { type TextJobs, TextThreads } from '../../src/threads/text-threads.ts';
 import { ThreadLostError } from '../../src/threads/threads.ts';
 import { LANGUAGES } from '../safety/languages.ts';

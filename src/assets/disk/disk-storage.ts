@@ -17,11 +17,11 @@ import {
   type ReadOptions,
   type StoredFile,
   type SweepResult,
-} from '../asset-storage.ts';
-import { type DiskSpace, DiskSpaceReservations } from '../disk-space.ts';
-import { onDisk } from '../errors.ts';
-import { isAssetId, subfolderOf } from '../identifier.ts';
-import { chunksOf } from '../local-chunks.ts';
+} from '../storage/asset-storage.ts';
+import { type DiskSpace, DiskSpaceReservations } from '../storage/disk-space.ts';
+import { onDisk } from '../storage/errors.ts';
+import { isAssetId, subfolderOf } from '../storage/identifier.ts';
+import { chunksOf } from '../storage/local-chunks.ts';
 import {
   type FileSource,
   isAsWritten,
@@ -29,8 +29,8 @@ import {
   storeNow,
   type Written,
   writeLocalFile,
-} from '../spooled-file.ts';
-import { Verification } from '../verification.ts';
+} from '../storage/spooled-file.ts';
+import { Verification } from '../storage/verification.ts';
 import { emptyQuarantine, sweepFolder, UNFINISHED } from './orphans.ts';
 
 interface DiskStorageOptions {

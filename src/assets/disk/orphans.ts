@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type Files, makeFolder, namesIn, remove } from '../../store/files.ts';
 import type { TimeRange } from '../../store/store.ts';
-import type { SweepResult } from '../asset-storage.ts';
-import { onDisk } from '../errors.ts';
+import type { SweepResult } from '../storage/asset-storage.ts';
+import { onDisk } from '../storage/errors.ts';
 import {
   dayOf,
   isAssetId,
@@ -10,7 +10,7 @@ import {
   QUARANTINE,
   SUBFOLDER,
   subfolderOf,
-} from '../identifier.ts';
+} from '../storage/identifier.ts';
 
 /** Suffix of a file that is still being written. */
 export const UNFINISHED = '.new';

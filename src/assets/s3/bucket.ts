@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { bucketUnavailable } from '../errors.ts';
-import type { ByteRange } from '../local-chunks.ts';
-import type { Written } from '../spooled-file.ts';
+import { bucketUnavailable } from '../storage/errors.ts';
+import type { ByteRange } from '../storage/local-chunks.ts';
+import type { Written } from '../storage/spooled-file.ts';
 import { bodyOfBytes, type OpenS3Response, S3Client, type S3ClientOptions } from './client.ts';
 import { encodeKey, presignedQuery } from './signature.ts';
 import { deletionOf, type ListedObject, readError, readListing } from './xml.ts';

@@ -6,7 +6,7 @@ import { waitBeforeRetry } from '../../routing/backoff.ts';
 import { CircuitBreakers } from '../../routing/circuit-breaker.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
-import { bucketUnavailable } from '../errors.ts';
+import { bucketUnavailable } from '../storage/errors.ts';
 import { EMPTY_SHA256, queryOf, type S3Credentials, signedHeaders } from './signature.ts';
 import { readError } from './xml.ts';
 

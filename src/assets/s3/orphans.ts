@@ -1,6 +1,12 @@
 import type { TimeRange } from '../../store/store.ts';
-import type { SweepResult } from '../asset-storage.ts';
-import { dayOf, isAssetId, isQuarantineOver, QUARANTINE, subfolderOf } from '../identifier.ts';
+import type { SweepResult } from '../storage/asset-storage.ts';
+import {
+  dayOf,
+  isAssetId,
+  isQuarantineOver,
+  QUARANTINE,
+  subfolderOf,
+} from '../storage/identifier.ts';
 import type { Bucket } from './bucket.ts';
 import type { ListedObject } from './xml.ts';
 

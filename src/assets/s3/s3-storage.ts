@@ -13,11 +13,11 @@ import {
   type ReadOptions,
   type StoredFile,
   type SweepResult,
-} from '../asset-storage.ts';
-import { type DiskSpace, DiskSpaceReservations } from '../disk-space.ts';
-import { bucketUnavailable, onDisk } from '../errors.ts';
-import { isAssetId, subfolderOf } from '../identifier.ts';
-import { type ByteRange, chunksOf } from '../local-chunks.ts';
+} from '../storage/asset-storage.ts';
+import { type DiskSpace, DiskSpaceReservations } from '../storage/disk-space.ts';
+import { bucketUnavailable, onDisk } from '../storage/errors.ts';
+import { isAssetId, subfolderOf } from '../storage/identifier.ts';
+import { type ByteRange, chunksOf } from '../storage/local-chunks.ts';
 import {
   type FileSource,
   isAsWritten,
@@ -26,8 +26,8 @@ import {
   storeNow,
   type Written,
   writeLocalFile,
-} from '../spooled-file.ts';
-import { Verification } from '../verification.ts';
+} from '../storage/spooled-file.ts';
+import { Verification } from '../storage/verification.ts';
 import { Bucket, type BucketOptions, type ObjectFacts, type OpenObject } from './bucket.ts';
 import { emptyBucketQuarantine, sweepBucket } from './orphans.ts';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { AssetStorage } from '../../assets/asset-storage.ts';
+import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import type { ConfigurationSource } from '../../config/configuration-source.ts';
 import type { Config } from '../../config/schema.ts';
 import type { MediaGateway } from '../../media/gateway.ts';

@@ -1,4 +1,4 @@
-import type { ByteRange } from '../../assets/local-chunks.ts';
+import type { ByteRange } from '../../assets/storage/local-chunks.ts';
 
 const SINGLE = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i;
 

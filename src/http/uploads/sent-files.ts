@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
 import { sizeText } from '../../images/byte-size.ts';
-import type { SentFile } from '../../media/requests/call.ts';
+import type { SentFile } from '../../media/task/call.ts';
 import type { Form, FormFile, FormShape } from './form.ts';
 
 /** The files of a form's field. @throws Failure 413 if one was too large to be kept */

@@ -1,5 +1,6 @@
-import type { AssetStorage } from '../../assets/asset-storage.ts';
-import { isAssetId, newAssetId } from '../../assets/identifier.ts';
+import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
+import type { DiskSpace } from '../../assets/storage/disk-space.ts';
+import { isAssetId, newAssetId } from '../../assets/storage/identifier.ts';
 import { type CodeOf, Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { ImagePool } from '../../operations/pool.ts';
@@ -9,8 +10,8 @@ import type { UpstreamClient } from '../../upstream/client.ts';
 import { fetchPublic } from '../../upstream/fetch-public.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
-import type { InputFile } from '../providers/provider.ts';
-import type { InputReference } from '../task-request.ts';
+import type { InputFile } from '../provider/provider.ts';
+import type { InputReference, TaskRequest } from '../task/task-request.ts';
 import { verifyImage } from './verified-image.ts';
 
 /** Timeout for the download of one image. */
@@ -166,4 +167,32 @@ function invalid(
     status,
     ...(code !== undefined && { code }),
   });
+}
+
+const MB = 2 ** 20;
+
+/** Pixels of an image whose size the client left to the model. */
+const DEFAULT_PIXELS = 1024 * 1024;
+
+/** Bytes per pixel of a photograph as PNG. */
+const BYTES_PER_PIXEL = 2;
+
+const VIDEO_BYTES_PER_SECOND = MB;
+const AUDIO_BYTES = 4 * MB;
+
+/** Disk space that the results of a task usually need. */
+export function expectedDiskSpace(request: TaskRequest): DiskSpace {
+  switch (request.type) {
+    case 'image':
+      return { bytes: request.n * pixelsOf(request.size) * BYTES_PER_PIXEL, files: request.n };
+    case 'video':
+      return { bytes: request.duration * VIDEO_BYTES_PER_SECOND, files: 1 };
+    case 'audio':
+      return { bytes: AUDIO_BYTES, files: 1 };
+  }
+}
+
+function pixelsOf(size: string | null): number {
+  const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(size ?? '') ?? [];
+  return width === undefined ? DEFAULT_PIXELS : Number(width) * Number(height);
 }

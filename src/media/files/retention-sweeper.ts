@@ -1,4 +1,4 @@
-import type { AssetStorage, SweepResult } from '../../assets/asset-storage.ts';
+import type { AssetStorage, SweepResult } from '../../assets/storage/asset-storage.ts';
 import type { Config } from '../../config/schema.ts';
 import { dayOf } from '../../store/ledger.ts';
 import { inParts } from '../../store/selection.ts';

@@ -1,9 +1,9 @@
 import { kindOf, type MediaApi } from '../../config/provider-kinds.ts';
 import type { Provider } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
+import type { MediaProvider } from '../provider/provider.ts';
 import { openaiProvider } from './openai/openai.ts';
-import { orielProvider } from './oriel.ts';
-import type { MediaProvider } from './provider.ts';
+import { orielProvider } from './oriel/oriel.ts';
 import { sandboxProvider } from './sandbox/sandbox.ts';
 
 const PROVIDERS: Readonly<Record<MediaApi, MediaProvider>> = {

@@ -1,6 +1,6 @@
 import { isObject } from '../../schema/untrusted.ts';
 import type { Task } from '../../store/task.ts';
-import type { MediaOutput, OutputFile } from '../providers/provider.ts';
+import type { MediaOutput, OutputFile } from '../provider/provider.ts';
 
 /** State of a task's last provider call, by which another process resumes the task after a crash. */
 export interface CallCheckpoint {

@@ -1,4 +1,4 @@
-import type { AssetStorage } from '../../assets/asset-storage.ts';
+import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import { nameOf, upstreamModelOf } from '../../config/model-names.ts';
 import type { Config, Provider } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
@@ -15,16 +15,15 @@ import type { Tracer } from '../../telemetry/tracer.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { type NetworkPolicy, networkPolicyOf } from '../../upstream/network-policy.ts';
-import { expectedDiskSpace } from '../files/disk-space.ts';
-import { loadInput } from '../files/inputs.ts';
+import { expectedDiskSpace, loadInput } from '../files/inputs.ts';
 import { storeResults } from '../files/results.ts';
 import { retryStorage } from '../files/retry-storage.ts';
 import { MAX_IMAGE_BYTES } from '../files/stored-image.ts';
 import { imageLimits } from '../files/verified-image.ts';
-import { chargeOf } from '../price.ts';
-import type { InputFile, MediaJob, MediaOutput, ProviderContext } from '../providers/provider.ts';
+import type { InputFile, MediaJob, MediaOutput, ProviderContext } from '../provider/provider.ts';
 import { providerOf } from '../providers/providers.ts';
-import type { InputReference, TaskRequest } from '../task-request.ts';
+import type { InputReference, TaskRequest } from '../task/task-request.ts';
+import { chargeOf } from '../task/task-request.ts';
 import type {
   MediaRoute,
   MediaRouteCandidate,

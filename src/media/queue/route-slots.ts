@@ -6,10 +6,10 @@ import type { Routing } from '../../routing/routing.ts';
 import type { Nodes } from '../../store/nodes.ts';
 import type { ClaimQuery } from '../../store/store.ts';
 import { TASK_TYPES, type Task } from '../../store/task.ts';
-import { fieldWithoutRoute } from '../image-options.ts';
-import type { TaskRequest } from '../task-request.ts';
-import { TaskInterrupted } from './abort-reasons.ts';
+import { fieldWithoutRoute } from '../task/image-options.ts';
+import type { TaskRequest } from '../task/task-request.ts';
 import { isResumableAt } from './call-checkpoint.ts';
+import { TaskInterrupted } from './open-task.ts';
 import { ProviderQueues, type QueueStatistics, type Slot } from './provider-queues.ts';
 import type { MediaRouteCandidate } from './task-execution.ts';
 

@@ -6,14 +6,13 @@ import { handsOver } from '../../store/nodes.ts';
 import type { Store } from '../../store/store.ts';
 import { isTerminal, type Task } from '../../store/task.ts';
 import { isStorageFailure, retryStorage } from '../files/retry-storage.ts';
-import { ClaimLost, isClaimLost, TaskExpired, TaskInterrupted } from './abort-reasons.ts';
 import {
   type CallCheckpoint,
   checkpointOf,
   mayHaveBeenCharged,
   storedCheckpoint,
 } from './call-checkpoint.ts';
-import { OpenTask } from './open-task.ts';
+import { ClaimLost, isClaimLost, OpenTask, TaskExpired, TaskInterrupted } from './open-task.ts';
 import type { QueueStatistics } from './provider-queues.ts';
 import { RemoteTasks } from './remote-tasks.ts';
 import { RouteSlots } from './route-slots.ts';

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
 import { field, integer, number } from '../../schema/fields.ts';
-import type { AudioTaskRequest } from '../task-request.ts';
+import type { AudioTaskRequest } from '../task/task-request.ts';
+import type { ValidatedRequest } from './fields.ts';
 import {
   callbackUrl,
   checkFields,
@@ -16,7 +17,6 @@ import {
   wellFormed,
 } from './fields.ts';
 import { expectType } from './model.ts';
-import type { ValidatedRequest } from './validated-request.ts';
 
 export const FORMATS = ['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm'] as const;
 

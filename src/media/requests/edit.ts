@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
-import { editOptionFields } from '../image-options.ts';
+import { editOptionFields } from '../task/image-options.ts';
+import type { ValidatedRequest } from './fields.ts';
 import { callbackUrl, checkFields, type Fields, model, prompt, seed, user } from './fields.ts';
 import { count, imageRequestOf, quality, size } from './image.ts';
 import { expectType } from './model.ts';
-import type { ValidatedRequest } from './validated-request.ts';
 
 /** The fields of POST /v1/images/edits (interface part 4.6) other than its files. */
 export const editRequest = v.strictObject({

@@ -3,6 +3,7 @@ import { type CodeOf, Failure } from '../../failure.ts';
 import { checkedBody } from '../../schema/body.ts';
 import { unknownName } from '../../schema/faults.ts';
 import { field, integer, named } from '../../schema/fields.ts';
+import type { TaskRequest } from '../task/task-request.ts';
 
 /** The unvalidated fields of a request's body or form. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -142,4 +143,15 @@ export function checkFields<const Schema extends RequestSchema>(
     throw invalid(wellFormed(shown), unknownName(unknownField, known));
   }
   return checkedBody(schema, given);
+}
+
+/** A request validated against its model, before its inputs are accepted and anything is stored. */
+export interface ValidatedRequest {
+  /** Without inputs and mask. */
+  readonly request: TaskRequest;
+  /** `input_images` as the client sent them: http(s), data: or asset URLs of this server. */
+  readonly inputImages: readonly string[];
+  readonly callbackUrl: string | null;
+  /** The client's names of fields that have other names in `request`. */
+  readonly fieldNames?: Readonly<Record<string, string>>;
 }

@@ -2,13 +2,14 @@ import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
 import { outputSize, RESOLUTIONS, type SizeFields, targetOf } from '../../images/sizes.ts';
 import { field, integer } from '../../schema/fields.ts';
-import { generationOptionFields, imageOptionsOf } from '../image-options.ts';
+import { generationOptionFields, imageOptionsOf } from '../task/image-options.ts';
 import {
   DALL_E_QUALITIES,
   type ImageOptions,
   type ImageTaskRequest,
   QUALITIES,
-} from '../task-request.ts';
+} from '../task/task-request.ts';
+import type { ValidatedRequest } from './fields.ts';
 import {
   callbackUrl,
   checkFields,
@@ -23,7 +24,6 @@ import {
   user,
 } from './fields.ts';
 import { expectType } from './model.ts';
-import type { ValidatedRequest } from './validated-request.ts';
 
 export const size = shortText(
   'auto, WIDTHxHEIGHT, a ratio such as 16:9, or another value that the model accepts',

@@ -3,7 +3,7 @@ import type { Model } from '../../config/schema.ts';
 import { choice, choiceBy, openObject } from '../../schema/choice.ts';
 import { field } from '../../schema/fields.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import type { ModerationInput } from '../providers/provider.ts';
+import type { ModerationInput } from '../provider/provider.ts';
 import {
   checkFields,
   type Fields,

@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
 import { field } from '../../schema/fields.ts';
 import { FORMATS, speechFields, speechFieldsOf } from './audio.ts';
+import type { ValidatedRequest } from './fields.ts';
 import { checkFields, type Fields, model, prompt, promptFieldsOf } from './fields.ts';
 import { expectType } from './model.ts';
-import type { ValidatedRequest } from './validated-request.ts';
 
 /** The body of POST /v1/audio/speech, as at OpenAI, without the fields that choose the response. */
 export const speechRequest = v.strictObject({

@@ -1,8 +1,9 @@
-import type { AssetStorage } from '../../assets/asset-storage.ts';
+import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import { findModel } from '../../config/catalog.ts';
 import type { Config, Model } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../../operations/pool.ts';
+import { screenPrompt } from '../../safety/prompt-screening.ts';
 import { quoteValue } from '../../schema/fields.ts';
 import type { NewAsset } from '../../store/asset.ts';
 import type { NewTask, Store } from '../../store/store.ts';
@@ -10,27 +11,25 @@ import type { Task } from '../../store/task.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
-import { expectedDiskSpace } from '../files/disk-space.ts';
-import { acceptInput } from '../files/inputs.ts';
+import { acceptInput, expectedDiskSpace } from '../files/inputs.ts';
 import { MAX_IMAGE_BYTES, storeImage } from '../files/stored-image.ts';
 import { imageLimits } from '../files/verified-image.ts';
-import { fieldWithoutRoute } from '../image-options.ts';
-import { priceOf } from '../price.ts';
-import { screenPrompt } from '../prompt-screening.ts';
+import type { MediaCall, MediaKind } from '../task/call.ts';
+import { fieldWithoutRoute } from '../task/image-options.ts';
 import {
   type AudioTaskRequest,
   type InputReference,
+  priceOf,
   type TaskRequest,
   voiceName,
-} from '../task-request.ts';
+} from '../task/task-request.ts';
 import { readAudioRequest } from './audio.ts';
-import type { MediaCall, MediaKind } from './call.ts';
 import { readEditRequest } from './edit.ts';
+import type { ValidatedRequest } from './fields.ts';
 import { fingerprint } from './fingerprint.ts';
 import { readImageRequest } from './image.ts';
 import { modelIdOf } from './model.ts';
 import { readSpeechRequest } from './speech.ts';
-import type { ValidatedRequest } from './validated-request.ts';
 import { readVideoRequest } from './video.ts';
 
 interface SubmissionOptions {

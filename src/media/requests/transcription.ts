@@ -6,8 +6,8 @@ import {
   type AudioFile,
   TRANSCRIPT_FORMATS,
   type TranscriptionRequest,
-} from '../providers/provider.ts';
-import type { SentFile } from './call.ts';
+} from '../provider/provider.ts';
+import type { SentFile } from '../task/call.ts';
 import {
   checkFields,
   type Fields,

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Model } from '../../config/schema.ts';
 import { type Size, targetOf } from '../../images/sizes.ts';
 import { field, integer } from '../../schema/fields.ts';
+import type { ValidatedRequest } from './fields.ts';
 import {
   callbackUrl,
   checkFields,
@@ -16,7 +17,6 @@ import {
   user,
 } from './fields.ts';
 import { expectType } from './model.ts';
-import type { ValidatedRequest } from './validated-request.ts';
 
 /** The body of POST /v1/videos/generations. */
 export const videoRequest = v.strictObject({

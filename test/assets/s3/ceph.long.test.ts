@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { newAssetId } from '../../../src/assets/identifier.ts';
+import { newAssetId } from '../../../src/assets/storage/identifier.ts';
 import { Bucket } from '../../../src/assets/s3/bucket.ts';
 import { S3Client } from '../../../src/assets/s3/client.ts';
 import type { S3StorageOptions } from '../../../src/assets/s3/s3-storage.ts';

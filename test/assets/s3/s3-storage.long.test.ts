@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { newAssetId } from '../../../src/assets/identifier.ts';
+import { newAssetId } from '../../../src/assets/storage/identifier.ts';
 import type { S3StorageOptions } from '../../../src/assets/s3/s3-storage.ts';
 import { Failure } from '../../../src/failure.ts';
 import { temporaryFolder } from '../../oriel.ts';

@@ -1,8 +1,8 @@
 /** The server with a media gateway whose tasks the test ends. */
 
 import { afterAll, beforeAll } from 'vitest';
-import { newAssetId } from '../../../src/assets/identifier.ts';
-import type { StoredResult } from '../../../src/media/result.ts';
+import { newAssetId } from '../../../src/assets/storage/identifier.ts';
+import type { StoredResult } from '../../../src/media/task/task-request.ts';
 import type { NewAsset } from '../../../src/store/asset.ts';
 import type { Task } from '../../../src/store/task.ts';
 import { claimOf } from '../../store/consistency.ts';

@@ -3,17 +3,17 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { DiskStorage } from '../../../src/assets/disk/disk-storage.ts';
-import { newAssetId } from '../../../src/assets/identifier.ts';
+import { newAssetId } from '../../../src/assets/storage/identifier.ts';
 import { Failure } from '../../../src/failure.ts';
 import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
 import { type StoreOptions, storeResults } from '../../../src/media/files/results.ts';
-import type { OutputFile } from '../../../src/media/providers/provider.ts';
+import type { OutputFile } from '../../../src/media/provider/provider.ts';
 import type {
   AudioTaskRequest,
   ImageTaskRequest,
   TaskRequest,
   VideoTaskRequest,
-} from '../../../src/media/task-request.ts';
+} from '../../../src/media/task/task-request.ts';
 import { inlinePool } from '../../../src/operations/pool.ts';
 import { photo, pngPromising } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { bytesOfBase64 } from '../../../src/media/providers/base64.ts';
+import { bytesOfBase64 } from '../../../src/media/provider/output-files.ts';
 
 const bytes = fc.uint8Array({ minLength: 1, maxLength: 50 }).map((array) => Buffer.from(array));
 

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
+import type { ProviderContext } from '../../../src/media/provider/provider.ts';
 import { openaiProvider } from '../../../src/media/providers/openai/openai.ts';
-import type { ProviderContext } from '../../../src/media/providers/provider.ts';
 import { canFailOver, isRetriable } from '../../../src/routing/retry-policy.ts';
 import { mp4, png, pngBomb } from '../media-files.ts';
 import type { Behaviour } from '../mock-provider.ts';

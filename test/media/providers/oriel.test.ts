@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { orielProvider } from '../../../src/media/providers/oriel.ts';
+import { orielProvider } from '../../../src/media/providers/oriel/oriel.ts';
 import { canFailOver, isRetriable } from '../../../src/routing/retry-policy.ts';
 import { png } from '../media-files.ts';
 import type { Behaviour } from '../mock-provider.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { jobIdOf, pollDelay } from '../../../src/media/providers/polling.ts';
+import { jobIdOf, pollDelay } from '../../../src/media/provider/polling.ts';
 
 it('pollDelay grows and has jitter', () => {
   const waits = Array.from({ length: 12 }, (_, looks) => pollDelay(looks, null));

@@ -1,15 +1,11 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
-import type {
-  InputFile,
-  MediaJob,
-  ProviderContext,
-} from '../../../src/media/providers/provider.ts';
+import type { InputFile, MediaJob, ProviderContext } from '../../../src/media/provider/provider.ts';
 import type {
   AudioTaskRequest,
   ImageTaskRequest,
   VideoTaskRequest,
-} from '../../../src/media/task-request.ts';
+} from '../../../src/media/task/task-request.ts';
 import { UpstreamClient } from '../../../src/upstream/client.ts';
 import type { Timeouts } from '../../../src/upstream/request.ts';
 import { png } from '../media-files.ts';

@@ -4,14 +4,14 @@ import type {
   MediaOutput,
   MediaProvider,
   ProviderContext,
-} from '../../../src/media/providers/provider.ts';
+} from '../../../src/media/provider/provider.ts';
 import { sandboxProvider } from '../../../src/media/providers/sandbox/sandbox.ts';
 import type {
   AudioTaskRequest,
   ImageTaskRequest,
   TaskRequest,
   VideoTaskRequest,
-} from '../../../src/media/task-request.ts';
+} from '../../../src/media/task/task-request.ts';
 import { inlinePool } from '../../../src/operations/pool.ts';
 import { TextThreads } from '../../../src/threads/text-threads.ts';
 import { UpstreamClient } from '../../../src/upstream/client.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import type { AssetStorage } from '../../../assets/asset-storage.ts';
-import type { StoredResult } from '../../../media/result.ts';
+import type { AssetStorage } from '../../../assets/storage/asset-storage.ts';
+import type { StoredResult } from '../../../media/task/task-request.ts';
 import type { Asset } from '../../../store/asset.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { resultFiles } from './media-response.ts';

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import type { MediaUsage, StoredResult } from '../../../media/result.ts';
-import type { ImageTaskRequest } from '../../../media/task-request.ts';
+import type { MediaUsage, StoredResult } from '../../../media/task/task-request.ts';
+import type { ImageTaskRequest } from '../../../media/task/task-request.ts';
 import type { Asset } from '../../../store/asset.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { base64Of } from './base64-response.ts';

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { failureOf, imageResult } from '../../../media/record.ts';
-import type { StoredResult } from '../../../media/result.ts';
+import type { StoredResult } from '../../../media/task/task-request.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { sendEvents } from '../../transport/event-response.ts';
 import { sendBase64Images } from './base64-response.ts';

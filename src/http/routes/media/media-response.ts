@@ -1,9 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import { Failure } from '../../../failure.ts';
-import { ignoredAdvice } from '../../../media/image-options.ts';
+import { ignoredAdvice } from '../../../media/task/image-options.ts';
 import { failureOf } from '../../../media/record.ts';
-import type { StoredResult } from '../../../media/result.ts';
-import type { TaskRequest } from '../../../media/task-request.ts';
+import type { StoredResult } from '../../../media/task/task-request.ts';
+import type { TaskRequest } from '../../../media/task/task-request.ts';
 import type { Asset } from '../../../store/asset.ts';
 import { isTerminal, type Task } from '../../../store/task.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';

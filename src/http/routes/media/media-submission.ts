@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../../failure.ts';
-import type { MediaKind } from '../../../media/requests/call.ts';
+import type { MediaKind } from '../../../media/task/call.ts';
 import type { Fields } from '../../../media/requests/fields.ts';
 import { formatValue } from '../../../schema/faults.ts';
 import { expected, named } from '../../../schema/fields.ts';

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { imagesShape } from '../../../media/record.ts';
 import { audioRequest } from '../../../media/requests/audio.ts';
-import type { MediaKind } from '../../../media/requests/call.ts';
+import type { MediaKind } from '../../../media/task/call.ts';
 import { imageRequest } from '../../../media/requests/image.ts';
 import { moderationRequest } from '../../../media/requests/moderation.ts';
 import { videoRequest } from '../../../media/requests/video.ts';

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { DEFAULT_LIMITS } from '../../../images/limits.ts';
-import type { Transcript, TranscriptFormat } from '../../../media/providers/provider.ts';
+import type { Transcript, TranscriptFormat } from '../../../media/provider/provider.ts';
 import type { Fields } from '../../../media/requests/fields.ts';
 import {
   LIST_NAMES,

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import type { AssetStorage, ReadOptions } from '../../../assets/asset-storage.ts';
+import type { AssetStorage, ReadOptions } from '../../../assets/storage/asset-storage.ts';
 import { Failure } from '../../../failure.ts';
 import type { Asset } from '../../../store/asset.ts';
 import type { AppContext } from '../../request/app-context.ts';

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { FAILURE_TYPES } from '../../../failure.ts';
 import type { TaskAttempt } from '../../../media/queue/task-attempts.ts';
 import { assetUrl, nameOfTask } from '../../../media/record.ts';
-import type { InputReference, TaskRequest } from '../../../media/task-request.ts';
+import type { InputReference, TaskRequest } from '../../../media/task/task-request.ts';
 import { toCredits } from '../../../store/credits.ts';
 import { isTerminal, TASK_STATES, TASK_TYPES, type Task } from '../../../store/task.ts';
 import { seconds } from '../../request/query.ts';

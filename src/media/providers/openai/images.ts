@@ -1,11 +1,14 @@
 import { isObject } from '../../../schema/untrusted.ts';
 import { type FormField, formOf } from '../../../upstream/form.ts';
-import type { ImageTaskRequest } from '../../task-request.ts';
-import { imageParameters } from '../image-parameters.ts';
-import { readImageResult } from '../output-files.ts';
-import type { MediaJob, MediaOutput, ProviderContext } from '../provider.ts';
-import { type RequestBody, withProviderClient } from '../provider-client.ts';
-import { asBillable } from '../response-failures.ts';
+import { imageParameters } from '../../provider/image-parameters.ts';
+import { readImageResult } from '../../provider/output-files.ts';
+import type { MediaJob, MediaOutput, ProviderContext } from '../../provider/provider.ts';
+import {
+  asBillable,
+  type RequestBody,
+  withProviderClient,
+} from '../../provider/provider-client.ts';
+import type { ImageTaskRequest } from '../../task/task-request.ts';
 
 /** Bytes of a response for each image as base64: a PNG of 3840x2160 can have 33 million. */
 const MAX_BYTES_PER_IMAGE = 48 * 1024 * 1024;

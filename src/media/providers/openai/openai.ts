@@ -1,7 +1,7 @@
-import { moderate } from '../moderations.ts';
-import { type PollDelay, pollDelay } from '../polling.ts';
-import type { MediaProvider } from '../provider.ts';
-import { transcribe } from '../transcriptions.ts';
+import { moderate } from '../../provider/moderations.ts';
+import { type PollDelay, pollDelay } from '../../provider/polling.ts';
+import type { MediaProvider } from '../../provider/provider.ts';
+import { transcribe } from '../../provider/transcriptions.ts';
 import { makeImages } from './images.ts';
 import { makeSpeech } from './speech.ts';
 import { makeVideo } from './videos.ts';

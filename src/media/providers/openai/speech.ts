@@ -1,10 +1,9 @@
 import { Failure } from '../../../failure.ts';
 import { tryParseJson } from '../../../schema/json.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import type { AudioTaskRequest } from '../../task-request.ts';
-import type { MediaJob, MediaOutput, ProviderContext } from '../provider.ts';
-import { withProviderClient } from '../provider-client.ts';
-import { asBillable, missingContent } from '../response-failures.ts';
+import type { MediaJob, MediaOutput, ProviderContext } from '../../provider/provider.ts';
+import { asBillable, missingContent, withProviderClient } from '../../provider/provider-client.ts';
+import type { AudioTaskRequest } from '../../task/task-request.ts';
 
 /** Bytes of a response: an hour and a half of speech as uncompressed audio. */
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;

@@ -1,16 +1,17 @@
 import { Failure } from '../../../failure.ts';
 import { isObject, objectOf } from '../../../schema/untrusted.ts';
 import { type FormField, formOf } from '../../../upstream/form.ts';
-import type { VideoTaskRequest } from '../../task-request.ts';
-import { jobIdOf, type PollDelay, pollJob } from '../polling.ts';
-import type { MediaJob, MediaOutput, ProviderContext } from '../provider.ts';
+import { jobIdOf, type PollDelay, pollJob } from '../../provider/polling.ts';
+import type { MediaJob, MediaOutput, ProviderContext } from '../../provider/provider.ts';
 import {
+  asBillable,
+  invalidResponse,
   type Json,
   type ProviderClient,
   type RequestBody,
   withProviderClient,
-} from '../provider-client.ts';
-import { asBillable, invalidResponse } from '../response-failures.ts';
+} from '../../provider/provider-client.ts';
+import type { VideoTaskRequest } from '../../task/task-request.ts';
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;
 

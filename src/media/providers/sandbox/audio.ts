@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../../../failure.ts';
 import { SeededRandom } from '../../../images/scene/seeded-random.ts';
-import { type AudioTaskRequest, SANDBOX_FORMATS, voiceName } from '../../task-request.ts';
-import type { MediaJob, MediaOutput, ProviderContext } from '../provider.ts';
+import type { MediaJob, MediaOutput, ProviderContext } from '../../provider/provider.ts';
+import { type AudioTaskRequest, SANDBOX_FORMATS, voiceName } from '../../task/task-request.ts';
 
 import { applyDirectives, expectModel, GARBAGE, usageOf } from './directives.ts';
 import { wavFile } from './wav.ts';

@@ -9,8 +9,8 @@ import {
   flag,
   readDirectives,
 } from '../../../routing/directives.ts';
-import type { MediaUsage } from '../../result.ts';
-import type { ProviderContext } from '../provider.ts';
+import type { ProviderContext } from '../../provider/provider.ts';
+import type { MediaUsage } from '../../task/task-request.ts';
 
 const size: Directive<string> = {
   expects: 'a size such as 100x100',

@@ -1,6 +1,11 @@
 import { outputSize, type Size } from '../../../images/sizes.ts';
-import type { ImageTaskRequest } from '../../task-request.ts';
-import type { MediaJob, MediaOutput, OutputFile, ProviderContext } from '../provider.ts';
+import type {
+  MediaJob,
+  MediaOutput,
+  OutputFile,
+  ProviderContext,
+} from '../../provider/provider.ts';
+import type { ImageTaskRequest } from '../../task/task-request.ts';
 import { applyDirectives, expectModel, GARBAGE, usageOf } from './directives.ts';
 import { coloursOf, convertImage, fittedSize, renderImage, sizeFor, sizeOf } from './rendering.ts';
 

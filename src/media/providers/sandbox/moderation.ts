@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
-import { classifyTexts } from '../../prompt-screening.ts';
-import type { ModerationAnswer, ModerationInput, ProviderContext } from '../provider.ts';
+import { classifyTexts } from '../../../safety/prompt-screening.ts';
+import type {
+  ModerationAnswer,
+  ModerationInput,
+  ProviderContext,
+} from '../../provider/provider.ts';
 import { applyDirectives, expectModel } from './directives.ts';
 
 /** Classifies texts by the rules for prompts. Ignores images. */

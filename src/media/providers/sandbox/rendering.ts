@@ -5,7 +5,7 @@ import { parseTarget, type Size } from '../../../images/sizes.ts';
 import { convert } from '../../../operations/convert.ts';
 import type { Job, JobSuccess } from '../../../operations/job.ts';
 import type { RenderOptions } from '../../../operations/render.ts';
-import type { InputFile, ProviderContext } from '../provider.ts';
+import type { InputFile, ProviderContext } from '../../provider/provider.ts';
 
 /** No limits of their own: inputs were verified within the operator's limits, which may be higher. */
 const LIMITS: Limits = {

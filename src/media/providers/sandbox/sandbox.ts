@@ -1,4 +1,4 @@
-import type { MediaProvider } from '../provider.ts';
+import type { MediaProvider } from '../../provider/provider.ts';
 import { makeAudio } from './audio.ts';
 import { makeImages } from './images.ts';
 import { moderate } from './moderation.ts';

@@ -3,8 +3,13 @@ import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Failure } from '../../../failure.ts';
 import { SeededRandom } from '../../../images/scene/seeded-random.ts';
+import type {
+  AudioFile,
+  ProviderContext,
+  Transcript,
+  TranscriptionJob,
+} from '../../provider/provider.ts';
 import { invalid } from '../../requests/fields.ts';
-import type { AudioFile, ProviderContext, Transcript, TranscriptionJob } from '../provider.ts';
 import { applyDirectives, expectModel } from './directives.ts';
 import { describeWav, type WavDescription } from './wav.ts';
 

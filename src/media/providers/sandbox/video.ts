@@ -1,7 +1,7 @@
 import { Failure } from '../../../failure.ts';
 import type { Size } from '../../../images/sizes.ts';
-import type { VideoTaskRequest } from '../../task-request.ts';
-import type { MediaJob, MediaOutput, ProviderContext } from '../provider.ts';
+import type { MediaJob, MediaOutput, ProviderContext } from '../../provider/provider.ts';
+import type { VideoTaskRequest } from '../../task/task-request.ts';
 import { applyDirectives, expectModel, GARBAGE, usageOf } from './directives.ts';
 import { coloursOf, renderImage, sizeFor } from './rendering.ts';
 

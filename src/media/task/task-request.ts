@@ -1,3 +1,7 @@
+import * as v from 'valibot';
+import type { Model } from '../../config/schema.ts';
+import { usageEntries } from '../../schema/usage.ts';
+
 /**
  * The request of a task as its record stores it: validated, with its size chosen and its inputs
  * accepted. JSON; null stands for a field that the client left out.
@@ -77,4 +81,41 @@ export type Voice = string | { readonly id: string };
 
 export function voiceName(voice: Voice): string {
   return typeof voice === 'string' ? voice : voice.id;
+}
+
+/** The price of a task by a model of its type, in micro-credits. */
+export function priceOf(request: TaskRequest, model: Model): number {
+  if (request.type === 'image' && model.type === 'image') return model.price.perImage * request.n;
+  if (request.type === 'video' && model.type === 'video') {
+    return model.price.perVideo + model.price.perSecond * request.duration;
+  }
+  if (request.type === 'audio' && model.type === 'audio') return model.price.perRequest;
+  throw new TypeError(`a model of type ${model.type} has no price for ${request.type}`);
+}
+
+/**
+ * The charge for a task by the number of its outputs. Derived from the reservation, since the
+ * configured price may have changed meanwhile.
+ *
+ * @param reserved the result of `priceOf` when the task was created
+ */
+export function chargeOf(request: TaskRequest, reserved: number, outputs: number): number {
+  return request.type === 'image' ? (reserved / request.n) * outputs : reserved;
+}
+
+export const usageShape = v.object(usageEntries);
+
+export type MediaUsage = Readonly<v.InferOutput<typeof usageShape>>;
+
+/** The result of a completed task as its record stores it. JSON. */
+export interface StoredResult {
+  /** Seconds since the epoch. */
+  readonly created: number;
+  readonly outputs: readonly {
+    /** Name of an asset. */
+    readonly asset: string;
+    readonly revisedPrompt: string | null;
+  }[];
+  /** Null where the provider reports none. */
+  readonly usage: MediaUsage | null;
 }

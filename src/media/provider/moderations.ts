@@ -1,8 +1,7 @@
 import { redactKeyInJson } from '../../routing/redaction.ts';
 import { isObject, listOf, nonEmptyTextOf, objectOf } from '../../schema/untrusted.ts';
 import type { ModerationAnswer, ModerationInput, ProviderContext } from './provider.ts';
-import { type Json, withProviderClient } from './provider-client.ts';
-import { invalidResponse } from './response-failures.ts';
+import { invalidResponse, type Json, withProviderClient } from './provider-client.ts';
 
 /** Bytes of a response: 64 results, each with a dozen categories. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;

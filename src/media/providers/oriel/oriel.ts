@@ -1,27 +1,31 @@
 import { createHash } from 'node:crypto';
-import { countOf, isObject, listOf, objectOf } from '../../schema/untrusted.ts';
-import { type FormField, formOf } from '../../upstream/form.ts';
-import type { AudioTaskRequest, ImageTaskRequest, VideoTaskRequest } from '../task-request.ts';
-import { imageParameters } from './image-parameters.ts';
-import { moderate } from './moderations.ts';
-import { filesAt, readImageResult } from './output-files.ts';
-import { jobIdOf, type PollDelay, pollDelay, pollJob } from './polling.ts';
+import { countOf, isObject, listOf, objectOf } from '../../../schema/untrusted.ts';
+import { type FormField, formOf } from '../../../upstream/form.ts';
+import { imageParameters } from '../../provider/image-parameters.ts';
+import { moderate } from '../../provider/moderations.ts';
+import { filesAt, readImageResult } from '../../provider/output-files.ts';
+import { jobIdOf, type PollDelay, pollDelay, pollJob } from '../../provider/polling.ts';
 import type {
   InputFile,
   MediaJob,
   MediaOutput,
   MediaProvider,
   ProviderContext,
-} from './provider.ts';
+} from '../../provider/provider.ts';
 import {
+  asBillable,
   type Json,
   type ProviderClient,
   type RequestBody,
   withProviderClient,
-} from './provider-client.ts';
-import { asBillable } from './response-failures.ts';
-import { transcribe } from './transcriptions.ts';
-import { usageOf } from './usage.ts';
+} from '../../provider/provider-client.ts';
+import { transcribe } from '../../provider/transcriptions.ts';
+import { usageOf } from '../../provider/usage.ts';
+import type {
+  AudioTaskRequest,
+  ImageTaskRequest,
+  VideoTaskRequest,
+} from '../../task/task-request.ts';
 
 /** Bytes of a response, and of each image in it as base64. */
 const MAX_RESPONSE_BYTES = 1024 * 1024;

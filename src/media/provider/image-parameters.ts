@@ -1,4 +1,4 @@
-import type { ImageTaskRequest } from '../task-request.ts';
+import type { ImageTaskRequest } from '../task/task-request.ts';
 
 /** Parameters of an image request, without defaults: not every model accepts the value `auto`. */
 export function imageParameters({ n, size, quality, user, options }: ImageTaskRequest) {

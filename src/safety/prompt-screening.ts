@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
-import type { Classification } from '../safety/classify.ts';
 import type { TextJobs } from '../threads/text-threads.ts';
 import { type JobContext, ThreadLostError } from '../threads/threads.ts';
+import type { Classification } from './classify.ts';
 
 /** Characters that are classified in this thread, in at most 3 ms; longer texts go to threads. */
 const MAX_LENGTH_IN_THREAD = 2000;
@@ -10,9 +10,9 @@ const MAX_LENGTH_IN_THREAD = 2000;
 /** Milliseconds before terms are compiled: the first seconds of a daemon belong to its first requests. */
 const COMPILE_DELAY_MS = 3000;
 
-type Rules = Pick<typeof import('../safety/check-prompt.ts'), 'checkPrompt' | 'promptRefusal'> &
-  Pick<typeof import('../safety/classify.ts'), 'classify'> &
-  Pick<typeof import('../safety/lexicon.ts'), 'prepareLexicon'>;
+type Rules = Pick<typeof import('./check-prompt.ts'), 'checkPrompt' | 'promptRefusal'> &
+  Pick<typeof import('./classify.ts'), 'classify'> &
+  Pick<typeof import('./lexicon.ts'), 'prepareLexicon'>;
 
 let loading: Promise<Rules> | undefined;
 let rules: Rules | undefined;
@@ -29,9 +29,9 @@ export async function preparePromptRules(delayMs = COMPILE_DELAY_MS): Promise<vo
 
 function loadRules(): Promise<Rules> {
   loading ??= Promise.all([
-    import('../safety/check-prompt.ts'),
-    import('../safety/classify.ts'),
-    import('../safety/lexicon.ts'),
+    import('./check-prompt.ts'),
+    import('./classify.ts'),
+    import('./lexicon.ts'),
   ]).then(([check, classify, { prepareLexicon }]) => ({ ...check, ...classify, prepareLexicon }));
   return loading;
 }

@@ -1,5 +1,5 @@
 import { countOf, objectOf } from '../../schema/untrusted.ts';
-import type { MediaUsage } from '../result.ts';
+import type { MediaUsage } from '../task/task-request.ts';
 
 /** Larger token counts are ignored as invalid. */
 const MAX_TOKENS = 2 ** 40;

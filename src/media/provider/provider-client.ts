@@ -1,6 +1,7 @@
 import { headersOf, isRemote, type RemoteProvider, urlOf } from '../../config/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
 import { redactFailure } from '../../routing/redaction.ts';
+import { readUpstreamError } from '../../routing/upstream-error.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
@@ -8,7 +9,6 @@ import type { Form } from '../../upstream/form.ts';
 import type { Timeouts } from '../../upstream/request.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { ProviderContext } from './provider.ts';
-import { asBillable, missingContent } from './response-failures.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -159,4 +159,29 @@ export async function withProviderClient<Result>(
     if (context.signal.aborted) throw context.signal.reason;
     throw error instanceof Failure ? redactFailure(error, client.settings.apiKey) : error;
   }
+}
+
+/** The failure for a successful response with unusable content. @param what with its article */
+export function invalidResponse(what: string, detail = ''): Failure {
+  return new Failure('service_error', `The provider sent ${what}`, {
+    code: 'invalid_upstream_answer',
+    detail,
+  });
+}
+
+/** The failure for a successful response of another kind than expected. @param text often an HTML page */
+export function missingContent(what: string, text: string): Failure {
+  const { message } = readUpstreamError(text);
+  return invalidResponse(`no ${what}`, message);
+}
+
+/** Turns a failure into `billable_error`, which is not retried, since the provider may have charged. */
+export function asBillable(error: unknown): unknown {
+  if (!(error instanceof Failure)) return error;
+  const { message, code, cause, detail } = error;
+  return new Failure('billable_error', `${message}. It may have charged for it`, {
+    cause,
+    ...(detail !== null && { detail }),
+    originalCode: code,
+  });
 }

@@ -3,13 +3,13 @@ import type { ImagePool } from '../../operations/pool.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { Timeouts } from '../../upstream/request.ts';
-import type { MediaUsage } from '../result.ts';
 import type {
   AudioTaskRequest,
   ImageTaskRequest,
+  MediaUsage,
   TaskRequest,
   VideoTaskRequest,
-} from '../task-request.ts';
+} from '../task/task-request.ts';
 
 /** A loaded input, verified as an image. */
 export interface InputFile {

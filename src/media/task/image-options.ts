@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { kindOf, type MediaApi } from '../config/provider-kinds.ts';
-import type { Config } from '../config/schema.ts';
-import { field, integer } from '../schema/fields.ts';
+import { kindOf, type MediaApi } from '../../config/provider-kinds.ts';
+import type { Config } from '../../config/schema.ts';
+import { field, integer } from '../../schema/fields.ts';
 import {
   type AudioTaskRequest,
   type ImageOptions,

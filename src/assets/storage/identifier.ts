@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Failure } from '../failure.ts';
+import { Failure } from '../../failure.ts';
 
 /** 256 random bits in base64url, and an extension. */
 const ID = /^[\w-]{43}\.[a-z0-9]{1,8}$/;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
-import type { Asset } from '../store/asset.ts';
-import type { Files } from '../store/files.ts';
+import type { Asset } from '../../store/asset.ts';
+import type { Files } from '../../store/files.ts';
 import { onDisk, tooLarge } from './errors.ts';
 import { chunksOf } from './local-chunks.ts';
 

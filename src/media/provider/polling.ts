@@ -4,7 +4,7 @@ import { isRetriable } from '../../routing/retry-policy.ts';
 import type { Timeouts } from '../../upstream/request.ts';
 import type { ProviderContext } from './provider.ts';
 import type { Json, ProviderClient } from './provider-client.ts';
-import { asBillable } from './response-failures.ts';
+import { asBillable } from './provider-client.ts';
 
 /**
  * Milliseconds until a remote job is polled.

@@ -1,4 +1,4 @@
-import type { Files } from '../store/files.ts';
+import type { Files } from '../../store/files.ts';
 import { onDisk, storageUnavailable } from './errors.ts';
 
 /** Space that stays free for the store's journal: at most these bytes, or this share of the disk. */

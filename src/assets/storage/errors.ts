@@ -1,4 +1,4 @@
-import { Failure } from '../failure.ts';
+import { Failure } from '../../failure.ts';
 
 /** Seconds in `Retry-After` when the disk cannot take a file. */
 const RETRY_AFTER_SECONDS = 30;

@@ -4,8 +4,7 @@ import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import { type FormField, formOf } from '../../upstream/form.ts';
 import type { ProviderContext, Transcript, TranscriptionJob } from './provider.ts';
-import { type Json, withProviderClient } from './provider-client.ts';
-import { asBillable, missingContent } from './response-failures.ts';
+import { asBillable, type Json, missingContent, withProviderClient } from './provider-client.ts';
 
 /** Bytes of a response: hours of speech with the time of every word. */
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
