@@ -138,7 +138,7 @@ async function configurationSchema() {
 }
 
 async function recipesSchema() {
-  const { recipeJsonSchema } = await built('operations/recipe/json-schema.js');
+  const { recipeJsonSchema } = await built('operations/recipe/schema.js');
   return `${JSON.stringify(recipeJsonSchema(), null, 2)}\n`;
 }
 

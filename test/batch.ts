@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BatchResult, FileRecord } from '../src/operations/batch-record.ts';
+import type { BatchResult, FileRecord } from '../src/operations/batch/batch-record.ts';
 import type { Run } from './oriel.ts';
 import { decode, type Pixels } from './pixels.ts';
 import { residentCommand } from './resident.ts';

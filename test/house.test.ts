@@ -29,7 +29,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // The cache only reads its version.
   sharp: ['workers/', 'src/operations/cache/encoder-versions.ts'],
   piscina: ['src/threads/threads.ts', 'workers/'],
-  archiver: ['src/operations/zip.ts'],
+  archiver: ['src/operations/batch/zip.ts'],
   commander: ['src/cli/build-command.ts', 'src/cli/main.ts'],
   tinyglobby: ['src/cli/'],
   'string-width': ['src/cli/'],
@@ -55,13 +55,13 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   uplot: ['src/console/'],
   koffi: ['src/libc.ts'],
   'gpt-tokenizer': ['src/threads/count-tokens.ts'],
-  blurhash: ['src/operations/placeholder.ts'],
-  thumbhash: ['src/operations/placeholder.ts'],
+  blurhash: ['src/operations/tools/placeholder.ts'],
+  thumbhash: ['src/operations/tools/placeholder.ts'],
   // Not imported: they are dependencies only to pin their versions.
   'light-my-request': [],
   'strip-json-comments': [],
   // Entries of threads and processes are opened by the pool alone.
-  '#workers/': ['src/operations/pool.ts'],
+  '#workers/': ['src/operations/pool/pool.ts'],
 };
 
 /** Folders that one file imports from, beside their own files. */
@@ -79,7 +79,7 @@ const TYPES_ANYWHERE = ['sharp', '#workers/', 'pino'];
 const ANYWHERE = ['valibot', '@valibot/to-json-schema'];
 
 /** The one file with computed imports. */
-const COMPUTED = 'src/operations/pool.ts';
+const COMPUTED = 'src/operations/pool/pool.ts';
 
 interface Import {
   /** Name of the module; null if it is computed. */
@@ -246,7 +246,7 @@ describe('imports', () => {
       'src/media/providers/x.ts',
       "import { a } from '../sizes.ts'; import '../../upstream/client.ts';",
     ],
-    ['src/operations/pool.ts', "type A = typeof import('#workers/image.js'); import(name);"],
+    ['src/operations/pool/pool.ts', "type A = typeof import('#workers/image.js'); import(name);"],
     ['src/store/open.ts', "import { a } from './lowdb/a.ts';"],
     ['workers/x.ts', "createRequire(import.meta.url)('sharp'); import '../src/operations/a.ts';"],
   ])('of %s are accepted: %s', (file, source) => {

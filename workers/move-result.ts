@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { JobImage, JobResult } from '../src/operations/job.ts';
+import type { JobImage, JobResult } from '../src/operations/definition/job.ts';
 
 /** CommonJS takes half the time of an ES module to load, and the pool has loaded half of it. */
 const require = createRequire(import.meta.url);

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Estimate } from '../src/images/input.ts';
 import { endWithParent, exitImmediately, limitData } from '../src/libc.ts';
-import type { ProcessRequest, ProcessResponse } from '../src/operations/decoder-threads.ts';
+import type { ProcessRequest, ProcessResponse } from '../src/operations/pool/decoder-threads.ts';
 import { GrantExceededError, runJob } from './image.ts';
 
 /** Bytes that estimates leave out: stacks of threads, the file itself, and garbage. */

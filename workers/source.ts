@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { Failure } from '../src/failure.ts';
 import { fileFailure } from '../src/images/file-error.ts';
-import type { Source } from '../src/operations/job.ts';
+import type { Source } from '../src/operations/definition/job.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',

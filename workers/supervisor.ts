@@ -14,7 +14,7 @@ import type {
   ProcessLoss,
   ProcessRequest,
   ProcessResponse,
-} from '../src/operations/decoder-threads.ts';
+} from '../src/operations/pool/decoder-threads.ts';
 import { moveResult } from './move-result.ts';
 
 /** Milliseconds for a process to load its code (85 on an idle machine). */

@@ -8,7 +8,7 @@ import { TaskAttempts } from '../media/queue/task-attempts.ts';
 import { taskRecord } from '../media/record.ts';
 import { SharedTaskEvents } from '../media/shared-task-events.ts';
 import { TaskEvents } from '../media/task-events.ts';
-import type { SharedPool } from '../operations/pool.ts';
+import type { SharedPool } from '../operations/pool/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
 import type { Nodes } from '../store/nodes.ts';
 import type { Store, TimeRange } from '../store/store.ts';

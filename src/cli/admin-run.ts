@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { AdminCommand, AdminOutput } from '../administration/admin-command.ts';
 import { loadStoreSettings } from '../config/load.ts';
 import { Failure } from '../failure.ts';
-import { printable } from '../operations/filename.ts';
+import { printable } from '../operations/batch/filename.ts';
 import { fieldsOf, parseFields } from '../schema/fields.ts';
 import { adminFlags } from './daemon-flags.ts';
 import { flagOf, readFlags } from './flags.ts';

@@ -1,5 +1,5 @@
 import { relative, resolve } from 'node:path';
-import { printable } from '../operations/filename.ts';
+import { printable } from '../operations/batch/filename.ts';
 import type { Report } from './report.ts';
 import { printStderr } from './terminal.ts';
 

@@ -3,7 +3,7 @@ import { auditFolder } from '../administration/audit.ts';
 import { parseSince } from '../administration/expiry.ts';
 import { loadStoreSettings } from '../config/load.ts';
 import { Failure } from '../failure.ts';
-import { printable } from '../operations/filename.ts';
+import { printable } from '../operations/batch/filename.ts';
 import { type Act, AuditActs } from '../store/audit/acts.ts';
 import type { Actor } from '../store/audit/entry.ts';
 import { readAudit } from '../store/audit/read.ts';

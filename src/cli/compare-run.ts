@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { extname, resolve } from 'node:path';
 import type * as v from 'valibot';
-import type { CodedMessage } from '../operations/batch-record.ts';
-import type { Comparison } from '../operations/compare.ts';
-import { sizeOf } from '../operations/pool.ts';
+import type { CodedMessage } from '../operations/batch/batch-record.ts';
+import { sizeOf } from '../operations/pool/pool.ts';
+import type { Comparison } from '../operations/tools/compare.ts';
 import { annotate } from './annotations.ts';
 import { flagOf, readFlags } from './flags.ts';
 import {

@@ -1,4 +1,4 @@
-import { printable, printableJson } from '../operations/filename.ts';
+import { printable, printableJson } from '../operations/batch/filename.ts';
 import '../text/dialects/built-in.ts';
 import { configPrintFlags } from './daemon-flags.ts';
 import { readFlags } from './flags.ts';

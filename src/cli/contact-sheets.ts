@@ -6,12 +6,12 @@ import { type EncodingOptions, encodingFields } from '../images/encoding-options
 import type { Size } from '../images/facts.ts';
 import type { OutputFormat } from '../images/formats.ts';
 import type { Limits } from '../images/limits.ts';
-import type { BatchResult, FileRecord } from '../operations/batch-record.ts';
-import { printable } from '../operations/filename.ts';
-import type { JobSuccess } from '../operations/job.ts';
-import { type SheetLayout, sheetSize } from '../operations/montage/sheet.ts';
-import { fillTemplate } from '../operations/name-template.ts';
-import { type BatchPool, inlinePool } from '../operations/pool.ts';
+import type { BatchResult, FileRecord } from '../operations/batch/batch-record.ts';
+import { printable } from '../operations/batch/filename.ts';
+import type { JobSuccess } from '../operations/definition/job.ts';
+import { fillTemplate } from '../operations/definition/name-template.ts';
+import { type BatchPool, inlinePool } from '../operations/pool/pool.ts';
+import { type SheetLayout, sheetSize } from '../operations/tools/montage/sheet.ts';
 import { parseFields } from '../schema/fields.ts';
 import type { montageFlags } from './image-flags.ts';
 import type { Planned } from './image-plan.ts';

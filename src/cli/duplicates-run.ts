@@ -1,9 +1,13 @@
 import { type BigIntStats, statSync } from 'node:fs';
 import type * as v from 'valibot';
-import type { FileRecord } from '../operations/batch-record.ts';
-import { type Candidate, type DuplicateGroup, findDuplicates } from '../operations/duplicates.ts';
-import type { Fingerprint } from '../operations/fingerprint.ts';
-import { sizeOf } from '../operations/pool.ts';
+import type { FileRecord } from '../operations/batch/batch-record.ts';
+import { sizeOf } from '../operations/pool/pool.ts';
+import {
+  type Candidate,
+  type DuplicateGroup,
+  findDuplicates,
+} from '../operations/tools/duplicates.ts';
+import type { Fingerprint } from '../operations/tools/fingerprint.ts';
 import { annotate } from './annotations.ts';
 import { readFlags } from './flags.ts';
 import { duplicatesFlags, inputFlags, limitFlags, limitsOf, runFlags } from './image-flags.ts';

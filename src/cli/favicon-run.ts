@@ -1,7 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type FaviconData, ICO_SIDES, ICON_FILES, type IconFile } from '../operations/favicon.ts';
-import { poolFor } from '../operations/pool.ts';
+import { poolFor } from '../operations/pool/pool.ts';
+import {
+  type FaviconData,
+  ICO_SIDES,
+  ICON_FILES,
+  type IconFile,
+} from '../operations/tools/favicon.ts';
 import { isObject } from '../schema/untrusted.ts';
 import { noteNativeCode } from './exit.ts';
 import { faviconOptions } from './favicon-options.ts';

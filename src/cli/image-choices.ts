@@ -1,8 +1,8 @@
 import type * as v from 'valibot';
 import { checkSides, type Limits } from '../images/limits.ts';
-import type { NamedImages } from '../operations/job.ts';
-import { needsDate } from '../operations/name-template.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { NamedImages } from '../operations/definition/job.ts';
+import { needsDate } from '../operations/definition/name-template.ts';
+import type { Operation } from '../operations/definition/operation.ts';
 import { fieldsOf } from '../schema/fields.ts';
 import { flagOf, readFlags } from './flags.ts';
 import { inputFlags, limitFlags, limitsOf, outputFlags, runFlags } from './image-flags.ts';

@@ -1,4 +1,4 @@
-import type { Operation } from '../operations/operation.ts';
+import type { Operation } from '../operations/definition/operation.ts';
 import { fieldsOf, type ObjectSchema } from '../schema/fields.ts';
 import type { CommandDefinition, Positional } from './command.ts';
 import { filesPositional } from './files-positional.ts';

@@ -4,7 +4,7 @@ import { encodingFields, formatField } from '../images/encoding-options.ts';
 import { fontField } from '../images/layers/font-field.ts';
 import { DEFAULT_LIMITS, type Limits } from '../images/limits.ts';
 import { MAX_THRESHOLD } from '../images/similar.ts';
-import { placeholderFault } from '../operations/name-template.ts';
+import { placeholderFault } from '../operations/definition/name-template.ts';
 import { field, integer, number } from '../schema/fields.ts';
 
 const flag = (description: string, short?: string) =>

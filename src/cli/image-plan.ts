@@ -2,11 +2,15 @@ import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import type { WarningCode } from '../error-codes.ts';
 import { formatOfExtension, type OutputFormat } from '../images/formats.ts';
-import type { BatchInput } from '../operations/batch.ts';
-import { type CodedMessage, type FileRecord, resultRecord } from '../operations/batch-record.ts';
+import type { BatchInput } from '../operations/batch/batch.ts';
+import {
+  type CodedMessage,
+  type FileRecord,
+  resultRecord,
+} from '../operations/batch/batch-record.ts';
 import { imagesOf, type StoredImage } from '../operations/cache/cache-index.ts';
-import type { Operation } from '../operations/operation.ts';
-import { sizeOf } from '../operations/pool.ts';
+import type { Operation } from '../operations/definition/operation.ts';
+import { sizeOf } from '../operations/pool/pool.ts';
 import type { Choices } from './image-choices.ts';
 import type { Incremental } from './incremental.ts';
 import type { Input } from './inputs.ts';

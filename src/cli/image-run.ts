@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Failure } from '../failure.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { Operation } from '../operations/definition/operation.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { plan } from './image-plan.ts';
 import { cacheFolder, type Incremental, openIncremental } from './incremental.ts';

@@ -5,7 +5,7 @@ import type { ImportedModel, ImportPlan } from '../config/import-models.ts';
 import { invalidConfig } from '../config/invalid.ts';
 import { MAX_MAP_LENGTH } from '../config/price-map.ts';
 import { Failure } from '../failure.ts';
-import { printable, printableJson } from '../operations/filename.ts';
+import { printable, printableJson } from '../operations/batch/filename.ts';
 import { readFlags } from './flags.ts';
 import { importFlags } from './import-flags.ts';
 import { type Cell, type Column, nameCell, Table } from './table.ts';

@@ -1,4 +1,4 @@
-import { printableJson } from '../operations/filename.ts';
+import { printableJson } from '../operations/batch/filename.ts';
 
 /** JSON on one line, without characters that control a terminal. */
 export function jsonText(value: object): string {

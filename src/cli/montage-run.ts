@@ -1,5 +1,5 @@
-import { printable } from '../operations/filename.ts';
-import { sizeOf } from '../operations/pool.ts';
+import { printable } from '../operations/batch/filename.ts';
+import { sizeOf } from '../operations/pool/pool.ts';
 import { ContactSheets } from './contact-sheets.ts';
 import { readFlags } from './flags.ts';
 import { inputFlags, limitFlags, limitsOf, montageFlags, runFlags } from './image-flags.ts';

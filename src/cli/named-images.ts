@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs';
 import { dirname, parse, resolve } from 'node:path';
 import { checkFileSize, type Limits } from '../images/limits.ts';
+import { printable } from '../operations/batch/filename.ts';
 import { digestFile } from '../operations/cache/file-identity.ts';
-import { printable } from '../operations/filename.ts';
-import type { NamedImages } from '../operations/job.ts';
-import type { Operation, Variable } from '../operations/operation.ts';
+import type { NamedImages } from '../operations/definition/job.ts';
+import type { Operation, Variable } from '../operations/definition/operation.ts';
 import type { Choices } from './image-choices.ts';
 import type { Input } from './inputs.ts';
 import { usageFailure } from './usage.ts';

@@ -8,7 +8,7 @@ import {
   outputExtension,
 } from '../images/formats.ts';
 import type { OutputImage } from '../images/output.ts';
-import { fillTemplate, templateFault } from '../operations/name-template.ts';
+import { fillTemplate, templateFault } from '../operations/definition/name-template.ts';
 import type { Input } from './inputs.ts';
 import { usageFailure } from './usage.ts';
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
-import { Batch } from '../operations/batch.ts';
-import type { BatchResult, CodedMessage, FileRecord } from '../operations/batch-record.ts';
-import type { Operation } from '../operations/operation.ts';
-import { type BatchPool, poolFor, sizeOf } from '../operations/pool.ts';
+import { Batch } from '../operations/batch/batch.ts';
+import type { BatchResult, CodedMessage, FileRecord } from '../operations/batch/batch-record.ts';
+import type { Operation } from '../operations/definition/operation.ts';
+import { type BatchPool, poolFor, sizeOf } from '../operations/pool/pool.ts';
 import { withAnnotations } from './annotations.ts';
 import { noteNativeCode } from './exit.ts';
 import type { Choices } from './image-choices.ts';

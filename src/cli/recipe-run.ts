@@ -1,7 +1,7 @@
-import { printable } from '../operations/filename.ts';
-import { recipeJsonSchema } from '../operations/recipe/json-schema.ts';
+import { printable } from '../operations/batch/filename.ts';
 import { findRecipe, presetSource } from '../operations/recipe/presets.ts';
 import { PRESETS } from '../operations/recipe/recipe.ts';
+import { recipeJsonSchema } from '../operations/recipe/schema.ts';
 import { print } from './terminal.ts';
 import { readText } from './text-argument.ts';
 import { usageFailure } from './usage.ts';

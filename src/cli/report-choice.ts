@@ -1,4 +1,4 @@
-import type { Operation } from '../operations/operation.ts';
+import type { Operation } from '../operations/definition/operation.ts';
 import { type Choices, STANDARD_STREAM } from './image-choices.ts';
 import {
   checksumReport,

@@ -3,9 +3,9 @@ import type {
   BatchSummary,
   BatchTotals,
   FileRecord,
-} from '../operations/batch-record.ts';
-import { printable } from '../operations/filename.ts';
-import type { Operation } from '../operations/operation.ts';
+} from '../operations/batch/batch-record.ts';
+import { printable } from '../operations/batch/filename.ts';
+import type { Operation } from '../operations/definition/operation.ts';
 import { jsonText } from './json.ts';
 import { humanBytes, humanChange, isClosedPipe, print, printStderr } from './terminal.ts';
 

@@ -13,8 +13,8 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { Failure } from '../failure.ts';
-import type { BatchSink } from '../operations/batch.ts';
-import type { BatchResult } from '../operations/batch-record.ts';
+import type { BatchSink } from '../operations/batch/batch.ts';
+import type { BatchResult } from '../operations/batch/batch-record.ts';
 import { digestFile } from '../operations/cache/file-identity.ts';
 import type { WrittenFile } from '../operations/cache/result-cache.ts';
 import { type Planned, UNCHANGED } from './image-plan.ts';
@@ -133,7 +133,7 @@ export async function zipSink(
     throw usageFailure('--zip -: expected a file or a pipe, received a terminal');
   }
   if (!toStandardOutput && !overwrite && existsSync(path)) throw existsFailure(path);
-  const { createZip } = await import('../operations/zip.ts');
+  const { createZip } = await import('../operations/batch/zip.ts');
   const zip = await createZip();
   const written = toStandardOutput
     ? pipeline(zip.stream, process.stdout, { end: false })

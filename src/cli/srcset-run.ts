@@ -1,9 +1,9 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { encodingFields } from '../images/encoding-options.ts';
-import type { FileRecord } from '../operations/batch-record.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { FileRecord } from '../operations/batch/batch-record.ts';
+import type { Operation } from '../operations/definition/operation.ts';
 import type { Recipe } from '../operations/recipe/recipe.ts';
-import { run } from '../operations/run.ts';
+import { run } from '../operations/recipe/run.ts';
 import { readFlags } from './flags.ts';
 import { outputFlags } from './image-flags.ts';
 import { runImageCommand } from './image-run.ts';

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { FORMATS, type OutputFormat } from '../images/formats.ts';
-import type { FileRecord } from '../operations/batch-record.ts';
+import type { FileRecord } from '../operations/batch/batch-record.ts';
 import { tag, urlOf } from './html.ts';
 
 export interface SnippetOptions {

@@ -1,7 +1,7 @@
 import type { Search } from '../images/output.ts';
-import type { CodedMessage, FileRecord, OutputRecord } from '../operations/batch-record.ts';
-import { printable } from '../operations/filename.ts';
-import type { Operation } from '../operations/operation.ts';
+import type { CodedMessage, FileRecord, OutputRecord } from '../operations/batch/batch-record.ts';
+import { printable } from '../operations/batch/filename.ts';
+import type { Operation } from '../operations/definition/operation.ts';
 import type { Report } from './report.ts';
 import { type Cell, type Column, nameCell, Table } from './table.ts';
 import { colourDepth, humanBytes, humanChange, swatch } from './terminal.ts';

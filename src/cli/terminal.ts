@@ -1,5 +1,5 @@
 import { WriteStream } from 'node:tty';
-import { printable } from '../operations/filename.ts';
+import { printable } from '../operations/batch/filename.ts';
 
 let clearLine: (() => void) | undefined;
 

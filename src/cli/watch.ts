@@ -1,7 +1,7 @@
 import { type Dirent, type FSWatcher, readdirSync, watch } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FileRecord } from '../operations/batch-record.ts';
+import type { FileRecord } from '../operations/batch/batch-record.ts';
 import { identityOf } from '../operations/cache/file-identity.ts';
 import { statAt } from '../operations/cache/result-cache.ts';
 import { type Input, isInside, listedPaths, patternBase } from './inputs.ts';

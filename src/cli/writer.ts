@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Failure } from '../failure.ts';
 import { makeFolders } from '../folders.ts';
-import { type FileRecord, OUTPUT_OUTDATED } from '../operations/batch-record.ts';
+import { type FileRecord, OUTPUT_OUTDATED } from '../operations/batch/batch-record.ts';
 import type { Input } from './inputs.ts';
 
 const TEMPORARY = /^\.oriel-(\d+)-\d+\.tmp$/;

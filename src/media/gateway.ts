@@ -1,6 +1,6 @@
 import type { AssetStorage } from '../assets/storage/asset-storage.ts';
 import type { Config } from '../config/schema.ts';
-import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
+import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
 import { Routing } from '../routing/routing.ts';
 import type { KeyHolder, Store } from '../store/store.ts';

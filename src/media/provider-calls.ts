@@ -1,6 +1,6 @@
 import { nameOf, upstreamModelOf } from '../config/model-names.ts';
 import type { Config, Model, Provider } from '../config/schema.ts';
-import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool.ts';
+import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool/pool.ts';
 import { routeCandidates } from '../routing/route-candidates.ts';
 import type { Routing } from '../routing/routing.ts';
 import { longestTotal, timeoutsOf } from '../routing/timeouts.ts';

@@ -1,14 +1,14 @@
-import { convert } from './convert.ts';
-import { editMetadata } from './edit-metadata.ts';
-import { hash } from './hash.ts';
-import { metadata } from './metadata.ts';
-import type { Operation } from './operation.ts';
-import { optimize } from './optimize.ts';
-import { palette } from './palette.ts';
-import { placeholder } from './placeholder.ts';
-import { run } from './run.ts';
-import { sizeMap } from './size-map.ts';
-import { STEP_OPERATIONS } from './steps.ts';
+import type { Operation } from './definition/operation.ts';
+import { run } from './recipe/run.ts';
+import { STEP_OPERATIONS } from './steps/steps.ts';
+import { convert } from './tools/convert.ts';
+import { editMetadata } from './tools/edit-metadata.ts';
+import { hash } from './tools/hash.ts';
+import { metadata } from './tools/metadata.ts';
+import { optimize } from './tools/optimize.ts';
+import { palette } from './tools/palette.ts';
+import { placeholder } from './tools/placeholder.ts';
+import { sizeMap } from './tools/size-map.ts';
 
 /** All image operations. Commands, routes, form fields, help and documentation derive from this list. */
 export const OPERATIONS = [

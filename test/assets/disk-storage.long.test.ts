@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { StoredFile } from '../../src/assets/storage/asset-storage.ts';
 import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
+import type { StoredFile } from '../../src/assets/storage/asset-storage.ts';
 import { isAssetId, newAssetId } from '../../src/assets/storage/identifier.ts';
 import { filesBelow } from '../cli/folder.ts';
 import { gate } from '../gate.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import type { Comparison } from '../../src/operations/compare.ts';
+import type { Comparison } from '../../src/operations/tools/compare.ts';
 import { photo } from '../fixtures/images.ts';
 import { type Run, temporaryFolder } from '../oriel.ts';
 import { decode } from '../pixels.ts';

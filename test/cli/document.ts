@@ -1,4 +1,4 @@
-import type { BatchResult, FileRecord } from '../../src/operations/batch-record.ts';
+import type { BatchResult, FileRecord } from '../../src/operations/batch/batch-record.ts';
 import type { Run } from '../oriel.ts';
 
 /** The one document that `--json` prints. */

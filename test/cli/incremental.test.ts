@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { FileRecord } from '../../src/operations/batch-record.ts';
+import type { FileRecord } from '../../src/operations/batch/batch-record.ts';
 import { type Run, temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
 import { linesOf } from './document.ts';

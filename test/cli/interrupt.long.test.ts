@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { BatchResult } from '../../src/operations/batch-record.ts';
+import type { BatchResult } from '../../src/operations/batch/batch-record.ts';
 import { SLOW_ENCODER, slowToEncode } from '../fixtures/images.ts';
 import { oriel, type Running, start, temporaryFolder } from '../oriel.ts';
 import { readArchive } from './archive.ts';

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { FileRecord } from '../../src/operations/batch-record.ts';
+import type { FileRecord } from '../../src/operations/batch/batch-record.ts';
 import { oriel, start, temporaryFolder } from '../oriel.ts';
 import { linesOf } from './document.ts';
 import { contentBelow, filesBelow } from './folder.ts';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import type { BatchResult } from '../../src/operations/batch-record.ts';
+import type { BatchResult } from '../../src/operations/batch/batch-record.ts';
 import { HAS_FONTS } from '../fixtures/fonts.ts';
 import { disc } from '../fixtures/images.ts';
 import { temporaryFolder } from '../oriel.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { tag, urlOf } from '../../src/cli/html.ts';
-import type { BatchResult } from '../../src/operations/batch-record.ts';
+import type { BatchResult } from '../../src/operations/batch/batch-record.ts';
 import { photo } from '../fixtures/images.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
-import type { BatchResult } from '../../src/operations/batch-record.ts';
+import type { BatchResult } from '../../src/operations/batch/batch-record.ts';
 import { oriel, shell, temporaryFolder } from '../oriel.ts';
 import { type Entry, readArchive } from './archive.ts';
 import { documentOf, linesOf } from './document.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import sharp from 'sharp';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { FileRecord } from '../../src/operations/batch-record.ts';
+import type { FileRecord } from '../../src/operations/batch/batch-record.ts';
 import { type Run, start, temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
 import { filesBelow } from './folder.ts';

@@ -1,6 +1,6 @@
 import { FairSemaphore } from '../../src/fair-semaphore.ts';
-import type { Job, JobResult } from '../../src/operations/job.ts';
-import type { JobContext, SharedPool } from '../../src/operations/pool.ts';
+import type { Job, JobResult } from '../../src/operations/definition/job.ts';
+import type { JobContext, SharedPool } from '../../src/operations/pool/pool.ts';
 
 /** Runs a job of the pool below. It may throw, which no real job does. */
 export type Work = (job: Job, number: number) => Promise<JobResult> | JobResult;

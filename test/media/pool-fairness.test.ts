@@ -7,7 +7,7 @@ import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { MediaGateway } from '../../src/media/gateway.ts';
 import type { MediaKind } from '../../src/media/task/call.ts';
-import { type ImagePool, inlinePool, type JobContext } from '../../src/operations/pool.ts';
+import { type ImagePool, inlinePool, type JobContext } from '../../src/operations/pool/pool.ts';
 import { hashOf } from '../../src/store/key.ts';
 import { openStore } from '../../src/store/open.ts';
 import { TextThreads } from '../../src/threads/text-threads.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../src/images/limits.ts';
-import { startPool } from '../../src/operations/pool.ts';
+import { startPool } from '../../src/operations/pool/pool.ts';
 import { temporaryFolder } from '../oriel.ts';
 
 // Node 20 aborts the process, one time in forty, where a thread is ended while it loads an ES module

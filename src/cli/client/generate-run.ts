@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
-import { printable } from '../../operations/filename.ts';
+import { printable } from '../../operations/batch/filename.ts';
 import { matchesPattern, WILDCARD } from '../../schema/pattern.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';

@@ -1,4 +1,4 @@
-import { printable } from '../../operations/filename.ts';
+import { printable } from '../../operations/batch/filename.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
 import { type Column, nameCell, Table } from '../table.ts';

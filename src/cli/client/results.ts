@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs';
 import { promisify } from 'node:util';
 import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
-import { printable } from '../../operations/filename.ts';
+import { printable } from '../../operations/batch/filename.ts';
 import { print, printStderr } from '../terminal.ts';
 import { usageFailure } from '../usage.ts';
 import { Writer } from '../writer.ts';

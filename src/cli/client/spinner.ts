@@ -1,4 +1,4 @@
-import { printable } from '../../operations/filename.ts';
+import { printable } from '../../operations/batch/filename.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const PERIOD_MS = 100;

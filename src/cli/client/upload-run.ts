@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts';
-import { printable } from '../../operations/filename.ts';
+import { printable } from '../../operations/batch/filename.ts';
 import { readFlags } from '../flags.ts';
 import { jsonText } from '../json.ts';
 import { print, printStderr } from '../terminal.ts';

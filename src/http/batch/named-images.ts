@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
-import type { NamedImages } from '../../operations/job.ts';
-import type { Operation } from '../../operations/operation.ts';
+import type { NamedImages } from '../../operations/definition/job.ts';
+import type { Operation } from '../../operations/definition/operation.ts';
 import type { FileField, Form, FormShape } from '../uploads/form.ts';
 import { sentFiles } from '../uploads/sent-files.ts';
 

@@ -2,7 +2,7 @@ import multipart from '@fastify/multipart';
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { checkSides, DEFAULT_LIMITS } from '../../images/limits.ts';
-import type { Operation } from '../../operations/operation.ts';
+import type { Operation } from '../../operations/definition/operation.ts';
 import { OPERATIONS } from '../../operations/registry.ts';
 import { fieldsOf, fromText, parseFields } from '../../schema/fields.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';

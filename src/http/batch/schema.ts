@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Operation } from '../../operations/operation.ts';
+import type { Operation } from '../../operations/definition/operation.ts';
 import { fieldsOf } from '../../schema/fields.ts';
 import { jsonSchemaOf, withSample } from '../openapi/openapi.ts';
 import type { FileField } from '../uploads/form.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
-import { type BatchZip, createZip } from '../../operations/zip.ts';
+import { type BatchZip, createZip } from '../../operations/batch/zip.ts';
 
 /** Bytes of a chunk, so small that a slow client makes progress within `server.sendTimeout`. */
 const CHUNK_BYTES = 64 * 1024;

@@ -2,7 +2,7 @@ import { type FastifyBaseLogger, LogController } from 'fastify';
 import { type DestinationStream, type Logger, type LoggerOptions, pino, symbols } from 'pino';
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import { printable, printableJson } from '../../operations/filename.ts';
+import { printable, printableJson } from '../../operations/batch/filename.ts';
 
 /**
  * Options of the daemon's log on standard output. Headers and bodies, which hold secrets, are not logged;

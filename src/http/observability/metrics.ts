@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
-import type { SharedPool } from '../../operations/pool.ts';
+import type { SharedPool } from '../../operations/pool/pool.ts';
 import type { Routing } from '../../routing/routing.ts';
 import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { SharedPool } from '../../operations/pool.ts';
+import type { SharedPool } from '../../operations/pool/pool.ts';
 import type { Routing } from '../../routing/routing.ts';
 import { toCredits } from '../../store/credits.ts';
 import type { DatabaseHealth, JournalHealth } from '../../store/health.ts';

@@ -6,7 +6,7 @@ import type { MediaGateway } from '../../media/gateway.ts';
 import type { TaskAttempts } from '../../media/queue/task-attempts.ts';
 import type { TaskRunner } from '../../media/queue/task-runner.ts';
 import type { TaskEvents } from '../../media/task-events.ts';
-import type { SharedPool } from '../../operations/pool.ts';
+import type { SharedPool } from '../../operations/pool/pool.ts';
 import type { ProviderHealth } from '../../routing/provider-health.ts';
 import type { Routing } from '../../routing/routing.ts';
 import type { AuditTrail } from '../../store/audit/log.ts';

@@ -3,7 +3,7 @@ import type { DiskSpace } from '../../assets/storage/disk-space.ts';
 import { isAssetId, newAssetId } from '../../assets/storage/identifier.ts';
 import { type CodeOf, Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
-import type { ImagePool } from '../../operations/pool.ts';
+import type { ImagePool } from '../../operations/pool/pool.ts';
 import type { Asset, NewAsset } from '../../store/asset.ts';
 import type { Store } from '../../store/store.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';

@@ -5,7 +5,7 @@ import { headersOf, isRemote } from '../../config/provider-kinds.ts';
 import type { Provider as ProviderSettings } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
-import type { ImagePool } from '../../operations/pool.ts';
+import type { ImagePool } from '../../operations/pool/pool.ts';
 import { waitBeforeRetry } from '../../routing/backoff.ts';
 import { redactFailure } from '../../routing/redaction.ts';
 import type { NewAsset } from '../../store/asset.ts';

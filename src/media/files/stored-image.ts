@@ -1,7 +1,7 @@
 import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import { newAssetId } from '../../assets/storage/identifier.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../images/limits.ts';
-import type { ImagePool } from '../../operations/pool.ts';
+import type { ImagePool } from '../../operations/pool/pool.ts';
 import type { NewAsset } from '../../store/asset.ts';
 import type { SentFile } from '../task/call.ts';
 import { type VerifiedImage, verifyImage } from './verified-image.ts';

@@ -2,9 +2,9 @@ import type { Config } from '../../config/schema.ts';
 import { type CodeOf, Failure } from '../../failure.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
 import type { Limits } from '../../images/limits.ts';
-import type { FileError } from '../../operations/job.ts';
-import type { ImagePool } from '../../operations/pool.ts';
-import type { VerifiedProperties } from '../../operations/verify.ts';
+import type { FileError } from '../../operations/definition/job.ts';
+import type { ImagePool } from '../../operations/pool/pool.ts';
+import type { VerifiedProperties } from '../../operations/tools/verify.ts';
 
 /** Properties of an image of which every pixel was decoded. */
 export interface VerifiedImage extends VerifiedProperties {

@@ -1,5 +1,5 @@
 import type { Provider as ProviderSettings } from '../../config/schema.ts';
-import type { ImagePool } from '../../operations/pool.ts';
+import type { ImagePool } from '../../operations/pool/pool.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { Timeouts } from '../../upstream/request.ts';

@@ -3,7 +3,7 @@ import { nameOf, upstreamModelOf } from '../../config/model-names.ts';
 import type { Config, Provider } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
-import { clientPool, type ImagePool } from '../../operations/pool.ts';
+import { clientPool, type ImagePool } from '../../operations/pool/pool.ts';
 import { sleep } from '../../routing/backoff.ts';
 import { RoutesResting } from '../../routing/resting-routes.ts';
 import type { Routing } from '../../routing/routing.ts';

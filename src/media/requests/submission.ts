@@ -2,7 +2,7 @@ import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import { findModel } from '../../config/catalog.ts';
 import type { Config, Model } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
-import { clientPool, type ImagePool, MAX_WAITING } from '../../operations/pool.ts';
+import { clientPool, type ImagePool, MAX_WAITING } from '../../operations/pool/pool.ts';
 import { screenPrompt } from '../../safety/prompt-screening.ts';
 import { quoteValue } from '../../schema/fields.ts';
 import type { NewAsset } from '../../store/asset.ts';

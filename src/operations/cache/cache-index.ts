@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { JobImage, JobSuccess } from '../job.ts';
+import type { JobImage, JobSuccess } from '../definition/job.ts';
 
 export type StoredImage = Omit<JobImage, 'bytes'> & { readonly size: number };
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Job, JobResult } from '../job.ts';
-import type { BatchPool, JobContext } from '../pool.ts';
+import type { Job, JobResult } from '../definition/job.ts';
+import type { BatchPool, JobContext } from '../pool/pool.ts';
 import { type ResultCache, statAt } from './result-cache.ts';
 
 /** A view of a pool that takes results from a cache, and stores in it those that it had not. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import type { Job, JobImage, JobSuccess } from '../job.ts';
+import type { Job, JobImage, JobSuccess } from '../definition/job.ts';
 import {
   CacheIndex,
   imagesOf,

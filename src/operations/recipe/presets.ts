@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { Failure } from '../../failure.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
-import { readRecipeInThread } from './read-in-thread.ts';
+import { ThreadLostError } from '../../threads/threads.ts';
 import { type ReadOptions, readRecipe } from './read-recipe.ts';
 import { PRESETS, type Recipe } from './recipe.ts';
 
@@ -27,4 +28,28 @@ export async function findRecipe(
   const source = preset ?? text;
   const named = preset === null ? options : { ...options, origin: text.trim() };
   return threads ? readRecipeInThread(threads, source, named) : readRecipe(source, named);
+}
+
+/** The worst recipes within the limits take 0.3 s. */
+const DEADLINE_MS = 5000;
+
+/** `readRecipe` in a thread: the event loop would wait while YAML is parsed. @throws Failure with code `invalid_recipe` */
+async function readRecipeInThread(
+  threads: TextJobs,
+  source: string,
+  options: ReadOptions,
+): Promise<Recipe> {
+  const reading = await threads
+    .run('readRecipe', { source, ...options }, DEADLINE_MS)
+    .catch((error: unknown) => {
+      if (!(error instanceof ThreadLostError)) throw error;
+      const message = `${options.origin}: could not be read${error.isTimeout ? ' in time' : `: ${error.message}`}`;
+      throw new Failure('invalid_request', message, { code: 'invalid_recipe', param: 'recipe' });
+    });
+  if ('recipe' in reading) return reading.recipe;
+  const { message, code, param } = reading.refusal;
+  throw new Failure('invalid_request', message, {
+    ...(code === 'invalid_recipe' && { code }),
+    ...(param !== null && { param }),
+  });
 }

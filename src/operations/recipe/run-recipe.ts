@@ -8,7 +8,7 @@ import type { Estimate, ImageInput } from '../../images/input.ts';
 import type { EncodingResult, OutputImage, Search, Warning } from '../../images/output.ts';
 import { openPicture, type Selection, selectFrames } from '../../images/picture.ts';
 import { read } from '../../images/pixels.ts';
-import type { OperationResult } from '../operation.ts';
+import type { OperationResult } from '../definition/operation.ts';
 import {
   applyStep,
   beginProgress,
@@ -16,9 +16,9 @@ import {
   openPixels,
   type Progress,
   planSteps,
-} from '../run-steps.ts';
-import { loadStep } from '../step.ts';
-import { STEPS } from '../steps.ts';
+} from '../definition/run-steps.ts';
+import { loadStep } from '../definition/step.ts';
+import { STEPS } from '../steps/steps.ts';
 import type { Recipe, RecipeOutput, RecipeStep } from './recipe.ts';
 import { type Branch, type Engine, type Leaf, traverse } from './traverse.ts';
 

@@ -1,9 +1,10 @@
 import * as v from 'valibot';
+import { editorSchema, type JsonSchema } from '../../config/editor-schema.ts';
 import { encodingFault, encodingFields, formatField } from '../../images/encoding-options.ts';
 import { field, integer, rule } from '../../schema/fields.ts';
-import { templateFault } from '../name-template.ts';
-import { stepSchema } from '../step.ts';
-import { STEPS } from '../steps.ts';
+import { templateFault } from '../definition/name-template.ts';
+import { stepSchema } from '../definition/step.ts';
+import { STEPS } from '../steps/steps.ts';
 import { conditionsSchema } from './conditions.ts';
 
 /** Most items of each list: a recipe runs over every image of a batch. */
@@ -110,3 +111,15 @@ export const recipeSchema = v.strictObject({
 
 export type WrittenRecipe = v.InferOutput<typeof recipeSchema>;
 export type WrittenStep = NonNullable<WrittenRecipe['steps']>[number];
+
+/** The JSON Schema by which editors check a recipe. A step that needs no options may be its name alone. */
+export function recipeJsonSchema(): JsonSchema {
+  const names = [...STEPS.values()]
+    .filter((step) => v.safeParse(stepSchema(step), {}).success)
+    .map(({ name }) => name);
+  const withNames = (key: string, value: JsonSchema) =>
+    key === 'steps' && value.type === 'array'
+      ? { ...value, items: { anyOf: [{ enum: names }, value['items']] } }
+      : value;
+  return JSON.parse(JSON.stringify(editorSchema('Oriel recipe', recipeSchema), withNames));
+}

@@ -3,9 +3,9 @@ import type { Facts, Size } from '../../images/facts.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
 import type { Header } from '../../images/header.ts';
 import { parseFields } from '../../schema/fields.ts';
-import { resize } from '../resize.ts';
-import { type ChosenStep, type StepContext, stepSchema } from '../step.ts';
-import { STEPS } from '../steps.ts';
+import { type ChosenStep, type StepContext, stepSchema } from '../definition/step.ts';
+import { resize } from '../steps/resize.ts';
+import { STEPS } from '../steps/steps.ts';
 import { applies } from './conditions.ts';
 import type { RecipeOutput, RecipeStep } from './recipe.ts';
 

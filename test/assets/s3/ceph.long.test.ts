@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { newAssetId } from '../../../src/assets/storage/identifier.ts';
 import { Bucket } from '../../../src/assets/s3/bucket.ts';
 import { S3Client } from '../../../src/assets/s3/client.ts';
 import type { S3StorageOptions } from '../../../src/assets/s3/s3-storage.ts';
+import { newAssetId } from '../../../src/assets/storage/identifier.ts';
 import { UpstreamClient } from '../../../src/upstream/client.ts';
 import { CEPH, CEPH_CREDENTIALS, type Ceph, startCeph } from '../../engines/ceph.ts';
 import { describeWith } from '../../engines/engine.ts';

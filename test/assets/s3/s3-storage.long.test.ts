@@ -1,8 +1,8 @@
 import { readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { newAssetId } from '../../../src/assets/storage/identifier.ts';
 import type { S3StorageOptions } from '../../../src/assets/s3/s3-storage.ts';
+import { newAssetId } from '../../../src/assets/storage/identifier.ts';
 import { Failure } from '../../../src/failure.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { failureWith } from '../../store/fresh-store.ts';

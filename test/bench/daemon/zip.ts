@@ -39,7 +39,7 @@ export async function zip(bench: Bench): Promise<Trial> {
   });
   const costs: { zipped: number; bare: number }[] = [];
   for (let round = 0; round < settings.rounds; round++) {
-    const args = [built('operations/zip.js'), out, `${REPETITIONS}`];
+    const args = [built('operations/batch/zip.js'), out, `${REPETITIONS}`];
     const [zipped, bare] = JSON.parse(await script(bench, 'zip', args)) as [number, number];
     log(`  ${fixed(zipped, 1)} ms in a ZIP, ${fixed(bare, 1)} ms bare`);
     costs.push({ zipped, bare });

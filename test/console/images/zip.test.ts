@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { archiveOf, reportOf } from '../../../src/console/views/images/archive.ts';
 import type { Item } from '../../../src/console/views/images/store.ts';
 import { crcOf, readZip, writeZip } from '../../../src/console/views/images/zip.ts';
-import { createZip } from '../../../src/operations/zip.ts';
+import { createZip } from '../../../src/operations/batch/zip.ts';
 
 const entryOf = (name: string, bytes: Uint8Array<ArrayBuffer>) => ({
   ...{ name, blob: new Blob([bytes]), crc: crcOf(bytes) },

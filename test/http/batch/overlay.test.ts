@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { BatchResult } from '../../../src/operations/batch-record.ts';
+import type { BatchResult } from '../../../src/operations/batch/batch-record.ts';
 import { readArchive } from '../../cli/archive.ts';
 import { HAS_FONTS } from '../../fixtures/fonts.ts';
 import { painted, photo } from '../../fixtures/images.ts';

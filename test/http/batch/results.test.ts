@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { BatchResult } from '../../../src/operations/batch-record.ts';
+import type { BatchResult } from '../../../src/operations/batch/batch-record.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
 import { readArchive } from '../../cli/archive.ts';
 import { describeWith, engine } from '../../engines/engine.ts';

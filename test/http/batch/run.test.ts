@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { BatchResult } from '../../../src/operations/batch-record.ts';
+import type { BatchResult } from '../../../src/operations/batch/batch-record.ts';
 import { readArchive } from '../../cli/archive.ts';
 import { photo, quadrants } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';

@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type EndedRequest, RecentRequests } from '../../../src/http/observability/recent-requests.ts';
+import {
+  type EndedRequest,
+  RecentRequests,
+} from '../../../src/http/observability/recent-requests.ts';
 import type { KeyHolder } from '../../../src/store/store.ts';
 
 const CAPACITY = 12;

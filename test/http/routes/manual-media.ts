@@ -5,15 +5,14 @@ import type { Media } from '../../../src/http/request/app-context.ts';
 import type { ImmediateCall } from '../../../src/media/moderation.ts';
 import type { ModerationAnswer } from '../../../src/media/provider/provider.ts';
 import { readAudioRequest } from '../../../src/media/requests/audio.ts';
-import type { MediaCall, MediaKind } from '../../../src/media/task/call.ts';
 import { readEditRequest } from '../../../src/media/requests/edit.ts';
-import type { Fields } from '../../../src/media/requests/fields.ts';
+import type { Fields, ValidatedRequest } from '../../../src/media/requests/fields.ts';
 import { readImageRequest } from '../../../src/media/requests/image.ts';
 import { modelIdOf } from '../../../src/media/requests/model.ts';
 import { readModerationRequest } from '../../../src/media/requests/moderation.ts';
 import { readSpeechRequest } from '../../../src/media/requests/speech.ts';
-import type { ValidatedRequest } from '../../../src/media/requests/fields.ts';
 import { readVideoRequest } from '../../../src/media/requests/video.ts';
+import type { MediaCall, MediaKind } from '../../../src/media/task/call.ts';
 import type { KeyHolder, Store } from '../../../src/store/store.ts';
 import type { Task } from '../../../src/store/task.ts';
 

@@ -9,7 +9,7 @@ import { newAssetId } from '../../../src/assets/storage/identifier.ts';
 import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
 import { acceptInput, loadInput } from '../../../src/media/files/inputs.ts';
 import type { InputReference } from '../../../src/media/task/task-request.ts';
-import { inlinePool } from '../../../src/operations/pool.ts';
+import { inlinePool } from '../../../src/operations/pool/pool.ts';
 import type { Asset } from '../../../src/store/asset.ts';
 import { quadrants } from '../../fixtures/images.ts';
 import { ANYWHERE, PUBLIC } from '../../upstream/policies.ts';

@@ -14,7 +14,7 @@ import type {
   TaskRequest,
   VideoTaskRequest,
 } from '../../../src/media/task/task-request.ts';
-import { inlinePool } from '../../../src/operations/pool.ts';
+import { inlinePool } from '../../../src/operations/pool/pool.ts';
 import { photo, pngPromising } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { type Hook, hookedFiles, systemError } from '../../store/hooked-files.ts';

@@ -12,7 +12,7 @@ import type {
   TaskRequest,
   VideoTaskRequest,
 } from '../../../src/media/task/task-request.ts';
-import { inlinePool } from '../../../src/operations/pool.ts';
+import { inlinePool } from '../../../src/operations/pool/pool.ts';
 import { TextThreads } from '../../../src/threads/text-threads.ts';
 import { UpstreamClient } from '../../../src/upstream/client.ts';
 

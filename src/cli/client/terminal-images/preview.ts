@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from '../../../images/limits.ts';
-import { inlinePool } from '../../../operations/pool.ts';
-import type { Preview } from '../../../operations/preview.ts';
+import { inlinePool } from '../../../operations/pool/pool.ts';
+import type { Preview } from '../../../operations/tools/preview.ts';
 
 /** Pixels of the longer side, about the width of a terminal. */
 const MAX_SIDE = 800;

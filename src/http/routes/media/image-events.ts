@@ -1,6 +1,9 @@
 import type { FastifyReply } from 'fastify';
-import type { MediaUsage, StoredResult } from '../../../media/task/task-request.ts';
-import type { ImageTaskRequest } from '../../../media/task/task-request.ts';
+import type {
+  ImageTaskRequest,
+  MediaUsage,
+  StoredResult,
+} from '../../../media/task/task-request.ts';
 import type { Asset } from '../../../store/asset.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { base64Of } from './base64-response.ts';

@@ -1,9 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { Failure } from '../../../failure.ts';
-import { ignoredAdvice } from '../../../media/task/image-options.ts';
 import { failureOf } from '../../../media/record.ts';
-import type { StoredResult } from '../../../media/task/task-request.ts';
-import type { TaskRequest } from '../../../media/task/task-request.ts';
+import { ignoredAdvice } from '../../../media/task/image-options.ts';
+import type { StoredResult, TaskRequest } from '../../../media/task/task-request.ts';
 import type { Asset } from '../../../store/asset.ts';
 import { isTerminal, type Task } from '../../../store/task.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../../failure.ts';
-import type { MediaKind } from '../../../media/task/call.ts';
 import type { Fields } from '../../../media/requests/fields.ts';
+import type { MediaKind } from '../../../media/task/call.ts';
 import { formatValue } from '../../../schema/faults.ts';
 import { expected, named } from '../../../schema/fields.ts';
 import { isObject } from '../../../schema/untrusted.ts';

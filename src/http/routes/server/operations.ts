@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
-import type { Operation } from '../../../operations/operation.ts';
+import type { Operation } from '../../../operations/definition/operation.ts';
 import { presetSource } from '../../../operations/recipe/presets.ts';
 import { OPERATIONS } from '../../../operations/registry.ts';
 import { fieldsOf } from '../../../schema/fields.ts';

@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../images/limits.ts';
 import { parseTarget, type Size } from '../../../images/sizes.ts';
-import { convert } from '../../../operations/convert.ts';
-import type { Job, JobSuccess } from '../../../operations/job.ts';
-import type { RenderOptions } from '../../../operations/render.ts';
+import type { Job, JobSuccess } from '../../../operations/definition/job.ts';
+import { convert } from '../../../operations/tools/convert.ts';
+import type { RenderOptions } from '../../../operations/tools/render.ts';
 import type { InputFile, ProviderContext } from '../../provider/provider.ts';
 
 /** No limits of their own: inputs were verified within the operator's limits, which may be higher. */

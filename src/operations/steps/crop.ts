@@ -1,0 +1,135 @@
+import * as v from 'valibot';
+import { type Facts, isSameSize, type Size } from '../../images/facts.ts';
+import { fileFailure } from '../../images/file-error.ts';
+import { type Fault, field, integer, number } from '../../schema/fields.ts';
+import {
+  GRAVITIES,
+  isStrategy,
+  offsetOf,
+  ratioField,
+  ratioOf,
+  STRATEGIES,
+} from '../definition/placement.ts';
+import { type OptionsOf, PLACE } from '../definition/step.ts';
+import { stepOperation } from '../definition/step-operation.ts';
+
+const fields = {
+  left: v.optional(field(integer(0), 'pixels from the left edge of the image as seen')),
+  top: v.optional(field(integer(0), 'pixels from the top edge of the image as seen')),
+  width: v.optional(field(integer(1), 'pixels')),
+  height: v.optional(field(integer(1), 'pixels')),
+  ratio: v.optional(ratioField('the largest part with this ratio, instead of width and height')),
+  percent: v.optional(field(number(0.01, 100), 'of both sides, instead of width and height')),
+  gravity: v.optional(
+    field(
+      v.picklist([...GRAVITIES, ...STRATEGIES]),
+      'what is kept, instead of left and top; with ratio and percent center where not given',
+    ),
+  ),
+};
+
+type CropOptions = OptionsOf<typeof fields>;
+
+const MISSING = {
+  left: 'is required: an integer of at least 0',
+  top: 'is required: an integer of at least 0',
+  width: 'is required: an integer of at least 1',
+  height: 'is required: an integer of at least 1',
+} as const;
+
+/** The options that are not given, with their messages. */
+function missing(options: CropOptions, names: readonly (keyof typeof MISSING)[]): Fault[] {
+  return names
+    .filter((name) => options[name] === undefined)
+    .map((name) => [name, MISSING[name]] as const);
+}
+
+function check(options: CropOptions): Fault | readonly Fault[] | null {
+  const { left, top, width, height, ratio, percent, gravity } = options;
+  const scaled = ratio !== undefined || percent !== undefined;
+  if (!scaled && gravity === undefined) return missing(options, ['left', 'top', 'width', 'height']);
+  if (left !== undefined) return ['left', `excludes ${scaled ? 'ratio and percent' : 'gravity'}`];
+  if (top !== undefined) return ['top', `excludes ${scaled ? 'ratio and percent' : 'gravity'}`];
+  if (!scaled) {
+    return isStrategy(gravity)
+      ? ['gravity', `${gravity} goes with ratio only`]
+      : missing(options, ['width', 'height']);
+  }
+  if (width !== undefined) return ['width', 'excludes ratio and percent'];
+  if (height !== undefined) return ['height', 'excludes ratio and percent'];
+  if (ratio !== undefined && percent !== undefined) return ['percent', 'excludes ratio'];
+  return percent !== undefined && isStrategy(gravity)
+    ? ['gravity', `${gravity} goes with ratio only`]
+    : null;
+}
+
+function sizeOf({ width, height }: Facts, options: CropOptions): Size {
+  const { ratio, percent } = options;
+  if (ratio !== undefined) {
+    const wanted = ratioOf(ratio);
+    return width / height > wanted
+      ? { width: Math.max(1, Math.round(height * wanted)), height }
+      : { width, height: Math.max(1, Math.round(width / wanted)) };
+  }
+  if (percent !== undefined) {
+    const share = (side: number) => Math.max(1, Math.round((side * percent) / 100));
+    return { width: share(width), height: share(height) };
+  }
+  return { width: options.width!, height: options.height! };
+}
+
+export const crop = stepOperation({
+  name: 'crop',
+  summary: 'Cut a rectangle, a ratio or a share out of every image',
+  endpoint: 'batch-crop-images',
+  cost: 18,
+  keeps: ['webp', 'png', 'jpeg'],
+  fields,
+  check,
+  examples: [
+    'crop --left 10 --top 10 --width 300 --height 200 --out cut *.jpg',
+    'crop --ratio 16:9 --gravity attention --out wide *.jpg',
+  ],
+  sample: { left: 0, top: 0, width: 100, height: 100 },
+  plan(facts, options) {
+    const { gravity = 'center' } = options;
+    const size = sizeOf(facts, options);
+    const after = { ...facts, ...size };
+    if (isStrategy(gravity)) {
+      if (facts.frames > 1) {
+        throw fileFailure(
+          'animation_unsupported',
+          `gravity ${gravity} would cut each of the ${facts.frames} frames elsewhere; animated "first" takes one`,
+        );
+      }
+      return {
+        after,
+        from: PLACE.RESIZE,
+        to: PLACE.CUT,
+        unchanged: isSameSize(size, facts),
+        // One side stays as it is, so that nothing is resampled.
+        apply: (frame) => frame.resize({ ...size, fit: 'cover', position: gravity }),
+      };
+    }
+    const { left, top } = { ...offsetOf(gravity, facts, size), ...definedOf(options) };
+    const { width, height } = size;
+    if (left < 0 || top < 0 || left + width > facts.width || top + height > facts.height) {
+      const place = options.left === undefined ? '' : ` at ${left},${top}`;
+      throw fileFailure(
+        'crop_out_of_bounds',
+        `the rectangle ${width}x${height}${place} reaches beyond the image of ${facts.width}x${facts.height}`,
+      );
+    }
+    return {
+      after,
+      from: PLACE.EXTRACT,
+      to: PLACE.EXTRACT,
+      whole: true,
+      apply: (frame) => frame.extract({ left, top, width, height }),
+    };
+  },
+});
+
+function definedOf({ left, top }: CropOptions) {
+  return left === undefined || top === undefined ? {} : { left, top };
+}

@@ -1,0 +1,170 @@
+import * as v from 'valibot';
+import { colourField, isGrey, onWhite, parseColour } from '../../images/colour.ts';
+import { type Facts, isSameSize, type Size } from '../../images/facts.ts';
+import { fileFailure } from '../../images/file-error.ts';
+import type { Sharp } from '../../images/input.ts';
+import { addAlpha } from '../../images/pixels.ts';
+import { field, integer, number } from '../../schema/fields.ts';
+import { GRAVITIES, isStrategy, offsetOf, STRATEGIES } from '../definition/placement.ts';
+import { type OptionsOf, PLACE, placeOfPaint } from '../definition/step.ts';
+import { stepOperation } from '../definition/step-operation.ts';
+
+const sideField = (description: string) => v.optional(field(integer(1), description));
+
+const KERNELS = [
+  'lanczos3',
+  'lanczos2',
+  'mitchell',
+  'cubic',
+  'linear',
+  'nearest',
+  'mks2013',
+  'mks2021',
+] as const;
+
+const fields = {
+  width: sideField('pixels; alone, the height follows'),
+  height: sideField('pixels; alone, the width follows'),
+  percent: v.optional(field(number(1, 400), 'of both sides, instead of width and height')),
+  fit: v.optional(
+    field(
+      v.picklist(['inside', 'cover', 'contain', 'fill', 'outside']),
+      'how the image meets width and height',
+    ),
+    'inside',
+  ),
+  position: v.optional(
+    field(
+      v.picklist([...GRAVITIES, ...STRATEGIES]),
+      'what cover keeps and where contain puts the image',
+    ),
+    'center',
+  ),
+  enlarge: v.optional(field(v.boolean(), 'let small images grow'), false),
+  kernel: v.optional(field(v.picklist(KERNELS), 'resampling filter'), 'lanczos3'),
+  background: v.optional(
+    colourField('what contain adds, and what transparency is laid on where the format has none'),
+    'white',
+  ),
+};
+
+type ResizeOptions = OptionsOf<typeof fields>;
+
+const atLeastOne = (pixels: number) => Math.max(1, Math.round(pixels));
+
+/**
+ * The size that an image is scaled to, and the size of the output: a canvas for `contain`, a cut-out
+ * for `cover`. Computed here rather than by sharp, so that too large outputs are refused before any
+ * work, and because sharp's `withoutEnlargement` has no effect on `contain`.
+ */
+export function resizedSize(from: Size, to: ResizeOptions): { scaled: Size; final: Size } {
+  if (to.percent !== undefined) {
+    const scaled = {
+      width: atLeastOne((from.width * to.percent) / 100),
+      height: atLeastOne((from.height * to.percent) / 100),
+    };
+    return { scaled, final: scaled };
+  }
+  const xScale = to.width === undefined ? undefined : to.width / from.width;
+  const yScale = to.height === undefined ? undefined : to.height / from.height;
+  const largest = to.enlarge ? Number.POSITIVE_INFINITY : 1;
+  if (to.fit === 'fill' && xScale !== undefined && yScale !== undefined) {
+    const scaled = {
+      width: atLeastOne(from.width * Math.min(xScale, largest)),
+      height: atLeastOne(from.height * Math.min(yScale, largest)),
+    };
+    return { scaled, final: scaled };
+  }
+  const pick = to.fit === 'cover' || to.fit === 'outside' ? Math.max : Math.min;
+  const scale = Math.min(
+    largest,
+    xScale === undefined || yScale === undefined ? (xScale ?? yScale)! : pick(xScale, yScale),
+  );
+  const scaled = { width: atLeastOne(from.width * scale), height: atLeastOne(from.height * scale) };
+  const box = { width: to.width ?? scaled.width, height: to.height ?? scaled.height };
+  if (to.fit === 'contain') return { scaled, final: box };
+  if (to.fit === 'cover') {
+    const final = {
+      width: Math.min(box.width, scaled.width),
+      height: Math.min(box.height, scaled.height),
+    };
+    return { scaled, final };
+  }
+  return { scaled, final: scaled };
+}
+
+function place(image: Sharp, from: Facts, to: ResizeOptions, alpha: boolean): Sharp {
+  const { scaled, final } = resizedSize(from, to);
+  const { kernel, position } = to;
+  if (to.fit === 'cover') {
+    return image.resize({
+      ...final,
+      fit: 'cover',
+      position,
+      kernel,
+      withoutEnlargement: !to.enlarge,
+    });
+  }
+  const resized = image.resize({ ...scaled, fit: 'fill', kernel });
+  if (to.fit !== 'contain') return resized;
+  const { left, top } = offsetOf(position, final, scaled);
+  const given = parseColour(to.background);
+  const background = alpha ? given : onWhite(given);
+  return (background.alpha < 1 ? addAlpha(resized, from, scaled) : resized).extend({
+    left,
+    top,
+    right: final.width - scaled.width - left,
+    bottom: final.height - scaled.height - top,
+    background,
+  });
+}
+
+export const resize = stepOperation({
+  name: 'resize',
+  summary: 'Resize images',
+  endpoint: 'batch-resize-images',
+  cost: 15,
+  fields,
+  check({ width, height, percent, fit, position }) {
+    if (percent !== undefined && (width !== undefined || height !== undefined)) {
+      return ['percent', 'excludes width and height'];
+    }
+    if (percent === undefined && width === undefined && height === undefined) {
+      return ['width', 'one of width, height and percent is required'];
+    }
+    return isStrategy(position) && fit !== 'cover'
+      ? ['position', `${position} goes with fit cover only`]
+      : null;
+  },
+  examples: [
+    "resize --width 800 --name '{name}-{width}w.{ext}' *.jpg",
+    'resize --width 400 --height 400 --fit cover --position attention --format webp *.jpg',
+    'resize --percent 50 --recursive . --out half',
+  ],
+  sample: { width: 800 },
+  plan(facts, options, { alpha }) {
+    const { scaled, final } = resizedSize(facts, options);
+    const { fit, position } = options;
+    if (facts.frames > 1 && isStrategy(position)) {
+      throw fileFailure(
+        'animation_unsupported',
+        `position ${position} would cut each of the ${facts.frames} frames elsewhere; animated "first" takes one`,
+      );
+    }
+    const grows = fit === 'contain' && !isSameSize(scaled, final);
+    const background = parseColour(options.background);
+    const after = {
+      ...facts,
+      ...final,
+      hasAlpha: facts.hasAlpha || (grows && alpha && background.alpha < 1),
+      grey: facts.grey && (!grows || isGrey(background)),
+    };
+    return {
+      after,
+      from: placeOfPaint(facts, after, PLACE.RESIZE),
+      to: fit === 'contain' ? PLACE.EXTEND : PLACE.CUT,
+      apply: (frame) => place(frame, facts, options, alpha),
+      unchanged: isSameSize(scaled, facts) && isSameSize(final, facts),
+    };
+  },
+});

@@ -1,0 +1,93 @@
+import * as v from 'valibot';
+import { colourField, isGrey, onWhite, parseColour, premultiplied } from '../../images/colour.ts';
+import { addAlpha } from '../../images/pixels.ts';
+import { field, number } from '../../schema/fields.ts';
+import { PLACE, placeOfPaint } from '../definition/step.ts';
+import { stepOperation } from '../definition/step-operation.ts';
+import type { LosslessOptions } from './rotate-lossless.ts';
+import { rotateLossless } from './rotate-lossless.ts';
+
+/** The bounding box of a rectangle rotated by `angle` degrees, rounded as by libvips. */
+function rotatedSize({ width, height }: { width: number; height: number }, angle: number) {
+  const radians = (angle * Math.PI) / 180;
+  const [sine, cosine] = [Math.abs(Math.sin(radians)), Math.abs(Math.cos(radians))];
+  return {
+    width: Math.round(width * cosine + height * sine),
+    height: Math.round(width * sine + height * cosine),
+  };
+}
+
+export const rotate = stepOperation({
+  name: 'rotate',
+  summary: 'Rotate and mirror images',
+  endpoint: 'batch-rotate-images',
+  cost: 70,
+  fields: {
+    angle: v.optional(field(number(-360, 360), 'degrees clockwise')),
+    flip: v.optional(field(v.boolean(), 'mirror top to bottom, after the rotation'), false),
+    flop: v.optional(field(v.boolean(), 'mirror left to right, after the rotation'), false),
+    background: v.optional(
+      colourField('what fills the corners; transparent, or white where the format has no alpha'),
+    ),
+  },
+  extra: {
+    lossless: v.optional(
+      field(
+        v.boolean(),
+        'turn jpeg by its blocks, without encoding pixels anew; lossless webp or avif',
+      ),
+      false,
+    ),
+    losslessTrim: v.optional(
+      field(v.boolean(), 'with lossless, cut off partial blocks of jpeg that would have to move'),
+      false,
+    ),
+  },
+  check: (options) => {
+    const { angle, flip, flop } = options;
+    const { lossless, losslessTrim } = options as Partial<LosslessOptions>;
+    if (losslessTrim && !lossless) return ['losslessTrim', 'is of no use without lossless'];
+    return angle === undefined && !flip && !flop
+      ? ['angle', 'one of angle, flip and flop is required']
+      : null;
+  },
+  examples: [
+    'rotate --angle 90 --out turned *.jpg',
+    'rotate --flop --format png *.jpg',
+    'rotate --angle 0 --lossless --lossless-trim --metadata all --out upright *.jpg',
+  ],
+  direct: async (input, options, format) =>
+    options.lossless ? rotateLossless(input, options, format) : null,
+  sample: { angle: 90 },
+  plan(facts, { angle: given = 0, flip, flop, background }, { alpha }) {
+    const angle = ((given % 360) + 360) % 360;
+    const colour = parseColour(background ?? (alpha ? 'transparent' : 'white'));
+    const fill = alpha ? colour : onWhite(colour);
+    const hasCorners = angle % 90 !== 0;
+    // sharp mirrors before it rotates. Rotating and then mirroring along one axis is the same as
+    // mirroring and then rotating in the other direction.
+    const degrees = flip === flop ? angle : (360 - angle) % 360;
+    const after = {
+      ...facts,
+      ...rotatedSize(facts, angle),
+      hasAlpha: facts.hasAlpha || (hasCorners && fill.alpha < 1),
+      grey: facts.grey && (!hasCorners || isGrey(fill)),
+    };
+    return {
+      after,
+      from: placeOfPaint(facts, after, PLACE.RESIZE),
+      to: PLACE.CUT,
+      // Bytes a pixel: libvips buffers the whole image to rotate it, and its transform uses floats.
+      held: degrees === 0 ? 0 : hasCorners ? 16 : 8,
+      apply(frame) {
+        const mirrored = frame.flip(flip).flop(flop);
+        if (degrees === 0) return mirrored;
+        const showsCorners = hasCorners && fill.alpha < 1;
+        return (showsCorners ? addAlpha(mirrored, facts, facts) : mirrored).rotate(degrees, {
+          // libvips premultiplies the image before it resamples, but not the background.
+          background: premultiplied(fill),
+        });
+      },
+    };
+  },
+});

@@ -1,0 +1,30 @@
+import type { Step } from '../definition/step.ts';
+import { blur } from './blur.ts';
+import { crop } from './crop.ts';
+import { extend } from './extend.ts';
+import { greyscale } from './greyscale.ts';
+import { modulate } from './modulate.ts';
+import { overlay } from './overlay.ts';
+import { resize } from './resize.ts';
+import { rotate } from './rotate.ts';
+import { sharpen } from './sharpen.ts';
+import { trim } from './trim.ts';
+
+/** The operations that apply one step. */
+export const STEP_OPERATIONS = [
+  resize,
+  crop,
+  rotate,
+  trim,
+  extend,
+  sharpen,
+  blur,
+  greyscale,
+  modulate,
+  overlay,
+] as const;
+
+/** All steps by name. */
+export const STEPS: ReadonlyMap<string, Step> = new Map(
+  STEP_OPERATIONS.map(({ step }) => [step.name, step]),
+);

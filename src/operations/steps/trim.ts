@@ -1,0 +1,56 @@
+import * as v from 'valibot';
+import { colourField, parseColour } from '../../images/colour.ts';
+import { fileFailure } from '../../images/file-error.ts';
+import { field, integer, number } from '../../schema/fields.ts';
+import { PLACE } from '../definition/step.ts';
+import { stepOperation } from '../definition/step-operation.ts';
+
+export const trim = stepOperation({
+  name: 'trim',
+  summary: 'Cut off edges of one colour',
+  endpoint: 'batch-trim-images',
+  cost: 800,
+  fields: {
+    threshold: v.optional(
+      field(number(0, 255), 'difference from the colour of the edge up to which pixels go'),
+      10,
+    ),
+    edge: v.optional(
+      colourField('the colour that is cut off; that of the top left pixel where not given'),
+    ),
+    margin: v.optional(field(integer(0, 65_535), 'pixels of the edge that stay'), 0),
+    lineArt: v.optional(
+      field(v.boolean(), 'the image is line art rather than a photograph'),
+      false,
+    ),
+  },
+  examples: ['trim --threshold 20 --out trimmed *.jpg'],
+  plan(facts, { threshold, edge, margin, lineArt }) {
+    if (facts.frames > 1) {
+      throw fileFailure(
+        'animation_unsupported',
+        `trim would cut each of the ${facts.frames} frames elsewhere; animated "first" takes one`,
+      );
+    }
+    return {
+      after: facts,
+      from: PLACE.FIRST,
+      to: PLACE.LAST,
+      measured: true,
+      // The image is searched once and read again.
+      held: 8,
+      // libvips takes the median of each pixel's neighbours, except in line art.
+      microseconds: lineArt ? 0.02 : 0.16,
+      // libvips compares each pixel with its neighbours, and refuses images that have none.
+      apply: (frame) =>
+        Math.min(facts.width, facts.height) < 3
+          ? frame
+          : frame.trim({
+              threshold,
+              lineArt,
+              margin,
+              ...(edge !== undefined && { background: parseColour(edge) }),
+            }),
+    };
+  },
+});

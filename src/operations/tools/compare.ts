@@ -1,0 +1,78 @@
+import { type Difference, difference, differencePicture } from '../../images/difference.ts';
+import { readDisplayed } from '../../images/displayed.ts';
+import type { Size } from '../../images/facts.ts';
+import { fileFailure } from '../../images/file-error.ts';
+import { type Header, readHeader } from '../../images/header.ts';
+import type { ImageInput } from '../../images/input.ts';
+import type { Warning } from '../../images/output.ts';
+import type { ThreadOperation } from '../definition/operation.ts';
+
+interface CompareOptions {
+  /** Path of the image that the file is compared with. */
+  readonly reference: string;
+  /** Scales the file to the size of the reference. */
+  readonly resize: boolean;
+  /** Measures SSIM without the reduction of large pictures. */
+  readonly fullSize: boolean;
+  /** Makes an image of the differences. */
+  readonly diff: boolean;
+  readonly minSsim?: number;
+  readonly minPsnr?: number;
+}
+
+/** The `data` of one comparison. */
+export interface Comparison extends Difference {
+  readonly reference: string;
+  readonly width: number;
+  readonly height: number;
+  /** Whether it reaches the minima; only where there are some. */
+  readonly passed?: boolean;
+}
+
+/** Measures how much an image differs from another one. */
+export const compare: ThreadOperation<CompareOptions> = {
+  name: 'compare',
+  async run(input, options) {
+    const { reference: path, resize, fullSize, minSsim, minPsnr } = options;
+    const reference = await input.withFile(path, (other) => readSamples(other));
+    const { width, height } = reference.samples;
+    const own = await readSamples(input, resize ? { width, height } : undefined);
+    if (own.samples.width !== width || own.samples.height !== height) {
+      throw fileFailure(
+        'size_mismatch',
+        `${own.samples.width}x${own.samples.height}, and ${path} is ${width}x${height}`,
+      );
+    }
+    const measured = difference(reference.samples, own.samples, fullSize ? 1 : undefined);
+    const { ssim, psnr, differing } = measured;
+    const checked = minSsim !== undefined || minPsnr !== undefined;
+    const passed = ssim >= (minSsim ?? -1) && (psnr === null || psnr >= (minPsnr ?? 0));
+    const data: Comparison = {
+      reference: path,
+      width,
+      height,
+      // Rounded down, so that no difference is reported as none.
+      ssim: Math.floor(ssim * 1e6) / 1e6,
+      psnr: psnr === null ? null : Number(psnr.toFixed(2)),
+      differing,
+      ...(checked && { passed }),
+    };
+    const warnings = [...reference.warnings, ...own.warnings];
+    if (!options.diff) return { data, warnings };
+    const { data: pixels, ...raw } = differencePicture(reference.samples, own.samples);
+    const bytes = await input.sharp(pixels, { raw }).png({ palette: false }).toBuffer();
+    return { data, warnings, image: { bytes, format: 'png', width, height } };
+  },
+};
+
+async function readSamples(input: ImageInput, size?: Size) {
+  const header = await readHeader(input);
+  const samples = await readDisplayed(input, header, size);
+  return { samples, warnings: [...header.warnings, ...frameWarnings(header)] };
+}
+
+function frameWarnings({ storedPages }: Header): Warning[] {
+  if (storedPages === 1) return [];
+  const message = `only the first of ${storedPages} frames or pages was compared`;
+  return [{ code: 'frames_not_compared', message }];
+}

@@ -1,0 +1,95 @@
+import * as v from 'valibot';
+import { type MetadataEdit, STRIP_KINDS } from '../../images/edit-metadata/edit.ts';
+import { editJpeg } from '../../images/edit-metadata/jpeg.ts';
+import { editPng } from '../../images/edit-metadata/png.ts';
+import { readTagChange, TAG_NAMES, type TagChange } from '../../images/edit-metadata/tags.ts';
+import { editWebp } from '../../images/edit-metadata/webp.ts';
+import { fileFailure } from '../../images/file-error.ts';
+import { OUTPUT_FORMATS } from '../../images/formats.ts';
+import { type Header, readHeader } from '../../images/header.ts';
+import type { ImageInput } from '../../images/input.ts';
+import { hasGainMap } from '../../images/jpeg/pictures.ts';
+import type { Warning } from '../../images/output.ts';
+import { type Fault, field, rule } from '../../schema/fields.ts';
+import { defineOperation } from '../definition/operation.ts';
+
+/** Kinds of metadata in a list that commas may separate. */
+function kindsOf(texts: readonly string[] = []): string[] {
+  return texts.flatMap((text) => text.split(',').map((kind) => kind.trim()));
+}
+
+export const editMetadata = defineOperation({
+  name: 'edit-metadata',
+  summary: 'Set and remove metadata, without encoding pixels anew',
+  gives: 'image',
+  endpoint: 'batch-edit-metadata',
+  cost: 0.3,
+  keeps: OUTPUT_FORMATS,
+  options: v.pipe(
+    v.strictObject({
+      set: v.optional(
+        field(v.array(v.string()), `a tag, empty to remove it: ${TAG_NAMES.join(', ')}`, {
+          expects: 'NAME=VALUE',
+        }),
+      ),
+      strip: v.optional(
+        field(v.array(v.string()), 'what to remove', {
+          expects: STRIP_KINDS.join(', '),
+        }),
+      ),
+    }),
+    rule(({ set = [], strip = [] }) => {
+      if (set.length + strip.length === 0) return ['set', 'one of set and strip is required'];
+      const faults: Fault[] = [];
+      const wrong = set.map(readTagChange).find((change) => typeof change === 'string');
+      if (wrong !== undefined) faults.push(['set', wrong]);
+      const unknown = kindsOf(strip).find((kind) => !STRIP_KINDS.includes(kind));
+      if (unknown !== undefined) {
+        faults.push(['strip', `expected one of ${STRIP_KINDS.join(', ')}, received "${unknown}"`]);
+      }
+      return faults;
+    }),
+  ),
+  examples: [
+    'edit-metadata --strip gps --out public *.jpg',
+    'edit-metadata --set "Artist=A. Painter" --set Copyright="CC BY 4.0" --overwrite *.jpg',
+    'edit-metadata --strip all --set DPI=300 --out print *.jpg',
+  ],
+  sample: { strip: ['gps'] },
+  async run(input, { set = [], strip = [] }) {
+    const header = await readHeader(input);
+    const edit: MetadataEdit = {
+      strip: new Set(kindsOf(strip)),
+      set: set.map((text) => readTagChange(text) as TagChange),
+    };
+    const { format, bytes, warnings } = edited(input, header, edit);
+    // The picture is read again, by its own decoder: an orientation that was set exchanges its sides.
+    const { width, height, pages } = await readHeader({ ...input, bytes });
+    const lost: Warning[] = [];
+    if (format === 'jpeg' && hasGainMap(input.file) && !hasGainMap(bytes)) {
+      const message = 'the gain map, which holds the high dynamic range, was removed';
+      lost.push({ code: 'trailer_lost', message });
+    }
+    return {
+      image: { bytes, format, width, height, ...(pages > 1 && { pages }) },
+      warnings: [...warnings, ...lost],
+    };
+  },
+});
+
+function edited({ file }: ImageInput, { format, metadata }: Header, edit: MetadataEdit) {
+  switch (format) {
+    case 'jpeg':
+      return { format, ...editJpeg(file, edit) };
+    case 'png':
+      return { format, ...editPng(file, edit) };
+    case 'webp': {
+      const { width, height, pageHeight = height } = metadata;
+      return { format, ...editWebp(file, edit, { width, height: pageHeight }) };
+    }
+    default: {
+      const message = `metadata of ${format} cannot be changed without encoding pixels anew; that of jpeg, png and webp can`;
+      throw fileFailure('metadata_not_writable', message);
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import { writeIco } from '../../images/bitmap/write-ico.ts';
+import { type Colour, onWhite, parseColour } from '../../images/colour.ts';
+import { forPixels } from '../../images/estimate.ts';
+import { type Header, readHeader } from '../../images/header.ts';
+import type { ImageInput, Sharp } from '../../images/input.ts';
+import type { OutputImage, Warning } from '../../images/output.ts';
+import { openInEightBits } from '../../images/true-colours.ts';
+import type { ThreadOperation } from '../definition/operation.ts';
+
+export interface FaviconOptions {
+  /** Colour behind icons that must be opaque. */
+  readonly background: string;
+}
+
+/** The file that no image format of the outputs is. */
+export interface FaviconData {
+  readonly ico: Uint8Array;
+}
+
+/** Sides of the images in the ICO file: tabs, tabs on dense screens, the task bar of Windows. */
+export const ICO_SIDES = [16, 32, 48] as const;
+
+export interface IconFile {
+  readonly name: string;
+  readonly side: number;
+  /** Whether it is laid on the background: iOS shows transparency as black. */
+  readonly opaque: boolean;
+  /** Whether systems cut a shape of their own out of it. */
+  readonly maskable: boolean;
+}
+
+/** Icons beside the ICO file: of iOS, and those that a web app manifest must have. */
+export const ICON_FILES: readonly IconFile[] = [
+  { name: 'apple-touch-icon.png', side: 180, opaque: true, maskable: false },
+  { name: 'icon-192.png', side: 192, opaque: false, maskable: false },
+  { name: 'icon-512.png', side: 512, opaque: false, maskable: false },
+  { name: 'icon-maskable-512.png', side: 512, opaque: true, maskable: true },
+];
+
+const LARGEST = 512;
+/** Pixels of the square that all icons are made from, at most. */
+const MAX_BASE = 1024;
+/** Radius of the circle of a maskable icon that every system shows (W3C, Web Application Manifest, 1.11.3). */
+const SAFE_RADIUS = 0.4;
+/** Alpha below which a pixel does not count as part of the picture. */
+const VISIBLE = 8;
+/** Resolution at which SVG is drawn in its own size, and the highest that libvips takes. */
+const SVG_DENSITY = 72;
+const MAX_DENSITY = 100_000;
+
+interface Square {
+  readonly side: number;
+  readonly rgba: Uint8Array;
+}
+
+/** Makes the icons of a website from one image. */
+export const favicon: ThreadOperation<FaviconOptions> = {
+  name: 'favicon',
+  async run(input, options) {
+    const header = await readHeader(input);
+    input.admit(forPixels(MAX_BASE * MAX_BASE, 24, 0.5));
+    const background = onWhite(parseColour(options.background));
+    const square = await squareOf(input, header);
+    const safe = safeScale(square);
+    const images: OutputImage[] = [];
+    for (const [index, { name, side, opaque, maskable }] of ICON_FILES.entries()) {
+      const icon = iconOf(input, square, side, maskable ? safe : 1, opaque ? background : null);
+      const bytes = await icon.png({ compressionLevel: 9 }).toBuffer();
+      images.push({
+        ...{ bytes, format: 'png', width: side, height: side },
+        output: { index, nameTemplate: name },
+      });
+    }
+    const entries: Square[] = [];
+    for (const side of ICO_SIDES) {
+      const rgba = await iconOf(input, square, side, 1, null).ensureAlpha().raw().toBuffer();
+      entries.push({ side, rgba });
+    }
+    const data: FaviconData = { ico: writeIco(entries) };
+    return { images, data, warnings: [...header.warnings, ...warningsOf(header)] };
+  },
+};
+
+function warningsOf({ width, height, format }: Header): Warning[] {
+  const warnings: Warning[] = [];
+  if (Math.max(width, height) < LARGEST && format !== 'svg') {
+    const message = `${width}x${height} is less than ${LARGEST}x${LARGEST}: larger icons were enlarged`;
+    warnings.push({ code: 'icon_enlarged', message });
+  }
+  if (width !== height) {
+    const message = `${width}x${height} is no square: transparent edges were added`;
+    warnings.push({ code: 'icon_padded', message });
+  }
+  return warnings;
+}
+
+/** The picture in the middle of a transparent square. */
+async function squareOf(input: ImageInput, header: Header): Promise<Square> {
+  const { width, height, format } = header;
+  const isVector = format === 'svg';
+  const side = isVector ? MAX_BASE : Math.min(MAX_BASE, Math.max(width, height));
+  const density = Math.min(MAX_DENSITY, (SVG_DENSITY * side) / Math.max(width, height));
+  const image = isVector
+    ? input.sharp(input.bytes, { limitInputPixels: input.limits.pixels, density })
+    : (await openInEightBits(input, header)).autoOrient();
+  const rgba = await image
+    .toColourspace('srgb')
+    .resize({ width: side, height: side, fit: 'contain', background: TRANSPARENT })
+    .ensureAlpha()
+    .raw()
+    .toBuffer();
+  return { side, rgba };
+}
+
+const TRANSPARENT = { r: 0, g: 0, b: 0, alpha: 0 };
+
+/** The largest scale, at most 1, at which all visible pixels are in the safe circle. */
+function safeScale({ side, rgba }: Square): number {
+  const centre = (side - 1) / 2;
+  let farthest = 0;
+  for (let y = 0; y < side; y += 1) {
+    for (let x = 0; x < side; x += 1) {
+      if (rgba[(y * side + x) * 4 + 3]! < VISIBLE) continue;
+      farthest = Math.max(farthest, (x - centre) ** 2 + (y - centre) ** 2);
+    }
+  }
+  return Math.min(1, (SAFE_RADIUS * side) / Math.max(1, Math.sqrt(farthest)));
+}
+
+/** @param background null for a transparent icon */
+function iconOf(
+  { sharp }: ImageInput,
+  { side: from, rgba }: Square,
+  side: number,
+  scale: number,
+  background: Colour | null,
+): Sharp {
+  const inner = Math.max(1, Math.floor(side * scale));
+  const before = Math.floor((side - inner) / 2);
+  const after = side - inner - before;
+  const image = sharp(rgba, { raw: { width: from, height: from, channels: 4 } });
+  const laid = background ? image.flatten({ background }) : image;
+  return laid.resize({ width: inner, height: inner, fit: 'fill' }).extend({
+    top: before,
+    left: before,
+    bottom: after,
+    right: after,
+    background: background ?? TRANSPARENT,
+  });
+}

@@ -1,0 +1,30 @@
+import * as v from 'valibot';
+import { OUTPUT_FORMATS } from '../../images/formats.ts';
+import type { Header } from '../../images/header.ts';
+import type { ImageInput } from '../../images/input.ts';
+import type { Attempt, OutputImage } from '../../images/output.ts';
+import { field } from '../../schema/fields.ts';
+
+export const keepIfSmallerField = (preset: boolean) =>
+  v.optional(
+    field(v.boolean(), 'write the bytes of the input where no output is smaller', {
+      off: 'write the output even where it is larger than the input',
+    }),
+    preset,
+  );
+
+/** The input as an output; null where its format is none that is written. */
+export function originalOf(
+  { file }: ImageInput,
+  { format: own, width, height, pages, storedPages }: Header,
+): { readonly image: OutputImage; readonly attempt: Attempt } | null {
+  const format = OUTPUT_FORMATS.find((known) => known === own);
+  if (!format) return null;
+  const frames = Math.max(pages, storedPages);
+  // A copy, because the buffer of the file is used again.
+  const bytes = new Uint8Array(file);
+  return {
+    image: { bytes, format, width, height, ...(frames > 1 && { pages: frames }), kept: true },
+    attempt: { format, original: true, size: bytes.byteLength },
+  };
+}

@@ -1,0 +1,126 @@
+import * as v from 'valibot';
+import {
+  type BasicExif,
+  basicExif,
+  type ExifTags,
+  gpsPosition,
+  readExif,
+} from '../../images/exif/exif.ts';
+import { readHeader } from '../../images/header.ts';
+import { isMadeProfile } from '../../images/icc.ts';
+import { field } from '../../schema/fields.ts';
+import { defineOperation, type Operation } from '../definition/operation.ts';
+import { editMetadata } from './edit-metadata.ts';
+
+export const metadata = defineOperation({
+  name: 'metadata',
+  summary: 'Show format, size, colours and EXIF of images',
+  gives: 'data',
+  endpoint: 'batch-image-metadata',
+  edit: editMetadata as unknown as Operation,
+  cost: 0.1,
+  options: v.strictObject({
+    exif: v.optional(
+      field(v.picklist(['none', 'basic', 'full']), 'how much of EXIF to show'),
+      'basic',
+    ),
+    gps: v.optional(field(v.boolean(), 'show where the picture was taken'), false),
+  }),
+  columns: ({ exif }) => [
+    'format',
+    'pixels',
+    'fileSize',
+    ...(exif === 'none' ? [] : ['date', 'camera', 'exposure', 'lens']),
+    'space',
+    'depth',
+    'hasAlpha',
+    'orientation',
+    'pages',
+  ],
+  row: rowOf,
+  details: ({ exif, gps }) => [...(exif === 'full' ? ['exif'] : []), ...(gps ? ['gps'] : [])],
+  examples: [
+    'metadata *.jpg',
+    'metadata --json --exif full --gps *.jpg',
+    'metadata --strip gps --out public *.jpg',
+  ],
+  async run(input, { exif, gps }) {
+    const header = await readHeader(input);
+    const { format, mediaType, width, height, storedPages, metadata: stored } = header;
+    const tags = header.exif && readExif(header.exif);
+    const position = gps && tags ? gpsPosition(tags) : null;
+    const data = {
+      format,
+      mediaType,
+      width,
+      height,
+      storedWidth: stored.width,
+      storedHeight: stored.height,
+      orientation: stored.orientation ?? 1,
+      space: stored.space,
+      channels: stored.channels,
+      depth: stored.depth,
+      hasAlpha: stored.hasAlpha,
+      density: stored.density,
+      chromaSubsampling: stored.chromaSubsampling,
+      isProgressive: stored.isProgressive,
+      pages: storedPages,
+      loop: stored.loop,
+      // A GIF of 30 MB can hold 1.3 million frames.
+      delay: stored.delay?.slice(0, input.limits.frames),
+      hasProfile: stored.icc !== undefined && !isMadeProfile(stored.icc),
+      ...(exif === 'basic' && tags && { exif: basicExif(tags) }),
+      // The position has an option of its own, so that full EXIF does not disclose it.
+      ...(exif === 'full' && tags && { exif: gps ? tags : { ...tags, gps: undefined } }),
+      ...(position && { gps: position }),
+    };
+    return { data };
+  },
+});
+
+/** Columns of the table that are put together from several properties. */
+function rowOf(data: object) {
+  const { width, height, exif } = data as {
+    readonly width: number;
+    readonly height: number;
+    readonly exif?: BasicExif | ExifTags;
+  };
+  const tags = exif && ('photo' in exif ? basicExif(exif) : exif);
+  return { pixels: `${width}x${height}`, ...(tags && shortTexts(tags as BasicExif)) };
+}
+
+/** Date, camera, exposure and lens as short texts; undefined where nothing is known. */
+function shortTexts({
+  dateTime,
+  make = '',
+  model = '',
+  lens,
+  exposureTime,
+  fNumber,
+  iso,
+  focalLength,
+}: BasicExif) {
+  // Most models begin with the name of the maker: `Canon`, `Canon EOS 5D`.
+  const [maker = ''] = make.split(' ');
+  const camera = model.toLowerCase().startsWith(maker.toLowerCase()) ? model : `${make} ${model}`;
+  const exposure = [
+    exposureTime !== undefined && `${fraction(exposureTime)} s`,
+    fNumber !== undefined && `f/${fNumber}`,
+    iso !== undefined && `ISO ${iso}`,
+    focalLength !== undefined && `${focalLength} mm`,
+  ];
+  return {
+    // Without the offset from UTC: the time on the clock of the photographer.
+    date: dateTime?.slice(0, 16).replace('T', ' '),
+    camera: camera.trim() || undefined,
+    exposure: exposure.filter(Boolean).join(' ') || undefined,
+    lens,
+  };
+}
+
+/** Seconds as photographers write them: `1/250`, `2`. */
+function fraction(seconds: number): string {
+  return seconds > 0 && seconds < 0.3
+    ? `1/${Math.round(1 / seconds)}`
+    : String(Number(seconds.toFixed(1)));
+}

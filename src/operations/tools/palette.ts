@@ -1,0 +1,29 @@
+import * as v from 'valibot';
+import { readHeader } from '../../images/header.ts';
+import { quantise } from '../../images/palette/quantise.ts';
+import { reducedRgba } from '../../images/pixels.ts';
+import { openInEightBits } from '../../images/true-colours.ts';
+import { field, integer } from '../../schema/fields.ts';
+import { defineOperation } from '../definition/operation.ts';
+
+/** Longest side of the image that is counted: more pixels change neither colours nor shares. */
+const SIDE = 256;
+
+export const palette = defineOperation({
+  name: 'palette',
+  summary: 'Find the colours that an image is made of, and their shares',
+  gives: 'data',
+  endpoint: 'batch-color-palette',
+  cost: 12,
+  options: v.strictObject({
+    count: v.optional(field(integer(1, 20), 'colours at the most'), 6),
+  }),
+  columns: () => ['colors'],
+  examples: ['palette *.jpg', 'palette --count 3 --json *.jpg'],
+  async run(input, { count }) {
+    const header = await readHeader(input);
+    const image = await openInEightBits(input, header);
+    const pixels = await reducedRgba(image, SIDE).toBuffer();
+    return { data: { colors: quantise(pixels, count) }, warnings: header.warnings };
+  },
+});

@@ -1,0 +1,110 @@
+import * as v from 'valibot';
+import { type Header, readHeader } from '../../images/header.ts';
+import type { ImageInput } from '../../images/input.ts';
+import { quantise } from '../../images/palette/quantise.ts';
+import { reducedRgba } from '../../images/pixels.ts';
+import { openInEightBits } from '../../images/true-colours.ts';
+import { field, integer } from '../../schema/fields.ts';
+import { defineOperation } from '../definition/operation.ts';
+
+/** Longest side of the picture that is encoded, which ThumbHash limits. */
+const SIDE = 100;
+
+/** Quality of the data URL: at 16 pixels it is enlarged so much that higher ones do not show. */
+const QUALITY = 40;
+
+/** Pixels of four samples: red, green, blue and alpha. */
+interface Raster {
+  readonly data: Uint8Array;
+  readonly width: number;
+  readonly height: number;
+}
+
+export const placeholder = defineOperation({
+  name: 'placeholder',
+  summary: 'Make placeholders for pages that load: BlurHash, ThumbHash, data URL, colour',
+  gives: 'data',
+  endpoint: 'batch-image-placeholder',
+  cost: 12,
+  options: v.strictObject({
+    components: v.optional(
+      field(v.pipe(v.string(), v.regex(/^[1-9]x[1-9]$/)), 'details of the BlurHash', {
+        expects: 'horizontal and vertical components from 1x1 to 9x9',
+      }),
+      '4x3',
+    ),
+    dataUrl: v.optional(
+      field(v.picklist(['webp', 'jpeg', 'none']), 'format of the image in the data URL'),
+      'webp',
+    ),
+    side: v.optional(field(integer(4, 64), 'pixels along the longer side of the data URL'), 16),
+  }),
+  columns: () => ['color', 'blurhash', 'thumbhash'],
+  row: (data) => {
+    const { color } = data as { color?: string };
+    return { color: color === undefined ? undefined : [{ hex: color }] };
+  },
+  examples: ['placeholder *.jpg', 'placeholder --components 6x4 --data-url jpeg --json *.jpg'],
+  async run(input, { components, dataUrl, side }) {
+    const header = await readHeader(input);
+    const { width, height } = header;
+    const raster = await readRaster(input, header);
+    // Imported here, because the command line loads this file for every command.
+    const [{ encode }, { rgbaToThumbHash }] = await Promise.all([
+      import('blurhash'),
+      import('thumbhash'),
+    ]);
+    const [across, down] = components.split('x').map(Number) as [number, number];
+    const colour = quantise(raster.data, 1)[0]?.hex;
+    const opaque = onWhite(raster);
+    const thumbhash = rgbaToThumbHash(raster.width, raster.height, raster.data);
+    return {
+      data: {
+        width,
+        height,
+        ...(colour !== undefined && { color: colour }),
+        blurhash: encode(opaque, raster.width, raster.height, across, down),
+        thumbhash: Buffer.from(thumbhash).toString('base64'),
+        ...(dataUrl !== 'none' && { dataUrl: await dataUrlOf(input, raster, dataUrl, side) }),
+      },
+      warnings: header.warnings,
+    };
+  },
+});
+
+async function readRaster(input: ImageInput, header: Header): Promise<Raster> {
+  const image = await openInEightBits(input, header);
+  const { data, info } = await reducedRgba(image.autoOrient(), SIDE).toBuffer({
+    resolveWithObject: true,
+  });
+  return { data, width: info.width, height: info.height };
+}
+
+/** The pixels on white: BlurHash has no transparency. */
+function onWhite({ data }: Raster): Uint8ClampedArray {
+  const opaque = new Uint8ClampedArray(data.length);
+  for (let at = 0; at < data.length; at += 4) {
+    const alpha = data[at + 3]! / 255;
+    for (let sample = at; sample < at + 3; sample += 1) {
+      opaque[sample] = data[sample]! * alpha + 255 * (1 - alpha);
+    }
+    opaque[at + 3] = 255;
+  }
+  return opaque;
+}
+
+async function dataUrlOf(
+  { sharp }: ImageInput,
+  { data, width, height }: Raster,
+  format: 'webp' | 'jpeg',
+  side: number,
+): Promise<string> {
+  const image = sharp(data, { raw: { width, height, channels: 4 } })
+    .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
+    .flatten(format === 'jpeg' ? { background: 'white' } : false);
+  const encoded =
+    format === 'jpeg'
+      ? image.jpeg({ quality: QUALITY, mozjpeg: true })
+      : image.webp({ quality: QUALITY, alphaQuality: QUALITY, effort: 6 });
+  return `data:image/${format};base64,${(await encoded.toBuffer()).toString('base64')}`;
+}
