@@ -49,8 +49,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'src/http/observability/state-metrics.ts',
   ],
   yaml: ['src/config/'],
-  lowdb: ['src/store/lowdb/'],
-  pg: ['src/store/postgres/'],
+  lowdb: ['src/store/drivers/lowdb/'],
+  pg: ['src/store/drivers/postgres/'],
   preact: ['src/console/'],
   uplot: ['src/console/'],
   koffi: ['src/libc.ts'],
@@ -66,8 +66,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
 
 /** Folders that one file imports from, beside their own files. */
 const PRIVATE_FOLDERS: Readonly<Record<string, string>> = {
-  'src/store/lowdb/': 'src/store/open.ts',
-  'src/store/postgres/': 'src/store/open.ts',
+  'src/store/drivers/lowdb/': 'src/store/drivers/open.ts',
+  'src/store/drivers/postgres/': 'src/store/drivers/open.ts',
   'src/assets/disk/': 'src/assets/open.ts',
   'src/assets/s3/': 'src/assets/open.ts',
 };
@@ -223,8 +223,16 @@ describe('imports', () => {
     ['sharp by a renamed require', 'src/cli/x.ts', "load('sharp');"],
     ['a subpath of a library', 'src/store/x.ts', "import { JSONFile } from 'lowdb/node';"],
     ['a package of an owned scope', 'src/app/x.ts', "import multipart from '@fastify/multipart';"],
-    ['a store driver outside store/open.ts', 'src/store/x.ts', "import { a } from './lowdb/a.ts';"],
-    ['a store driver in the daemon', 'src/app/x.ts', "import { a } from '../store/lowdb/a.ts';"],
+    [
+      'a store driver outside of drivers/open.ts',
+      'src/store/x.ts',
+      "import { a } from './drivers/lowdb/a.ts';",
+    ],
+    [
+      'a store driver in the daemon',
+      'src/app/x.ts',
+      "import { a } from '../store/drivers/lowdb/a.ts';",
+    ],
     ['a type of an owned library', 'src/app/x.ts', "import type { Command } from 'commander';"],
   ])('of %s are rejected', (_, file, source) => {
     expect(violations(file, `\n${source}`)).toEqual([expect.stringMatching(/^src\/[^:]+(:2)?: /)]);
@@ -247,7 +255,7 @@ describe('imports', () => {
       "import { a } from '../sizes.ts'; import '../../upstream/client.ts';",
     ],
     ['src/operations/pool/pool.ts', "type A = typeof import('#workers/image.js'); import(name);"],
-    ['src/store/open.ts', "import { a } from './lowdb/a.ts';"],
+    ['src/store/drivers/open.ts', "import { a } from './lowdb/a.ts';"],
     ['workers/x.ts', "createRequire(import.meta.url)('sharp'); import '../src/operations/a.ts';"],
   ])('of %s are accepted: %s', (file, source) => {
     expect(violations(file, source)).toEqual([]);

@@ -5,7 +5,7 @@ import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 import type { Metrics } from '../http/observability/metrics.ts';
 import { checkDataFolder, checkStorePresent } from '../store/data-folder.ts';
-import { openStore, placeOf } from '../store/open.ts';
+import { openStore, placeOf } from '../store/drivers/open.ts';
 import type { Recovery } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
 

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure } from '../failure.ts';
 import { checkDataFolder } from '../store/data-folder.ts';
-import { openStore } from '../store/open.ts';
+import { openStore } from '../store/drivers/open.ts';
 import type { Store } from '../store/store.ts';
 import { usageFailure } from './usage.ts';
 

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import pino from 'pino';
 import { expect, onTestFinished } from 'vitest';
 import { startAdmin } from '../../src/http/admin.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/drivers/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { UNAUDITED } from '../administration/unaudited.ts';
 import { type Run, temporaryFolder } from '../oriel.ts';

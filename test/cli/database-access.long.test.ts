@@ -1,7 +1,7 @@
 import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/drivers/open.ts';
 import { startDaemon } from '../daemon.ts';
 import { describeWithPostgres } from '../engines/postgres.ts';
 import { oriel, temporaryFolder } from '../oriel.ts';

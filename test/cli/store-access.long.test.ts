@@ -7,7 +7,7 @@ import pino from 'pino';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { readAdminEndpoint, writeAdminEndpoint } from '../../src/administration/admin-endpoint.ts';
 import { startAdmin } from '../../src/http/admin.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/drivers/open.ts';
 import { UNAUDITED } from '../administration/unaudited.ts';
 import { oriel, ROOT, type Run, startProgram, temporaryFolder } from '../oriel.ts';
 import { type Command, residentCommand } from '../resident.ts';
@@ -153,7 +153,7 @@ it('a daemon that closes the connection during a request fails the command with 
 const DAEMON = `
   const [root, data] = process.argv.slice(1);
   const load = (path) => import(new URL('test/.modules/src/' + path, 'file://' + root).href);
-  const { openStore } = await load('store/open.js');
+  const { openStore } = await load('store/drivers/open.js');
   const { startAdmin } = await load('http/admin.js');
   const store = await openStore({ directory: data + '/store' });
   const { default: pino } = await import(new URL('node_modules/pino/pino.js', 'file://' + root));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/drivers/open.ts';
 import { describeWithPostgres } from '../engines/postgres.ts';
 import { oriel, temporaryFolder } from '../oriel.ts';
 import { completionOf, owner, taskFor } from '../store/records.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../src/administration/admin-endpoint.ts';
 import { ADMIN_COMMANDS } from '../../src/administration/registry.ts';
 import { startAdmin } from '../../src/http/admin.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/drivers/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { UNAUDITED } from '../administration/unaudited.ts';
 import { filesBelow } from '../cli/folder.ts';

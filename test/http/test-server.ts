@@ -20,9 +20,9 @@ import { TaskEvents } from '../../src/media/task-events.ts';
 import type { SharedPool } from '../../src/operations/pool/pool.ts';
 import { startSharedPool } from '../../src/operations/pool/shared-pool.ts';
 import type { Plan } from '../../src/store/account.ts';
+import { openStore } from '../../src/store/drivers/open.ts';
 import { hashOf, hintOf } from '../../src/store/key.ts';
 import { SINGLE_NODE } from '../../src/store/nodes.ts';
-import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { TextThreads } from '../../src/threads/text-threads.ts';
 

@@ -1,5 +1,5 @@
+import { openPostgresStore } from '../../src/store/drivers/postgres/open.ts';
 import { checkIntegrity } from '../../src/store/integrity.ts';
-import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import type { PostgresServer } from '../engines/postgres.ts';
 import { temporaryFolder } from '../oriel.ts';
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/drivers/open.ts';
 import { contentBelow } from '../cli/folder.ts';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
 import { oriel, ROOT, temporaryFolder } from '../oriel.ts';

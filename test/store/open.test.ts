@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../src/failure.ts';
-import { retryWhileLocked } from '../../src/store/open.ts';
+import { retryWhileLocked } from '../../src/store/drivers/open.ts';
 
 const lockedBy = (pid: number) =>
   new Failure('service_error', `process ${pid} is using this store`, { code: 'store_locked' });

@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
-import { openStore } from '../../src/store/open.ts';
+import { openStore } from '../../src/store/drivers/open.ts';
 import { WebhookReceiver } from '../media/webhook-receiver.ts';
 import { findInconsistencies } from '../store/consistency.ts';
 import type { AttackContext } from './attacks/attack.ts';

@@ -52,7 +52,7 @@ export async function seed(
   bench: Pick<Bench, 'folder'>,
   name: string,
   tasks: number,
-  driver = built('store/open.js'),
+  driver = built('store/drivers/open.js'),
 ): Promise<{ data: string; task: string }> {
   const data = join(bench.folder, name);
   mkdirSync(data, { recursive: true });

@@ -38,7 +38,7 @@ export function withPostgres(
 /** Oriel's store in a schema of a server, for daemons and for contenders. */
 export function engineOf({ url }: Postgres, schema: string): Required<Engine> {
   const driver = new URL('contenders/driver.js', import.meta.url);
-  driver.searchParams.set('driver', built('store/postgres/open.js'));
+  driver.searchParams.set('driver', built('store/drivers/postgres/open.js'));
   driver.searchParams.set('url', url);
   driver.searchParams.set('schema', schema);
   return { driver: driver.href, config: { store: { driver: 'postgres', url, schema } } };

@@ -16,7 +16,7 @@ import type { StoreFigures } from './contenders/work.ts';
 const CASES = ['create', 'alone', 'open'];
 
 /** The built driver, from the compiled place test/bench/.out/store. */
-const DRIVER = new URL('../../../.modules/src/store/open.js', import.meta.url).href;
+const DRIVER = new URL('../../../.modules/src/store/drivers/open.js', import.meta.url).href;
 const contender = (name: string) =>
   fileURLToPath(new URL(`contenders/${name}.js`, import.meta.url));
 

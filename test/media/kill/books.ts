@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { openStore } from '../../../src/store/open.ts';
+import { openStore } from '../../../src/store/drivers/open.ts';
 import { findInconsistencies } from '../../store/consistency.ts';
 import { type Received, WebhookReceiver } from '../webhook-receiver.ts';
 import { ACCOUNTS, type ClientRequest, deliveredOf, mostOf, PRICES } from './client-requests.ts';

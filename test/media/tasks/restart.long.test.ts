@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openStore } from '../../../src/store/open.ts';
+import { openStore } from '../../../src/store/drivers/open.ts';
 import { png } from '../media-files.ts';
 import { WebhookReceiver } from '../webhook-receiver.ts';
 import { GENERATIONS } from './client.ts';

@@ -1,7 +1,7 @@
 // Ends tasks in a store, and prints their cost: memory, and the rows that a start has to read.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openLowdbStore } from '../../.modules/src/store/lowdb/open.js';
+import { openLowdbStore } from '../../.modules/src/store/drivers/lowdb/open.js';
 
 const [directory, count, characters, journalLimit] = process.argv
   .slice(2)

@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { contentBelow, filesBelow } from '../../cli/folder.ts';
 import { memoryFolder } from '../../oriel.ts';

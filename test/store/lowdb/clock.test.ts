@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import type { ClockAhead } from '../../../src/store/options.ts';
 import { temporaryFolder } from '../../oriel.ts';
 

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { filesBelow } from '../../cli/folder.ts';
 import { memoryFolder } from '../../oriel.ts';

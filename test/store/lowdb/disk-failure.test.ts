@@ -2,7 +2,7 @@ import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import { gate } from '../../gate.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies, pendingDeliveries } from '../consistency.ts';

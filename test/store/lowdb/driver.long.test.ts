@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import { describeStoreDriver } from '../conformance/driver.ts';
 import { copyAsCrashed } from './crash-copy.ts';
 

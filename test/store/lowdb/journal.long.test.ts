@@ -9,8 +9,8 @@ import {
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import { encodeLine, readLine } from '../../../src/store/line.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Recovery } from '../../../src/store/options.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { contentBelow } from '../../cli/folder.ts';

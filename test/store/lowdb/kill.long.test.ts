@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
+import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import { memoryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 

@@ -1,9 +1,9 @@
 // Opens a store after a line on standard input, and prints the outcome.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { openLowdbStore } from '../../.modules/src/store/drivers/lowdb/open.js';
 import { diskFiles } from '../../.modules/src/store/files.js';
 import { lockByPid } from '../../.modules/src/store/lock/pid-lock.js';
-import { openLowdbStore } from '../../.modules/src/store/lowdb/open.js';
 
 const [directory, mode] = process.argv.slice(2);
 

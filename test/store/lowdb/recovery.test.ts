@@ -10,8 +10,8 @@ import {
 import * as disk from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import { diskFiles, type Files } from '../../../src/store/files.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { contentBelow } from '../../cli/folder.ts';
 import { temporaryFolder } from '../../oriel.ts';

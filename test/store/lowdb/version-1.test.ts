@@ -2,8 +2,8 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from '
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { expect, it } from 'vitest';
+import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import { encodeLine } from '../../../src/store/line.ts';
-import { openLowdbStore } from '../../../src/store/lowdb/open.ts';
 import type { Recovery } from '../../../src/store/options.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { claimOf, findInconsistencies, openTasks, pendingDeliveries } from '../consistency.ts';

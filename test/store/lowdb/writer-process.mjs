@@ -1,7 +1,7 @@
 // Uses a store until the process is killed, and prints each change once it is acknowledged.
 import { randomBytes } from 'node:crypto';
 import { writeSync } from 'node:fs';
-import { openLowdbStore } from '../../.modules/src/store/lowdb/open.js';
+import { openLowdbStore } from '../../.modules/src/store/drivers/lowdb/open.js';
 
 const [directory] = process.argv.slice(2);
 // Short journals, so that many of the kills happen during a checkpoint.

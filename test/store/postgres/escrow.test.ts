@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { unavailable } from '../../../src/assets/storage/errors.ts';
 import { Failure } from '../../../src/failure.ts';
-import { unavailable } from '../../../src/store/postgres/errors.ts';
-import { ChargeLog, readLeftoverCharges } from '../../../src/store/postgres/escrow/charge-log.ts';
-import { Escrows } from '../../../src/store/postgres/escrow/escrows.ts';
+import {
+  ChargeLog,
+  readLeftoverCharges,
+} from '../../../src/store/drivers/postgres/escrow/charge-log.ts';
+import { Escrows } from '../../../src/store/drivers/postgres/escrow/escrows.ts';
 import type { Reservation } from '../../../src/store/store.ts';
 import { MemoryBank } from './memory-bank.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { requireKey } from '../../../src/administration/find.ts';
+import { openPostgresStore } from '../../../src/store/drivers/postgres/open.ts';
 import { hashOf } from '../../../src/store/key.ts';
-import { openPostgresStore } from '../../../src/store/postgres/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
 import { temporaryFolder } from '../../oriel.ts';

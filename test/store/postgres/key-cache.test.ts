@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type CachedKey, KeyCache } from '../../../src/store/postgres/key-cache.ts';
+import { type CachedKey, KeyCache } from '../../../src/store/drivers/postgres/readers/key-cache.ts';
 
 /** A database with the names of keys by hash. */
 function databaseOf(names: Record<string, string>) {

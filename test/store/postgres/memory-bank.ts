@@ -1,5 +1,11 @@
 import { Failure } from '../../../src/failure.ts';
 import type { Account, ApiKey } from '../../../src/store/account.ts';
+import type {
+  Draw,
+  EscrowBank,
+  FoldBatch,
+} from '../../../src/store/drivers/postgres/escrow/bank.ts';
+import type { Escrows } from '../../../src/store/drivers/postgres/escrow/escrows.ts';
 import {
   charge,
   checkFunds,
@@ -8,8 +14,6 @@ import {
   spend,
   spendable,
 } from '../../../src/store/funds.ts';
-import type { Draw, EscrowBank, FoldBatch } from '../../../src/store/postgres/escrow/bank.ts';
-import type { Escrows } from '../../../src/store/postgres/escrow/escrows.ts';
 import type { KeyHolder } from '../../../src/store/store.ts';
 
 export type Fault = 'before' | 'after' | null;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openPostgresStore } from '../../../src/store/postgres/open.ts';
+import { openPostgresStore } from '../../../src/store/drivers/postgres/open.ts';
 import { describeWith } from '../../engines/engine.ts';
 import { PGBOUNCER, startPgbouncer, type TestPgbouncer } from '../../engines/pgbouncer.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cpSync } from 'node:fs';
 import { basename } from 'node:path';
-import { openPostgresStore } from '../../../src/store/postgres/open.ts';
+import { openPostgresStore } from '../../../src/store/drivers/postgres/open.ts';
 import type { PostgresServer } from '../../engines/postgres.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import type { DriverFactory, OpenOptions } from '../conformance/driver-factory.ts';

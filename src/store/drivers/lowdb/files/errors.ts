@@ -1,0 +1,27 @@
+import { Failure } from '../../../../failure.ts';
+
+/** A stored file differs from what was written. The store must neither use nor overwrite it. */
+export function corruptStore(file: string, what: string, offset?: number): Failure {
+  const where = offset === undefined ? file : `${file}, byte ${offset}`;
+  const message = `${where}: ${what}. Nothing was changed; restore the data directory from a backup.`;
+  return new Failure('service_error', message, { code: 'store_corrupt' });
+}
+
+/** A later program has written the store. */
+export function newerStore(file: string, version: number, known: number): Failure {
+  const message = `${file} has version ${version}, and this program knows versions up to ${known}: a later oriel has written the store; run that version or a newer one. Nothing was changed.`;
+  return new Failure('service_error', message, { code: 'store_newer' });
+}
+
+/** The disk did not accept a write. */
+export function storeUnavailable(cause: unknown, what = 'the store cannot write'): Failure {
+  if (cause instanceof Failure) return cause;
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  // Clients read this message: it must not contain the path, which follows the system call.
+  const { syscall } = cause as NodeJS.ErrnoException;
+  const end = syscall === undefined ? -1 : reason.lastIndexOf(`, ${syscall}`);
+  return new Failure('service_error', `${what}: ${end === -1 ? reason : reason.slice(0, end)}`, {
+    code: 'store_unavailable',
+    cause,
+  });
+}

@@ -1,0 +1,63 @@
+import type { BudgetScope } from '../../../budgets.ts';
+import type { Payer, Reservation } from '../../../store.ts';
+
+/** Account and key with the team and the windows of a reservation. */
+interface ScopedPayer extends Payer {
+  readonly scope?: BudgetScope | undefined;
+}
+
+/** Credits reserved for requests in progress, in memory only: the end of the process releases them. */
+export class Reservations {
+  readonly #reservations = new Map<string, Reservation>();
+  /** Reserved micro-credits by the identifier of an account, a key, a team or a window. */
+  readonly #sums = new Map<string, number>();
+  #count = 0;
+  #total = 0;
+
+  /** Reserved micro-credits of all accounts. */
+  get total(): number {
+    return this.#total;
+  }
+
+  begin({ accountId, keyId }: Payer, scope: BudgetScope | undefined, amount: number): Reservation {
+    this.#count += 1;
+    const reservation = { id: `reservation_${this.#count}`, accountId, keyId, amount, scope };
+    this.#reservations.set(reservation.id, reservation);
+    this.add(reservation, amount);
+    return reservation;
+  }
+
+  /** Ends a reservation. Returns false if it has ended before. */
+  end(id: string): boolean {
+    const reservation = this.#reservations.get(id);
+    if (!reservation) return false;
+    this.#reservations.delete(id);
+    this.add(reservation, -reservation.amount);
+    return true;
+  }
+
+  /** Adds to the reserved credits, or with a negative amount releases some, without a reservation to end. */
+  add({ accountId, keyId, scope }: ScopedPayer, amount: number): void {
+    this.#total += amount;
+    this.#change(accountId, amount);
+    this.#change(keyId, amount);
+    if (!scope) return;
+    if (scope.teamId !== null) this.#change(scope.teamId, amount);
+    for (const id of scope.windows) this.#change(id, amount);
+  }
+
+  /** Reserved micro-credits of an account, a key, a team or a window. */
+  readonly of = (id: string): number => this.#sums.get(id) ?? 0;
+
+  /** A record whose `reserved` includes the reservations in memory. */
+  addTo<Holder extends { readonly id: string; readonly reserved: number }>(holder: Holder): Holder {
+    const sum = this.#sums.get(holder.id);
+    return sum === undefined ? holder : { ...holder, reserved: holder.reserved + sum };
+  }
+
+  #change(id: string, amount: number): void {
+    const sum = (this.#sums.get(id) ?? 0) + amount;
+    if (sum === 0) this.#sums.delete(id);
+    else this.#sums.set(id, sum);
+  }
+}

@@ -1,0 +1,303 @@
+import type { Account, ApiKey, Team } from '../../../account.ts';
+import { type Asset, countsAsStored } from '../../../asset.ts';
+import { type BudgetScope, type BudgetWindow, emptyWindow } from '../../../budgets.ts';
+import type { Delivery } from '../../../delivery.ts';
+import type { Funds } from '../../../funds.ts';
+import { dayOf, type LedgerEntry, type UsageCounts, type UsageRow } from '../../../ledger.ts';
+import type { Session } from '../../../session.ts';
+import type { KeyHolder, Payer } from '../../../store.ts';
+import { approximateSize, isTerminal, type Task } from '../../../task.ts';
+import { NO_TASK } from '../archive/layout.ts';
+import { GroupIndex, SumIndex, Table, UniqueIndex } from './table.ts';
+
+/** Charges of a key's text requests to one model on one day that are not booked yet. */
+export interface ChargeRow {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly model: string;
+  readonly scope?: BudgetScope | undefined;
+  /** Number of requests that cost credits. */
+  readonly paid: number;
+  /** Micro-credits. */
+  readonly amount: number;
+  readonly counts: UsageCounts;
+  /** Time of the last addition, in milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** Marks an archived record as deleted until its segment is rewritten without it. Stored as `forgotten`. */
+export interface Tombstone {
+  /** Number of the segment, and position of the record in it. */
+  readonly segment: number;
+  readonly index: number;
+  readonly accountId: string;
+  /** Position in TASK_STATES. */
+  readonly status: number;
+  /** Size of the record that counts towards its account's total. */
+  readonly bytes: number;
+}
+
+interface Rows {
+  accounts: Account;
+  keys: ApiKey;
+  tasks: Task;
+  assets: Asset;
+  deliveries: Delivery;
+  ledger: LedgerEntry;
+  usage: UsageRow;
+  charges: ChargeRow;
+  forgotten: Tombstone;
+  teams: Team;
+  windows: BudgetWindow;
+  sessions: Session;
+}
+
+export const COLLECTIONS = [
+  'accounts',
+  'keys',
+  'tasks',
+  'assets',
+  'deliveries',
+  'ledger',
+  'usage',
+  'charges',
+  'forgotten',
+  'teams',
+  'windows',
+  'sessions',
+] as const;
+export type Collection = keyof Rows;
+
+/** One row that is set or, with null, removed: what the journal stores and replays. */
+export type Change = {
+  [Name in Collection]: readonly [collection: Name, order: number, row: Rows[Name] | null];
+}[Collection];
+
+/** Group of assets without a task. */
+export const UPLOADS = '';
+
+/** Group of inputs whose task has ended. */
+export const SPENT = 'spent';
+
+/** Index of tombstones by segment and position. */
+class TombstoneIndex {
+  readonly #orders = new Map<number, Map<number, number>>();
+
+  has(segment: number, index: number): boolean {
+    return this.#orders.get(segment)?.has(index) ?? false;
+  }
+
+  countIn(segment: number): number {
+    return this.#orders.get(segment)?.size ?? 0;
+  }
+
+  /** Orders of the tombstones of a segment. */
+  ordersIn(segment: number): Iterable<number> {
+    return this.#orders.get(segment)?.values() ?? [];
+  }
+
+  replace(order: number, before: Tombstone | null, after: Tombstone | null): void {
+    if (before) {
+      const orders = this.#orders.get(before.segment);
+      orders?.delete(before.index);
+      if (orders?.size === 0) this.#orders.delete(before.segment);
+    }
+    if (!after) return;
+    const orders = this.#orders.get(after.segment) ?? new Map<number, number>();
+    this.#orders.set(after.segment, orders.set(after.index, order));
+  }
+}
+
+/** Key of an index over several fields. None of them can contain NUL. */
+export function compositeKey(...parts: readonly (string | null)[]): string {
+  return parts.join('\0');
+}
+
+/** A key with its account; undefined if there is no such account, or the key belongs to another. */
+export function findKeyHolder(
+  { accountById, keyById }: State,
+  { accountId, keyId }: Payer,
+): KeyHolder | undefined {
+  const account = accountById.get(accountId);
+  const key = keyById.get(keyId);
+  return account && key?.accountId === accountId ? { account, key } : undefined;
+}
+
+/** A key holder with the team and the windows of a charge. */
+export function fundsIn(state: State, holder: KeyHolder, scope: BudgetScope | undefined): Funds {
+  if (!scope) return holder;
+  const { teamId, windows } = scope;
+  return {
+    ...holder,
+    team: teamId === null ? undefined : state.teamById.get(teamId),
+    windows: windows.map((id) => state.windowById.get(id) ?? emptyWindow(id, holder.account.id)),
+  };
+}
+
+/** All records in memory, with their indexes. */
+export class State {
+  readonly accounts = new Table<Account>();
+  readonly accountById = this.accounts.index((rows) => new UniqueIndex(rows, ({ id }) => id));
+  readonly accountByName = this.accounts.index((rows) => new UniqueIndex(rows, ({ name }) => name));
+
+  readonly keys = new Table<ApiKey>();
+  readonly keyById = this.keys.index((rows) => new UniqueIndex(rows, ({ id }) => id));
+  readonly keyByHash = this.keys.index((rows) => new UniqueIndex(rows, ({ hash }) => hash));
+  readonly keysOfAccount = this.keys.index(
+    (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
+  );
+
+  readonly tasks = new Table<Task>();
+  readonly taskById = this.tasks.index((rows) => new UniqueIndex(rows, ({ id }) => id));
+  readonly taskByIdempotency = this.tasks.index(
+    (rows) =>
+      new UniqueIndex(
+        rows,
+        ({ accountId, idempotency }) => idempotency && compositeKey(accountId, idempotency.key),
+      ),
+  );
+  readonly allTasks = this.tasks.index((rows) => new GroupIndex(rows, () => ''));
+  readonly tasksOfAccount = this.tasks.index(
+    (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
+  );
+  readonly tasksInState = this.tasks.index((rows) => new GroupIndex(rows, ({ status }) => status));
+  /** Number of open tasks by account. */
+  readonly openTaskCounts = this.tasks.index(
+    () =>
+      new SumIndex<Task>(({ accountId, status }) => (isTerminal(status) ? null : [accountId, 1])),
+  );
+  /** Bytes of the requests of open tasks by account. */
+  readonly openRequestBytes = this.tasks.index(
+    () =>
+      new SumIndex<Task>(({ accountId, status, request }) =>
+        isTerminal(status) ? null : [accountId, approximateSize(request)],
+      ),
+  );
+  /** Number and bytes of ended tasks in memory, by account. */
+  readonly endedTaskCounts = this.tasks.index(
+    () =>
+      new SumIndex<Task>(({ accountId, status }) => (isTerminal(status) ? [accountId, 1] : null)),
+  );
+  readonly endedBytes = this.tasks.index(
+    () =>
+      new SumIndex<Task>((task) =>
+        isTerminal(task.status) ? [task.accountId, approximateSize(task)] : null,
+      ),
+  );
+
+  readonly assets = new Table<Asset>();
+  readonly assetById = this.assets.index((rows) => new UniqueIndex(rows, ({ id }) => id));
+  /** Uploads are in the group UPLOADS. */
+  readonly assetsOfTask = this.assets.index(
+    (rows) => new GroupIndex(rows, ({ taskId }) => taskId ?? UPLOADS),
+  );
+  /** Bytes of uploads and of inputs by account. */
+  readonly storedBytes = this.assets.index(
+    () =>
+      new SumIndex<Asset>((asset) =>
+        countsAsStored(asset) ? [asset.accountId, asset.bytes] : null,
+      ),
+  );
+  /** Bytes of results by account. */
+  readonly resultBytes = this.assets.index(
+    () =>
+      new SumIndex<Asset>((asset) =>
+        countsAsStored(asset) ? null : [asset.accountId, asset.bytes],
+      ),
+  );
+  readonly spentInputs = this.assets.index(
+    (rows) => new GroupIndex(rows, ({ input }) => (input === 'spent' ? SPENT : '')),
+  );
+
+  readonly deliveries = new Table<Delivery>();
+  readonly deliveryById = this.deliveries.index((rows) => new UniqueIndex(rows, ({ id }) => id));
+  readonly deliveryOfTask = this.deliveries.index(
+    (rows) => new UniqueIndex(rows, ({ taskId }) => taskId),
+  );
+  readonly deliveriesInState = this.deliveries.index(
+    (rows) => new GroupIndex(rows, ({ status }) => status),
+  );
+
+  readonly ledger = new Table<LedgerEntry>();
+  readonly ledgerOfAccount = this.ledger.index(
+    (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
+  );
+  readonly dailyCharge = this.ledger.index(
+    (rows) =>
+      new UniqueIndex(rows, ({ type, taskId, accountId, keyId, model, at }) =>
+        type === 'charge' && taskId === null
+          ? compositeKey(accountId, keyId, model, dayOf(at))
+          : null,
+      ),
+  );
+
+  readonly usage = new Table<UsageRow>();
+  readonly usageByDay = this.usage.index(
+    (rows) =>
+      new UniqueIndex(rows, ({ accountId, keyId = null, teamId = null, day, model }) =>
+        compositeKey(accountId, keyId, teamId, day, model),
+      ),
+  );
+  readonly usageOfAccount = this.usage.index(
+    (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
+  );
+
+  readonly charges = new Table<ChargeRow>();
+
+  readonly forgotten = new Table<Tombstone>();
+  readonly tombstoneIndex = this.forgotten.index(() => new TombstoneIndex());
+  readonly tombstoneStateCounts = this.forgotten.index(
+    () => new SumIndex<Tombstone>(({ status }) => [String(status), 1]),
+  );
+  /** Number and bytes of deleted archived tasks by account. */
+  readonly tombstoneTaskCounts = this.forgotten.index(
+    () =>
+      new SumIndex<Tombstone>(({ accountId, status }) =>
+        status === NO_TASK ? null : [accountId, 1],
+      ),
+  );
+  readonly tombstoneBytes = this.forgotten.index(
+    () => new SumIndex<Tombstone>(({ accountId, bytes }) => [accountId, bytes]),
+  );
+
+  readonly teams = new Table<Team>();
+  readonly teamById = this.teams.index((rows) => new UniqueIndex(rows, ({ id }) => id));
+  /** Teams that are not removed. */
+  readonly teamByName = this.teams.index(
+    (rows) =>
+      new UniqueIndex(rows, ({ accountId, name, removedAt }) =>
+        removedAt === null ? compositeKey(accountId, name) : null,
+      ),
+  );
+
+  readonly windows = new Table<BudgetWindow>();
+  readonly windowById = this.windows.index((rows) => new UniqueIndex(rows, ({ id }) => id));
+  readonly windowsOfHolder = this.windows.index(
+    (rows) => new GroupIndex(rows, ({ holderId, period }) => compositeKey(holderId, period)),
+  );
+
+  readonly sessions = new Table<Session>();
+  readonly sessionByHash = this.sessions.index((rows) => new UniqueIndex(rows, ({ hash }) => hash));
+  readonly sessionsOfKey = this.sessions.index(
+    (rows) => new GroupIndex(rows, ({ keyId }) => keyId),
+  );
+
+  /** Totals of all accounts, in micro-credits. */
+  readonly credits = { granted: 0, reserved: 0, spent: 0 };
+
+  constructor() {
+    this.accounts.index(() => ({
+      replace: (_, before, after) => {
+        for (const sum of ['granted', 'reserved', 'spent'] as const) {
+          this.credits[sum] += (after?.[sum] ?? 0) - (before?.[sum] ?? 0);
+        }
+      },
+    }));
+  }
+
+  /** Applies one change. Returns the change that reverts it. */
+  apply([collection, order, row]: Change): Change {
+    const table = this[collection] as Table<unknown>;
+    return [collection, order, table.put(order, row)] as unknown as Change;
+  }
+}

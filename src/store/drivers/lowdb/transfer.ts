@@ -1,0 +1,118 @@
+import { notEmpty } from '../../errors.ts';
+import type { Transfer, TransferRecord } from '../../transfer.ts';
+import { bodyOf } from './archive/archive.ts';
+import { type ArchivedBody, findArchivedDelivery } from './records/archiver.ts';
+import type { Records } from './records/records.ts';
+import type { Transaction } from './records/transaction.ts';
+
+/** Changes that one commit has at most. */
+const MAX_CHANGES = 1000;
+
+/** Copies whole stores out of and into memory and archive. */
+export class LowdbTransfer implements Transfer {
+  readonly #records: Records;
+
+  constructor(records: Records) {
+    this.#records = records;
+  }
+
+  async *read(): AsyncGenerator<TransferRecord> {
+    const { state, archive } = this.#records;
+    // Of one moment: from here to the first record of the archive nothing else runs.
+    const records = [...this.#recordsInMemory()];
+    const inMemory = [...state.tasks.rows.keys()]
+      .sort((one, other) => one - other)
+      .map((order) => ({ order, record: this.#taskInMemory(order) }));
+    const archived = archive.allOldestFirst(archive.segments);
+    yield* records;
+    let next = 0;
+    for await (const record of archived) {
+      for (; next < inMemory.length && inMemory[next]!.order < record.entry.order; next += 1) {
+        yield inMemory[next]!.record;
+      }
+      yield this.#archivedTask((await bodyOf(record)) as ArchivedBody);
+    }
+    for (; next < inMemory.length; next += 1) yield inMemory[next]!.record;
+  }
+
+  *#recordsInMemory(): Generator<TransferRecord> {
+    const { accounts, teams, keys, windows, ledger, usage, assets } = this.#records.state;
+    for (const row of accounts.rows.values()) yield { kind: 'account', row };
+    for (const row of teams.rows.values()) yield { kind: 'team', row };
+    for (const row of keys.rows.values()) yield { kind: 'key', row };
+    for (const row of windows.rows.values()) yield { kind: 'window', row };
+    for (const row of usage.rows.values()) yield { kind: 'usage', row };
+    for (const row of ledger.rows.values()) yield { kind: 'ledger', row };
+    for (const row of assets.rows.values()) if (row.taskId === null) yield { kind: 'upload', row };
+  }
+
+  async #archivedTask({ task, assets, delivery }: ArchivedBody): Promise<TransferRecord> {
+    const row = task!;
+    if (delivery !== null || row.callbackUrl === null) {
+      return { kind: 'task', row, assets, delivery };
+    }
+    // It ended after its task was archived.
+    const { state, archive } = this.#records;
+    const open = state.deliveryOfTask.get(row.id);
+    const ended = open ?? (await findArchivedDelivery(archive, row.id))?.delivery;
+    return { kind: 'task', row, assets, delivery: ended ?? null };
+  }
+
+  #taskInMemory(order: number): TransferRecord {
+    const { tasks, assetsOfTask, deliveryOfTask } = this.#records.state;
+    const row = tasks.rows.get(order)!;
+    const assets = [...assetsOfTask.oldest(row.id)].map(([, asset]) => asset);
+    return { kind: 'task', row, assets, delivery: deliveryOfTask.get(row.id) ?? null };
+  }
+
+  async write(records: AsyncIterable<TransferRecord>): Promise<void> {
+    const { state, archive } = this.#records;
+    if (state.accounts.size + state.tasks.size > 0 || archive.segments.length > 0) throw notEmpty();
+    let transaction = this.#records.begin();
+    for await (const record of records) {
+      this.#add(record, transaction);
+      if (transaction.changes.length < MAX_CHANGES) continue;
+      await this.#records.commit(transaction);
+      transaction = this.#records.begin();
+    }
+    if (transaction.changes.length > 0) await this.#records.commit(transaction);
+  }
+
+  #add(record: TransferRecord, { changes }: Transaction): void {
+    const { state } = this.#records;
+    switch (record.kind) {
+      case 'account':
+        changes.push(['accounts', state.accounts.newOrder(), record.row]);
+        break;
+      case 'team':
+        changes.push(['teams', state.teams.newOrder(), record.row]);
+        break;
+      case 'key':
+        changes.push(['keys', state.keys.newOrder(), record.row]);
+        break;
+      case 'window':
+        changes.push(['windows', state.windows.newOrder(), record.row]);
+        break;
+      case 'usage':
+        changes.push(['usage', state.usage.newOrder(), record.row]);
+        break;
+      case 'ledger':
+        changes.push(['ledger', record.row.id, record.row]);
+        break;
+      case 'upload':
+        changes.push(['assets', state.assets.newOrder(), record.row]);
+        break;
+      case 'task':
+        changes.push(['tasks', state.tasks.newOrder(), record.row]);
+        for (const asset of record.assets) {
+          changes.push(['assets', state.assets.newOrder(), asset]);
+        }
+        if (record.delivery) {
+          changes.push(['deliveries', state.deliveries.newOrder(), record.delivery]);
+        }
+        break;
+      case 'escrow':
+      // Of requests in progress, which end with the process.
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import { writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { diskFiles, FILE_MODE, isMissing, makeFolder } from '../../files.ts';
+import { lockFolder } from '../../lock/lock.ts';
+import type { Lock } from '../../lock/pid-lock.ts';
+import type { StoreOptions } from '../../options.ts';
+import { Bank } from './bank.ts';
+import { Database, type DatabaseOptions } from './database/database.ts';
+import { isAway, notOpened, unavailable } from './database/errors.ts';
+import { PostgresStore } from './driver.ts';
+import type { ScopedPayer } from './escrow/bank.ts';
+import { ChargeLog, readLeftoverCharges } from './escrow/charge-log.ts';
+import { Escrows } from './escrow/escrows.ts';
+import { Events } from './events.ts';
+import { migrate } from './migrations/migrate.ts';
+import { NodeLease } from './nodes.ts';
+import { foldEscrows } from './operations/escrows.ts';
+import { KeyCache } from './readers/key-cache.ts';
+import { Reader } from './readers/reader.ts';
+import { Transactions } from './transactions/transactions.ts';
+
+export interface PostgresOptions extends StoreOptions, DatabaseOptions {
+  /** Connection for notifications, where `url` leads to a pooler in transaction mode; `url` by default. */
+  readonly listenUrl?: string | undefined;
+  /** Whether one command runs: it is no node, and makes no charges. */
+  readonly isCommand?: boolean;
+}
+
+/**
+ * Opens the store of a schema, which other processes may use meanwhile. `directory` holds the charges of this
+ * process that are not in the database yet: no other process may use it. A command may have none.
+ *
+ * @throws Failure service_error: `store_unavailable`, `store_newer`
+ */
+export async function openPostgresStore({
+  onLockFallback = () => {},
+  ...given
+}: PostgresOptions): Promise<PostgresStore> {
+  const { directory, poolSize, schema, starting, onWait } = given;
+  const url = verified(given.url);
+  const listenUrl = given.listenUrl === undefined ? url : verified(given.listenUrl);
+  let lock: Lock | undefined;
+  if (directory !== '') {
+    await makeFolder(diskFiles, directory);
+    lock = await lockFolder(diskFiles, directory, onLockFallback);
+  }
+  const database = new Database({ url, poolSize, schema, starting, onWait });
+  try {
+    await migrate(database);
+    const release = async () => lock?.release();
+    return await openOn(database, { ...given, listenUrl, release });
+  } catch (error) {
+    await database.close();
+    await lock?.release();
+    throw notOpened(error, url);
+  }
+}
+
+/** The URL with the name of what `pg` 8 does for it: these modes verify certificates, with a warning of each process. */
+function verified(url: string): string {
+  return url.includes('uselibpqcompat=')
+    ? url
+    : url.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
+}
+
+interface OpenParts extends PostgresOptions {
+  readonly listenUrl: string;
+  /** Ends the use of the folder. */
+  readonly release: () => Promise<void>;
+}
+
+async function openOn(database: Database, options: OpenParts): Promise<PostgresStore> {
+  const { directory, onCommit, onFailure } = options;
+  const onFault = (error: unknown) => options.onFault?.(isAway(error) ? unavailable(error) : error);
+  const { node = { name: `${hostname()} ${process.pid}`, version: '' } } = options;
+  const transactions = new Transactions({
+    database,
+    onCommit: (commit) => onCommit?.({ ...commit, bytes: 0 }),
+    ...(onFailure && { onFailure }),
+  });
+  let store: PostgresStore | undefined;
+  const idFile = join(directory, 'node');
+  const lease = new NodeLease({
+    database,
+    node,
+    onLost: () => store?.leaseLost(),
+    onEscrowLost: () => store?.escrowLost(),
+    onIds(ids) {
+      try {
+        writeFileSync(idFile, ids.join('\n'), { mode: FILE_MODE });
+      } catch (error) {
+        // Without the file, what this process holds is free only after the end of its leases.
+        onFault(error);
+      }
+    },
+    onHeartbeat: async () => store?.tidy(),
+    onClockSkew: options.onClockSkew ?? (() => {}),
+    onFault,
+  });
+  // A command makes no charges and claims nothing, so that it writes no files. Charges that a daemon left belong to
+  // the database of that daemon, which books them at its next start.
+  const isNode = !options.isCommand;
+  const now = options.now ?? (() => lease.now);
+  const folder = isNode ? join(directory, 'charges') : tmpdir();
+  const former = isNode ? await formerIds(idFile) : [];
+  if (isNode) {
+    await lease.open();
+    const leftover = await readLeftoverCharges(folder);
+    let isBooked = true;
+    // After the restore of a backup, or with another database than the folder's.
+    const onMissing = ({ accountId }: ScopedPayer) => {
+      isBooked = false;
+      onFault(
+        new Error(
+          `charges of ${accountId} are left out: the database has no such account; ${folder} keeps them as *.unbooked`,
+        ),
+      );
+    };
+    for (const batch of leftover.batches) await transactions.run(foldEscrows(batch, onMissing));
+    await (isBooked ? leftover.remove() : leftover.setAside());
+    // The lock of the folder shows that the former process has ended: what it held is free now.
+    await database.query('DELETE FROM $schema.nodes WHERE id = ANY($1::text[])', [former]);
+  }
+  const log = await ChargeLog.open({ folder, node: lease.escrowId, onFault });
+  const events = new Events({
+    database,
+    listenUrl: options.listenUrl,
+    onEvent: (event) => store?.receive(event),
+    onGap: () => keys.invalidate(),
+  });
+  const bank = new Bank({
+    database,
+    transactions,
+    lease,
+    now,
+    send: (event) => events.send(event),
+  });
+  const escrows = new Escrows({
+    ...{ bank, log, node: lease.escrowId, now, onFault },
+    isLeased: () => lease.isEscrowValid,
+    outage: () => lease.failure,
+  });
+  const reader = new Reader(
+    database,
+    () => lease.escrowId,
+    () => escrows.usedByPayer(),
+  );
+  const keys = new KeyCache({ load: (hashes) => reader.loadKeys(hashes) });
+  store = new PostgresStore({
+    ...{ database, transactions, reader, lease, events, bank, keys, escrows, log },
+    now,
+    onFault,
+    release: options.release,
+  });
+  await events.open();
+  try {
+    await store.tidy();
+  } catch (error) {
+    // Its connection would keep the process of a command running.
+    await events.close();
+    throw error;
+  }
+  return store;
+}
+
+/** Identifiers of the node that used the folder before; empty for none. */
+async function formerIds(file: string): Promise<readonly string[]> {
+  try {
+    return (await readFile(file, 'utf8')).split('\n');
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}

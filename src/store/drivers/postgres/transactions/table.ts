@@ -1,0 +1,141 @@
+import { type Columns, type RowStatement, rowStatement } from '../database/arrays.ts';
+import type { Row, Statement } from '../database/database.ts';
+
+/** How records of one kind are stored. */
+interface TableDefinition<Record> {
+  readonly name: string;
+  /** Column of the identifier. */
+  readonly key: string;
+  readonly columns: Columns<Record>;
+  /** Columns that never change. */
+  readonly fixed?: readonly string[];
+  /** Columns that null leaves as they are. */
+  readonly keep?: readonly string[];
+  readonly read: (row: Row) => Record;
+}
+
+export interface Table<Record> extends TableDefinition<Record> {
+  readonly insert: RowStatement<Record>;
+  readonly update: RowStatement<Record>;
+}
+
+export function tableOf<Record>(definition: TableDefinition<Record>): Table<Record> {
+  const { name, key, columns, fixed = [], keep = [] } = definition;
+  const changing = Object.entries(columns).filter(([column]) => !fixed.includes(column));
+  const sets = changing
+    .filter(([column]) => column !== key)
+    .map(([column]) => {
+      const value = `given.${column}`;
+      return `${column} = ${keep.includes(column) ? `coalesce(${value}, stored.${column})` : value}`;
+    });
+  return {
+    ...definition,
+    insert: rowStatement(columns, insertInto(name)),
+    update: rowStatement<Record>(
+      Object.fromEntries(changing),
+      ({ given }) => `UPDATE $schema.${name} AS stored SET ${sets.join(', ')}
+      FROM ${given} WHERE stored.${key} = given.${key}`,
+    ),
+  };
+}
+
+/** In the order of the rows, in which new ones are numbered. */
+export function insertInto(table: string) {
+  return ({ names, given }: { readonly names: string; readonly given: string }) =>
+    `INSERT INTO $schema.${table} (${names}) SELECT ${names} FROM ${given}`;
+}
+
+/** Records of one kind in a transaction. Changes of one operation are staged until it has succeeded. */
+export class Records<Record extends { readonly id: string }> {
+  readonly table: Table<Record>;
+  readonly #stored = new Map<string, Record>();
+  readonly #changed = new Map<string, Record | null>();
+  readonly #staged = new Map<string, Record | null>();
+
+  constructor(table: Table<Record>) {
+    this.table = table;
+  }
+
+  load(row: Row): void {
+    const record = this.table.read(row);
+    this.#stored.set(record.id, record);
+  }
+
+  get(id: string): Record | undefined {
+    const staged = this.#staged.get(id);
+    if (staged !== undefined) return staged ?? undefined;
+    const changed = this.#changed.get(id);
+    if (changed !== undefined) return changed ?? undefined;
+    return this.#stored.get(id);
+  }
+
+  *values(): Generator<Record> {
+    const ids = new Set([...this.#stored.keys(), ...this.#changed.keys(), ...this.#staged.keys()]);
+    for (const id of ids) {
+      const record = this.get(id);
+      if (record) yield record;
+    }
+  }
+
+  put(record: Record): void {
+    this.#staged.set(record.id, record);
+  }
+
+  remove(id: string): void {
+    this.#staged.set(id, null);
+  }
+
+  /** Keeps the changes of an operation. */
+  keep(): void {
+    for (const [id, record] of this.#staged) this.#changed.set(id, record);
+    this.#staged.clear();
+  }
+
+  /** Drops the changes of an operation that was refused. */
+  drop(): void {
+    this.#staged.clear();
+  }
+
+  statements(): Statement[] {
+    const added: Record[] = [];
+    const changed: Record[] = [];
+    const removed: string[] = [];
+    for (const [id, record] of this.#changed) {
+      const isStored = this.#stored.has(id);
+      if (record) (isStored ? changed : added).push(record);
+      else if (isStored) removed.push(id);
+    }
+    const { name, key, insert, update } = this.table;
+    const statements: Statement[] = [];
+    if (added.length > 0) statements.push(insert(added));
+    if (changed.length > 0) statements.push(update(changed, ({ id }) => this.#stored.get(id)));
+    if (removed.length > 0) {
+      const text = `DELETE FROM $schema.${name} WHERE ${key} = ANY($1::text[])`;
+      statements.push({ text, values: [removed] });
+    }
+    return statements;
+  }
+}
+
+/** Rows that are only added, or lists of work at the end of a transaction. */
+export class Additions<Row> {
+  readonly #kept: Row[] = [];
+  #staged: Row[] = [];
+
+  get all(): readonly Row[] {
+    return this.#kept;
+  }
+
+  push(row: Row): void {
+    this.#staged.push(row);
+  }
+
+  keep(): void {
+    this.#kept.push(...this.#staged);
+    this.#staged = [];
+  }
+
+  drop(): void {
+    this.#staged = [];
+  }
+}

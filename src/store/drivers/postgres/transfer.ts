@@ -1,0 +1,247 @@
+import type { Asset } from '../../asset.ts';
+import { notEmpty } from '../../errors.ts';
+import { type LedgerEntry, NO_USAGE, type UsageRow } from '../../ledger.ts';
+import { isTerminal, TASK_STATES, type TaskState } from '../../task.ts';
+import type { Transfer, TransferRecord } from '../../transfer.ts';
+import {
+  BEGIN,
+  type Connection,
+  type Database,
+  type Row,
+  type Statement,
+} from './database/database.ts';
+import { assetOf, entryOf, tasksIn, usageOf } from './readers/reader.ts';
+import { Batch } from './transactions/batch.ts';
+import {
+  ACCOUNTS,
+  type AccountRow,
+  bytesOf,
+  DELIVERIES,
+  ESCROWS,
+  KEYS,
+  TASKS,
+  TEAMS,
+  WINDOWS,
+} from './transactions/rows.ts';
+import { insertCopiedEntries } from './transactions/sums.ts';
+
+/** Rows that one query reads or writes. */
+const PAGE = 500;
+
+const TASKS_IN_ORDER = tasksIn(TASK_STATES, 'seq > $1', `ORDER BY seq LIMIT ${PAGE}`);
+
+const NO_TASKS = { pending: 0, processing: 0, completed: 0, failed: 0, expired: 0 };
+
+type TaskRecord = Extract<TransferRecord, { readonly kind: 'task' }>;
+
+/** Copies whole stores out of and into a schema. */
+export class PostgresTransfer implements Transfer {
+  readonly #database: Database;
+  readonly #beforeRead: () => Promise<void>;
+
+  /** @param beforeRead books what this process holds in memory */
+  constructor(database: Database, beforeRead: () => Promise<void>) {
+    this.#database = database;
+    this.#beforeRead = beforeRead;
+  }
+
+  async *read(): AsyncGenerator<TransferRecord> {
+    await this.#beforeRead();
+    const snapshot = await this.#database.openSnapshot();
+    try {
+      yield* recordsOf(snapshot);
+    } finally {
+      await snapshot.end();
+    }
+  }
+
+  async write(records: AsyncIterable<TransferRecord>): Promise<void> {
+    // One transaction: of an interrupted copy nothing stays.
+    await this.#database.once(async (connection) => {
+      await connection.query(BEGIN);
+      await connection.query('SET LOCAL statement_timeout = 0');
+      await connection.query('SET LOCAL idle_in_transaction_session_timeout = 0');
+      await connection.query('LOCK TABLE $schema.accounts IN EXCLUSIVE MODE');
+      const rows = await connection.query('SELECT id FROM $schema.accounts LIMIT 1');
+      if (rows.length > 0) throw notEmpty();
+      const copy = new Copy(connection);
+      for await (const record of records) await copy.add(record);
+      await copy.finish();
+      await connection.query('COMMIT');
+    });
+  }
+}
+
+async function* recordsOf(connection: Connection): AsyncGenerator<TransferRecord> {
+  for await (const row of rowsOf(connection, 'accounts')) {
+    yield { kind: 'account', row: ACCOUNTS.read(row).account };
+  }
+  for await (const row of rowsOf(connection, 'teams')) yield { kind: 'team', row: TEAMS.read(row) };
+  for await (const row of rowsOf(connection, 'keys')) yield { kind: 'key', row: KEYS.read(row) };
+  for await (const row of rowsOf(connection, 'windows')) {
+    yield { kind: 'window', row: WINDOWS.read(row) };
+  }
+  for await (const row of rowsOf(connection, 'usage')) yield { kind: 'usage', row: usageOf(row) };
+  for await (const row of rowsOf(connection, 'ledger', 'id')) {
+    yield { kind: 'ledger', row: entryOf(row) };
+  }
+  for await (const row of rowsOf(connection, 'assets')) {
+    if (row.task_id === null) yield { kind: 'upload', row: assetOf(row) };
+  }
+  for (const row of await connection.query('SELECT * FROM $schema.escrows')) {
+    const { accountId, keyId, scope, amount } = ESCROWS.read(row);
+    yield { kind: 'escrow', payer: { accountId, keyId, ...(scope && { scope }) }, amount };
+  }
+  yield* tasksOf(connection);
+}
+
+async function* tasksOf(connection: Connection): AsyncGenerator<TransferRecord> {
+  for await (const page of pagesOf(connection, TASKS_IN_ORDER, 'seq')) {
+    const ids = [page.map(({ id }) => id)];
+    const assets = await connection.query(
+      'SELECT * FROM $schema.assets WHERE task_id = ANY($1::text[]) ORDER BY seq',
+      ids,
+    );
+    const deliveries = await connection.query(
+      'SELECT * FROM $schema.deliveries WHERE task_id = ANY($1::text[])',
+      ids,
+    );
+    const assetsOfTask = new Map<string, Asset[]>();
+    for (const asset of assets.map(assetOf)) {
+      assetsOfTask.set(asset.taskId!, [...(assetsOfTask.get(asset.taskId!) ?? []), asset]);
+    }
+    const deliveryOfTask = new Map(
+      deliveries.map((row) => [row.task_id, DELIVERIES.read(row).delivery]),
+    );
+    for (const row of page) {
+      const task = TASKS.read(row);
+      yield {
+        kind: 'task',
+        row: task,
+        assets: assetsOfTask.get(task.id) ?? [],
+        delivery: deliveryOfTask.get(task.id) ?? null,
+      };
+    }
+  }
+}
+
+async function* rowsOf(connection: Connection, table: string, order = 'seq'): AsyncGenerator<Row> {
+  for await (const page of pagesOf(connection, `$schema.${table}`, order)) yield* page;
+}
+
+async function* pagesOf(
+  connection: Connection,
+  table: string,
+  order: string,
+): AsyncGenerator<readonly Row[]> {
+  let last: unknown = 0;
+  for (;;) {
+    const page = await connection.query(
+      `SELECT * FROM ${table} WHERE ${order} > $1 ORDER BY ${order} LIMIT ${PAGE}`,
+      [last],
+    );
+    if (page.length > 0) yield page;
+    if (page.length < PAGE) return;
+    last = page.at(-1)![order];
+  }
+}
+
+/** Rows on their way into a schema. */
+class Copy {
+  readonly #connection: Connection;
+  /** Written at the end, when their sums over tasks and files are known. */
+  readonly #accounts = new Map<string, AccountRow>();
+  #batch = new Batch();
+  #entries: LedgerEntry[] = [];
+  #size = 0;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  async add(record: TransferRecord): Promise<void> {
+    if (record.kind === 'ledger') this.#entries.push(record.row);
+    else this.#batch.run((batch) => this.#put(batch, record));
+    this.#size += 1;
+    if (this.#size >= PAGE) await this.#flush();
+  }
+
+  async finish(): Promise<void> {
+    this.#batch.run((batch) => {
+      for (const row of this.#accounts.values()) batch.accounts.put(row);
+    });
+    await this.#flush();
+    await this.#connection.query(
+      `SELECT setval(pg_get_serial_sequence('$schema.ledger', 'id'), max(id)) FROM $schema.ledger`,
+    );
+  }
+
+  #put(batch: Batch, record: Exclude<TransferRecord, { readonly kind: 'ledger' }>): void {
+    switch (record.kind) {
+      case 'account': {
+        const sums = { held: 0, requestBytes: 0, endedBytes: 0, storedBytes: 0, resultBytes: 0 };
+        const { row: account } = record;
+        const row = { id: account.id, account, tasks: NO_TASKS, ...sums };
+        this.#accounts.set(account.id, row);
+        break;
+      }
+      case 'team':
+        batch.teams.put(record.row);
+        break;
+      case 'key':
+        batch.keys.put(record.row);
+        break;
+      case 'window':
+        batch.windows.put(record.row);
+        break;
+      case 'usage':
+        batch.usage.push(usageAddition(record.row));
+        break;
+      case 'upload':
+        this.#addAsset(batch, record.row);
+        break;
+      case 'task':
+        this.#addTask(batch, record);
+        break;
+      case 'escrow':
+      // Of requests in progress, which end with the process.
+    }
+  }
+
+  #addTask(batch: Batch, { row: task, assets, delivery }: TaskRecord): void {
+    batch.tasks.put(task);
+    const state: TaskState = task.status;
+    const bytes = isTerminal(state) ? 'endedBytes' : 'requestBytes';
+    this.#change(task.accountId, (row) => ({
+      ...row,
+      tasks: { ...row.tasks, [state]: row.tasks[state] + 1 },
+      [bytes]: row[bytes] + bytesOf(task),
+    }));
+    for (const asset of assets) this.#addAsset(batch, asset);
+    if (delivery) batch.deliveries.put({ id: delivery.id, delivery, node: null });
+  }
+
+  #addAsset(batch: Batch, asset: Asset): void {
+    batch.assets.push(asset);
+    const bytes =
+      asset.taskId !== null && asset.input === undefined ? 'resultBytes' : 'storedBytes';
+    this.#change(asset.accountId, (row) => ({ ...row, [bytes]: row[bytes] + asset.bytes }));
+  }
+
+  #change(accountId: string, change: (row: AccountRow) => AccountRow): void {
+    this.#accounts.set(accountId, change(this.#accounts.get(accountId)!));
+  }
+
+  async #flush(): Promise<void> {
+    const statements: Statement[] = this.#batch.statements();
+    if (this.#entries.length > 0) statements.push(insertCopiedEntries(this.#entries));
+    for (const { text, values } of statements) await this.#connection.query(text, values);
+    this.#batch = new Batch();
+    this.#entries = [];
+    this.#size = 0;
+  }
+}
+
+function usageAddition({ keyId, teamId, ...row }: UsageRow) {
+  return { ...NO_USAGE, ...row, keyId: keyId ?? '', teamId: teamId ?? null };
+}
