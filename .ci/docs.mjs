@@ -132,7 +132,7 @@ ${sections.join('\n')}`;
 
 async function configurationSchema() {
   // The schema lists the registered dialects.
-  await built('text/dialects/built-in.js');
+  await built('text/built-in-dialects.js');
   const { configJsonSchema } = await built('config/json-schema.js');
   return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
 }

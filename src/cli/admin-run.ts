@@ -10,7 +10,7 @@ import { jsonText } from './json.ts';
 import { administer } from './store-access.ts';
 import { nameCell, Table } from './table.ts';
 import { print, printStderr } from './terminal.ts';
-import '../text/dialects/built-in.ts';
+import '../text/built-in-dialects.ts';
 
 /**
  * Runs an administration command and prints its result.

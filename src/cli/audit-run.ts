@@ -13,7 +13,7 @@ import { jsonText } from './json.ts';
 import { type Column, Table } from './table.ts';
 import { print, printStderr } from './terminal.ts';
 import { usageFailure } from './usage.ts';
-import '../text/dialects/built-in.ts';
+import '../text/built-in-dialects.ts';
 
 const COLUMNS: readonly (Column & { readonly title: string })[] = [
   { title: 'TIME (UTC)' },

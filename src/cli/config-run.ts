@@ -1,5 +1,5 @@
 import { printable, printableJson } from '../operations/batch/filename.ts';
-import '../text/dialects/built-in.ts';
+import '../text/built-in-dialects.ts';
 import { configPrintFlags } from './daemon-flags.ts';
 import { readFlags } from './flags.ts';
 import { print, printStderr } from './terminal.ts';

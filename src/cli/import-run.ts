@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
-import '../text/dialects/built-in.ts';
+import '../text/built-in-dialects.ts';
 import type { ImportedModel, ImportPlan } from '../config/import-models.ts';
 import { invalidConfig } from '../config/invalid.ts';
 import { MAX_MAP_LENGTH } from '../config/price-map.ts';

@@ -23,7 +23,7 @@ export function isFieldName(name: string): boolean {
 
 /**
  * Declares a dialect. `text/dialects/registry.ts` calls this for each dialect that it registers: a
- * process that loads a configuration imports `text/dialects/built-in.ts` before.
+ * process that loads a configuration imports `text/built-in-dialects.ts` before.
  */
 export function declareDialect(dialect: DeclaredDialect): void {
   const { name, upstreamDialect, endpoints, fields, settings } = dialect;

@@ -16,14 +16,13 @@ import type { UpstreamClient } from '../upstream/client.ts';
 import { networkPolicyOf } from '../upstream/network-policy.ts';
 import { Meter } from './billing/meter.ts';
 import { UsageTracker } from './billing/usage-tracker.ts';
-import type { TextCall } from './call.ts';
-import type { Usage } from './canonical.ts';
-import './dialects/built-in.ts';
+import type { Usage } from './canonical/canonical.ts';
+import type { TextCall } from './execution/call.ts';
+import './built-in-dialects.ts';
 import { Inspection } from './dialects/inspection.ts';
 import { dialectNamed } from './dialects/registry.ts';
 import { invalid } from './dialects/request-errors.ts';
 import { checkAllowedTools } from './emulation/allowed-tools.ts';
-import { Drains } from './execution/drains.ts';
 import {
   Answers,
   forwardedHeaders,
@@ -45,6 +44,7 @@ import type { OmittedFields } from './policy/omitted-fields.ts';
 import { withoutUnvouched } from './policy/references.ts';
 import { applyRules } from './policy/rules.ts';
 import { removeUnknown } from './policy/unknown-fields.ts';
+import { Drains } from './relay/drains.ts';
 
 /** Milliseconds for aborted answers to be charged. */
 const closeTimeoutMs = 1000;

@@ -1,4 +1,4 @@
-import '../../src/text/dialects/built-in.ts';
+import '../../src/text/built-in-dialects.ts';
 import { describe, expect, it } from 'vitest';
 import {
   findModel,

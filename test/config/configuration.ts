@@ -1,4 +1,4 @@
-import '../../src/text/dialects/built-in.ts';
+import '../../src/text/built-in-dialects.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';

@@ -1,5 +1,5 @@
-import '../../src/text/dialects/built-in.ts';
-import type { Part, TextRequest, Turn } from '../../src/text/canonical.ts';
+import '../../src/text/built-in-dialects.ts';
+import type { Part, TextRequest, Turn } from '../../src/text/canonical/canonical.ts';
 import type { Target } from '../../src/text/dialects/dialect.ts';
 
 /** A request with default settings. */

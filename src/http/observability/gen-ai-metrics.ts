@@ -1,6 +1,6 @@
 import { Histogram, type Registry } from 'prom-client';
 import type { OtlpName, OtlpNames } from '../../telemetry/metric-data.ts';
-import type { TextReport } from '../../text/report.ts';
+import type { TextReport } from '../../text/canonical/report.ts';
 
 /** Advised boundaries (semantic conventions for generative AI metrics). */
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);

@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import type { MetricFamily } from '../../telemetry/metric-data.ts';
 import type { MetricSource } from '../../telemetry/telemetry.ts';
-import type { TextReport } from '../../text/report.ts';
+import type { TextReport } from '../../text/canonical/report.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import { LimitMetrics } from '../limits/limit-metrics.ts';
 import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';

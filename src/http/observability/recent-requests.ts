@@ -2,8 +2,8 @@ import type { Failure } from '../../failure.ts';
 import type { Account, ApiKey } from '../../store/account.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
-import type { Usage } from '../../text/canonical.ts';
-import type { TextReport } from '../../text/report.ts';
+import type { Usage } from '../../text/canonical/canonical.ts';
+import type { TextReport } from '../../text/canonical/report.ts';
 
 /** What is known of a request at its end. */
 export interface EndedRequest {

@@ -6,7 +6,7 @@ import { toCredits } from '../../store/credits.ts';
 import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import type { Trace } from '../../telemetry/trace.ts';
-import type { TextReport } from '../../text/report.ts';
+import type { TextReport } from '../../text/canonical/report.ts';
 import { outputOf } from '../observability/log.ts';
 import { CLIENT_CLOSED_REQUEST } from '../transport/client-disconnect.ts';
 

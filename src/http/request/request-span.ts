@@ -5,7 +5,7 @@ import { Attributes } from '../../telemetry/attributes.ts';
 import { addressAttributes, errorTypeOf, type Trace } from '../../telemetry/trace.ts';
 import { parseTraceparent } from '../../telemetry/trace-context.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
-import type { TextReport } from '../../text/report.ts';
+import type { TextReport } from '../../text/canonical/report.ts';
 import type { GenAiMetrics } from '../observability/gen-ai-metrics.ts';
 import type { AppContext } from './app-context.ts';
 

@@ -1,6 +1,6 @@
-import type { MediaPart, Part, TextRequest, Turn } from '../canonical.ts';
+import type { MediaPart, Part, TextRequest, Turn } from '../canonical/canonical.ts';
+import { conversationOf } from '../canonical/conversations.ts';
 import { mediaTypeOf } from '../dialects/media-source.ts';
-import { conversationOf } from '../execution/conversations.ts';
 import { tokensIn } from './usage.ts';
 
 /** Estimate for an image or a document, whatever the length of its Base64. */

@@ -5,7 +5,7 @@ import {
   type TextModel,
 } from '../../config/catalog.ts';
 import type { KeyHolder, Reservation, Store } from '../../store/store.ts';
-import type { TextRequest, Usage } from '../canonical.ts';
+import type { TextRequest, Usage } from '../canonical/canonical.ts';
 import { type Bounds, costOf, largestCost } from './cost.ts';
 import { inputSizesOf, MAX_UNKNOWN_INPUT } from './input-size.ts';
 import { inputPartsOf, sumOfUsages } from './usage.ts';

@@ -1,6 +1,6 @@
 import type { TextJobs } from '../../threads/text-threads.ts';
 import { type JobContext, ThreadLostError } from '../../threads/threads.ts';
-import type { MediaPart, Part, TextRequest } from '../canonical.ts';
+import type { MediaPart, Part, TextRequest } from '../canonical/canonical.ts';
 
 /** Characters that are counted by the tokenizer, in 0.1 s; of longer requests a sample is counted. */
 const MAX_COUNTED = 256 * 1024;

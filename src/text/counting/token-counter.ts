@@ -12,7 +12,7 @@ import type { KeyHolder } from '../../store/store.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
-import type { Json, TextRequest } from '../canonical.ts';
+import type { Json, TextRequest } from '../canonical/canonical.ts';
 import { invalidAnswer } from '../dialects/answer-errors.ts';
 import type {
   Dialect,

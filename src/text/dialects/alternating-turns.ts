@@ -1,4 +1,4 @@
-import type { Json } from '../canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
 
 /** The result of a tool call, as the upstream's dialect writes it. */
 interface Result {

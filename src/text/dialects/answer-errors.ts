@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts';
-import type { DialectName, TextEvent } from '../canonical.ts';
+import type { DialectName, TextEvent } from '../canonical/canonical.ts';
 import { dialectNamed } from './registry.ts';
 
 /** The failure of an answer that ended before it was complete. */

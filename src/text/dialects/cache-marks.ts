@@ -1,5 +1,5 @@
 import { isObject } from '../../schema/untrusted.ts';
-import type { CacheMark, Json, Part, TextRequest } from '../canonical.ts';
+import type { CacheMark, Json, Part, TextRequest } from '../canonical/canonical.ts';
 
 /** Marks of one request that Anthropic accepts. */
 const MAX_MARKS = 4;

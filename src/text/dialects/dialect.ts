@@ -9,7 +9,7 @@ import type {
   TextEvent,
   TextRequest,
   Usage,
-} from '../canonical.ts';
+} from '../canonical/canonical.ts';
 import type { FieldTable } from './fields.ts';
 
 /** Where a request is sent. */

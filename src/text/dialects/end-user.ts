@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { nonEmptyTextOf } from '../../schema/untrusted.ts';
-import type { EndUser, Json, TextRequest } from '../canonical.ts';
+import type { EndUser, Json, TextRequest } from '../canonical/canonical.ts';
 
 /** Characters of an identifier of the end user at OpenAI. */
 export const MAX_OPENAI_USER = 64;

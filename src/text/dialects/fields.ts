@@ -1,6 +1,6 @@
 import { isObject } from '../../schema/untrusted.ts';
 import type { Feature } from '../../store/features.ts';
-import type { Json } from '../canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
 import { all, type Check, each, feature } from './inspection.ts';
 import type { NeverOmitted } from './unsupported-field.ts';
 

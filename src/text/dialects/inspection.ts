@@ -1,6 +1,6 @@
 import { isObject } from '../../schema/untrusted.ts';
 import type { Feature } from '../../store/features.ts';
-import { FILE_SCHEME, type Json } from '../canonical.ts';
+import { FILE_SCHEME, type Json } from '../canonical/canonical.ts';
 
 /** A feature in a request that its model or its key must allow. */
 export interface Use {

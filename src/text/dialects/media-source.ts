@@ -1,5 +1,5 @@
 import { quoteValue } from '../../schema/fields.ts';
-import { FILE_SCHEME, type MediaSource } from '../canonical.ts';
+import { FILE_SCHEME, type MediaSource } from '../canonical/canonical.ts';
 import { invalid } from './request-errors.ts';
 
 /** Media types by the extension of a URL's path, which is all that an address says of its content. */

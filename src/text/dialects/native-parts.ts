@@ -1,4 +1,4 @@
-import type { DialectName, Json, NativePart } from '../canonical.ts';
+import type { DialectName, Json, NativePart } from '../canonical/canonical.ts';
 import type { FieldTable } from './fields.ts';
 import { refuseNative } from './request-errors.ts';
 import type { NeverOmitted } from './unsupported-field.ts';

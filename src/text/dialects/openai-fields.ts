@@ -1,5 +1,5 @@
 import { isObject, nonEmptyTextOf, objectOf } from '../../schema/untrusted.ts';
-import type { Grammar, Json, ResponseFormat, Tool } from '../canonical.ts';
+import type { Grammar, Json, ResponseFormat, Tool } from '../canonical/canonical.ts';
 
 // Fields that both of OpenAI's formats have: chat completions and responses.
 

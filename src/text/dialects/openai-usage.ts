@@ -1,4 +1,4 @@
-import type { Json, Usage } from '../canonical.ts';
+import type { Json, Usage } from '../canonical/canonical.ts';
 import { cacheLifetimes, integersOf } from './usage.ts';
 
 /** The usage of an answer of chat or legacy completions: the six integers of interface part 2.2 and the details. */

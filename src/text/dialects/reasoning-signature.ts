@@ -1,5 +1,5 @@
 import { parseJson } from '../../schema/json.ts';
-import type { DialectName, ReasoningSignature } from '../canonical.ts';
+import type { DialectName, ReasoningSignature } from '../canonical/canonical.ts';
 import { hasDialect } from './registry.ts';
 
 /**

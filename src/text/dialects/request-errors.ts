@@ -1,7 +1,12 @@
 import { type CodeOf, Failure } from '../../failure.ts';
 import { named } from '../../schema/fields.ts';
 import { isObject, nonEmptyTextOf } from '../../schema/untrusted.ts';
-import type { DialectName, NativePart, RequestSetting, TextRequest } from '../canonical.ts';
+import type {
+  DialectName,
+  NativePart,
+  RequestSetting,
+  TextRequest,
+} from '../canonical/canonical.ts';
 import type { Field } from './fields.ts';
 import { dialectNamed } from './registry.ts';
 import { pathOf, valueAt } from './request-settings.ts';

@@ -1,5 +1,5 @@
 import { isObject } from '../../schema/untrusted.ts';
-import type { Json, RequestSetting, TextRequest } from '../canonical.ts';
+import type { Json, RequestSetting, TextRequest } from '../canonical/canonical.ts';
 import type { SettingNames } from './dialect.ts';
 import { dialectNamed } from './registry.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { TextRequest } from '../canonical.ts';
+import type { TextRequest } from '../canonical/canonical.ts';
 
 /** Names of tools that both OpenAI and Anthropic accept. */
 const TAKEN = /^[A-Za-z0-9_-]{1,64}$/;

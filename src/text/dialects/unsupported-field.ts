@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts';
-import type { TextRequest } from '../canonical.ts';
+import type { TextRequest } from '../canonical/canonical.ts';
 
 /** How a request is sent although the upstream's format cannot express one of its fields. */
 export interface Removal {

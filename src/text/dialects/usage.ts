@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { countOf, objectOf } from '../../schema/untrusted.ts';
 import { usageEntries } from '../../schema/usage.ts';
-import type { Json, Usage } from '../canonical.ts';
+import type { Json, Usage } from '../canonical/canonical.ts';
 
 /** The usage object of interface part 2.2; providers add fields. */
 export const usageSchema = v.looseObject(usageEntries);

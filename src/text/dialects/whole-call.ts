@@ -1,4 +1,4 @@
-import type { TextEvent } from '../canonical.ts';
+import type { TextEvent } from '../canonical/canonical.ts';
 
 interface Call {
   readonly id: string;

@@ -1,4 +1,4 @@
-import type { Json } from '../canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
 import type { Embeddings } from './answer.ts';
 import type { EmbeddingsRequest } from './request.ts';
 

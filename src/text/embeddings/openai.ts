@@ -1,5 +1,5 @@
 import { countOf, objectOf } from '../../schema/untrusted.ts';
-import type { Json } from '../canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
 import { invalidAnswer } from '../dialects/answer-errors.ts';
 import type { Embeddings } from './answer.ts';
 import type { EmbeddingsFormat } from './format.ts';

@@ -1,4 +1,4 @@
-import type { TextRequest } from '../canonical.ts';
+import type { TextRequest } from '../canonical/canonical.ts';
 import type { RequestEmulation } from './emulation.ts';
 
 /** Tools that messages add: tools of the request, since the model can call them in any case when it answers. */

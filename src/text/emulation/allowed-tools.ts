@@ -1,4 +1,4 @@
-import type { NativePart, TextRequest, Tool, ToolReference } from '../canonical.ts';
+import type { NativePart, TextRequest, Tool, ToolReference } from '../canonical/canonical.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import type { RequestEmulation } from './emulation.ts';

@@ -1,4 +1,4 @@
-import type { TextRequest } from '../canonical.ts';
+import type { TextRequest } from '../canonical/canonical.ts';
 import type { Ability, Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { emulateAddedTools } from './added-tools.ts';

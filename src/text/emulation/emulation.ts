@@ -1,4 +1,4 @@
-import type { TextEvent, TextRequest } from '../canonical.ts';
+import type { TextEvent, TextRequest } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 
 /** Takes the events of one answer. */

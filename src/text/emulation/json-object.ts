@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts';
-import type { TextEvent, TextRequest, Turn } from '../canonical.ts';
+import type { TextEvent, TextRequest, Turn } from '../canonical/canonical.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import type { EmulatedAnswer, RequestEmulation } from './emulation.ts';
 import { ObjectReader } from './object-reader.ts';

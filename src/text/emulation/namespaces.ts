@@ -1,4 +1,11 @@
-import type { Namespace, Part, TextEvent, TextRequest, Tool, Turn } from '../canonical.ts';
+import type {
+  Namespace,
+  Part,
+  TextEvent,
+  TextRequest,
+  Tool,
+  Turn,
+} from '../canonical/canonical.ts';
 import type { RequestEmulation } from './emulation.ts';
 
 /** Tools in groups: their names get the name of the group as a prefix. */

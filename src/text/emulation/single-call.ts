@@ -1,4 +1,4 @@
-import type { TextEvent, TextRequest } from '../canonical.ts';
+import type { TextEvent, TextRequest } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { EmulatedAnswer, RequestEmulation } from './emulation.ts';

@@ -1,4 +1,4 @@
-import type { Grammar, Part, TextEvent, TextRequest, Tool, Turn } from '../canonical.ts';
+import type { Grammar, Part, TextEvent, TextRequest, Tool, Turn } from '../canonical/canonical.ts';
 import type { EmulatedAnswer, RequestEmulation } from './emulation.ts';
 import { InputReader } from './input-reader.ts';
 

@@ -1,4 +1,4 @@
-import type { TextRequest } from '../canonical.ts';
+import type { TextRequest } from '../canonical/canonical.ts';
 import type { RequestEmulation } from './emulation.ts';
 
 /** The tool by which a client finds further tools: a function, whose calls are searches for the client. */

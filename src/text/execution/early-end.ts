@@ -1,6 +1,6 @@
 import type { UpstreamResponse } from '../../upstream/response.ts';
-import type { TextEvent, Usage } from '../canonical.ts';
-import { MAX_DRAINED_BYTES } from './drains.ts';
+import type { TextEvent, Usage } from '../canonical/canonical.ts';
+import { MAX_DRAINED_BYTES } from '../relay/drains.ts';
 
 export function isEnd({ type }: TextEvent): boolean {
   return type === 'finish' || type === 'error';

@@ -3,8 +3,7 @@ import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../failure.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
-import type { TextCall } from '../call.ts';
-import type { NativePart, RequestSetting, TextRequest, Usage } from '../canonical.ts';
+import type { NativePart, RequestSetting, TextRequest, Usage } from '../canonical/canonical.ts';
 import type { EncodeContext, ForwardedHeaders } from '../dialects/dialect.ts';
 import type { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
@@ -13,8 +12,9 @@ import type { HostedTools } from '../policy/hosted-tools.ts';
 import { type Remaining, unchanged } from '../policy/leave-out.ts';
 import type { OmittedFields } from '../policy/omitted-fields.ts';
 import { withoutReferences } from '../policy/references.ts';
+import type { Drain } from '../relay/drains.ts';
 import type { BufferSink, StreamSink } from '../relay/event-sinks.ts';
-import type { Drain } from './drains.ts';
+import type { TextCall } from './call.ts';
 
 /** How a route answered after the client was sent a part of the answer, or all of it. */
 export interface Outcome {

@@ -1,7 +1,7 @@
 import type { TextModel } from '../../config/catalog.ts';
 import { dialectFor, isRemote } from '../../config/provider-kinds.ts';
 import type { Config } from '../../config/schema.ts';
-import type { DialectName, TextRequest } from '../canonical.ts';
+import type { DialectName, TextRequest } from '../canonical/canonical.ts';
 import { upstreamDialectOf } from '../dialects/registry.ts';
 import { canPass } from './pass-through.ts';
 

@@ -3,7 +3,7 @@ import { type ProviderOrigin, redactForClient, redactKeyInBody } from '../../rou
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
-import type { Json, Part, RequestSetting, TextRequest } from '../canonical.ts';
+import type { Json, Part, RequestSetting, TextRequest } from '../canonical/canonical.ts';
 import type { Dialect, Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { propertiesOf } from '../dialects/request-settings.ts';

@@ -1,12 +1,12 @@
 import { Failure } from '../../failure.ts';
 import { linkedSignal } from '../../upstream/abort-signal.ts';
-import type { TextEvent } from '../canonical.ts';
+import type { TextEvent } from '../canonical/canonical.ts';
+import { conversationOf, conversationsOf } from '../canonical/conversations.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { emulateForSandbox } from '../emulation/emulate.ts';
 import { passOn } from '../relay/client-events.ts';
 import { answerFromSandbox } from '../sandbox/sandbox.ts';
 import { collectAnswers } from './collect-answers.ts';
-import { conversationOf, conversationsOf } from './conversations.ts';
 import { announceOmitted, type Outcome, type TextExecution, withoutOwn } from './execution.ts';
 
 /** Answers by the embedded sandbox. @param remaining milliseconds until the request's deadline */

@@ -1,11 +1,11 @@
-import type { Json, NativePart, TextRequest } from '../canonical.ts';
+import type { Json, NativePart, TextRequest } from '../canonical/canonical.ts';
+import { conversationOf } from '../canonical/conversations.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { refusalOf } from '../dialects/request-errors.ts';
 import { unchanged } from '../policy/leave-out.ts';
 import { encodeFor } from '../policy/unsupported.ts';
 import { collectAnswers, readAnswer } from './collect-answers.ts';
-import { conversationOf } from './conversations.ts';
 import { announceOmitted, type Outcome, type TextExecution, withoutOwn } from './execution.ts';
 import { openUpstream, type RemoteRoute } from './upstream-request.ts';
 

@@ -8,7 +8,7 @@ import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { Timeouts } from '../../upstream/request.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
-import type { Json } from '../canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { TextExecution } from './execution.ts';

@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import type { Conversation } from '../../routing/affinity.ts';
 import { isObject, nonEmptyTextOf } from '../../schema/untrusted.ts';
 import type { KeyHolder } from '../../store/store.ts';
-import type { Part, TextRequest } from '../canonical.ts';
+import type { Part, TextRequest } from '../canonical/canonical.ts';
 
 /** Characters that are hashed of the instructions, tools and first turn of a conversation. */
 const MAX_HASHED = 32_768;

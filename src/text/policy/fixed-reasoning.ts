@@ -1,4 +1,4 @@
-import type { Part, RequestSetting, TextRequest, Turn } from '../canonical.ts';
+import type { Part, RequestSetting, TextRequest, Turn } from '../canonical/canonical.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';

@@ -1,6 +1,6 @@
 import type { TextModel } from '../../config/catalog.ts';
 import type { Feature } from '../../store/features.ts';
-import type { NativePart, Part, TextRequest, ToolChoice } from '../canonical.ts';
+import type { NativePart, Part, TextRequest, ToolChoice } from '../canonical/canonical.ts';
 import type { Inspection, Use } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { pathOf } from '../dialects/request-settings.ts';

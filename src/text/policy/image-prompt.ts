@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
 import { isObject, listOf } from '../../schema/untrusted.ts';
-import type { Json, NativePart, TextRequest, Tool, ToolChoice } from '../canonical.ts';
+import type { Json, NativePart, TextRequest, Tool, ToolChoice } from '../canonical/canonical.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 
 /** Characters of one request that are checked; more take a thread more than a second. */

@@ -8,7 +8,7 @@ import type {
   Tool,
   ToolChoice,
   Turn,
-} from '../canonical.ts';
+} from '../canonical/canonical.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { propertiesOf } from '../dialects/request-settings.ts';
 import { isReferenced } from '../emulation/allowed-tools.ts';

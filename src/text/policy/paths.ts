@@ -1,5 +1,5 @@
 import { isObject } from '../../schema/untrusted.ts';
-import type { Json } from '../canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
 
 /** A path of a request's field, and the paths of all that it is within: `a[0].b`, `a[0]`, `a`. */
 export function withAncestors(path: string): readonly string[] {

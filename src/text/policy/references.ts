@@ -1,5 +1,5 @@
 import { isObject } from '../../schema/untrusted.ts';
-import type { Json, NativePart, TextRequest } from '../canonical.ts';
+import type { Json, NativePart, TextRequest } from '../canonical/canonical.ts';
 import type { Inspection } from '../dialects/inspection.ts';
 import type { Allowance } from './allowance.ts';
 import { leaveOut, type Remaining } from './leave-out.ts';

@@ -6,7 +6,7 @@ import type {
   RequestSetting,
   RequestSettings,
   TextRequest,
-} from '../canonical.ts';
+} from '../canonical/canonical.ts';
 import { budgetOf, budgetWithin } from '../dialects/budgets.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { invalid } from '../dialects/request-errors.ts';

@@ -1,5 +1,5 @@
 import type { TextModel } from '../../config/catalog.ts';
-import type { Json } from '../canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
 import type { Inspection, UnknownField } from '../dialects/inspection.ts';
 import { invalid } from '../dialects/request-errors.ts';
 

@@ -1,11 +1,11 @@
 import type { TextModel, TextRoute } from '../../config/catalog.ts';
-import type { Json, TextRequest } from '../canonical.ts';
+import type { Json, TextRequest } from '../canonical/canonical.ts';
+import { conversationsOf } from '../canonical/conversations.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { UnsupportedField } from '../dialects/unsupported-field.ts';
 import { type EmulatedRequest, emulate } from '../emulation/emulate.ts';
-import { conversationsOf } from '../execution/conversations.ts';
 
 /** Fields that are dropped; undefined for hints alone. */
 type Policy = TextModel['onUnsupported'];

@@ -1,5 +1,5 @@
 import { isObject } from '../../schema/untrusted.ts';
-import type { Json } from '../canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 
 const QUOTE = 0x22;

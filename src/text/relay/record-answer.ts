@@ -1,6 +1,6 @@
 import { nonEmptyTextOf, objectOf } from '../../schema/untrusted.ts';
 import type { Trace } from '../../telemetry/trace.ts';
-import type { Json } from '../canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 
 /** Records for a trace which model an event or a whole answer names, and why the answer ended. */

@@ -1,10 +1,10 @@
 import type { Effort } from '../../config/models.ts';
-import type { MediaPart, TextRequest } from '../canonical.ts';
+import type { MediaPart, TextRequest } from '../canonical/canonical.ts';
 import { budgetOf } from '../dialects/budgets.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import { type Prompt, type ToolResult, textsIn, truncated } from './prompt.ts';
-import { PromptValues } from './prompt-values.ts';
+import { PromptValues } from './schema/prompt-values.ts';
 import { UnsupportedSchema } from './schema/unsupported-schema.ts';
 import { generateValue } from './schema/value-generator.ts';
 

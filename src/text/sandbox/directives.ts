@@ -1,6 +1,6 @@
 import { FAILURE_TYPES, type FailureType } from '../../failure.ts';
 import { choice, count, delay, flag, readDirectives } from '../../routing/directives.ts';
-import type { TextPart } from '../canonical.ts';
+import type { TextPart } from '../canonical/canonical.ts';
 
 /** Faults after the response has started: an error event, silence, and an end without an end event. */
 const STREAM_FAULTS = ['midstream', 'hang', 'truncate'] as const;

@@ -1,4 +1,4 @@
-import type { Part, TextRequest } from '../canonical.ts';
+import type { Part, TextRequest } from '../canonical/canonical.ts';
 import { countTokens } from './tokens.ts';
 
 /** Tokens of an image or a document, regardless of its content. */

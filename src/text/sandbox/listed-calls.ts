@@ -1,5 +1,5 @@
 import { isObject } from '../../schema/untrusted.ts';
-import type { TextPart, TextRequest, Tool, Turn } from '../canonical.ts';
+import type { TextPart, TextRequest, Tool, Turn } from '../canonical/canonical.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { textsIn } from './prompt.ts';
 

@@ -1,4 +1,11 @@
-import type { MediaPart, Part, TextPart, TextRequest, Tool, ToolResultPart } from '../canonical.ts';
+import type {
+  MediaPart,
+  Part,
+  TextPart,
+  TextRequest,
+  Tool,
+  ToolResultPart,
+} from '../canonical/canonical.ts';
 
 export interface ToolResult {
   /** Name of the tool; null if the conversation has no call with the result's id. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { isObject } from '../../schema/untrusted.ts';
-import type { TextRequest, Tool } from '../canonical.ts';
+import type { TextRequest, Tool } from '../canonical/canonical.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import { nextListedCall } from './listed-calls.ts';
 import { type Prompt, toolsOf } from './prompt.ts';
-import { PromptValues } from './prompt-values.ts';
+import { PromptValues } from './schema/prompt-values.ts';
 import { StepBudget } from './schema/step-budget.ts';
 import { UnsupportedSchema } from './schema/unsupported-schema.ts';
 import { generateValue } from './schema/value-generator.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Drains } from '../../../src/text/execution/drains.ts';
+import { Drains } from '../../../src/text/relay/drains.ts';
 import { LightAbortSignal } from '../../../src/upstream/abort-signal.ts';
 
 const begin = (drains: Drains, accountId: string, more: object = {}) => {

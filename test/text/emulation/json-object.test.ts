@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import '../../../src/text/dialects/built-in.ts';
+import '../../../src/text/built-in-dialects.ts';
 import { dialectNamed } from '../../../src/text/dialects/registry.ts';
 import { ObjectReader } from '../../../src/text/emulation/object-reader.ts';
 import { settled } from '../account.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { TextModel } from '../../../src/config/catalog.ts';
 import { EFFORTS, type Effort } from '../../../src/config/models.ts';
 import { Failure } from '../../../src/failure.ts';
-import type { Part, ReasoningRequest, TextRequest } from '../../../src/text/canonical.ts';
+import type { Part, ReasoningRequest, TextRequest } from '../../../src/text/canonical/canonical.ts';
 import { applyRules } from '../../../src/text/policy/rules.ts';
 import { textRequest, turn } from '../request.ts';
 

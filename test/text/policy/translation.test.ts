@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TextModel, TextRoute } from '../../../src/config/catalog.ts';
 import { Failure } from '../../../src/failure.ts';
-import '../../../src/text/dialects/built-in.ts';
+import '../../../src/text/built-in-dialects.ts';
 import { fieldRows } from '../../../src/text/dialects/field-rows.ts';
 import { Inspection } from '../../../src/text/dialects/inspection.ts';
 import { dialectNamed } from '../../../src/text/dialects/registry.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Part, TextRequest, Turn } from '../../../src/text/canonical.ts';
+import type { Part, TextRequest, Turn } from '../../../src/text/canonical/canonical.ts';
 import { answerTo, tool, turn } from './request.ts';
 
 const PROMPT = [

@@ -1,4 +1,4 @@
-import '../../../src/text/dialects/built-in.ts';
+import '../../../src/text/built-in-dialects.ts';
 import type {
   Json,
   Part,
@@ -6,7 +6,7 @@ import type {
   TextRequest,
   Tool,
   Turn,
-} from '../../../src/text/canonical.ts';
+} from '../../../src/text/canonical/canonical.ts';
 import type { Target } from '../../../src/text/dialects/dialect.ts';
 import { answerFromSandbox } from '../../../src/text/sandbox/sandbox.ts';
 import { textRequest, turn as turnOf } from '../request.ts';

@@ -13,7 +13,7 @@ import type {
   TextRequest,
   Turn,
   Usage,
-} from '../../../src/text/canonical.ts';
+} from '../../../src/text/canonical/canonical.ts';
 import { invalidAnswer, truncatedAnswer } from '../../../src/text/dialects/answer-errors.ts';
 import { outputCounter } from '../../../src/text/dialects/count-output.ts';
 import type {

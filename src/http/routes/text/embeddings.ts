@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync, FastifyReply } from 'fastify';
 import * as v from 'valibot';
 import { isObject } from '../../../schema/untrusted.ts';
+import { TextReport } from '../../../text/canonical/report.ts';
 import { embeddingsRequest } from '../../../text/embeddings/request.ts';
-import { TextReport } from '../../../text/report.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import type { TextHttpRequest } from './text.ts';

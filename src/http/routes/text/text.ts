@@ -1,9 +1,9 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
+import { TextReport } from '../../../text/canonical/report.ts';
 import type { RequestAddress } from '../../../text/dialects/dialect.ts';
 import { fieldRows } from '../../../text/dialects/field-rows.ts';
 import { allDialects } from '../../../text/dialects/registry.ts';
-import { TextReport } from '../../../text/report.ts';
 import { LightAbortSignal } from '../../../upstream/abort-signal.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';

@@ -1,5 +1,5 @@
 import { randomText } from '../../../store/identifier.ts';
-import type { Citation, FinishReason, Json, TextEvent } from '../../canonical.ts';
+import type { Citation, FinishReason, Json, TextEvent } from '../../canonical/canonical.ts';
 import { type AnsweredReasoning, detailsOf } from './reasoning.ts';
 
 const ID_LENGTH = 29;

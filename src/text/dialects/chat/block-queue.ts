@@ -1,4 +1,4 @@
-import type { Json, TextEvent } from '../../canonical.ts';
+import type { Json, TextEvent } from '../../canonical/canonical.ts';
 import type { PendingCall } from './pending-call.ts';
 import { ownSignature } from './reasoning.ts';
 

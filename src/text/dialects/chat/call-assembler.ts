@@ -1,6 +1,6 @@
 import { objectOf, textOf } from '../../../schema/untrusted.ts';
 import { randomText } from '../../../store/identifier.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import type { BlockQueue } from './block-queue.ts';
 import { PendingCall } from './pending-call.ts';
 

@@ -1,4 +1,4 @@
-import type { Json, TextRequest } from '../../canonical.ts';
+import type { Json, TextRequest } from '../../canonical/canonical.ts';
 import { breakpointsOf } from '../cache-marks.ts';
 import type { Dialect } from '../dialect.ts';
 import { ChatDecoder } from './decode-events.ts';

@@ -6,7 +6,7 @@ import type {
   ToolCallPart,
   ToolChoice,
   ToolReference,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import { nativePart } from '../native-parts.ts';
 import { decodeCustom } from '../openai-fields.ts';

@@ -1,7 +1,7 @@
 import { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject, listOf, nonEmptyTextOf } from '../../../schema/untrusted.ts';
-import type { Citation, FinishReason, Json, TextEvent, Usage } from '../../canonical.ts';
+import type { Citation, FinishReason, Json, TextEvent, Usage } from '../../canonical/canonical.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
 import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
 import type { DecodeContext } from '../dialect.ts';

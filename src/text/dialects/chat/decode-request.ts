@@ -8,7 +8,7 @@ import type {
   TextRequest,
   ToolChoice,
   Turn,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import type { RequestAddress } from '../dialect.ts';
 import { openaiEndUser } from '../end-user.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';

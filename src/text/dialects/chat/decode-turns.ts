@@ -9,7 +9,7 @@ import type {
   Tool,
   ToolResultPart,
   Turn,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { cacheMarkOf, withMark } from '../cache-marks.ts';
 import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';

@@ -1,4 +1,4 @@
-import type { Json, TextEvent, Usage } from '../../canonical.ts';
+import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { openaiUsage, sumOf } from '../openai-usage.ts';

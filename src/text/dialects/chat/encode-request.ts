@@ -1,4 +1,9 @@
-import type { Json, RequestSetting, ResponseFormat, TextRequest } from '../../canonical.ts';
+import type {
+  Json,
+  RequestSetting,
+  ResponseFormat,
+  TextRequest,
+} from '../../canonical/canonical.ts';
 import type { Target } from '../dialect.ts';
 import { endUserOnWire, MAX_OPENAI_USER } from '../end-user.ts';
 import { encodeJsonSchema, SHARED_LABELS } from '../openai-fields.ts';

@@ -8,7 +8,7 @@ import type {
   Tool,
   ToolResultPart,
   Turn,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { markedPart } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
 import { nativeValue } from '../native-parts.ts';

@@ -1,5 +1,5 @@
 import { isObject, textOf } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import { invalid } from '../request-errors.ts';
 import type { ChatRequest } from './request.ts';
 

@@ -4,7 +4,7 @@ import {
   type Json,
   type MediaPart,
   type MediaSource,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { dataUrl, sourceOf } from '../media-source.ts';
 import { dialectNamed } from '../registry.ts';
 import { invalid, untranslatable } from '../request-errors.ts';

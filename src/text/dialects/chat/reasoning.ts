@@ -1,4 +1,4 @@
-import type { Json, ReasoningPart, ReasoningSignature } from '../../canonical.ts';
+import type { Json, ReasoningPart, ReasoningSignature } from '../../canonical/canonical.ts';
 import type { Target } from '../dialect.ts';
 import { isBare, isWrapped, unwrapSignature, wrapSignature } from '../reasoning-signature.ts';
 

@@ -1,5 +1,5 @@
 import { countOf, isObject, objectOf } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical.ts';
+import type { Json, Usage } from '../../canonical/canonical.ts';
 import { hourlyWritesOf } from '../usage.ts';
 
 /** The usage object of a chunk or an answer. Groq streams it in `x_groq`, Moonshot in the last choice. */

@@ -1,5 +1,5 @@
 import { randomText } from '../../../store/identifier.ts';
-import type { FinishReason, Json, TextEvent } from '../../canonical.ts';
+import type { FinishReason, Json, TextEvent } from '../../canonical/canonical.ts';
 import { untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { promptsOf } from './decode-request.ts';

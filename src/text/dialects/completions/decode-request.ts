@@ -1,5 +1,5 @@
 import { checkedBody } from '../../../schema/body.ts';
-import type { TextRequest, Turn } from '../../canonical.ts';
+import type { TextRequest, Turn } from '../../canonical/canonical.ts';
 import { openaiEndUser } from '../end-user.ts';
 import { collectRest, type Findings } from '../native-parts.ts';
 import { invalid } from '../request-errors.ts';

@@ -1,4 +1,4 @@
-import type { Json, TextEvent, Usage } from '../../canonical.ts';
+import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { openaiUsage, sumOf } from '../openai-usage.ts';
 import { echoOf, finishReasonOf, newCompletionId, textOf } from './answer.ts';

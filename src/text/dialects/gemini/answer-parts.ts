@@ -6,7 +6,7 @@ import type {
   Json,
   ReasoningSignature,
   TextEvent,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { finishWordOf } from './finish-reasons.ts';

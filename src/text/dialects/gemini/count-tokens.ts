@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { checkedBody } from '../../../schema/body.ts';
 import { openObject } from '../../../schema/choice.ts';
 import { countOf, objectsOf } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import type { TokenCounting } from '../dialect.ts';
 import { invalid } from '../request-errors.ts';
 import { decodeRequest } from './decode-request.ts';

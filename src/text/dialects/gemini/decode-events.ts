@@ -1,7 +1,7 @@
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject, listOf, nonEmptyTextOf, objectOf, textOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Json, TextEvent, Usage } from '../../canonical.ts';
+import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
 import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
 import type { DecodeContext } from '../dialect.ts';

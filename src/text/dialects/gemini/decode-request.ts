@@ -1,5 +1,5 @@
 import { checkedBody } from '../../../schema/body.ts';
-import type { Json, TextRequest } from '../../canonical.ts';
+import type { Json, TextRequest } from '../../canonical/canonical.ts';
 import type { RequestAddress } from '../dialect.ts';
 import type { Findings } from '../native-parts.ts';
 import { invalid } from '../request-errors.ts';

@@ -8,7 +8,7 @@ import type {
   ResponseFormat,
   Tool,
   ToolChoice,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { configFields, fields, toolConfigFields } from './fields.ts';
 import { fromOpenApi } from './openapi-schema.ts';

@@ -7,7 +7,7 @@ import type {
   TextPart,
   ToolResultPart,
   Turn,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import { nativePart } from '../native-parts.ts';
 import type { SignedPart } from './reasoning.ts';

@@ -1,6 +1,6 @@
 import { Failure } from '../../../failure.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Json, TextEvent, Usage } from '../../canonical.ts';
+import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { sumOf } from '../openai-usage.ts';
 import { AnswerParts, responseFields } from './answer-parts.ts';

@@ -1,4 +1,4 @@
-import type { Json, TextRequest } from '../../canonical.ts';
+import type { Json, TextRequest } from '../../canonical/canonical.ts';
 import type { Target } from '../dialect.ts';
 import { refuseEmpty, refuseNativeFields } from '../request-errors.ts';
 import { generationConfig, toolConfig, toolsOnWire } from './encode-settings.ts';

@@ -6,7 +6,7 @@ import type {
   ResponseFormat,
   TextRequest,
   Tool,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { budgetOf } from '../budgets.ts';
 import type { Target } from '../dialect.ts';
 import { dialectNamed } from '../registry.ts';

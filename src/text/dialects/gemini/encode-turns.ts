@@ -8,7 +8,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
   Turn,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { type AlternatingTurn, matchResults, merged } from '../alternating-turns.ts';
 import type { Target } from '../dialect.ts';
 import {

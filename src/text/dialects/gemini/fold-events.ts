@@ -1,5 +1,5 @@
 import { newId } from '../../../store/identifier.ts';
-import type { Json, TextEvent, Usage } from '../../canonical.ts';
+import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
 import { truncatedAnswer } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { sumOf } from '../openai-usage.ts';

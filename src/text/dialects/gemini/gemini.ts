@@ -1,5 +1,5 @@
 import { isObject, listOf } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import type { Dialect, Target } from '../dialect.ts';
 import { counting } from './count-tokens.ts';
 import { GeminiDecoder } from './decode-events.ts';

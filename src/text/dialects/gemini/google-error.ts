@@ -1,5 +1,5 @@
 import type { Failure } from '../../../failure.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 
 /** Google's words for errors by HTTP status. */
 const WORDS = new Map([

@@ -1,5 +1,5 @@
 import { isObject, objectsOf, textOf } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 
 /** Log probabilities of tokens, in the shape that chat and responses share; null if none are reported. */
 export function logprobsOf(result: unknown): readonly Json[] | null {

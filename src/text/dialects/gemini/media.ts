@@ -1,4 +1,4 @@
-import type { Json, MediaPart } from '../../canonical.ts';
+import type { Json, MediaPart } from '../../canonical/canonical.ts';
 import { mediaTypeOfAddress, VIDEO_HOSTS } from '../media-source.ts';
 import { untranslatable } from '../request-errors.ts';
 

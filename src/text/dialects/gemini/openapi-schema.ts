@@ -1,5 +1,5 @@
 import { isObject } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 
 /** Limits that are texts in Google's schemas, as integers of 64 bits are in its JSON. */
 const COUNTS = [

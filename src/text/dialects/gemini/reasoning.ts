@@ -1,5 +1,5 @@
 import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
-import type { Json, ReasoningSignature } from '../../canonical.ts';
+import type { Json, ReasoningSignature } from '../../canonical/canonical.ts';
 import type { Target } from '../dialect.ts';
 import { isGemini3 } from './model-generation.ts';
 

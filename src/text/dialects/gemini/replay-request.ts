@@ -1,5 +1,5 @@
 import { isObject, objectsOf } from '../../../schema/untrusted.ts';
-import type { Json, TextRequest } from '../../canonical.ts';
+import type { Json, TextRequest } from '../../canonical/canonical.ts';
 import type { Target } from '../dialect.ts';
 import { settingsOf } from './decode-settings.ts';
 import { generationConfig } from './encode-settings.ts';

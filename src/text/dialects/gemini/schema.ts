@@ -1,5 +1,5 @@
 import { isObject } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import { untranslatable } from '../request-errors.ts';
 
 /** Keywords of JSON Schema that Gemini documents for `responseJsonSchema` and `parametersJsonSchema`. */

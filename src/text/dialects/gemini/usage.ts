@@ -1,5 +1,5 @@
 import { countOf, isObject } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical.ts';
+import type { Json, Usage } from '../../canonical/canonical.ts';
 
 /** The usage of the whole answer so far; null if not reported. */
 export function usageOf(reported: unknown): Usage | null {

@@ -1,4 +1,4 @@
-import type { ReasoningSignature } from '../../canonical.ts';
+import type { ReasoningSignature } from '../../canonical/canonical.ts';
 import { isWrapped, unwrapSignature, wrapSignature } from '../reasoning-signature.ts';
 import { type SignedPart, signatureOf } from './reasoning.ts';
 

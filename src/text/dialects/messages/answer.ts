@@ -1,4 +1,4 @@
-import type { Citation, FinishReason, Json, TextEvent } from '../../canonical.ts';
+import type { Citation, FinishReason, Json, TextEvent } from '../../canonical/canonical.ts';
 
 type Finish = Extract<TextEvent, { readonly type: 'finish' }>;
 

@@ -1,7 +1,7 @@
 import { parseJson } from '../../../schema/json.ts';
 import { isObject, textOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Citation, Json, TextEvent } from '../../canonical.ts';
+import type { Citation, Json, TextEvent } from '../../canonical/canonical.ts';
 import type { DecodeContext } from '../dialect.ts';
 import { wholeCall } from '../whole-call.ts';
 

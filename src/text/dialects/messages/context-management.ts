@@ -1,5 +1,5 @@
 import { isObject, listOf, objectsOf } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import { byType, type NeutralValues } from '../fields.ts';
 import { feature } from '../inspection.ts';
 

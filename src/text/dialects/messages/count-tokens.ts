@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { checkedBody } from '../../../schema/body.ts';
 import { countOf, isObject } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import type { TokenCounting } from '../dialect.ts';
 import { decodeRequest } from './decode-request.ts';
 import { replayRequest } from './replay-request.ts';

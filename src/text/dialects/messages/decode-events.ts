@@ -1,7 +1,7 @@
 import { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
-import type { FinishReason, Json, TextEvent } from '../../canonical.ts';
+import type { FinishReason, Json, TextEvent } from '../../canonical/canonical.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
 import { invalidAnswer } from '../answer-errors.ts';
 import type { DecodeContext } from '../dialect.ts';

@@ -1,6 +1,6 @@
 import { checkedBody } from '../../../schema/body.ts';
 import { nonEmptyTextOf } from '../../../schema/untrusted.ts';
-import type { Json, TextRequest } from '../../canonical.ts';
+import type { Json, TextRequest } from '../../canonical/canonical.ts';
 import type { Findings } from '../native-parts.ts';
 import { collectTop, settingsOf } from './decode-settings.ts';
 import { decodeTurns, toolOf } from './decode-turns.ts';

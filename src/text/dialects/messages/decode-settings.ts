@@ -4,7 +4,7 @@ import type {
   RequestSettings,
   ResponseFormat,
   ToolChoice,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { fields } from './fields.ts';
 import type { MessagesRequest } from './request.ts';

@@ -9,7 +9,7 @@ import {
   type TextPart,
   type Tool,
   type Turn,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';

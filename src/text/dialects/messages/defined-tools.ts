@@ -1,5 +1,5 @@
 import { isObject, textOf } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 
 /** A tool that Anthropic's documentation defines and the client runs, for upstreams that do not know its type. */
 interface DefinedTool {

@@ -1,6 +1,6 @@
 import type { Failure } from '../../../failure.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Json, ReasoningSignature, TextEvent, Usage } from '../../canonical.ts';
+import type { Json, ReasoningSignature, TextEvent, Usage } from '../../canonical/canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';

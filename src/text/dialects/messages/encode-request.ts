@@ -1,4 +1,4 @@
-import type { Json, TextRequest } from '../../canonical.ts';
+import type { Json, TextRequest } from '../../canonical/canonical.ts';
 import { hasAutomaticMark, withAcceptedMarks } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
 import { endUserOnWire } from '../end-user.ts';

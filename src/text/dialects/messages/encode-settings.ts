@@ -1,4 +1,4 @@
-import type { Json, Part, RequestSetting, TextRequest, Tool } from '../../canonical.ts';
+import type { Json, Part, RequestSetting, TextRequest, Tool } from '../../canonical/canonical.ts';
 import { budgetOf, budgetWithin, LEAST_BUDGET } from '../budgets.ts';
 import { markedBlock } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';

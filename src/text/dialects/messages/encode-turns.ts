@@ -9,7 +9,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
   Turn,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { type AlternatingTurn as Message, matchResults, merged } from '../alternating-turns.ts';
 import { markedBlock } from '../cache-marks.ts';
 import { callIdOnWire } from '../call-ids.ts';

@@ -1,5 +1,5 @@
 import type { Failure } from '../../../failure.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import { namedFrame } from '../named-frame.ts';
 
 /** The last frame of a stream that failed. */

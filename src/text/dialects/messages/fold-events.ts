@@ -1,7 +1,7 @@
 import { tryParseJson } from '../../../schema/json.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Json, TextEvent, Usage } from '../../canonical.ts';
+import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
 import { truncatedAnswer, untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { EncodeContext } from '../dialect.ts';

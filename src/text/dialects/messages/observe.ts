@@ -1,6 +1,6 @@
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject, objectOf, textsOf } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical.ts';
+import type { Json, Usage } from '../../canonical/canonical.ts';
 import { outputCounter } from '../count-output.ts';
 import type { Observation } from '../dialect.ts';
 import { counted, countsOf, NOTHING_COUNTED, usageOf } from './usage.ts';

@@ -1,4 +1,9 @@
-import type { Json, ReasoningRequest, RequestSetting, TextRequest } from '../../canonical.ts';
+import type {
+  Json,
+  ReasoningRequest,
+  RequestSetting,
+  TextRequest,
+} from '../../canonical/canonical.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';

@@ -1,5 +1,5 @@
 import { isObject } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import { invalid } from '../request-errors.ts';
 import { errorForClients } from './fail-frames.ts';
 import type { MessagesRequest } from './request.ts';

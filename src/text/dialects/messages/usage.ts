@@ -1,5 +1,5 @@
 import { countOf, isObject, objectOf } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical.ts';
+import type { Json, Usage } from '../../canonical/canonical.ts';
 
 /** Token counts of the messages format so far; null if not reported. `input` excludes cached tokens. */
 export interface Counts {

@@ -1,6 +1,6 @@
 import { isObject, nonEmptyTextOf, textOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import { namespaceOf } from './decode-turns.ts';
 import { type BlockSink, type ItemDecoder, missingOf } from './item-decoder.ts';
 

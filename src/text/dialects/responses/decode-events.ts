@@ -7,7 +7,7 @@ import {
   textOf,
 } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { FinishReason, Json, TextEvent } from '../../canonical.ts';
+import type { FinishReason, Json, TextEvent } from '../../canonical/canonical.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
 import { invalidAnswer } from '../answer-errors.ts';
 import type { DecodeContext } from '../dialect.ts';

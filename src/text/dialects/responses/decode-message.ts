@@ -1,5 +1,5 @@
 import { countOf, isObject, nonEmptyTextOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import { type BlockSink, type ItemDecoder, missingOf } from './item-decoder.ts';
 
 type Kind = 'text' | 'refusal';

@@ -1,7 +1,13 @@
 import type { Effort } from '../../../config/models.ts';
 import { checkedBody } from '../../../schema/body.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import type { Json, ReasoningRequest, ResponseFormat, TextRequest, Tool } from '../../canonical.ts';
+import type {
+  Json,
+  ReasoningRequest,
+  ResponseFormat,
+  TextRequest,
+  Tool,
+} from '../../canonical/canonical.ts';
 import { openaiEndUser } from '../end-user.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeFunction, decodeJsonSchema } from '../openai-fields.ts';

@@ -7,7 +7,7 @@ import type {
   Tool,
   ToolChoice,
   ToolReference,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { nativePart } from '../native-parts.ts';
 import { decodeCustom } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';

@@ -8,7 +8,7 @@ import type {
   TextPart,
   ToolCallPart,
   Turn,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { withMark } from '../cache-marks.ts';
 import { argumentsOf } from '../call-arguments.ts';
 import { callIdFromWire } from '../call-ids.ts';

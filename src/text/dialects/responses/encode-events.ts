@@ -2,7 +2,7 @@ import type { Failure } from '../../../failure.ts';
 import { tryParseJson } from '../../../schema/json.ts';
 import { objectOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Json, ReasoningSignature, TextEvent, Usage } from '../../canonical.ts';
+import type { Json, ReasoningSignature, TextEvent, Usage } from '../../canonical/canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { namedFrame } from '../named-frame.ts';

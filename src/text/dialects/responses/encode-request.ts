@@ -8,7 +8,7 @@ import type {
   TextRequest,
   Tool,
   ToolChoice,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { callIdFromWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';
 import { endUserOnWire, MAX_OPENAI_USER } from '../end-user.ts';

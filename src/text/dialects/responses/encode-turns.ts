@@ -9,7 +9,7 @@ import type {
   TextRequest,
   ToolResultPart,
   Turn,
-} from '../../canonical.ts';
+} from '../../canonical/canonical.ts';
 import { markedPart } from '../cache-marks.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import type { Target } from '../dialect.ts';

@@ -1,4 +1,4 @@
-import type { Json, TextEvent } from '../../canonical.ts';
+import type { Json, TextEvent } from '../../canonical/canonical.ts';
 import { truncatedAnswer } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { ResponsesEncoder } from './encode-events.ts';

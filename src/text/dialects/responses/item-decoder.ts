@@ -1,4 +1,4 @@
-import type { Json, TextEvent } from '../../canonical.ts';
+import type { Json, TextEvent } from '../../canonical/canonical.ts';
 import type { DecodeContext } from '../dialect.ts';
 
 /** Receives the events of blocks. */

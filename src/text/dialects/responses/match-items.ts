@@ -1,5 +1,5 @@
 import { nonEmptyTextOf } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 
 /** Whether two items agree in the named properties that both have. */
 function agree(one: Json, other: Json, names: readonly string[]): boolean {

@@ -1,6 +1,6 @@
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject, objectOf, objectsOf, textsOf } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical.ts';
+import type { Json, Usage } from '../../canonical/canonical.ts';
 import { outputCounter } from '../count-output.ts';
 import type { Observation } from '../dialect.ts';
 import { completeUsage } from '../usage.ts';

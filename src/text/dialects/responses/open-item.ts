@@ -1,5 +1,5 @@
 import { newId } from '../../../store/identifier.ts';
-import type { Citation, Json, TextEvent } from '../../canonical.ts';
+import type { Citation, Json, TextEvent } from '../../canonical/canonical.ts';
 import { callIdOnWire } from '../call-ids.ts';
 import { OWN_REASONING } from './reasoning.ts';
 

@@ -1,5 +1,5 @@
 import { nonEmptyTextOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
-import type { Json, ReasoningSignature } from '../../canonical.ts';
+import type { Json, ReasoningSignature } from '../../canonical/canonical.ts';
 
 /** Prefix of the reasoning ids that this gateway makes, which no provider knows. */
 export const OWN_REASONING = 'rs_oriel';

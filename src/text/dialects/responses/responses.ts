@@ -1,5 +1,5 @@
 import { objectsOf } from '../../../schema/untrusted.ts';
-import type { Json, TextRequest } from '../../canonical.ts';
+import type { Json, TextRequest } from '../../canonical/canonical.ts';
 import { breakpointsOf } from '../cache-marks.ts';
 import type { Dialect } from '../dialect.ts';
 import { ResponsesDecoder } from './decode-events.ts';

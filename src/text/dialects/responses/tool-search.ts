@@ -5,7 +5,7 @@ import {
   objectsOf,
   textOf,
 } from '../../../schema/untrusted.ts';
-import type { Json, Part, Tool, ToolCallPart, ToolResultPart } from '../../canonical.ts';
+import type { Json, Part, Tool, ToolCallPart, ToolResultPart } from '../../canonical/canonical.ts';
 import { callIdFromWire } from '../call-ids.ts';
 
 /** The name by which other formats know the tool that finds tools. */

@@ -1,5 +1,5 @@
 import { countOf, isObject, objectOf } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical.ts';
+import type { Json, Usage } from '../../canonical/canonical.ts';
 import { cacheLifetimes, hourlyWritesOf, integersOf } from '../usage.ts';
 
 /** The usage of a response; null if it has none. */

@@ -1,5 +1,5 @@
 import { isObject } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import type { StepBudget } from './step-budget.ts';
 
 /** An own property: clients send names such as `__proto__`. */

@@ -1,4 +1,4 @@
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import { own } from './json-values.ts';
 import type { StepBudget } from './step-budget.ts';
 import { UnsupportedSchema } from './unsupported-schema.ts';

@@ -1,7 +1,7 @@
-import type { Json } from '../../canonical.ts';
-import type { PromptValues } from '../prompt-values.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import { lengthOf, numberOf } from './json-values.ts';
 import { quoted } from './keywords.ts';
+import type { PromptValues } from './prompt-values.ts';
 import type { StepBudget } from './step-budget.ts';
 import { UnsupportedSchema } from './unsupported-schema.ts';
 import { isNumberValid } from './validator.ts';

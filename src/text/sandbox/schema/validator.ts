@@ -1,5 +1,5 @@
 import { isObject, listOf } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import { canonicalText, isEqual, keysOf, lengthOf, numberOf, own } from './json-values.ts';
 import { itemSchemasOf, resolveReference, type Type, typesOf } from './keywords.ts';
 import type { StepBudget } from './step-budget.ts';

@@ -1,6 +1,5 @@
 import { isObject, listOf } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical.ts';
-import type { PromptValues } from '../prompt-values.ts';
+import type { Json } from '../../canonical/canonical.ts';
 import { canonicalText, isEqual, keysOf, numberOf, own } from './json-values.ts';
 import {
   enumeratedValues,
@@ -10,6 +9,7 @@ import {
   typesOf,
 } from './keywords.ts';
 import { mergeSchemas } from './merge-schemas.ts';
+import type { PromptValues } from './prompt-values.ts';
 import { generateNumber, generateText } from './scalars.ts';
 import { StepBudget } from './step-budget.ts';
 import { UnsupportedSchema } from './unsupported-schema.ts';

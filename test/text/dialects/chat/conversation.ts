@@ -1,4 +1,4 @@
-import type { Json, TextEvent, TextRequest } from '../../../../src/text/canonical.ts';
+import type { Json, TextEvent, TextRequest } from '../../../../src/text/canonical/canonical.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { decodeRequest } from '../../../../src/text/dialects/chat/decode-request.ts';
 import type { Target } from '../../../../src/text/dialects/dialect.ts';

@@ -1,8 +1,8 @@
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
-import type { Json, TextRequest } from '../../../../src/text/canonical.ts';
+import type { Json, TextRequest } from '../../../../src/text/canonical/canonical.ts';
 import { callIdOnWire } from '../../../../src/text/dialects/call-ids.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { chatRequest } from '../../../../src/text/dialects/chat/request.ts';

@@ -1,4 +1,4 @@
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
@@ -6,7 +6,12 @@ import OpenAI from 'openai';
 import type { ChatCompletion } from 'openai/resources/chat/completions';
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
-import type { Json, TextEvent, TextRequest, Usage } from '../../../../src/text/canonical.ts';
+import type {
+  Json,
+  TextEvent,
+  TextRequest,
+  Usage,
+} from '../../../../src/text/canonical/canonical.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { blocksOf, decode, request } from './conversation.ts';

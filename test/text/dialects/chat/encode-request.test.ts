@@ -1,7 +1,7 @@
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
-import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
+import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical/canonical.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { nameOnWire } from '../../../../src/text/dialects/tool-names.ts';

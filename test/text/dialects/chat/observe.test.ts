@@ -1,4 +1,4 @@
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import { describe, expect, it, test } from 'vitest';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { chunk } from './conversation.ts';

@@ -1,6 +1,6 @@
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import { describe, expect, it } from 'vitest';
-import type { Json, TextEvent } from '../../../../src/text/canonical.ts';
+import type { Json, TextEvent } from '../../../../src/text/canonical/canonical.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { outsideFolder, SKIPPED } from '../../../outside-material.ts';
 import { blocksOf, decode, decodeWhole, finishOf, request } from './conversation.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Json, TextEvent } from '../../../../src/text/canonical.ts';
+import type { Json, TextEvent } from '../../../../src/text/canonical/canonical.ts';
 import { gemini } from '../../../../src/text/dialects/gemini/gemini.ts';
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import { runs } from '../../../runs.ts';
 import { textRequest } from '../../request.ts';
 

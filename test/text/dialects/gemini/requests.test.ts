@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
-import type { Json } from '../../../../src/text/canonical.ts';
+import type { Json } from '../../../../src/text/canonical/canonical.ts';
 import { gemini } from '../../../../src/text/dialects/gemini/gemini.ts';
 import { Inspection } from '../../../../src/text/dialects/inspection.ts';
 import { allDialects } from '../../../../src/text/dialects/registry.ts';
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import { runs } from '../../../runs.ts';
 import { target } from '../../request.ts';
 

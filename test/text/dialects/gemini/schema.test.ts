@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Json } from '../../../../src/text/canonical.ts';
+import type { Json } from '../../../../src/text/canonical/canonical.ts';
 import {
   functionNameFromWire,
   functionNameOnWire,
@@ -10,7 +10,7 @@ import { schemaOnWire } from '../../../../src/text/dialects/gemini/schema.ts';
 import { nameOnWire } from '../../../../src/text/dialects/tool-names.ts';
 import { schemaFault } from '../../gemini/gemini-rules.ts';
 // The errors name dialects.
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import { runs } from '../../../runs.ts';
 
 const described = (schema: Json) => schemaOnWire(schema, { param: 'tools[0]', isEnforced: false });

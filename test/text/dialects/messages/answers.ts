@@ -1,4 +1,4 @@
-import type { Json, TextEvent } from '../../../../src/text/canonical.ts';
+import type { Json, TextEvent } from '../../../../src/text/canonical/canonical.ts';
 import { messages } from '../../../../src/text/dialects/messages/messages.ts';
 import { textRequest } from '../../request.ts';
 

@@ -1,11 +1,11 @@
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Anthropic from '@anthropic-ai/sdk';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
-import type { Json, TextEvent, Usage } from '../../../../src/text/canonical.ts';
+import type { Json, TextEvent, Usage } from '../../../../src/text/canonical/canonical.ts';
 import { messages } from '../../../../src/text/dialects/messages/messages.ts';
 import { unwrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { decoded, decodedWhole, encoding, eventsOf, framesOf, joined } from './answers.ts';

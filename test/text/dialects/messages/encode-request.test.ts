@@ -1,7 +1,7 @@
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
-import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
+import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical/canonical.ts';
 import type { Target } from '../../../../src/text/dialects/dialect.ts';
 import { messages } from '../../../../src/text/dialects/messages/messages.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';

@@ -1,7 +1,7 @@
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Json } from '../../../../src/text/canonical.ts';
+import type { Json } from '../../../../src/text/canonical/canonical.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 import { runs } from '../../../runs.ts';
 import { blocksOf, decode, decodeWhole, failureOf, finishOf } from './events.ts';

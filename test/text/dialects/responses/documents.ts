@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { Json } from '../../../../src/text/canonical.ts';
+import type { Json } from '../../../../src/text/canonical/canonical.ts';
 import { outsideFolder } from '../../../outside-material.ts';
 
 const folder = outsideFolder('spec');

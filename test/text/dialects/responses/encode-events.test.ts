@@ -1,4 +1,4 @@
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import OpenAI from 'openai';
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
-import type { Json, TextEvent, Usage } from '../../../../src/text/canonical.ts';
+import type { Json, TextEvent, Usage } from '../../../../src/text/canonical/canonical.ts';
 import { unwrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 import { documents } from './documents.ts';

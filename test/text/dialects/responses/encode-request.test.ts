@@ -1,6 +1,6 @@
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import { describe, expect, it, test } from 'vitest';
-import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical.ts';
+import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical/canonical.ts';
 import type { Target } from '../../../../src/text/dialects/dialect.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';

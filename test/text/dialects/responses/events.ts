@@ -1,4 +1,4 @@
-import type { Json, TextEvent } from '../../../../src/text/canonical.ts';
+import type { Json, TextEvent } from '../../../../src/text/canonical/canonical.ts';
 import type { EncodeContext } from '../../../../src/text/dialects/dialect.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 

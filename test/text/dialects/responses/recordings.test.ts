@@ -1,6 +1,6 @@
-import '../../../../src/text/dialects/built-in.ts';
+import '../../../../src/text/built-in-dialects.ts';
 import { describe, expect, test } from 'vitest';
-import type { Json } from '../../../../src/text/canonical.ts';
+import type { Json } from '../../../../src/text/canonical/canonical.ts';
 import { outsideFolder } from '../../../outside-material.ts';
 import {
   blocksOf,

@@ -1,4 +1,4 @@
-import type { StepBudget } from './schema/step-budget.ts';
+import type { StepBudget } from './step-budget.ts';
 
 /** A proper name after a preposition, such as the city in `the weather in New York`. */
 const PLACE_NAME =

@@ -1,9 +1,9 @@
-import type { KeyHolder } from '../store/store.ts';
-import type { LightAbortSignal } from '../upstream/abort-signal.ts';
-import type { DialectName } from './canonical.ts';
-import type { Headers, RequestAddress } from './dialects/dialect.ts';
-import type { ResponseStream } from './relay/response-stream.ts';
-import type { TextReport } from './report.ts';
+import type { KeyHolder } from '../../store/store.ts';
+import type { LightAbortSignal } from '../../upstream/abort-signal.ts';
+import type { DialectName } from '../canonical/canonical.ts';
+import type { TextReport } from '../canonical/report.ts';
+import type { Headers, RequestAddress } from '../dialects/dialect.ts';
+import type { ResponseStream } from '../relay/response-stream.ts';
 
 /** One request of one client. */
 export interface TextCall {

@@ -1,5 +1,5 @@
-import type { Failure } from '../failure.ts';
-import type { Trace } from '../telemetry/trace.ts';
+import type { Failure } from '../../failure.ts';
+import type { Trace } from '../../telemetry/trace.ts';
 import type { Usage } from './canonical.ts';
 
 /** How a request for text or embeddings was answered, for its log line, metrics and spans. Filled meanwhile. */

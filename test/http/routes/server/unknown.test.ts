@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unknownEndpoint } from '../../../src/http/routes/unknown.ts';
+import { unknownEndpoint } from '../../../../src/http/routes/server/unknown.ts';
 
 test.each([
   ['/api/free/batch-duplicates', 'oriel duplicates runs on the command line only'],

@@ -1,4 +1,4 @@
-import type { TextRequest } from '../canonical.ts';
+import type { TextRequest } from './canonical.ts';
 
 /** A request for each of the conversations that a request continues; the request itself where it has one. */
 export function conversationsOf(request: TextRequest): readonly TextRequest[] {

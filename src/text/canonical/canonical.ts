@@ -1,5 +1,5 @@
-import type { Effort } from '../config/models.ts';
-import type { Failure } from '../failure.ts';
+import type { Effort } from '../../config/models.ts';
+import type { Failure } from '../../failure.ts';
 
 /** A value as JSON.parse gives it: an object. */
 export type Json = Readonly<Record<string, unknown>>;
