@@ -1,8 +1,8 @@
 import fastify from 'fastify';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { AppContext } from '../../../src/http/app-context.ts';
-import { textRoutes } from '../../../src/http/routes/text.ts';
-import '../../../src/text/dialects/built-in.ts';
+import type { AppContext } from '../../../src/http/request/app-context.ts';
+import { textRoutes } from '../../../src/http/routes/text/text.ts';
+import '../../../src/text/built-in-dialects.ts';
 import type { TextGateway } from '../../../src/text/gateway.ts';
 
 const KEEP_ALIVE_MS = 15_000;

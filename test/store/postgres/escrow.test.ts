@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { unavailable } from '../../../src/assets/storage/errors.ts';
 import { Failure } from '../../../src/failure.ts';
+import { unavailable } from '../../../src/store/drivers/postgres/database/errors.ts';
 import {
   ChargeLog,
   readLeftoverCharges,

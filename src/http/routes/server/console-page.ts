@@ -100,7 +100,7 @@ class ConsolePage {
       etag: tag,
     });
     if (matchesTag(headers['if-none-match'], tag)) return reply.code(304).send();
-    const assets = `${'../../'.repeat(depth)}console/assets`;
+    const assets = `${'../'.repeat(depth)}console/assets`;
     return reply
       .type('text/html; charset=utf-8')
       .send(Buffer.from(this.#template.replaceAll('%ASSETS%', assets)));

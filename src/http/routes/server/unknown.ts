@@ -76,6 +76,6 @@ export const rootRoutes: FastifyPluginAsync = async (server) => {
   });
   server.get('/docs', { schema: { hide: true } }, async ({ url }, reply) => {
     const isFolder = url.split('?', 1)[0]!.endsWith('/');
-    return reply.redirect(`${isFolder ? '../../' : ''}console/api`);
+    return reply.redirect(`${isFolder ? '../' : ''}console/api`);
   });
 };
