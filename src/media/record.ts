@@ -5,7 +5,7 @@ import { TASK_STATES, TASK_TYPES, type Task, type TaskError } from '../store/tas
 import type { TaskRequest } from './task/task-request.ts';
 import { type StoredResult, usageShape } from './task/task-request.ts';
 
-/** The image result of interface part 2.5. */
+/** The image result that clients get, in OpenAI's shape. */
 export const imagesShape = v.object({
   created: v.number(),
   data: v.array(
@@ -26,7 +26,7 @@ const videosShape = v.object({
 
 const audiosShape = v.object({ audio_url: v.string(), urls: v.array(v.string()) });
 
-/** The task record of interface part 2.4. */
+/** The task record that clients get. */
 export const taskShape = v.object({
   task_id: v.string(),
   status: v.picklist(TASK_STATES),

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** The fields of the usage object of interface part 2.2. */
+/** The six integers of usage that every answer has. */
 export const usageEntries = {
   prompt_tokens: v.number(),
   completion_tokens: v.number(),

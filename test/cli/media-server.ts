@@ -42,7 +42,7 @@ const CATALOG = {
   ],
 };
 
-/** A whole task record (interface part 2.4) that says what a test wants. */
+/** A whole task record that says what a test wants. */
 export function record(changes: object): object {
   const nothing = { result: null, error: null };
   return {

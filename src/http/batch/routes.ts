@@ -15,7 +15,7 @@ import { imagesField, namedImages, nameOfImage } from './named-images.ts';
 import { sendBatch } from './response.ts';
 import { batchSchema } from './schema.ts';
 
-/** Limits of interface parts 4.10 and 8. */
+/** Files of one batch, and bytes of one file and of all. */
 const FILES = { name: 'files', min: 1, max: 20 } as const;
 const BOUNDS = {
   fileBytes: DEFAULT_LIMITS.fileBytes,
@@ -25,7 +25,7 @@ const BOUNDS = {
 /** Bytes of a field that is a document, such as a recipe. */
 const DOCUMENT_BYTES = 256 * 1024;
 
-/** The batch image endpoints (interface part 4.10), one for each operation with an `endpoint`. */
+/** The batch image endpoints, one for each operation with an `endpoint`. */
 export function batchRoutes(context: AppContext): FastifyPluginAsync {
   return async (server) => {
     // Without parsers for JSON and text, such bodies get 415.

@@ -19,7 +19,7 @@ const summary = {
   originalBytes: v.number(),
 };
 
-/** The batch JSON result of interface part 2.8. */
+/** The JSON result of a batch. */
 const batchResult = v.object({
   requestId: v.string(),
   operation: v.string(),

@@ -205,7 +205,7 @@ export function requireOwner({ holder }: FastifyRequest): void {
   throw new Failure('auth_error', message, { status: 403, code: 'owner_required' });
 }
 
-/** Refuses accounts on the free plan (interface part 5, rule 3). */
+/** Refuses accounts on the free plan. */
 export function requirePaid({ holder }: FastifyRequest): void {
   if (holder.account.plan === 'paid') return;
   throw new Failure('auth_error', 'this endpoint needs an API key of a paid account', {

@@ -5,7 +5,7 @@ import { type CodeOf, FAILURE_TYPES, Failure } from '../../failure.ts';
 import { sizeText } from '../../images/byte-size.ts';
 import { dialectAt } from '../../text/dialects/registry.ts';
 
-/** The error body of interface part 2.1. */
+/** The body of every error response. */
 export const errorBody = v.object({
   error: v.object({
     type: v.picklist(FAILURE_TYPES),

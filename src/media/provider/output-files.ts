@@ -19,7 +19,7 @@ interface ImageResultOptions {
 }
 
 /**
- * Reads an image result (interface part 2.5, which is OpenAI's): its usable images, in its order.
+ * Reads an image result in OpenAI's shape: its usable images, in its order.
  *
  * @throws Failure `service_error` where there is none
  */

@@ -6,7 +6,7 @@ import { callbackUrl, checkFields, type Fields, model, prompt, seed, user } from
 import { count, imageRequestOf, quality, size } from './image.ts';
 import { expectType } from './model.ts';
 
-/** The fields of POST /v1/images/edits (interface part 4.6) other than its files. */
+/** The fields of POST /v1/images/edits other than its files. */
 export const editRequest = v.strictObject({
   model,
   prompt,

@@ -38,7 +38,7 @@ export const quality = v.nullish(
   ),
 );
 
-/** The body of POST /v1/images/generations (interface part 4.4), of both its variants. */
+/** The body of POST /v1/images/generations, of both its variants. */
 export const imageRequest = v.strictObject({
   model,
   prompt,

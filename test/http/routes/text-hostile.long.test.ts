@@ -71,7 +71,7 @@ async function post(
   return { status: response.status, text: await response.text(), headers: response.headers };
 }
 
-/** The error of interface part 2.1 in an answer. */
+/** The error in an answer. */
 function errorOf({ text }: Pick<TextResponse, 'text'>) {
   const { error } = JSON.parse(text) as {
     error: Record<'type' | 'message' | 'param' | 'code', string>;

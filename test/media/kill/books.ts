@@ -8,7 +8,7 @@ import { ACCOUNTS, type ClientRequest, deliveredOf, mostOf, PRICES } from './cli
 import type { AuditedService } from './service.ts';
 import { jsonOf } from './victim.ts';
 
-/** The task record of interface part 2.4. */
+/** The task record that clients get. */
 export interface TaskRecord {
   readonly task_id: string;
   readonly status: string;

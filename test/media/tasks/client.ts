@@ -9,7 +9,7 @@ export interface Answer {
   readonly body: any;
 }
 
-/** The record of interface part 2.4. */
+/** The task record that clients get. */
 export interface Shown {
   readonly task_id: string;
   readonly status: string;

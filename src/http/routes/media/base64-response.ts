@@ -7,7 +7,7 @@ import type { AppContext } from '../../request/app-context.ts';
 import { resultFiles } from './media-response.ts';
 
 /**
- * Sends images as base64 in JSON (interface part 2.5), chunk by chunk: ten images for each client would
+ * Sends images as base64 in JSON, chunk by chunk: ten images for each client would
  * take too much memory.
  *
  * @throws Failure 404 `asset_not_found` if a file was deleted, 500 `asset_damaged` if it is truncated

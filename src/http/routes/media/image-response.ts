@@ -16,7 +16,7 @@ import {
 import type { ImageResponse, ResponseFormat } from './response-format.ts';
 
 /**
- * Waits for a task's images and sends them (interface part 2.5), or the task if it still runs (2.3).
+ * Waits for a task's images and sends them, or the task if it still runs.
  *
  * @throws Failure of the task
  */

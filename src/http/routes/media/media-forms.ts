@@ -90,7 +90,7 @@ function editBody() {
   };
 }
 
-/** The media endpoints with forms: images (interface parts 4.6 and 4.7) and transcriptions. */
+/** The media endpoints with forms: edits, uploads and transcriptions. */
 export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
   const { media, spool } = context;
   const admit = (shape: FormShape) => async (request: FastifyRequest) => {

@@ -8,7 +8,7 @@ import { isTerminal, type Task } from '../../../store/task.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
 import type { AppContext } from '../../request/app-context.ts';
 
-/** The task creation response of interface part 2.3, with its status. */
+/** The response to the creation of a task, with its status. */
 export function sendCreated(reply: FastifyReply, { id, model, status }: Task): FastifyReply {
   return reply.code(202).send({
     task_id: id,

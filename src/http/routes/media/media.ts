@@ -37,7 +37,7 @@ const imageBody = v.pipe(
   v.examples([DRAWING]),
 );
 
-/** Endpoints that create a task and return it at once: interface part 4.11. */
+/** Endpoints that create a task and return it at once. */
 const ENDPOINTS: readonly Endpoint[] = [
   {
     path: '/v1/videos/generations',

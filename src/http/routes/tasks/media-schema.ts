@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 
-/** The task creation response of interface part 2.3. */
+/** The response to the creation of a task. */
 export const createdShape = v.object({
   task_id: v.string(),
   status: v.picklist(['pending', 'processing']),
@@ -41,5 +41,5 @@ export const moderationShape = v.looseObject({
   ),
 });
 
-/** The upload result of interface part 2.9. */
+/** The result of an upload. */
 export const uploadShape = v.object({ url: v.string() });

@@ -35,7 +35,7 @@ const modelShape = v.object({
   }),
 });
 
-/** The catalog (interface part 4.9): the models that the API key may use. */
+/** The catalog: the models that the API key may use. */
 export function modelRoutes(context: AppContext): FastifyPluginAsync {
   return async (server) => {
     server.get<{ Querystring: Record<string, unknown> }>('/v1/models', {

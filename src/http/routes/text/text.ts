@@ -21,7 +21,7 @@ export const MODEL_PARAMS = v.object({
 
 export type TextHttpRequest = FastifyRequest<{ Params: { model?: string } }>;
 
-/** The endpoints of all text dialects (interface parts 4.1 to 4.3). */
+/** The endpoints of all text dialects. */
 export function textRoutes({ text }: AppContext): FastifyPluginAsync {
   return async (server) => {
     for (const dialect of allDialects()) {
