@@ -3,9 +3,9 @@ import type { Failure } from '../failure.ts';
 import type { Metrics } from '../http/observability/metrics.ts';
 import type { OnAttempt, RoutingObserver } from '../routing/observer.ts';
 import type { ProviderHealth } from '../routing/provider-health.ts';
+import { secretsRedactor } from '../routing/redaction.ts';
 import type { RestingRoute } from '../routing/resting-routes.ts';
 import { needsOperator } from '../routing/retry-policy.ts';
-import { secretsRedactor } from '../routing/secrets-redactor.ts';
 import type { DaemonState } from './state.ts';
 
 /**

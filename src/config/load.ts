@@ -8,9 +8,9 @@ import {
   type FormatValue,
   formatPath,
   formatValue,
+  redactUrl,
 } from '../schema/faults.ts';
 import { describeField, fromText, metadataOf } from '../schema/fields.ts';
-import { redactUrl } from '../schema/redact-url.ts';
 import { declaredProperties, type Path, schemaAt, valueAt, walk } from '../schema/walk.ts';
 import { credentialFaults, withCredentials } from './assets.ts';
 import { crossFaults, warningsOf } from './check.ts';

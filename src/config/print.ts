@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { stringify } from 'yaml';
+import { redactUrl } from '../schema/faults.ts';
 import { describeField, metadataOf } from '../schema/fields.ts';
-import { redactUrl } from '../schema/redact-url.ts';
 import { childrenOf, type Path } from '../schema/walk.ts';
 import type { ConfigOptions } from './config-file.ts';
 import type { Document } from './document.ts';

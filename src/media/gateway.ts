@@ -10,7 +10,12 @@ import type { TextThreads } from '../threads/text-threads.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import { MAX_IMAGE_BYTES, storeImage } from './files/stored-image.ts';
 import { imageLimits } from './files/verified-image.ts';
-import { type ImmediateCall, moderate } from './moderation.ts';
+import {
+  type ImmediateCall,
+  moderate,
+  type TranscriptionCall,
+  transcribe,
+} from './immediate-calls.ts';
 import type { ModerationAnswer, Transcript } from './provider/provider.ts';
 import { ProviderCalls } from './provider-calls.ts';
 import { MediaTaskExecutor } from './queue/media-task-executor.ts';
@@ -18,7 +23,6 @@ import type { TaskObserver } from './queue/task-execution.ts';
 import { TaskRunner } from './queue/task-runner.ts';
 import { submitTask } from './requests/submission.ts';
 import type { MediaCall, SentFile } from './task/call.ts';
-import { type TranscriptionCall, transcribe } from './transcription.ts';
 
 export interface MediaObserver extends TaskObserver, RoutingObserver {}
 

@@ -1,10 +1,9 @@
 import { nameOf, upstreamModelOf } from '../config/model-names.ts';
 import type { Config, Model, Provider } from '../config/schema.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool/pool.ts';
-import { routeCandidates } from '../routing/route-candidates.ts';
+import { longestTotal, timeoutsOf } from '../routing/retry-policy.ts';
+import { routeCandidates, unknownToProvider } from '../routing/route-candidates.ts';
 import type { Routing } from '../routing/routing.ts';
-import { longestTotal, timeoutsOf } from '../routing/timeouts.ts';
-import { unknownToProvider } from '../routing/unknown-model.ts';
 import { newId } from '../store/identifier.ts';
 import type { KeyHolder, Store } from '../store/store.ts';
 import type { TextThreads } from '../threads/text-threads.ts';

@@ -1,4 +1,6 @@
 import { isIPv6 } from 'node:net';
+import { secretsOf } from '../config/provider-secrets.ts';
+import type { Config } from '../config/schema.ts';
 import { Failure } from '../failure.ts';
 
 /** Replacement of a key, or of a part of it. */
@@ -198,4 +200,19 @@ function withTexts(failure: Failure, { message, param, code, detail }: Texts): F
     ...(detail !== null && { detail }),
     ...(retryAfter !== null && { retryAfter }),
   });
+}
+
+const REDACTORS = new WeakMap<Config['providers'], (text: string) => string>();
+
+/**
+ * Removes the secrets of all providers from texts: a provider that relays to another may quote the
+ * other's key. Made once for each loaded configuration.
+ */
+export function secretsRedactor(providers: Config['providers']): (text: string) => string {
+  let redact = REDACTORS.get(providers);
+  if (redact === undefined) {
+    redact = keysRedactor(Object.values(providers).flatMap(secretsOf));
+    REDACTORS.set(providers, redact);
+  }
+  return redact;
 }

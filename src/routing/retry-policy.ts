@@ -1,4 +1,7 @@
+import { isRemote } from '../config/provider-kinds.ts';
+import type { Config, Provider } from '../config/schema.ts';
 import type { Failure, FailureType } from '../failure.ts';
+import type { Timeouts } from '../upstream/request.ts';
 
 interface RetryPolicy {
   /** Whether the same request to the same route may succeed. */
@@ -63,4 +66,24 @@ function retryPolicyOf({ type, code }: Failure): RetryPolicy {
   const byType = POLICY_BY_TYPE[type];
   // The upstream chooses `code`: it must not make an invalid request retriable.
   return byType.nextRoute ? (POLICY_BY_CODE.get(code ?? '') ?? byType) : byType;
+}
+
+type Settings = Pick<Config, 'routing' | 'providers'>;
+
+/** Timeouts of requests to a provider: its own, and those of all providers where it has none. */
+export function timeoutsOf({ routing }: Pick<Config, 'routing'>, provider: Provider): Timeouts {
+  if (!isRemote(provider) || provider.timeouts === undefined) return routing.timeouts;
+  return { ...routing.timeouts, ...(provider.timeouts as Partial<Timeouts>) };
+}
+
+/** Milliseconds that a request may take: the longest `total` of the providers of its routes. */
+export function longestTotal(
+  config: Settings,
+  routes: readonly { readonly provider: string }[],
+): number {
+  let longest = 0;
+  for (const { provider } of routes) {
+    longest = Math.max(longest, timeoutsOf(config, config.providers[provider]!).total);
+  }
+  return longest;
 }

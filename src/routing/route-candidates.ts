@@ -1,5 +1,6 @@
 import { routesOf } from '../config/catalog.ts';
 import type { Model } from '../config/schema.ts';
+import { Failure } from '../failure.ts';
 
 /** A provider of the catalog that serves a model. */
 export interface Route {
@@ -32,4 +33,11 @@ function nameOf(route: Model['routes'][number]): string {
   const { provider, model } = route;
   const dialect = 'dialect' in route && route.dialect ? [route.dialect] : [];
   return JSON.stringify([provider, model, ...dialect]);
+}
+
+/** The error for a name that matches a wildcard and that no provider knows: the client chose it. */
+export function unknownToProvider(error: unknown, id: string, name: string): unknown {
+  if (!(error instanceof Failure) || error.code !== 'upstream_not_found') return error;
+  const message = `no provider of ${id} has a model ${JSON.stringify(name)}`;
+  return new Failure('invalid_request', message, { param: 'model', code: 'model_not_found' });
 }

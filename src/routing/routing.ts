@@ -8,11 +8,10 @@ import { CircuitBreakers } from './circuit-breaker.ts';
 import { type KeyRest, keyRestOf } from './key-rest.ts';
 import type { AttemptTrace, LogContext, RoutingObserver, SharedRest } from './observer.ts';
 import { type KeyedProvider, ProviderKeys, type RestingKey } from './provider-keys.ts';
-import { redactForClient } from './redaction.ts';
+import { redactForClient, secretsRedactor } from './redaction.ts';
 import { type RestingRoute, RestingRoutes, RoutesResting } from './resting-routes.ts';
 import { canFailOver, isRetriable } from './retry-policy.ts';
 import type { Route, RouteCandidate } from './route-candidates.ts';
-import { secretsRedactor } from './secrets-redactor.ts';
 
 /** A request that one of several routes is to answer. */
 export interface RoutedRequest<RouteType extends Route, Outcome> {

@@ -1,5 +1,6 @@
+import { Failure } from '../failure.ts';
 import type { TermClass } from './terms.ts';
-import { verdictOf } from './verdict.ts';
+import { isRefused, verdictOf } from './verdict.ts';
 
 /** Result of classifying one text, in the shape of the moderation interface. */
 export interface Classification {
@@ -46,4 +47,23 @@ export function classify(text: string): Classification {
     ]),
   );
   return { flagged: Object.values(categories).includes(true), categories, scores };
+}
+
+/**
+ * Refuses a prompt that shows a minor with nudity, sexual content, or bared or emphasised sensitive
+ * areas of the body.
+ *
+ * @throws Failure content_policy
+ */
+export function checkPrompt(prompt: string, param: string): void {
+  if (isRefused(prompt)) throw promptRefusal(param);
+}
+
+/** The failure for a refused prompt. Its message does not repeat the prompt. */
+export function promptRefusal(param: string): Failure {
+  return new Failure(
+    'content_policy',
+    `${param} was refused: content that shows minors in a sexual or exposing way cannot be made.`,
+    { code: 'content_policy', param },
+  );
 }

@@ -1,5 +1,4 @@
 import type { Hit, Hits } from './hits.ts';
-import { nearby } from './nearby.ts';
 import type { TermClass } from './terms.ts';
 import type { Word } from './words.ts';
 
@@ -111,4 +110,23 @@ function endsOf(words: readonly Word[], hits: readonly Hit[]): Ends {
   const ends = new Int32Array(words.length);
   for (const { start, end } of hits) if (end > ends[start]!) ends[start] = end;
   return ends;
+}
+
+/** The ranges that begin within `reach` words of an index. The list is sorted by `start`. */
+export function nearby<T extends { readonly start: number }>(
+  list: readonly T[],
+  at: number,
+  reach: number,
+): readonly T[] {
+  if (list.length === 0) return list;
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle]!.start < at - reach) low = middle + 1;
+    else high = middle;
+  }
+  let end = low;
+  while (end < list.length && list[end]!.start <= at + reach) end++;
+  return list.slice(low, end);
 }

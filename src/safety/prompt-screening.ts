@@ -10,7 +10,7 @@ const MAX_LENGTH_IN_THREAD = 2000;
 /** Milliseconds before terms are compiled: the first seconds of a daemon belong to its first requests. */
 const COMPILE_DELAY_MS = 3000;
 
-type Rules = Pick<typeof import('./check-prompt.ts'), 'checkPrompt' | 'promptRefusal'> &
+type Rules = Pick<typeof import('./classify.ts'), 'checkPrompt' | 'promptRefusal'> &
   Pick<typeof import('./classify.ts'), 'classify'> &
   Pick<typeof import('./lexicon.ts'), 'prepareLexicon'>;
 
@@ -29,7 +29,7 @@ export async function preparePromptRules(delayMs = COMPILE_DELAY_MS): Promise<vo
 
 function loadRules(): Promise<Rules> {
   loading ??= Promise.all([
-    import('./check-prompt.ts'),
+    import('./classify.ts'),
     import('./classify.ts'),
     import('./lexicon.ts'),
   ]).then(([check, classify, { prepareLexicon }]) => ({ ...check, ...classify, prepareLexicon }));

@@ -1,5 +1,5 @@
 import { findHits, type Hits, mayViolate } from './hits.ts';
-import { nearby } from './nearby.ts';
+import { nearby } from './negation.ts';
 import { type Person, peopleOf } from './people.ts';
 import { readingsOfText } from './readings.ts';
 import { canViolate, type TermClass } from './terms.ts';

@@ -1,6 +1,5 @@
 import type { Hit, Hits } from './hits.ts';
-import { nearby } from './nearby.ts';
-import { negatedWords } from './negation.ts';
+import { nearby, negatedWords } from './negation.ts';
 import type { Person } from './people.ts';
 import { EXPLICIT, type TermClass } from './terms.ts';
 import type { Word } from './words.ts';

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { describeField, expected, quoteValue } from './fields.ts';
-import { redactIfUrl } from './redact-url.ts';
 import { isListInstead, type Path, schemaAt, valueAt, walk } from './walk.ts';
 
 /** A validation error of one part of a value. */
@@ -133,4 +132,25 @@ function distance(from: string, to: string): number {
     rows.push(steps);
   }
   return rows[from.length]![to.length]!;
+}
+
+/** Text that looks like a URL: it has an authority, credentials or a query with a value. */
+const URL_LIKE = /\/\/|:[^@]*@|\?[^=]*=/;
+
+/** Redacts text that looks like a URL; returns any other text unchanged. */
+export function redactIfUrl(text: string): string {
+  return URL_LIKE.test(text) ? redactUrl(text) : text;
+}
+
+/**
+ * Redacts the parts of a URL that can hold a secret: credentials before `@`, the query and the fragment.
+ * The text may be malformed: `host/v1#secret`.
+ */
+export function redactUrl(text: string): string {
+  const credentials = text.lastIndexOf('@') + 1;
+  // An unescaped password may hold `@`, so the credentials end at the last one.
+  const scheme = credentials === 0 ? '' : /^(?:[^/@]*\/\/)?/.exec(text)![0];
+  const rest = text.slice(credentials);
+  const redacted = rest.replace(/([?#]).*$/s, '$1***');
+  return credentials === 0 ? redacted : `${scheme}***@${redacted}`;
 }

@@ -154,3 +154,8 @@ export function tryParseJson(text: string, maxCost?: number): unknown {
     return undefined;
   }
 }
+
+/** A type whose properties are readonly at every depth. */
+export type DeepReadonly<Value> = Value extends object
+  ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> }
+  : Value;

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
-import { checkPrompt } from '../../src/safety/check-prompt.ts';
+import { checkPrompt } from '../../src/safety/classify.ts';
 import { BENIGN } from './benign.ts';
 import { HELD_OUT, HELD_OUT_LATER } from './held-out.ts';
 import { HELD_OUT_FRESH } from './held-out-fresh.ts';

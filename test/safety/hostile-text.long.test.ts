@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
-import { checkPrompt } from '../../src/safety/check-prompt.ts';
-import { classify } from '../../src/safety/classify.ts';
+import { checkPrompt, classify } from '../../src/safety/classify.ts';
 import { normalise } from '../../src/safety/normalise.ts';
 import { wordsOf } from '../../src/safety/words.ts';
 import { runs } from '../runs.ts';

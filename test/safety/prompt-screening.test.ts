@@ -1,6 +1,5 @@
 import { afterAll, expect, it, test } from 'vitest';
-import { checkPrompt } from '../../src/safety/check-prompt.ts';
-import { classify } from '../../src/safety/classify.ts';
+import { checkPrompt, classify } from '../../src/safety/classify.ts';
 import {
   classifyTexts,
   preparePromptRules,

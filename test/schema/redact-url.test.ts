@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { redactIfUrl, redactUrl } from '../../src/schema/redact-url.ts';
+import { redactIfUrl, redactUrl } from '../../src/schema/faults.ts';
 
 describe('secrets in URLs', () => {
   it.each([

@@ -9,7 +9,6 @@ import { fieldsOf, type ObjectSchema, parseFields } from '../../schema/fields.ts
 import { jsonSchemaOf } from '../openapi/openapi.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { keyActor } from '../request/auth.ts';
-import { snakeCase, snakeCased, snakeCasedSchema } from '../responses/snake-case.ts';
 
 /** The response: the result of the command with its names in snake_case, and warnings. */
 function responseOf({ result = v.looseObject({}) }: AdminCommand): object {
@@ -95,4 +94,33 @@ export function commandRoutes(context: AppContext): FastifyPluginAsync {
       });
     }
   };
+}
+
+/** A property's name as responses under `/v1` have it: `createdAt` is `created_at`. */
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** A copy of plain JSON in which the properties of all records have such names. */
+function snakeCased(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(snakeCased);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, one]) => [snakeCase(name), snakeCased(one)]);
+  return Object.fromEntries(members);
+}
+
+/** A JSON Schema of plain JSON, for the copy with such names. */
+function snakeCasedSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(snakeCasedSchema);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const members = Object.entries(schema).map(([keyword, value]) => {
+    if (keyword === 'required') return [keyword, (value as string[]).map(snakeCase)];
+    if (keyword !== 'properties') return [keyword, snakeCasedSchema(value)];
+    const properties = Object.entries(value as object).map(([name, one]) => [
+      snakeCase(name),
+      snakeCasedSchema(one),
+    ]);
+    return [keyword, Object.fromEntries(properties)];
+  });
+  return Object.fromEntries(members);
 }

@@ -5,9 +5,9 @@ import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { RoutingObserver } from '../../routing/observer.ts';
+import { longestTotal, timeoutsOf } from '../../routing/retry-policy.ts';
 import { routeCandidates } from '../../routing/route-candidates.ts';
 import { Routing } from '../../routing/routing.ts';
-import { longestTotal, timeoutsOf } from '../../routing/timeouts.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';

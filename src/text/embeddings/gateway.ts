@@ -4,10 +4,9 @@ import { isRemote, kindOf, type Provider } from '../../config/provider-kinds.ts'
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { redactKeyInBody } from '../../routing/redaction.ts';
-import { routeCandidates } from '../../routing/route-candidates.ts';
+import { longestTotal, timeoutsOf } from '../../routing/retry-policy.ts';
+import { routeCandidates, unknownToProvider } from '../../routing/route-candidates.ts';
 import { Routing } from '../../routing/routing.ts';
-import { longestTotal, timeoutsOf } from '../../routing/timeouts.ts';
-import { unknownToProvider } from '../../routing/unknown-model.ts';
 import type { KeyHolder, Store } from '../../store/store.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { TextReport } from '../canonical/report.ts';

@@ -1,8 +1,8 @@
 import { maxOutputTokensOf, reasoningOf, type TextRoute } from '../../config/catalog.ts';
 import { upstreamModelOf } from '../../config/model-names.ts';
 import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds.ts';
-import { secretsRedactor } from '../../routing/secrets-redactor.ts';
-import { timeoutsOf } from '../../routing/timeouts.ts';
+import { secretsRedactor } from '../../routing/redaction.ts';
+import { timeoutsOf } from '../../routing/retry-policy.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { upstreamDialectOf } from '../dialects/registry.ts';
 import type { Outcome, TextExecution } from './execution.ts';

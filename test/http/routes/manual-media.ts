@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { findModel } from '../../../src/config/catalog.ts';
 import type { Config, Model } from '../../../src/config/schema.ts';
 import type { Media } from '../../../src/http/request/app-context.ts';
-import type { ImmediateCall } from '../../../src/media/moderation.ts';
+import type { ImmediateCall } from '../../../src/media/immediate-calls.ts';
 import type { ModerationAnswer } from '../../../src/media/provider/provider.ts';
 import { readAudioRequest } from '../../../src/media/requests/audio.ts';
 import { readEditRequest } from '../../../src/media/requests/edit.ts';

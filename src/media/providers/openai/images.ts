@@ -1,8 +1,8 @@
 import { isObject } from '../../../schema/untrusted.ts';
 import { type FormField, formOf } from '../../../upstream/form.ts';
-import { imageParameters } from '../../provider/image-parameters.ts';
 import { readImageResult } from '../../provider/output-files.ts';
 import type { MediaJob, MediaOutput, ProviderContext } from '../../provider/provider.ts';
+import { imageParameters } from '../../provider/provider.ts';
 import {
   asBillable,
   type RequestBody,

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { countOf, isObject, listOf, objectOf } from '../../../schema/untrusted.ts';
 import { type FormField, formOf } from '../../../upstream/form.ts';
-import { imageParameters } from '../../provider/image-parameters.ts';
 import { moderate } from '../../provider/moderations.ts';
 import { filesAt, readImageResult } from '../../provider/output-files.ts';
 import { jobIdOf, type PollDelay, pollDelay, pollJob } from '../../provider/polling.ts';
@@ -12,6 +11,7 @@ import type {
   MediaProvider,
   ProviderContext,
 } from '../../provider/provider.ts';
+import { imageParameters } from '../../provider/provider.ts';
 import {
   asBillable,
   type Json,
