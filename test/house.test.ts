@@ -272,6 +272,60 @@ describe('imports', () => {
   });
 });
 
+/** Rooms in which folders still import each other. */
+const CIRCULAR: readonly string[] = ['cli', 'console', 'images'];
+
+/** Folders that import each other, directly or through further ones. */
+function circularFolders(sources: ReadonlyMap<string, string>): string[] {
+  const imports = new Map<string, Set<string>>();
+  for (const [file, source] of sources) {
+    const folder = dirname(file);
+    const targets = imports.get(folder) ?? new Set();
+    for (const { specifier } of importsOf(source, file.endsWith('.tsx') ? 'tsx' : 'ts')) {
+      if (specifier?.startsWith('.')) targets.add(dirname(join(folder, specifier)));
+    }
+    targets.delete(folder);
+    imports.set(folder, targets);
+  }
+  // A folder is in no circle if none of the others that are left imports it, or if it imports none of them.
+  for (let before = 0; before !== imports.size; ) {
+    before = imports.size;
+    for (const [folder, targets] of imports) {
+      const isImported = [...imports.values()].some((others) => others.has(folder));
+      if (!isImported || ![...targets].some((target) => imports.has(target))) {
+        imports.delete(folder);
+      }
+    }
+  }
+  return [...imports.keys()].toSorted();
+}
+
+describe('folders', () => {
+  const sources = files
+    .filter((file) => file.startsWith('src/') && !CIRCULAR.includes(room(file) ?? ''))
+    .map((file) => [file, readFileSync(join(ROOT, file), 'utf8')] as const);
+
+  test('import each other in one direction', () => {
+    expect(circularFolders(new Map(sources))).toEqual([]);
+  });
+
+  test.each([
+    ['a folder and its parent', ['src/a/x.ts', './b/y.ts'], ['src/a/b/y.ts', '../z.ts']],
+    ['two folders', ['src/a/b/x.ts', '../c/y.ts'], ['src/a/c/y.ts', '../b/z.ts']],
+    [
+      'three folders',
+      ['src/a/b/x.ts', '../c/y.ts'],
+      ['src/a/c/y.ts', '../d/z.ts'],
+      ['src/a/d/z.ts', '../b/x.ts'],
+    ],
+  ])('of a circle are found: %s', (_, ...imported) => {
+    const circle = imported.map(([file, path]) => [file!, `import { a } from '${path}';`] as const);
+    const above = ['src/a/top.ts', `import { a } from './${circle[0]![0].slice(6)}';`] as const;
+    const folders = new Set(circle.map(([file]) => dirname(file)));
+    expect(circularFolders(new Map([...circle, above]))).toEqual([...folders].toSorted());
+  });
+});
+
 const FOLDERS = ['bin', 'config', 'src', 'test', 'workers'];
 const DOCUMENTS = [
   'CHANGELOG.md',
