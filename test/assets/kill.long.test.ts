@@ -13,9 +13,7 @@ const WRITER = fileURLToPath(new URL('asset-writer-process.mjs', import.meta.url
 const KILLS = 6;
 
 describe('DiskStorage after kill -9', () => {
-  it('has whole files, and unfinished ones that a sweep removes', {
-    timeout: KILLS * 10_000,
-  }, async () => {
+  it('has whole files, and unfinished ones that a sweep removes', async () => {
     const folder = join(temporaryFolder(), 'assets');
     const acknowledged = new Map<string, number>();
     let halves = 0;

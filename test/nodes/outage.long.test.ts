@@ -97,7 +97,7 @@ describeWithPostgres('a node whose PostgreSQL', (server) => {
     const lock = [`${schema} first-run`];
     await other.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', lock);
     const waiting = `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`;
-    await expect.poll(() => sql(waiting).trim(), { timeout: 20_000 }).toBe('1');
+    await expect.poll(() => sql(waiting).trim()).toBe('1');
     await expect(fetch(`http://127.0.0.1:${port}/readyz`)).rejects.toThrow();
     // It has a connection that gets no answer, and then none that opens.
     server().crash();

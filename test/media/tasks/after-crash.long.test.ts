@@ -121,7 +121,7 @@ describe('where routing.afterCrash is fail', () => {
     const id = await ann.begin({ model: 'any' });
     await first.received(POST);
     // The checkpoint is on disk while the task waits for its second attempt.
-    await expect.poll(() => lastCall(daemon.data), { timeout: 8000 }).toBeUndefined();
+    await expect.poll(() => lastCall(daemon.data)).toBeUndefined();
     await daemon.stop('SIGKILL');
     const { ann: again } = await next();
     expect(await again.ended(id)).toMatchObject(DONE);

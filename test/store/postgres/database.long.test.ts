@@ -60,7 +60,7 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
       'relation "damaged.provider_objects" does not exist',
     );
     const connections = `SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'oriel%'`;
-    await expect.poll(() => server().sql(connections).trim(), { timeout: 10_000 }).toBe('0');
+    await expect.poll(() => server().sql(connections).trim()).toBe('0');
   });
 
   it('keeps charges of accounts that it does not have, as after the restore of a backup', async () => {
