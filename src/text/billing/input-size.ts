@@ -1,6 +1,7 @@
 import type { MediaPart, Part, TextRequest, Turn } from '../canonical/canonical.ts';
 import { conversationOf } from '../canonical/conversations.ts';
 import { mediaTypeOf } from '../dialects/media-source.ts';
+import { audioSeconds } from './audio-length.ts';
 import { tokensIn } from './usage.ts';
 
 /** Estimate for an image or a document, whatever the length of its Base64. */
@@ -14,6 +15,9 @@ const MAX_PER_IMAGE = 50_000;
 
 /** Upper bound for a document, beside its bytes: a PDF of a hundred pages, each also an image. */
 const MAX_PER_DOCUMENT = 200_000;
+
+/** Upper bound for a second of sound: Gemini counts 32 tokens, OpenAI 10. */
+const MAX_PER_SECOND = 64;
 
 /** Upper bound for input of unknown length, where the model's context window is not configured. */
 export const MAX_UNKNOWN_INPUT = 1_000_000;
@@ -32,12 +36,16 @@ export interface InputSize {
 const BOUNDED_DOCUMENT = /^(?:text\/|application\/pdf$)/i;
 
 /**
- * Tokens that one part may cost. Neither the bytes nor the header of audio and video bound their length:
+ * Tokens that one part may cost. Neither the bytes nor the header of most audio and of video bound their length:
  * a still picture compresses to almost nothing, and the client writes the header. Providers go by the type of
  * the content, so that a video may also come as an image or a document.
  */
 function mostTokensOf({ media, source }: MediaPart): number {
   const type = mediaTypeOf(source);
+  if (media === 'audio' && source.kind === 'data') {
+    const seconds = audioSeconds(source.data);
+    if (seconds !== null) return Math.ceil(seconds + 1) * MAX_PER_SECOND;
+  }
   if (media === 'image' && /^image\//i.test(type ?? 'image/*')) return MAX_PER_IMAGE;
   const isBounded =
     media === 'document' && source.kind === 'data' && BOUNDED_DOCUMENT.test(source.mediaType);

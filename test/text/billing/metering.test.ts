@@ -362,6 +362,19 @@ describe('audio and video', () => {
     },
   );
 
+  it('a WAV file holds no more than its seconds cost', async () => {
+    const header = Buffer.alloc(44);
+    header.write('RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0', 'latin1');
+    header.writeUInt32LE(16_000, 24);
+    header.writeUInt32LE(32_000, 28);
+    const data = Buffer.concat([header, Buffer.alloc(320_000)]).toString('base64');
+    const part = { type: 'input_audio', input_audio: { data, format: 'wav' } };
+    const spent = await chargeFor('chat', { messages: [{ role: 'user', content: [part] }] });
+    // Twelve seconds of 64 tokens, and the bytes around them.
+    expect(spent).toBeGreaterThan(0.7);
+    expect(spent).toBeLessThan(4);
+  });
+
   it('an image holds no more than an image costs', async () => {
     const url = 'https://a.example/b.png';
     const messages = [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }];
