@@ -100,9 +100,10 @@ it('a daemon whose own work keeps it late is not ready', async () => {
     env: { NODE_OPTIONS: `--import="data:text/javascript,${encodeURIComponent(BUSY)}"` },
   });
   await expect.poll(async () => (await daemon.request('/readyz')).status).toBe(503);
-  const response = await daemon.request('/v1/models');
-  expect(response.status).toBe(503);
-  expect(await response.json()).toMatchObject({ error: { code: 'overloaded' } });
+  // A machine that is busy with other work takes turns in giving it processor time.
+  await expect
+    .poll(async () => (await daemon.request('/v1/models')).json())
+    .toMatchObject({ error: { code: 'overloaded' } });
 });
 
 describe('with a heap of 128 MB and an upstream that hangs', () => {
