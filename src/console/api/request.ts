@@ -1,4 +1,8 @@
-import { SERVER } from '../app/address.ts';
+/**
+ * Address of the server, with a slash at its end. The scripts are in `console/assets/` below it, so this
+ * holds below any path of a proxy.
+ */
+export const SERVER = new URL('../../', import.meta.url);
 
 /** An error of the server, as its error body has it. */
 export class ApiError extends Error {

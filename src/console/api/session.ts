@@ -1,6 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { SERVER } from '../app/address.ts';
-import { onSessionEnd, sendJson } from './request.ts';
+import { onSessionEnd, SERVER, sendJson } from './request.ts';
 
 /** Who is signed in. */
 export interface Session {

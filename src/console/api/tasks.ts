@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { SERVER } from '../app/address.ts';
 import { eventsOf } from './events.ts';
-import { send } from './request.ts';
+import { SERVER, send } from './request.ts';
 import type { Task } from './task.ts';
 
 /** Addresses of the files that a task made, as the server states them. */

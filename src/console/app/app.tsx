@@ -2,13 +2,11 @@ import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api/request.ts';
 import { loadSession, type Session, useSession } from '../api/session.ts';
+import { Link, usePlace, type ViewProps } from '../components/navigation.tsx';
 import { Empty, ErrorState, Loading } from '../components/states.tsx';
 import { Toasts } from '../components/toast.tsx';
-import { usePlace } from './address.ts';
 import { Frame } from './frame.tsx';
-import { Link } from './link.tsx';
 import { SignIn } from './sign-in.tsx';
-import type { ViewProps } from './view.ts';
 import { VIEWS } from './views.ts';
 
 /** The console: frame, sign-in, and the view of the address. */
@@ -91,13 +89,7 @@ function LoadedView({ load, session }: LoadedViewProps) {
   return <View place={place} session={session!} />;
 }
 
-/** A view and the address of its style, which is loaded. */
-interface ViewModule {
-  readonly view: ComponentType<ViewProps>;
-  readonly style: string | undefined;
-}
-
-async function loadView(load: LoadedViewProps['load']): Promise<ViewModule> {
+async function loadView(load: LoadedViewProps['load']) {
   const { default: view, style: file } = await load();
   const style = file === undefined ? undefined : new URL(file, import.meta.url).href;
   if (style !== undefined && !styles.has(style)) await loadStyle(style);

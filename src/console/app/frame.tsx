@@ -2,9 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Session, signOut } from '../api/session.ts';
 import { Button } from '../components/button.tsx';
+import { Link, usePlace } from '../components/navigation.tsx';
 import { showToast } from '../components/toast.tsx';
-import { usePlace } from './address.ts';
-import { Link } from './link.tsx';
 import { chosenTheme, storeTheme, THEMES, type Theme } from './theme.ts';
 import { VIEWS } from './views.ts';
 

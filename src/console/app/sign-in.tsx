@@ -3,7 +3,7 @@ import { ApiError } from '../api/request.ts';
 import { signIn } from '../api/session.ts';
 import { Button } from '../components/button.tsx';
 import { TextField } from '../components/field.tsx';
-import { Link } from './link.tsx';
+import { Link } from '../components/navigation.tsx';
 
 /** Asks for an API key. The view of the address opens once the key is accepted. */
 export function SignIn() {

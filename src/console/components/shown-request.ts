@@ -1,4 +1,4 @@
-import { SERVER } from '../app/address.ts';
+import { SERVER } from '../api/request.ts';
 import { quoted } from './shell.ts';
 
 /** A field of a form: a text, or a file by its name. */

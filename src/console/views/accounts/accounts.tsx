@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks';
-import { open } from '../../app/address.ts';
-import type { ViewProps } from '../../app/view.ts';
 import { Button } from '../../components/button.tsx';
 import { Code } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField, TextField } from '../../components/field.tsx';
+import { open, type ViewProps } from '../../components/navigation.tsx';
 import { Snippets } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { showToast } from '../../components/toast.tsx';

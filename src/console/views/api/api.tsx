@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { type Model, useModels } from '../../api/models.ts';
+import { SERVER } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
 import type { Session } from '../../api/session.ts';
-import { open, SERVER } from '../../app/address.ts';
-import type { ViewProps } from '../../app/view.ts';
 import { TextField } from '../../components/field.tsx';
 import { formatNumber } from '../../components/format.ts';
+import { open, type ViewProps } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import css from './api.css';
 import { type ApiDocument, type Endpoint, loadDocument } from './document.ts';

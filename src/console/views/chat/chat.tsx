@@ -1,10 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
-import { open } from '../../app/address.ts';
-import type { ViewProps } from '../../app/view.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { open, type ViewProps } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import css from './chat.css';
 import { isFormat } from './formats/formats.ts';

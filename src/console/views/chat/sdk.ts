@@ -1,4 +1,4 @@
-import { SERVER } from '../../app/address.ts';
+import { SERVER } from '../../api/request.ts';
 import type { FormatName } from './conversation.ts';
 import type { Json } from './formats/answer.ts';
 

@@ -1,6 +1,5 @@
 import { useModels } from '../../api/models.ts';
-import { Link } from '../../app/link.tsx';
-import type { ViewProps } from '../../app/view.ts';
+import { Link, type ViewProps } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import css from './create.css';
 import { KINDS, type Kind } from './draft.ts';

@@ -1,9 +1,9 @@
 import { filesOf } from '../../api/tasks.ts';
-import { Link } from '../../app/link.tsx';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { formatNumber } from '../../components/format.ts';
+import { Link } from '../../components/navigation.tsx';
 import { Medium } from '../../components/task-files.tsx';
 import type { Picture } from './gallery.tsx';
 import { useKeys } from './keys.ts';

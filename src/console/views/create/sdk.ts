@@ -1,4 +1,4 @@
-import { SERVER } from '../../app/address.ts';
+import { SERVER } from '../../api/request.ts';
 import type { ShownRequest } from '../../components/shown-request.ts';
 import type { MediaRequest } from './request.ts';
 

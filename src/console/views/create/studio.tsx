@@ -4,7 +4,7 @@ import type { Model } from '../../api/models.ts';
 import { ApiError, sendJson } from '../../api/request.ts';
 import { hasEnded, type Task } from '../../api/task.ts';
 import { urlsOf } from '../../api/tasks.ts';
-import { open } from '../../app/address.ts';
+import { open } from '../../components/navigation.tsx';
 import { showToast } from '../../components/toast.tsx';
 import { type Draft, draftOf, EMPTY_DRAFT, type Kind } from './draft.ts';
 import { faultsOf, type Situation } from './fields.ts';

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { hasEnded, type Task } from '../../api/task.ts';
 import { filesOf } from '../../api/tasks.ts';
-import { Link } from '../../app/link.tsx';
 import { Button } from '../../components/button.tsx';
+import { Link } from '../../components/navigation.tsx';
 import { Medium } from '../../components/task-files.tsx';
 import { TaskState } from '../../components/task-state.tsx';
 

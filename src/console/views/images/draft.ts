@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { open, type Place } from '../../app/address.ts';
+import { open, type Place } from '../../components/navigation.tsx';
 import {
   type Draft,
   isShared,

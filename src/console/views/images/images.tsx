@@ -1,10 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
-import { open, type Place } from '../../app/address.ts';
-import type { ViewProps } from '../../app/view.ts';
 import { Button } from '../../components/button.tsx';
 import { formatBytes, formatTime } from '../../components/format.ts';
+import { open, type Place, type ViewProps } from '../../components/navigation.tsx';
 import { ErrorState, Loaded } from '../../components/states.tsx';
 import { showToast } from '../../components/toast.tsx';
 import { archiveOf, reportOf, withResults } from './archive.ts';

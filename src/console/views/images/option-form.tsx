@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { open } from '../../app/address.ts';
 import { Button } from '../../components/button.tsx';
 import { SelectField } from '../../components/field.tsx';
+import { open } from '../../components/navigation.tsx';
 import { Snippets } from '../../components/snippets.tsx';
 import { commandOf, requestOf } from './commands.ts';
 import { FieldControl } from './field-control.tsx';

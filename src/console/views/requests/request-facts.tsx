@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact';
-import { Link } from '../../app/link.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import {
   formatCredits,
@@ -7,6 +6,7 @@ import {
   formatNumber,
   formatTime,
 } from '../../components/format.ts';
+import { Link } from '../../components/navigation.tsx';
 import type { RecentRequest } from './recent.ts';
 
 /** Everything that is known of a request. */

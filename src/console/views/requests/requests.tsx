@@ -2,8 +2,6 @@ import { useState } from 'preact/hooks';
 import { useRefresh } from '../../api/refresh.ts';
 import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
-import { open } from '../../app/address.ts';
-import type { ViewProps } from '../../app/view.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Checkbox, SelectField, TextField } from '../../components/field.tsx';
@@ -13,6 +11,7 @@ import {
   formatNumber,
   formatTime,
 } from '../../components/format.ts';
+import { open, type ViewProps } from '../../components/navigation.tsx';
 import { Snippets } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';

@@ -1,13 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { useAccount } from '../../api/account.ts';
 import { type Model, useModels } from '../../api/models.ts';
-import { sendJson } from '../../api/request.ts';
+import { SERVER, sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
-import { SERVER } from '../../app/address.ts';
-import { Link } from '../../app/link.tsx';
-import type { ViewProps } from '../../app/view.ts';
 import { Code } from '../../components/copy.tsx';
 import { formatCredits, formatNumber } from '../../components/format.ts';
+import { Link, type ViewProps } from '../../components/navigation.tsx';
 import { Snippets } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
 import css from './start.css';

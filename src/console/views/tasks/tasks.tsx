@@ -1,4 +1,4 @@
-import type { ViewProps } from '../../app/view.ts';
+import type { ViewProps } from '../../components/navigation.tsx';
 import { TaskDetail } from './task-detail.tsx';
 import { TaskTable } from './task-table.tsx';
 import css from './tasks.css';

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import { ApiError, sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
-import { Link } from '../../app/link.tsx';
 import { Button } from '../../components/button.tsx';
 import { formatCredits, formatNumber, formatTime } from '../../components/format.ts';
+import { Link } from '../../components/navigation.tsx';
 import { Empty, ErrorState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 

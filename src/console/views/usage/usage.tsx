@@ -1,12 +1,11 @@
 import { useMemo, useState } from 'preact/hooks';
 import { useAccount } from '../../api/account.ts';
-import { sendJson } from '../../api/request.ts';
+import { SERVER, sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
-import { open, SERVER } from '../../app/address.ts';
-import type { ViewProps } from '../../app/view.ts';
 import { Button } from '../../components/button.tsx';
 import { SelectField, TextField } from '../../components/field.tsx';
 import { formatCredits, formatDay, formatNumber, formatPercent } from '../../components/format.ts';
+import { open, type ViewProps } from '../../components/navigation.tsx';
 import { Snippets } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';

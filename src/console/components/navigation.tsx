@@ -1,10 +1,7 @@
+import type { ComponentChildren, PartialAnchorHTMLAttributes } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-
-/**
- * Address of the server, with a slash at its end. The scripts are in `console/assets/` below it, so this
- * holds below any path of a proxy.
- */
-export const SERVER = new URL('../../', import.meta.url);
+import { SERVER } from '../api/request.ts';
+import type { Session } from '../api/session.ts';
 
 const CONSOLE = new URL('console/', SERVER).pathname;
 
@@ -15,6 +12,13 @@ export interface Place {
   /** What follows the view in the path, decoded: `task_1`; empty for none. */
   readonly rest: string;
   readonly query: URLSearchParams;
+}
+
+/** What every view gets. */
+export interface ViewProps {
+  readonly place: Place;
+  /** Null only in views that need no key. */
+  readonly session: Session;
 }
 
 function currentPlace(): Place {
@@ -59,4 +63,26 @@ export function usePlace(): Place {
     return () => void listeners.delete(listener);
   }, []);
   return place;
+}
+
+interface LinkProps extends Omit<PartialAnchorHTMLAttributes<HTMLAnchorElement>, 'href' | 'role'> {
+  /** A place in the console: `tasks/task_1`. */
+  readonly to: string;
+  readonly children: ComponentChildren;
+}
+
+/** A link to a place in the console, which opens without loading the page again. */
+export function Link({ to, children, ...rest }: LinkProps) {
+  const follow = (event: MouseEvent) => {
+    const { button, ctrlKey, metaKey, shiftKey, altKey } = event;
+    // Another tab, another window or a download.
+    if (button !== 0 || ctrlKey || metaKey || shiftKey || altKey) return;
+    event.preventDefault();
+    open(to);
+  };
+  return (
+    <a {...rest} href={hrefOf(to)} onClick={follow}>
+      {children}
+    </a>
+  );
 }
