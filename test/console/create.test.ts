@@ -3,14 +3,13 @@ import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../src/console/api/events.ts';
 import type { Model } from '../../src/console/api/models.ts';
-import type { Task } from '../../src/console/api/task.ts';
+import type { Task } from '../../src/console/api/tasks.ts';
 import {
   type Draft,
   draftOf,
   EMPTY_DRAFT,
   type Kind,
 } from '../../src/console/views/create/draft.ts';
-import { estimateOf } from '../../src/console/views/create/estimate.ts';
 import { faultsOf, fieldsFor } from '../../src/console/views/create/fields.ts';
 import {
   alphaOf,
@@ -20,7 +19,7 @@ import {
   shareOf,
 } from '../../src/console/views/create/mask.ts';
 import { pngOf } from '../../src/console/views/create/png.ts';
-import { requestOf } from '../../src/console/views/create/request.ts';
+import { estimateOf, requestOf } from '../../src/console/views/create/request.ts';
 import { shapesOf } from '../../src/console/views/create/shapes.ts';
 import {
   NO_PAGES,
@@ -29,26 +28,11 @@ import {
   withNext,
   withTask,
 } from '../../src/console/views/create/task-pages.ts';
+import { modelWith } from './model.ts';
 
-const model = (fields: Partial<Model> = {}): Model => ({
-  id: 'm',
-  aliases: [],
-  owned_by: 'o',
-  type: 'image',
-  name: 'M',
-  description: null,
-  endpoints: ['/v1/images/generations', '/v1/images/edits'],
-  pricing: { per_image: 0.1 },
-  limits: { max_images: 10 },
-  sizes: ['1024x1024'],
-  capability_metadata: {
-    reasoning: { supported_efforts: [], default_effort: null, can_disable: false },
-  },
-  ...fields,
-});
 const situation = (draft: Partial<Draft>, kind: Kind = 'image', fields: Partial<Model> = {}) => ({
   kind,
-  model: model(fields),
+  model: modelWith(fields),
   draft: { ...EMPTY_DRAFT, ...draft },
 });
 const INPUTS = [{ url: 'http://a/assets/1.png', name: 'a.png' }];

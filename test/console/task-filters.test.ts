@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Task } from '../../src/console/api/task.ts';
+import type { Task } from '../../src/console/api/tasks.ts';
 import { changedList, filtersOf, pathOf, placeOf } from '../../src/console/views/tasks/filters.ts';
 
 const task = (task_id: string, fields: Partial<Task> = {}): Task => ({

@@ -7,14 +7,16 @@ import {
   questionOf,
   seriesOf,
   sumOf,
-  type UsageRow,
 } from '../../src/console/views/usage/report.ts';
+import type { UsageRow } from '../../src/http/routes/usage.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const question = (query: string, isOwner = false) =>
   questionOf(new URLSearchParams(query), isOwner, NOW);
 
 const row = (fields: Partial<UsageRow>): UsageRow => ({
+  cache_write_tokens: 0,
+  cache_write_1h_tokens: 0,
   requests: 0,
   errors: 0,
   input_tokens: 0,

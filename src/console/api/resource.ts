@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, isAborted } from './request.ts';
 
 /** What a view loads from the server. */
@@ -41,4 +41,16 @@ export function useResource<Data>(
     return () => controller.abort();
   }, [...inputs, turn]);
   return { ...state, reload: () => setTurn((value) => value + 1) };
+}
+
+/** Loads a resource again at an interval, while the page is visible. */
+export function useRefresh(reload: () => void, milliseconds: number): void {
+  const latest = useRef(reload);
+  latest.current = reload;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (!document.hidden) latest.current();
+    }, milliseconds);
+    return () => clearInterval(timer);
+  }, [milliseconds]);
 }

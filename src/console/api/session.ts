@@ -1,22 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { SessionAnswer } from '../../http/routes/session.ts';
 import { onSessionEnd, SERVER, sendJson } from './request.ts';
 
 /** Who is signed in. */
-export interface Session {
-  readonly account: {
-    readonly id: string;
-    readonly name: string;
-    readonly plan: 'free' | 'paid';
-  };
-  readonly key: { readonly id: string; readonly name: string };
-  /** Whether the key may administer the server. */
-  readonly owner: boolean;
-  /** Seconds since the epoch. */
-  readonly expires: number | null;
-}
-
-interface SessionAnswer extends Omit<Session, 'account'> {
-  readonly account: Session['account'] | null;
+export interface Session extends Omit<SessionAnswer, 'account' | 'key'> {
+  readonly account: NonNullable<SessionAnswer['account']>;
+  readonly key: NonNullable<SessionAnswer['key']>;
 }
 
 /** Undefined until the server answered; null without a session. */
@@ -28,8 +17,8 @@ function set(session: Session | null): void {
   for (const listener of listeners) listener();
 }
 
-function sessionOf({ account, ...rest }: SessionAnswer): Session | null {
-  return account && { account, ...rest };
+function sessionOf({ account, key, ...rest }: SessionAnswer): Session | null {
+  return account && key && { account, key, ...rest };
 }
 
 onSessionEnd(() => set(null));

@@ -1,11 +1,33 @@
 import { useEffect, useRef } from 'preact/hooks';
+import type { ListedTask } from '../../http/routes/tasks.ts';
 import { eventsOf } from './events.ts';
 import { SERVER, send } from './request.ts';
-import type { Task } from './task.ts';
+
+export type Task = ListedTask;
+
+export const TASK_STATES: readonly Task['status'][] = [
+  'pending',
+  'processing',
+  'completed',
+  'failed',
+  'expired',
+];
+
+export const TASK_TYPES: readonly Task['type'][] = ['image', 'video', 'audio'];
+
+export interface TaskList {
+  readonly data: readonly Task[];
+  readonly has_more: boolean;
+}
+
+export function hasEnded({ status }: Task): boolean {
+  return status !== 'pending' && status !== 'processing';
+}
 
 /** Addresses of the files that a task made, as the server states them. */
 export function urlsOf({ result }: Task): readonly string[] {
-  return result?.urls ?? result?.data?.flatMap(({ url }) => url ?? []) ?? [];
+  if (result === null) return [];
+  return 'data' in result ? result.data.flatMap(({ url }) => url ?? []) : result.urls;
 }
 
 /**

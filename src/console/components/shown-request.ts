@@ -1,5 +1,4 @@
 import { SERVER } from '../api/request.ts';
-import { quoted } from './shell.ts';
 
 /** A field of a form: a text, or a file by its name. */
 export type ShownField = readonly [name: string, value: string | { readonly file: string }];
@@ -86,4 +85,14 @@ export function fetchOf({ method, path, json, form, isStream, isOpen }: ShownReq
 
 function indented(value: unknown): string {
   return JSON.stringify(value, null, 2).replaceAll('\n', '\n  ');
+}
+
+/** A text between single quotes for a POSIX shell. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A text as a word of a POSIX shell, with quotes where it needs them. */
+export function wordOf(text: string): string {
+  return /^[\w./:=@%+,-]+$/.test(text) ? text : quoted(text);
 }

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Task } from '../api/task.ts';
-import { filesOf } from '../api/tasks.ts';
+import { filesOf, type Task } from '../api/tasks.ts';
 
 interface TaskFilesProps {
   readonly task: Task;
@@ -51,4 +50,17 @@ export function Medium({ type, url, name }: MediumProps) {
   }
   // biome-ignore lint/a11y/useMediaCaption: a model's output has no captions
   return <audio src={url} controls aria-label={name} onError={onError} />;
+}
+
+const TONES: Readonly<Record<Task['status'], string>> = {
+  pending: '',
+  processing: '',
+  completed: 'good',
+  failed: 'bad',
+  expired: 'warn',
+};
+
+/** The state of a task as a word. */
+export function TaskState({ status }: Pick<Task, 'status'>) {
+  return <span class={`badge ${TONES[status]}`}>{status}</span>;
 }

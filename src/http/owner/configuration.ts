@@ -25,6 +25,9 @@ const configurationShape = v.object({
   ),
 });
 
+/** Answer of `GET /v1/admin/config`. */
+export type ConfigurationAnswer = v.InferOutput<typeof configurationShape>;
+
 /** The configuration in force, and the faults of one that is not. */
 export function configurationRoute(context: AppContext): FastifyPluginAsync {
   return async (server) => {
@@ -35,7 +38,7 @@ export function configurationRoute(context: AppContext): FastifyPluginAsync {
         tags: ['Administration'],
         response: { 200: configurationShape },
       },
-      handler: async (): Promise<v.InferOutput<typeof configurationShape>> => {
+      handler: async (): Promise<ConfigurationAnswer> => {
         const { effectiveSettingsOf } = await import('../../config/print.ts');
         const { loaded, readAt, atRestart, refused } = context.configuration;
         const { config } = context;

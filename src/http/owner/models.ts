@@ -59,6 +59,9 @@ const catalogShape = v.object({
   providers: v.array(providerShape),
 });
 
+/** Answer of `GET /v1/admin/models`. */
+export type CatalogAnswer = v.InferOutput<typeof catalogShape>;
+
 type ProviderState = (typeof PROVIDER_STATES)[number];
 
 function stateOf({ attempts, lastSuccess, failures: [last] }: ProviderAttempts): ProviderState {

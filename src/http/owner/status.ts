@@ -55,7 +55,10 @@ const statusShape = v.object({
   ),
 });
 
-type DiskUse = v.InferOutput<typeof statusShape>['disk'];
+/** Answer of `GET /v1/admin/status`. */
+export type StatusAnswer = v.InferOutput<typeof statusShape>;
+
+type DiskUse = StatusAnswer['disk'];
 
 const UNKNOWN: DiskUse = { store_bytes: null, free_bytes: null, total_bytes: null };
 
@@ -115,7 +118,7 @@ export function statusRoute(context: AppContext): FastifyPluginAsync {
         tags: ['Administration'],
         response: { 200: statusShape },
       },
-      handler: async (): Promise<v.InferOutput<typeof statusShape>> => {
+      handler: async (): Promise<StatusAnswer> => {
         const { fault, pendingCharges, journal } = store.health();
         const { accounts, keys, tasks: counts, credits } = await store.statistics();
         const { rss, heapUsed, external } = process.memoryUsage();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { FormatName } from '../../../src/console/views/chat/conversation.ts';
 import { AnswerFolder, callsOf, textOf } from '../../../src/console/views/chat/formats/answer.ts';
+import type { FormatName } from '../../../src/console/views/chat/formats/conversation.ts';
 import { FORMATS } from '../../../src/console/views/chat/formats/formats.ts';
 import { outsideFolder } from '../../outside-material.ts';
 import { readStream } from '../../text/recorded.ts';

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ServerEvent } from '../../../src/console/api/events.ts';
+import { AnswerFolder, callsOf, textOf } from '../../../src/console/views/chat/formats/answer.ts';
 import {
   type AnswerTurn,
   type FormatName,
@@ -7,21 +8,20 @@ import {
   newAnswer,
   type Settings,
   type Turn,
-} from '../../../src/console/views/chat/conversation.ts';
-import { AnswerFolder, callsOf, textOf } from '../../../src/console/views/chat/formats/answer.ts';
+} from '../../../src/console/views/chat/formats/conversation.ts';
 import { FORMATS } from '../../../src/console/views/chat/formats/formats.ts';
-import type { Model } from '../../../src/console/views/chat/models.ts';
-import { NEW_TOOL } from '../../../src/console/views/chat/tool-schema.ts';
+import { NEW_TOOL } from '../../../src/console/views/chat/validation.ts';
 import { sharedDaemon } from '../../daemon.ts';
+import { modelWith, reasoningWith } from '../model.ts';
 
 const daemon = sharedDaemon();
 
-const MODEL: Model = {
+const MODEL = modelWith({
   id: 'sandbox-chat',
   type: 'text',
   limits: { max_output_tokens: 16_384 },
-  capability_metadata: { reasoning: { supported_efforts: ['none', 'low'] } },
-};
+  ...reasoningWith(['none', 'low']),
+});
 
 const SETTINGS: Settings = {
   ...NEW_SETTINGS,

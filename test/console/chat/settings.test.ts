@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { NEW_SETTINGS, type Tool } from '../../../src/console/views/chat/conversation.ts';
 import { KeptEvents, withoutPictures } from '../../../src/console/views/chat/events-kept.ts';
+import { NEW_SETTINGS, type Tool } from '../../../src/console/views/chat/formats/conversation.ts';
+import { effortsOf } from '../../../src/console/views/chat/formats/format.ts';
 import { FORMATS } from '../../../src/console/views/chat/formats/formats.ts';
-import { effortsOf, type Model } from '../../../src/console/views/chat/models.ts';
-import { NEW_TOOL } from '../../../src/console/views/chat/tool-schema.ts';
-import { settingsFaults } from '../../../src/console/views/chat/validation.ts';
+import { NEW_TOOL, settingsFaults } from '../../../src/console/views/chat/validation.ts';
+import { reasoningWith } from '../model.ts';
 
 const tool = (change: Partial<Tool> = {}): Tool => ({ ...NEW_TOOL, id: '1', ...change });
 
@@ -39,14 +39,10 @@ describe('settings of a conversation', () => {
   });
 
   it('offer the efforts of the model that the format has', () => {
-    const model: Model = {
-      id: 'a',
-      type: 'text',
-      capability_metadata: { reasoning: { supported_efforts: ['none', 'minimal', 'high'] } },
-    };
+    const model = reasoningWith(['none', 'minimal', 'high']);
     expect(effortsOf(model, FORMATS.responses)).toEqual(['none', 'minimal', 'high']);
     expect(effortsOf(model, FORMATS.messages)).toEqual(['none', 'high']);
-    expect(effortsOf({ id: 'a', type: 'text' }, FORMATS.chat)).toEqual([]);
+    expect(effortsOf(reasoningWith([]), FORMATS.chat)).toEqual([]);
   });
 });
 

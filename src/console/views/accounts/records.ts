@@ -1,33 +1,11 @@
-interface Balance {
-  readonly granted: number;
-  readonly reserved: number;
-  readonly spent: number;
-  readonly available: number;
-}
+import type { AccountRecord, KeyRecord } from '../../../administration/records.ts';
 
 /** An account as `v1/admin/accounts/list` has it. */
-export interface Account {
-  readonly id: string;
-  readonly name: string;
-  readonly plan: 'free' | 'paid';
-  readonly credits: Balance;
-}
+export type Account = Omit<AccountRecord, 'createdAt'>;
 
-/** A key as `v1/admin/keys/list` has it. */
-export interface Key {
-  readonly id: string;
-  readonly account: string;
-  readonly name: string;
-  readonly team: string | null;
-  /** Beginning and end of the key. */
-  readonly hint: string;
-  readonly status: string;
-  /** ISO 8601. */
-  readonly expires_at: string | null;
-  readonly models: readonly string[] | null;
-  readonly rpm: number | null;
-  readonly budget: Balance | null;
-  readonly windows: readonly (Balance & { readonly period: string })[];
+/** A key as `v1/admin/keys/list` has it, with names in snake_case. */
+export interface Key extends Omit<KeyRecord, `${string}At`> {
+  readonly expires_at: KeyRecord['expiresAt'];
 }
 
 /** What the answers of `v1/admin` commands have. */

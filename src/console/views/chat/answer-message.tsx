@@ -4,8 +4,8 @@ import { CopyButton } from '../../components/copy.tsx';
 import { formatCredits, formatDuration, formatNumber } from '../../components/format.ts';
 import { ErrorState } from '../../components/states.tsx';
 import { Calls } from './calls.tsx';
-import type { AnswerTurn } from './conversation.ts';
 import { type Answer, type Part, textOf } from './formats/answer.ts';
+import type { AnswerTurn } from './formats/conversation.ts';
 import { FORMATS } from './formats/formats.ts';
 import { RichText } from './rich-text.tsx';
 

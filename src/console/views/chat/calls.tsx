@@ -1,8 +1,8 @@
 import { Button } from '../../components/button.tsx';
 import { Code } from '../../components/copy.tsx';
 import { TextArea } from '../../components/field.tsx';
-import { type AnswerTurn, awaitsResults } from './conversation.ts';
 import { callsOf } from './formats/answer.ts';
+import { type AnswerTurn, awaitsResults } from './formats/conversation.ts';
 
 interface CallsProps {
   readonly turn: AnswerTurn;

@@ -1,13 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { sendJson } from '../../api/request.ts';
-import { useResource } from '../../api/resource.ts';
+import { useModels } from '../../api/models.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import css from './chat.css';
 import { isFormat } from './formats/formats.ts';
-import type { Model } from './models.ts';
 import { Playground } from './playground.tsx';
 import { type ChatStore, useChat } from './store.ts';
 
@@ -16,10 +14,7 @@ export const style = css;
 /** Conversations with models of text. `?model=ID&format=chat` opens one of them. */
 export default function Chat({ place, session }: ViewProps) {
   const chat = useChat(session.account.id);
-  const models = useResource(
-    (signal) => sendJson<{ readonly data: readonly Model[] }>('v1/models', { signal }),
-    [],
-  );
+  const models = useModels();
   useAddress(chat, place.query);
   return (
     <>
@@ -28,8 +23,8 @@ export default function Chat({ place, session }: ViewProps) {
         <NewConversation chat={chat} />
       </header>
       <Loaded resource={models}>
-        {({ data }) => {
-          const texts = data.filter(({ type }) => type === 'text');
+        {(all) => {
+          const texts = all.filter(({ type }) => type === 'text');
           return texts.length === 0 ? (
             <Empty title="No models of text">
               <p>This key may use none. The owner of the server adds them to its configuration.</p>

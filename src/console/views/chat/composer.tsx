@@ -2,7 +2,7 @@ import type { RefObject } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { showToast } from '../../components/toast.tsx';
-import type { Picture } from './conversation.ts';
+import type { Picture } from './formats/conversation.ts';
 import { pictureOf } from './pictures.ts';
 import type { ChatState } from './storage.ts';
 

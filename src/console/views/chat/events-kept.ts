@@ -1,5 +1,5 @@
 import type { ServerEvent } from '../../api/events.ts';
-import type { RawEvent } from './conversation.ts';
+import type { RawEvent } from './formats/conversation.ts';
 
 /** Events that are kept of the start and of the end of a stream, and characters of each. */
 export const KEPT_FIRST = 200;

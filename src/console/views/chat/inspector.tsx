@@ -3,8 +3,8 @@ import { Code } from '../../components/copy.tsx';
 import { formatDuration, formatNumber } from '../../components/format.ts';
 import { Snippets } from '../../components/snippets.tsx';
 import { Tabs } from '../../components/tabs.tsx';
-import type { AnswerTurn } from './conversation.ts';
 import { KEPT_FIRST } from './events-kept.ts';
+import type { AnswerTurn } from './formats/conversation.ts';
 import { FORMATS } from './formats/formats.ts';
 import { sdkOf } from './sdk.ts';
 

@@ -1,5 +1,5 @@
 import { formatBytes } from '../../components/format.ts';
-import type { Picture } from './conversation.ts';
+import type { Picture } from './formats/conversation.ts';
 
 /** Types that models read. */
 const READ = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { sendJson } from '../../api/request.ts';
-import { useResource } from '../../api/resource.ts';
+import { useAccount } from '../../api/account.ts';
+import type { Model } from '../../api/models.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField } from '../../components/field.tsx';
@@ -8,11 +8,11 @@ import { formatCredits } from '../../components/format.ts';
 import { Empty } from '../../components/states.tsx';
 import { AnswerMessage } from './answer-message.tsx';
 import { Composer, readPictures } from './composer.tsx';
-import type { AnswerTurn, FormatName, Turn } from './conversation.ts';
 import { callsOf } from './formats/answer.ts';
+import type { AnswerTurn, FormatName, Turn } from './formats/conversation.ts';
+import { effortsOf } from './formats/format.ts';
 import { FORMAT_NAMES, FORMATS } from './formats/formats.ts';
 import { Exchange, Inspector } from './inspector.tsx';
-import { effortsOf, type Model } from './models.ts';
 import { SettingsPanel } from './settings.tsx';
 import type { ChatStore } from './store.ts';
 import { UserMessage } from './user-message.tsx';
@@ -22,10 +22,6 @@ import { settingsFaults } from './validation.ts';
 const FOLLOWED = 120;
 
 const WIDE = matchMedia('(min-width: 64rem)');
-
-interface Account {
-  readonly credits: { readonly available: number };
-}
 
 interface PlaygroundProps {
   readonly chat: ChatStore;
@@ -51,7 +47,7 @@ export function Playground({ chat, models }: PlaygroundProps) {
   }, []);
   useFollow(turns);
   const answers = turns.filter((turn) => turn.type === 'answer' && !turn.isStreaming).length;
-  const account = useResource((signal) => sendJson<Account>('v1/account', { signal }), [answers]);
+  const account = useAccount([answers]);
 
   const areFaulty = !settingsFaults(settings, FORMATS[settings.format]).areNone;
   const obstacle = isUnknown

@@ -1,6 +1,6 @@
 import { SERVER } from '../../api/request.ts';
-import type { FormatName } from './conversation.ts';
 import type { Json } from './formats/answer.ts';
+import type { FormatName } from './formats/conversation.ts';
 
 /** Calls of the official SDKs, and what prints the text of the stream. */
 const CALLS = {

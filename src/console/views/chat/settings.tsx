@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks';
+import type { Model } from '../../api/models.ts';
 import { Button } from '../../components/button.tsx';
 import { SelectField, TextArea, TextField } from '../../components/field.tsx';
 import { formatNumber } from '../../components/format.ts';
-import type { Settings, Tool } from './conversation.ts';
+import type { Settings, Tool } from './formats/conversation.ts';
+import { effortsOf } from './formats/format.ts';
 import { FORMATS } from './formats/formats.ts';
-import { effortsOf, type Model } from './models.ts';
-import { NEW_TOOL, type ToolFaults } from './tool-schema.ts';
-import { settingsFaults } from './validation.ts';
+import { NEW_TOOL, settingsFaults, type ToolFaults } from './validation.ts';
 
 interface SettingsPanelProps {
   readonly settings: Settings;
@@ -19,8 +19,8 @@ export function SettingsPanel({ settings, model, onChange }: SettingsPanelProps)
   const format = FORMATS[settings.format];
   const faults = settingsFaults(settings, format);
   const efforts = effortsOf(model, format);
-  const usual = model.capability_metadata?.reasoning?.default_effort;
-  const most = model.limits?.max_output_tokens;
+  const usual = model.capability_metadata.reasoning.default_effort;
+  const most = model.limits['max_output_tokens'];
   return (
     <div class="stack">
       <TextArea

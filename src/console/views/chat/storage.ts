@@ -1,5 +1,5 @@
-import type { Picture, Settings, Turn } from './conversation.ts';
-import { NEW_SETTINGS } from './conversation.ts';
+import type { Picture, Settings, Turn } from './formats/conversation.ts';
+import { NEW_SETTINGS } from './formats/conversation.ts';
 
 /** What the view keeps, and a reload brings back. */
 export interface ChatState {

@@ -1,6 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { eventsOf } from '../../api/events.ts';
+import type { Model } from '../../api/models.ts';
 import { ApiError, send, sendJson } from '../../api/request.ts';
+import { KeptEvents, withoutPictures } from './events-kept.ts';
+import { type AnswerError, AnswerFolder } from './formats/answer.ts';
 import {
   type AnswerTurn,
   CONNECTION_LOST,
@@ -8,11 +11,8 @@ import {
   type Settings,
   type Turn,
   type UserTurn,
-} from './conversation.ts';
-import { KeptEvents, withoutPictures } from './events-kept.ts';
-import { type AnswerError, AnswerFolder } from './formats/answer.ts';
+} from './formats/conversation.ts';
 import { FORMATS } from './formats/formats.ts';
-import type { Model } from './models.ts';
 import { type ChatState, keep, NEW_STATE, restore } from './storage.ts';
 
 /** Milliseconds between two renderings of a stream, and between two writes to the storage. */

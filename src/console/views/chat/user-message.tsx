@@ -3,7 +3,7 @@ import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { TextArea } from '../../components/field.tsx';
 import { Pictures } from './composer.tsx';
-import type { UserTurn } from './conversation.ts';
+import type { UserTurn } from './formats/conversation.ts';
 import type { ChatState } from './storage.ts';
 
 interface UserMessageProps {

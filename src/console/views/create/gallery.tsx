@@ -1,10 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { useRefresh } from '../../api/refresh.ts';
 import { ApiError, sendJson } from '../../api/request.ts';
-import { useResource } from '../../api/resource.ts';
-import { hasEnded, type Task, type TaskList } from '../../api/task.ts';
-import { filesOf, useTaskEvents } from '../../api/tasks.ts';
+import { useRefresh, useResource } from '../../api/resource.ts';
+import { filesOf, hasEnded, type Task, type TaskList, useTaskEvents } from '../../api/tasks.ts';
 import { Button } from '../../components/button.tsx';
 import { Empty, ErrorState, Loading } from '../../components/states.tsx';
 import type { Kind } from './draft.ts';

@@ -1,12 +1,11 @@
 import { filesOf } from '../../api/tasks.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { Dialog, useKeys } from '../../components/dialog.tsx';
 import { formatNumber } from '../../components/format.ts';
 import { Link } from '../../components/navigation.tsx';
 import { Medium } from '../../components/task-files.tsx';
 import type { Picture } from './gallery.tsx';
-import { useKeys } from './keys.ts';
 
 interface LightboxProps {
   readonly pictures: readonly Picture[];

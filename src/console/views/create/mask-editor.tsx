@@ -1,11 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { localUrlOf } from '../../api/tasks.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
+import { Dialog, useKeys } from '../../components/dialog.tsx';
 import { TextField } from '../../components/field.tsx';
 import { formatPercent } from '../../components/format.ts';
 import type { Input } from './draft.ts';
-import { useKeys } from './keys.ts';
 import { type Mask, type MaskShape, scaledMask, shareOf } from './mask.ts';
 
 interface MaskEditorProps {

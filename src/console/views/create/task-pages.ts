@@ -1,4 +1,4 @@
-import { hasEnded, type Task, type TaskList } from '../../api/task.ts';
+import { hasEnded, type Task, type TaskList } from '../../api/tasks.ts';
 
 /** Tasks of a kind as far as they are loaded, newest first. */
 export interface TaskPages {

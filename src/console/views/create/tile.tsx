@@ -1,10 +1,8 @@
 import { useState } from 'preact/hooks';
-import { hasEnded, type Task } from '../../api/task.ts';
-import { filesOf } from '../../api/tasks.ts';
+import { filesOf, hasEnded, type Task } from '../../api/tasks.ts';
 import { Button } from '../../components/button.tsx';
 import { Link } from '../../components/navigation.tsx';
-import { Medium } from '../../components/task-files.tsx';
-import { TaskState } from '../../components/task-state.tsx';
+import { Medium, TaskState } from '../../components/task-files.tsx';
 
 interface TileProps {
   readonly task: Task;

@@ -1,34 +1,16 @@
+import type { FileRecord as BatchRecord, OutputRecord } from '../../../operations/batch-record.ts';
 import { ApiError } from '../../api/request.ts';
 import type { Operation } from './operations.ts';
 import { readZip, type ZipEntry } from './zip.ts';
 
-interface CodedMessage {
-  readonly code: string;
-  readonly message: string;
-}
-
-/** Properties of an image, as the server states them. */
-interface OutputRecord {
-  readonly outputFilename: string;
-  readonly format: string;
-  readonly width: number;
-  readonly height: number;
-  readonly size: number;
-  readonly sha256: string;
-}
-
 /** The result of one file: a record of `results`. */
-export interface FileRecord extends Partial<OutputRecord> {
-  readonly inputFilename: string;
-  readonly status: 'succeeded' | 'failed';
-  readonly outputs?: readonly OutputRecord[];
+export interface FileRecord extends Omit<BatchRecord, 'data'> {
   readonly data?: Readonly<Record<string, unknown>>;
-  readonly warnings?: readonly CodedMessage[];
-  readonly error?: CodedMessage;
 }
 
 /** An image that was made. */
 export interface Output extends OutputRecord {
+  readonly outputFilename: string;
   readonly blob: Blob;
   readonly crc: number;
 }
@@ -75,10 +57,16 @@ function recordOf(text: string): FileRecord {
 function outputsOf(record: FileRecord, entries: readonly ZipEntry[]): readonly Output[] {
   const records = record.outputs ?? [record as OutputRecord];
   return records.map((output) => {
-    const entry = entries.find(({ name }) => name === output.outputFilename);
-    if (!entry) throw new Error(`${output.outputFilename} is missing`);
+    const { outputFilename = '' } = output;
+    const entry = entries.find(({ name }) => name === outputFilename);
+    if (!entry) throw new Error(`${outputFilename} is missing`);
     const { crc, blob } = entry;
     // The slice takes the type, by which a browser shows it; no bytes are copied.
-    return { ...output, crc, blob: blob.slice(0, blob.size, `image/${output.format}`) };
+    return {
+      ...output,
+      outputFilename,
+      crc,
+      blob: blob.slice(0, blob.size, `image/${output.format}`),
+    };
   });
 }

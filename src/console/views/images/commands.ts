@@ -1,5 +1,4 @@
-import { wordOf } from '../../components/shell.ts';
-import type { ShownRequest } from '../../components/shown-request.ts';
+import { type ShownRequest, wordOf } from '../../components/shown-request.ts';
 import { itemsOf, sentFields } from './operations.ts';
 import type { Job } from './store.ts';
 

@@ -1,31 +1,12 @@
-type Value = string | number | boolean | readonly string[];
+import type { OperationRecord } from '../../../http/routes/operations.ts';
+import type { DeepReadonly } from '../../../schema/deep-readonly.ts';
+
+export type Operation = DeepReadonly<Omit<OperationRecord, 'object'>>;
 
 /** A field of an operation, with what a control for it needs. */
-export interface OperationField {
-  readonly name: string;
-  readonly type: 'integer' | 'number' | 'boolean' | 'string' | 'file';
-  readonly required: boolean;
-  readonly repeatable: boolean;
-  readonly choices: readonly string[] | null;
-  readonly minimum: number | null;
-  readonly maximum: number | null;
-  readonly default: Value | null;
-  readonly sample: Value | null;
-  readonly presets: readonly { readonly name: string; readonly text: string }[] | null;
-  readonly description: string;
-  /** What the field accepts, in words. */
-  readonly expects: string;
-}
+export type OperationField = Operation['fields'][number];
 
-/** An operation, as `v1/operations` lists it. */
-export interface Operation {
-  readonly name: string;
-  /** Path of its endpoint, with a slash at the start. */
-  readonly endpoint: string;
-  readonly summary: string;
-  readonly gives: 'image' | 'data';
-  readonly fields: readonly OperationField[];
-}
+type Value = NonNullable<OperationField['default']>;
 
 /** Texts of a form by field; empty or missing for a field that is not sent, one line for an item of a list. */
 export type Values = Readonly<Record<string, string>>;

@@ -1,11 +1,10 @@
-import { useRefresh } from '../../api/refresh.ts';
+import type { CatalogAnswer } from '../../../http/owner/models.ts';
 import { sendJson } from '../../api/request.ts';
-import { useResource } from '../../api/resource.ts';
+import { useRefresh, useResource } from '../../api/resource.ts';
 import { formatTime } from '../../components/format.ts';
 import { Snippets } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
-import type { Catalog, CatalogModel } from './catalog.ts';
 import css from './models.css';
 import { ProviderCard } from './provider-card.tsx';
 
@@ -16,7 +15,7 @@ const REFRESH_MS = 10_000;
 
 /** Models with their routes, and the health of providers, for the owner. */
 export default function Models() {
-  const catalog = useResource((signal) => sendJson<Catalog>(PATH, { signal }), []);
+  const catalog = useResource((signal) => sendJson<CatalogAnswer>(PATH, { signal }), []);
   useRefresh(catalog.reload, REFRESH_MS);
   return (
     <>
@@ -53,7 +52,7 @@ export default function Models() {
   );
 }
 
-function ModelTable({ models }: { readonly models: readonly CatalogModel[] }) {
+function ModelTable({ models }: Pick<CatalogAnswer, 'models'>) {
   return (
     <Table
       caption="Models and their routes, in the order in which they are tried"

@@ -1,5 +1,7 @@
+import type { CatalogAnswer } from '../../../http/owner/models.ts';
 import { formatNumber, formatTime } from '../../components/format.ts';
-import type { Provider } from './catalog.ts';
+
+type Provider = CatalogAnswer['providers'][number];
 
 /** Words and tones of states. */
 const STATES: Readonly<Record<Provider['state'], readonly [label: string, tone: string]>> = {

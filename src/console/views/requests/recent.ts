@@ -1,28 +1,3 @@
-/** An element of `v1/admin/requests`. */
-export interface RecentRequest {
-  readonly number: number;
-  readonly id: string;
-  /** Seconds since the epoch. */
-  readonly ended: number;
-  readonly method: string;
-  readonly route: string;
-  readonly status: number;
-  readonly error: { readonly type: string; readonly code: string | null } | null;
-  readonly account: { readonly id: string; readonly name: string } | null;
-  readonly key: { readonly id: string; readonly name: string } | null;
-  readonly model: string | null;
-  readonly provider: string | null;
-  readonly upstream_model: string | null;
-  readonly task_id: string | null;
-  readonly attempts: number;
-  readonly latency_ms: number;
-  readonly first_token_ms: number | null;
-  readonly input_tokens: number | null;
-  readonly cached_input_tokens: number | null;
-  readonly output_tokens: number | null;
-  readonly credits: number | null;
-}
-
 /** Parameters of the address and of the server's list. */
 export const FILTERS = ['status', 'account', 'key', 'model', 'sign_ins'] as const;
 

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import type { OwnerRequestRecord } from '../../../http/routes/requests.ts';
 import { CopyButton } from '../../components/copy.tsx';
 import {
   formatCredits,
@@ -7,10 +8,9 @@ import {
   formatTime,
 } from '../../components/format.ts';
 import { Link } from '../../components/navigation.tsx';
-import type { RecentRequest } from './recent.ts';
 
 /** Everything that is known of a request. */
-export function RequestFacts({ request }: { readonly request: RecentRequest }) {
+export function RequestFacts({ request }: { readonly request: OwnerRequestRecord }) {
   const {
     id,
     error,

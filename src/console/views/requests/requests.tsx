@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { useRefresh } from '../../api/refresh.ts';
+import type { OwnerRequestRecord } from '../../../http/routes/requests.ts';
 import { sendJson } from '../../api/request.ts';
-import { useResource } from '../../api/resource.ts';
+import { useRefresh, useResource } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Checkbox, SelectField, TextField } from '../../components/field.tsx';
@@ -15,7 +15,7 @@ import { open, type ViewProps } from '../../components/navigation.tsx';
 import { Snippets } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
-import { FILTERS, pathOf, placeOf, type RecentRequest } from './recent.ts';
+import { FILTERS, pathOf, placeOf } from './recent.ts';
 import { RequestFacts } from './request-facts.tsx';
 
 const REFRESH_MS = 5000;
@@ -26,9 +26,9 @@ const FILTER_LABELS = { account: 'Account', key: 'Key id', model: 'Model' } as c
 export default function Requests({ place }: ViewProps) {
   const filters = Object.fromEntries(FILTERS.map((name) => [name, place.query.get(name) ?? '']));
   const path = pathOf(filters);
-  const [shown, setShown] = useState<RecentRequest>();
+  const [shown, setShown] = useState<OwnerRequestRecord>();
   const list = useResource(
-    (signal) => sendJson<{ data: readonly RecentRequest[] }>(path, { signal }),
+    (signal) => sendJson<{ data: readonly OwnerRequestRecord[] }>(path, { signal }),
     [path],
   );
   useRefresh(list.reload, REFRESH_MS);
@@ -91,8 +91,8 @@ export default function Requests({ place }: ViewProps) {
 }
 
 interface RequestTableProps {
-  readonly requests: readonly RecentRequest[];
-  readonly show: (request: RecentRequest) => void;
+  readonly requests: readonly OwnerRequestRecord[];
+  readonly show: (request: OwnerRequestRecord) => void;
 }
 
 function RequestTable({ requests, show }: RequestTableProps) {
@@ -142,7 +142,7 @@ function RequestTable({ requests, show }: RequestTableProps) {
   );
 }
 
-function Status({ status, error }: RecentRequest) {
+function Status({ status, error }: OwnerRequestRecord) {
   const tone = status >= 500 ? 'bad' : status >= 400 ? 'warn' : error ? 'bad' : 'good';
   return (
     <>

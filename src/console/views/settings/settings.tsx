@@ -1,31 +1,20 @@
-import { useRefresh } from '../../api/refresh.ts';
+import type { ConfigurationAnswer } from '../../../http/owner/configuration.ts';
+import type { StatusAnswer } from '../../../http/owner/status.ts';
 import { sendJson } from '../../api/request.ts';
-import { useResource } from '../../api/resource.ts';
+import { useRefresh, useResource } from '../../api/resource.ts';
 import { Code } from '../../components/copy.tsx';
 import { formatTime } from '../../components/format.ts';
 import { Snippets } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
-import type { Status } from './status.ts';
 import { StatusCards } from './status-cards.tsx';
-
-/** Answer of `v1/admin/config`. */
-interface Configuration {
-  readonly file: string | null;
-  /** Seconds since the epoch. */
-  readonly read: number;
-  readonly settings: object;
-  readonly warnings: readonly string[];
-  readonly at_restart: readonly string[];
-  readonly refused: { readonly at: number; readonly faults: readonly string[] } | null;
-}
 
 const REFRESH_MS = 5000;
 
 /** The state of the server and its configuration as it is in force, for the owner. */
 export default function Settings() {
-  const status = useResource((signal) => sendJson<Status>('v1/admin/status', { signal }), []);
+  const status = useResource((signal) => sendJson<StatusAnswer>('v1/admin/status', { signal }), []);
   const configuration = useResource(
-    (signal) => sendJson<Configuration>('v1/admin/config', { signal }),
+    (signal) => sendJson<ConfigurationAnswer>('v1/admin/config', { signal }),
     [],
   );
   useRefresh(status.reload, REFRESH_MS);
@@ -44,7 +33,7 @@ export default function Settings() {
   );
 }
 
-function InForce({ configuration }: { readonly configuration: Configuration }) {
+function InForce({ configuration }: { readonly configuration: ConfigurationAnswer }) {
   const { file, read, settings, warnings, at_restart: later, refused } = configuration;
   return (
     <>

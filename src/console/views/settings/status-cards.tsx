@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
+import type { StatusAnswer } from '../../../http/owner/status.ts';
 import { formatBytes, formatCredits, formatNumber } from '../../components/format.ts';
-import type { Status } from './status.ts';
 
 const UNITS = [
   ['day', 86_400],
@@ -21,7 +21,7 @@ function bytes(value: number | null): string {
 }
 
 /** What the server does now. */
-export function StatusCards({ status }: { readonly status: Status }) {
+export function StatusCards({ status }: { readonly status: StatusAnswer }) {
   const { store, disk, pool, queues } = status;
   const fault = store.fault ?? store.checkpoint_fault;
   return (
@@ -48,7 +48,7 @@ export function StatusCards({ status }: { readonly status: Status }) {
         <Card title="Disk" figure={bytes(disk.store_bytes)}>
           <span>store</span>
           {disk.free_bytes !== null && <span>{formatBytes(disk.free_bytes)} free</span>}
-          <span>journals: {formatNumber(store.journals)}</span>
+          {store.journals !== null && <span>journals: {formatNumber(store.journals)}</span>}
         </Card>
         <Card
           title="Image pool"

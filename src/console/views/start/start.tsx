@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import type { Readiness } from '../../../http/routes/health.ts';
 import { useAccount } from '../../api/account.ts';
 import { type Model, useModels } from '../../api/models.ts';
 import { SERVER, sendJson } from '../../api/request.ts';
@@ -114,15 +115,6 @@ function ModelCounts({ models }: { readonly models: readonly Model[] }) {
       </p>
     </>
   );
-}
-
-/** Answer of `readyz`. */
-interface Readiness {
-  readonly store?: { readonly reason: string };
-  readonly upstreams?: {
-    readonly routes: readonly object[];
-    readonly keys: readonly object[];
-  };
 }
 
 function Health() {

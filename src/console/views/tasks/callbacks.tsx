@@ -1,26 +1,9 @@
+import type { CallbackList } from '../../../http/routes/media-schema.ts';
 import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
 import { formatDuration, formatNumber, formatTime } from '../../components/format.ts';
 import { Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
-
-interface Attempt {
-  readonly at: number;
-  readonly status: number | null;
-  readonly error: string | null;
-  readonly milliseconds: number;
-}
-
-/** Answer of `v1/tasks/{task_id}/callbacks`. */
-interface CallbackList {
-  readonly data: readonly {
-    readonly id: string;
-    readonly url: string;
-    readonly status: string;
-    readonly attempts: readonly Attempt[];
-    readonly next_attempt_at: number | null;
-  }[];
-}
 
 /** The callbacks of a task and their tries. @param path of the task on the server */
 export function Callbacks({ path, url }: { readonly path: string; readonly url: string }) {

@@ -1,4 +1,4 @@
-import type { Task } from '../../api/task.ts';
+import type { Task } from '../../api/tasks.ts';
 
 /** What the list shows; an empty text for all. */
 export interface TaskFilters {

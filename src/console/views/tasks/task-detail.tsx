@@ -1,32 +1,14 @@
+import type { Timeline } from '../../../http/routes/task-timeline.ts';
 import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
-import { hasEnded, type Task } from '../../api/task.ts';
-import { useTaskEvents } from '../../api/tasks.ts';
+import { hasEnded, type Task, useTaskEvents } from '../../api/tasks.ts';
 import { Code } from '../../components/copy.tsx';
 import { formatCredits, formatDuration, formatTime } from '../../components/format.ts';
 import { Link } from '../../components/navigation.tsx';
 import { Snippets } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
-import { TaskFiles } from '../../components/task-files.tsx';
-import { TaskState } from '../../components/task-state.tsx';
+import { TaskFiles, TaskState } from '../../components/task-files.tsx';
 import { Callbacks } from './callbacks.tsx';
-
-/** Answer of `v1/tasks/{task_id}/timeline`; times in seconds since the epoch. */
-interface Timeline {
-  readonly key_id: string;
-  readonly created: number;
-  readonly started: number | null;
-  readonly ended: number | null;
-  readonly deadline: number;
-  readonly starts: number;
-  readonly attempts: readonly {
-    readonly at: number;
-    readonly error: { readonly type: string; readonly code: string | null } | null;
-  }[];
-  readonly credits: { readonly reserved: number; readonly charged: number };
-  readonly callback_url: string | null;
-  readonly request: Readonly<Record<string, unknown>>;
-}
 
 /** One task: what it made or why it failed, its way in time, its charge and its callbacks. */
 export function TaskDetail({ id }: { readonly id: string }) {

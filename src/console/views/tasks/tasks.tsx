@@ -1,6 +1,22 @@
-import type { ViewProps } from '../../components/navigation.tsx';
+import { useState } from 'preact/hooks';
+import { ApiError, sendJson } from '../../api/request.ts';
+import { useResource } from '../../api/resource.ts';
+import {
+  TASK_STATES,
+  TASK_TYPES,
+  type Task,
+  type TaskList,
+  useTaskEvents,
+} from '../../api/tasks.ts';
+import { Button } from '../../components/button.tsx';
+import { SelectField, TextField } from '../../components/field.tsx';
+import { Link, open, type ViewProps } from '../../components/navigation.tsx';
+import { Snippets } from '../../components/snippets.tsx';
+import { Empty, ErrorState, Loaded } from '../../components/states.tsx';
+import { Table } from '../../components/table.tsx';
+import { TaskState } from '../../components/task-files.tsx';
+import { changedList, filtersOf, pathOf, placeOf, type TaskFilters } from './filters.ts';
 import { TaskDetail } from './task-detail.tsx';
-import { TaskTable } from './task-table.tsx';
 import css from './tasks.css';
 
 export const style = css;
@@ -9,4 +25,154 @@ export const style = css;
 export default function Tasks({ place }: ViewProps) {
   const id = place.rest;
   return id === '' ? <TaskTable query={place.query} /> : <TaskDetail key={id} id={id} />;
+}
+
+/** All tasks that the filters of the address let through, newest first, live. */
+export function TaskTable({ query }: { readonly query: URLSearchParams }) {
+  const filters = filtersOf(query);
+  const path = pathOf(filters);
+  const list = useResource((signal) => sendJson<TaskList>(path, { signal }), [path]);
+  const change = (changed: Partial<TaskFilters>) =>
+    open(placeOf({ ...filters, ...changed }), { replace: true });
+  return (
+    <>
+      <h1>Tasks</h1>
+      <p class="muted">
+        Images, video and audio are made in the background. This list follows them as they change.
+      </p>
+      <Filters filters={filters} change={change} />
+      <Loaded resource={list}>
+        {(first) => <Pages key={path} first={first} filters={filters} reload={list.reload} />}
+      </Loaded>
+      <details>
+        <summary>This list from a program</summary>
+        <Snippets request={{ method: 'GET', path }} />
+      </details>
+    </>
+  );
+}
+
+interface FiltersProps {
+  readonly filters: TaskFilters;
+  readonly change: (changed: Partial<TaskFilters>) => void;
+}
+
+function Filters({ filters, change }: FiltersProps) {
+  const { status, type, model, from, to } = filters;
+  return (
+    <fieldset class="filters">
+      <legend class="hidden">What is shown</legend>
+      <SelectField
+        label="State"
+        value={status}
+        choices={[['', 'All'], ...TASK_STATES]}
+        onValue={(value) => change({ status: value })}
+      />
+      <SelectField
+        label="Type"
+        value={type}
+        choices={[['', 'All'], ...TASK_TYPES]}
+        onValue={(value) => change({ type: value })}
+      />
+      <ModelField model={model} change={change} />
+      <TextField
+        label="From"
+        type="date"
+        value={from}
+        onValue={(value) => change({ from: value })}
+      />
+      <TextField label="To" type="date" value={to} onValue={(value) => change({ to: value })} />
+    </fieldset>
+  );
+}
+
+/** Asks the server when the name is complete, not at each letter. */
+function ModelField({ model, change }: { readonly model: string } & Pick<FiltersProps, 'change'>) {
+  const [text, setText] = useState(model);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        change({ model: text.trim() });
+      }}
+    >
+      <TextField
+        label="Model"
+        value={text}
+        placeholder="All"
+        onValue={setText}
+        onBlur={() => text.trim() !== model && change({ model: text.trim() })}
+      />
+    </form>
+  );
+}
+
+interface PagesProps {
+  readonly first: TaskList;
+  readonly filters: TaskFilters;
+  readonly reload: () => void;
+}
+
+function Pages({ first, filters, reload }: PagesProps) {
+  const [later, setLater] = useState<readonly TaskList[]>([]);
+  const [changed, setChanged] = useState<ReadonlyMap<string, Task>>(new Map());
+  const [error, setError] = useState<ApiError>();
+  const [isBusy, setBusy] = useState(false);
+  useTaskEvents((task) => setChanged((known) => new Map(known).set(task.task_id, task)), reload);
+  const pages = [first, ...later];
+  const listed = pages.flatMap(({ data }) => data);
+  const tasks = changedList(listed, changed, filters);
+  const more = async () => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      const page = await sendJson<TaskList>(pathOf(filters, listed.at(-1)!.task_id));
+      setLater([...later, page]);
+    } catch (failure) {
+      setError(failure instanceof ApiError ? failure : new ApiError(String(failure)));
+    }
+    setBusy(false);
+  };
+  if (tasks.length === 0) {
+    return (
+      <Empty title="No tasks here">
+        <p>
+          Make an image, a video or audio at <Link to="create">Create</Link>, by a program (
+          <Link to="api">API</Link>) or by <code>oriel generate</code>, and it appears here.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <Table
+        caption="Tasks, newest first"
+        rows={tasks}
+        keyOf={({ task_id }) => task_id}
+        columns={[
+          {
+            title: 'Task',
+            cell: ({ task_id }) => (
+              <Link to={`tasks/${encodeURIComponent(task_id)}`}>{task_id}</Link>
+            ),
+          },
+          { title: 'State', cell: TaskState },
+          { title: 'Type', cell: ({ type }) => type },
+          { title: 'Model', cell: ({ model }) => model },
+          {
+            title: 'Error',
+            cell: ({ error: fault }) => fault && <code>{fault.code ?? fault.type}</code>,
+          },
+        ]}
+      />
+      {error && <ErrorState error={error} onRetry={more} />}
+      {pages.at(-1)!.has_more && !error && (
+        <p>
+          <Button onClick={more} isBusy={isBusy}>
+            Show older tasks
+          </Button>
+        </p>
+      )}
+    </>
+  );
 }

@@ -1,17 +1,14 @@
-import type { Account, Budget } from '../../api/account.ts';
+import type { SessionKey } from '../../api/account.ts';
 import { formatCredits, formatTime } from '../../components/format.ts';
 
-interface Bar extends Budget {
+interface Bar extends NonNullable<SessionKey['budget']> {
   readonly title: string;
   /** Seconds since the epoch. */
   readonly resets: number | null;
 }
 
 /** The budgets of a holder: one for all time, and those of days, weeks and months. */
-function barsOf(
-  owner: string,
-  { budget, windows }: Pick<Account['key'], 'budget' | 'windows'>,
-): Bar[] {
+function barsOf(owner: string, { budget, windows }: Pick<SessionKey, 'budget' | 'windows'>): Bar[] {
   return [
     ...(budget === null ? [] : [{ ...budget, title: `Budget of ${owner}`, resets: null }]),
     ...windows.map((window) => ({
@@ -22,7 +19,7 @@ function barsOf(
 }
 
 /** How much of the budgets of the session's key, and of its team, is used. */
-export function Budgets({ accountKey }: { readonly accountKey: Account['key'] }) {
+export function Budgets({ accountKey }: { readonly accountKey: SessionKey }) {
   const { team } = accountKey;
   const bars = [
     ...barsOf('this key', accountKey),

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { LedgerRecord } from '../../../http/routes/account.ts';
 import { ApiError, sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
@@ -7,21 +8,8 @@ import { Link } from '../../components/navigation.tsx';
 import { Empty, ErrorState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 
-/** An entry of `v1/account/credits`. */
-interface Entry {
-  readonly id: number;
-  readonly type: string;
-  readonly amount: number;
-  readonly available: number;
-  readonly created: number;
-  readonly task_id: string | null;
-  readonly model: string | null;
-  readonly requests: number | null;
-  readonly note: string | null;
-}
-
 interface Page {
-  readonly data: readonly Entry[];
+  readonly data: readonly LedgerRecord[];
   readonly has_more: boolean;
 }
 
@@ -91,7 +79,7 @@ function Entries({ first }: { readonly first: Page }) {
 }
 
 /** What an entry is for. */
-function Reason({ type, model, requests, task_id: task, note }: Entry) {
+function Reason({ type, model, requests, task_id: task, note }: LedgerRecord) {
   return (
     <>
       <span class="badge">{type}</span> {model}{' '}

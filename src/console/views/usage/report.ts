@@ -1,21 +1,4 @@
-/** A row of a report of usage, with the columns that its dimension has. */
-export interface UsageRow {
-  readonly day?: string;
-  readonly model?: string;
-  readonly key_id?: string | null;
-  readonly key_name?: string | null;
-  readonly team_id?: string | null;
-  readonly team_name?: string | null;
-  readonly account_id?: string;
-  readonly account_name?: string;
-  readonly requests: number;
-  readonly errors: number;
-  readonly input_tokens: number;
-  readonly cached_input_tokens: number;
-  readonly output_tokens: number;
-  readonly outputs: number;
-  readonly credits: number;
-}
+import type { UsageRow } from '../../../http/routes/usage.ts';
 
 /** Sums of rows. */
 export type UsageSums = Pick<

@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
+import type { UsageRow } from '../../../http/routes/usage.ts';
 import { useAccount } from '../../api/account.ts';
 import { SERVER, sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
@@ -27,7 +28,6 @@ import {
   seriesOf,
   sumOf,
   type UsageList,
-  type UsageRow,
   type UsageSums,
 } from './report.ts';
 import css from './usage.css';

@@ -57,7 +57,10 @@ const accountShape = v.object({
   }),
 });
 
-type Spending = v.InferOutput<typeof accountShape>['key'];
+/** Answer of `GET /v1/account`. */
+export type AccountAnswer = v.InferOutput<typeof accountShape>;
+
+type Spending = AccountAnswer['key'];
 
 /** Budgets of a key or a team. */
 function spendingOf(
@@ -116,7 +119,9 @@ const entryShape = v.object({
   note: v.nullable(v.string()),
 });
 
-function entryOf(entry: LedgerEntry): v.InferOutput<typeof entryShape> {
+export type LedgerRecord = v.InferOutput<typeof entryShape>;
+
+function entryOf(entry: LedgerEntry): LedgerRecord {
   return {
     id: entry.id,
     type: entry.type,

@@ -34,6 +34,8 @@ const ownerRequestShape = v.object({
   upstream_model: v.nullable(v.string()),
 });
 
+export type OwnerRequestRecord = v.InferOutput<typeof ownerRequestShape>;
+
 function requestRecord(request: RecentRequest): v.InferOutput<typeof requestShape> {
   const { holder, usage, errorType } = request;
   return {
@@ -58,7 +60,7 @@ function requestRecord(request: RecentRequest): v.InferOutput<typeof requestShap
   };
 }
 
-function ownerRecord(request: RecentRequest): v.InferOutput<typeof ownerRequestShape> {
+function ownerRecord(request: RecentRequest): OwnerRequestRecord {
   const { holder, provider, upstreamModel } = request;
   return {
     ...requestRecord(request),

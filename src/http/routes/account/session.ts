@@ -21,7 +21,7 @@ const sessionShape = v.object({
   expires: v.nullable(v.number()),
 });
 
-type SessionAnswer = v.InferOutput<typeof sessionShape>;
+export type SessionAnswer = v.InferOutput<typeof sessionShape>;
 
 const pathQuery = v.strictObject({
   path: v.optional(

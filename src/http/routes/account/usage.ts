@@ -42,8 +42,10 @@ const ownerRow = {
   ...accountRow,
 };
 
+export type UsageRow = v.InferOutput<v.ObjectSchema<typeof ownerRow, undefined>>;
+
 /** A row of a report as JSON. */
-function rowOf(record: UsageRecord) {
+function rowOf(record: UsageRecord): UsageRow {
   const { account, accountId, team, teamId, key, keyId, model, day: date, credits } = record;
   return {
     ...(accountId !== undefined && { account_id: accountId, account_name: account! }),

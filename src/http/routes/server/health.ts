@@ -54,6 +54,9 @@ const readiness = v.object({
   ),
 });
 
+/** Answer of `GET /readyz`. */
+export type Readiness = v.InferOutput<typeof readiness>;
+
 /** Milliseconds for the bucket to answer: its failure must not make this check slow for load balancers. */
 const STORAGE_TIMEOUT_MS = 500;
 

@@ -51,7 +51,7 @@ const operationShape = v.object({
   ),
 });
 
-type OperationRecord = v.InferOutput<typeof operationShape>;
+export type OperationRecord = v.InferOutput<typeof operationShape>;
 type FieldRecord = OperationRecord['fields'][number];
 type Value = v.InferOutput<typeof value>;
 

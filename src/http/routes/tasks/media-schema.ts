@@ -29,6 +29,8 @@ export const callbacksShape = v.object({
   ),
 });
 
+export type CallbackList = v.InferOutput<typeof callbacksShape>;
+
 export const moderationShape = v.looseObject({
   id: v.string(),
   model: v.string(),

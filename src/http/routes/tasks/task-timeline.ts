@@ -46,12 +46,14 @@ export const timelineShape = v.object({
   request: requestShape,
 });
 
+export type Timeline = v.InferOutput<typeof timelineShape>;
+
 /** When a task went from one state to the next, and what it cost. */
 export function timelineOf(
   task: Task,
   attempts: readonly TaskAttempt[],
   publicUrl: string,
-): v.InferOutput<typeof timelineShape> {
+): Timeline {
   const { id, status, type, keyId, startedAt, deadline } = task;
   return {
     object: 'task.timeline',

@@ -35,6 +35,8 @@ const SEARCHES = 2;
 /** `request` is there if the query includes it. */
 const listedShape = v.object({ ...taskShape.entries, request: v.optional(requestShape) });
 
+export type ListedTask = v.InferOutput<typeof listedShape>;
+
 /** The tasks of the API key's account. */
 export function taskRoutes(context: AppContext): FastifyPluginAsync {
   const searches = new FairSemaphore(SEARCHES, { permitsPerClient: 1 });

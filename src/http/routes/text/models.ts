@@ -35,6 +35,9 @@ const modelShape = v.object({
   }),
 });
 
+/** A model as `GET /v1/models` lists it. */
+export type ModelRecord = v.InferOutput<typeof modelShape>;
+
 /** The catalog: the models that the API key may use. */
 export function modelRoutes(context: AppContext): FastifyPluginAsync {
   return async (server) => {

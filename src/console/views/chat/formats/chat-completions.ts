@@ -1,9 +1,15 @@
-import type { Turn } from '../conversation.ts';
 import { type AnswerDecoder, type AnswerEvent, type Json, textOf } from './answer.ts';
-import type { Conversation, Format } from './format.ts';
-import { errorOf, jsonOf, listOf, objectOf, stringOf } from './json.ts';
-import { openAiUsage } from './openai-usage.ts';
-import { contentOf, resultOf, sentCalls, settingsOf, toolsOf } from './request.ts';
+import type { Turn } from './conversation.ts';
+import {
+  type Conversation,
+  contentOf,
+  type Format,
+  resultOf,
+  sentCalls,
+  settingsOf,
+  toolsOf,
+} from './format.ts';
+import { errorOf, jsonOf, listOf, objectOf, openAiUsage, stringOf } from './json.ts';
 
 const STOPS: Readonly<Record<string, string>> = {
   tool_calls: 'calls',

@@ -1,6 +1,12 @@
-import type { Settings, Turn } from '../conversation.ts';
-import type { Model } from '../models.ts';
-import type { AnswerDecoder, Json } from './answer.ts';
+import type { Model } from '../../../api/models.ts';
+import { type AnswerDecoder, callsOf, type Json, type ToolCall } from './answer.ts';
+import {
+  type AnswerTurn,
+  awaitsResults,
+  type Settings,
+  type Turn,
+  type UserTurn,
+} from './conversation.ts';
 
 export interface Conversation {
   readonly settings: Settings;
@@ -17,4 +23,64 @@ export interface Format {
   /** The request's body. */
   bodyOf(conversation: Conversation, model: Model): Json;
   decoder(): AnswerDecoder;
+}
+
+/** Efforts of reasoning that a model has and a format can ask for. */
+export function effortsOf(
+  { capability_metadata: { reasoning } }: Pick<Model, 'capability_metadata'>,
+  { efforts }: Pick<Format, 'efforts'>,
+): readonly string[] {
+  const supported = reasoning.supported_efforts;
+  return supported.filter((effort) => efforts === null || efforts.includes(effort));
+}
+
+/** Calls that a request sends back: those of a broken answer have no whole arguments. */
+export function sentCalls(turn: AnswerTurn): readonly ToolCall[] {
+  return awaitsResults(turn) ? callsOf(turn.answer) : [];
+}
+
+export function resultOf({ results }: AnswerTurn, index: number): string {
+  return results[index] ?? '';
+}
+
+/** A user's pictures and text as parts of a format. */
+export function partsOf(
+  { text, pictures }: UserTurn,
+  imageOf: (url: string) => Json,
+  type: string,
+): readonly Json[] {
+  return [...pictures.map(({ url }) => imageOf(url)), ...(text === '' ? [] : [{ type, text }])];
+}
+
+/** A user's text, or parts where there are pictures. */
+export function contentOf(
+  turn: UserTurn,
+  imageOf: (url: string) => Json,
+  type: string,
+): string | readonly Json[] {
+  return turn.pictures.length === 0 ? turn.text : partsOf(turn, imageOf, type);
+}
+
+/** The field `tools` of a request; no field without tools. */
+export function toolsOf({ tools }: Settings, encode: (tool: Json, schema: unknown) => Json): Json {
+  if (tools.length === 0) return {};
+  const encoded = tools.map(({ name, description, parameters }) =>
+    encode({ name, ...(description !== '' && { description }) }, JSON.parse(parameters)),
+  );
+  return { tools: encoded };
+}
+
+function numberOf(typed: string): number | null {
+  return typed.trim() === '' ? null : Number(typed);
+}
+
+/** Settings with the values that a request has; null for the model's default. */
+export function settingsOf({ model, system, temperature, maxTokens, effort }: Settings) {
+  return {
+    model,
+    system,
+    temperature: numberOf(temperature),
+    maxTokens: numberOf(maxTokens),
+    effort: effort === '' ? null : effort,
+  };
 }

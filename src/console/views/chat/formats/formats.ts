@@ -1,5 +1,5 @@
-import type { FormatName } from '../conversation.ts';
 import { chatCompletions } from './chat-completions.ts';
+import type { FormatName } from './conversation.ts';
 import type { Format } from './format.ts';
 import { messages } from './messages.ts';
 import { responses } from './responses.ts';

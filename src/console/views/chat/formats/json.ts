@@ -1,5 +1,5 @@
 import type { ServerEvent } from '../../../api/events.ts';
-import type { AnswerError, Json } from './answer.ts';
+import type { AnswerError, Json, TokenUsage } from './answer.ts';
 
 /** Reads values of JSON whose shape is not known to be right: another type is as good as none. */
 
@@ -44,5 +44,19 @@ export function errorOf(value: unknown): AnswerError {
     type: stringOf(error['type']) || 'unknown',
     code: stringOf(error['code']) || null,
     param: stringOf(error['param']) || null,
+  };
+}
+
+/** Usage of OpenAI's formats, which differ in their names of input and output. */
+export function openAiUsage(value: unknown, input: string, output: string): TokenUsage {
+  const usage = objectOf(value);
+  const inputDetails = objectOf(usage[`${input}_tokens_details`]);
+  const outputDetails = objectOf(usage[`${output}_tokens_details`]);
+  return {
+    input: countOf(usage[`${input}_tokens`]),
+    cached: countOf(inputDetails['cached_tokens']),
+    cacheWritten: countOf(inputDetails['cache_write_tokens']),
+    output: countOf(usage[`${output}_tokens`]),
+    reasoning: countOf(outputDetails['reasoning_tokens']),
   };
 }

@@ -1,6 +1,5 @@
 import type { ServerEvent } from '../../../api/events.ts';
-import type { Turn } from '../conversation.ts';
-import type { Model } from '../models.ts';
+import type { Model } from '../../../api/models.ts';
 import {
   type AnswerDecoder,
   type AnswerEvent,
@@ -8,9 +7,17 @@ import {
   type TokenUsage,
   textOf,
 } from './answer.ts';
-import type { Conversation, Format } from './format.ts';
+import type { Turn } from './conversation.ts';
+import {
+  type Conversation,
+  type Format,
+  partsOf,
+  resultOf,
+  sentCalls,
+  settingsOf,
+  toolsOf,
+} from './format.ts';
 import { countOf, errorOf, jsonOf, objectOf, stringOf, typedJsonOf } from './json.ts';
-import { partsOf, resultOf, sentCalls, settingsOf, toolsOf } from './request.ts';
 
 const STOPS: Readonly<Record<string, string>> = {
   end_turn: 'stop',
@@ -188,7 +195,7 @@ export const messages: Format = {
   decoder: () => new MessagesDecoder(),
   bodyOf({ settings, turns }: Conversation, { limits }: Model): Json {
     const { model, system, temperature, maxTokens, effort } = settingsOf(settings);
-    const most = limits?.max_output_tokens ?? DEFAULT_MAX_TOKENS;
+    const most = limits['max_output_tokens'] ?? DEFAULT_MAX_TOKENS;
     return {
       model,
       max_tokens: maxTokens ?? Math.min(most, DEFAULT_MAX_TOKENS),

@@ -1,11 +1,18 @@
 import type { ServerEvent } from '../../../api/events.ts';
-import type { Turn } from '../conversation.ts';
-import { effortsOf, type Model } from '../models.ts';
+import type { Model } from '../../../api/models.ts';
 import { type AnswerDecoder, type AnswerEvent, type Json, textOf } from './answer.ts';
-import type { Conversation, Format } from './format.ts';
-import { countOf, errorOf, objectOf, stringOf, typedJsonOf } from './json.ts';
-import { openAiUsage } from './openai-usage.ts';
-import { contentOf, resultOf, sentCalls, settingsOf, toolsOf } from './request.ts';
+import type { Turn } from './conversation.ts';
+import {
+  type Conversation,
+  contentOf,
+  effortsOf,
+  type Format,
+  resultOf,
+  sentCalls,
+  settingsOf,
+  toolsOf,
+} from './format.ts';
+import { countOf, errorOf, objectOf, openAiUsage, stringOf, typedJsonOf } from './json.ts';
 
 const STOPS: Readonly<Record<string, string>> = {
   max_output_tokens: 'length',

@@ -1,4 +1,4 @@
-import { type Answer, type AnswerError, callsOf, type Json, NO_ANSWER } from './formats/answer.ts';
+import { type Answer, type AnswerError, callsOf, type Json, NO_ANSWER } from './answer.ts';
 
 export type FormatName = 'chat' | 'responses' | 'messages';
 
