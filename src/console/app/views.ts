@@ -16,21 +16,26 @@ interface View {
   readonly load: () => Promise<ViewModule>;
 }
 
-function view(path: string, label: string, access: View['access'], load: View['load']): View {
-  return { path, label, access, load };
-}
+type Row = readonly [path: string, label: string, View['access'], View['load']];
+
+const ROWS: readonly Row[] = [
+  ['', 'Overview', 'key', () => import('../views/start/start.tsx')],
+  ['images', 'Images', 'key', () => import('../views/images/images.tsx')],
+  ['chat', 'Chat', 'key', () => import('../views/chat/chat.tsx')],
+  ['create', 'Create', 'key', () => import('../views/create/create.tsx')],
+  ['tasks', 'Tasks', 'key', () => import('../views/tasks/tasks.tsx')],
+  ['usage', 'Usage', 'key', () => import('../views/usage/usage.tsx')],
+  ['accounts', 'Accounts & keys', 'owner', () => import('../views/accounts/accounts.tsx')],
+  ['models', 'Models & routes', 'owner', () => import('../views/models/models.tsx')],
+  ['requests', 'Requests', 'owner', () => import('../views/requests/requests.tsx')],
+  ['settings', 'Settings', 'owner', () => import('../views/settings/settings.tsx')],
+  ['api', 'API', 'anyone', () => import('../views/api/api.tsx')],
+];
 
 /** All views in the order of the navigation. Each is a script of its own, loaded when it is opened. */
-export const VIEWS: readonly View[] = [
-  view('', 'Overview', 'key', () => import('../views/start/start.tsx')),
-  view('images', 'Images', 'key', () => import('../views/images/images.tsx')),
-  view('chat', 'Chat', 'key', () => import('../views/chat/chat.tsx')),
-  view('create', 'Create', 'key', () => import('../views/create/create.tsx')),
-  view('tasks', 'Tasks', 'key', () => import('../views/tasks/tasks.tsx')),
-  view('usage', 'Usage', 'key', () => import('../views/usage/usage.tsx')),
-  view('accounts', 'Accounts & keys', 'owner', () => import('../views/accounts/accounts.tsx')),
-  view('models', 'Models & routes', 'owner', () => import('../views/models/models.tsx')),
-  view('requests', 'Requests', 'owner', () => import('../views/requests/requests.tsx')),
-  view('settings', 'Settings', 'owner', () => import('../views/settings/settings.tsx')),
-  view('api', 'API', 'anyone', () => import('../views/api/api.tsx')),
-];
+export const VIEWS: readonly View[] = ROWS.map(([path, label, access, load]) => ({
+  path,
+  label,
+  access,
+  load,
+}));

@@ -36,7 +36,7 @@ function decoded(text: string): string {
 }
 
 /** URL of a place in the console. @param place such as `tasks` or `tasks/task_1?a=b` */
-export function hrefOf(place: string): string {
+function hrefOf(place: string): string {
   return CONSOLE + place;
 }
 

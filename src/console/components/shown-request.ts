@@ -88,7 +88,7 @@ function indented(value: unknown): string {
 }
 
 /** A text between single quotes for a POSIX shell. */
-export function quoted(text: string): string {
+function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

@@ -37,7 +37,7 @@ export interface ToolFaults {
 }
 
 /** Why a tool cannot be sent. */
-export function faultsOf(tool: Tool, all: readonly Tool[]): ToolFaults {
+function faultsOf(tool: Tool, all: readonly Tool[]): ToolFaults {
   const name = !/^[a-zA-Z0-9_-]{1,64}$/.test(tool.name)
     ? 'Use 1 to 64 letters, digits, _ and -.'
     : all.some((other) => other.id !== tool.id && other.name === tool.name)

@@ -28,7 +28,7 @@ export default function Tasks({ place }: ViewProps) {
 }
 
 /** All tasks that the filters of the address let through, newest first, live. */
-export function TaskTable({ query }: { readonly query: URLSearchParams }) {
+function TaskTable({ query }: { readonly query: URLSearchParams }) {
   const filters = filtersOf(query);
   const path = pathOf(filters);
   const list = useResource((signal) => sendJson<TaskList>(path, { signal }), [path]);
