@@ -140,7 +140,7 @@ async function errorOf(response: Response): Promise<ApiError> {
   const { status, headers } = response;
   const text = await response.text().catch(() => '');
   const retryAfter = Number(headers.get('retry-after'));
-  return apiErrorOf(text, {
+  return statedError(text, {
     status,
     requestId: headers.get('x-request-id'),
     retryAfter: retryAfter > 0 ? retryAfter : null,
@@ -148,7 +148,7 @@ async function errorOf(response: Response): Promise<ApiError> {
 }
 
 /** The error that a body or an event of a stream states. */
-function apiErrorOf(
+function statedError(
   text: string,
   fields: Partial<Pick<ApiError, 'status' | 'requestId' | 'retryAfter'>> = {},
 ): ApiError {
@@ -167,6 +167,11 @@ function apiErrorOf(
     code: textOf(error['code']),
     param: textOf(error['param']),
   });
+}
+
+/** Anything that was thrown as an error to show. */
+export function apiErrorOf(error: unknown): ApiError {
+  return error instanceof ApiError ? error : new ApiError(String(error));
 }
 
 export function isAborted(error: unknown): boolean {

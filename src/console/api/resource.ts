@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, isAborted } from './request.ts';
+import { type ApiError, apiErrorOf, isAborted } from './request.ts';
 
 /** What a view loads from the server. */
 export interface Resource<Data> {
@@ -34,7 +34,7 @@ export function useResource<Data>(
       },
       (error: unknown) => {
         if (controller.signal.aborted || isAborted(error)) return;
-        const failure = error instanceof ApiError ? error : new ApiError(String(error));
+        const failure = apiErrorOf(error);
         setState(({ data }) => ({ data, error: failure, isLoading: false }));
       },
     );

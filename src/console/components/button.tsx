@@ -21,3 +21,17 @@ export function Button({ kind = 'plain', isBusy = false, children, ...rest }: Bu
     </button>
   );
 }
+
+interface CloseButtonProps {
+  /** `Remove photo.jpg`; `Close` by default. */
+  readonly label?: string;
+  readonly onClick: () => void;
+}
+
+export function CloseButton({ label = 'Close', onClick }: CloseButtonProps) {
+  return (
+    <button type="button" class="close" aria-label={label} onClick={onClick}>
+      ×
+    </button>
+  );
+}

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
+import { CloseButton } from './button.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -30,9 +31,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     >
       <header>
         <h2 id={id}>{title}</h2>
-        <button type="button" class="close" aria-label="Close" onClick={onClose}>
-          ×
-        </button>
+        <CloseButton onClick={onClose} />
       </header>
       {children}
     </dialog>

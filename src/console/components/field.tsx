@@ -4,7 +4,7 @@ import type {
   PartialInputHTMLAttributes,
   TextareaHTMLAttributes,
 } from 'preact';
-import { useId } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 
 interface LabelProps {
   readonly label: string;
@@ -36,12 +36,23 @@ export function Field({ label, hint, error, children }: FieldProps) {
           {hint}
         </p>
       )}
-      {error && (
-        <p class="fault" id={`${id}-error`} role="alert">
-          {error}
-        </p>
-      )}
+      <Fault id={`${id}-error`} text={error} />
     </div>
+  );
+}
+
+interface FaultProps {
+  readonly id?: string;
+  readonly text: string | undefined;
+}
+
+/** Why a value was refused; nothing without a text. */
+export function Fault({ id, text }: FaultProps) {
+  if (!text) return null;
+  return (
+    <p class="fault" id={id} role="alert">
+      {text}
+    </p>
   );
 }
 
@@ -66,6 +77,35 @@ export function TextField({ label, hint, error, onValue, value, ...rest }: TextF
         />
       )}
     </Field>
+  );
+}
+
+interface LateFieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly placeholder: string;
+  readonly onValue: (value: string) => void;
+}
+
+/** A field that gives its value when it is complete, not at each letter, since the server is asked. */
+export function LateField({ label, value, placeholder, onValue }: LateFieldProps) {
+  const [text, setText] = useState(value);
+  const give = () => text.trim() !== value && onValue(text.trim());
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        give();
+      }}
+    >
+      <TextField
+        label={label}
+        value={text}
+        placeholder={placeholder}
+        onValue={setText}
+        onBlur={give}
+      />
+    </form>
   );
 }
 

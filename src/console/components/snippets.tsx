@@ -21,3 +21,18 @@ export function Snippets({ request, others = [] }: SnippetsProps) {
     />
   );
 }
+
+interface FromProgramProps extends SnippetsProps {
+  /** `This list`. */
+  readonly what: string;
+}
+
+/** The snippets of a request, folded away. */
+export function FromProgram({ what, ...snippets }: FromProgramProps) {
+  return (
+    <details>
+      <summary>{what} from a program</summary>
+      <Snippets {...snippets} />
+    </details>
+  );
+}

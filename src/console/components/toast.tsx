@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { CloseButton } from './button.tsx';
 
 interface Toast {
   readonly id: number;
@@ -39,9 +40,7 @@ export function Toasts() {
       {shown.map(({ id, text, isFault }) => (
         <p key={id} class={isFault ? 'toast bad' : 'toast'}>
           <span>{text}</span>
-          <button type="button" class="close" aria-label="Close" onClick={() => close(id)}>
-            ×
-          </button>
+          <CloseButton onClick={() => close(id)} />
         </p>
       ))}
     </div>

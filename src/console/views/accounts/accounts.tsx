@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { Code } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { SelectField, TextField } from '../../components/field.tsx';
+import { LateField, SelectField } from '../../components/field.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
-import { Snippets } from '../../components/snippets.tsx';
+import { FromProgram } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { showToast } from '../../components/toast.tsx';
 import { AccountTable } from './account-table.tsx';
@@ -58,7 +58,13 @@ export default function Accounts({ place }: ViewProps) {
                     onValue={showKeysOf}
                   />
                 ) : (
-                  <NameField key={chosen} name={chosen} onName={showKeysOf} />
+                  <LateField
+                    key={chosen}
+                    label="Keys of"
+                    placeholder="All accounts"
+                    value={chosen}
+                    onValue={showKeysOf}
+                  />
                 )}
               </fieldset>
             </>
@@ -73,10 +79,7 @@ export default function Accounts({ place }: ViewProps) {
           </>
         )}
       </Loaded>
-      <details>
-        <summary>This page from a program</summary>
-        <Snippets request={{ method: 'GET', path: keys.path }} />
-      </details>
+      <FromProgram what="This page" request={{ method: 'GET', path: keys.path }} />
       {action && (
         <ActionDialog
           key={action.title}
@@ -92,32 +95,6 @@ export default function Accounts({ place }: ViewProps) {
 
 function showKeysOf(name: string): void {
   open(name ? `accounts?account=${encodeURIComponent(name)}` : 'accounts', { replace: true });
-}
-
-interface NameFieldProps {
-  readonly name: string;
-  readonly onName: (name: string) => void;
-}
-
-/** Asks the server when the name is complete, not at each letter. */
-function NameField({ name, onName }: NameFieldProps) {
-  const [text, setText] = useState(name);
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        onName(text.trim());
-      }}
-    >
-      <TextField
-        label="Keys of"
-        value={text}
-        placeholder="All accounts"
-        onValue={setText}
-        onBlur={() => text.trim() !== name && onName(text.trim())}
-      />
-    </form>
-  );
 }
 
 /** A key that was made, which the server keeps nowhere. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { ApiError, sendJson } from '../../api/request.ts';
+import { type ApiError, apiErrorOf, sendJson } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField, TextField } from '../../components/field.tsx';
@@ -55,7 +55,7 @@ export function ActionDialog({ action, onClose, onDone }: ActionDialogProps) {
       const json = { ...options, ...Object.fromEntries(given) };
       onDone(await sendJson(`v1/admin/${path}`, { json }));
     } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(String(failure)));
+      setError(apiErrorOf(failure));
       setBusy(false);
     }
   };

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, isAborted, send } from '../../api/request.ts';
+import { ApiError, apiErrorOf, isAborted, send } from '../../api/request.ts';
 import type { Session } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
 import { Snippets } from '../../components/snippets.tsx';
@@ -88,7 +88,7 @@ async function sendDraft(endpoint: Endpoint, draft: Draft, signal: AbortSignal):
 }
 
 function failed(error: unknown, startedAt: number): Answer {
-  const failure = error instanceof ApiError ? error : new ApiError(String(error));
+  const failure = apiErrorOf(error);
   const { status, requestId } = failure;
   const milliseconds = performance.now() - startedAt;
   return { status, requestId, milliseconds, type: '', error: failure };

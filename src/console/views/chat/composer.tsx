@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
+import { Button, CloseButton } from '../../components/button.tsx';
 import { showToast } from '../../components/toast.tsx';
 import type { Picture } from './formats/conversation.ts';
 import { pictureOf } from './pictures.ts';
@@ -139,16 +139,7 @@ export function Pictures({ pictures, onRemove }: PicturesProps) {
         <li key={index}>
           <img src={url} alt={name} title={`${name}, ${note}`} />
           <span class="hint">{note}</span>
-          {onRemove && (
-            <button
-              type="button"
-              class="close"
-              aria-label={`Remove ${name}`}
-              onClick={() => onRemove(index)}
-            >
-              ×
-            </button>
-          )}
+          {onRemove && <CloseButton label={`Remove ${name}`} onClick={() => onRemove(index)} />}
         </li>
       ))}
     </ul>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError, sendJson } from '../../api/request.ts';
+import { type ApiError, apiErrorOf, sendJson } from '../../api/request.ts';
 import { useRefresh, useResource } from '../../api/resource.ts';
 import { filesOf, hasEnded, type Task, type TaskList, useTaskEvents } from '../../api/tasks.ts';
 import { Button } from '../../components/button.tsx';
@@ -60,7 +60,7 @@ export function useGallery(kind: Kind, onEnd: () => void): Gallery {
       const page = await sendJson<TaskList>(`${path}&after=${after}`);
       setPages((known) => withNext(known, page));
     } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(String(failure)));
+      setError(apiErrorOf(failure));
     }
     setBusy(false);
   };

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isOwnFile, localUrlOf } from '../../api/tasks.ts';
-import { Button } from '../../components/button.tsx';
+import { Button, CloseButton } from '../../components/button.tsx';
+import { Fault } from '../../components/field.tsx';
 import { showToast } from '../../components/toast.tsx';
 import { type Draft, type Input, MAX_INPUTS } from './draft.ts';
 import { upload } from './submit.ts';
@@ -86,11 +87,7 @@ export function Inputs({ label, hint, inputs, uploading, error, onFiles, onChang
         </div>
       </div>
       {inputs.length > 0 && <p class="hint">{hint}</p>}
-      {error && (
-        <p class="fault" role="alert">
-          {error}
-        </p>
-      )}
+      <Fault text={error} />
     </fieldset>
   );
 }
@@ -142,9 +139,7 @@ function Thumb({ input, onRemove }: { readonly input: Input; readonly onRemove: 
           onError={() => setMissing(true)}
         />
       )}
-      <button type="button" class="close" aria-label={`Remove ${input.name}`} onClick={onRemove}>
-        ×
-      </button>
+      <CloseButton label={`Remove ${input.name}`} onClick={onRemove} />
     </li>
   );
 }

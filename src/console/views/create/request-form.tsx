@@ -4,7 +4,7 @@ import type { ApiError } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { SelectField, TextArea } from '../../components/field.tsx';
 import { formatCredits } from '../../components/format.ts';
-import { Snippets } from '../../components/snippets.tsx';
+import { FromProgram } from '../../components/snippets.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import type { Draft, Input, Kind } from './draft.ts';
 import { FieldControl } from './field-control.tsx';
@@ -186,10 +186,7 @@ export function RequestForm(props: RequestFormProps) {
           </Button>
           <Price credits={estimate} available={available} />
         </div>
-        <details>
-          <summary>This request from a program</summary>
-          <Snippets request={shownOf(request)} others={sdkOf(request)} />
-        </details>
+        <FromProgram what="This request" request={shownOf(request)} others={sdkOf(request)} />
         <div class="row">
           <Button
             kind="quiet"

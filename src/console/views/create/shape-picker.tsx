@@ -1,5 +1,5 @@
 import { useId } from 'preact/hooks';
-import { TextField } from '../../components/field.tsx';
+import { Fault, TextField } from '../../components/field.tsx';
 import type { Shape } from './shapes.ts';
 
 interface ShapePickerProps {
@@ -57,11 +57,7 @@ export function ShapePicker({
           error={error}
         />
       )}
-      {error && !isOpen && !isOther && (
-        <p class="fault" role="alert">
-          {error}
-        </p>
-      )}
+      {!isOpen && !isOther && <Fault text={error} />}
     </fieldset>
   );
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAccount } from '../../api/account.ts';
 import type { Model } from '../../api/models.ts';
-import { ApiError, sendJson } from '../../api/request.ts';
+import { type ApiError, apiErrorOf, sendJson } from '../../api/request.ts';
 import { hasEnded, type Task, urlsOf } from '../../api/tasks.ts';
 import { open } from '../../components/navigation.tsx';
 import { showToast } from '../../components/toast.tsx';
@@ -58,7 +58,7 @@ export function Studio({ kind, models, hasVideo, query, account: accountId }: St
       // On a narrow screen the results are below the form.
       document.getElementById('results')?.scrollIntoView({ block: 'nearest' });
     } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(String(failure)));
+      setError(apiErrorOf(failure));
     }
     isSending.current = false;
     setBusy(false);

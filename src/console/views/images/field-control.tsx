@@ -1,5 +1,12 @@
 import { Button } from '../../components/button.tsx';
-import { Checkbox, Field, SelectField, TextArea, TextField } from '../../components/field.tsx';
+import {
+  Checkbox,
+  Fault,
+  Field,
+  SelectField,
+  TextArea,
+  TextField,
+} from '../../components/field.tsx';
 import { choicesOf, controlOf, hintOf, sliderOf } from './form.ts';
 import { visible } from './intake.ts';
 import { defaultOf, labelOf, type OperationField } from './operations.ts';
@@ -55,11 +62,7 @@ function Switch({ field, value, error, onValue }: FieldControlProps) {
         checked={value === '' ? byDefault : value === 'true'}
         onChecked={(checked) => onValue(checked === byDefault ? '' : String(checked))}
       />
-      {error && (
-        <p class="fault" role="alert">
-          {error}
-        </p>
-      )}
+      <Fault text={error} />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
+import { Button, CloseButton } from '../../components/button.tsx';
 import { formatBytes, formatPercent } from '../../components/format.ts';
 import { visible } from './intake.ts';
 import { useObjectUrl } from './picture.ts';
@@ -57,14 +57,7 @@ function Row({ store, item, isShown, retry }: RowProps) {
               Cancel
             </Button>
           ) : (
-            <button
-              type="button"
-              class="close"
-              aria-label={`Remove ${name}`}
-              onClick={() => store.remove(id)}
-            >
-              ×
-            </button>
+            <CloseButton label={`Remove ${name}`} onClick={() => store.remove(id)} />
           )}
         </span>
       </li>

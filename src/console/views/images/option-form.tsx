@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { SelectField } from '../../components/field.tsx';
 import { open } from '../../components/navigation.tsx';
-import { Snippets } from '../../components/snippets.tsx';
+import { FromProgram } from '../../components/snippets.tsx';
 import { commandOf, requestOf } from './commands.ts';
 import { FieldControl } from './field-control.tsx';
 import { faultsOf, groupsOf } from './form.ts';
@@ -118,12 +118,10 @@ function runLabel(count: number, isDue: boolean): string {
 
 function FromPrograms({ job, paths }: { readonly job: Job; readonly paths: readonly string[] }) {
   return (
-    <details>
-      <summary>The same from a program</summary>
-      <Snippets
-        request={requestOf(job, paths)}
-        others={[['Command line', commandOf(job, paths)]]}
-      />
-    </details>
+    <FromProgram
+      what="The same"
+      request={requestOf(job, paths)}
+      others={[['Command line', commandOf(job, paths)]]}
+    />
   );
 }

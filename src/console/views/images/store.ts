@@ -1,4 +1,4 @@
-import { ApiError, isAborted, upload } from '../../api/request.ts';
+import { ApiError, apiErrorOf, isAborted, upload } from '../../api/request.ts';
 import { type Outcome, readAnswer } from './answer.ts';
 import { type Chosen, sentName } from './intake.ts';
 import { type Draft, type Operation, sentFields } from './operations.ts';
@@ -220,7 +220,7 @@ export class ImagesStore {
 
   /** What an error does to its file, and to those that wait. */
   #failed({ id }: Item, { operation }: Job, error: unknown): Partial<Item> {
-    const failure = error instanceof ApiError ? error : new ApiError(String(error));
+    const failure = apiErrorOf(error);
     const { status, param, retryAfter } = failure;
     if (status === 429 || status === 503) {
       const rests = (this.#rests.get(id) ?? 0) + 1;

@@ -2,7 +2,7 @@ import type { CatalogAnswer } from '../../../http/owner/models.ts';
 import { sendJson } from '../../api/request.ts';
 import { useRefresh, useResource } from '../../api/resource.ts';
 import { formatTime } from '../../components/format.ts';
-import { Snippets } from '../../components/snippets.tsx';
+import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import css from './models.css';
@@ -44,10 +44,7 @@ export default function Models() {
           </>
         )}
       </Loaded>
-      <details>
-        <summary>This page from a program</summary>
-        <Snippets request={{ method: 'GET', path: PATH }} />
-      </details>
+      <FromProgram what="This page" request={{ method: 'GET', path: PATH }} />
     </>
   );
 }

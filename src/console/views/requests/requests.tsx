@@ -12,7 +12,7 @@ import {
   formatTime,
 } from '../../components/format.ts';
 import { open, type ViewProps } from '../../components/navigation.tsx';
-import { Snippets } from '../../components/snippets.tsx';
+import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { FILTERS, pathOf, placeOf } from './recent.ts';
@@ -77,10 +77,7 @@ export default function Requests({ place }: ViewProps) {
           )
         }
       </Loaded>
-      <details>
-        <summary>This list from a program</summary>
-        <Snippets request={{ method: 'GET', path }} />
-      </details>
+      <FromProgram what="This list" request={{ method: 'GET', path }} />
       {shown && (
         <Dialog title={`Request ${shown.id}`} onClose={() => setShown(undefined)}>
           <RequestFacts request={shown} />

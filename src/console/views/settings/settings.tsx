@@ -4,7 +4,7 @@ import { sendJson } from '../../api/request.ts';
 import { useRefresh, useResource } from '../../api/resource.ts';
 import { Code } from '../../components/copy.tsx';
 import { formatTime } from '../../components/format.ts';
-import { Snippets } from '../../components/snippets.tsx';
+import { FromProgram } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { StatusCards } from './status-cards.tsx';
 
@@ -25,10 +25,7 @@ export default function Settings() {
       <Loaded resource={status}>{(state) => <StatusCards status={state} />}</Loaded>
       <h2>Configuration</h2>
       <Loaded resource={configuration}>{(loaded) => <InForce configuration={loaded} />}</Loaded>
-      <details>
-        <summary>This page from a program</summary>
-        <Snippets request={{ method: 'GET', path: 'v1/admin/config' }} />
-      </details>
+      <FromProgram what="This page" request={{ method: 'GET', path: 'v1/admin/config' }} />
     </>
   );
 }

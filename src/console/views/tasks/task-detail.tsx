@@ -5,7 +5,7 @@ import { hasEnded, type Task, useTaskEvents } from '../../api/tasks.ts';
 import { Code } from '../../components/copy.tsx';
 import { formatCredits, formatDuration, formatTime } from '../../components/format.ts';
 import { Link } from '../../components/navigation.tsx';
-import { Snippets } from '../../components/snippets.tsx';
+import { FromProgram } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { TaskFiles, TaskState } from '../../components/task-files.tsx';
 import { Callbacks } from './callbacks.tsx';
@@ -44,10 +44,7 @@ export function TaskDetail({ id }: { readonly id: string }) {
               </>
             )}
           </Loaded>
-          <details>
-            <summary>This task from a program</summary>
-            <Snippets request={{ method: 'GET', path }} />
-          </details>
+          <FromProgram what="This task" request={{ method: 'GET', path }} />
         </>
       )}
     </>

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { ApiError, sendJson } from '../../api/request.ts';
+import { type ApiError, apiErrorOf, sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
 import {
   TASK_STATES,
@@ -9,9 +9,9 @@ import {
   useTaskEvents,
 } from '../../api/tasks.ts';
 import { Button } from '../../components/button.tsx';
-import { SelectField, TextField } from '../../components/field.tsx';
+import { LateField, SelectField, TextField } from '../../components/field.tsx';
 import { Link, open, type ViewProps } from '../../components/navigation.tsx';
-import { Snippets } from '../../components/snippets.tsx';
+import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, ErrorState, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { TaskState } from '../../components/task-files.tsx';
@@ -44,10 +44,7 @@ function TaskTable({ query }: { readonly query: URLSearchParams }) {
       <Loaded resource={list}>
         {(first) => <Pages key={path} first={first} filters={filters} reload={list.reload} />}
       </Loaded>
-      <details>
-        <summary>This list from a program</summary>
-        <Snippets request={{ method: 'GET', path }} />
-      </details>
+      <FromProgram what="This list" request={{ method: 'GET', path }} />
     </>
   );
 }
@@ -74,7 +71,12 @@ function Filters({ filters, change }: FiltersProps) {
         choices={[['', 'All'], ...TASK_TYPES]}
         onValue={(value) => change({ type: value })}
       />
-      <ModelField model={model} change={change} />
+      <LateField
+        label="Model"
+        placeholder="All"
+        value={model}
+        onValue={(value) => change({ model: value })}
+      />
       <TextField
         label="From"
         type="date"
@@ -83,27 +85,6 @@ function Filters({ filters, change }: FiltersProps) {
       />
       <TextField label="To" type="date" value={to} onValue={(value) => change({ to: value })} />
     </fieldset>
-  );
-}
-
-/** Asks the server when the name is complete, not at each letter. */
-function ModelField({ model, change }: { readonly model: string } & Pick<FiltersProps, 'change'>) {
-  const [text, setText] = useState(model);
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        change({ model: text.trim() });
-      }}
-    >
-      <TextField
-        label="Model"
-        value={text}
-        placeholder="All"
-        onValue={setText}
-        onBlur={() => text.trim() !== model && change({ model: text.trim() })}
-      />
-    </form>
   );
 }
 
@@ -129,7 +110,7 @@ function Pages({ first, filters, reload }: PagesProps) {
       const page = await sendJson<TaskList>(pathOf(filters, listed.at(-1)!.task_id));
       setLater([...later, page]);
     } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(String(failure)));
+      setError(apiErrorOf(failure));
     }
     setBusy(false);
   };

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { LedgerRecord } from '../../../http/routes/account.ts';
-import { ApiError, sendJson } from '../../api/request.ts';
+import { type ApiError, apiErrorOf, sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { formatCredits, formatNumber, formatTime } from '../../components/format.ts';
@@ -49,7 +49,7 @@ function Entries({ first }: { readonly first: Page }) {
       const page = await loadPage(undefined, entries.at(-1)!.id);
       setLater([...later, page]);
     } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(String(failure)));
+      setError(apiErrorOf(failure));
     }
     setBusy(false);
   };

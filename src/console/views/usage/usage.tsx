@@ -7,7 +7,7 @@ import { Button } from '../../components/button.tsx';
 import { SelectField, TextField } from '../../components/field.tsx';
 import { formatCredits, formatDay, formatNumber, formatPercent } from '../../components/format.ts';
 import { open, type ViewProps } from '../../components/navigation.tsx';
-import { Snippets } from '../../components/snippets.tsx';
+import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { Budgets } from './budgets.tsx';
@@ -74,10 +74,7 @@ export default function Usage({ place, session }: ViewProps) {
           Download as CSV
         </a>
       </p>
-      <details>
-        <summary>This report from a program</summary>
-        <Snippets request={{ method: 'GET', path: pathOf(question) }} />
-      </details>
+      <FromProgram what="This report" request={{ method: 'GET', path: pathOf(question) }} />
       {!all && (
         <>
           <h2>Credits</h2>
