@@ -1,3 +1,4 @@
+import { Listeners } from './listeners.ts';
 /**
  * Address of the server, with a slash at its end. The scripts are in `console/assets/` below it, so this
  * holds below any path of a proxy.
@@ -44,12 +45,8 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const endings = new Set<() => void>();
-
-/** Calls a function when the server refuses the session: it has ended, or its key was revoked. */
-export function onSessionEnd(listener: () => void): void {
-  endings.add(listener);
-}
+/** Called when the server refuses the session: it has ended, or its key was revoked. */
+export const sessionEnd = new Listeners();
 
 /**
  * Sends a request to the server, with the session.
@@ -80,7 +77,7 @@ export async function send(path: string, options: RequestOptions = {}): Promise<
 async function accepted(response: Response, isOfSession: boolean): Promise<Response> {
   if (response.ok) return response;
   const error = await errorOf(response);
-  if (error.status === 401 && isOfSession) for (const listener of endings) listener();
+  if (error.status === 401 && isOfSession) sessionEnd.call();
   throw error;
 }
 

@@ -1,6 +1,6 @@
-import { useEffect, useState } from 'preact/hooks';
 import type { SessionAnswer } from '../../http/routes/session.ts';
-import { onSessionEnd, SERVER, sendJson } from './request.ts';
+import { Listeners, useChanges } from './listeners.ts';
+import { SERVER, sendJson, sessionEnd } from './request.ts';
 
 /** Who is signed in. */
 export interface Session extends Omit<SessionAnswer, 'account' | 'key'> {
@@ -10,18 +10,18 @@ export interface Session extends Omit<SessionAnswer, 'account' | 'key'> {
 
 /** Undefined until the server answered; null without a session. */
 let current: Session | null | undefined;
-const listeners = new Set<() => void>();
+const changes = new Listeners();
 
 function set(session: Session | null): void {
   current = session;
-  for (const listener of listeners) listener();
+  changes.call();
 }
 
 function sessionOf({ account, key, ...rest }: SessionAnswer): Session | null {
   return account && key && { account, key, ...rest };
 }
 
-onSessionEnd(() => set(null));
+sessionEnd.add(() => set(null));
 
 /** Asks the server who is signed in. @throws ApiError */
 export async function loadSession(): Promise<void> {
@@ -69,12 +69,6 @@ function forget(): void {
 
 /** The session; undefined until the server answered, null without a session. */
 export function useSession(): Session | null | undefined {
-  const [session, setSession] = useState(current);
-  useEffect(() => {
-    const listener = () => setSession(current);
-    listeners.add(listener);
-    listener();
-    return () => void listeners.delete(listener);
-  }, []);
-  return session;
+  useChanges(changes);
+  return current;
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren, PartialAnchorHTMLAttributes } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { Listeners, useChanges } from '../api/listeners.ts';
 import { SERVER } from '../api/request.ts';
 import type { Session } from '../api/session.ts';
 
@@ -40,29 +40,22 @@ function hrefOf(place: string): string {
   return CONSOLE + place;
 }
 
-const listeners = new Set<() => void>();
+const changes = new Listeners();
 
 /** Opens a place in the console. @param replace does not add to the history: for filters of a view */
 export function open(place: string, { replace = false } = {}): void {
   const url = hrefOf(place);
   if (replace) history.replaceState(null, '', url);
   else history.pushState(null, '', url);
-  for (const listener of listeners) listener();
+  changes.call();
 }
 
-addEventListener('popstate', () => {
-  for (const listener of listeners) listener();
-});
+addEventListener('popstate', changes.call);
 
 /** The current place; the component renders again when it changes. */
 export function usePlace(): Place {
-  const [place, setPlace] = useState(currentPlace);
-  useEffect(() => {
-    const listener = () => setPlace(currentPlace());
-    listeners.add(listener);
-    return () => void listeners.delete(listener);
-  }, []);
-  return place;
+  useChanges(changes);
+  return currentPlace();
 }
 
 interface LinkProps extends Omit<PartialAnchorHTMLAttributes<HTMLAnchorElement>, 'href' | 'role'> {

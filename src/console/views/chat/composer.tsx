@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact';
-import { useRef, useState } from 'preact/hooks';
-import { Button, CloseButton } from '../../components/button.tsx';
+import { useState } from 'preact/hooks';
+import { Button, CloseButton, FileButton } from '../../components/button.tsx';
 import { showToast } from '../../components/toast.tsx';
 import type { Picture } from './formats/conversation.ts';
 import { pictureOf } from './pictures.ts';
@@ -44,7 +44,6 @@ export function Composer({
   onStop,
 }: ComposerProps) {
   const [isReading, setReading] = useState(false);
-  const input = useRef<HTMLInputElement>(null);
   const isEmpty = draft.text.trim() === '' && draft.pictures.length === 0;
   const canSend = !isEmpty && !isStreaming && !isReading && obstacle === null;
   const add = async (files: readonly File[]) => {
@@ -92,23 +91,9 @@ export function Composer({
         />
       )}
       <div class="row">
-        <input
-          ref={input}
-          class="hidden"
-          type="file"
-          accept="image/*"
-          multiple
-          tabIndex={-1}
-          aria-label="Image files"
-          onChange={({ currentTarget }) => {
-            const files = [...(currentTarget.files ?? [])];
-            currentTarget.value = '';
-            void add(files);
-          }}
-        />
-        <Button isBusy={isReading} onClick={() => input.current!.click()}>
+        <FileButton label="Image files" isBusy={isReading} onFiles={add}>
           Add images
-        </Button>
+        </FileButton>
         <span id="message-hint" class={obstacle ? 'fault' : 'hint'}>
           {obstacle ?? 'Enter sends, Shift+Enter starts a line'}
         </span>

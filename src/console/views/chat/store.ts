@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'preact/hooks';
 import { eventsOf } from '../../api/events.ts';
+import { Listeners, useChanges } from '../../api/listeners.ts';
 import type { Model } from '../../api/models.ts';
 import { ApiError, send, sendJson } from '../../api/request.ts';
 import { KeptEvents, withoutPictures } from './events-kept.ts';
@@ -33,7 +33,7 @@ export class ChatStore {
   /** Whether a reload brings the conversation back. */
   isKept = true;
   readonly #account: string;
-  readonly #listeners = new Set<() => void>();
+  readonly changes = new Listeners();
   #controller: AbortController | null = null;
   #keepTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -51,15 +51,10 @@ export class ChatStore {
     return this.#controller !== null;
   }
 
-  subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  }
-
   #set(change: Partial<ChatState>): void {
     this.#state = { ...this.#state, ...change };
     this.#keepTimer ??= setTimeout(() => this.#keep(), KEEP_MS);
-    for (const listener of this.#listeners) listener();
+    this.changes.call();
   }
 
   #keep(): void {
@@ -68,7 +63,7 @@ export class ChatStore {
     const isKept = keep(this.#account, this.#state);
     if (isKept === this.isKept) return;
     this.isKept = isKept;
-    for (const listener of this.#listeners) listener();
+    this.changes.call();
   }
 
   changeSettings(change: Partial<Settings>): void {
@@ -222,13 +217,8 @@ const stores = new Map<string, ChatStore>();
 
 /** The store of an account; the component renders again when it changes. */
 export function useChat(account: string): ChatStore {
-  let store = stores.get(account);
-  if (!store) {
-    store = new ChatStore(account);
-    stores.set(account, store);
-  }
-  const found = store;
-  const [, render] = useState({});
-  useEffect(() => found.subscribe(() => render({})), [found]);
-  return found;
+  const store = stores.get(account) ?? new ChatStore(account);
+  stores.set(account, store);
+  useChanges(store.changes);
+  return store;
 }

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { type ApiError, apiErrorOf, sendJson } from '../../api/request.ts';
+import { type ApiError, sendJson } from '../../api/request.ts';
 import { useRefresh, useResource } from '../../api/resource.ts';
 import { filesOf, hasEnded, type Task, type TaskList, useTaskEvents } from '../../api/tasks.ts';
-import { Button } from '../../components/button.tsx';
+import { type Older, OlderButton, useOlder } from '../../components/older.tsx';
 import { Empty, ErrorState, Loading } from '../../components/states.tsx';
 import type { Kind } from './draft.ts';
 import { NO_PAGES, withFirst, withNext, withTask } from './task-pages.ts';
@@ -16,13 +16,13 @@ const REFRESH_MS = 20_000;
 export interface Gallery {
   /** Newest first; undefined until they are loaded. */
   readonly tasks: readonly Task[] | undefined;
+  /** Why they were not loaded. */
   readonly error: ApiError | undefined;
   readonly hasMore: boolean;
-  readonly isBusy: boolean;
+  readonly older: Older;
   /** What a screen reader says about the last end of a task. */
   readonly news: string;
   add(task: Task): void;
-  more(): void;
   reload(): void;
 }
 
@@ -31,8 +31,6 @@ export function useGallery(kind: Kind, onEnd: () => void): Gallery {
   const path = `v1/tasks?type=${kind}&include=request&limit=${PAGE}`;
   const first = useResource((signal) => sendJson<TaskList>(path, { signal }), [path]);
   const [pages, setPages] = useState(NO_PAGES);
-  const [error, setError] = useState<ApiError>();
-  const [isBusy, setBusy] = useState(false);
   const [news, setNews] = useState('');
   const { tasks, hasMore, isLoaded } = pages;
   const add = (task: Task) => setPages((known) => withTask(known, task));
@@ -52,26 +50,18 @@ export function useGallery(kind: Kind, onEnd: () => void): Gallery {
   // Events of tasks that other programs create do not have the prompt.
   const isChanging = tasks.slice(0, PAGE).some((task) => !hasEnded(task) || !task.request);
   useRefresh(() => isChanging && first.reload(), REFRESH_MS);
-  const more = async () => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      const after = encodeURIComponent(tasks.at(-1)!.task_id);
-      const page = await sendJson<TaskList>(`${path}&after=${after}`);
-      setPages((known) => withNext(known, page));
-    } catch (failure) {
-      setError(apiErrorOf(failure));
-    }
-    setBusy(false);
-  };
+  const older = useOlder(async () => {
+    const after = encodeURIComponent(tasks.at(-1)!.task_id);
+    const page = await sendJson<TaskList>(`${path}&after=${after}`);
+    setPages((known) => withNext(known, page));
+  });
   return {
     tasks: isLoaded ? tasks : undefined,
-    error: error ?? (isLoaded ? undefined : first.error),
+    error: isLoaded ? undefined : first.error,
     hasMore,
-    isBusy,
+    older,
     news,
     add,
-    more,
     reload: first.reload,
   };
 }
@@ -101,7 +91,7 @@ interface GalleryViewProps {
 
 /** The states of the gallery around its tiles. */
 export function GalleryView({ kind, gallery, children }: GalleryViewProps) {
-  const { tasks, error, hasMore, isBusy, news, more, reload } = gallery;
+  const { tasks, error, hasMore, older, news, reload } = gallery;
   return (
     <section class="results" aria-labelledby="results">
       <h2 id="results">Results</h2>
@@ -115,14 +105,10 @@ export function GalleryView({ kind, gallery, children }: GalleryViewProps) {
         </Empty>
       )}
       {tasks !== undefined && tasks.length > 0 && children(tasks)}
-      {error && <ErrorState error={error} onRetry={tasks ? more : reload} />}
-      {hasMore && !error && (
-        <p>
-          <Button onClick={more} isBusy={isBusy}>
-            Show older
-          </Button>
-        </p>
-      )}
+      {error && <ErrorState error={error} onRetry={reload} />}
+      <OlderButton older={older} hasMore={hasMore}>
+        Show older
+      </OlderButton>
     </section>
   );
 }

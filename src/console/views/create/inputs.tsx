@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isOwnFile, localUrlOf } from '../../api/tasks.ts';
-import { Button, CloseButton } from '../../components/button.tsx';
+import { CloseButton, FileButton } from '../../components/button.tsx';
 import { Fault } from '../../components/field.tsx';
 import { showToast } from '../../components/toast.tsx';
 import { type Draft, type Input, MAX_INPUTS } from './draft.ts';
@@ -37,7 +37,6 @@ interface InputsProps {
 /** Images that a request starts from: chosen, dropped or pasted. */
 export function Inputs({ label, hint, inputs, uploading, error, onFiles, onChange }: InputsProps) {
   const [isOver, setOver] = useState(false);
-  const field = useRef<HTMLInputElement>(null);
   const room = MAX_INPUTS - inputs.length - uploading.length;
   const take = (files: readonly File[]) => {
     if (files.length > room) {
@@ -62,23 +61,9 @@ export function Inputs({ label, hint, inputs, uploading, error, onFiles, onChang
           </ul>
         )}
         <div class="row">
-          <input
-            ref={field}
-            class="hidden"
-            type="file"
-            accept="image/*"
-            multiple
-            tabIndex={-1}
-            aria-label="Image files to start from"
-            onChange={({ currentTarget }) => {
-              const files = [...(currentTarget.files ?? [])];
-              currentTarget.value = '';
-              take(files);
-            }}
-          />
-          <Button disabled={room <= 0} onClick={() => field.current!.click()}>
+          <FileButton label="Image files to start from" disabled={room <= 0} onFiles={take}>
             Add images
-          </Button>
+          </FileButton>
           <span class="hint" role="status">
             {uploading.length > 0
               ? `Sending ${uploading.join(', ')}…`

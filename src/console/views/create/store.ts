@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { Listeners, useChanges } from '../../api/listeners.ts';
 import { type Draft, EMPTY_DRAFT, KINDS, type Kind } from './draft.ts';
 
 /** A request whose acknowledgement has not come yet. */
@@ -33,17 +33,12 @@ const keyOf = (account: string) => `oriel.create.1.${account}`;
 /** What the view keeps over a reload and over signing in again. */
 export class CreateStore {
   readonly #account: string;
-  readonly #listeners = new Set<() => void>();
+  readonly changes = new Listeners();
   state: CreateState;
 
   constructor(account: string) {
     this.#account = account;
     this.state = restore(account);
-  }
-
-  subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
   }
 
   change(kind: Kind, changed: Partial<Draft>): void {
@@ -96,7 +91,7 @@ export class CreateStore {
   #set(state: CreateState): void {
     this.state = state;
     keep(this.#account, state);
-    for (const listener of this.#listeners) listener();
+    this.changes.call();
   }
 }
 
@@ -134,13 +129,8 @@ const stores = new Map<string, CreateStore>();
 
 /** The store of an account; the component renders again when it changes. */
 export function useCreateStore(account: string): CreateStore {
-  let store = stores.get(account);
-  if (!store) {
-    store = new CreateStore(account);
-    stores.set(account, store);
-  }
-  const found = store;
-  const [, render] = useState({});
-  useEffect(() => found.subscribe(() => render({})), [found]);
-  return found;
+  const store = stores.get(account) ?? new CreateStore(account);
+  stores.set(account, store);
+  useChanges(store.changes);
+  return store;
 }

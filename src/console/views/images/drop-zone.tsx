@@ -1,8 +1,8 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { Button } from '../../components/button.tsx';
+import { useEffect, useState } from 'preact/hooks';
+import { Button, FileButton } from '../../components/button.tsx';
 import { showToast } from '../../components/toast.tsx';
 import { sampleFile } from '../api/sample.ts';
-import { type Chosen, filesOfInput, filesOfTransfer, withoutOthers } from './intake.ts';
+import { type Chosen, chosenOf, filesOfTransfer, withoutOthers } from './intake.ts';
 import { type ImagesStore, MAX_ITEMS } from './store.ts';
 
 /** Files that a dialog offers; browsers know no type for some of them. */
@@ -17,13 +17,8 @@ interface DropZoneProps {
 /** Takes files and folders: dropped anywhere on the page, pasted, or chosen. */
 export function DropZone({ store, isSmall }: DropZoneProps) {
   const [isOver, setOver] = useState(false);
-  const files = useRef<HTMLInputElement>(null);
-  const folder = useRef<HTMLInputElement>(null);
   const add = (chosen: readonly Chosen[]) => addTo(store, chosen);
-  useEffect(() => {
-    // JSX does not know this attribute.
-    folder.current!.webkitdirectory = true;
-  }, []);
+  const addChosen = (list: readonly File[]) => add(chosenOf(list));
   useEffect(() => {
     const hasFiles = ({ dataTransfer }: DragEvent) =>
       dataTransfer?.types.includes('Files') ?? false;
@@ -57,12 +52,6 @@ export function DropZone({ store, isSmall }: DropZoneProps) {
       removeEventListener('paste', onPaste);
     };
   }, [store]);
-  const onChosen = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }) => {
-    const chosen = filesOfInput(currentTarget.files);
-    // So that the same file can be chosen again.
-    currentTarget.value = '';
-    add(chosen);
-  };
   return (
     <section
       class={`drop${isSmall ? ' small' : ''}${isOver ? ' over' : ''}`}
@@ -75,10 +64,17 @@ export function DropZone({ store, isSmall }: DropZoneProps) {
         {!isOver && ', paste, or'}
       </p>
       <div class="row">
-        <Button kind={isSmall ? 'plain' : 'primary'} onClick={() => files.current!.click()}>
+        <FileButton
+          label="Image files"
+          accept={ACCEPTED}
+          kind={isSmall ? 'plain' : 'primary'}
+          onFiles={addChosen}
+        >
           Choose files
-        </Button>
-        <Button onClick={() => folder.current!.click()}>Choose a folder</Button>
+        </FileButton>
+        <FileButton label="Folder of images" isFolder onFiles={addChosen}>
+          Choose a folder
+        </FileButton>
         {!isSmall && (
           <Button
             kind="quiet"
@@ -91,24 +87,6 @@ export function DropZone({ store, isSmall }: DropZoneProps) {
           </Button>
         )}
       </div>
-      <input
-        ref={files}
-        class="hidden"
-        type="file"
-        multiple
-        accept={ACCEPTED}
-        tabIndex={-1}
-        aria-label="Image files"
-        onChange={onChosen}
-      />
-      <input
-        ref={folder}
-        class="hidden"
-        type="file"
-        tabIndex={-1}
-        aria-label="Folder of images"
-        onChange={onChosen}
-      />
     </section>
   );
 }

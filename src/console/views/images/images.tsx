@@ -1,4 +1,5 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
+import { useChanges } from '../../api/listeners.ts';
 import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
@@ -15,7 +16,7 @@ import { type Operation, placeOf } from './operations.ts';
 import { OptionForm } from './option-form.tsx';
 import { save } from './picture.ts';
 import { ShownFile } from './shown-file.tsx';
-import { type ImagesState, type ImagesStore, type Item, isBusy, jobOf, storeOf } from './store.ts';
+import { type ImagesStore, type Item, isBusy, jobOf, storeOf } from './store.ts';
 
 export const style = css;
 
@@ -45,16 +46,6 @@ export default function Images({ place, session }: ViewProps) {
   );
 }
 
-function useImages(store: ImagesStore): ImagesState {
-  const [state, setState] = useState(store.state);
-  useEffect(() => {
-    const listener = () => setState(store.state);
-    listener();
-    return store.subscribe(listener);
-  }, [store]);
-  return state;
-}
-
 interface WorkbenchProps {
   readonly store: ImagesStore;
   readonly all: readonly Operation[];
@@ -62,7 +53,8 @@ interface WorkbenchProps {
 }
 
 function Workbench({ store, all, place }: WorkbenchProps) {
-  const state = useImages(store);
+  useChanges(store.changes);
+  const { state } = store;
   const { items, shown, halt, restUntil } = state;
   const named = all.find(({ name }) => name === place.rest);
   const isBare = place.rest === '' && place.query.size === 0;

@@ -29,8 +29,8 @@ export function withoutOthers(chosen: readonly Chosen[]): {
 }
 
 /** The files of an input, which may be one for folders. */
-export function filesOfInput(list: FileList | null): readonly Chosen[] {
-  return [...(list ?? [])].map((file) => ({ file, path: file.webkitRelativePath || file.name }));
+export function chosenOf(files: readonly File[]): readonly Chosen[] {
+  return files.map((file) => ({ file, path: file.webkitRelativePath || file.name }));
 }
 
 /** The files of a clipboard or of what was dropped, and all files of the folders in it. */

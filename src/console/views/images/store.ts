@@ -1,3 +1,4 @@
+import { Listeners } from '../../api/listeners.ts';
 import { ApiError, apiErrorOf, isAborted, upload } from '../../api/request.ts';
 import { type Outcome, readAnswer } from './answer.ts';
 import { type Chosen, sentName } from './intake.ts';
@@ -75,7 +76,7 @@ export class ImagesStore {
   /** Name of the operation that was open last. */
   last = '';
   #state = NEW_STATE;
-  readonly #listeners = new Set<() => void>();
+  readonly changes = new Listeners();
   readonly #running = new Map<number, AbortController>();
   readonly #rests = new Map<number, number>();
   #job: Job | null = null;
@@ -91,11 +92,6 @@ export class ImagesStore {
     return this.#state;
   }
 
-  subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  }
-
   #set(change: Partial<ImagesState>): void {
     this.#state = { ...this.#state, ...change };
     this.#render();
@@ -104,7 +100,7 @@ export class ImagesStore {
   #render(): void {
     clearTimeout(this.#renderTimer);
     this.#renderTimer = undefined;
-    for (const listener of this.#listeners) listener();
+    this.changes.call();
   }
 
   /** Changes a file; its progress, which many files report at once, is rendered a little later. */

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { type ApiError, apiErrorOf, sendJson } from '../../api/request.ts';
+import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
 import {
   TASK_STATES,
@@ -8,11 +8,11 @@ import {
   type TaskList,
   useTaskEvents,
 } from '../../api/tasks.ts';
-import { Button } from '../../components/button.tsx';
 import { LateField, SelectField, TextField } from '../../components/field.tsx';
 import { Link, open, type ViewProps } from '../../components/navigation.tsx';
+import { OlderButton, useOlder } from '../../components/older.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
-import { Empty, ErrorState, Loaded } from '../../components/states.tsx';
+import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { TaskState } from '../../components/task-files.tsx';
 import { changedList, filtersOf, pathOf, placeOf, type TaskFilters } from './filters.ts';
@@ -97,23 +97,14 @@ interface PagesProps {
 function Pages({ first, filters, reload }: PagesProps) {
   const [later, setLater] = useState<readonly TaskList[]>([]);
   const [changed, setChanged] = useState<ReadonlyMap<string, Task>>(new Map());
-  const [error, setError] = useState<ApiError>();
-  const [isBusy, setBusy] = useState(false);
   useTaskEvents((task) => setChanged((known) => new Map(known).set(task.task_id, task)), reload);
   const pages = [first, ...later];
   const listed = pages.flatMap(({ data }) => data);
   const tasks = changedList(listed, changed, filters);
-  const more = async () => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      const page = await sendJson<TaskList>(pathOf(filters, listed.at(-1)!.task_id));
-      setLater([...later, page]);
-    } catch (failure) {
-      setError(apiErrorOf(failure));
-    }
-    setBusy(false);
-  };
+  const older = useOlder(async () => {
+    const page = await sendJson<TaskList>(pathOf(filters, listed.at(-1)!.task_id));
+    setLater([...later, page]);
+  });
   if (tasks.length === 0) {
     return (
       <Empty title="No tasks here">
@@ -146,14 +137,9 @@ function Pages({ first, filters, reload }: PagesProps) {
           },
         ]}
       />
-      {error && <ErrorState error={error} onRetry={more} />}
-      {pages.at(-1)!.has_more && !error && (
-        <p>
-          <Button onClick={more} isBusy={isBusy}>
-            Show older tasks
-          </Button>
-        </p>
-      )}
+      <OlderButton older={older} hasMore={pages.at(-1)!.has_more}>
+        Show older tasks
+      </OlderButton>
     </>
   );
 }

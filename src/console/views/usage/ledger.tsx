@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { LedgerRecord } from '../../../http/routes/account.ts';
-import { type ApiError, apiErrorOf, sendJson } from '../../api/request.ts';
+import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
-import { Button } from '../../components/button.tsx';
 import { formatCredits, formatNumber, formatTime } from '../../components/format.ts';
 import { Link } from '../../components/navigation.tsx';
-import { Empty, ErrorState, Loaded } from '../../components/states.tsx';
+import { OlderButton, useOlder } from '../../components/older.tsx';
+import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 
 interface Page {
@@ -38,21 +38,12 @@ export function Ledger() {
 
 function Entries({ first }: { readonly first: Page }) {
   const [later, setLater] = useState<readonly Page[]>([]);
-  const [error, setError] = useState<ApiError>();
-  const [isBusy, setBusy] = useState(false);
   const pages = [first, ...later];
   const entries = pages.flatMap(({ data }) => data);
-  const more = async () => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      const page = await loadPage(undefined, entries.at(-1)!.id);
-      setLater([...later, page]);
-    } catch (failure) {
-      setError(apiErrorOf(failure));
-    }
-    setBusy(false);
-  };
+  const older = useOlder(async () => {
+    const page = await loadPage(undefined, entries.at(-1)!.id);
+    setLater([...later, page]);
+  });
   return (
     <>
       <Table
@@ -66,14 +57,9 @@ function Entries({ first }: { readonly first: Page }) {
           { title: 'Available', isNumber: true, cell: ({ available }) => formatCredits(available) },
         ]}
       />
-      {error && <ErrorState error={error} onRetry={more} />}
-      {pages.at(-1)!.has_more && !error && (
-        <p>
-          <Button onClick={more} isBusy={isBusy}>
-            Show older entries
-          </Button>
-        </p>
-      )}
+      <OlderButton older={older} hasMore={pages.at(-1)!.has_more}>
+        Show older entries
+      </OlderButton>
     </>
   );
 }
