@@ -6,8 +6,14 @@ import { showToast } from '../../components/toast.tsx';
 import { type Draft, type Input, MAX_INPUTS } from './draft.ts';
 import { upload } from './submit.ts';
 
+export interface Uploads {
+  /** Names of files that are being sent. */
+  readonly names: readonly string[];
+  readonly add: (files: readonly File[]) => Promise<void>;
+}
+
 /** Uploads files of a draft one after another; the function waits for all of them. */
-export function useUploads(onInput: (input: Input) => void) {
+export function useUploads(onInput: (input: Input) => void): Uploads {
   const [names, setNames] = useState<readonly string[]>([]);
   const add = async (files: readonly File[]) => {
     setNames((known) => [...known, ...files.map(({ name }) => name)]);

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Model } from '../../api/models.ts';
 import type { ApiError } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
@@ -8,13 +8,15 @@ import { FromProgram } from '../../components/snippets.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import type { Draft, Input, Kind } from './draft.ts';
 import { FieldControl } from './field-control.tsx';
-import { faultsOf, fieldsFor, isEdit, type Situation } from './fields.ts';
-import { Inputs, useUploads } from './inputs.tsx';
+import { type FieldSpec, fieldsFor, isEdit, type Situation } from './fields.ts';
+import { type FormFaults, useFormFaults } from './form-faults.ts';
+import { useUploads } from './inputs.tsx';
 import { MaskEditor } from './mask-editor.tsx';
 import { estimateOf, requestOf } from './request.ts';
 import { sdkOf, shownOf } from './sdk.ts';
 import { ShapePicker } from './shape-picker.tsx';
 import { shapesOf } from './shapes.ts';
+import { StartImages } from './start-images.tsx';
 
 interface RequestFormProps {
   readonly situation: Situation;
@@ -33,75 +35,25 @@ interface RequestFormProps {
   readonly onBringBack: (() => void) | undefined;
 }
 
-const EXAMPLES: Readonly<Record<Kind, string>> = {
-  image: 'A lighthouse at dusk, seen from the sea',
-  video: 'Waves that roll onto a beach in the morning',
-  audio: 'Good morning. The harbour is open.',
-};
-
-/** Parameters that stand at the images of a request. */
-const INPUT_PARAM = /^(image|mask|input_images)/;
-
+/** The request of a draft: its fields, its price and the button that sends it. */
 export function RequestForm(props: RequestFormProps) {
-  const { situation, models, error, isBusy, available, onDraft, onInput, onValues } = props;
+  const { situation, models, error, isBusy, onDraft, onValues, onSubmit } = props;
   const { kind, model, draft } = situation;
   const { values, inputs } = draft;
   const form = useRef<HTMLFormElement>(null);
-  const [isTried, setTried] = useState(false);
   const [isMaskOpen, setMaskOpen] = useState(false);
-  const [isMoreOpen, setMoreOpen] = useState(false);
-  const uploads = useUploads(onInput);
-  const faults = faultsOf(situation);
-  const request = requestOf(situation);
-  const estimate = estimateOf(model, request.fields);
-  const specs = fieldsFor(situation);
-  /** What is wrong with a field, by the browser or by the server. */
-  const faultOf = (name: string) => {
-    if (error?.param === name) return error.message;
-    // An empty field is not wrong before the first try.
-    return name === 'prompt' && !isTried && values['prompt'] === undefined
-      ? undefined
-      : faults[name];
-  };
-  const isMore = (name: string) => specs.some((spec) => spec.isMore && spec.name === name);
-  useEffect(() => {
-    if (error?.param && isMore(error.param)) setMoreOpen(true);
-  }, [error]);
-  const isShown =
-    error?.param != null &&
-    (['model', 'prompt', 'size'].includes(error.param) ||
-      INPUT_PARAM.test(error.param) ||
-      specs.some(({ name }) => name === error.param));
-  useEffect(() => {
-    // A button that is disabled while it is busy loses the focus.
-    if (!isBusy && isTried && document.activeElement === document.body) {
-      form.current!.querySelector<HTMLElement>('[type=submit]')!.focus({ preventScroll: true });
-    }
-  }, [isBusy]);
+  const uploads = useUploads(props.onInput);
+  const faults = useFormFaults(form, situation, error, isBusy);
+  const canSend = !isBusy && uploads.names.length === 0;
   const onKeyDown = (event: KeyboardEvent) => {
     // A key that is held down sends once.
     const isText = event.target instanceof HTMLTextAreaElement;
     if (event.key === 'Enter' && event.repeat && !isText) event.preventDefault();
   };
-  const canSend = !isBusy && uploads.names.length === 0;
   const submit = (event: Event) => {
     event.preventDefault();
-    setTried(true);
-    if (!canSend) return;
-    if (Object.keys(faults).length === 0) return props.onSubmit();
-    if (Object.keys(faults).some(isMore)) setMoreOpen(true);
-    // After the faults are rendered.
-    setTimeout(() => form.current!.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+    if (canSend && faults.check()) onSubmit();
   };
-  const control = (spec: (typeof specs)[number]) => (
-    <FieldControl
-      key={spec.name}
-      spec={spec}
-      situation={situation}
-      error={faultOf(spec.name)}
-      onValue={(value) => onValues({ [spec.name]: value })}
-    />
-  );
   return (
     <>
       <form ref={form} class="card" onSubmit={submit} onKeyDown={onKeyDown} noValidate>
@@ -111,87 +63,36 @@ export function RequestForm(props: RequestFormProps) {
           value={model.id}
           choices={models.map(({ id, name }) => [id, name] as const)}
           onValue={(value) => onValues({ model: value })}
-          error={faultOf('model')}
+          error={faults.faultOf('model')}
         />
-        <TextArea
-          label={kind === 'audio' ? 'Text or description' : 'Prompt'}
-          hint="Ctrl+Enter sends it."
-          rows={5}
-          dir="auto"
-          placeholder={EXAMPLES[kind]}
-          value={values['prompt'] ?? ''}
-          onValue={(value) => onValues({ prompt: value })}
-          onKeyDown={(event) => {
-            if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
-            event.preventDefault();
-            event.currentTarget.form!.requestSubmit();
-          }}
-          error={faultOf('prompt')}
-        />
+        <Prompt kind={kind} {...{ values, faults, onValues }} />
         {kind !== 'audio' && (
-          <Inputs
-            label={kind === 'image' ? 'Images to start from' : 'First frame'}
-            hint={
-              kind === 'image'
-                ? 'At most 16. They stay on the server as long as results do.'
-                : 'The first image is the first frame, where the model supports it.'
-            }
-            inputs={inputs}
-            uploading={uploads.names}
-            error={error?.param && INPUT_PARAM.test(error.param) ? error.message : undefined}
-            onFiles={uploads.add}
-            onChange={(changed) => {
-              const isSame = changed.inputs[0]?.url === inputs[0]?.url;
-              // A mask belongs to the first image.
-              onDraft(isSame ? changed : { ...changed, mask: null });
-            }}
-          />
+          <>
+            <StartImages
+              {...{ situation, uploads, onDraft }}
+              error={faults.inputFault}
+              onMask={() => setMaskOpen(true)}
+            />
+            <ShapePicker
+              shapes={shapesOf(kind, model.sizes)}
+              value={values['size'] ?? ''}
+              onValue={(value) => onValues({ size: value })}
+              automatic={isEdit(situation) ? 'As the image' : 'Automatic'}
+              isOpen={model.sizes === null}
+              error={faults.faultOf('size')}
+            />
+          </>
         )}
-        {kind === 'image' && inputs.length > 0 && (
-          <UseOfInputs {...{ situation, onDraft }} onMask={() => setMaskOpen(true)} />
+        <Options {...{ situation, faults, onValues }} />
+        {faults.error && (
+          <ErrorState error={faults.error} onRetry={canSend ? onSubmit : undefined} />
         )}
-        {kind !== 'audio' && (
-          <ShapePicker
-            shapes={shapesOf(kind, model.sizes)}
-            value={values['size'] ?? ''}
-            onValue={(value) => onValues({ size: value })}
-            automatic={isEdit(situation) ? 'As the image' : 'Automatic'}
-            isOpen={model.sizes === null}
-            error={faultOf('size')}
-          />
-        )}
-        {specs.some(({ isMore }) => !isMore) && (
-          <div class="pairs">{specs.filter(({ isMore }) => !isMore).map(control)}</div>
-        )}
-        <details
-          open={isMoreOpen}
-          onToggle={({ currentTarget }) => setMoreOpen(currentTarget.open)}
-        >
-          <summary>More options</summary>
-          <div class="pairs">{specs.filter(({ isMore }) => isMore).map(control)}</div>
-        </details>
-        {error && !isShown && (
-          <ErrorState error={error} onRetry={canSend ? props.onSubmit : undefined} />
-        )}
-        <div class="row send">
-          <Button
-            kind="primary"
-            type="submit"
-            isBusy={isBusy}
-            disabled={!canSend}
-            // The second click of a double click.
-            onClick={(event) => event.detail > 1 && event.preventDefault()}
-          >
-            Create
-          </Button>
-          <Price credits={estimate} available={available} />
-        </div>
-        <FromProgram what="This request" request={shownOf(request)} others={sdkOf(request)} />
+        <Send {...props} canSend={canSend} />
         <div class="row">
           <Button
             kind="quiet"
             onClick={() => {
-              setTried(false);
+              faults.reset();
               props.onReset();
             }}
           >
@@ -217,6 +118,92 @@ export function RequestForm(props: RequestFormProps) {
   );
 }
 
+const EXAMPLES: Readonly<Record<Kind, string>> = {
+  image: 'A lighthouse at dusk, seen from the sea',
+  video: 'Waves that roll onto a beach in the morning',
+  audio: 'Good morning. The harbour is open.',
+};
+
+interface PromptProps extends Pick<RequestFormProps, 'onValues'> {
+  readonly kind: Kind;
+  readonly values: Draft['values'];
+  readonly faults: FormFaults;
+}
+
+function Prompt({ kind, values, faults, onValues }: PromptProps) {
+  return (
+    <TextArea
+      label={kind === 'audio' ? 'Text or description' : 'Prompt'}
+      hint="Ctrl+Enter sends it."
+      rows={5}
+      dir="auto"
+      placeholder={EXAMPLES[kind]}
+      value={values['prompt'] ?? ''}
+      onValue={(value) => onValues({ prompt: value })}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
+        event.preventDefault();
+        event.currentTarget.form!.requestSubmit();
+      }}
+      error={faults.faultOf('prompt')}
+    />
+  );
+}
+
+type OptionsProps = Pick<RequestFormProps, 'situation' | 'onValues'> & Pick<PromptProps, 'faults'>;
+
+/** The fields that the model and the draft have, the rarer ones folded away. */
+function Options({ situation, faults, onValues }: OptionsProps) {
+  const { faultOf, isMoreOpen, setMoreOpen } = faults;
+  const specs = fieldsFor(situation);
+  const control = (spec: FieldSpec) => (
+    <FieldControl
+      key={spec.name}
+      spec={spec}
+      situation={situation}
+      error={faultOf(spec.name)}
+      onValue={(value) => onValues({ [spec.name]: value })}
+    />
+  );
+  const main = specs.filter(({ isMore }) => !isMore);
+  return (
+    <>
+      {main.length > 0 && <div class="pairs">{main.map(control)}</div>}
+      <details open={isMoreOpen} onToggle={({ currentTarget }) => setMoreOpen(currentTarget.open)}>
+        <summary>More options</summary>
+        <div class="pairs">{specs.filter(({ isMore }) => isMore).map(control)}</div>
+      </details>
+    </>
+  );
+}
+
+interface SendProps extends Pick<RequestFormProps, 'situation' | 'isBusy' | 'available'> {
+  readonly canSend: boolean;
+}
+
+/** The button, the price, and the same request from a program. */
+function Send({ situation, isBusy, available, canSend }: SendProps) {
+  const request = requestOf(situation);
+  return (
+    <>
+      <div class="row send">
+        <Button
+          kind="primary"
+          type="submit"
+          isBusy={isBusy}
+          disabled={!canSend}
+          // The second click of a double click.
+          onClick={(event) => event.detail > 1 && event.preventDefault()}
+        >
+          Create
+        </Button>
+        <Price credits={estimateOf(situation.model, request.fields)} available={available} />
+      </div>
+      <FromProgram what="This request" request={shownOf(request)} others={sdkOf(request)} />
+    </>
+  );
+}
+
 interface PriceProps {
   readonly credits: number | null;
   readonly available: number | undefined;
@@ -231,55 +218,5 @@ function Price({ credits, available }: PriceProps) {
       Costs up to {formatCredits(credits)}
       {left} credits
     </span>
-  );
-}
-
-interface UseOfInputsProps {
-  readonly situation: Situation;
-  readonly onDraft: (changed: Partial<Draft>) => void;
-  /** Opens the editor of the mask. */
-  readonly onMask: () => void;
-}
-
-/** Whether images are changed or followed, and where the first of them changes. */
-function UseOfInputs({ situation, onDraft, onMask }: UseOfInputsProps) {
-  const { draft, model } = situation;
-  const { use, mask } = draft;
-  const drawn = typeof mask === 'string' || (mask !== null && mask.shapes.length > 0);
-  if (!model.endpoints.includes('/v1/images/edits')) return null;
-  return (
-    <fieldset class="field">
-      <legend>What to do with them</legend>
-      <label class="checkbox">
-        <input
-          type="radio"
-          name="use"
-          checked={use === 'edit'}
-          onChange={() => onDraft({ use: 'edit' })}
-        />
-        <span>Change the first one</span>
-      </label>
-      <label class="checkbox">
-        <input
-          type="radio"
-          name="use"
-          checked={use === 'reference'}
-          onChange={() => onDraft({ use: 'reference' })}
-        />
-        <span>Make a new one that follows them</span>
-      </label>
-      {use === 'edit' && (
-        <div class="row">
-          <Button onClick={onMask}>{drawn ? 'Change the mask' : 'Draw a mask'}</Button>
-          {drawn ? (
-            <Button kind="quiet" onClick={() => onDraft({ mask: null })}>
-              Remove the mask
-            </Button>
-          ) : (
-            <span class="hint">to change only a part</span>
-          )}
-        </div>
-      )}
-    </fieldset>
   );
 }

@@ -1,0 +1,75 @@
+import type { RefObject } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { ApiError } from '../../api/request.ts';
+import { faultsOf, fieldsFor, type Situation } from './fields.ts';
+
+/** Fields of the form that no declaration has. */
+const FIXED = ['model', 'prompt', 'size'];
+
+/** Parameters of the API that errors about the images to start from state. */
+const INPUT_PARAM = /^(image|mask|input_images)/;
+
+export interface FormFaults {
+  /** What is wrong with a field, by the browser or by the server. */
+  readonly faultOf: (name: string) => string | undefined;
+  /** What the server refused about the images to start from. */
+  readonly inputFault: string | undefined;
+  /** The server's error, unless it stands at a field. */
+  readonly error: ApiError | undefined;
+  /** Whether the fields that are folded away are shown. */
+  readonly isMoreOpen: boolean;
+  readonly setMoreOpen: (isOpen: boolean) => void;
+  /** Shows all faults and moves the focus to the first. @returns whether there are none */
+  readonly check: () => boolean;
+  /** Forgets that the form was sent, so that empty fields are no faults. */
+  readonly reset: () => void;
+}
+
+/** The faults of a draft, and where the form shows them. @param error of the last request */
+export function useFormFaults(
+  form: RefObject<HTMLFormElement | null>,
+  situation: Situation,
+  error: ApiError | undefined,
+  isBusy: boolean,
+): FormFaults {
+  const [isTried, setTried] = useState(false);
+  const [isMoreOpen, setMoreOpen] = useState(false);
+  const faults = faultsOf(situation);
+  const specs = fieldsFor(situation);
+  const param = error?.param ?? null;
+  const isMore = (name: string) => specs.some((spec) => spec.isMore && spec.name === name);
+  useEffect(() => {
+    if (param !== null && isMore(param)) setMoreOpen(true);
+  }, [error]);
+  useEffect(() => {
+    // A button that is disabled while it is busy loses the focus.
+    if (!isBusy && isTried && document.activeElement === document.body) {
+      form.current!.querySelector<HTMLElement>('[type=submit]')!.focus({ preventScroll: true });
+    }
+  }, [isBusy]);
+  const isOfInputs = param !== null && INPUT_PARAM.test(param);
+  const isShown =
+    isOfInputs || [...FIXED, ...specs.map(({ name }) => name)].some((name) => name === param);
+  return {
+    faultOf: (name) => {
+      if (param === name) return error!.message;
+      // An empty field is not wrong before the first try.
+      const isUntouched = name === 'prompt' && situation.draft.values['prompt'] === undefined;
+      return isUntouched && !isTried ? undefined : faults[name];
+    },
+    inputFault: isOfInputs ? error!.message : undefined,
+    error: isShown ? undefined : error,
+    isMoreOpen,
+    setMoreOpen,
+    check: () => {
+      setTried(true);
+      const names = Object.keys(faults);
+      if (names.length === 0) return true;
+      if (names.some(isMore)) setMoreOpen(true);
+      // After the faults are rendered.
+      setTimeout(() => form.current!.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+      return false;
+    },
+    reset: () => setTried(false),
+  };
+}
