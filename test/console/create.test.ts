@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../src/console/api/events.ts';
-import type { Model } from '../../src/console/api/models.ts';
+import type { Model } from '../../src/console/api/resource.ts';
 import type { Task } from '../../src/console/api/tasks.ts';
 import {
   type Draft,

@@ -1,4 +1,4 @@
-import type { Model } from '../../src/console/api/models.ts';
+import type { Model } from '../../src/console/api/resource.ts';
 
 /** A model as `v1/models` lists it. */
 export function modelWith(fields: Partial<Model> = {}): Model {

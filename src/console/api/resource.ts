@@ -1,5 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type ApiError, apiErrorOf, isAborted } from './request.ts';
+import type { AccountAnswer } from '../../http/routes/account.ts';
+import type { ModelRecord } from '../../http/routes/models.ts';
+import { type ApiError, apiErrorOf, isAborted, sendJson } from './request.ts';
 
 /** What a view loads from the server. */
 export interface Resource<Data> {
@@ -53,4 +55,21 @@ export function useRefresh(reload: () => void, milliseconds: number): void {
     }, milliseconds);
     return () => clearInterval(timer);
   }, [milliseconds]);
+}
+
+export type SessionKey = AccountAnswer['key'];
+
+/** The account of the session, with its credits. */
+export function useAccount(inputs: readonly unknown[] = []): Resource<AccountAnswer> {
+  return useResource((signal) => sendJson<AccountAnswer>('v1/account', { signal }), inputs);
+}
+
+export type Model = ModelRecord;
+
+/** The models that the session's key may use. */
+export function useModels(): Resource<readonly Model[]> {
+  return useResource(async (signal) => {
+    const { data } = await sendJson<{ data: Model[] }>('v1/models', { signal });
+    return data;
+  }, []);
 }

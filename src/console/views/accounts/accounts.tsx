@@ -7,12 +7,10 @@ import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
 import { showToast } from '../../components/toast.tsx';
-import { AccountTable } from './account-table.tsx';
 import { type Action, ActionDialog } from './action-dialog.tsx';
 import { newAccount, newKey } from './actions.ts';
-import { KeyTable } from './key-table.tsx';
-import { PageButtons, usePages } from './pages.tsx';
-import type { Account, Key, Outcome } from './records.ts';
+import { type Account, type Key, type Outcome, PageButtons, usePages } from './pages.tsx';
+import { AccountTable, KeyTable } from './tables.tsx';
 
 /** Accounts with their credits, and API keys, for the owner. */
 export default function Accounts({ place }: ViewProps) {

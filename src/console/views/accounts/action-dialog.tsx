@@ -5,7 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField, TextField } from '../../components/field.tsx';
 import { ErrorState } from '../../components/states.tsx';
-import type { Outcome } from './records.ts';
+import type { Outcome } from './pages.tsx';
 
 /** A field of a form; an empty one is not sent. */
 export interface ActionField {

@@ -1,5 +1,5 @@
 import type { Action, ActionField } from './action-dialog.tsx';
-import type { Account, Key } from './records.ts';
+import type { Account, Key } from './pages.tsx';
 
 const PLANS = ['paid', 'free'] as const;
 

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
+import type { AccountRecord, KeyRecord } from '../../../administration/records.ts';
 import { sendJson } from '../../api/request.ts';
 import { type Resource, useResource } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
-import type { Outcome } from './records.ts';
 
 /** Elements of a page. */
 const LIMIT = 100;
@@ -65,4 +65,19 @@ export function PageButtons({ pages, items, name }: PageButtonsProps) {
       </Button>
     </p>
   );
+}
+
+/** An account as `v1/admin/accounts/list` has it. */
+export type Account = Omit<AccountRecord, 'createdAt'>;
+
+/** A key as `v1/admin/keys/list` has it, with names in snake_case. */
+export interface Key extends Omit<KeyRecord, `${string}At`> {
+  readonly expires_at: KeyRecord['expiresAt'];
+}
+
+/** What the answers of `v1/admin` commands have. */
+export interface Outcome<Result> {
+  readonly result: Result;
+  /** Probable mistakes, such as a model that the catalog lacks. */
+  readonly warnings: readonly string[];
 }

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
-import { type Model, useModels } from '../../api/models.ts';
 import { SERVER } from '../../api/request.ts';
-import { useResource } from '../../api/resource.ts';
+import { type Model, useModels, useResource } from '../../api/resource.ts';
 import type { Session } from '../../api/session.ts';
 import { TextField } from '../../components/field.tsx';
 import { formatNumber } from '../../components/format.ts';

@@ -1,4 +1,4 @@
-import type { Model } from '../../api/models.ts';
+import type { Model } from '../../api/resource.ts';
 import type { ShownField as FormField, ShownRequest } from '../../components/shown-request.ts';
 import { bodyOf, type Endpoint } from './document.ts';
 import { sampleFile, sampleName } from './sample.ts';

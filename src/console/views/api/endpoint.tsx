@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import type { Model } from '../../api/models.ts';
+import type { Model } from '../../api/resource.ts';
 import type { Session } from '../../api/session.ts';
 import { Table } from '../../components/table.tsx';
 import { bodyOf, type Endpoint } from './document.ts';

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useModels } from '../../api/models.ts';
+import { useModels } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';

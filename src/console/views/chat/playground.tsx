@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Model } from '../../api/models.ts';
+import type { Model } from '../../api/resource.ts';
 import { Dialog } from '../../components/dialog.tsx';
-import { Choices } from './choices.tsx';
 import { Composer, readPictures } from './composer.tsx';
 import type { AnswerTurn, Settings } from './formats/conversation.ts';
 import { FORMATS } from './formats/formats.ts';
 import { Exchange, Inspector } from './inspector.tsx';
+import { Choices } from './settings.tsx';
 import type { ChatStore } from './store.ts';
 import { Turns, toEnd } from './turns.tsx';
 import { settingsFaults } from './validation.ts';

@@ -1,7 +1,7 @@
 import { eventsOf } from '../../api/events.ts';
 import { Listeners, useChanges } from '../../api/listeners.ts';
-import type { Model } from '../../api/models.ts';
 import { ApiError, send, sendJson } from '../../api/request.ts';
+import type { Model } from '../../api/resource.ts';
 import { KeptEvents, withoutPictures } from './events-kept.ts';
 import { type AnswerError, AnswerFolder } from './formats/answer.ts';
 import {

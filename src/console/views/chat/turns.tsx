@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Model } from '../../api/models.ts';
+import type { Model } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { Empty } from '../../components/states.tsx';
 import { AnswerMessage } from './answer-message.tsx';

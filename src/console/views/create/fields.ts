@@ -1,4 +1,4 @@
-import type { Model } from '../../api/models.ts';
+import type { Model } from '../../api/resource.ts';
 import type { Draft, Kind } from './draft.ts';
 
 /** What decides which fields there are. */

@@ -1,13 +1,12 @@
 import { useRef, useState } from 'preact/hooks';
-import type { Model } from '../../api/models.ts';
 import type { ApiError } from '../../api/request.ts';
+import type { Model } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
-import { SelectField, TextArea } from '../../components/field.tsx';
+import { SelectField, TextArea, TextField } from '../../components/field.tsx';
 import { formatCredits } from '../../components/format.ts';
 import { FromProgram } from '../../components/snippets.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import type { Draft, Input, Kind } from './draft.ts';
-import { FieldControl } from './field-control.tsx';
 import { type FieldSpec, fieldsFor, isEdit, type Situation } from './fields.ts';
 import { type FormFaults, useFormFaults } from './form-faults.ts';
 import { useUploads } from './inputs.tsx';
@@ -219,4 +218,37 @@ function Price({ credits, available }: PriceProps) {
       {left} credits
     </span>
   );
+}
+
+interface FieldControlProps {
+  readonly spec: FieldSpec;
+  readonly situation: Situation;
+  readonly error: string | undefined;
+  readonly onValue: (value: string) => void;
+}
+
+/** A field of a request, as its declaration says. */
+function FieldControl({ spec, situation, error, onValue }: FieldControlProps) {
+  const { label, hint, type, choices, min, max, step, placeholder } = spec;
+  const value = situation.draft.values[spec.name] ?? '';
+  const common = { label, hint, error, value, onValue };
+  if (choices) {
+    const known = choices(situation);
+    // What another model had stays visible, with its fault.
+    const all = known.some(([one]) => one === value) ? known : [...known, [value, value] as const];
+    return <SelectField {...common} choices={all} />;
+  }
+  const shown = placeholder?.(situation.model);
+  if (type === 'area') return <TextArea {...common} rows={2} dir="auto" maxLength={4096} />;
+  if (type === 'number') {
+    return (
+      <TextField
+        {...common}
+        type="number"
+        inputMode="decimal"
+        {...{ min, max, step, placeholder: shown }}
+      />
+    );
+  }
+  return <TextField {...common} maxLength={64} placeholder={shown} />;
 }

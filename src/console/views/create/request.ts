@@ -1,4 +1,4 @@
-import type { Model } from '../../api/models.ts';
+import type { Model } from '../../api/resource.ts';
 import type { Draft, Input } from './draft.ts';
 import { fieldsFor, isEdit, type Situation } from './fields.ts';
 

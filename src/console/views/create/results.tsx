@@ -1,4 +1,4 @@
-import type { Model } from '../../api/models.ts';
+import type { Model } from '../../api/resource.ts';
 import { hasEnded, type Task, urlsOf } from '../../api/tasks.ts';
 import { open } from '../../components/navigation.tsx';
 import type { Draft, Kind } from './draft.ts';

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Timeline } from '../../../http/routes/task-timeline.ts';
-import type { Model } from '../../api/models.ts';
 import { type ApiError, apiErrorOf, sendJson } from '../../api/request.ts';
+import type { Model } from '../../api/resource.ts';
 import type { Task } from '../../api/tasks.ts';
 import { showToast } from '../../components/toast.tsx';
 import { type Draft, draftOf, type Kind } from './draft.ts';

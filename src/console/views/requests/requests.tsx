@@ -1,8 +1,10 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { OwnerRequestRecord } from '../../../http/routes/requests.ts';
 import { sendJson } from '../../api/request.ts';
 import { useRefresh, useResource } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Checkbox, SelectField, TextField } from '../../components/field.tsx';
 import {
@@ -11,12 +13,10 @@ import {
   formatNumber,
   formatTime,
 } from '../../components/format.ts';
-import { open, type ViewProps } from '../../components/navigation.tsx';
+import { Link, open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
-import { FILTERS, pathOf, placeOf } from './recent.ts';
-import { RequestFacts } from './request-facts.tsx';
 
 const REFRESH_MS = 5000;
 
@@ -146,5 +146,90 @@ function Status({ status, error }: OwnerRequestRecord) {
       <span class={`badge ${tone}`}>{status}</span>{' '}
       {error && <code>{error.code ?? error.type}</code>}
     </>
+  );
+}
+
+/** Parameters of the address and of the server's list. */
+const FILTERS = ['status', 'account', 'key', 'model', 'sign_ins'] as const;
+
+type Filters = Readonly<Record<string, string>>;
+
+const LIMIT = '100';
+
+function queryOf(filters: Filters): URLSearchParams {
+  return new URLSearchParams(
+    FILTERS.flatMap((name) => (filters[name] ? [[name, filters[name]]] : [])),
+  );
+}
+
+/** The place of filters within the console. */
+function placeOf(filters: Filters): string {
+  const query = queryOf(filters);
+  return query.size === 0 ? 'requests' : `requests?${query}`;
+}
+
+/** Path of the list on the server. */
+function pathOf(filters: Filters): string {
+  const query = queryOf(filters);
+  query.set('limit', LIMIT);
+  // Each opening of the console in a browser would be among them.
+  if (!query.has('sign_ins')) query.set('sign_ins', 'false');
+  return `v1/admin/requests?${query}`;
+}
+
+/** Everything that is known of a request. */
+function RequestFacts({ request }: { readonly request: OwnerRequestRecord }) {
+  const {
+    id,
+    error,
+    account,
+    key,
+    provider,
+    upstream_model: upstreamModel,
+    task_id: task,
+  } = request;
+  const number = (value: number | null) => value !== null && formatNumber(value);
+  const time = (value: number | null) => value !== null && formatDuration(value);
+  const facts: readonly (readonly [title: string, value: ComponentChildren])[] = [
+    ['Endpoint', `${request.method} ${request.route}`],
+    ['Ended', formatTime(request.ended)],
+    ['Status', String(request.status)],
+    ['Error', error && <code>{error.code ?? error.type}</code>],
+    ['Account', account?.name],
+    ['Key', key && `${key.name} (${key.id})`],
+    ['Model', request.model],
+    ['Provider', provider && `${provider}${upstreamModel ? `, ${upstreamModel}` : ''}`],
+    ['Attempts', number(request.attempts)],
+    ['Took', time(request.latency_ms)],
+    ['First token after', time(request.first_token_ms)],
+    ['Input tokens', number(request.input_tokens)],
+    ['of them from caches', number(request.cached_input_tokens)],
+    ['Output tokens', number(request.output_tokens)],
+    ['Credits', request.credits !== null && formatCredits(request.credits)],
+    ['Task', task && <Link to={`tasks/${encodeURIComponent(task)}`}>{task}</Link>],
+  ];
+  return (
+    <div class="stack">
+      <div class="table">
+        <table>
+          <tbody>
+            {facts.map(
+              ([title, value]) =>
+                value && (
+                  <tr key={title}>
+                    <th scope="row">{title}</th>
+                    <td>{value}</td>
+                  </tr>
+                ),
+            )}
+          </tbody>
+        </table>
+      </div>
+      <p class="row">
+        <code>{id}</code>
+        <CopyButton text={id} label="request id" />
+        <span class="muted">finds it in the log of the server</span>
+      </p>
+    </div>
   );
 }

@@ -1,9 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Readiness } from '../../../http/routes/health.ts';
-import { useAccount } from '../../api/account.ts';
-import { type Model, useModels } from '../../api/models.ts';
 import { SERVER, sendJson } from '../../api/request.ts';
-import { useResource } from '../../api/resource.ts';
+import { type Model, useAccount, useModels, useResource } from '../../api/resource.ts';
 import { Code } from '../../components/copy.tsx';
 import { formatCredits, formatNumber } from '../../components/format.ts';
 import { Link, type ViewProps } from '../../components/navigation.tsx';

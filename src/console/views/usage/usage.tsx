@@ -1,6 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { UsageRow } from '../../../http/routes/usage.ts';
-import { useAccount } from '../../api/account.ts';
 import { SERVER, sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
@@ -10,9 +9,8 @@ import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
-import { Budgets } from './budgets.tsx';
 import { Chart } from './chart.tsx';
-import { Ledger } from './ledger.tsx';
+import { Credits } from './credits.tsx';
 import {
   cachedShare,
   DIMENSIONS,
@@ -79,7 +77,6 @@ export default function Usage({ place, session }: ViewProps) {
         <>
           <h2>Credits</h2>
           <Credits />
-          <Ledger />
         </>
       )}
     </>
@@ -249,26 +246,5 @@ function Parts({ rows, by }: { readonly rows: readonly UsageRow[]; readonly by: 
         number('Credits', (row) => formatCredits(row.credits)),
       ]}
     />
-  );
-}
-
-function Credits() {
-  const account = useAccount();
-  return (
-    <Loaded resource={account}>
-      {({ credits, key }) => (
-        <>
-          <p class="facts">
-            <span>
-              <strong>{formatCredits(credits.available)}</strong> available
-            </span>
-            <span>{formatCredits(credits.reserved)} reserved</span>
-            <span>{formatCredits(credits.spent)} spent</span>
-            <span>{formatCredits(credits.granted)} granted</span>
-          </p>
-          <Budgets accountKey={key} />
-        </>
-      )}
-    </Loaded>
   );
 }

@@ -1,4 +1,4 @@
-import type { Model } from '../../../api/models.ts';
+import type { Model } from '../../../api/resource.ts';
 import { type AnswerDecoder, callsOf, type Json, type ToolCall } from './answer.ts';
 import {
   type AnswerTurn,

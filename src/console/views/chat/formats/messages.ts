@@ -1,5 +1,5 @@
 import type { ServerEvent } from '../../../api/events.ts';
-import type { Model } from '../../../api/models.ts';
+import type { Model } from '../../../api/resource.ts';
 import {
   type AnswerDecoder,
   type AnswerEvent,
