@@ -96,3 +96,28 @@ function quoted(text: string): string {
 export function wordOf(text: string): string {
   return /^[\w./:=@%+,-]+$/.test(text) ? text : quoted(text);
 }
+
+/** Packages of the official SDKs, and the path of the server that each gets. */
+const SDKS = {
+  OpenAI: { module: 'openai', path: 'v1' },
+  Anthropic: { module: '@anthropic-ai/sdk', path: '' },
+} as const;
+
+export type Sdk = keyof typeof SDKS;
+
+/** Code for an SDK: lines after those that import it and make a client. */
+export function sdkCode(
+  sdk: Sdk,
+  lines: readonly string[],
+): readonly [label: string, text: string] {
+  const { module, path } = SDKS[sdk];
+  const head = [
+    `import ${sdk} from '${module}';`,
+    '',
+    `const client = new ${sdk}({`,
+    `  baseURL: '${new URL(path, SERVER).href.replace(/\/$/, '').replaceAll("'", '%27')}',`,
+    '  apiKey: process.env.ORIEL_API_KEY,',
+    '});',
+  ];
+  return [`${sdk} SDK`, [...head, ...lines].join('\n')];
+}

@@ -84,7 +84,7 @@ function Groups({ document: { groups }, place, session, models }: GroupsProps) {
       {found.map(({ title, endpoints }) => (
         <section key={title} aria-labelledby={`group-${title}`}>
           <h2 id={`group-${title}`}>{title}</h2>
-          <div class="endpoints">
+          <div class="panel endpoints">
             {endpoints.map((endpoint) => (
               <EndpointView
                 key={endpoint.place}

@@ -28,7 +28,7 @@ export function Editor({ endpoint, draft, onDraft }: EditorProps) {
       {body && !body.isForm && (
         <TextArea
           label="Body"
-          class="json"
+          class="mono"
           rows={Math.min(16, draft.json.split('\n').length + 1)}
           spellcheck={false}
           value={draft.json}

@@ -28,7 +28,11 @@ export function AnswerMessage(props: AnswerMessageProps) {
   const { error, parts } = answer;
   const name = `answer ${number}`;
   return (
-    <article class="message answer" aria-label={`Answer of ${turn.model}`} aria-busy={isStreaming}>
+    <article
+      class="stack message answer"
+      aria-label={`Answer of ${turn.model}`}
+      aria-busy={isStreaming}
+    >
       <h2>
         {turn.model} <span class="badge">{FORMATS[turn.format].label}</span>
       </h2>
@@ -50,7 +54,7 @@ export function AnswerMessage(props: AnswerMessageProps) {
         onSend={props.onSendResults}
       />
       {turn.leftOut && (
-        <p class="notice warn">The server left out of the request: {turn.leftOut}</p>
+        <p class="notice warn">The server dropped these fields of the request: {turn.leftOut}</p>
       )}
       {error && (
         <ErrorState

@@ -28,7 +28,7 @@ export function Calls({ turn, of, isLast, isBlocked, onResult, onSend }: CallsPr
       }}
     >
       {calls.map((call, index) => (
-        <div key={index} class="call">
+        <div key={index} class="stack call">
           <p>
             Calls <code>{call.name}</code> <code class="muted">{call.id}</code>
           </p>

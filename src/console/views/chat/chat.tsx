@@ -26,8 +26,8 @@ export default function Chat({ place, session }: ViewProps) {
         {(all) => {
           const texts = all.filter(({ type }) => type === 'text');
           return texts.length === 0 ? (
-            <Empty title="No models of text">
-              <p>This key may use none. The owner of the server adds them to its configuration.</p>
+            <Empty title="No text models">
+              <p>This key may use none. The server's owner adds models to the configuration.</p>
             </Empty>
           ) : (
             <Playground chat={chat} models={texts} />

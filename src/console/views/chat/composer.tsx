@@ -121,7 +121,7 @@ export function Pictures({ pictures, onRemove }: PicturesProps) {
   return (
     <ul class="pictures" aria-label="Images">
       {pictures.map(({ name, url, note }, index) => (
-        <li key={index}>
+        <li key={index} class="removable">
           <img src={url} alt={name} title={`${name}, ${note}`} />
           <span class="hint">{note}</span>
           {onRemove && <CloseButton label={`Remove ${name}`} onClick={() => onRemove(index)} />}

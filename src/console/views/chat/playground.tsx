@@ -35,14 +35,14 @@ export function Playground({ chat, models }: PlaygroundProps) {
     addPictures(await readPictures(files));
   };
   return (
-    <div class="chat">
+    <div class="stack chat">
       <Choices
         {...{ settings, models, model, isWide }}
         answers={turns.filter((turn) => turn.type === 'answer' && !turn.isStreaming).length}
         onChange={(change) => chat.changeSettings(change)}
       />
       <section
-        class="talk"
+        class="stack talk"
         aria-label="Conversation"
         onDragOver={(event) => event.preventDefault()}
         onDrop={onDrop}

@@ -13,7 +13,7 @@ interface RichTextProps {
 export function RichText({ text, of }: RichTextProps) {
   return useMemo(
     () => (
-      <div class="rich" dir="auto">
+      <div class="stack rich" dir="auto">
         {blocksOf(text).map(renderer(of))}
       </div>
     ),

@@ -1,4 +1,4 @@
-import { SERVER } from '../../api/request.ts';
+import { sdkCode } from '../../components/shown-request.ts';
 import type { Json } from './formats/answer.ts';
 import type { FormatName } from './formats/conversation.ts';
 
@@ -25,27 +25,13 @@ const CALLS = {
   },
 } as const;
 
-/** Packages of the SDKs, and the path of the server that they are given. */
-const SDKS = {
-  OpenAI: { module: 'openai', path: 'v1' },
-  Anthropic: { module: '@anthropic-ai/sdk', path: '' },
-} as const;
-
 /** Code that sends a request by the SDK of its format. */
 export function sdkOf(format: FormatName, body: Json): readonly [label: string, text: string] {
   const { sdk, method, print } = CALLS[format];
-  const { module, path } = SDKS[sdk];
-  const lines = [
-    `import ${sdk} from '${module}';`,
-    '',
-    `const client = new ${sdk}({`,
-    `  baseURL: ${JSON.stringify(new URL(path, SERVER).href.replace(/\/$/, ''))},`,
-    '  apiKey: process.env.ORIEL_API_KEY,',
-    '});',
+  return sdkCode(sdk, [
     `const stream = await client.${method}(${JSON.stringify(body, null, 2)});`,
     'for await (const event of stream) {',
     ...print.map((line) => `  ${line}`),
     '}',
-  ];
-  return [`${sdk} SDK`, lines.join('\n')];
+  ]);
 }

@@ -196,7 +196,7 @@ export function Choices({ settings, models, model, answers, isWide, onChange }: 
     </div>
   );
   return (
-    <div class="choices">
+    <div class="stack choices">
       <SelectField
         label="Model"
         value={settings.model}

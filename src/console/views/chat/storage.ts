@@ -1,3 +1,4 @@
+import { keepFirst, readKept } from '../../api/storage.ts';
 import type { Picture, Settings, Turn } from './formats/conversation.ts';
 import { NEW_SETTINGS } from './formats/conversation.ts';
 
@@ -23,22 +24,14 @@ const keyOf = (account: string) => `oriel.chat.2.${account}`;
 
 /** The state before the reload. An answer that the reload ended is marked as stopped. */
 export function restore(account: string): ChatState {
-  try {
-    const text = sessionStorage.getItem(keyOf(account));
-    if (text === null) return NEW_STATE;
-    const { turns, ...rest } = JSON.parse(text) as ChatState;
-    return {
-      ...NEW_STATE,
-      ...rest,
-      turns: turns.map((turn) =>
-        turn.type === 'answer' && turn.isStreaming
-          ? { ...turn, isStreaming: false, isStopped: true }
-          : turn,
-      ),
-    };
-  } catch {
-    return NEW_STATE;
-  }
+  const kept = readKept<ChatState>(keyOf(account));
+  if (kept === null) return NEW_STATE;
+  const turns = kept.turns.map((turn) =>
+    turn.type === 'answer' && turn.isStreaming
+      ? { ...turn, isStreaming: false, isStopped: true }
+      : turn,
+  );
+  return { ...NEW_STATE, ...kept, turns };
 }
 
 /** Keeps the state for a reload, without raw events where it is too large. @returns false if it is lost then */
@@ -46,12 +39,5 @@ export function keep(account: string, state: ChatState): boolean {
   const turns = state.turns.map((turn) =>
     turn.type === 'answer' ? { ...turn, events: [], eventsOmitted: turn.events.length } : turn,
   );
-  return [state, { ...state, turns }].some((one) => {
-    try {
-      sessionStorage.setItem(keyOf(account), JSON.stringify(one));
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  return keepFirst(keyOf(account), [state, { ...state, turns }]);
 }

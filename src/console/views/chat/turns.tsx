@@ -43,7 +43,7 @@ export function Turns({ chat, model, isBlocked, inspected, field, onInspect }: T
           }}
         />
       ) : (
-        <div class="turns">
+        <div class="stack">
           {turns.map((turn, index) => {
             const isLast = index === turns.length - 1;
             return turn.type === 'user' ? (

@@ -19,7 +19,7 @@ interface UserMessageProps {
 export function UserMessage({ turn, edit, isLast, isBlocked, onEdit, onSend }: UserMessageProps) {
   const { id, text, pictures } = turn;
   return (
-    <article class="message user" aria-label="You">
+    <article class="stack message user" aria-label="You">
       <h2 class="hidden">You</h2>
       {pictures.length > 0 && <Pictures pictures={pictures} />}
       {edit?.id === id ? (

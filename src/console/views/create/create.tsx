@@ -36,8 +36,8 @@ export default function Create({ place, session }: ViewProps) {
           const named = all.filter(({ id }) => !id.includes('*'));
           const own = named.filter(({ type }) => type === kind);
           return own.length === 0 ? (
-            <Empty title={`No models of ${kind}`}>
-              <p>This key may use none. The owner of the server adds them to its configuration.</p>
+            <Empty title={`No ${kind} models`}>
+              <p>This key may use none. The server's owner adds models to the configuration.</p>
             </Empty>
           ) : (
             <Studio
@@ -80,7 +80,7 @@ function Studio({ kind, models, hasVideo, query, account: accountId }: StudioPro
     if (find(wanted)) store.fill(kind, { model: wanted! });
   }, [wanted]);
   return (
-    <div class="create">
+    <div class="stack create">
       <RequestForm
         situation={{ kind, model, draft }}
         models={models}

@@ -1,8 +1,9 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { isOwnFile, localUrlOf } from '../../api/tasks.ts';
 import { CloseButton, FileButton } from '../../components/button.tsx';
 import { Fault } from '../../components/field.tsx';
 import { showToast } from '../../components/toast.tsx';
+import { useTransfers } from '../../components/transfer.ts';
 import { type Draft, type Input, MAX_INPUTS } from './draft.ts';
 import { upload } from './submit.ts';
 
@@ -50,7 +51,7 @@ export function Inputs({ label, hint, inputs, uploading, error, onFiles, onChang
     }
     onFiles(files.slice(0, Math.max(0, room)));
   };
-  useFilesAnywhere(take, setOver);
+  useTransfers(({ files }) => take([...files]), setOver);
   return (
     <fieldset class="field">
       <legend>{label}</legend>
@@ -83,43 +84,10 @@ export function Inputs({ label, hint, inputs, uploading, error, onFiles, onChang
   );
 }
 
-/**
- * Takes files that are dropped or pasted anywhere on the page, because a browser would open them in its
- * place.
- *
- * @param onOver whether files are held over the page
- */
-function useFilesAnywhere(
-  onFiles: (files: readonly File[]) => void,
-  onOver: (isOver: boolean) => void,
-): void {
-  const latest = useRef(onFiles);
-  latest.current = onFiles;
-  useEffect(() => {
-    const controller = new AbortController();
-    const { signal } = controller;
-    const take = (event: Event, data: DataTransfer | null) => {
-      const isBehindDialog = document.querySelector('dialog[open]') !== null;
-      if (!data?.types.includes('Files') || isBehindDialog) return;
-      // Programs copy text together with a picture of it.
-      if (event.type === 'paste' && data.types.includes('text/plain')) return;
-      event.preventDefault();
-      onOver(event.type === 'dragover');
-      if (event.type !== 'dragover') latest.current([...data.files]);
-    };
-    const options = { signal };
-    document.addEventListener('dragover', (event) => take(event, event.dataTransfer), options);
-    document.addEventListener('drop', (event) => take(event, event.dataTransfer), options);
-    document.addEventListener('paste', (event) => take(event, event.clipboardData), options);
-    document.addEventListener('dragleave', () => onOver(false), options);
-    return () => controller.abort();
-  }, []);
-}
-
 function Thumb({ input, onRemove }: { readonly input: Input; readonly onRemove: () => void }) {
   const [isMissing, setMissing] = useState(!isOwnFile(input.url));
   return (
-    <li>
+    <li class="removable">
       {isMissing ? (
         <span class="missing">{input.name}</span>
       ) : (

@@ -41,7 +41,7 @@ export function Lightbox(props: LightboxProps) {
   const title = `Image ${formatNumber(position + 1)} of ${formatNumber(pictures.length)}`;
   return (
     <Dialog title={title} onClose={onClose}>
-      <div class="lightbox">
+      <div class="stack lightbox">
         <Medium
           key={url}
           type="image"

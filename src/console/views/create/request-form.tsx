@@ -95,7 +95,7 @@ export function RequestForm(props: RequestFormProps) {
               props.onReset();
             }}
           >
-            Start anew
+            Start over
           </Button>
           {props.onBringBack && (
             <Button kind="quiet" onClick={props.onBringBack}>
@@ -185,7 +185,7 @@ function Send({ situation, isBusy, available, canSend }: SendProps) {
   const request = requestOf(situation);
   return (
     <>
-      <div class="row send">
+      <div class="row action-bar">
         <Button
           kind="primary"
           type="submit"
@@ -210,7 +210,7 @@ interface PriceProps {
 
 /** What the request costs if all of it succeeds. */
 function Price({ credits, available }: PriceProps) {
-  if (credits === null) return <span class="hint">The catalog states no price.</span>;
+  if (credits === null) return <span class="hint">This model has no price.</span>;
   const left = available === undefined ? '' : ` of ${formatCredits(available)}`;
   return (
     <span class={credits > (available ?? Infinity) ? 'fault' : 'hint'}>

@@ -1,5 +1,4 @@
-import { SERVER } from '../../api/request.ts';
-import type { ShownRequest } from '../../components/shown-request.ts';
+import { type ShownRequest, sdkCode } from '../../components/shown-request.ts';
 import type { MediaRequest } from './request.ts';
 
 /** Names of the files of an edit, for commands and code. */
@@ -32,14 +31,6 @@ export function sdkOf({
   fields,
   edit,
 }: MediaRequest): readonly (readonly [string, string])[] {
-  const head = [
-    "import OpenAI from 'openai';",
-    '',
-    'const client = new OpenAI({',
-    `  baseURL: ${JSON.stringify(new URL('v1', SERVER).href)},`,
-    '  apiKey: process.env.ORIEL_API_KEY,',
-    '});',
-  ];
   const call = (method: string, body: object) => {
     const text = JSON.stringify(body, null, 2).replace(
       /"file:([^"]+)"/g,
@@ -47,7 +38,6 @@ export function sdkOf({
     );
     return `const answer = await client.${method}(${text});`;
   };
-  const label = 'OpenAI SDK';
   if (edit !== null) {
     const { names, mask } = filesOf(edit);
     const files = names.map((name) => `file:${name}`);
@@ -57,19 +47,11 @@ export function sdkOf({
       ...(mask !== null && { mask: `file:${mask}` }),
       response_format: 'url',
     };
-    const lines = [
-      "import fs from 'node:fs';",
-      ...head,
-      call('images.edit', body),
-      'console.log(answer.data);',
-    ];
-    return [[label, lines.join('\n')]];
+    return [withFiles([call('images.edit', body), 'console.log(answer.data);'])];
   }
   if (path === 'v1/images/generations') {
     const body = { ...fields, response_format: 'url' };
-    return [
-      [label, [...head, call('images.generate', body), 'console.log(answer.data);'].join('\n')],
-    ];
+    return [sdkCode('OpenAI', [call('images.generate', body), 'console.log(answer.data);'])];
   }
   const { prompt, format, duration, seed, ...rest } = fields;
   // The endpoint of speech has neither of them.
@@ -81,10 +63,11 @@ export function sdkOf({
     ...(format !== undefined && { response_format: format }),
   };
   const save = `await fs.promises.writeFile('speech.${format ?? 'wav'}', Buffer.from(await answer.arrayBuffer()));`;
-  return [
-    [
-      label,
-      ["import fs from 'node:fs';", ...head, call('audio.speech.create', body), save].join('\n'),
-    ],
-  ];
+  return [withFiles([call('audio.speech.create', body), save])];
+}
+
+/** Code that reads or writes files. */
+function withFiles(lines: readonly string[]): readonly [label: string, text: string] {
+  const [label, text] = sdkCode('OpenAI', lines);
+  return [label, `import fs from 'node:fs';\n${text}`];
 }

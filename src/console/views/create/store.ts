@@ -1,4 +1,5 @@
 import { Listeners, useChanges } from '../../api/listeners.ts';
+import { keepFirst, readKept } from '../../api/storage.ts';
 import { type Draft, EMPTY_DRAFT, KINDS, type Kind } from './draft.ts';
 
 /** A request whose acknowledgement has not come yet. */
@@ -90,33 +91,16 @@ export class CreateStore {
 
   #set(state: CreateState): void {
     this.state = state;
-    keep(this.#account, state);
+    // What was not sent is worth more than what was.
+    keepFirst(keyOf(this.#account), [state, { ...state, sent: {} }]);
     this.changes.call();
   }
 }
 
-/** Keeps a state for a reload: what was not sent is worth more than what was. */
-function keep(account: string, state: CreateState): void {
-  for (const kept of [state, { ...state, sent: {} }]) {
-    try {
-      sessionStorage.setItem(keyOf(account), JSON.stringify(kept));
-      return;
-    } catch {
-      // A browser may deny storage, or its space is full.
-    }
-  }
-}
-
 function restore(account: string): CreateState {
-  try {
-    const text = sessionStorage.getItem(keyOf(account));
-    if (text === null) return NEW_STATE;
-    const state = { ...NEW_STATE, ...(JSON.parse(text) as CreateState) };
-    const draftOf = (kind: Kind) => [kind, { ...EMPTY_DRAFT, ...state.drafts[kind] }] as const;
-    return { ...state, drafts: Object.fromEntries(KINDS.map(draftOf)) as CreateState['drafts'] };
-  } catch {
-    return NEW_STATE;
-  }
+  const state = { ...NEW_STATE, ...readKept<CreateState>(keyOf(account)) };
+  const draftOf = (kind: Kind) => [kind, { ...EMPTY_DRAFT, ...state.drafts[kind] }] as const;
+  return { ...state, drafts: Object.fromEntries(KINDS.map(draftOf)) as CreateState['drafts'] };
 }
 
 /** `crypto.randomUUID` exists over HTTPS and on localhost only. */

@@ -50,7 +50,7 @@ export function useSubmission(
     try {
       const key = store.keyOf(kind, JSON.stringify(request));
       const { id, ignored } = await createTask(request, key);
-      if (ignored) showToast(`The model leaves out: ${ignored}`);
+      if (ignored) showToast(`The model ignores: ${ignored}`);
       store.acknowledge(kind, id, sent);
       const task = { task_id: id, status: 'pending', model: model.id, type: kind } as const;
       gallery.add({ ...task, result: null, error: null });

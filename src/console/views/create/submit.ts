@@ -11,7 +11,7 @@ const MAX_BYTES = 30 * 1024 * 1024;
 /**
  * Creates the task of a request.
  *
- * @returns identifier of the task, and the names of fields that the model leaves out
+ * @returns identifier of the task, and the names of fields that the model ignores
  * @throws ApiError
  */
 export async function createTask(

@@ -23,7 +23,7 @@ export function Tile(props: TileProps) {
   const files = filesOf(task);
   const caption = prompt ?? model;
   return (
-    <li class="tile">
+    <li class="card tile">
       {!hasEnded(task) && (
         <div class="waiting">
           <progress aria-label={`The task of ${caption.slice(0, 80)} is ${status}`} />

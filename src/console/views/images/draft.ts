@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { keepFirst, readKept } from '../../api/storage.ts';
 import { open, type Place } from '../../components/navigation.tsx';
 import {
   type Draft,
@@ -20,30 +21,16 @@ function addressOf({ rest, query }: Pick<Place, 'rest' | 'query'>): string {
   return `${rest}?${query}`;
 }
 
+interface Kept {
+  readonly address: string;
+  readonly values: Values;
+}
+
 /** The values of an address, with the long ones that a reload would lose. */
 function readValues(store: ImagesStore, operation: Operation, place: Place): Values {
   const values = valuesOf(operation, place.query);
-  try {
-    const kept = JSON.parse(sessionStorage.getItem(keyOf(store)) ?? 'null') as {
-      readonly address: string;
-      readonly values: Values;
-    } | null;
-    return kept?.address === addressOf(place) ? { ...values, ...kept.values } : values;
-  } catch {
-    return values;
-  }
-}
-
-function keepValues(store: ImagesStore, values: Values): void {
-  try {
-    if (isShared(values)) sessionStorage.removeItem(keyOf(store));
-    else {
-      const { address } = store;
-      sessionStorage.setItem(keyOf(store), JSON.stringify({ address, values }));
-    }
-  } catch {
-    // Without storage, a reload loses them.
-  }
+  const kept = readKept<Kept>(keyOf(store));
+  return kept?.address === addressOf(place) ? { ...values, ...kept.values } : values;
 }
 
 /**
@@ -78,7 +65,9 @@ export function useDraft(
         rest: operation.name,
         query: new URLSearchParams(to.split('?')[1]),
       });
-      keepValues(store, next.values);
+      // Without storage, a reload loses long values.
+      const kept = isShared(next.values) ? null : { address: store.address, values: next.values };
+      keepFirst(keyOf(store), [kept]);
       open(to, { replace: true });
     }, ADDRESS_MS);
   };

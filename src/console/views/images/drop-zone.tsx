@@ -1,6 +1,7 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Button, FileButton } from '../../components/button.tsx';
 import { showToast } from '../../components/toast.tsx';
+import { useTransfers } from '../../components/transfer.ts';
 import { sampleFile } from '../api/sample.ts';
 import { type Chosen, chosenOf, filesOfTransfer, withoutOthers } from './intake.ts';
 import { type ImagesStore, MAX_ITEMS } from './store.ts';
@@ -19,39 +20,7 @@ export function DropZone({ store, isSmall }: DropZoneProps) {
   const [isOver, setOver] = useState(false);
   const add = (chosen: readonly Chosen[]) => addTo(store, chosen);
   const addChosen = (list: readonly File[]) => add(chosenOf(list));
-  useEffect(() => {
-    const hasFiles = ({ dataTransfer }: DragEvent) =>
-      dataTransfer?.types.includes('Files') ?? false;
-    const onOver = (event: DragEvent) => {
-      if (!hasFiles(event)) return;
-      // Without this, the browser opens what is dropped.
-      event.preventDefault();
-      setOver(true);
-    };
-    const onLeave = (event: DragEvent) => event.relatedTarget === null && setOver(false);
-    const onDrop = (event: DragEvent) => {
-      setOver(false);
-      if (!hasFiles(event) || isFileInput(event.target)) return;
-      event.preventDefault();
-      void filesOfTransfer(event.dataTransfer!).then(add);
-    };
-    const onPaste = ({ clipboardData }: ClipboardEvent) => {
-      // Programs that copy text add a picture of it, which is not meant.
-      if (!clipboardData?.types.includes('Files') || clipboardData.types.includes('text/plain'))
-        return;
-      void filesOfTransfer(clipboardData).then(add);
-    };
-    addEventListener('dragover', onOver);
-    addEventListener('dragleave', onLeave);
-    addEventListener('drop', onDrop);
-    addEventListener('paste', onPaste);
-    return () => {
-      removeEventListener('dragover', onOver);
-      removeEventListener('dragleave', onLeave);
-      removeEventListener('drop', onDrop);
-      removeEventListener('paste', onPaste);
-    };
-  }, [store]);
+  useTransfers((transfer) => void filesOfTransfer(transfer).then(add), setOver);
   return (
     <section
       class={`drop${isSmall ? ' small' : ''}${isOver ? ' over' : ''}`}
@@ -89,11 +58,6 @@ export function DropZone({ store, isSmall }: DropZoneProps) {
       </div>
     </section>
   );
-}
-
-/** Whether a field for a file takes what is dropped on it. */
-function isFileInput(target: EventTarget | null): boolean {
-  return target instanceof HTMLInputElement && target.type === 'file';
 }
 
 function addTo(store: ImagesStore, chosen: readonly Chosen[]): void {

@@ -73,7 +73,7 @@ function NumberControl({ field, value, error, onValue }: FieldControlProps) {
   return (
     <Field label={label} hint={hintOf(field)} error={error}>
       {(attributes) => (
-        <span class="number-control">
+        <span class="row number-control">
           {slider && (
             <input
               type="range"
@@ -105,7 +105,7 @@ function ColourControl({ field, value, error, onValue }: FieldControlProps) {
   return (
     <Field label={label} hint={hintOf(field)} error={error}>
       {(attributes) => (
-        <span class="colour-control">
+        <span class="row colour-control">
           <input
             type="color"
             aria-label={`${label}, picker`}
@@ -158,7 +158,7 @@ function DocumentControl({ field, value, error, onValue }: FieldControlProps) {
       ) : (
         <TextArea
           label={`${label} in YAML`}
-          class="document"
+          class="mono"
           rows={14}
           spellcheck={false}
           value={value}

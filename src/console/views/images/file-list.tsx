@@ -20,7 +20,7 @@ export function FileList({ store, items, shown, onRetry }: FileListProps) {
   const retry = useRef(onRetry);
   retry.current = onRetry;
   return (
-    <ul class="files" aria-label="Images">
+    <ul class="panel files" aria-label="Images">
       {items.map((item) => (
         <Row key={item.id} {...{ store, item, retry }} isShown={item.id === shown} />
       ))}

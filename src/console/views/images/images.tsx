@@ -86,10 +86,10 @@ function Workbench({ store, all, place }: WorkbenchProps) {
       {!named && place.rest !== '' && (
         <p class="notice warn">There is no operation {place.rest}. Choose another one.</p>
       )}
-      <div class="workbench">
+      <div class="stack workbench">
         <DropZone store={store} isSmall={items.length > 0} />
         <OptionForm {...{ store, state, all, operation, draft, onDraft }} />
-        <div class="work">
+        <div class="stack">
           {restUntil !== null && (
             <p class="notice" role="status">
               The server is busy or the limit of requests is reached. Work continues by itself at{' '}
@@ -145,7 +145,7 @@ function Summary({ store, items }: SummaryProps) {
     }
   };
   return (
-    <div class="summary">
+    <div class="stack summary">
       {busy > 0 && (
         <progress
           value={items.length - busy}

@@ -99,7 +99,7 @@ export function OptionForm({ store, state, all, operation, draft, onDraft }: Opt
         <p class="hint">This text is too long for the address, so the address does not share it.</p>
       )}
       <FromPrograms job={job} paths={items.map(({ path }) => path)} />
-      <div class="row run">
+      <div class="row action-bar run">
         <Button kind="primary" type="submit" disabled={items.length === 0} isBusy={isRunning}>
           {runLabel(ids.length, due.length > 0)}
         </Button>

@@ -65,7 +65,7 @@ function Palette({ colours }: { readonly colours: readonly Colour[] }) {
       </div>
       <ul class="swatches" aria-label="Colours">
         {colours.map((colour) => (
-          <li key={colour.hex}>
+          <li key={colour.hex} class="row">
             <Swatch hex={colour.hex} />
             <code>{textOf(colour)}</code>
             <span class="muted">{formatPercent(colour.proportion)}</span>

@@ -5,9 +5,6 @@ import { formatNumber, formatTime } from '../../components/format.ts';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
-import css from './models.css';
-
-export const style = css;
 
 const PATH = 'v1/admin/models';
 const REFRESH_MS = 10_000;
@@ -68,11 +65,11 @@ function ModelTable({ models }: Pick<CatalogAnswer, 'models'>) {
         {
           title: 'Routes',
           cell: ({ routes }) => (
-            <ol class="routes">
+            <ol>
               {routes.map(({ provider, model, resting }) => (
                 <li key={`${provider} ${model}`}>
                   <span class={`badge ${resting ? 'warn' : 'good'}`}>
-                    {resting ? 'resting' : 'in use'}
+                    {resting ? 'cooling down' : 'in use'}
                   </span>{' '}
                   {provider} <span class="muted">{model}</span>
                   {resting && (
@@ -126,7 +123,7 @@ function ProviderCard({ provider }: { readonly provider: Provider }) {
       </p>
       {provider.resting_keys.map(({ key, reason, until }) => (
         <p key={key} class="facts">
-          <span class="badge warn">key resting</span>
+          <span class="badge warn">key cooling down</span>
           <code>{key}</code>
           <span>
             until {formatTime(Date.parse(until) / 1000)}: {reason}
@@ -136,7 +133,7 @@ function ProviderCard({ provider }: { readonly provider: Provider }) {
       {failures.length > 0 && (
         <details>
           <summary>Last failures</summary>
-          <ul class="stack failures">
+          <ul class="stack">
             {failures.map(({ at, type, code, status, message }, index) => (
               <li key={`${at} ${index}`}>
                 <p class="facts">

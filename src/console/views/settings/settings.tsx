@@ -112,7 +112,7 @@ function StatusCards({ status }: { readonly status: StatusAnswer }) {
     <>
       {status.draining && (
         <div class="notice warn" role="status">
-          <p>The server is stopping: it ends what it began and accepts nothing new.</p>
+          <p>The server is stopping. It finishes running requests and accepts no new ones.</p>
         </div>
       )}
       {fault && (

@@ -1,15 +1,40 @@
-import type { ComponentChildren } from 'preact';
 import type { Readiness } from '../../../http/routes/health.ts';
 import { SERVER, sendJson } from '../../api/request.ts';
 import { type Model, useAccount, useModels, useResource } from '../../api/resource.ts';
 import { Code } from '../../components/copy.tsx';
 import { formatCredits, formatNumber } from '../../components/format.ts';
 import { Link, type ViewProps } from '../../components/navigation.tsx';
+import { sdkCode } from '../../components/shown-request.ts';
 import { Snippets } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
 import css from './start.css';
 
 export const style = css;
+
+const ACTIONS: readonly (readonly [to: string, title: string, text: string])[] = [
+  [
+    'images',
+    'Work on images',
+    'Convert, resize and inspect files and folders, with each result beside its original.',
+  ],
+  [
+    'chat',
+    'Talk to a model',
+    'Any text model in any format, streamed, with its usage and its price.',
+  ],
+  [
+    'create',
+    'Make images, video and audio',
+    'From a prompt or from images, in a size chosen by its shape, with the price before.',
+  ],
+  [
+    'tasks',
+    'Follow tasks',
+    'Images, video and sound as they are made, with their files, charges and callbacks.',
+  ],
+  ['usage', 'See where credits go', 'By day, model and key, with a CSV for a spreadsheet.'],
+  ['api', 'Read the API', 'Every endpoint with its fields, and an example to copy and to send.'],
+];
 
 /** What a newcomer sees: credits, models, health, what can be done here, and how a program does it. */
 export default function Start({ session }: ViewProps) {
@@ -28,24 +53,14 @@ export default function Start({ session }: ViewProps) {
       </div>
       <h2>What you can do</h2>
       <ul class="columns starts">
-        <Action to="images" title="Work on images">
-          Convert, resize and inspect files and folders, with each result beside its original.
-        </Action>
-        <Action to="chat" title="Talk to a model">
-          Any text model in any format, streamed, with its usage and its price.
-        </Action>
-        <Action to="create" title="Make images, video and audio">
-          From a prompt or from images, in a size chosen by its shape, with the price before.
-        </Action>
-        <Action to="tasks" title="Follow tasks">
-          Images, video and sound as they are made, with their files, charges and callbacks.
-        </Action>
-        <Action to="usage" title="See where credits go">
-          By day, model and key, with a CSV for a spreadsheet.
-        </Action>
-        <Action to="api" title="Read the API">
-          Every endpoint with its fields, and an example to copy and to send.
-        </Action>
+        {ACTIONS.map(([to, title, text]) => (
+          <li key={to} class="card action">
+            <h3>
+              <Link to={to}>{title}</Link>
+            </h3>
+            <p class="muted">{text}</p>
+          </li>
+        ))}
       </ul>
       <h2>Use it from a program</h2>
       <div class="card">
@@ -67,10 +82,9 @@ function SandboxNotice() {
   return (
     <div class="notice">
       <p>
-        <strong>The models here are a sandbox.</strong> They make up their answers, so that
-        everything can be tried without an account anywhere. Name providers and models in{' '}
-        <code>oriel.yaml</code> to use real ones; <Link to="settings">Settings</Link> shows what is
-        in force.
+        <strong>The models here are a sandbox.</strong> They make up their answers, so you can try
+        everything without an account anywhere. Name providers and models in <code>oriel.yaml</code>{' '}
+        to use real ones; <Link to="settings">Settings</Link> shows what is in force.
       </p>
     </div>
   );
@@ -126,8 +140,8 @@ function Health() {
             <p class="figure">{store ? 'Needs attention' : 'Ready'}</p>
             <p class="facts">
               {store && <span>{store.reason}</span>}
-              {upstreams && <span>{resting(upstreams.routes.length, 'route')}</span>}
-              {upstreams && <span>{resting(upstreams.keys.length, 'provider key')}</span>}
+              {upstreams && <span>{coolingDown(upstreams.routes.length, 'route')}</span>}
+              {upstreams && <span>{coolingDown(upstreams.keys.length, 'provider key')}</span>}
               <span>{SERVER.host}</span>
             </p>
           </>
@@ -137,66 +151,28 @@ function Health() {
   );
 }
 
-function resting(count: number, what: string): string {
-  if (count === 0) return `no ${what} rests`;
-  return count === 1 ? `1 ${what} rests` : `${formatNumber(count)} ${what}s rest`;
-}
-
-interface ActionProps {
-  readonly to: string;
-  readonly title: string;
-  readonly children: ComponentChildren;
-}
-
-function Action({ to, title, children }: ActionProps) {
-  return (
-    <li class="card action">
-      <h3>
-        <Link to={to}>{title}</Link>
-      </h3>
-      <p class="muted">{children}</p>
-    </li>
-  );
+function coolingDown(count: number, what: string): string {
+  if (count === 0) return `all ${what}s healthy`;
+  return `${formatNumber(count)} ${what}${count === 1 ? '' : 's'} cooling down`;
 }
 
 function FirstRequest({ models }: { readonly models: readonly Model[] }) {
   const model = models.find(({ type }) => type === 'text')?.id;
   if (model === undefined) return <Code label="base URL" text={new URL('v1', SERVER).href} />;
-  const messages = [{ role: 'user', content: 'Hello' }];
-  const base = SERVER.href.replace(/\/$/, '');
+  const json = { model, messages: [{ role: 'user', content: 'Hello' }] };
+  const body = (fields: object) => JSON.stringify(fields, null, 2);
   return (
     <Snippets
-      request={{ method: 'POST', path: 'v1/chat/completions', json: { model, messages } }}
+      request={{ method: 'POST', path: 'v1/chat/completions', json }}
       others={[
-        [
-          'OpenAI SDK',
-          `import OpenAI from 'openai';
-
-const client = new OpenAI({
-  baseURL: '${base}/v1',
-  apiKey: process.env.ORIEL_API_KEY,
-});
-const answer = await client.chat.completions.create({
-  model: '${model}',
-  messages: [{ role: 'user', content: 'Hello' }],
-});
-console.log(answer.choices[0].message.content);`,
-        ],
-        [
-          'Anthropic SDK',
-          `import Anthropic from '@anthropic-ai/sdk';
-
-const client = new Anthropic({
-  baseURL: '${base}',
-  apiKey: process.env.ORIEL_API_KEY,
-});
-const answer = await client.messages.create({
-  model: '${model}',
-  max_tokens: 1024,
-  messages: [{ role: 'user', content: 'Hello' }],
-});
-console.log(answer.content);`,
-        ],
+        sdkCode('OpenAI', [
+          `const answer = await client.chat.completions.create(${body(json)});`,
+          'console.log(answer.choices[0].message.content);',
+        ]),
+        sdkCode('Anthropic', [
+          `const answer = await client.messages.create(${body({ ...json, max_tokens: 1024 })});`,
+          'console.log(answer.content);',
+        ]),
       ]}
     />
   );

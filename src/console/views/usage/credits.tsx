@@ -140,7 +140,7 @@ function Budgets({ accountKey }: { readonly accountKey: SessionKey }) {
           />
           <span class="muted">
             {formatCredits(spent)} of {formatCredits(granted)}
-            {resets !== null && `, anew ${formatTime(resets)}`}
+            {resets !== null && `, resets ${formatTime(resets)}`}
           </span>
         </li>
       ))}

@@ -1,0 +1,38 @@
+import { useEffect, useRef } from 'preact/hooks';
+
+/**
+ * Takes files that are dropped or pasted anywhere on the page, because a browser would open them in its
+ * place. Fields for files and open dialogs keep what is theirs.
+ *
+ * @param onOver whether files are held over the page
+ */
+export function useTransfers(
+  onFiles: (transfer: DataTransfer) => void,
+  onOver: (isOver: boolean) => void,
+): void {
+  const latest = useRef(onFiles);
+  latest.current = onFiles;
+  useEffect(() => {
+    const controller = new AbortController();
+    const options = { signal: controller.signal };
+    const take = (event: Event, data: DataTransfer | null) => {
+      if (event.type === 'drop') onOver(false);
+      const { target } = event;
+      const isOfField = target instanceof HTMLInputElement && target.type === 'file';
+      const isBehindDialog = document.querySelector('dialog[open]') !== null;
+      if (!data?.types.includes('Files') || isBehindDialog) return;
+      if (isOfField && event.type === 'drop') return;
+      // Programs copy text together with a picture of it, which is not meant.
+      if (event.type === 'paste' && data.types.includes('text/plain')) return;
+      event.preventDefault();
+      onOver(event.type === 'dragover');
+      if (event.type !== 'dragover') latest.current(data);
+    };
+    addEventListener('dragover', (event) => take(event, event.dataTransfer), options);
+    addEventListener('drop', (event) => take(event, event.dataTransfer), options);
+    addEventListener('paste', (event) => take(event, event.clipboardData), options);
+    const onLeave = ({ relatedTarget }: DragEvent) => relatedTarget === null && onOver(false);
+    addEventListener('dragleave', onLeave, options);
+    return () => controller.abort();
+  }, []);
+}
