@@ -8,7 +8,7 @@ import {
   seriesOf,
   sumOf,
 } from '../../src/console/views/usage/report.ts';
-import type { UsageRow } from '../../src/http/routes/usage.ts';
+import type { UsageRow } from '../../src/http/routes/account/usage.ts';
 
 const NOW = Date.parse('2026-03-01T12:00:00Z');
 const question = (query: string, isOwner = false) =>

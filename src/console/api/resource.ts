@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { AccountAnswer } from '../../http/routes/account.ts';
-import type { ModelRecord } from '../../http/routes/models.ts';
+import type { AccountAnswer } from '../../http/routes/account/account.ts';
+import type { ModelRecord } from '../../http/routes/text/models.ts';
 import { type ApiError, apiErrorOf, isAborted, sendJson } from './request.ts';
 
 /** What a view loads from the server. */

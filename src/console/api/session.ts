@@ -1,4 +1,4 @@
-import type { SessionAnswer } from '../../http/routes/session.ts';
+import type { SessionAnswer } from '../../http/routes/account/session.ts';
 import { Listeners, useChanges } from './listeners.ts';
 import { SERVER, sendJson, sessionEnd } from './request.ts';
 

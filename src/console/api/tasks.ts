@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import type { ListedTask } from '../../http/routes/tasks.ts';
+import type { ListedTask } from '../../http/routes/tasks/tasks.ts';
 import { eventsOf } from './events.ts';
 import { SERVER, send } from './request.ts';
 

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import type { Timeline } from '../../../http/routes/task-timeline.ts';
+import type { Timeline } from '../../../http/routes/tasks/task-timeline.ts';
 import { type ApiError, apiErrorOf, sendJson } from '../../api/request.ts';
 import type { Model } from '../../api/resource.ts';
 import type { Task } from '../../api/tasks.ts';

@@ -1,4 +1,7 @@
-import type { FileRecord as BatchRecord, OutputRecord } from '../../../operations/batch-record.ts';
+import type {
+  FileRecord as BatchRecord,
+  OutputRecord,
+} from '../../../operations/batch/batch-record.ts';
 import { ApiError } from '../../api/request.ts';
 import type { Operation } from './operations.ts';
 import { readZip, type ZipEntry } from './zip.ts';

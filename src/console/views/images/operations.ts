@@ -1,4 +1,4 @@
-import type { OperationRecord } from '../../../http/routes/operations.ts';
+import type { OperationRecord } from '../../../http/routes/server/operations.ts';
 import type { DeepReadonly } from '../../../schema/deep-readonly.ts';
 
 export type Operation = DeepReadonly<Omit<OperationRecord, 'object'>>;

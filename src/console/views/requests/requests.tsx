@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { OwnerRequestRecord } from '../../../http/routes/requests.ts';
+import type { OwnerRequestRecord } from '../../../http/routes/account/requests.ts';
 import { sendJson } from '../../api/request.ts';
 import { useRefresh, useResource } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';

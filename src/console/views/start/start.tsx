@@ -1,4 +1,4 @@
-import type { Readiness } from '../../../http/routes/health.ts';
+import type { Readiness } from '../../../http/routes/server/health.ts';
 import { SERVER, sendJson } from '../../api/request.ts';
 import { type Model, useAccount, useModels, useResource } from '../../api/resource.ts';
 import { Code } from '../../components/copy.tsx';

@@ -1,5 +1,5 @@
-import type { CallbackList } from '../../../http/routes/media-schema.ts';
-import type { Timeline } from '../../../http/routes/task-timeline.ts';
+import type { CallbackList } from '../../../http/routes/tasks/media-schema.ts';
+import type { Timeline } from '../../../http/routes/tasks/task-timeline.ts';
 import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
 import { hasEnded, type Task, useTaskEvents } from '../../api/tasks.ts';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { LedgerRecord } from '../../../http/routes/account.ts';
+import type { LedgerRecord } from '../../../http/routes/account/account.ts';
 import { sendJson } from '../../api/request.ts';
 import { type SessionKey, useAccount, useResource } from '../../api/resource.ts';
 import { formatCredits, formatNumber, formatTime } from '../../components/format.ts';

@@ -1,4 +1,4 @@
-import type { UsageRow } from '../../../http/routes/usage.ts';
+import type { UsageRow } from '../../../http/routes/account/usage.ts';
 
 /** Sums of rows. */
 export type UsageSums = Pick<

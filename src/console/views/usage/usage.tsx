@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { UsageRow } from '../../../http/routes/usage.ts';
+import type { UsageRow } from '../../../http/routes/account/usage.ts';
 import { SERVER, sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
