@@ -168,6 +168,7 @@ function violation(file: string, { specifier, typeOnly }: Import): string | null
     return `only ${importer} imports from ${folder}`;
   }
   if (room(target) === room(file)) return null;
+  if (room(file) === 'console' && !typeOnly) return 'the console imports only types of the server';
   if (room(target) === 'workers') return `${specifier} must be imported as #workers/`;
   if (floor(target) === -1) return `${specifier} is on no floor`;
   return floor(target) > floor(file) ? null : `${specifier} is not on a lower floor`;
@@ -214,6 +215,7 @@ describe('imports', () => {
     ['a computed import', 'src/cli/x.ts', 'await import(name);'],
     ['a worker by its path', 'src/http/x.ts', "import '../../workers/image.ts';"],
     ['a worker outside of the pool', 'src/http/x.ts', "import '#workers/image.js';"],
+    ['code of the server in a page', 'src/console/x.ts', "import { a } from '../http/a.ts';"],
     ['a test', 'src/cli/x.ts', "import { oriel } from '../../test/oriel.ts';"],
     ['anything in a file on no floor', 'src/utils.ts', ''],
     ['sharp outside of workers', 'src/operations/x.ts', "import sharp from 'sharp';"],
