@@ -1,5 +1,5 @@
 import type { OperationRecord } from '../../../http/routes/server/operations.ts';
-import type { DeepReadonly } from '../../../schema/deep-readonly.ts';
+import type { DeepReadonly } from '../../../schema/json.ts';
 
 export type Operation = DeepReadonly<Omit<OperationRecord, 'object'>>;
 
