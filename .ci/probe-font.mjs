@@ -1,5 +1,5 @@
 // Writes config/fonts/probe.ttf: a font with one glyph, four times as wide as high, for U+10FFFD (private use).
-// src/images/fonts.ts asks for it after the font of the user, and sees by its width that the latter is missing.
+// src/images/layers/fonts.ts asks for it after the font of the user, and sees by its width that the latter is missing.
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { encodingFields } from '../images/encoding-options.ts';
+import { encodingFields } from '../images/encoding/options.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from '../images/formats.ts';
 import { field } from '../schema/fields.ts';
 import { baseUrlField } from './html.ts';

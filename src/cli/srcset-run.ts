@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { encodingFields } from '../images/encoding-options.ts';
+import { encodingFields } from '../images/encoding/options.ts';
 import type { FileRecord } from '../operations/batch/batch-record.ts';
 import type { Operation } from '../operations/definition/operation.ts';
 import type { Recipe } from '../operations/recipe/recipe.ts';

@@ -13,6 +13,11 @@ export interface Estimate {
   readonly bytes: number;
 }
 
+/** Estimates work that takes a number of bytes and of CPU microseconds for each pixel. */
+export function forPixels(pixels: number, bytes: number, microseconds: number): Estimate {
+  return { milliseconds: (pixels * microseconds) / 1000, bytes: pixels * bytes };
+}
+
 /** The file that an image has come from, for placeholders in texts. */
 export interface TextVariables {
   /** Base name without its extension. */

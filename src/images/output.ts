@@ -1,6 +1,11 @@
 import type { WarningCode } from '../error-codes.ts';
 import type { OutputFormat } from './formats.ts';
 
+/** What an output keeps of the metadata of its input. */
+export const METADATA_POLICIES = ['none', 'copyright', 'icc', 'all'] as const;
+
+export type MetadataPolicy = (typeof METADATA_POLICIES)[number];
+
 /** A requested property that the output does not have although the file succeeded. */
 export interface Warning {
   readonly code: WarningCode;

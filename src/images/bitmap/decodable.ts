@@ -1,7 +1,6 @@
-import { forPixels } from '../estimate.ts';
-import type { ImageInput } from '../input.ts';
+import { forPixels, type ImageInput } from '../input.ts';
 import { checkPixels } from '../limits.ts';
-import { completePng } from '../png.ts';
+import { completePng } from '../png/png.ts';
 import { sniff } from '../sniff.ts';
 import { decodeDib } from './decode-dib.ts';
 import { damaged, readDib } from './dib.ts';

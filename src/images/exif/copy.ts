@@ -1,7 +1,6 @@
-import { iptcOf, iptcResource } from '../edit-metadata/photoshop.ts';
-import { type Fields, openExif, readDirectories } from './directories.ts';
+import { iptcOf, iptcResource } from './photoshop.ts';
 import { DIRECTORY_TAGS, IMAGE_AND_PHOTO_TAGS, isFileTag, isText } from './tags.ts';
-import { type Field, TiffBlock } from './tiff-block.ts';
+import { type Field, type Fields, openExif, readDirectories, TiffBlock } from './tiff-block.ts';
 
 const HEADER = Buffer.from('II*\0\0\0\0\0', 'latin1');
 const ROW_BYTES = 12;

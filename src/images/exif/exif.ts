@@ -1,4 +1,3 @@
-import { openExif, readDirectories } from './directories.ts';
 import { DIRECTORY_TAGS, GPS_TAGS, IMAGE_AND_PHOTO_TAGS, INTEROP_TAGS } from './tags.ts';
 import {
   decodeCommented,
@@ -10,7 +9,7 @@ import {
   isoTime,
   MAX_TEXT_BYTES,
 } from './text.ts';
-import type { Field, TiffBlock } from './tiff-block.ts';
+import { type Field, openExif, readDirectories, type TiffBlock } from './tiff-block.ts';
 
 /** A value in JSON. Fractions are numbers; null is an undefined fraction such as 0/0. */
 type ExifValue = number | string | null | (number | null)[];

@@ -16,7 +16,7 @@ import {
   readQuantisation,
   readShape,
 } from './frame.ts';
-import { type DecodingTable, decodingTable } from './huffman.ts';
+import { type DecodingTable, decodingTable, standardTable } from './huffman.ts';
 import { isMetadata } from './metadata.ts';
 import {
   damaged,
@@ -26,7 +26,6 @@ import {
   readSegment,
   type Segment,
 } from './segments.ts';
-import { standardTable } from './standard-tables.ts';
 
 /** Bounds on the work over one picture. */
 export interface JpegBounds {

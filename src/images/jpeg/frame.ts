@@ -1,5 +1,4 @@
-import type { Segment } from './segments.ts';
-import { damaged, impossible, MARKER } from './segments.ts';
+import { damaged, impossible, MARKER, type Segment } from './segments.ts';
 
 /** Coefficients of a block. */
 export const BLOCK = 64;

@@ -1,6 +1,6 @@
 import { ExifEditor } from '../exif/edit.ts';
 import { readExif } from '../exif/exif.ts';
-import type { MetadataPolicy } from '../metadata.ts';
+import type { MetadataPolicy } from '../output.ts';
 import { MARKER, MAX_SEGMENT_BYTES, type Segment } from './segments.ts';
 
 /** Marks at the beginning of segments, with their markers. */

@@ -1,7 +1,6 @@
-import { forPixels } from '../estimate.ts';
 import { fileFailure } from '../file-error.ts';
-import type { ImageInput } from '../input.ts';
-import type { MetadataPolicy } from '../metadata.ts';
+import { forPixels, type ImageInput } from '../input.ts';
+import type { MetadataPolicy } from '../output.ts';
 import { decodeJpeg } from './decode.ts';
 import { encodeJpeg } from './encode.ts';
 import type { Frame } from './frame.ts';

@@ -1,9 +1,7 @@
-import { forPixels } from '../estimate.ts';
-import type { Size } from '../facts.ts';
-import { readHeader } from '../header.ts';
-import type { ImageInput } from '../input.ts';
+import { readHeader, type Size } from '../decoding/header.ts';
+import { openInEightBits } from '../decoding/true-colours.ts';
+import { forPixels, type ImageInput } from '../input.ts';
 import type { Warning } from '../output.ts';
-import { openInEightBits } from '../true-colours.ts';
 import type { Layer, LayerPixels } from './layer.ts';
 
 /** An image as a layer. */

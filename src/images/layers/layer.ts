@@ -1,4 +1,4 @@
-import type { Size } from '../facts.ts';
+import type { Size } from '../decoding/header.ts';
 import type { ImageInput, Sharp } from '../input.ts';
 
 /** Red, green, blue and alpha in eight bits. */

@@ -1,5 +1,5 @@
 import { isGrey, parseColour } from '../colour.ts';
-import type { Size } from '../facts.ts';
+import type { Size } from '../decoding/header.ts';
 import { fileFailure } from '../file-error.ts';
 import type { ImageInput } from '../input.ts';
 import type { Warning } from '../output.ts';

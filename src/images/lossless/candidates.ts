@@ -1,14 +1,13 @@
 import { Failure } from '../../failure.ts';
-import type { Size } from '../facts.ts';
+import type { Size } from '../decoding/header.ts';
+import { type DecodedImage, isSameImage } from '../decoding/stored.ts';
+import { MAX_DELAY_MS } from '../encoding/timing.ts';
 import type { OutputFormat } from '../formats.ts';
 import { strippedGif } from '../gif.ts';
 import { transcodeJpeg } from '../jpeg/transcode.ts';
-import type { MetadataPolicy } from '../metadata.ts';
-import type { Warning } from '../output.ts';
-import { type PngChunk, pngChunks, pngOf } from '../png-chunks.ts';
-import { MAX_DELAY_MS } from '../timing.ts';
+import type { MetadataPolicy, Warning } from '../output.ts';
+import { type PngChunk, pngChunks, pngOf } from '../png/chunks.ts';
 import { recompressedApng, smallestPngOf } from './png-encoder.ts';
-import { type DecodedImage, isSameImage } from './stored.ts';
 import { isLosslessWebp, strippedWebp } from './webp.ts';
 
 export interface LosslessOptions {

@@ -1,10 +1,10 @@
 import { promisify } from 'node:util';
 import { constants, deflate, inflate } from 'node:zlib';
-import type { Size } from '../facts.ts';
-import type { Pixels } from '../pixels.ts';
-import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from '../png-chunks.ts';
-import { withPixels } from '../png-size.ts';
-import { type FilterStrategy, filterRows } from './png-filters.ts';
+import type { Size } from '../decoding/header.ts';
+import type { Pixels } from '../decoding/pixels.ts';
+import { withPixels } from '../encoding/png-size.ts';
+import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from '../png/chunks.ts';
+import { type FilterStrategy, filterRows } from '../png/filters.ts';
 import { type Raster, rastersOf } from './png-raster.ts';
 
 const compress = promisify(deflate);

@@ -1,6 +1,6 @@
-import type { Pixels } from '../pixels.ts';
-import { type PngChunk, pngChunk } from '../png-chunks.ts';
-import { asGrey, asPalette, Colours, MAX_COLOURS, packSamples } from '../png-colour-coding.ts';
+import type { Pixels } from '../decoding/pixels.ts';
+import { type PngChunk, pngChunk } from '../png/chunks.ts';
+import { asGrey, asPalette, Colours, MAX_COLOURS, packSamples } from '../png/colour-coding.ts';
 
 /** The image data of a PNG before filtering and compression, and the chunks before it. */
 export interface Raster {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Size } from '../../images/facts.ts';
+import type { Size } from '../../images/decoding/header.ts';
 import { field } from '../../schema/fields.ts';
 
 /** Fixed places of a part within a whole. */

@@ -1,15 +1,19 @@
-import { encodeToTarget } from '../../images/encode-target.ts';
-import { checkOutputSize, checkPixelCount, encode, estimateOutput } from '../../images/encoding.ts';
-import { type EncodingOptions, isSearched } from '../../images/encoding-options.ts';
-import { type Facts, factsOf } from '../../images/facts.ts';
+import { type Facts, factsOf, type Header, readHeader } from '../../images/decoding/header.ts';
+import { openPicture, selectFrames } from '../../images/decoding/picture.ts';
+import { mapFrames, type Pixels, read, start } from '../../images/decoding/pixels.ts';
+import {
+  checkOutputSize,
+  checkPixelCount,
+  encode,
+  estimateOutput,
+} from '../../images/encoding/encoding.ts';
+import { type EncodingOptions, isSearched } from '../../images/encoding/options.ts';
+import { encodeToTarget } from '../../images/encoding/target.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
-import { type Header, readHeader } from '../../images/header.ts';
 import type { ImageInput, Sharp } from '../../images/input.ts';
-import { withMetadata } from '../../images/metadata.ts';
+import { withMetadata } from '../../images/metadata/policy.ts';
 import type { EncodingResult, Search, Warning } from '../../images/output.ts';
-import { openPicture, selectFrames } from '../../images/picture.ts';
-import { mapFrames, type Pixels, read, start } from '../../images/pixels.ts';
-import { pngWithDensity } from '../../images/png.ts';
+import { pngWithDensity } from '../../images/png/png.ts';
 import { type ChosenStep, loadStep, PLACE, type Source, type StepContext } from './step.ts';
 
 /** An image between two steps: a pipeline, and what it has done. */

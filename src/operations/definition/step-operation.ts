@@ -1,12 +1,12 @@
 import * as v from 'valibot';
+import type { Header } from '../../images/decoding/header.ts';
 import {
   type EncodingOptions,
   encodingFault,
   encodingFields,
   formatField,
-} from '../../images/encoding-options.ts';
+} from '../../images/encoding/options.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from '../../images/formats.ts';
-import type { Header } from '../../images/header.ts';
 import type { ImageInput } from '../../images/input.ts';
 import { type ObjectSchema, rule } from '../../schema/fields.ts';
 import { defineOperation, type Operation, type OperationResult } from './operation.ts';

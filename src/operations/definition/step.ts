@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import type { Facts } from '../../images/facts.ts';
-import type { Header } from '../../images/header.ts';
+import type { Facts, Header } from '../../images/decoding/header.ts';
 import type { ImageInput, Sharp } from '../../images/input.ts';
 import type { Warning } from '../../images/output.ts';
 import { type Fault, type ObjectSchema, rule } from '../../schema/fields.ts';

@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import type { Facts } from '../../images/facts.ts';
-import type { Header } from '../../images/header.ts';
+import type { Facts, Header } from '../../images/decoding/header.ts';
 import { field } from '../../schema/fields.ts';
 
 const COMPARISON = /^(<=|>=|<|>|=)?\s*(\d{1,12}(?:\.\d{1,6})?)$/;

@@ -1,4 +1,4 @@
-import type { EncodingOptions } from '../../images/encoding-options.ts';
+import type { EncodingOptions } from '../../images/encoding/options.ts';
 import type { OutputFormat } from '../../images/formats.ts';
 import type { Conditions } from './conditions.ts';
 

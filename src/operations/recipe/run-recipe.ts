@@ -1,13 +1,12 @@
-import { checkOutputSize, estimateOutput, sameFormat } from '../../images/encoding.ts';
-import type { EncodingOptions } from '../../images/encoding-options.ts';
-import { estimateDecoding } from '../../images/estimate.ts';
-import { type Facts, factsOf } from '../../images/facts.ts';
+import { estimateDecoding } from '../../images/decoding/estimate.ts';
+import { type Facts, factsOf, type Header, readHeader } from '../../images/decoding/header.ts';
+import { openPicture, type Selection, selectFrames } from '../../images/decoding/picture.ts';
+import { read } from '../../images/decoding/pixels.ts';
+import { checkOutputSize, estimateOutput, sameFormat } from '../../images/encoding/encoding.ts';
+import type { EncodingOptions } from '../../images/encoding/options.ts';
 import { fileFailure } from '../../images/file-error.ts';
-import { type Header, readHeader } from '../../images/header.ts';
 import type { Estimate, ImageInput } from '../../images/input.ts';
 import type { EncodingResult, OutputImage, Search, Warning } from '../../images/output.ts';
-import { openPicture, type Selection, selectFrames } from '../../images/picture.ts';
-import { read } from '../../images/pixels.ts';
 import type { OperationResult } from '../definition/operation.ts';
 import {
   applyStep,

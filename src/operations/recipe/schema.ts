@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { editorSchema, type JsonSchema } from '../../config/editor-schema.ts';
-import { encodingFault, encodingFields, formatField } from '../../images/encoding-options.ts';
+import { encodingFault, encodingFields, formatField } from '../../images/encoding/options.ts';
 import { field, integer, rule } from '../../schema/fields.ts';
 import { templateFault } from '../definition/name-template.ts';
 import { stepSchema } from '../definition/step.ts';

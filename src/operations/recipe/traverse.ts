@@ -1,7 +1,6 @@
-import type { EncodingOptions } from '../../images/encoding-options.ts';
-import type { Facts, Size } from '../../images/facts.ts';
+import type { Facts, Header, Size } from '../../images/decoding/header.ts';
+import type { EncodingOptions } from '../../images/encoding/options.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
-import type { Header } from '../../images/header.ts';
 import { parseFields } from '../../schema/fields.ts';
 import { type ChosenStep, type StepContext, stepSchema } from '../definition/step.ts';
 import { resize } from '../steps/resize.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Facts, isSameSize, type Size } from '../../images/facts.ts';
+import { type Facts, isSameSize, type Size } from '../../images/decoding/header.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import { type Fault, field, integer, number } from '../../schema/fields.ts';
 import {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { colourField, isGrey, onWhite, parseColour } from '../../images/colour.ts';
-import type { Facts } from '../../images/facts.ts';
-import { addAlpha } from '../../images/pixels.ts';
+import type { Facts } from '../../images/decoding/header.ts';
+import { addAlpha } from '../../images/decoding/pixels.ts';
 import { field, integer } from '../../schema/fields.ts';
 import { GRAVITIES, offsetOf, ratioField, ratioOf } from '../definition/placement.ts';
 import { type OptionsOf, PLACE, placeOfPaint } from '../definition/step.ts';

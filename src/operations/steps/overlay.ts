@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { colourField } from '../../images/colour.ts';
+import type { Facts, Header, Size } from '../../images/decoding/header.ts';
+import { read } from '../../images/decoding/pixels.ts';
 import { basicExif, readExif } from '../../images/exif/exif.ts';
-import type { Facts, Size } from '../../images/facts.ts';
 import { fileFailure } from '../../images/file-error.ts';
-import type { Header } from '../../images/header.ts';
 import type { ImageInput, Sharp } from '../../images/input.ts';
 import { fontField } from '../../images/layers/font-field.ts';
 import { openImageLayer } from '../../images/layers/image-layer.ts';
@@ -21,7 +21,6 @@ import {
   type TextLayer,
 } from '../../images/layers/text-layer.ts';
 import type { Warning } from '../../images/output.ts';
-import { read } from '../../images/pixels.ts';
 import { field, integer, number } from '../../schema/fields.ts';
 import { fillTemplate, needsDate, placeholderFault } from '../definition/name-template.ts';
 import { GRAVITIES, offsetOf } from '../definition/placement.ts';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { colourField, isGrey, onWhite, parseColour } from '../../images/colour.ts';
-import { type Facts, isSameSize, type Size } from '../../images/facts.ts';
+import { type Facts, isSameSize, type Size } from '../../images/decoding/header.ts';
+import { addAlpha } from '../../images/decoding/pixels.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import type { Sharp } from '../../images/input.ts';
-import { addAlpha } from '../../images/pixels.ts';
 import { field, integer, number } from '../../schema/fields.ts';
 import { GRAVITIES, isStrategy, offsetOf, STRATEGIES } from '../definition/placement.ts';
 import { type OptionsOf, PLACE, placeOfPaint } from '../definition/step.ts';

@@ -1,8 +1,8 @@
-import { checkOutputSize } from '../../images/encoding.ts';
-import type { EncodingOptions } from '../../images/encoding-options.ts';
+import { readHeader } from '../../images/decoding/header.ts';
+import { checkOutputSize } from '../../images/encoding/encoding.ts';
+import type { EncodingOptions } from '../../images/encoding/options.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
-import { readHeader } from '../../images/header.ts';
 import type { ImageInput } from '../../images/input.ts';
 import { hasGainMap } from '../../images/jpeg/pictures.ts';
 import { transcodeJpeg } from '../../images/jpeg/transcode.ts';

@@ -1,11 +1,10 @@
 import * as v from 'valibot';
 import { colourField, isGrey, onWhite, parseColour, premultiplied } from '../../images/colour.ts';
-import { addAlpha } from '../../images/pixels.ts';
+import { addAlpha } from '../../images/decoding/pixels.ts';
 import { field, number } from '../../schema/fields.ts';
 import { PLACE, placeOfPaint } from '../definition/step.ts';
 import { stepOperation } from '../definition/step-operation.ts';
-import type { LosslessOptions } from './rotate-lossless.ts';
-import { rotateLossless } from './rotate-lossless.ts';
+import { type LosslessOptions, rotateLossless } from './rotate-lossless.ts';
 
 /** The bounding box of a rectangle rotated by `angle` degrees, rounded as by libvips. */
 function rotatedSize({ width, height }: { width: number; height: number }, angle: number) {

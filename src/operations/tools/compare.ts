@@ -1,10 +1,13 @@
-import { type Difference, difference, differencePicture } from '../../images/difference.ts';
-import { readDisplayed } from '../../images/displayed.ts';
-import type { Size } from '../../images/facts.ts';
+import { type Header, readHeader, type Size } from '../../images/decoding/header.ts';
+import { readDisplayed } from '../../images/decoding/true-colours.ts';
 import { fileFailure } from '../../images/file-error.ts';
-import { type Header, readHeader } from '../../images/header.ts';
 import type { ImageInput } from '../../images/input.ts';
 import type { Warning } from '../../images/output.ts';
+import {
+  type Difference,
+  difference,
+  differencePicture,
+} from '../../images/similarity/difference.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
 
 interface CompareOptions {

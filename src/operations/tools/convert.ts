@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { ignoredSettings } from '../../images/encoding.ts';
-import { encodingFault, encodingFields, formatField } from '../../images/encoding-options.ts';
+import { readHeader } from '../../images/decoding/header.ts';
+import { ignoredSettings } from '../../images/encoding/encoding.ts';
+import { encodingFault, encodingFields, formatField } from '../../images/encoding/options.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
-import { readHeader } from '../../images/header.ts';
 import { rule } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 import { runSteps } from '../definition/run-steps.ts';

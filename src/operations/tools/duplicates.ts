@@ -1,4 +1,4 @@
-import { groupSimilar, hashDistance } from '../../images/similar.ts';
+import { groupSimilar, hashDistance } from '../../images/similarity/similar.ts';
 import type { Fingerprint } from './fingerprint.ts';
 
 /** A file that may have duplicates. */

@@ -1,10 +1,9 @@
-import { writeIco } from '../../images/bitmap/write-ico.ts';
+import { writeIco } from '../../images/bitmap/ico.ts';
 import { type Colour, onWhite, parseColour } from '../../images/colour.ts';
-import { forPixels } from '../../images/estimate.ts';
-import { type Header, readHeader } from '../../images/header.ts';
-import type { ImageInput, Sharp } from '../../images/input.ts';
+import { type Header, readHeader } from '../../images/decoding/header.ts';
+import { openInEightBits } from '../../images/decoding/true-colours.ts';
+import { forPixels, type ImageInput, type Sharp } from '../../images/input.ts';
 import type { OutputImage, Warning } from '../../images/output.ts';
-import { openInEightBits } from '../../images/true-colours.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
 
 export interface FaviconOptions {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readHeader } from '../../images/decoding/header.ts';
 import { fileFailure } from '../../images/file-error.ts';
-import { readHeader } from '../../images/header.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
 import { hashOfPixels } from './hash.ts';
 

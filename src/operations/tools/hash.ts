@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import * as v from 'valibot';
+import { type Header, readHeader } from '../../images/decoding/header.ts';
+import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import { fileFailure } from '../../images/file-error.ts';
-import { type Header, readHeader } from '../../images/header.ts';
 import type { ImageInput } from '../../images/input.ts';
 import {
   DIFFERENCE_HASH_RASTER,
   differenceHash,
   PERCEPTUAL_HASH_RASTER,
   perceptualHash,
-} from '../../images/perceptual.ts';
-import { openInEightBits } from '../../images/true-colours.ts';
+} from '../../images/similarity/perceptual.ts';
 import { field } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import type { Header } from '../../images/decoding/header.ts';
 import { OUTPUT_FORMATS } from '../../images/formats.ts';
-import type { Header } from '../../images/header.ts';
 import type { ImageInput } from '../../images/input.ts';
 import type { Attempt, OutputImage } from '../../images/output.ts';
 import { field } from '../../schema/fields.ts';

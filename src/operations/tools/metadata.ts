@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { readHeader } from '../../images/decoding/header.ts';
 import {
   type BasicExif,
   basicExif,
@@ -6,7 +7,6 @@ import {
   gpsPosition,
   readExif,
 } from '../../images/exif/exif.ts';
-import { readHeader } from '../../images/header.ts';
 import { isMadeProfile } from '../../images/icc.ts';
 import { field } from '../../schema/fields.ts';
 import { defineOperation, type Operation } from '../definition/operation.ts';

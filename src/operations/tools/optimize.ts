@@ -1,24 +1,23 @@
 import * as v from 'valibot';
-import { estimateOutput, ignoredSettings, sameFormat } from '../../images/encoding.ts';
+import { checkFrames, factsOf, type Header, readHeader } from '../../images/decoding/header.ts';
+import { selectFrames } from '../../images/decoding/picture.ts';
+import { needsProfile, readStored } from '../../images/decoding/stored.ts';
+import { estimateOutput, ignoredSettings, sameFormat } from '../../images/encoding/encoding.ts';
+import { estimateLossless } from '../../images/encoding/estimate.ts';
 import {
   type EncodingOptions,
   encodingFault,
   encodingFields,
   formatField,
   isSearched,
-} from '../../images/encoding-options.ts';
-import { estimateLossless } from '../../images/estimate.ts';
-import { factsOf } from '../../images/facts.ts';
+} from '../../images/encoding/options.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from '../../images/formats.ts';
 import { isTruncatedGif } from '../../images/gif.ts';
-import { checkFrames, type Header, readHeader } from '../../images/header.ts';
 import type { ImageInput } from '../../images/input.ts';
 import { smallerApng, smallestLossless } from '../../images/lossless/candidates.ts';
-import { needsProfile, readStored } from '../../images/lossless/stored.ts';
 import { isLosslessWebp } from '../../images/lossless/webp.ts';
 import type { Attempt, OutputImage, Search, Warning } from '../../images/output.ts';
-import { selectFrames } from '../../images/picture.ts';
 import { rule } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 import { runSteps } from '../definition/run-steps.ts';

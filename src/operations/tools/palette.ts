@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { readHeader } from '../../images/header.ts';
+import { readHeader } from '../../images/decoding/header.ts';
+import { reducedRgba } from '../../images/decoding/pixels.ts';
+import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import { quantise } from '../../images/palette/quantise.ts';
-import { reducedRgba } from '../../images/pixels.ts';
-import { openInEightBits } from '../../images/true-colours.ts';
 import { field, integer } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 

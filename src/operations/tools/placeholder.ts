@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { type Header, readHeader } from '../../images/header.ts';
+import { type Header, readHeader } from '../../images/decoding/header.ts';
+import { reducedRgba } from '../../images/decoding/pixels.ts';
+import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import type { ImageInput } from '../../images/input.ts';
 import { quantise } from '../../images/palette/quantise.ts';
-import { reducedRgba } from '../../images/pixels.ts';
-import { openInEightBits } from '../../images/true-colours.ts';
 import { field, integer } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 

@@ -1,5 +1,5 @@
-import { readHeader } from '../../images/header.ts';
-import { openInEightBits } from '../../images/true-colours.ts';
+import { readHeader } from '../../images/decoding/header.ts';
+import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
 
 /** An image for a terminal: a PNG of eight bits a channel, or opaque pixels. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
-import { readHeader } from '../../images/header.ts';
+import { readHeader } from '../../images/decoding/header.ts';
 import { outputSize, parseTarget, RESOLUTIONS, type Size } from '../../images/sizes.ts';
 import { field } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';

@@ -1,8 +1,8 @@
-import { estimateDecoding } from '../../images/estimate.ts';
+import { estimateDecoding } from '../../images/decoding/estimate.ts';
+import { checkFrames, type Header, readHeader } from '../../images/decoding/header.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from '../../images/formats.ts';
 import { isTruncatedGif } from '../../images/gif.ts';
-import { checkFrames, type Header, readHeader } from '../../images/header.ts';
 import type { ImageInput, SharpOptions } from '../../images/input.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
 

@@ -6,20 +6,16 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
-import type { MetadataEdit } from '../../../src/images/edit-metadata/edit.ts';
-import { editJpeg } from '../../../src/images/edit-metadata/jpeg.ts';
-import { editPng } from '../../../src/images/edit-metadata/png.ts';
-import {
-  readTagChange,
-  TAG_NAMES,
-  type TagChange,
-} from '../../../src/images/edit-metadata/tags.ts';
-import { editWebp } from '../../../src/images/edit-metadata/webp.ts';
-import { withoutGps } from '../../../src/images/edit-metadata/xmp.ts';
 import { ExifEditor } from '../../../src/images/exif/edit.ts';
 import { readExif } from '../../../src/images/exif/exif.ts';
 import { splitJpeg } from '../../../src/images/jpeg/segments.ts';
-import { pngChunk, pngChunks, pngOf } from '../../../src/images/png-chunks.ts';
+import type { MetadataEdit } from '../../../src/images/metadata/edit.ts';
+import { editJpeg } from '../../../src/images/metadata/jpeg.ts';
+import { editPng } from '../../../src/images/metadata/png.ts';
+import { readTagChange, TAG_NAMES, type TagChange } from '../../../src/images/metadata/tags.ts';
+import { editWebp } from '../../../src/images/metadata/webp.ts';
+import { withoutGps } from '../../../src/images/metadata/xmp.ts';
+import { pngChunk, pngChunks, pngOf } from '../../../src/images/png/chunks.ts';
 import { type Batch, type Files, runBatch } from '../../batch.ts';
 import { quadrants } from '../../fixtures/images.ts';
 import { outsideFolder, SKIPPED } from '../../outside-material.ts';

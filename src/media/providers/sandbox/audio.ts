@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../../../failure.ts';
-import { SeededRandom } from '../../../images/scene/seeded-random.ts';
+import { SeededRandom } from '../../../operations/sandbox/seeded-random.ts';
 import type { MediaJob, MediaOutput, ProviderContext } from '../../provider/provider.ts';
 import { type AudioTaskRequest, SANDBOX_FORMATS, voiceName } from '../../task/task-request.ts';
 

@@ -3,8 +3,8 @@ import { Failure } from '../../../failure.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../images/limits.ts';
 import { parseTarget, type Size } from '../../../images/sizes.ts';
 import type { Job, JobSuccess } from '../../../operations/definition/job.ts';
+import type { RenderOptions } from '../../../operations/sandbox/render.ts';
 import { convert } from '../../../operations/tools/convert.ts';
-import type { RenderOptions } from '../../../operations/tools/render.ts';
 import type { InputFile, ProviderContext } from '../../provider/provider.ts';
 
 /** No limits of their own: inputs were verified within the operator's limits, which may be higher. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { Failure } from '../../../failure.ts';
-import { SeededRandom } from '../../../images/scene/seeded-random.ts';
+import { SeededRandom } from '../../../operations/sandbox/seeded-random.ts';
 import type {
   AudioFile,
   ProviderContext,

@@ -1,0 +1,159 @@
+import type { Metadata } from 'sharp';
+import { exifOfTiff } from '../exif/copy.ts';
+import { fileFailure } from '../file-error.ts';
+import type { ImageInput } from '../input.ts';
+import { checkPixels, type Limits } from '../limits.ts';
+import type { Warning } from '../output.ts';
+import { countApngFrames, hasDensity } from '../png/png.ts';
+import { type InputFormat, sniff, unsupportedMessage } from '../sniff.ts';
+import { codedColours, colourWarnings, findRawSamples, type RawSamples } from './samples.ts';
+import { type ToneCurve, toneCurveOf } from './tone-curve.ts';
+
+/** The header of an image, with width and height after EXIF orientation. */
+export interface Header {
+  readonly format: InputFormat;
+  readonly mediaType: string | undefined;
+  /** Pixels of one frame after EXIF orientation. */
+  readonly width: number;
+  readonly height: number;
+  /** Frames or pages that the decoder can read. */
+  readonly pages: number;
+  /** Frames or pages of the file: more than `pages` for an animated PNG, of which the first is read. */
+  readonly storedPages: number;
+  /** Whether several frames are an animation, not pages of a document. */
+  readonly animated: boolean;
+  readonly hasAlpha: boolean;
+  /** Whether it has more than eight bits per channel. */
+  readonly deep: boolean;
+  readonly grey: boolean;
+  readonly oriented: boolean;
+  /** Whether the picture has a colour profile, its own or one that `withTrueColours` adds. */
+  readonly profiled: boolean;
+  /** Curve of deep greyscale with a profile, which the decoder does not apply; null for all others. */
+  readonly tone: ToneCurve | null;
+  /** Conversion that the decoder's samples need; null if they need none. */
+  readonly raw: RawSamples | null;
+  /** Elements of an SVG image that need a buffer of their own, such as filters; at most 8. */
+  readonly layers: number;
+  /** Warnings for every output of this image. */
+  readonly warnings: readonly Warning[];
+  /** The EXIF block; for TIFF, whose decoder returns none, the tags that describe the picture. */
+  readonly exif: Uint8Array | null;
+  /** All other metadata of the decoder. */
+  readonly metadata: Metadata;
+}
+
+/** Media types of formats that Oriel decodes to another one for libvips. */
+const MEDIA_TYPES: Partial<Readonly<Record<InputFormat, string>>> = {
+  bmp: 'image/bmp',
+  ico: 'image/vnd.microsoft.icon',
+};
+
+/**
+ * Reads the header and checks one frame against the limits before a pixel is decoded. Callers that decode
+ * more than one frame call `checkFrames` first.
+ *
+ * @throws Failure with a file error code
+ */
+export async function readHeader(input: ImageInput): Promise<Header> {
+  const { file, limits, sharp } = input;
+  if (file.byteLength === 0) throw fileFailure('empty_file', 'the file is empty');
+  const sniffed = sniff(file);
+  if (sniffed === null) throw fileFailure('unsupported_format', 'not an image of a known format');
+  if ('unsupported' in sniffed) {
+    throw fileFailure('unsupported_format', unsupportedMessage(sniffed.unsupported));
+  }
+  if (sniffed.format === 'svg' && !limits.svg) {
+    const { svgSwitch } = limits;
+    throw fileFailure(
+      'unsupported_format',
+      `SVG images are not read${svgSwitch === undefined ? '' : ` without ${svgSwitch}`}`,
+    );
+  }
+  const { format } = sniffed;
+  const { bytes } = input;
+  const metadata = await sharp(bytes, { limitInputPixels: false }).metadata();
+  if (format === 'png' && !hasDensity(bytes)) delete metadata.density;
+  // HEIF counts the tiles of a grid as pages unless they are marked hidden. The picture of such a
+  // file is its primary item (ISO/IEC 23008-12, 6.6), which the decoder reads.
+  const pages = format === 'avif' || format === 'heic' ? 1 : (metadata.pages ?? 1);
+  const { width, height } = metadata.autoOrient;
+  checkPixels({ width, height, pages: 1 }, limits);
+  const raw = findRawSamples(format, bytes, metadata.hasProfile);
+  const isDeepGrey = metadata.space === 'grey16';
+  return {
+    format,
+    mediaType: MEDIA_TYPES[format] ?? metadata.mediaType,
+    width,
+    height,
+    pages,
+    storedPages: format === 'png' ? countApngFrames(bytes) : pages,
+    animated: pages > 1 && (format === 'gif' || format === 'webp'),
+    hasAlpha: metadata.hasAlpha,
+    deep: metadata.depth !== 'uchar',
+    grey: metadata.space === 'b-w' || metadata.space === 'grey16',
+    exif: metadata.exif ?? (sniffed.format === 'tiff' ? exifOfTiff(bytes) : null),
+    tone: isDeepGrey && metadata.icc ? toneCurveOf(metadata.icc) : null,
+    raw,
+    layers: format === 'svg' ? countLayers(bytes) : 0,
+    profiled: metadata.hasProfile || raw?.kind === 'coded',
+    warnings: colourWarnings(codedColours(sniffed.format, bytes), metadata.hasProfile),
+    oriented: (metadata.orientation ?? 1) > 1,
+    metadata,
+  };
+}
+
+const LAYER = /\b(?:filter|mask|opacity|clip-path|mix-blend-mode)\s*[=:]|<fe[A-Z]|<(?:\w+:)?use\b/g;
+/** Only nested layers are buffered at once, and the count includes others. */
+const MAX_LAYERS = 8;
+
+function countLayers(svg: Uint8Array): number {
+  const text = Buffer.from(svg.buffer, svg.byteOffset, svg.byteLength).toString('latin1');
+  let layers = 0;
+  for (const _ of text.matchAll(LAYER)) {
+    layers += 1;
+    if (layers === MAX_LAYERS) break;
+  }
+  return layers;
+}
+
+/**
+ * Checks all frames of an image against the limits, for callers that decode all of them.
+ *
+ * @throws Failure too_many_frames or image_too_large
+ */
+export function checkFrames(header: Header, limits: Limits): void {
+  const { pages } = header;
+  if (pages > limits.frames) {
+    throw fileFailure(
+      'too_many_frames',
+      `${pages} frames, more than the limit of ${limits.frames}`,
+    );
+  }
+  checkPixels(header, limits);
+}
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Properties of an image between two steps. */
+export interface Facts extends Size {
+  /** 1, or the number of frames (pages) that are processed. Width and height are those of one. */
+  readonly frames: number;
+  readonly hasAlpha: boolean;
+  /** Whether it has more than eight bits per channel. */
+  readonly deep: boolean;
+  readonly grey: boolean;
+}
+
+/** The facts of a decoded input. */
+export function factsOf(header: Header, frames: number): Facts {
+  const { width, height, hasAlpha, deep, grey } = header;
+  return { width, height, frames, hasAlpha, deep, grey };
+}
+
+export function isSameSize(one: Size, other: Size): boolean {
+  return one.width === other.width && one.height === other.height;
+}

@@ -1,0 +1,97 @@
+import * as v from 'valibot';
+import { field, integer, number } from '../../schema/fields.ts';
+import { byteSize } from '../byte-size.ts';
+import { colourField } from '../colour.ts';
+import { OUTPUT_FORMATS, type OutputFormat } from '../formats.ts';
+import { METADATA_POLICIES } from '../output.ts';
+
+/** A field for an output format by any of its usual names. */
+export const formatField = (description: string) =>
+  v.pipe(
+    field(v.picklist([...OUTPUT_FORMATS, 'jpg', 'tif']), description),
+    v.transform((name): OutputFormat => {
+      if (name === 'jpg') return 'jpeg';
+      return name === 'tif' ? 'tiff' : name;
+    }),
+  );
+
+/** The options of every operation that writes an image. */
+export const encodingFields = {
+  quality: v.optional(
+    field(
+      integer(1, 100),
+      'encoder quality: jpeg and webp 80, avif 50; png, gif and tiff have none',
+    ),
+  ),
+  targetSsim: v.optional(
+    field(
+      number(0.5, 1),
+      'the fewest bytes with this SSIM against the source, by trying qualities of jpeg, webp and avif or palettes of png and gif',
+    ),
+  ),
+  targetSize: v.optional(
+    field(byteSize(), 'the best quality, or palette of png and gif, with at most this size'),
+  ),
+  lossless: v.optional(field(v.boolean(), 'lossless webp or avif'), false),
+  nearLossless: v.optional(
+    field(v.boolean(), 'webp with small changes of pixels, by quality from 0, here 60 by default'),
+    false,
+  ),
+  colors: v.optional(field(integer(2, 256), 'colours of a png or gif, which get a palette')),
+  dither: v.optional(
+    field(number(0, 1), 'strength of dithering where colours are reduced, else 1'),
+  ),
+  effort: v.optional(
+    field(
+      integer(0, 10),
+      'CPU effort for smaller files: webp to 6, avif and png to 9, gif from 1; jpeg from 7 by mozjpeg',
+    ),
+  ),
+  chromaSubsampling: v.optional(
+    field(v.picklist(['auto', '4:2:0', '4:4:4']), 'colour resolution of jpeg and avif'),
+    'auto',
+  ),
+  progressive: v.optional(field(v.boolean(), 'progressive jpeg, interlaced png or gif'), false),
+  background: v.optional(
+    colourField('what transparency is laid on where the format has none'),
+    'white',
+  ),
+  metadata: v.optional(
+    field(v.picklist(METADATA_POLICIES), 'what is kept of EXIF, XMP, IPTC and colour profile'),
+    'none',
+  ),
+  animated: v.optional(
+    field(
+      v.picklist(['auto', 'first', 'all']),
+      'frames: as many as the format holds, the first, or all or nothing',
+    ),
+    'auto',
+  ),
+};
+
+export type EncodingOptions = v.InferOutput<v.StrictObjectSchema<typeof encodingFields, undefined>>;
+
+/** The option that contradicts another one, and the message; null where none does. */
+export function encodingFault(
+  options: Pick<
+    EncodingOptions,
+    'quality' | 'lossless' | 'nearLossless' | 'colors' | 'targetSsim' | 'targetSize'
+  >,
+): readonly [name: string, message: string] | null {
+  const { quality, lossless, nearLossless, colors, targetSsim, targetSize } = options;
+  if (lossless && nearLossless) return ['nearLossless', 'excludes lossless'];
+  if (targetSsim !== undefined && targetSize !== undefined) {
+    return ['targetSize', 'excludes targetSsim'];
+  }
+  const target = targetSsim === undefined ? 'targetSize' : 'targetSsim';
+  if ((targetSsim ?? targetSize) === undefined) return null;
+  if (quality !== undefined) return ['quality', `excludes ${target}, which searches for it`];
+  if (colors !== undefined) return ['colors', `excludes ${target}, which searches for it`];
+  if (lossless) return ['lossless', `excludes ${target}`];
+  return nearLossless ? ['nearLossless', `excludes ${target}`] : null;
+}
+
+/** Whether an encoding is searched, by trying several. */
+export function isSearched({ targetSsim, targetSize }: EncodingOptions): boolean {
+  return (targetSsim ?? targetSize) !== undefined;
+}

@@ -1,0 +1,131 @@
+import { ExifEditor } from '../exif/edit.ts';
+import { fileFailure } from '../file-error.ts';
+import type { Warning } from '../output.ts';
+import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from '../png/chunks.ts';
+import { exifOfText, inflated, rawProfile, rawProfileBytes } from '../png/png.ts';
+import { type EditResult, editExif, isStripped, type MetadataEdit } from './edit.ts';
+import { editXmp, withoutGps, XMP_LOST } from './xmp.ts';
+
+/** Chunks of which a change would be seen: of the standard's third edition, and animation. */
+const DISPLAYED = new Set([
+  ...[
+    'IHDR',
+    'PLTE',
+    'IDAT',
+    'IEND',
+    'tRNS',
+    'gAMA',
+    'cHRM',
+    'sRGB',
+    'iCCP',
+    'cICP',
+    'mDCV',
+    'cLLI',
+  ],
+  ...['sBIT', 'bKGD', 'hIST', 'sPLT', 'pHYs', 'acTL', 'fcTL', 'fdAT'],
+]);
+const TEXTS = ['tEXt', 'zTXt', 'iTXt'];
+const XMP = Buffer.from('XML:com.adobe.xmp\0', 'latin1');
+const X_RESOLUTION = 282;
+
+/** Changes metadata of a PNG. All chunks of the picture stay byte by byte. @throws Failure */
+export function editPng(bytes: Uint8Array, edit: MetadataEdit): EditResult {
+  const all = [...pngChunks(bytes)];
+  const end = all.findIndex(({ name }) => name === 'IEND');
+  if (all[0]?.name !== 'IHDR' || end < 0)
+    throw fileFailure('corrupt_image', 'this PNG image is damaged: it breaks off');
+  const chunks = all.slice(0, end + 1);
+  const warnings: Warning[] = [];
+  // EXIF is stored in a chunk, or as text by older programs.
+  const source = chunks.find(({ name }) => name === 'eXIf') ?? chunks.find(exifOfText);
+  const exif = source
+    ? editedExif(exifOfText(source) ?? source.data, edit)
+    : editedExif(null, edit);
+  const kept = chunks
+    .filter((chunk) => chunk !== source)
+    .flatMap((chunk) => editChunk(chunk, edit, warnings));
+  const dpi = edit.set.findLast((change) => change.dpi !== undefined)?.dpi;
+  const added = [...(exif ? [pngChunk('eXIf', exif)] : []), ...(dpi ? [densityChunk(dpi)] : [])];
+  const others = dpi === undefined ? kept : kept.filter(({ name }) => name !== 'pHYs');
+  const png = pngOf([others[0]!, ...added, ...others.slice(1)]);
+  if (edit.strip.has('all')) return { bytes: png, warnings };
+  return { bytes: Buffer.concat([png, bytes.subarray(pngLength(chunks))]), warnings };
+}
+
+function editedExif(stored: Uint8Array | null, edit: MetadataEdit): Uint8Array | null {
+  const exif = editExif(stored, { ...edit, set: edit.set.filter(({ dpi }) => dpi === undefined) });
+  // The density of PNG is in a chunk of its own. EXIF has it only where it had it before.
+  const dpi = edit.set.filter((change) => change.dpi !== undefined);
+  const hasDensity = exif && dpi.length > 0 && ExifEditor.open(exif).has('image', X_RESOLUTION);
+  return hasDensity ? editExif(exif, { set: dpi, strip: new Set() }) : exif;
+}
+
+function editChunk(chunk: PngChunk, edit: MetadataEdit, warnings: Warning[]): PngChunk[] {
+  const { name, data } = chunk;
+  if (name === 'iCCP') return isStripped(edit, 'icc') ? [] : [chunk];
+  if (edit.strip.has('all')) return DISPLAYED.has(name) ? [chunk] : [];
+  if (!TEXTS.includes(name)) return [chunk];
+  if (data.subarray(0, XMP.length).equals(XMP)) {
+    const packet = packetOf(chunk);
+    const xmp = editXmp(packet, edit, warnings);
+    if (packet.length === 0 && edit.strip.has('gps')) return unreadable(warnings);
+    if (xmp === packet) return [chunk];
+    return xmp ? [pngChunk('iTXt', Buffer.concat([XMP, Buffer.alloc(4), xmp]))] : [];
+  }
+  return editText(chunk, edit, warnings) ? [chunk] : [];
+}
+
+/** Kinds of metadata that profiles in text chunks are, by the name of the profile. */
+const PROFILES: Readonly<Record<string, string>> = {
+  ...{
+    exif: 'exif',
+    APP1: 'exif',
+    xmp: 'xmp',
+    iptc: 'iptc',
+    '8bim': 'iptc',
+    icc: 'icc',
+    icm: 'icc',
+  },
+};
+
+/** Whether a text stays. */
+function editText(chunk: PngChunk, edit: MetadataEdit, warnings: Warning[]): boolean {
+  const profile = rawProfile(chunk);
+  if (isStripped(edit, PROFILES[profile ?? ''] ?? 'comments')) return false;
+  if (!edit.strip.has('gps')) return true;
+  if (profile === undefined) return !/^[^\0]{0,60}GPS/.test(chunk.data.toString('latin1', 0, 80));
+  const bytes = rawProfileBytes(chunk);
+  if (exifOfText(chunk) !== null) return false;
+  if (bytes.length > 0 && withoutGps(bytes) === bytes) return true;
+  warnings.push(XMP_LOST);
+  return false;
+}
+
+/** Removes a text that might have a position. */
+function unreadable(warnings: Warning[]): [] {
+  warnings.push(XMP_LOST);
+  return [];
+}
+
+/** The packet of XMP, which programs also write as other texts than iTXt (11.3.3). */
+function packetOf({ name, data }: PngChunk): Buffer {
+  const rest = data.subarray(XMP.length);
+  if (name === 'tEXt') return rest;
+  if (name === 'zTXt') return inflated(rest.subarray(1));
+  // Two bytes about compression, a language and a translated keyword.
+  const language = rest.indexOf(0, 2);
+  const keyword = language < 0 ? -1 : rest.indexOf(0, language + 1);
+  const packet = keyword < 0 ? rest.subarray(rest.length) : rest.subarray(keyword + 1);
+  return rest[0] === 0 ? packet : inflated(packet);
+}
+
+const INCH_IN_METRES = 0.0254;
+
+function densityChunk(dpi: number): PngChunk {
+  const data = Buffer.alloc(9);
+  const density = Math.round(dpi / INCH_IN_METRES);
+  data.writeUInt32BE(density, 0);
+  data.writeUInt32BE(density, 4);
+  data[8] = 1;
+  return pngChunk('pHYs', data);
+}

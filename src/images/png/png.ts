@@ -1,0 +1,175 @@
+import { crc32, deflateSync, inflateSync } from 'node:zlib';
+import type { CodedColours } from '../icc.ts';
+import { type PngChunk, pngChunk, pngChunks } from './chunks.ts';
+import { COLOUR_CHUNKS, profileOfChunks } from './colours.ts';
+
+/** Bytes of the signature, 8, and of IHDR, always the first chunk, 12 around 13 of data. */
+const HEADER_BYTES = 33;
+
+/** A PNG with another colour profile. */
+export function pngWithProfile(png: Uint8Array, profile: Uint8Array): Buffer {
+  const remove = [...pngChunks(png)].filter(({ name }) => COLOUR_CHUNKS.includes(name));
+  return rewrite(png, { add: [profileChunk(profile)], remove });
+}
+
+function profileChunk(profile: Uint8Array): Buffer {
+  const name = Buffer.from('Oriel\0\0', 'latin1');
+  return pngChunk('iCCP', Buffer.concat([name, deflateSync(profile)])).stored;
+}
+
+/** A PNG with another density. @param density pixels per inch */
+export function pngWithDensity(png: Uint8Array, density: number): Buffer {
+  const data = Buffer.alloc(9);
+  // By metres (PNG, 11.3.4.3).
+  const perMetre = Math.round(density / 0.0254);
+  data.writeUInt32BE(perMetre, 0);
+  data.writeUInt32BE(perMetre, 4);
+  data[8] = 1;
+  const remove = [...pngChunks(png)].filter(({ name }) => name === 'pHYs');
+  return rewrite(png, { add: [pngChunk('pHYs', data).stored], remove });
+}
+
+/** A PNG with an added EXIF block. */
+export function pngWithExif(png: Uint8Array, exif: Uint8Array): Buffer {
+  return rewrite(png, { add: [pngChunk('eXIf', exif).stored], remove: [] });
+}
+
+function rewrite(
+  png: Uint8Array,
+  { add, remove }: { readonly add: readonly Uint8Array[]; readonly remove: readonly PngChunk[] },
+): Buffer {
+  const parts: Uint8Array[] = [png.subarray(0, HEADER_BYTES), ...add];
+  let from = HEADER_BYTES;
+  for (const { stored } of remove) {
+    const start = stored.byteOffset - png.byteOffset;
+    parts.push(png.subarray(from, start));
+    from = start + stored.length;
+  }
+  return Buffer.concat([...parts, png.subarray(from)]);
+}
+
+/** The colour type's flag for colour (11.2.1), and its offset in the file. */
+const COLOUR = 2;
+const COLOUR_TYPE = 25;
+
+/**
+ * Rewrites the parts of a PNG that libvips 8.18 does not read:
+ *
+ * - EXIF after the image data (PNG third edition, 11.3.3.6), or in a text chunk as ImageMagick and
+ *   exiftool write it, becomes a chunk eXIf at the start.
+ * - Colours that gAMA, cHRM or cICP define get a profile, unless they are sRGB.
+ *
+ * Returns other bytes, and those of other formats, unchanged.
+ */
+export function completePng(bytes: Uint8Array): Uint8Array {
+  let imageData = false;
+  let early = false;
+  let late: PngChunk | undefined;
+  let text: PngChunk | undefined;
+  const colours = new Map<string, PngChunk>();
+  for (const chunk of pngChunks(bytes)) {
+    const { name } = chunk;
+    if (name === 'IDAT') imageData = true;
+    else if (name === 'eXIf' && !imageData) early = true;
+    else if (name === 'eXIf') late ??= chunk;
+    // The first only: a file may have thousands, each of them long after inflation.
+    else if (['exif', 'APP1'].includes(rawProfile(chunk) ?? '')) text ??= chunk;
+    else if (!imageData && COLOUR_CHUNKS.includes(name) && isIntact(chunk)) {
+      colours.set(name, chunk);
+    }
+  }
+  const add: Uint8Array[] = [];
+  const remove: PngChunk[] = [];
+  if (!early) {
+    const exif = late === undefined && text ? exifOfText(text) : null;
+    const moved = late ?? (exif ? text : undefined);
+    if (late) add.push(late.stored);
+    if (exif) add.push(pngChunk('eXIf', exif).stored);
+    if (moved) remove.push(moved);
+  }
+  const chunkData = new Map([...colours].map(([name, { data }]) => [name, data]));
+  const profile = profileOfChunks(chunkData, (bytes[COLOUR_TYPE]! & COLOUR) === 0);
+  if (profile) {
+    add.push(profileChunk(profile));
+    remove.push(...colours.values());
+  }
+  if (add.length === 0) return bytes;
+  return rewrite(bytes, { add, remove: remove.sort(byPlace) });
+}
+
+/** The chunks before the image data. */
+function headChunks(bytes: Uint8Array): PngChunk[] {
+  const head: PngChunk[] = [];
+  for (const chunk of pngChunks(bytes)) {
+    if (chunk.name === 'IDAT') break;
+    head.push(chunk);
+  }
+  return head;
+}
+
+/** The colours of the chunk cICP (11.3.2.6); null if there is none before the image data. */
+export function readPngCode(bytes: Uint8Array): CodedColours | null {
+  const code = headChunks(bytes).find(({ name, data }) => name === 'cICP' && data.length === 4);
+  return code ? { primaries: code.data[0]!, transfer: code.data[1]! } : null;
+}
+
+/** Whether a PNG has a density, which sharp reports as 72 where there is none. */
+export function hasDensity(bytes: Uint8Array): boolean {
+  return headChunks(bytes).some(({ name }) => name === 'pHYs');
+}
+
+function byPlace({ stored: one }: PngChunk, { stored: other }: PngChunk): number {
+  return one.byteOffset - other.byteOffset;
+}
+
+function isIntact({ stored }: PngChunk): boolean {
+  return crc32(stored.subarray(4, -4)) === stored.readUInt32BE(stored.length - 4);
+}
+
+const RAW_PROFILE = 'Raw profile type ';
+/** Most bytes of text that are read: EXIF in JPEG has 64 kB, here with two digits per byte. */
+const MAX_TEXT_BYTES = 1024 * 1024;
+
+/** The kind of the profile that ImageMagick and exiftool write as text, such as `exif`; undefined for other chunks. */
+export function rawProfile({ name, data }: PngChunk): string | undefined {
+  if (name !== 'tEXt' && name !== 'zTXt') return undefined;
+  if (data.toString('latin1', 0, RAW_PROFILE.length) !== RAW_PROFILE) return undefined;
+  const end = data.subarray(0, 80).indexOf(0);
+  return end < 0 ? undefined : data.toString('latin1', RAW_PROFILE.length, end);
+}
+
+/** The bytes of a profile: a name, a count and hexadecimal digits, separated by white space. */
+export function rawProfileBytes(chunk: PngChunk): Buffer {
+  const { name, data } = chunk;
+  const start = data.indexOf(0) + 1;
+  const text = name === 'tEXt' ? data.subarray(start) : inflated(data.subarray(start + 1));
+  const parts = text.toString('latin1', 0, MAX_TEXT_BYTES).trim().split(/\s+/);
+  return Buffer.from(parts.slice(2).join(''), 'hex');
+}
+
+/** The EXIF block of a text chunk; null for other text. */
+export function exifOfText(chunk: PngChunk): Uint8Array | null {
+  if (!['exif', 'APP1'].includes(rawProfile(chunk) ?? '')) return null;
+  const block = rawProfileBytes(chunk);
+  const exif = block.toString('latin1', 0, 6) === 'Exif\0\0' ? block.subarray(6) : block;
+  // APP1 may also hold XMP.
+  return ['II*\0', 'MM\0*'].includes(exif.toString('latin1', 0, 4)) ? exif : null;
+}
+
+/** Inflated text; empty if it is damaged or longer than EXIF can be. */
+export function inflated(data: Uint8Array): Buffer {
+  try {
+    return inflateSync(data, { maxOutputLength: MAX_TEXT_BYTES });
+  } catch {
+    return Buffer.alloc(0);
+  }
+}
+
+/**
+ * The number of frames of a PNG: more than one if it is animated (APNG 1.0, the chunk acTL before the
+ * first image data). The decoder does not support APNG and reads the first frame.
+ */
+export function countApngFrames(bytes: Uint8Array): number {
+  const control = headChunks(bytes).find(({ name, data }) => name === 'acTL' && data.length >= 4);
+  return Math.max(1, control?.data.readUInt32BE(0) ?? 1);
+}
