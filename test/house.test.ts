@@ -27,7 +27,7 @@ const FLOORS: readonly (readonly string[])[] = [
 /** Files and folders that may import a library. Names of folders and scopes end with a slash. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   // The cache only reads its version.
-  sharp: ['workers/', 'src/operations/cache/encoder-versions.ts'],
+  sharp: ['workers/', 'src/operations/cache/result-keys.ts'],
   piscina: ['src/threads/threads.ts', 'workers/'],
   archiver: ['src/operations/batch/zip.ts'],
   commander: ['src/cli/build-command.ts', 'src/cli/main.ts'],

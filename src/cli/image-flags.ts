@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { colourField } from '../images/colour.ts';
 import { encodingFields, formatField } from '../images/encoding/options.ts';
-import { fontField } from '../images/layers/font-field.ts';
+import { fontField } from '../images/layers/fonts.ts';
 import { DEFAULT_LIMITS, type Limits } from '../images/limits.ts';
 import { MAX_THRESHOLD } from '../images/similarity/similar.ts';
 import { placeholderFault } from '../operations/definition/name-template.ts';

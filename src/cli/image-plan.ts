@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import type { WarningCode } from '../error-codes.ts';
 import { formatOfExtension, type OutputFormat } from '../images/formats.ts';
-import type { BatchInput } from '../operations/batch/batch.ts';
 import {
   type CodedMessage,
   type FileRecord,
   resultRecord,
 } from '../operations/batch/batch-record.ts';
+import type { BatchInput } from '../operations/batch/process-files.ts';
 import { imagesOf, type StoredImage } from '../operations/cache/cache-index.ts';
 import type { Operation } from '../operations/definition/operation.ts';
 import { sizeOf } from '../operations/pool/pool.ts';

@@ -66,7 +66,7 @@ export class Incremental {
   }
 
   #makerOf({ variables }: Input): string {
-    return this.#cache.makerOf(variables ? { ...this.#job, variables } : this.#job);
+    return this.#cache.keys.makerOf(variables ? { ...this.#job, variables } : this.#job);
   }
 
   /** The stored result of an input. */

@@ -197,7 +197,7 @@ function scaleOf(mask: number): { readonly shift: number; readonly most: number 
  *
  * @returns an index for each pixel, row by row from the top; null where the data breaks off
  */
-export function expandRle(
+function expandRle(
   bytes: Uint8Array,
   { width, height, compression }: { width: number; height: number; compression: 'rle8' | 'rle4' },
 ): Uint8Array | null {

@@ -215,3 +215,8 @@ export const INTEROP_TAGS: Readonly<Record<number, string>> = {
 
 /** Tags of IFD0 or the Exif directory whose value is the offset of another directory. */
 export const DIRECTORY_TAGS = { photo: 34665, gps: 34853, interop: 40965 } as const;
+
+export const ORIENTATION = 274;
+
+/** Tags that the metadata policy `copyright` keeps. */
+export const COPYRIGHT_TAGS: Readonly<Record<string, number>> = { Artist: 315, Copyright: 33_432 };

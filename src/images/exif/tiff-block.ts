@@ -31,6 +31,11 @@ const TYPES = {
 
 export type FieldType = (typeof TYPES)[keyof typeof TYPES];
 
+/** The type of this number; undefined if there is none. */
+export function typeOf(code: number): FieldType | undefined {
+  return (TYPES as Readonly<Record<number, FieldType>>)[code];
+}
+
 const LITTLE_ENDIAN = 0x4949;
 const BIG_ENDIAN = 0x4d4d;
 const MAGIC = 42;
@@ -98,7 +103,7 @@ export class TiffBlock {
 
   #field(entry: number): Field | null {
     const code = this.#view.getUint16(entry + 2, this.littleEndian);
-    const type = (TYPES as Readonly<Record<number, FieldType>>)[code];
+    const type = typeOf(code);
     const count = this.#view.getUint32(entry + 4, this.littleEndian);
     if (type === undefined || count === 0) return null;
     const length = count * type.bytes;

@@ -1,5 +1,6 @@
 import { ExifEditor } from '../exif/edit.ts';
 import { readExif } from '../exif/exif.ts';
+import { COPYRIGHT_TAGS, ORIENTATION } from '../exif/tags.ts';
 import type { MetadataPolicy } from '../output.ts';
 import { MARKER, MAX_SEGMENT_BYTES, type Segment } from './segments.ts';
 
@@ -40,7 +41,6 @@ export function isMetadata({ marker }: Segment): boolean {
 /** Most bytes of EXIF in its segment. */
 export const MAX_EXIF_BYTES = MAX_SEGMENT_BYTES - KINDS.exif[1].length;
 
-export const ORIENTATION = 274;
 const [PIXEL_WIDTH, PIXEL_HEIGHT] = [0xa002, 0xa003];
 
 /** The orientation of EXIF, 1 to 8; 1 where it is unknown. */
@@ -71,11 +71,10 @@ export function keptSegments(
   if (policy === 'copyright') {
     const stored = segments.find((segment) => isKind(segment, 'exif'));
     const tags = stored && readExif(contentOf(stored, 'exif'))?.image;
-    for (const [tag, text] of [
-      [315, tags?.['Artist']] as const,
-      [33432, tags?.['Copyright']] as const,
-    ])
+    for (const [name, tag] of Object.entries(COPYRIGHT_TAGS)) {
+      const text = tags?.[name];
       if (typeof text === 'string') exif.setText('image', tag, text);
+    }
   }
   const block = exif.bytes();
   return block ? withExif(kept, block) : kept;

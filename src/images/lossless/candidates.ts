@@ -1,7 +1,7 @@
 import { Failure } from '../../failure.ts';
 import type { Size } from '../decoding/header.ts';
 import { type DecodedImage, isSameImage } from '../decoding/stored.ts';
-import { MAX_DELAY_MS } from '../encoding/timing.ts';
+import { MAX_DELAY_MS } from '../encoding/encoders.ts';
 import type { OutputFormat } from '../formats.ts';
 import { strippedGif } from '../gif.ts';
 import { transcodeJpeg } from '../jpeg/transcode.ts';

@@ -1,6 +1,6 @@
 import type { Header } from '../decoding/header.ts';
 import { ExifEditor } from '../exif/edit.ts';
-import { ORIENTATION } from '../jpeg/metadata.ts';
+import { ORIENTATION } from '../exif/tags.ts';
 import type { MetadataPolicy } from '../output.ts';
 import { WEBP_FLAG, WEBP_HEADER_BYTES, type WebpChunk, webpChunks, webpOf } from '../webp.ts';
 

@@ -1,4 +1,5 @@
 import { ExifEditor } from '../exif/edit.ts';
+import { ORIENTATION } from '../exif/tags.ts';
 import type { Warning } from '../output.ts';
 import type { TagChange } from './tags.ts';
 
@@ -23,8 +24,6 @@ export interface EditResult {
 export function isStripped({ strip }: MetadataEdit, kind: string): boolean {
   return strip.has(kind) || (strip.has('all') && kind !== 'icc');
 }
-
-const ORIENTATION = 274;
 
 /**
  * Changes an Exif block. Where it is removed as a whole the orientation stays, since the picture would be displayed

@@ -2,6 +2,7 @@ import type { OutputInfo } from 'sharp';
 import type { Header, Size } from '../decoding/header.ts';
 import { withoutMetadata } from '../decoding/pixels.ts';
 import { readExif } from '../exif/exif.ts';
+import { COPYRIGHT_TAGS } from '../exif/tags.ts';
 import type { ImageInput, Sharp } from '../input.ts';
 import type { MetadataPolicy } from '../output.ts';
 import { pngWithExif } from '../png/png.ts';
@@ -97,9 +98,6 @@ function copyrightOf({ exif }: Header): Record<string, string> | null {
   return texts.length > 0 ? Object.fromEntries(texts) : null;
 }
 
-/** EXIF's numbers of the tags that the policy `copyright` keeps. */
-const TEXT_TAGS: Readonly<Record<string, number>> = { Artist: 315, Copyright: 33_432 };
-
 /**
  * Changes of EXIF for texts with letters beyond ASCII; none where libvips can write all of them. It writes texts that
  * it sets itself in ASCII, and leaves blocks of the input as they are.
@@ -108,7 +106,7 @@ function exifTexts(texts: Readonly<Record<string, string>>): TagChange[] {
   if (Object.values(texts).every((text) => /^[ -~]*$/.test(text))) return [];
   return Object.entries(texts).map(([name, text]) => ({
     ...{ name, xmp: [] },
-    apply: (exif) => exif.setText('image', TEXT_TAGS[name]!, text),
+    apply: (exif) => exif.setText('image', COPYRIGHT_TAGS[name]!, text),
   }));
 }
 

@@ -1,6 +1,14 @@
-import { assign, type Clusters, clusterPoints, clusterWeights, mergeNear } from './clusters.ts';
+import {
+  assign,
+  type Clusters,
+  clusterWeights,
+  moveToMeans,
+  moveToMedians,
+  type Points,
+} from './clusters.ts';
 import { colourHistogram, type Histogram } from './histogram.ts';
 import { oklabFromSrgb, srgbFromOklab } from './oklab.ts';
+import { split } from './splits.ts';
 
 /** One colour of a palette. */
 export interface Swatch {
@@ -29,6 +37,83 @@ export function quantise(pixels: Uint8Array, count: number): Swatch[] {
   mergeNear(genuine, clusters, MERGE_DISTANCE);
   const colours = representatives(histogram, clusters);
   return proportions(pixelsOf(histogram, colours), histogram.total);
+}
+
+/** Moves every centre to the mean or median of its points. */
+type Move = (points: Points, clusters: Clusters) => void;
+
+/** Rounds after each split, which lead to better results than more rounds at the end. */
+const ROUNDS_BETWEEN = 3;
+const ROUNDS_OF_MEANS = 20;
+const ROUNDS_OF_MEDIANS = 20;
+/** Relative improvement of a round below which no more follow. */
+const MIN_IMPROVEMENT = 1e-4;
+
+/**
+ * Finds at most `most` clusters (1 to 255) of the points, deterministically: starts with one, makes the
+ * split that lowers the variance most until there are enough, moves the centres to their means (Lloyd's
+ * k-means) and finally to their medians, because the mean distance is to be minimal, not the mean square.
+ * A median also stays on a colour that dominates its cluster, wherever the rest of the cluster is. Returns
+ * fewer clusters if no split is left, and none if no point has weight.
+ */
+function clusterPoints(points: Points, most: number): Clusters {
+  const clusters: Clusters = {
+    count: 0,
+    centres: new Float64Array(most * 3),
+    labels: new Uint8Array(points.size),
+  };
+  if (!points.weight.some((weight) => weight > 0)) return clusters;
+  clusters.count = 1;
+  moveToMeans(points, clusters);
+  while (clusters.count < most && split(points, clusters)) {
+    iterate(points, clusters, moveToMeans, ROUNDS_BETWEEN);
+  }
+  iterate(points, clusters, moveToMeans, ROUNDS_OF_MEANS);
+  iterate(points, clusters, moveToMedians, ROUNDS_OF_MEDIANS);
+  return clusters;
+}
+
+/** Removes the cluster of less weight of any two whose centres are nearer than `distance`. */
+function mergeNear(points: Points, clusters: Clusters, distance: number): void {
+  for (;;) {
+    const weights = clusterWeights(points, clusters);
+    const pair = nearestPair(clusters);
+    if (pair === null || pair.distance >= distance) return;
+    remove(clusters, weights[pair.one]! < weights[pair.other]! ? pair.one : pair.other);
+    iterate(points, clusters, moveToMedians, ROUNDS_OF_MEDIANS);
+  }
+}
+
+function nearestPair(clusters: Clusters): { one: number; other: number; distance: number } | null {
+  const { centres, count } = clusters;
+  let nearest = null;
+  for (let one = 0; one < count; one += 1) {
+    for (let other = one + 1; other < count; other += 1) {
+      const distance = Math.hypot(
+        centres[one * 3]! - centres[other * 3]!,
+        centres[one * 3 + 1]! - centres[other * 3 + 1]!,
+        centres[one * 3 + 2]! - centres[other * 3 + 2]!,
+      );
+      if (nearest === null || distance < nearest.distance) nearest = { one, other, distance };
+    }
+  }
+  return nearest;
+}
+
+function remove(clusters: Clusters, cluster: number): void {
+  clusters.centres.copyWithin(cluster * 3, (cluster + 1) * 3, clusters.count * 3);
+  clusters.count -= 1;
+}
+
+/** Alternates assignment and moves until the improvement is too small. Ends with an assignment. */
+function iterate(points: Points, clusters: Clusters, move: Move, rounds: number): void {
+  let before = assign(points, clusters);
+  for (let round = 0; round < rounds; round += 1) {
+    move(points, clusters);
+    const cost = assign(points, clusters);
+    if (before - cost <= MIN_IMPROVEMENT * before) return;
+    before = cost;
+  }
 }
 
 /** The distinct colours (0xrrggbb) of the clusters that have weight. */

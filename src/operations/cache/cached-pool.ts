@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Job, JobResult } from '../definition/job.ts';
 import type { BatchPool, JobContext } from '../pool/pool.ts';
-import { type ResultCache, statAt } from './result-cache.ts';
+import { statAt } from './file-identity.ts';
+import type { ResultCache } from './result-cache.ts';
 
 /** A view of a pool that takes results from a cache, and stores in it those that it had not. */
 export function cachedPool(pool: BatchPool, cache: ResultCache): BatchPool {
   const run = async (job: Job, context?: JobContext): Promise<JobResult> => {
     const { source } = job;
-    const maker = cache.makerOf(job);
+    const maker = cache.keys.makerOf(job);
     const sha256 =
       'path' in source
         ? cache.digest(source.path)

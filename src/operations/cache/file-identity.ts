@@ -1,5 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readSync,
+  statSync,
+} from 'node:fs';
 
 /**
  * Size, both times in nanoseconds and inode of a file: a file with the same identity has the same content,
@@ -61,4 +69,17 @@ export function digestFile(path: string, maxBytes: number): FileDigest | null {
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+export function statAt(path: string) {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+export function identityAt(path: string): string | null {
+  const stat = statAt(path);
+  return stat ? identityOf(stat) : null;
 }

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
-import { mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import type { Job, JobImage, JobSuccess } from '../definition/job.ts';
+import type { JobImage, JobSuccess } from '../definition/job.ts';
 import {
   CacheIndex,
   imagesOf,
@@ -9,9 +8,9 @@ import {
   type StoredImage,
   type StoredResult,
 } from './cache-index.ts';
-import { encoderVersions } from './encoder-versions.ts';
-import { digestFile, identityOf, isSettled } from './file-identity.ts';
+import { digestFile, identityAt, identityOf, isSettled, statAt } from './file-identity.ts';
 import { CacheObjects } from './objects.ts';
+import { keyOf, ResultKeys } from './result-keys.ts';
 
 /** An output as it was just written: before its rename, which changes the time of the inode. */
 export interface WrittenFile {
@@ -56,8 +55,7 @@ export class ResultCache {
   readonly #options: CacheOptions;
   #index: CacheIndex;
   readonly #objects: CacheObjects;
-  readonly #versions = encoderVersions();
-  readonly #makers = new WeakMap<object, string>();
+  readonly keys = new ResultKeys();
   /** Bytes of each object that a result in the index names. */
   readonly #sizes = new Map<string, number>();
   #objectBytes = 0;
@@ -72,32 +70,6 @@ export class ResultCache {
     this.#index = new CacheIndex(this.#folder);
     this.#objects = new CacheObjects(this.#folder);
     this.#count();
-  }
-
-  /** Key of an operation with its options, for all inputs unless they have variables. */
-  makerOf(job: Omit<Job, 'source'>): string {
-    const maker = this.#makerOfAll(job);
-    const { variables } = job;
-    return variables ? hashOf([maker, variables]).slice(0, 32) : maker;
-  }
-
-  #makerOfAll({
-    operation,
-    options,
-    images = {},
-    limits,
-    taken = false,
-  }: Omit<Job, 'source'>): string {
-    const known = this.#makers.get(options as object);
-    if (known !== undefined) return known;
-    // Time is left out: a file that exceeds it fails, and failures are not stored.
-    const { deadline: _, svgSwitch: __, ...bounds } = limits;
-    // Shortened, because it is in every line of the index.
-    const content = Object.entries(images).map(([name, { sha256 }]) => [name, sha256]);
-    const parts = [operation, options, content, bounds, taken, this.#versions];
-    const maker = hashOf(parts).slice(0, 32);
-    this.#makers.set(options as object, maker);
-    return maker;
   }
 
   /**
@@ -137,19 +109,15 @@ export class ResultCache {
 
   /** The result with the bytes of its images; undefined where some were removed. */
   load({ image, images, ...result }: StoredResult): JobSuccess | undefined {
-    const read = ({ size: _, ...stored }: StoredImage): JobImage => {
+    const read = ({ size: _, ...stored }: StoredImage): JobImage | undefined => {
       const bytes = this.#objects.read(stored.sha256);
-      if (!bytes) throw new MissingObject();
-      return { ...stored, bytes };
+      return bytes ? { ...stored, bytes } : undefined;
     };
-    try {
-      const base = { ...result, ok: true, cached: true } as const;
-      if (images) return { ...base, images: images.map(read) };
-      return image ? { ...base, image: read(image) } : base;
-    } catch (error) {
-      if (error instanceof MissingObject) return undefined;
-      throw error;
-    }
+    const base = { ...result, ok: true, cached: true } as const;
+    const all = (images ?? (image ? [image] : [])).map(read);
+    if (!all.every((one) => one !== undefined)) return undefined;
+    if (images) return { ...base, images: all };
+    return all[0] ? { ...base, image: all[0] } : base;
   }
 
   /** Stores the result of a job for an input with this hash. */
@@ -323,37 +291,6 @@ function prepare(folder: string): void {
   }
 }
 
-export function statAt(path: string) {
-  try {
-    return statSync(path, { bigint: true, throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
-
-function identityAt(path: string): string | null {
-  const stat = statAt(path);
-  return stat ? identityOf(stat) : null;
-}
-
-/** Thrown where an object was removed or is damaged. */
-class MissingObject extends Error {}
-
 function withoutBytes({ bytes, ...image }: JobImage): StoredImage {
   return { ...image, size: bytes.byteLength };
-}
-
-function keyOf(maker: string, sha256: string): string {
-  return createHash('sha256').update(maker).update(sha256).digest('hex').slice(0, 32);
-}
-
-/** Properties are sorted, and bytes are hashed. */
-function hashOf(value: unknown): string {
-  const text = JSON.stringify(value, (_, part: unknown) => {
-    if (part instanceof Uint8Array) return createHash('sha256').update(part).digest('hex');
-    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
-    const entries = Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1));
-    return Object.fromEntries(entries);
-  });
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -128,7 +128,7 @@ const TALL = 7;
 const MARGIN = 5;
 
 /** Draws SANDBOX small into the lower left corner, so that the picture is not mistaken for a real one. */
-export function drawWatermark(
+function drawWatermark(
   pixels: Uint32Array,
   { width, height }: { readonly width: number; readonly height: number },
 ): void {

@@ -138,7 +138,7 @@ export function mix(one: Colour, other: Colour, share: number): Colour {
 }
 
 /** A colour by its hue in degrees, its saturation and its lightness from 0 to 1 (CSS Color 4, HSL). */
-export function fromHue(hue: number, saturation: number, lightness: number): Colour {
+function fromHue(hue: number, saturation: number, lightness: number): Colour {
   const spread = saturation * Math.min(lightness, 1 - lightness);
   const channel = (place: number) => {
     const at = (((place + hue / 30) % 12) + 12) % 12;

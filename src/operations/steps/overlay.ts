@@ -1,11 +1,8 @@
-import * as v from 'valibot';
-import { colourField } from '../../images/colour.ts';
 import type { Facts, Header, Size } from '../../images/decoding/header.ts';
 import { read } from '../../images/decoding/pixels.ts';
 import { basicExif, readExif } from '../../images/exif/exif.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import type { ImageInput, Sharp } from '../../images/input.ts';
-import { fontField } from '../../images/layers/font-field.ts';
 import { openImageLayer } from '../../images/layers/image-layer.ts';
 import {
   boundsOf,
@@ -14,108 +11,22 @@ import {
   type LayerPixels,
   tileOf,
 } from '../../images/layers/layer.ts';
-import {
-  isVisible,
-  MAX_LINES,
-  openTextLayer,
-  type TextLayer,
-} from '../../images/layers/text-layer.ts';
+import { openTextLayer, type TextLayer } from '../../images/layers/text-layer.ts';
 import type { Warning } from '../../images/output.ts';
-import { field, integer, number } from '../../schema/fields.ts';
-import { fillTemplate, needsDate, placeholderFault } from '../definition/name-template.ts';
-import { GRAVITIES, offsetOf } from '../definition/placement.ts';
+import { fillTemplate, needsDate } from '../definition/name-template.ts';
+import { offsetOf } from '../definition/placement.ts';
 import { openPixels } from '../definition/run-steps.ts';
-import { type LoadedOptions, type OptionsOf, PLACE, type Source } from '../definition/step.ts';
+import { type LoadedOptions, PLACE, type Source } from '../definition/step.ts';
 import { stepOperation } from '../definition/step-operation.ts';
-
-const BLENDS = [
-  ...(['over', 'multiply', 'screen', 'overlay', 'darken', 'lighten'] as const),
-  ...(['soft-light', 'hard-light', 'difference'] as const),
-] as const;
-
-/** Placeholders of a text. */
-const PLACEHOLDERS = ['name', 'index', 'date'] as const;
-
-const fields = {
-  image: v.optional(
-    field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(4096)), 'the image to lay over, a logo', {
-      expects: 'a file',
-      path: true,
-    }),
-  ),
-  text: v.optional(
-    field(
-      v.pipe(v.string(), v.nonEmpty(), v.maxLength(300)),
-      'the text to lay over, with {name} {index} {date} or {date:YYYY} of each image',
-      { expects: 'a text of 1 to 300 characters' },
-    ),
-  ),
-  gravity: v.optional(field(v.picklist(GRAVITIES), 'where it is'), 'southeast'),
-  x: v.optional(
-    field(integer(-65_535, 65_535), 'pixels from the edge that gravity names, or to the right'),
-    0,
-  ),
-  y: v.optional(
-    field(integer(-65_535, 65_535), 'pixels from the edge that gravity names, or down'),
-    0,
-  ),
-  scale: v.optional(
-    field(number(0.001, 1), "width as a share of the image's; its own size where not given"),
-  ),
-  opacity: v.optional(field(number(0.01, 1), 'share of the colour that covers the image'), 1),
-  angle: v.optional(field(number(-360, 360), 'degrees clockwise'), 0),
-  tile: v.optional(field(v.boolean(), 'repeat it over the whole image'), false),
-  gap: v.optional(field(integer(0, 10_000), 'pixels between the repetitions of tile')),
-  blend: v.optional(field(v.picklist(BLENDS), 'how colours are combined'), 'over'),
-  font: v.optional(
-    fontField('installed font of the text, or several to choose from; sans-serif where not given'),
-  ),
-  size: v.optional(
-    field(
-      integer(4, 2000),
-      "pixels of the text's letters; a twentieth of the shorter side where not given",
-    ),
-  ),
-  color: v.optional(colourField('colour of the text; white where not given')),
-  box: v.optional(colourField('colour of a box behind the text')),
-};
-
-type OverlayOptions = OptionsOf<typeof fields>;
-
-/** What `load` adds to the options. */
-interface LayerOptions {
-  readonly layer: Layer;
-  /** Pixels of an image that keeps its size. */
-  readonly own?: Size;
-  /** The layer, where it is a text. */
-  readonly letters?: TextLayer;
-}
+import {
+  checkOverlay,
+  type LayerOptions,
+  type OverlayOptions,
+  overlayFields,
+} from './overlay-options.ts';
 
 /** Pixels of letters below which a text is hard to read. */
 const LEGIBLE = 8;
-
-/** The fault of a text; null where it is valid. */
-function textFault(text: string): string | null {
-  if (/[^\P{Cc}\n]|\p{Cs}/u.test(text)) return 'expected no control characters';
-  if (!isVisible(text)) return 'expected visible characters';
-  const lines = text.split('\n').length;
-  if (lines > MAX_LINES) return `expected at most ${MAX_LINES} lines, received ${lines}`;
-  return placeholderFault(text, PLACEHOLDERS);
-}
-
-function check(options: OverlayOptions): readonly [string, string] | null {
-  const { image, text, size, scale, tile, gap } = options;
-  if (image === undefined && text === undefined)
-    return ['image', 'one of image and text is required'];
-  if (image !== undefined && text !== undefined) return ['text', 'excludes image'];
-  for (const name of ['font', 'size', 'color', 'box'] as const) {
-    if (text === undefined && options[name] !== undefined) return [name, 'goes with text only'];
-  }
-  if (size !== undefined && scale !== undefined) return ['size', 'excludes scale'];
-  if (gap !== undefined && !tile) return ['gap', 'goes with tile only'];
-  const fault = text === undefined ? null : textFault(text);
-  return fault === null ? null : ['text', fault];
-}
 
 async function load(source: Source, options: OverlayOptions) {
   const { input, header } = source;
@@ -294,8 +205,8 @@ export const overlay = stepOperation({
   summary: 'Lay a logo or a text over images',
   endpoint: 'batch-overlay-images',
   cost: 30,
-  fields,
-  check,
+  fields: overlayFields,
+  check: checkOverlay,
   images: ({ image }) => (image === undefined ? [] : [image]),
   variables: ({ text = '' }) =>
     (['name', 'index'] as const).filter((name) => text.includes(`{${name}}`)),

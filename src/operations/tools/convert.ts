@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { readHeader } from '../../images/decoding/header.ts';
-import { ignoredSettings } from '../../images/encoding/encoding.ts';
+import { ignoredSettings } from '../../images/encoding/encoders.ts';
 import { encodingFault, encodingFields, formatField } from '../../images/encoding/options.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
 import { rule } from '../../schema/fields.ts';

@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import { checkFrames, factsOf, type Header, readHeader } from '../../images/decoding/header.ts';
 import { selectFrames } from '../../images/decoding/picture.ts';
 import { needsProfile, readStored } from '../../images/decoding/stored.ts';
-import { estimateOutput, ignoredSettings, sameFormat } from '../../images/encoding/encoding.ts';
+import { ignoredSettings } from '../../images/encoding/encoders.ts';
+import { estimateOutput, sameFormat } from '../../images/encoding/encoding.ts';
 import { estimateLossless } from '../../images/encoding/estimate.ts';
 import {
   type EncodingOptions,

@@ -1,16 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
+import { Batch, type BatchOptions, type BatchSink } from '../../../src/operations/batch/batch.ts';
+import { BatchSummary, type FileRecord } from '../../../src/operations/batch/batch-record.ts';
 import {
-  Batch,
   type BatchEntry,
   type BatchInput,
-  type BatchOptions,
-  type BatchSink,
   type ProcessFilesOptions,
   processFiles,
-} from '../../../src/operations/batch/batch.ts';
-import { BatchSummary, type FileRecord } from '../../../src/operations/batch/batch-record.ts';
+} from '../../../src/operations/batch/process-files.ts';
 import type { Job, JobResult } from '../../../src/operations/definition/job.ts';
 import type { Operation } from '../../../src/operations/definition/operation.ts';
 import type { ImagePool, JobContext } from '../../../src/operations/pool/pool.ts';

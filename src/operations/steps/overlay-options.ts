@@ -1,0 +1,96 @@
+import * as v from 'valibot';
+import { colourField } from '../../images/colour.ts';
+import type { Size } from '../../images/decoding/header.ts';
+import { fontField } from '../../images/layers/fonts.ts';
+import type { Layer } from '../../images/layers/layer.ts';
+import { isVisible, MAX_LINES, type TextLayer } from '../../images/layers/text-layer.ts';
+import { field, integer, number } from '../../schema/fields.ts';
+import { placeholderFault } from '../definition/name-template.ts';
+import { GRAVITIES } from '../definition/placement.ts';
+import type { OptionsOf } from '../definition/step.ts';
+
+const BLENDS = [
+  ...(['over', 'multiply', 'screen', 'overlay', 'darken', 'lighten'] as const),
+  ...(['soft-light', 'hard-light', 'difference'] as const),
+] as const;
+
+/** Placeholders of a text. */
+const PLACEHOLDERS = ['name', 'index', 'date'] as const;
+
+export const overlayFields = {
+  image: v.optional(
+    field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(4096)), 'the image to lay over, a logo', {
+      expects: 'a file',
+      path: true,
+    }),
+  ),
+  text: v.optional(
+    field(
+      v.pipe(v.string(), v.nonEmpty(), v.maxLength(300)),
+      'the text to lay over, with {name} {index} {date} or {date:YYYY} of each image',
+      { expects: 'a text of 1 to 300 characters' },
+    ),
+  ),
+  gravity: v.optional(field(v.picklist(GRAVITIES), 'where it is'), 'southeast'),
+  x: v.optional(
+    field(integer(-65_535, 65_535), 'pixels from the edge that gravity names, or to the right'),
+    0,
+  ),
+  y: v.optional(
+    field(integer(-65_535, 65_535), 'pixels from the edge that gravity names, or down'),
+    0,
+  ),
+  scale: v.optional(
+    field(number(0.001, 1), "width as a share of the image's; its own size where not given"),
+  ),
+  opacity: v.optional(field(number(0.01, 1), 'share of the colour that covers the image'), 1),
+  angle: v.optional(field(number(-360, 360), 'degrees clockwise'), 0),
+  tile: v.optional(field(v.boolean(), 'repeat it over the whole image'), false),
+  gap: v.optional(field(integer(0, 10_000), 'pixels between the repetitions of tile')),
+  blend: v.optional(field(v.picklist(BLENDS), 'how colours are combined'), 'over'),
+  font: v.optional(
+    fontField('installed font of the text, or several to choose from; sans-serif where not given'),
+  ),
+  size: v.optional(
+    field(
+      integer(4, 2000),
+      "pixels of the text's letters; a twentieth of the shorter side where not given",
+    ),
+  ),
+  color: v.optional(colourField('colour of the text; white where not given')),
+  box: v.optional(colourField('colour of a box behind the text')),
+};
+
+export type OverlayOptions = OptionsOf<typeof overlayFields>;
+
+/** What `load` adds to the options. */
+export interface LayerOptions {
+  readonly layer: Layer;
+  /** Pixels of an image that keeps its size. */
+  readonly own?: Size;
+  /** The layer, where it is a text. */
+  readonly letters?: TextLayer;
+}
+
+/** The fault of a text; null where it is valid. */
+function textFault(text: string): string | null {
+  if (/[^\P{Cc}\n]|\p{Cs}/u.test(text)) return 'expected no control characters';
+  if (!isVisible(text)) return 'expected visible characters';
+  const lines = text.split('\n').length;
+  if (lines > MAX_LINES) return `expected at most ${MAX_LINES} lines, received ${lines}`;
+  return placeholderFault(text, PLACEHOLDERS);
+}
+
+export function checkOverlay(options: OverlayOptions): readonly [string, string] | null {
+  const { image, text, size, scale, tile, gap } = options;
+  if (image === undefined && text === undefined)
+    return ['image', 'one of image and text is required'];
+  if (image !== undefined && text !== undefined) return ['text', 'excludes image'];
+  for (const name of ['font', 'size', 'color', 'box'] as const) {
+    if (text === undefined && options[name] !== undefined) return [name, 'goes with text only'];
+  }
+  if (size !== undefined && scale !== undefined) return ['size', 'excludes scale'];
+  if (gap !== undefined && !tile) return ['gap', 'goes with tile only'];
+  const fault = text === undefined ? null : textFault(text);
+  return fault === null ? null : ['text', fault];
+}
