@@ -4,7 +4,7 @@ import { fileFailure } from './file-error.ts';
 
 /** Limits of the work on one file. The command line and the daemon share the defaults. */
 export interface Limits {
-  /** Bytes of one input file (interface part 8: 30 MB). */
+  /** Bytes of one input file. */
   readonly fileBytes: number;
   /** Decoded pixels of one input, of all frames that are decoded together. */
   readonly pixels: number;

@@ -7,7 +7,7 @@ export interface Size {
 }
 
 /**
- * The output sizes of a native-size model (interface, part 4.4). Sizes of one orientation are in ascending
+ * The output sizes of a native-size model. Sizes of one orientation are in ascending
  * order, so that the smaller one wins a tie. 1152x2048 is not among them, so that portrait targets map
  * more coarsely than landscape ones.
  */

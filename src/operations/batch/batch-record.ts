@@ -20,7 +20,7 @@ export interface OutputRecord {
   readonly reason?: CodedMessage;
 }
 
-/** One element of `results` (interface part 2.8), with the properties of its output image. */
+/** One element of `results` in a report, with the properties of its output image. */
 export interface FileRecord {
   readonly index: number;
   readonly inputFilename: string;
@@ -78,7 +78,7 @@ function bytesOf(outputs: readonly OutputRecord[]): number {
   return outputs.reduce((sum, { size }) => sum + size, 0);
 }
 
-/** The `summary` of interface part 2.8. */
+/** The `summary` of a report. */
 export interface BatchTotals {
   readonly total: number;
   readonly succeeded: number;
@@ -146,7 +146,7 @@ export class BatchSummary {
   }
 }
 
-/** The result of a batch (interface part 2.8); a ZIP's manifest adds `parameters`. */
+/** The report of a batch; a ZIP's manifest adds `parameters`. */
 export interface BatchResult {
   readonly requestId: string;
   readonly operation: string;

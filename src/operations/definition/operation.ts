@@ -34,7 +34,7 @@ export interface PrepareContext {
 export interface Operation<Schema extends ObjectSchema = ObjectSchema>
   extends ThreadOperation<v.InferOutput<Schema>> {
   readonly summary: string;
-  /** Result of each file: an image, or the `data` of interface part 2.8. */
+  /** Result of each file: an image, or the `data` of a report. */
   readonly gives: 'image' | 'data';
   /** Whether it gives several images for one input, which it names itself. */
   readonly several?: boolean;
