@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { findModel, maxOutputTokensOf, reasoningOf, type TextModel } from '../../config/catalog.ts';
-import { upstreamModelOf } from '../../config/model-names.ts';
-import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds.ts';
+import type { TextModel } from '../../config/catalog.ts';
+import { isRemote, type Provider } from '../../config/provider-kinds.ts';
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { RoutingObserver } from '../../routing/observer.ts';
@@ -14,16 +13,10 @@ import type { UpstreamClient } from '../../upstream/client.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import type { Json, TextRequest } from '../canonical/canonical.ts';
 import { invalidAnswer } from '../dialects/answer-errors.ts';
-import type {
-  Dialect,
-  Headers,
-  RequestAddress,
-  Target,
-  TokenCounting,
-} from '../dialects/dialect.ts';
+import type { Dialect, Headers, RequestAddress, TokenCounting } from '../dialects/dialect.ts';
 import { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
-import { invalid } from '../dialects/request-errors.ts';
+import { findModelOfType, targetOf } from '../execution/model-routes.ts';
 import { openProvider } from '../execution/upstream-request.ts';
 import { Allowance, checkAddresses } from '../policy/allowance.ts';
 import { applyRules } from '../policy/rules.ts';
@@ -82,7 +75,6 @@ interface Counting {
 export class TokenCounter {
   readonly #options: TokenCounterOptions;
   readonly #routing: Routing;
-  /** Stored objects are not given here, so that none may be named. */
 
   constructor(options: TokenCounterOptions) {
     this.#options = options;
@@ -112,12 +104,8 @@ export class TokenCounter {
     const config = this.#options.config();
     const dialect = dialectNamed(call.dialect) as Counting['dialect'];
     const decoded = dialect.counting.decodeRequest(call.body, call.address);
-    const { key } = call.holder;
-    const { id, part, model } = findModel(config, decoded.model, key.models);
-    if (model.type !== 'text') {
-      const message = `${decoded.model} is a model of type ${model.type}, not of text`;
-      throw invalid('model', message, 'wrong_model_type');
-    }
+    const { id, part, model } = findModelOfType('text', decoded.model, config, call.holder);
+    // No stored objects are looked up, so that a request can name none.
     const allowance = new Allowance(id, model, call.holder);
     const inspection = new Inspection();
     dialect.fields.check(decoded.body, inspection, decoded.body);
@@ -141,14 +129,7 @@ export class TokenCounter {
     const { call, config, dialect, request, model, wildcardPart, dropped } = counting;
     const { counting: own } = dialect;
     const { upstream, textThreads } = this.#options;
-    const target: Target = {
-      dialect: dialectFor(route, provider, request.dialect),
-      provider: route.provider,
-      model: upstreamModelOf(route, wildcardPart),
-      rules: model.rules ?? null,
-      reasons: reasoningOf(model).supported_efforts.length > 0,
-      maxOutputTokens: maxOutputTokensOf(model),
-    };
+    const target = targetOf(route, provider, request.dialect, model, wildcardPart);
     const estimate = async (): Promise<Count> => {
       const context = { client: call.holder.account.id, signal: call.signal };
       const tokens = await estimateTokens(textThreads, request, context);

@@ -1,4 +1,4 @@
-import { type EmbeddingModel, findModel } from '../../config/catalog.ts';
+import type { EmbeddingModel } from '../../config/catalog.ts';
 import { upstreamModelOf } from '../../config/model-names.ts';
 import { isRemote, kindOf, type Provider } from '../../config/provider-kinds.ts';
 import type { Config } from '../../config/schema.ts';
@@ -9,10 +9,11 @@ import { routeCandidates, unknownToProvider } from '../../routing/route-candidat
 import { Routing } from '../../routing/routing.ts';
 import type { KeyHolder, Store } from '../../store/store.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
+import { reportCharge, type TextObserver } from '../billing/charge-report.ts';
 import type { TextReport } from '../canonical/report.ts';
 import { invalid } from '../dialects/request-errors.ts';
+import { findModelOfType } from '../execution/model-routes.ts';
 import { openProvider } from '../execution/upstream-request.ts';
-import type { TextObserver } from '../gateway.ts';
 import { readJson } from '../relay/upstream-response.ts';
 import { type Embeddings, parseAnswer, writeEmbeddings } from './answer.ts';
 import type { EmbeddingsFormat } from './format.ts';
@@ -61,12 +62,8 @@ export class EmbeddingsGateway {
     const { store, observer } = this.#options;
     const config = this.#options.config();
     const request = decodeEmbeddings(body);
-    const { id, part, model } = findModel(config, request.model, holder.key.models);
+    const { id, part, model } = findModelOfType('embedding', request.model, config, holder);
     report.model = id;
-    if (model.type !== 'embedding') {
-      const message = `${request.model} is a model of type ${model.type}, not of embedding`;
-      throw invalid('model', message, 'wrong_model_type');
-    }
     checkTokens(request, model);
     const meter = await EmbeddingsMeter.open(store, holder, {
       id,
@@ -75,12 +72,9 @@ export class EmbeddingsGateway {
       trustUpstream: config.billing.trustUpstream,
     });
     const settle = async (tokens: number | null) => {
-      const { used, charge, excess } = await meter.settle(tokens);
-      report.usage = used;
-      report.charge = charge;
-      observer.used(id, used);
-      if (excess) observer.exceeded({ requestId, model: id, reported: excess, charged: used });
-      return used.input;
+      const charge = await meter.settle(tokens);
+      reportCharge(charge, { report, requestId }, observer);
+      return charge.used.input;
     };
     const deadline = performance.now() + longestTotal(config, model.routes);
     let secret: string | undefined;

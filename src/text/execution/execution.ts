@@ -2,10 +2,11 @@ import type { TextModel } from '../../config/catalog.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../failure.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
-import type { UsageTracker } from '../billing/usage-tracker.ts';
+import type { Meter } from '../billing/meter.ts';
+import { UsageTracker } from '../billing/usage-tracker.ts';
 import type { NativePart, RequestSetting, TextRequest, Usage } from '../canonical/canonical.ts';
 import type { EncodeContext, ForwardedHeaders } from '../dialects/dialect.ts';
-import type { Inspection } from '../dialects/inspection.ts';
+import { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { Allowance } from '../policy/allowance.ts';
 import type { HostedTools } from '../policy/hosted-tools.ts';
@@ -26,41 +27,89 @@ export interface Outcome {
   readonly failure: Failure | null;
 }
 
-/** One client's request, with what all its routes share. */
-export interface TextExecution {
+/** Bytes of a request from which each stage of it takes the event loop for long: 1 MB of short turns takes 0.2 s in all. */
+const LARGE_REQUEST = 128 * 1024;
+
+/** One client's request: the stages of the gateway set its fields in turn, and all routes read them. */
+export class TextExecution {
   readonly call: TextCall;
-  readonly request: TextRequest;
-  /** Settings of the request that the model's rules changed. */
-  readonly changedSettings: readonly RequestSetting[];
-  /** Features and addresses that the request uses. */
-  readonly inspection: Inspection;
-  readonly allowance: Allowance;
-  /** What no route is sent. */
-  readonly omitted: OmittedFields;
-  /** The request's tools that only its own format has; null for none. */
-  readonly hosted: HostedTools | null;
-  /** Protocol headers that the client sent for an upstream of its own dialect. */
-  readonly forwarded: ForwardedHeaders;
-  /** Called with identifiers of objects that the provider stored for the client. */
-  readonly onStored: (ids: readonly string[]) => void;
-  readonly model: TextModel;
-  /** The part of the requested name that the model's wildcard stands for; null if it has none. */
-  readonly wildcardPart: string | null;
-  /** The model that answers name; null for the upstream's own name. */
-  readonly publicModel: string | null;
   readonly config: Config;
-  readonly context: EncodeContext;
-  readonly tracker: UsageTracker;
-  /** Estimated tokens of the input of each request to an upstream. */
-  readonly inputTokens: readonly number[];
-  /** The most that an answer costs without the provider's report; null where all of the cost is seen. */
-  readonly cutUsage: ((choice: number) => Usage) | null;
-  /** Reads answers on after the client has left; its signal aborts requests to upstreams. */
-  readonly drain: Drain;
-  /** The answers to a request for several. */
-  readonly answers: Answers;
   readonly upstream: UpstreamClient;
+  readonly tracker = new UsageTracker();
+  /** The answers to a request for several. */
+  readonly answers = new Answers();
+  request!: TextRequest;
+  /** The model's public identifier. */
+  modelId!: string;
+  model!: TextModel;
+  /** The part of the requested name that the model's wildcard stands for; null if it has none. */
+  wildcardPart: string | null = null;
+  /** The model that answers name; null for the upstream's own name. */
+  publicModel: string | null = null;
+  /** Features and addresses that the request uses. */
+  inspection!: Inspection;
+  allowance!: Allowance;
+  /** What no route is sent. */
+  omitted: OmittedFields = NOTHING_OMITTED;
+  /** The request's tools that only its own format has; null for none. */
+  hosted: HostedTools | null = null;
+  /** Settings of the request that the model's rules changed. */
+  changedSettings: readonly RequestSetting[] = [];
+  meter!: Meter;
+  /** Estimated tokens of the input of each request to an upstream. */
+  inputTokens: readonly number[] = [];
+  /** The most that an answer costs without the provider's report; null where all of the cost is seen. */
+  cutUsage: ((choice: number) => Usage) | null = null;
+  context!: EncodeContext;
+  /** Protocol headers that the client sent for an upstream of its own dialect. */
+  forwarded!: ForwardedHeaders;
+  /** Called with identifiers of objects that the provider stored for the client. */
+  onStored!: (ids: readonly string[]) => void;
+  /** Reads answers on after the client has left; its signal aborts requests to upstreams. */
+  drain!: Drain;
+  /** Whether the request was sent to a provider. */
+  isSent = false;
+  /** What the last attempt threw. */
+  attemptError: unknown = null;
+  /** How a route answered; null where none did. */
+  outcome: Outcome | null = null;
+  /** Why no route answered. */
+  error: unknown = null;
+
+  constructor(call: TextCall, config: Config, upstream: UpstreamClient) {
+    this.call = call;
+    this.config = config;
+    this.upstream = upstream;
+  }
+
+  /** Whether stages of the request give the event loop to other requests in between. */
+  get isLarge(): boolean {
+    const { bytes } = this.call;
+    return bytes === null || bytes > LARGE_REQUEST;
+  }
+
+  decode(body: unknown): void {
+    const { dialect, address } = this.call;
+    this.request = dialectNamed(dialect).decodeRequest(body, address);
+  }
+
+  inspect(): void {
+    const { body } = this.request;
+    this.inspection = new Inspection();
+    dialectNamed(this.call.dialect).fields.check(body, this.inspection, body);
+  }
+
+  omit({ ignored = [], dropped = [] }: Partial<OmittedFields>): void {
+    if (ignored.length + dropped.length === 0) return;
+    const { omitted } = this;
+    this.omitted = {
+      ignored: [...omitted.ignored, ...ignored],
+      dropped: [...omitted.dropped, ...dropped],
+    };
+  }
 }
+
+const NOTHING_OMITTED: OmittedFields = { ignored: [], dropped: [] };
 
 const NONE_FORWARDED: ForwardedHeaders = { sent: {}, ignored: [] };
 

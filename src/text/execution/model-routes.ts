@@ -1,9 +1,56 @@
-import type { TextModel } from '../../config/catalog.ts';
-import { dialectFor, isRemote } from '../../config/provider-kinds.ts';
-import type { Config } from '../../config/schema.ts';
+import {
+  findModel,
+  maxOutputTokensOf,
+  reasoningOf,
+  type TextModel,
+  type TextRoute,
+} from '../../config/catalog.ts';
+import { type NamedEntry, upstreamModelOf } from '../../config/model-names.ts';
+import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds.ts';
+import type { Config, Model } from '../../config/schema.ts';
+import type { KeyHolder } from '../../store/store.ts';
 import type { DialectName, TextRequest } from '../canonical/canonical.ts';
+import type { Target } from '../dialects/dialect.ts';
 import { upstreamDialectOf } from '../dialects/registry.ts';
+import { invalid } from '../dialects/request-errors.ts';
 import { canPass } from './pass-through.ts';
+
+/**
+ * The model of a type that a client names.
+ *
+ * @throws Failure auth_error where its key may not use the model; invalid_request where there is none of that type
+ */
+export function findModelOfType<Type extends Model['type']>(
+  type: Type,
+  name: string,
+  config: Config,
+  { key }: KeyHolder,
+): NamedEntry & { readonly model: Extract<Model, { readonly type: Type }> } {
+  const { id, part, model } = findModel(config, name, key.models);
+  if (model.type !== type) {
+    const message = `${name} is a model of type ${model.type}, not of ${type}`;
+    throw invalid('model', message, 'wrong_model_type');
+  }
+  return { id, part, model: model as Extract<Model, { readonly type: Type }> };
+}
+
+/** What a route of a text model asks for of a provider. */
+export function targetOf(
+  route: TextRoute,
+  provider: Provider,
+  client: DialectName,
+  model: TextModel,
+  wildcardPart: string | null,
+): Target {
+  return {
+    dialect: dialectFor(route, provider, upstreamDialectOf(client)),
+    provider: route.provider,
+    model: upstreamModelOf(route, wildcardPart),
+    rules: model.rules ?? null,
+    reasons: reasoningOf(model).supported_efforts.length > 0,
+    maxOutputTokens: maxOutputTokensOf(model),
+  };
+}
 
 /** Whether a request may leave this server. */
 export function mayLeaveServer({ routes }: TextModel, { providers }: Config): boolean {

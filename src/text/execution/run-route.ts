@@ -1,11 +1,9 @@
-import { maxOutputTokensOf, reasoningOf, type TextRoute } from '../../config/catalog.ts';
-import { upstreamModelOf } from '../../config/model-names.ts';
-import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds.ts';
+import type { TextRoute } from '../../config/catalog.ts';
+import { isRemote, type Provider } from '../../config/provider-kinds.ts';
 import { secretsRedactor } from '../../routing/redaction.ts';
 import { timeoutsOf } from '../../routing/retry-policy.ts';
-import type { Target } from '../dialects/dialect.ts';
-import { upstreamDialectOf } from '../dialects/registry.ts';
 import type { Outcome, TextExecution } from './execution.ts';
+import { targetOf } from './model-routes.ts';
 import { canPass, passThrough } from './pass-through.ts';
 import { answerBySandbox } from './sandbox-answer.ts';
 import { translate } from './translate.ts';
@@ -25,14 +23,7 @@ export function runRoute(
   remaining: number,
 ): Promise<Outcome> {
   const { config, model, wildcardPart, request } = execution;
-  const target: Target = {
-    dialect: dialectFor(route, provider, upstreamDialectOf(request.dialect)),
-    provider: route.provider,
-    model: upstreamModelOf(route, wildcardPart),
-    rules: model.rules ?? null,
-    reasons: reasoningOf(model).supported_efforts.length > 0,
-    maxOutputTokens: maxOutputTokensOf(model),
-  };
+  const target = targetOf(route, provider, request.dialect, model, wildcardPart);
   if (!isRemote(provider)) return answerBySandbox(execution, target, remaining);
   const { connect, idle, firstByte, total } = timeoutsOf(config, provider);
   const { apiKey, baseUrl } = provider;

@@ -1,7 +1,9 @@
+import { upstreamModelOf } from '../../config/model-names.ts';
 import { Failure } from '../../failure.ts';
 import { isObject, listOf } from '../../schema/untrusted.ts';
 import type { Json, NativePart, TextRequest, Tool, ToolChoice } from '../canonical/canonical.ts';
 import { dialectNamed } from '../dialects/registry.ts';
+import type { Stage } from './stage.ts';
 
 /** Characters of one request that are checked; more take a thread more than a second. */
 const MAX_CHARACTERS = 1_000_000;
@@ -27,6 +29,14 @@ const WORDLESS: ReadonlySet<string> = new Set([
   ],
 ]);
 
+/** Checks the words of a request whose answer may hold images. */
+export const screenPrompt: Stage = ({ call, request, model, wildcardPart }, { admitPrompt }) => {
+  const models = model.routes.map((route) => upstreamModelOf(route, wildcardPart));
+  const prompt = imagePromptOf(request, models);
+  if (prompt === null) return;
+  return admitPrompt(prompt, dialectNamed(call.dialect).promptField, call.holder.account.id);
+};
+
 /**
  * The words of a request whose answer may hold images, one text below the other: messages, instructions,
  * tools with their descriptions and names, and all else that is text. Null where it cannot hold any.
@@ -34,7 +44,7 @@ const WORDLESS: ReadonlySet<string> = new Set([
  * @param models what the upstreams call the model
  * @throws Failure invalid_request for a request of more characters
  */
-export function imagePromptOf(request: TextRequest, models: readonly string[]): string | null {
+function imagePromptOf(request: TextRequest, models: readonly string[]): string | null {
   if (!mayMakeImages(request, models)) return null;
   const texts = textsOf(request.body);
   const length = texts.reduce((sum, text) => sum + text.length, 0);

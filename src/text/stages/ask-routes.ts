@@ -1,0 +1,69 @@
+import { setImmediate } from 'node:timers/promises';
+import { isPriced } from '../../config/catalog.ts';
+import { upstreamModelOf } from '../../config/model-names.ts';
+import { isRemote } from '../../config/provider-kinds.ts';
+import { routeCandidates } from '../../routing/route-candidates.ts';
+import { longestTotal } from '../../routing/retry-policy.ts';
+import { unknownToProvider } from '../../routing/route-candidates.ts';
+import type { Outcome } from '../execution/execution.ts';
+import { runRoute } from '../execution/run-route.ts';
+import { conversationOf } from '../policy/conversation.ts';
+import type { Stage } from './stage.ts';
+
+/** Sends the request by the routes of its model, in turn until one answers. */
+export const askRoutes: Stage = async (execution, services) => {
+  const { call, config, model, modelId, wildcardPart, request, tracker } = execution;
+  const { clientDisconnect, holder, report } = call;
+  const { affinity, store } = services;
+  execution.drain = services.drains.begin({
+    accountId: holder.account.id,
+    clientDisconnect,
+    timeout: config.billing.drainTimeout,
+    isWorthwhile: () => execution.isSent && isPriced(model),
+  });
+  services.open.add(clientDisconnect);
+  execution.onStored = (ids) => store.addProviderObjects(holder.account.id, ids);
+  const deadline = performance.now() + longestTotal(config, model.routes);
+  const candidates = routeCandidates(model);
+  const conversation = candidates.length > 1 ? conversationOf(request, modelId, holder) : null;
+  let answering = candidates[0]!;
+  try {
+    const outcome = await services.routing.run({
+      model: modelId,
+      accountId: holder.account.id,
+      logContext: { requestId: call.requestId },
+      trace: report.trace,
+      candidates: conversation ? affinity.order(candidates, conversation) : candidates,
+      providers: config.providers,
+      signal: clientDisconnect,
+      deadline,
+      attempt: async (candidate, provider) => {
+        if (execution.isLarge) await setImmediate();
+        answering = candidate;
+        report.attempts += 1;
+        execution.isSent = isRemote(provider);
+        report.provider = candidate.route.provider;
+        report.upstreamModel = upstreamModelOf(candidate.route, wildcardPart);
+        try {
+          const remaining = deadline - performance.now();
+          return await runRoute(execution, candidate.route, provider, remaining);
+        } catch (error) {
+          execution.attemptError = error;
+          throw error;
+        }
+      },
+      failureOf: ({ failure }: Outcome) => failure,
+      onAttemptFailed: () => tracker.reset(),
+      onNotSent: () => {
+        report.attempts -= 1;
+      },
+    });
+    if (conversation && outcome.failure === null) {
+      affinity.answered(answering, candidates, conversation);
+    }
+    execution.outcome = outcome;
+  } catch (error) {
+    execution.error =
+      wildcardPart === null ? error : unknownToProvider(error, modelId, request.model);
+  }
+};

@@ -1,0 +1,40 @@
+import type { Config } from '../../config/schema.ts';
+import type { RouteAffinity } from '../../routing/affinity.ts';
+import type { Routing } from '../../routing/routing.ts';
+import type { Store } from '../../store/store.ts';
+import type { LightAbortSignal } from '../../upstream/abort-signal.ts';
+import type { UpstreamClient } from '../../upstream/client.ts';
+import type { TextObserver } from '../billing/charge-report.ts';
+import type { TextExecution } from '../execution/execution.ts';
+import type { Drains } from '../relay/drains.ts';
+
+export interface TextGatewayOptions {
+  /** Returns the configuration in force. */
+  readonly config: () => Config;
+  readonly store: Store;
+  readonly upstream: UpstreamClient;
+  readonly observer: TextObserver;
+  /**
+   * Checks the words of a request whose answer may hold images.
+   *
+   * @param param the request's field that the failure names
+   * @throws Failure content_policy
+   */
+  readonly admitPrompt: (prompt: string, param: string, accountId: string) => Promise<void>;
+}
+
+/** What all requests to a gateway share. */
+export interface GatewayServices extends TextGatewayOptions {
+  readonly routing: Routing;
+  readonly affinity: RouteAffinity;
+  readonly drains: Drains;
+  /** The clients of the requests that are being answered. */
+  readonly open: Set<LightAbortSignal>;
+}
+
+/**
+ * One stage of answering a request. It reads fields of the execution that earlier stages set, and sets others.
+ *
+ * @throws Failure where the client was sent nothing yet; no later stage runs
+ */
+export type Stage = (execution: TextExecution, services: GatewayServices) => void | Promise<void>;
