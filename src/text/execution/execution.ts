@@ -138,7 +138,7 @@ export function withoutOwn(
 }
 
 /** The answers to a request for several: complete ones are kept when the others are requested again. */
-export class Answers {
+class Answers {
   /** Takes the events of all attempts; null before the first of them. */
   sink: StreamSink | BufferSink | null = null;
   readonly complete = new Set<number>();
