@@ -8,17 +8,19 @@ import { itemOf } from '../policy/references.ts';
 import type { Stage } from './stage.ts';
 
 /** Leaves out references to stored objects that the account may not name. */
-export const leaveOutReferences: Stage = async (execution, { store }) => {
+export const leaveOutReferences: Stage = (execution, { store }) => {
   const { call, config, model, allowance, inspection, request } = execution;
   if (!mayLeaveServer(model, config)) return;
   const references = allowance.referencesIn(inspection);
   if (references.length === 0) return;
-  allowance.permitReferences(await store.findProviderObjects(call.holder.account.id, references));
-  const left = withoutUnvouched(request, inspection, allowance, isShared(model, config));
-  if (left === null) return;
-  execution.decode(left.body);
-  execution.inspect();
-  execution.omit({ ignored: left.removed });
+  return store.findProviderObjects(call.holder.account.id, references).then((given) => {
+    allowance.permitReferences(given);
+    const left = withoutUnvouched(request, inspection, allowance, isShared(model, config));
+    if (left === null) return;
+    execution.decode(left.body);
+    execution.inspect();
+    execution.omit({ ignored: left.removed });
+  });
 };
 
 /** A body without references that its account cannot use. */
