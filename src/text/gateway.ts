@@ -4,7 +4,7 @@ import { RouteAffinity } from '../routing/affinity.ts';
 import { Routing } from '../routing/routing.ts';
 import type { LightAbortSignal } from '../upstream/abort-signal.ts';
 import './built-in-dialects.ts';
-import type { TextCall } from './execution/call.ts';
+import type { TextCall } from './execution/execution.ts';
 import { TextExecution } from './execution/execution.ts';
 import { Drains } from './relay/drains.ts';
 import { applyModelRules } from './stages/apply-model-rules.ts';

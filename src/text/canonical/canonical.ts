@@ -117,9 +117,9 @@ export interface Turn extends WithPath {
   readonly role: 'system' | 'developer' | 'user' | 'assistant';
   readonly parts: readonly Part[];
   readonly name: string | null;
-  /** Whether the answer continues this turn of the assistant (interface part 4.1, rule 6). */
+  /** Whether the answer continues this turn of the assistant. */
   readonly partial: boolean;
-  /** Tools that a system turn adds (interface part 4.1, rule 6); null for none. */
+  /** Tools that a system turn adds; null for none. */
   readonly tools: readonly (Tool | NativePart)[] | null;
 }
 

@@ -18,10 +18,11 @@ import { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { findModelOfType, targetOf } from '../execution/model-routes.ts';
 import { openProvider } from '../execution/upstream-request.ts';
-import { Allowance, checkAddresses } from '../policy/allowance.ts';
-import { applyRules } from '../policy/rules.ts';
-import { removeUnknown } from '../policy/unknown-fields.ts';
+import { Allowance } from '../policy/allowance.ts';
 import { readJson } from '../relay/upstream-response.ts';
+import { applyRules } from '../stages/apply-model-rules.ts';
+import { removeUnknown } from '../stages/ignore-unknown-fields.ts';
+import { checkAddresses } from '../stages/inspect-request.ts';
 import { estimateTokens } from './estimate.ts';
 
 export interface TokenCounterOptions {

@@ -71,7 +71,7 @@ export interface EventEncoder {
 export interface Observation {
   /** The usage of the whole answer so far. */
   readonly usage?: Usage;
-  /** The event with the usage of interface part 2.2 in it, where it must have that. */
+  /** The event with the six integers of usage in it, where it must have them. */
   readonly rewritten?: Json;
   /** The failure that the event reports. */
   readonly failure?: Failure;
@@ -244,7 +244,7 @@ export interface Dialect {
   readonly keyHeader?: string;
   /** The header that repeats the request's identifier in every response to a client, if any. */
   readonly requestIdHeader?: string;
-  /** The body of an error response, where it holds more than `error`. @param body that of interface part 2.1 */
+  /** The body of an error response, where it holds more than `error`. @param body with `error` alone */
   errorBody?(body: Json, requestId: string, status: number): Json;
   /** Protocol headers of a client for an upstream of the same dialect. @param allowsAll whether every beta is allowed */
   forwardHeaders?(headers: Headers, allowsAll: boolean): ForwardedHeaders;
@@ -314,7 +314,7 @@ export interface Dialect {
   readonly signOfLife?: string;
   /** The field of a whole answer that holds a list with the model's output. */
   readonly answerKey: string;
-  /** A whole answer with the usage of interface part 2.2 in it, where it must have that. */
+  /** A whole answer with the six integers of usage in it, where it must have them. */
   observeAnswer(body: Json): {
     readonly usage: Usage | null;
     readonly body: Json;

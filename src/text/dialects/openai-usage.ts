@@ -1,7 +1,7 @@
 import type { Json, Usage } from '../canonical/canonical.ts';
 import { cacheLifetimes, integersOf } from './usage.ts';
 
-/** The usage of an answer of chat or legacy completions: the six integers of interface part 2.2 and the details. */
+/** The usage of an answer of chat or legacy completions: six integers and the details. */
 export function openaiUsage(usage: Usage): Json {
   const { cachedInput, cacheWrite, reasoning } = usage;
   return {

@@ -3,10 +3,10 @@ import { countOf, objectOf } from '../../schema/untrusted.ts';
 import { usageEntries } from '../../schema/usage.ts';
 import type { Json, Usage } from '../canonical/canonical.ts';
 
-/** The usage object of interface part 2.2; providers add fields. */
+/** The usage object of an answer; providers add fields. */
 export const usageSchema = v.looseObject(usageEntries);
 
-/** The six integers of interface part 2.2, which chat and responses have beside their own details. */
+/** The six integers of usage that chat and responses have beside their own details. */
 export function integersOf({ input, output, cachedInput }: Usage) {
   return {
     prompt_tokens: input,

@@ -1,6 +1,6 @@
 import { countOf, listOf, objectOf } from '../../schema/untrusted.ts';
 import { invalidAnswer } from '../dialects/answer-errors.ts';
-import { resourceOf } from '../dialects/gemini/resource-name.ts';
+import { resourceOf } from '../dialects/gemini/model-names.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import type { EmbeddingsFormat } from './format.ts';
 import { vectorIn } from './vectors.ts';

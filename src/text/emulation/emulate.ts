@@ -1,15 +1,13 @@
 import type { TextRequest } from '../canonical/canonical.ts';
 import type { Ability, Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
-import { emulateAddedTools } from './added-tools.ts';
-import { emulateAllowedTools } from './allowed-tools.ts';
 import type { EmulatedAnswer, Emulation, RequestEmulation, TakeEvent } from './emulation.ts';
 import { emulateJsonObject } from './json-object.ts';
 import { emulateNamespaces } from './namespaces.ts';
 import { emulateSingleCall } from './single-call.ts';
 import { emulateStop } from './stop.ts';
 import { emulateTextInput } from './text-input.ts';
-import { emulateToolSearch } from './tool-search.ts';
+import { emulateAddedTools, emulateAllowedTools, emulateToolSearch } from './tools.ts';
 
 /** In the order in which they change a request; events of answers pass them in the reverse order. */
 const EMULATIONS: readonly (readonly [Ability, Emulation])[] = [

@@ -1,21 +1,38 @@
 import type { TextModel } from '../../config/catalog.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Failure } from '../../failure.ts';
+import type { KeyHolder } from '../../store/store.ts';
+import type { LightAbortSignal } from '../../upstream/abort-signal.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { Meter } from '../billing/meter.ts';
 import { UsageTracker } from '../billing/usage-tracker.ts';
-import type { NativePart, RequestSetting, TextRequest, Usage } from '../canonical/canonical.ts';
-import type { EncodeContext, ForwardedHeaders } from '../dialects/dialect.ts';
+import type {
+  DialectName,
+  NativePart,
+  RequestSetting,
+  TextRequest,
+  Usage,
+} from '../canonical/canonical.ts';
+import type { TextReport } from '../canonical/report.ts';
+import type {
+  EncodeContext,
+  ForwardedHeaders,
+  Headers,
+  RequestAddress,
+} from '../dialects/dialect.ts';
 import { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { Allowance } from '../policy/allowance.ts';
 import type { HostedTools } from '../policy/hosted-tools.ts';
-import { type Remaining, unchanged } from '../policy/leave-out.ts';
-import type { OmittedFields } from '../policy/omitted-fields.ts';
-import { withoutReferences } from '../policy/references.ts';
+import {
+  type OmittedFields,
+  type Remaining,
+  unchanged,
+  withoutReferences,
+} from '../policy/leave-out.ts';
 import type { Drain } from '../relay/drains.ts';
 import type { BufferSink, StreamSink } from '../relay/event-sinks.ts';
-import type { TextCall } from './call.ts';
+import type { ResponseStream } from '../relay/response-stream.ts';
 
 /** How a route answered after the client was sent a part of the answer, or all of it. */
 export interface Outcome {
@@ -201,4 +218,25 @@ function namesFirst(paths: readonly string[]): readonly string[] {
     return isNew;
   });
   return [...first, ...further].slice(0, MAX_PATHS);
+}
+
+/** One request of one client. */
+export interface TextCall {
+  /** The request's identifier in the log. */
+  readonly requestId: string;
+  readonly dialect: DialectName;
+  readonly address: RequestAddress;
+  readonly body: unknown;
+  /** Content-Length of the request; null for a chunked body. */
+  readonly bytes: number | null;
+  readonly headers: Headers;
+  readonly holder: KeyHolder;
+  /** Aborts when the client disconnects or the grace of a shutdown ends; the reason is a Failure. */
+  readonly clientDisconnect: LightAbortSignal;
+  /** The stream to the client; it also takes headers of a whole answer. */
+  readonly response: ResponseStream;
+  /** Called once the charge is to be written at the end of this tick; the answer follows it. */
+  readonly onCharging: () => void;
+  /** Filled while the request is answered. */
+  readonly report: TextReport;
 }

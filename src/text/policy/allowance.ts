@@ -3,8 +3,6 @@ import type { Failure } from '../../failure.ts';
 import { OWNER } from '../../store/account.ts';
 import { type Feature, OWNER_FEATURES, REFERENCES } from '../../store/features.ts';
 import type { KeyHolder } from '../../store/store.ts';
-import type { NetworkPolicy } from '../../upstream/network-policy.ts';
-import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { Inspection, Use } from '../dialects/inspection.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { isWithin } from './paths.ts';
@@ -26,10 +24,6 @@ const ADDING: readonly string[] = [
   'web_fetch',
   'web_search',
 ];
-
-/** Names of hosts in the provider's own network: single labels and local domains. */
-const INTERNAL =
-  /^[^.]+\.?$|\.(corp|home\.arpa|internal|intranet|lan|local|localdomain|private)\.?$/;
 
 /** The features that one account may use of a model's providers. */
 export class Allowance {
@@ -115,21 +109,5 @@ export class Allowance {
         ? 'names what is stored at the provider and was not given to this account here'
         : 'not allowed';
     return invalid(path, `${feature}: ${why}; ${remedy}`, 'not_allowed');
-  }
-}
-
-/**
- * Refuses addresses of private networks in a request: a provider that runs there would read them.
- * Names are not resolved, since the provider resolves them again.
- *
- * @throws Failure invalid_request
- */
-export function checkAddresses({ addresses }: Inspection, network: NetworkPolicy): void {
-  for (const { url, path } of addresses) {
-    // Every port is allowed, since the provider connects.
-    const { hostname } = checkPublicUrl(url, path, network, 'result');
-    const isAddress = hostname.startsWith('[') || /^[\d.]+$/.test(hostname);
-    if (isAddress || network.allowsName(hostname) || !INTERNAL.test(hostname)) continue;
-    throw invalid(path, `${hostname} is a name of a private network`, 'private_address');
   }
 }

@@ -3,7 +3,7 @@ import { dialectNamed } from '../dialects/registry.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 
-/** Rule 3: sampling is fixed, so that these settings are removed. */
+/** Sampling is fixed, so that these settings are removed. */
 export const FIXED_SETTINGS = [
   'temperature',
   'topP',
@@ -12,7 +12,7 @@ export const FIXED_SETTINGS = [
 ] as const satisfies readonly RequestSetting[];
 
 /**
- * The rules of interface part 4.1 for models that always reason, as far as a request can break them.
+ * The rules for models that always reason, as far as a request can break them.
  * Which efforts they take, and how much they write, is in the catalog as for every model.
  *
  * @throws Failure invalid_request that names the field
@@ -39,7 +39,7 @@ export function checkFixedReasoning(request: TextRequest, id: string): void {
   }
 }
 
-/** Rule 7. */
+/** Media are sent as data or as a file of the provider. */
 function checkMedia(part: Part, id: string): void {
   if (part.type === 'tool-result') for (const inner of part.content) checkMedia(inner, id);
   if (part.type !== 'media' || part.source.kind !== 'url') return;
@@ -49,7 +49,7 @@ function checkMedia(part: Part, id: string): void {
   );
 }
 
-/** Rule 5: a turn of the assistant is sent back with its reasoning. */
+/** A turn of the assistant is sent back with its reasoning. */
 function checkReplay({ dialect }: TextRequest, turn: Turn, id: string): void {
   if (turn.partial || turn.parts.some(({ type }) => type === 'reasoning')) return;
   const { field } = dialectNamed(dialect).reasoning;
@@ -61,7 +61,7 @@ function checkReplay({ dialect }: TextRequest, turn: Turn, id: string): void {
   );
 }
 
-/** Rule 5: results come with their calls. */
+/** Results come with their calls. */
 function checkResults(turn: Turn, calls: ReadonlySet<string>): void {
   for (const part of turn.parts) {
     if (part.type !== 'tool-result' || calls.has(part.callId)) continue;

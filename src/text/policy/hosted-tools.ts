@@ -5,7 +5,7 @@ import type { Inspection, Use } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import { UnsupportedField } from '../dialects/unsupported-field.ts';
-import { isReferenced } from '../emulation/allowed-tools.ts';
+import { isReferenced } from '../emulation/tools.ts';
 import type { Allowance } from './allowance.ts';
 import {
   type AnyTool,

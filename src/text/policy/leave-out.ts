@@ -9,10 +9,10 @@ import type {
   ToolChoice,
   Turn,
 } from '../canonical/canonical.ts';
+import type { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { propertiesOf } from '../dialects/request-settings.ts';
-import { isReferenced } from '../emulation/allowed-tools.ts';
-import type { OmittedFields } from './omitted-fields.ts';
+import { isReferenced } from '../emulation/tools.ts';
 import { withoutPaths } from './paths.ts';
 
 /** A request without some of its tools and calls. */
@@ -134,4 +134,30 @@ function withReferences(choice: Json, left: ReadonlySet<unknown>): Json {
       return [name, isObject ? withReferences(value as Json, left) : value];
     }),
   );
+}
+
+/** A request for an upstream of another format, which knows none of the items that the client's format stores. */
+export function withoutReferences(request: TextRequest, { uses }: Inspection): Remaining {
+  const items = new Set<unknown>();
+  for (const { feature, path } of uses) if (feature === 'item_reference') items.add(itemOf(path));
+  const uncallable = request.turns.flatMap(({ parts }) =>
+    parts.filter((part): part is NativePart => part.type === 'native' && items.has(part.path)),
+  );
+  const isOnly = request.turns.every(({ parts }) => {
+    return parts.every((part) => part.type === 'native' && items.has(part.path));
+  });
+  return leaveOut(request, { uncallable: isOnly ? [] : uncallable, hosted: [] });
+}
+
+/** The path of the item that an identifier belongs to; null for an identifier of anything else. */
+export function itemOf(path: string): string | null {
+  return path.endsWith('.id') ? path.slice(0, -'.id'.length) : null;
+}
+
+/** Paths of what a request has and an upstream is not sent. */
+export interface OmittedFields {
+  /** What changes nothing of the answer, or what this version does not know. */
+  readonly ignored: readonly string[];
+  /** What has a meaning, and the operator has left out. */
+  readonly dropped: readonly string[];
 }

@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
-import { isObject, nonEmptyTextOf } from '../../schema/untrusted.ts';
+import { isObject, nonEmptyTextOf, objectOf } from '../../schema/untrusted.ts';
 import type { Trace } from '../../telemetry/trace.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
@@ -10,7 +10,6 @@ import { hasOutputIn } from '../dialects/count-output.ts';
 import type { Dialect, EncodeContext, Observation } from '../dialects/dialect.ts';
 import type { Drain } from './drains.ts';
 import { ChunkRenamer, renameModel } from './model-name.ts';
-import { recordAnswer } from './record-answer.ts';
 import type { ResponseStream } from './response-stream.ts';
 import { DONE, dataOf, FrameStream, isWhole } from './sse.ts';
 import { readUntil } from './upstream-response.ts';
@@ -263,4 +262,13 @@ function dataIn(frame: string): string {
     data = found;
   });
   return data;
+}
+
+/** Records for a trace which model an event or a whole answer names, and why the answer ended. */
+export function recordAnswer(trace: Trace, dialect: Dialect, body: Json): void {
+  for (const path of dialect.modelPaths) {
+    const own = path.length === 1 ? body : objectOf(body[path[0]!]);
+    trace.named(nonEmptyTextOf(own[path.at(-1)!]));
+  }
+  for (const reason of dialect.finishReasons(body)) trace.finished(reason);
 }

@@ -5,7 +5,7 @@ import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import { type Prompt, type ToolResult, textsIn, truncated } from './prompt.ts';
 import { PromptValues } from './schema/prompt-values.ts';
-import { UnsupportedSchema } from './schema/unsupported-schema.ts';
+import { UnsupportedSchema } from './schema/step-budget.ts';
 import { generateValue } from './schema/value-generator.ts';
 
 /** Characters of a prompt, and of a tool's result, that an answer quotes. */

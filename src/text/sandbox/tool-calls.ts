@@ -6,8 +6,7 @@ import { pathOf } from '../dialects/request-settings.ts';
 import { nextListedCall } from './listed-calls.ts';
 import { type Prompt, toolsOf } from './prompt.ts';
 import { PromptValues } from './schema/prompt-values.ts';
-import { StepBudget } from './schema/step-budget.ts';
-import { UnsupportedSchema } from './schema/unsupported-schema.ts';
+import { StepBudget, UnsupportedSchema } from './schema/step-budget.ts';
 import { generateValue } from './schema/value-generator.ts';
 
 export interface ToolCall {

@@ -1,7 +1,10 @@
-import { networkPolicyOf } from '../../upstream/network-policy.ts';
+import { type NetworkPolicy, networkPolicyOf } from '../../upstream/network-policy.ts';
+import { checkPublicUrl } from '../../upstream/public-url.ts';
+import type { Inspection } from '../dialects/inspection.ts';
+import { invalid } from '../dialects/request-errors.ts';
 import { forwardedHeaders } from '../execution/execution.ts';
 import { mayLeaveServer } from '../execution/model-routes.ts';
-import { Allowance, checkAddresses } from '../policy/allowance.ts';
+import { Allowance } from '../policy/allowance.ts';
 import type { Stage } from './stage.ts';
 
 /** Finds the features and addresses that the request uses, and what the account may use of them. */
@@ -14,3 +17,23 @@ export const inspectRequest: Stage = (execution) => {
     checkAddresses(execution.inspection, networkPolicyOf(config.network));
   }
 };
+
+/** Names of hosts in the provider's own network: single labels and local domains. */
+const INTERNAL =
+  /^[^.]+\.?$|\.(corp|home\.arpa|internal|intranet|lan|local|localdomain|private)\.?$/;
+
+/**
+ * Refuses addresses of private networks in a request: a provider that runs there would read them.
+ * Names are not resolved, since the provider resolves them again.
+ *
+ * @throws Failure invalid_request
+ */
+export function checkAddresses({ addresses }: Inspection, network: NetworkPolicy): void {
+  for (const { url, path } of addresses) {
+    // Every port is allowed, since the provider connects.
+    const { hostname } = checkPublicUrl(url, path, network, 'result');
+    const isAddress = hostname.startsWith('[') || /^[\d.]+$/.test(hostname);
+    if (isAddress || network.allowsName(hostname) || !INTERNAL.test(hostname)) continue;
+    throw invalid(path, `${hostname} is a name of a private network`, 'private_address');
+  }
+}

@@ -1,4 +1,6 @@
-import { checkAllowedTools } from '../emulation/allowed-tools.ts';
+import type { TextRequest } from '../canonical/canonical.ts';
+import { invalid } from '../dialects/request-errors.ts';
+import { pathOf } from '../dialects/request-settings.ts';
 import { HostedTools } from '../policy/hosted-tools.ts';
 import type { Stage } from './stage.ts';
 
@@ -13,3 +15,14 @@ export const leaveOutHostedTools: Stage = (execution) => {
   execution.request = left.request;
   execution.omit(left);
 };
+
+/** Tools that a choice may allow: each is compared with every tool of the request. */
+const MAX_ALLOWED = 512;
+
+/** Refuses a choice among too many tools. */
+function checkAllowedTools(request: TextRequest): void {
+  const { toolChoice } = request;
+  if (toolChoice?.type !== 'allowed' || toolChoice.tools.length <= MAX_ALLOWED) return;
+  const expected = `expected at most ${MAX_ALLOWED} allowed tools`;
+  throw invalid(pathOf(request, 'toolChoice'), `${expected}, received ${toolChoice.tools.length}`);
+}

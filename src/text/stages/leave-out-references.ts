@@ -3,8 +3,8 @@ import type { Json, TextRequest } from '../canonical/canonical.ts';
 import type { Inspection } from '../dialects/inspection.ts';
 import { isShared, mayLeaveServer } from '../execution/model-routes.ts';
 import type { Allowance } from '../policy/allowance.ts';
+import { itemOf } from '../policy/leave-out.ts';
 import { valueAtPath, withoutPaths } from '../policy/paths.ts';
-import { itemOf } from '../policy/references.ts';
 import type { Stage } from './stage.ts';
 
 /** Leaves out references to stored objects that the account may not name. */

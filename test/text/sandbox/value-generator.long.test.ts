@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PromptValues } from '../../../src/text/sandbox/schema/prompt-values.ts';
-import { UnsupportedSchema } from '../../../src/text/sandbox/schema/unsupported-schema.ts';
+import { UnsupportedSchema } from '../../../src/text/sandbox/schema/step-budget.ts';
 import { generateValue } from '../../../src/text/sandbox/schema/value-generator.ts';
 import { runs } from '../../runs.ts';
 

@@ -15,6 +15,7 @@ import type {
   Usage,
 } from '../../../src/text/canonical/canonical.ts';
 import { invalidAnswer, truncatedAnswer } from '../../../src/text/dialects/answer-errors.ts';
+import { wholeCall } from '../../../src/text/dialects/calls.ts';
 import { outputCounter } from '../../../src/text/dialects/count-output.ts';
 import type {
   Dialect,
@@ -25,7 +26,6 @@ import type {
 } from '../../../src/text/dialects/dialect.ts';
 import { FieldTable, meaning, named } from '../../../src/text/dialects/fields.ts';
 import { refuseSettings, untranslatable } from '../../../src/text/dialects/request-errors.ts';
-import { wholeCall } from '../../../src/text/dialects/whole-call.ts';
 import { textRequest } from '../request.ts';
 
 /**

@@ -1,13 +1,13 @@
+import * as v from 'valibot';
 import type { Json, TextRequest } from '../../canonical/canonical.ts';
 import { breakpointsOf } from '../cache-marks.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect, Endpoint } from '../dialect.ts';
+import { usageSchema } from '../usage.ts';
 import { ChatDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
-import { ChatEncoder } from './encode-events.ts';
+import { ChatEncoder, failFrames } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
-import { endpoint } from './endpoint.ts';
-import { failFrames } from './fail-frames.ts';
-import { fields } from './fields.ts';
+import { fields, settings } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import {
   countOutput,
@@ -17,7 +17,7 @@ import {
   observe,
   observeAnswer,
 } from './observe.ts';
-import { settings } from './settings.ts';
+import { chatRequest } from './request.ts';
 
 /** Usage is requested whether the client wants it or not: the request is charged by it. */
 function usageOptions({ body, stream, includeUsage }: TextRequest): Json {
@@ -26,7 +26,24 @@ function usageOptions({ body, stream, includeUsage }: TextRequest): Json {
   return { stream_options: { ...options, include_usage: true } };
 }
 
-/** Chat completions (interface parts 2.6 and 4.1). */
+const endpoint: Endpoint = {
+  path: '/v1/chat/completions',
+  // Of Azure's clients.
+  aliases: ['/openai/deployments/:model/chat/completions'],
+  summary: 'Text in the format of chat completions; with stream, as server-sent events',
+  request: chatRequest,
+  example: { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] },
+  response: v.looseObject({
+    id: v.string(),
+    object: v.literal('chat.completion'),
+    created: v.number(),
+    model: v.string(),
+    choices: v.array(v.looseObject({})),
+    usage: v.optional(usageSchema),
+  }),
+};
+
+/** The format of OpenAI's chat completions. */
 export const chat: Dialect = {
   name: 'chat',
   label: 'chat completions',

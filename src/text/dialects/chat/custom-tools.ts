@@ -7,7 +7,7 @@ import type {
   ToolChoice,
   ToolReference,
 } from '../../canonical/canonical.ts';
-import { callIdFromWire } from '../call-ids.ts';
+import { callIdFromWire } from '../calls.ts';
 import { nativePart } from '../native-parts.ts';
 import { decodeCustom } from '../openai-fields.ts';
 

@@ -11,8 +11,7 @@ import type {
   Turn,
 } from '../../canonical/canonical.ts';
 import { cacheMarkOf, withMark } from '../cache-marks.ts';
-import { argumentsOf } from '../call-arguments.ts';
-import { callIdFromWire } from '../call-ids.ts';
+import { argumentsOf, callIdFromWire } from '../calls.ts';
 import type { FieldTable } from '../fields.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeFunction } from '../openai-fields.ts';

@@ -1,9 +1,9 @@
+import type { Failure } from '../../../failure.ts';
 import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { openaiUsage, sumOf } from '../openai-usage.ts';
 import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
-import { failFrames } from './fail-frames.ts';
 
 const DONE = 'data: [DONE]\n\n';
 
@@ -219,4 +219,9 @@ export class ChatEncoder implements EventEncoder {
     this.#ended = true;
     return failFrames(failure);
   }
+}
+
+/** The last frame of a stream that failed. */
+export function failFrames({ type, message, param, code }: Failure): string {
+  return `data: ${JSON.stringify({ error: { type, message, param, code } })}\n\n`;
 }

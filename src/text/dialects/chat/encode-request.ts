@@ -12,7 +12,7 @@ import { refuseNativeFields, refuseSettings, unsupportedSetting } from '../reque
 import { propertiesOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTool, encodeTurns, reencodeMessages, reencodeNamed } from './encode-turns.ts';
-import { settings as names } from './settings.ts';
+import { settings as names } from './fields.ts';
 
 /** RequestSettings that are one value with one name. */
 const PLAIN = {

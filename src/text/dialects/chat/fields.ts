@@ -1,3 +1,4 @@
+import type { SettingNames } from '../dialect.ts';
 import {
   advice,
   empty,
@@ -82,3 +83,23 @@ export const fields = new FieldTable({
   web_search_options: searches('Options of a web search.'),
   search_parameters: searches('Options of a web search.'),
 });
+
+export const settings: SettingNames = {
+  toolChoice: ['tool_choice'],
+  parallelToolCalls: ['parallel_tool_calls'],
+  maxOutputTokens: ['max_completion_tokens', 'max_tokens'],
+  temperature: ['temperature'],
+  topP: ['top_p'],
+  topK: ['top_k'],
+  stop: ['stop'],
+  n: ['n'],
+  frequencyPenalty: ['frequency_penalty'],
+  presencePenalty: ['presence_penalty'],
+  seed: ['seed'],
+  logprobs: ['logprobs'],
+  topLogprobs: ['top_logprobs'],
+  logitBias: ['logit_bias'],
+  format: ['response_format'],
+  verbosity: ['verbosity'],
+  reasoning: ['reasoning_effort', 'thinking'],
+};

@@ -43,7 +43,7 @@ export function isFailed(chunk: Json): boolean {
 
 interface UsageObservation {
   readonly usage: Usage | null;
-  /** Whether the body got missing integers of the usage (interface part 2.2). */
+  /** Whether the body got missing integers of the usage. */
   readonly isCompleted: boolean;
 }
 
@@ -88,7 +88,7 @@ export function finishReasons(body: Json): readonly string[] {
   return textsOf(choicesOf(body).map((choice) => choice?.['finish_reason']));
 }
 
-/** Completes the usage of an answer that is not streamed (interface part 2.2). */
+/** Completes the usage of an answer that is not streamed. */
 export function observeAnswer(body: Json) {
   const { usage } = observedUsage(body, null);
   return { usage, body, failure: failureIn(body, choicesOf(body)) };

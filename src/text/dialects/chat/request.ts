@@ -146,7 +146,7 @@ const stops = v.pipe(
 );
 const stop = textOrList('a text or a list of up to 4 texts', stops);
 
-/** The body of POST /v1/chat/completions (interface part 4.1). */
+/** The body of POST /v1/chat/completions. */
 export const chatRequest = openObject({
   model: field(v.pipe(text, v.nonEmpty()), 'The model that answers.', {
     expects: "a model's name",

@@ -1,11 +1,34 @@
+import * as v from 'valibot';
 import { clientOnly } from '../client-only.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect, Endpoint } from '../dialect.ts';
+import { usageSchema } from '../usage.ts';
 import { decodeRequest } from './decode-request.ts';
-import { CompletionsEncoder } from './encode-events.ts';
-import { endpoint } from './endpoint.ts';
-import { failFrames } from './fail-frames.ts';
+import { CompletionsEncoder, failFrames } from './encode-events.ts';
 import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
+import { completionsRequest } from './request.ts';
+
+const endpoint: Endpoint = {
+  path: '/v1/completions',
+  summary: "Text in OpenAI's legacy format of completions; with stream, as server-sent events",
+  request: completionsRequest,
+  example: { model: 'sandbox-chat', prompt: 'Hello' },
+  response: v.looseObject({
+    id: v.string(),
+    object: v.literal('text_completion'),
+    created: v.number(),
+    model: v.string(),
+    choices: v.array(
+      v.looseObject({
+        index: v.number(),
+        text: v.string(),
+        logprobs: v.null(),
+        finish_reason: v.picklist(['stop', 'length', 'content_filter']),
+      }),
+    ),
+    usage: v.optional(usageSchema),
+  }),
+};
 
 /** OpenAI's legacy completions, for clients; upstreams are asked in formats of chat models. */
 export const completions: Dialect = {

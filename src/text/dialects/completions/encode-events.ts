@@ -3,7 +3,6 @@ import type { TextEvent, Usage } from '../../canonical/canonical.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { openaiUsage, sumOf } from '../openai-usage.ts';
 import { echoOf, finishReasonOf, newCompletionId, textOf } from './answer.ts';
-import { failFrames } from './fail-frames.ts';
 
 const DONE = 'data: [DONE]\n\n';
 
@@ -74,4 +73,9 @@ export class CompletionsEncoder implements EventEncoder {
     this.#ended = true;
     return failFrames(failure);
   }
+}
+
+/** The last frame of a stream that failed. */
+export function failFrames({ type, message, param, code }: Failure): string {
+  return `data: ${JSON.stringify({ error: { type, message, param, code } })}\n\n`;
 }

@@ -10,9 +10,8 @@ import type {
 import { untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { finishWordOf } from './finish-reasons.ts';
-import { signedPartOf } from './reasoning.ts';
+import { signatureOnWire, signedPartOf } from './reasoning.ts';
 import { usageMetadata } from './usage.ts';
-import { signatureOnWire } from './wire-signature.ts';
 
 /** A citation in an answer, and the text before it in its part. */
 interface PlacedCitation {

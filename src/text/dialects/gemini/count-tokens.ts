@@ -8,9 +8,9 @@ import { invalid } from '../request-errors.ts';
 import { decodeRequest } from './decode-request.ts';
 import { pathsOf } from './endpoint.ts';
 import { inCamelCase } from './field-names.ts';
+import { resourceOf } from './model-names.ts';
 import { replayRequest } from './replay-request.ts';
 import { geminiRequest } from './request.ts';
-import { resourceOf } from './resource-name.ts';
 
 const WHOLE = 'generateContentRequest';
 

@@ -1,15 +1,21 @@
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { isObject, listOf, nonEmptyTextOf, objectOf, textOf } from '../../../schema/untrusted.ts';
+import {
+  isObject,
+  listOf,
+  nonEmptyTextOf,
+  objectOf,
+  objectsOf,
+  textOf,
+} from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
 import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
+import { wholeCall } from '../calls.ts';
 import type { DecodeContext } from '../dialect.ts';
-import { wholeCall } from '../whole-call.ts';
 import { citationsOf } from './citations.ts';
 import { finishReasonOf } from './finish-reasons.ts';
 import { functionNameFromWire } from './function-names.ts';
-import { logprobsOf } from './logprobs.ts';
 import { type SignedPart, signatureOf } from './reasoning.ts';
 import { usageOf } from './usage.ts';
 
@@ -203,4 +209,24 @@ export class GeminiDecoder extends AnswerDecoder {
     if (reason === 'refusal' && message !== '') this.#refuse(message);
     this.emit({ type: 'finish', reason, raw, stopSequence: null, usage: this.#usage });
   }
+}
+
+/** Log probabilities of tokens, in the shape that chat and responses share; null if none are reported. */
+function logprobsOf(result: unknown): readonly Json[] | null {
+  if (!isObject(result)) return null;
+  const top = objectsOf(result['topCandidates']);
+  const tokens = objectsOf(result['chosenCandidates']).map((chosen, index) => ({
+    ...tokenOf(chosen),
+    top_logprobs: objectsOf(top[index]?.['candidates']).map(tokenOf),
+  }));
+  return tokens.length > 0 ? tokens : null;
+}
+
+function tokenOf({ token, logProbability }: Json): Json {
+  const text = textOf(token);
+  return {
+    token: text,
+    logprob: typeof logProbability === 'number' ? logProbability : 0,
+    bytes: [...Buffer.from(text)],
+  };
 }

@@ -8,11 +8,11 @@ import type {
   ToolResultPart,
   Turn,
 } from '../../canonical/canonical.ts';
-import { callIdFromWire } from '../call-ids.ts';
+import { callIdFromWire } from '../calls.ts';
 import { nativePart } from '../native-parts.ts';
 import type { SignedPart } from './reasoning.ts';
+import { signatureFromWire } from './reasoning.ts';
 import type { Content, GeminiRequest, WirePart } from './request.ts';
-import { signatureFromWire } from './wire-signature.ts';
 
 /** Fields of a part by the one that holds its data; any other makes the part native. */
 const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {

@@ -13,7 +13,7 @@ import { dialectNamed } from '../registry.ts';
 import { refuseNative, refuseSettings, unsupportedSetting } from '../request-errors.ts';
 import { pathOf } from '../request-settings.ts';
 import { functionNameOnWire } from './function-names.ts';
-import { isGemini3 } from './model-generation.ts';
+import { isGemini3 } from './model-names.ts';
 import { schemaOnWire } from './schema.ts';
 
 /** Settings that gemini does not have. */

@@ -20,7 +20,7 @@ import {
 } from '../request-errors.ts';
 import { functionNameOnWire } from './function-names.ts';
 import { encodeMedia } from './media.ts';
-import { isGemini3 } from './model-generation.ts';
+import { isGemini3 } from './model-names.ts';
 import { isOwn, signedCalls, signedPartOf } from './reasoning.ts';
 
 /** A conversation for gemini upstreams: instructions, then contents with alternating roles. */

@@ -1,4 +1,5 @@
 import { isObject } from '../../../schema/untrusted.ts';
+import type { SettingNames } from '../dialect.ts';
 import {
   advice,
   type Fields,
@@ -187,3 +188,20 @@ export const fields = new FieldTable({
     neutral: values(false),
   }),
 });
+
+export const settings: SettingNames = {
+  toolChoice: ['toolConfig.functionCallingConfig'],
+  maxOutputTokens: ['generationConfig.maxOutputTokens'],
+  temperature: ['generationConfig.temperature'],
+  topP: ['generationConfig.topP'],
+  topK: ['generationConfig.topK'],
+  stop: ['generationConfig.stopSequences'],
+  n: ['generationConfig.candidateCount'],
+  frequencyPenalty: ['generationConfig.frequencyPenalty'],
+  presencePenalty: ['generationConfig.presencePenalty'],
+  seed: ['generationConfig.seed'],
+  logprobs: ['generationConfig.responseLogprobs'],
+  topLogprobs: ['generationConfig.logprobs'],
+  format: ['generationConfig.responseJsonSchema', 'generationConfig.responseMimeType'],
+  reasoning: ['generationConfig.thinkingConfig'],
+};

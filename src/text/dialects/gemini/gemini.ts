@@ -7,10 +7,11 @@ import { decodeRequest } from './decode-request.ts';
 import { GeminiEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { endpoints } from './endpoint.ts';
-import { fields } from './fields.ts';
+import { fields, settings } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { errorBody, failChunk, failFrames } from './google-error.ts';
 import { modelListing } from './model-listing.ts';
+import { resourceOf } from './model-names.ts';
 import {
   countOutput,
   finishReasons,
@@ -20,8 +21,6 @@ import {
   observeAnswer,
 } from './observe.ts';
 import { forwardBody } from './replay-request.ts';
-import { resourceOf } from './resource-name.ts';
-import { settings } from './settings.ts';
 
 /** The path of a model's method. */
 function pathOf(target: Target, stream: boolean): string {

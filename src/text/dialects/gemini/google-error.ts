@@ -18,7 +18,7 @@ function wordOf(status: number): string {
   return WORDS.get(status) ?? (status < 500 ? 'FAILED_PRECONDITION' : 'INTERNAL');
 }
 
-/** The body of an error response with Google's word. Its `code` is that of interface part 2.1, a text or null. */
+/** The body of an error response with Google's word. Its `code` is a text or null, as in every format. */
 export function errorBody({ error }: Json, _requestId: string, status: number): Json {
   return { error: { ...(error as Json), status: wordOf(status) } };
 }

@@ -1,7 +1,8 @@
 import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
 import type { Json, ReasoningSignature } from '../../canonical/canonical.ts';
 import type { Target } from '../dialect.ts';
-import { isGemini3 } from './model-generation.ts';
+import { isWrapped, unwrapSignature, wrapSignature } from '../reasoning-signature.ts';
+import { isGemini3 } from './model-names.ts';
 
 /** The kind of the part that held a signature, which must have it again. */
 export type SignedPart = 'call' | 'text' | 'thought';
@@ -46,4 +47,17 @@ export function signedPartOf({ value }: ReasoningSignature): {
   const { part } = value;
   if (thoughtSignature === null) return null;
   return { thoughtSignature, part: part === 'call' || part === 'text' ? part : 'thought' };
+}
+
+/** A wrapped signature as Base64: some clients decode and encode the bytes of `thoughtSignature`. */
+export function signatureOnWire(signature: ReasoningSignature): string {
+  return Buffer.from(wrapSignature(signature)).toString('base64');
+}
+
+/** The signature of a part that a client sends back; null for a wrapped one that was changed. */
+export function signatureFromWire(wire: string, part: SignedPart): ReasoningSignature | null {
+  if (isWrapped(wire)) return unwrapSignature(wire);
+  const text = Buffer.from(wire.slice(0, 8), 'base64').toString();
+  if (!isWrapped(text)) return signatureOf(wire, part, null);
+  return unwrapSignature(Buffer.from(wire, 'base64').toString());
 }

@@ -4,9 +4,8 @@ import type { Target } from '../dialect.ts';
 import { settingsOf } from './decode-settings.ts';
 import { generationConfig } from './encode-settings.ts';
 import { functionNameOnWire } from './function-names.ts';
-import { isOwn, signedCalls, signedPartOf } from './reasoning.ts';
+import { isOwn, signatureFromWire, signedCalls, signedPartOf } from './reasoning.ts';
 import type { GeminiRequest } from './request.ts';
-import { signatureFromWire } from './wire-signature.ts';
 
 /** Fields of `generationConfig` whose settings the rules of a model may change. */
 const CHANGED = {

@@ -2,8 +2,8 @@ import { parseJson } from '../../../schema/json.ts';
 import { isObject, textOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Citation, Json, TextEvent } from '../../canonical/canonical.ts';
+import { wholeCall } from '../calls.ts';
 import type { DecodeContext } from '../dialect.ts';
-import { wholeCall } from '../whole-call.ts';
 
 /** Decodes one block of an answer from its deltas. */
 export interface BlockDecoder {

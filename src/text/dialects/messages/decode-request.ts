@@ -4,8 +4,8 @@ import type { Json, TextRequest } from '../../canonical/canonical.ts';
 import type { Findings } from '../native-parts.ts';
 import { collectTop, settingsOf } from './decode-settings.ts';
 import { decodeTurns, toolOf } from './decode-turns.ts';
+import { refuseThread } from './errors.ts';
 import { type MessagesRequest, messagesRequest } from './request.ts';
-import { refuseThread } from './thread.ts';
 
 /** @throws Failure invalid_request, `param` naming the field by its path */
 export function decodeRequest(value: unknown): TextRequest {

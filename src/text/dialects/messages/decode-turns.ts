@@ -10,7 +10,7 @@ import {
   type Tool,
   type Turn,
 } from '../../canonical/canonical.ts';
-import { callIdFromWire } from '../call-ids.ts';
+import { callIdFromWire } from '../calls.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';

@@ -2,12 +2,12 @@ import type { Failure } from '../../../failure.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Json, ReasoningSignature, TextEvent, Usage } from '../../canonical/canonical.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
-import { callIdOnWire } from '../call-ids.ts';
+import { callIdOnWire } from '../calls.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { namedFrame } from '../named-frame.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { citationObject, stopOf } from './answer.ts';
-import { failFrames } from './fail-frames.ts';
+import { failFrames } from './errors.ts';
 import { redactedOf, signatureField } from './reasoning.ts';
 import { usageObject } from './usage.ts';
 

@@ -12,7 +12,7 @@ import type {
 } from '../../canonical/canonical.ts';
 import { type AlternatingTurn as Message, matchResults, merged } from '../alternating-turns.ts';
 import { markedBlock } from '../cache-marks.ts';
-import { callIdOnWire } from '../call-ids.ts';
+import { callIdOnWire } from '../calls.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNames, refuseNative, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';

@@ -1,4 +1,5 @@
 import { isObject } from '../../../schema/untrusted.ts';
+import type { SettingNames } from '../dialect.ts';
 import {
   advice,
   empty,
@@ -98,3 +99,15 @@ export const fields = new FieldTable({
   }),
   container: native('A container that the provider stores.', { check: container }),
 });
+
+export const settings: SettingNames = {
+  toolChoice: ['tool_choice'],
+  parallelToolCalls: ['tool_choice.disable_parallel_tool_use', 'tool_choice'],
+  maxOutputTokens: ['max_tokens'],
+  temperature: ['temperature'],
+  topP: ['top_p'],
+  topK: ['top_k'],
+  stop: ['stop_sequences'],
+  format: ['output_config.format', 'output_format'],
+  reasoning: ['thinking', 'output_config.effort'],
+};

@@ -3,7 +3,7 @@ import { isObject } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
 import { truncatedAnswer, untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
-import { callIdOnWire } from '../call-ids.ts';
+import { callIdOnWire } from '../calls.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { citationObject, stopOf } from './answer.ts';

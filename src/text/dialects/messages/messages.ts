@@ -1,13 +1,13 @@
+import * as v from 'valibot';
 import { acceptedMarks } from '../cache-marks.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect, Endpoint } from '../dialect.ts';
 import { counting } from './count-tokens.ts';
 import { MessagesDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
 import { MessagesEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
-import { endpoint } from './endpoint.ts';
-import { failFrames } from './fail-frames.ts';
-import { fields } from './fields.ts';
+import { failFrames, withThreadDetails } from './errors.ts';
+import { fields, settings } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { forwardHeaders, VERSION } from './headers.ts';
 import { modelListing } from './model-listing.ts';
@@ -19,10 +19,30 @@ import {
   observe,
   observeAnswer,
 } from './observe.ts';
-import { settings } from './settings.ts';
-import { withThreadDetails } from './thread.ts';
+import { messagesRequest } from './request.ts';
 
-/** The format of Anthropic's messages (interface part 4.3). */
+const endpoint: Endpoint = {
+  path: '/v1/messages',
+  summary: 'Text in the format of messages; with stream, as server-sent events',
+  request: messagesRequest,
+  example: {
+    model: 'sandbox-chat',
+    max_tokens: 200,
+    messages: [{ role: 'user', content: 'Hello' }],
+  },
+  response: v.looseObject({
+    id: v.string(),
+    type: v.literal('message'),
+    role: v.literal('assistant'),
+    model: v.string(),
+    content: v.array(v.looseObject({})),
+    stop_reason: v.nullable(v.string()),
+    stop_sequence: v.nullable(v.string()),
+    usage: v.looseObject({ input_tokens: v.number(), output_tokens: v.number() }),
+  }),
+};
+
+/** The format of Anthropic's messages. */
 export const messages: Dialect = {
   name: 'messages',
   label: 'messages',

@@ -4,16 +4,16 @@ import type {
   RequestSetting,
   TextRequest,
 } from '../../canonical/canonical.ts';
-import { callIdOnWire } from '../call-ids.ts';
+import { callIdOnWire } from '../calls.ts';
 import type { Target } from '../dialect.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { propertiesOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { settingsOf } from './decode-settings.ts';
 import { settingsOnWire } from './encode-settings.ts';
+import { settings } from './fields.ts';
 import { replayedReasoning } from './reasoning.ts';
 import type { Block, Message, MessagesRequest } from './request.ts';
-import { settings } from './settings.ts';
 
 /**
  * The body of a messages client for a messages upstream: unchanged but for names and ids that Anthropic

@@ -171,7 +171,7 @@ const outputConfig = openObject({
   format: v.nullish(outputFormat),
 });
 
-/** A request in the format of Anthropic's messages (interface part 4.3). */
+/** A request in the format of Anthropic's messages. */
 export const messagesRequest = openObject({
   model: field(v.pipe(v.string(), v.nonEmpty()), 'The public identifier of a model.', {
     expects: 'the identifier of a model',

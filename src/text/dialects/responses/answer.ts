@@ -46,7 +46,7 @@ export function answerHead({ request, created }: EncodeContext, id: string, mode
   };
 }
 
-/** The text of all output items (interface part 2.7). */
+/** The text of all output items. */
 export function outputText(output: readonly Json[]): string {
   return output
     .filter(({ type }) => type === 'message')

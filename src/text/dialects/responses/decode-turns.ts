@@ -10,8 +10,7 @@ import type {
   Turn,
 } from '../../canonical/canonical.ts';
 import { withMark } from '../cache-marks.ts';
-import { argumentsOf } from '../call-arguments.ts';
-import { callIdFromWire } from '../call-ids.ts';
+import { argumentsOf, callIdFromWire } from '../calls.ts';
 import { sourceOf } from '../media-source.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';

@@ -9,7 +9,7 @@ import type {
   Tool,
   ToolChoice,
 } from '../../canonical/canonical.ts';
-import { callIdFromWire } from '../call-ids.ts';
+import { callIdFromWire } from '../calls.ts';
 import type { Target } from '../dialect.ts';
 import { endUserOnWire, MAX_OPENAI_USER } from '../end-user.ts';
 import { nativeValue } from '../native-parts.ts';

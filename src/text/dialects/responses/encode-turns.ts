@@ -11,7 +11,7 @@ import type {
   Turn,
 } from '../../canonical/canonical.ts';
 import { markedPart } from '../cache-marks.ts';
-import { callIdOnWire } from '../call-ids.ts';
+import { callIdOnWire } from '../calls.ts';
 import type { Target } from '../dialect.ts';
 import { dataUrl } from '../media-source.ts';
 import { nativeValue } from '../native-parts.ts';

@@ -66,7 +66,7 @@ export function finishReasons(body: Json): readonly string[] {
   return textsOf([objectOf(details)['reason'] ?? status]);
 }
 
-/** Completes the usage and the text of a response (interface parts 2.2 and 2.7). */
+/** Completes the usage and the text of a response. */
 export function observeAnswer(body: Json): { readonly usage: Usage | null; readonly body: Json } {
   const { usage: reported } = body;
   const usage = usageOf(reported);

@@ -1,6 +1,6 @@
 import { newId } from '../../../store/identifier.ts';
 import type { Citation, Json, TextEvent } from '../../canonical/canonical.ts';
-import { callIdOnWire } from '../call-ids.ts';
+import { callIdOnWire } from '../calls.ts';
 import { OWN_REASONING } from './reasoning.ts';
 
 export type ItemKind = 'text' | 'refusal' | 'reasoning' | 'tool' | 'custom' | 'search';

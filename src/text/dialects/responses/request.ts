@@ -35,7 +35,7 @@ const otherFormat = openObject({ type: text });
 const format = openChoiceBy('type', { json_schema: schemaFormat }, otherFormat);
 const input = textOrList('a text or a list of items', v.array(inputItem));
 
-/** The body of POST /v1/responses (interface part 4.2). */
+/** The body of POST /v1/responses. */
 export const responsesRequest = openObject({
   model: field(v.pipe(text, v.nonEmpty()), 'The model that answers.', {
     expects: "a model's name",

@@ -1,15 +1,16 @@
+import * as v from 'valibot';
 import { objectsOf } from '../../../schema/untrusted.ts';
-import type { Json, TextRequest } from '../../canonical/canonical.ts';
+import type { Json, TextEvent, TextRequest } from '../../canonical/canonical.ts';
+import { truncatedAnswer } from '../answer-errors.ts';
 import { breakpointsOf } from '../cache-marks.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect, EncodeContext, Endpoint } from '../dialect.ts';
+import { usageSchema } from '../usage.ts';
 import { ResponsesDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
 import { ResponsesEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
-import { endpoint } from './endpoint.ts';
 import { failFrames } from './fail-frames.ts';
-import { fields } from './fields.ts';
-import { foldEvents } from './fold-events.ts';
+import { fields, settings } from './fields.ts';
 import {
   countOutput,
   finishReasons,
@@ -18,7 +19,7 @@ import {
   observe,
   observeAnswer,
 } from './observe.ts';
-import { settings } from './settings.ts';
+import { responsesRequest } from './request.ts';
 
 /** Identifiers of an answer and its items, which the provider stores unless the request forbids it. */
 function storedIds({ body }: TextRequest, answer: Json): readonly string[] {
@@ -27,7 +28,24 @@ function storedIds({ body }: TextRequest, answer: Json): readonly string[] {
   return ids.filter((id) => typeof id === 'string');
 }
 
-/** OpenAI's Responses API and Open Responses (interface part 4.2). */
+const endpoint: Endpoint = {
+  path: '/v1/responses',
+  summary: 'Text in the format of responses; with stream, as server-sent events',
+  request: responsesRequest,
+  example: { model: 'sandbox-chat', input: 'Hello' },
+  response: v.looseObject({
+    id: v.string(),
+    object: v.literal('response'),
+    status: v.string(),
+    model: v.string(),
+    output: v.array(v.looseObject({})),
+    created_at: v.optional(v.number()),
+    output_text: v.optional(v.string()),
+    usage: v.nullish(usageSchema),
+  }),
+};
+
+/** OpenAI's Responses API and Open Responses. */
 export const responses: Dialect = {
   name: 'responses',
   label: 'responses',
@@ -64,3 +82,16 @@ export const responses: Dialect = {
   observeAnswer,
   storedIds,
 };
+
+/**
+ * Folds events into a response, equal to the one in the last event of a stream.
+ *
+ * @throws Failure if the answer failed or has no end
+ */
+function foldEvents(context: EncodeContext, choices: readonly (readonly TextEvent[])[]): Json {
+  const encoder = new ResponsesEncoder(context, true);
+  for (const event of choices[0] ?? []) encoder.push(event);
+  if (encoder.failure) throw encoder.failure;
+  if (encoder.answer) return encoder.answer;
+  throw truncatedAnswer();
+}

@@ -6,7 +6,7 @@ import {
   textOf,
 } from '../../../schema/untrusted.ts';
 import type { Json, Part, Tool, ToolCallPart, ToolResultPart } from '../../canonical/canonical.ts';
-import { callIdFromWire } from '../call-ids.ts';
+import { callIdFromWire } from '../calls.ts';
 
 /** The name by which other formats know the tool that finds tools. */
 const NAME = 'tool_search';

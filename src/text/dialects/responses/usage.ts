@@ -18,7 +18,7 @@ export function usageOf(value: unknown): Usage | null {
   };
 }
 
-/** The usage of a response: the six integers of interface part 2.2 and the details. */
+/** The usage of a response: six integers and the details. */
 export function usageBody(usage: Usage): Json {
   return {
     ...integersOf(usage),

@@ -1,7 +1,7 @@
 import type { Json } from '../../canonical/canonical.ts';
 import { own } from './json-values.ts';
 import type { StepBudget } from './step-budget.ts';
-import { UnsupportedSchema } from './unsupported-schema.ts';
+import { UnsupportedSchema } from './step-budget.ts';
 
 const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'] as const;
 export type Type = (typeof TYPES)[number];

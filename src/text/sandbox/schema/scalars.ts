@@ -3,7 +3,7 @@ import { lengthOf, numberOf } from './json-values.ts';
 import { quoted } from './keywords.ts';
 import type { PromptValues } from './prompt-values.ts';
 import type { StepBudget } from './step-budget.ts';
-import { UnsupportedSchema } from './unsupported-schema.ts';
+import { UnsupportedSchema } from './step-budget.ts';
 import { isNumberValid } from './validator.ts';
 
 /** A text of each format that differs from variant to variant. Texts of other formats are plain. */

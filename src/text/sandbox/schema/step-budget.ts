@@ -1,5 +1,3 @@
-import { UnsupportedSchema } from './unsupported-schema.ts';
-
 /** Steps for one response. A step takes 0.1 to 0.2 µs, so that the slowest schema takes some 50 ms. */
 const STEPS = 300_000;
 
@@ -29,5 +27,17 @@ export class StepBudget {
     } finally {
       this.#remaining -= granted - Math.max(0, budget.#remaining);
     }
+  }
+}
+
+/** The sandbox can generate no value for a schema, or not within its step budget. */
+export class UnsupportedSchema extends Error {
+  /** Whether trying another alternative of the schema is pointless. */
+  readonly final: boolean;
+
+  constructor(why: string, final = false) {
+    super(why);
+    this.name = 'UnsupportedSchema';
+    this.final = final;
   }
 }

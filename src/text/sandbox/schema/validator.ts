@@ -3,7 +3,7 @@ import type { Json } from '../../canonical/canonical.ts';
 import { canonicalText, isEqual, keysOf, lengthOf, numberOf, own } from './json-values.ts';
 import { itemSchemasOf, resolveReference, type Type, typesOf } from './keywords.ts';
 import type { StepBudget } from './step-budget.ts';
-import { UnsupportedSchema } from './unsupported-schema.ts';
+import { UnsupportedSchema } from './step-budget.ts';
 
 /** Steps that validating against one schema takes, without its keywords. */
 const SCHEMA_STEPS = 5;

@@ -11,8 +11,7 @@ import {
 import { mergeSchemas } from './merge-schemas.ts';
 import type { PromptValues } from './prompt-values.ts';
 import { generateNumber, generateText } from './scalars.ts';
-import { StepBudget } from './step-budget.ts';
-import { UnsupportedSchema } from './unsupported-schema.ts';
+import { StepBudget, UnsupportedSchema } from './step-budget.ts';
 import { isValid } from './validator.ts';
 
 /**

@@ -3,7 +3,7 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import type { Json, TextRequest } from '../../../../src/text/canonical/canonical.ts';
-import { callIdOnWire } from '../../../../src/text/dialects/call-ids.ts';
+import { callIdOnWire } from '../../../../src/text/dialects/calls.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { chatRequest } from '../../../../src/text/dialects/chat/request.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';

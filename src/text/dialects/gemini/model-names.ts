@@ -1,3 +1,5 @@
+import type { Target } from '../dialect.ts';
+
 /** Models before Gemini 3, such as gemini-2.5-pro and gemini-live-2.5-flash, and Google's other models. */
 const EARLIER = /(?:^|\/)(?:gemini-(?:[a-z-]+-)?[12](?:[.-]|$)|gemma-|learnlm-)/i;
 
@@ -8,4 +10,10 @@ const EARLIER = /(?:^|\/)(?:gemini-(?:[a-z-]+-)?[12](?:[.-]|$)|gemma-|learnlm-)/
  */
 export function isGemini3(model: string): boolean {
   return !EARLIER.test(model);
+}
+
+/** The resource name of a model, escaped for a path. A tuned model is named with its collection: `tunedModels/one`. */
+export function resourceOf({ model }: Pick<Target, 'model'>): string {
+  const name = model.includes('/') ? model : `models/${model}`;
+  return name.split('/').map(encodeURIComponent).join('/');
 }

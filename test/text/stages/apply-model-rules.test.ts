@@ -3,7 +3,7 @@ import type { TextModel } from '../../../src/config/catalog.ts';
 import { EFFORTS, type Effort } from '../../../src/config/models.ts';
 import { Failure } from '../../../src/failure.ts';
 import type { Part, ReasoningRequest, TextRequest } from '../../../src/text/canonical/canonical.ts';
-import { applyRules } from '../../../src/text/policy/rules.ts';
+import { applyRules } from '../../../src/text/stages/apply-model-rules.ts';
 import { textRequest, turn } from '../request.ts';
 
 const PLAIN: TextModel = {

@@ -3,17 +3,6 @@ import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import type { RequestEmulation } from './emulation.ts';
 
-/** Tools that a choice may allow: each is compared with every tool of the request. */
-const MAX_ALLOWED = 512;
-
-/** Refuses a choice among too many tools. */
-export function checkAllowedTools(request: TextRequest): void {
-  const { toolChoice } = request;
-  if (toolChoice?.type !== 'allowed' || toolChoice.tools.length <= MAX_ALLOWED) return;
-  const expected = `expected at most ${MAX_ALLOWED} allowed tools`;
-  throw invalid(pathOf(request, 'toolChoice'), `${expected}, received ${toolChoice.tools.length}`);
-}
-
 /** A choice among some of the tools: the upstream is sent no others. */
 export function emulateAllowedTools(request: TextRequest): RequestEmulation | null {
   const { toolChoice } = request;
@@ -48,4 +37,37 @@ export function isReferenced(
 function isSameNative(tool: unknown, reference: ToolReference['value']): boolean {
   const own = tool as ToolReference['value'] | null;
   return Object.entries(reference).every(([name, value]) => own?.[name] === value);
+}
+
+/** Tools that messages add: tools of the request, since the model can call them in any case when it answers. */
+export function emulateAddedTools(request: TextRequest): RequestEmulation | null {
+  const added = request.turns.flatMap((turn) => turn.tools ?? []);
+  if (added.length === 0) return null;
+  const names = new Set<string>();
+  // A tool may be added again.
+  const tools = [...request.tools, ...added].filter((tool) => {
+    return tool.type === 'native' || (!names.has(tool.name) && names.add(tool.name));
+  });
+  const turns = request.turns.flatMap((turn) => {
+    if (turn.tools === null) return [turn];
+    return turn.parts.length === 0 ? [] : [{ ...turn, tools: null }];
+  });
+  return { request: { ...request, tools, turns } };
+}
+
+/** The tool by which a client finds further tools: a function, whose calls are searches for the client. */
+export function emulateToolSearch(request: TextRequest): RequestEmulation | null {
+  const names = new Set(
+    request.tools.flatMap((tool) => (tool.type === 'tool' && tool.isSearch ? [tool.name] : [])),
+  );
+  if (names.size === 0) return null;
+  return {
+    request,
+    filter:
+      ({ emit }) =>
+      (event) => {
+        const isSearch = event.type === 'tool-start' && names.has(event.name);
+        emit(isSearch ? { ...event, isSearch: true } : event);
+      },
+  };
 }
