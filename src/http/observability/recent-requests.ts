@@ -2,7 +2,7 @@ import type { Failure } from '../../failure.ts';
 import type { Account, ApiKey } from '../../store/account.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
-import type { Usage } from '../../text/canonical/canonical.ts';
+import type { Usage } from '../../text/canonical/events.ts';
 import type { TextReport } from '../../text/canonical/report.ts';
 
 /** What is known of a request at its end. */

@@ -1,5 +1,5 @@
 import type { RoutingObserver } from '../../routing/observer.ts';
-import type { Usage } from '../canonical/canonical.ts';
+import type { Usage } from '../canonical/events.ts';
 import type { TextReport } from '../canonical/report.ts';
 import type { Charge } from './meter.ts';
 

@@ -1,6 +1,6 @@
 import type { TextModel } from '../../config/catalog.ts';
 import { MAX_CREDITS } from '../../store/credits.ts';
-import type { Usage } from '../canonical/canonical.ts';
+import type { Usage } from '../canonical/events.ts';
 import { inputPartsOf } from './usage.ts';
 
 /** Prices are micro-credits per this number of tokens. */

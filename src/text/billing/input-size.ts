@@ -1,5 +1,5 @@
 import type { MediaPart, Part, TextRequest, Turn } from '../canonical/canonical.ts';
-import { conversationOf } from '../canonical/conversations.ts';
+import { conversationOf } from '../canonical/canonical.ts';
 import { mediaTypeOf } from '../dialects/media-source.ts';
 import { audioSeconds } from './audio-length.ts';
 import { tokensIn } from './usage.ts';

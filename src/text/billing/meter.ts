@@ -5,7 +5,8 @@ import {
   type TextModel,
 } from '../../config/catalog.ts';
 import type { KeyHolder, Reservation, Store } from '../../store/store.ts';
-import type { TextRequest, Usage } from '../canonical/canonical.ts';
+import type { TextRequest } from '../canonical/canonical.ts';
+import type { Usage } from '../canonical/events.ts';
 import { type Bounds, costOf, largestCost } from './cost.ts';
 import { inputSizesOf, MAX_UNKNOWN_INPUT } from './input-size.ts';
 import { inputPartsOf, sumOfUsages } from './usage.ts';

@@ -1,4 +1,4 @@
-import type { TextEvent, Usage } from '../canonical/canonical.ts';
+import type { TextEvent, Usage } from '../canonical/events.ts';
 import { tokensIn } from './usage.ts';
 
 /** More tokens than any model reads or writes for one answer. */

@@ -1,4 +1,4 @@
-import type { Usage } from '../canonical/canonical.ts';
+import type { Usage } from '../canonical/events.ts';
 
 export function sumOfUsages(usages: readonly Usage[]): Usage {
   if (usages.length === 1) return usages[0]!;

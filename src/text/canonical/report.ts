@@ -1,6 +1,6 @@
 import type { Failure } from '../../failure.ts';
 import type { Trace } from '../../telemetry/trace.ts';
-import type { Usage } from './canonical.ts';
+import type { Usage } from './events.ts';
 
 /** How a request for text or embeddings was answered, for its log line, metrics and spans. Filled meanwhile. */
 export class TextReport {

@@ -1,6 +1,7 @@
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import type { Json, TextEvent } from '../canonical/canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
+import type { TextEvent } from '../canonical/events.ts';
 import { decodingFailure, invalidAnswer, truncatedAnswer } from './answer-errors.ts';
 import type { EventDecoder } from './dialect.ts';
 

@@ -1,5 +1,6 @@
 import { Failure } from '../../failure.ts';
-import type { DialectName, TextEvent } from '../canonical/canonical.ts';
+import type { DialectName } from '../canonical/canonical.ts';
+import type { TextEvent } from '../canonical/events.ts';
 import { dialectNamed } from './registry.ts';
 
 /** The failure of an answer that ended before it was complete. */

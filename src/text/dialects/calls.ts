@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { quoteValue } from '../../schema/fields.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import type { TextEvent } from '../canonical/canonical.ts';
+import type { TextEvent } from '../canonical/events.ts';
 import { invalid } from './request-errors.ts';
 
 /** Identifiers of calls that both Anthropic and OpenAI accept. */

@@ -1,15 +1,7 @@
-import type * as v from 'valibot';
-import type { PublishedModel } from '../../config/catalog.ts';
 import type { Failure } from '../../failure.ts';
-import type { ObjectSchema } from '../../schema/fields.ts';
-import type {
-  CacheMark,
-  Json,
-  RequestSetting,
-  TextEvent,
-  TextRequest,
-  Usage,
-} from '../canonical/canonical.ts';
+import type { CacheMark, Json, RequestSetting, TextRequest } from '../canonical/canonical.ts';
+import type { TextEvent, Usage } from '../canonical/events.ts';
+import type { Endpoint, ModelListing, RequestAddress } from './endpoint.ts';
 import type { FieldTable } from './fields.ts';
 
 /** Where a request is sent. */
@@ -104,25 +96,6 @@ export interface ForwardedHeaders {
   readonly ignored: readonly string[];
 }
 
-/** An HTTP route on which clients speak a dialect. */
-export interface Endpoint {
-  /**
-   * A path in Fastify's notation, where `::` is a colon; its parameter `:model` names the model where the
-   * body does not.
-   */
-  readonly path: string;
-  /** Further paths, of clients whose versions or kinds have other ones. They are not documented. */
-  readonly aliases?: readonly string[];
-  /** Whether its answers are streamed; absent where the body sets `stream`. */
-  readonly stream?: boolean;
-  readonly summary: string;
-  readonly request: v.GenericSchema;
-  /** A body that the sandbox's catalog answers; the console's page of the API fills it in. */
-  readonly example: object;
-  /** The whole response with status 200. */
-  readonly response: v.GenericSchema;
-}
-
 /** How clients ask for the number of tokens of a request, without an answer to it. */
 export interface TokenCounting {
   readonly endpoint: Endpoint;
@@ -139,40 +112,6 @@ export interface TokenCounting {
   tokensOf(answer: Json): number | null;
   /** @param received an upstream's answer, of which details may be kept; null for an estimate */
   answer(tokens: number, received: Json | null): Json;
-}
-
-/** The list of models in the shape of a dialect whose clients know no other. */
-export interface ModelListing {
-  /** The path of the list; that of a model is below it. Null where it is only at the path of all formats. */
-  readonly path: string | null;
-  /** The header by which its clients are known at the path of all formats. */
-  readonly header: string;
-  /** Types of the models that are listed. */
-  readonly types: readonly PublishedModel['type'][];
-  readonly query: ObjectSchema<ModelPage>;
-  readonly entry: v.GenericSchema;
-  readonly list: v.GenericSchema;
-  entryOf(model: PublishedModel): Json;
-  /** @param next the token of the page that follows; null for none */
-  listOf(entries: readonly Json[], next: string | null): Json;
-}
-
-/** The page of a list that a client asks for. */
-export interface ModelPage {
-  readonly pageSize?: number | undefined;
-  readonly limit?: number | undefined;
-  /** The first model of the page; empty for the first page. */
-  readonly pageToken?: string | undefined;
-  /** The last model of the page before; empty for the first page. */
-  readonly after_id?: string | undefined;
-}
-
-/** Settings in the URL of a client's request. */
-export interface RequestAddress {
-  /** Null where the body names the model. */
-  readonly model: string | null;
-  /** Null where the body sets `stream`. */
-  readonly stream: boolean | null;
 }
 
 /** How a dialect treats reasoning. */
@@ -266,7 +205,7 @@ export interface Dialect {
    * @throws Failure invalid_request, `param` naming the field by its path
    */
   decodeRequest(body: unknown, address?: RequestAddress): TextRequest;
-  /** Kinds of output that a request names, where its field is none of those that `image-prompt.ts` reads. */
+  /** Kinds of output that a request names, where its field is none of those that `screen-prompt.ts` reads. */
   outputModalities?(body: Json): readonly unknown[];
   /** Every field of a request. Inspection, refusals and documentation derive from it. */
   readonly fields: FieldTable;

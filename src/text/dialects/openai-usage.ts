@@ -1,4 +1,5 @@
-import type { Json, Usage } from '../canonical/canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
+import type { Usage } from '../canonical/events.ts';
 import { cacheLifetimes, integersOf } from './usage.ts';
 
 /** The usage of an answer of chat or legacy completions: six integers and the details. */

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { countOf, objectOf } from '../../schema/untrusted.ts';
 import { usageEntries } from '../../schema/usage.ts';
-import type { Json, Usage } from '../canonical/canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
+import type { Usage } from '../canonical/events.ts';
 
 /** The usage object of an answer; providers add fields. */
 export const usageSchema = v.looseObject(usageEntries);

@@ -2,7 +2,7 @@ import type { EmbeddingModel } from '../../config/catalog.ts';
 import type { KeyHolder, Reservation, Store } from '../../store/store.ts';
 import { costOf, largestCost } from '../billing/cost.ts';
 import type { Charge } from '../billing/meter.ts';
-import type { Usage } from '../canonical/canonical.ts';
+import type { Usage } from '../canonical/events.ts';
 import type { InputTokens } from './request.ts';
 
 /** Reserves credits for one request of embeddings, and charges them when it has ended. */

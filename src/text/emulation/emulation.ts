@@ -1,4 +1,5 @@
-import type { TextEvent, TextRequest } from '../canonical/canonical.ts';
+import type { TextRequest } from '../canonical/canonical.ts';
+import type { TextEvent } from '../canonical/events.ts';
 import type { Target } from '../dialects/dialect.ts';
 
 /** Takes the events of one answer. */

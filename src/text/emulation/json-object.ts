@@ -1,5 +1,6 @@
 import { Failure } from '../../failure.ts';
-import type { TextEvent, TextRequest, Turn } from '../canonical/canonical.ts';
+import type { TextRequest, Turn } from '../canonical/canonical.ts';
+import type { TextEvent } from '../canonical/events.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import type { EmulatedAnswer, RequestEmulation } from './emulation.ts';
 import { ObjectReader } from './object-reader.ts';

@@ -1,11 +1,5 @@
-import type {
-  Namespace,
-  Part,
-  TextEvent,
-  TextRequest,
-  Tool,
-  Turn,
-} from '../canonical/canonical.ts';
+import type { Namespace, Part, TextRequest, Tool, Turn } from '../canonical/canonical.ts';
+import type { TextEvent } from '../canonical/events.ts';
 import type { RequestEmulation } from './emulation.ts';
 
 /** Tools in groups: their names get the name of the group as a prefix. */

@@ -1,5 +1,6 @@
 import { tokensIn } from '../billing/usage.ts';
-import type { TextEvent, TextRequest, Usage } from '../canonical/canonical.ts';
+import type { TextRequest } from '../canonical/canonical.ts';
+import type { TextEvent, Usage } from '../canonical/events.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { unsupportedSetting } from '../dialects/request-errors.ts';

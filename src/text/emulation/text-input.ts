@@ -1,4 +1,5 @@
-import type { Grammar, Part, TextEvent, TextRequest, Tool, Turn } from '../canonical/canonical.ts';
+import type { Grammar, Part, TextRequest, Tool, Turn } from '../canonical/canonical.ts';
+import type { TextEvent } from '../canonical/events.ts';
 import type { EmulatedAnswer, RequestEmulation } from './emulation.ts';
 import { InputReader } from './input-reader.ts';
 

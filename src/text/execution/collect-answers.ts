@@ -3,7 +3,7 @@ import { type ProviderOrigin, redactForClient, redactKeyInBody } from '../../rou
 import { canFailOver } from '../../routing/retry-policy.ts';
 import { type AbortSignalLike, linkedSignal } from '../../upstream/abort-signal.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
-import type { TextEvent } from '../canonical/canonical.ts';
+import type { TextEvent } from '../canonical/events.ts';
 import { hasOutputIn } from '../dialects/count-output.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';

@@ -1,5 +1,5 @@
 import type { UpstreamResponse } from '../../upstream/response.ts';
-import type { TextEvent, Usage } from '../canonical/canonical.ts';
+import type { TextEvent, Usage } from '../canonical/events.ts';
 import { MAX_DRAINED_BYTES } from '../relay/drains.ts';
 
 export function isEnd({ type }: TextEvent): boolean {

@@ -11,15 +11,11 @@ import type {
   NativePart,
   RequestSetting,
   TextRequest,
-  Usage,
 } from '../canonical/canonical.ts';
+import type { Usage } from '../canonical/events.ts';
 import type { TextReport } from '../canonical/report.ts';
-import type {
-  EncodeContext,
-  ForwardedHeaders,
-  Headers,
-  RequestAddress,
-} from '../dialects/dialect.ts';
+import type { EncodeContext, ForwardedHeaders, Headers } from '../dialects/dialect.ts';
+import type { RequestAddress } from '../dialects/endpoint.ts';
 import { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { Allowance } from '../policy/allowance.ts';

@@ -1,7 +1,7 @@
 import { Failure } from '../../failure.ts';
 import { linkedSignal } from '../../upstream/abort-signal.ts';
-import type { TextEvent } from '../canonical/canonical.ts';
-import { conversationOf, conversationsOf } from '../canonical/conversations.ts';
+import { conversationOf, conversationsOf } from '../canonical/canonical.ts';
+import type { TextEvent } from '../canonical/events.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { emulateForSandbox } from '../emulation/emulate.ts';
 import { passOn } from '../relay/client-events.ts';

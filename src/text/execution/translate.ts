@@ -1,5 +1,5 @@
 import type { Json, NativePart, TextRequest } from '../canonical/canonical.ts';
-import { conversationOf } from '../canonical/conversations.ts';
+import { conversationOf } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { refusalOf } from '../dialects/request-errors.ts';

@@ -1,6 +1,6 @@
 import type { TextModel, TextRoute } from '../../config/catalog.ts';
 import type { Json, TextRequest } from '../canonical/canonical.ts';
-import { conversationsOf } from '../canonical/conversations.ts';
+import { conversationsOf } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { invalid } from '../dialects/request-errors.ts';

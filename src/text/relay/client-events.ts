@@ -1,7 +1,8 @@
 import type { ProviderOrigin } from '../../routing/redaction.ts';
 import { redactForClient } from '../../routing/redaction.ts';
 import type { Trace } from '../../telemetry/trace.ts';
-import type { DialectName, TextEvent } from '../canonical/canonical.ts';
+import type { DialectName } from '../canonical/canonical.ts';
+import type { TextEvent } from '../canonical/events.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { bareSignature } from '../dialects/reasoning-signature.ts';
 

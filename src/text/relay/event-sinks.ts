@@ -1,6 +1,7 @@
 import type { Failure } from '../../failure.ts';
 import type { UsageTracker } from '../billing/usage-tracker.ts';
-import type { Json, TextEvent } from '../canonical/canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
+import type { TextEvent } from '../canonical/events.ts';
 import type { Dialect, EncodeContext, EventEncoder } from '../dialects/dialect.ts';
 import type { ResponseStream } from './response-stream.ts';
 

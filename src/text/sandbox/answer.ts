@@ -1,12 +1,7 @@
 import { Failure } from '../../failure.ts';
 import { failureOf } from '../../routing/directives.ts';
-import type {
-  FinishReason,
-  NativePart,
-  TextEvent,
-  TextRequest,
-  Usage,
-} from '../canonical/canonical.ts';
+import type { NativePart, TextRequest } from '../canonical/canonical.ts';
+import type { FinishReason, TextEvent, Usage } from '../canonical/events.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { invalid, untranslatable } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';

@@ -1,6 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { Failure } from '../../failure.ts';
-import type { TextEvent, TextRequest } from '../canonical/canonical.ts';
+import type { TextRequest } from '../canonical/canonical.ts';
+import type { TextEvent } from '../canonical/events.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { answerSteps, type Step } from './answer.ts';
 

@@ -60,7 +60,7 @@ export function applyRules(
   const clamped: string[] = [];
   if (maxOutputTokens !== null && limit !== null && maxOutputTokens > limit) {
     const path = pathOf(request, 'maxOutputTokens');
-    // Clients of models with fixed reasoning rely on this refusal.
+    // By default, models with fixed reasoning refuse a limit above theirs.
     if (!drops(model.onUnsupported, path, model.rules === undefined)) {
       throw invalid(
         path,

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { TextModel } from '../../../src/config/catalog.ts';
 import { MAX_CREDITS } from '../../../src/store/credits.ts';
 import { costOf, largestCost } from '../../../src/text/billing/cost.ts';
-import type { Usage } from '../../../src/text/canonical/canonical.ts';
+import type { Usage } from '../../../src/text/canonical/events.ts';
 import { runs } from '../../runs.ts';
 
 type Price = TextModel['price'];

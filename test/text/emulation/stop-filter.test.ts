@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { FinishReason, TextEvent } from '../../../src/text/canonical/canonical.ts';
+import type { FinishReason, TextEvent } from '../../../src/text/canonical/events.ts';
 import { emulateStop } from '../../../src/text/emulation/stop.ts';
 import { runs } from '../../runs.ts';
 import { target, textRequest } from '../request.ts';

@@ -1,12 +1,6 @@
 import '../../../src/text/built-in-dialects.ts';
-import type {
-  Json,
-  Part,
-  TextEvent,
-  TextRequest,
-  Tool,
-  Turn,
-} from '../../../src/text/canonical/canonical.ts';
+import type { Json, Part, TextRequest, Tool, Turn } from '../../../src/text/canonical/canonical.ts';
+import type { TextEvent } from '../../../src/text/canonical/events.ts';
 import type { Target } from '../../../src/text/dialects/dialect.ts';
 import { answerFromSandbox } from '../../../src/text/sandbox/sandbox.ts';
 import { textRequest, turn as turnOf } from '../request.ts';

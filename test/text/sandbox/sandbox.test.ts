@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FAILURE_TYPES } from '../../../src/failure.ts';
-import type { TextEvent, TextRequest } from '../../../src/text/canonical/canonical.ts';
+import type { TextRequest } from '../../../src/text/canonical/canonical.ts';
+import type { TextEvent } from '../../../src/text/canonical/events.ts';
 import { answerFromSandbox } from '../../../src/text/sandbox/sandbox.ts';
 import { countTokens } from '../../../src/text/sandbox/tokens.ts';
 import { answerOf, answerTo, eventsOf, requestFor, targetFor, tool, turn } from './request.ts';

@@ -5,15 +5,8 @@ import { checkedBody } from '../../../src/schema/body.ts';
 import { openObject } from '../../../src/schema/choice.ts';
 import { tryParseJson } from '../../../src/schema/json.ts';
 import { isObject, objectOf, objectsOf } from '../../../src/schema/untrusted.ts';
-import type {
-  FinishReason,
-  Json,
-  Part,
-  TextEvent,
-  TextRequest,
-  Turn,
-  Usage,
-} from '../../../src/text/canonical/canonical.ts';
+import type { Json, Part, TextRequest, Turn } from '../../../src/text/canonical/canonical.ts';
+import type { FinishReason, TextEvent, Usage } from '../../../src/text/canonical/events.ts';
 import { invalidAnswer, truncatedAnswer } from '../../../src/text/dialects/answer-errors.ts';
 import { wholeCall } from '../../../src/text/dialects/calls.ts';
 import { outputCounter } from '../../../src/text/dialects/count-output.ts';
@@ -22,8 +15,8 @@ import type {
   EncodeContext,
   EventDecoder,
   EventEncoder,
-  RequestAddress,
 } from '../../../src/text/dialects/dialect.ts';
+import type { RequestAddress } from '../../../src/text/dialects/endpoint.ts';
 import { FieldTable, meaning, named } from '../../../src/text/dialects/fields.ts';
 import { refuseSettings, untranslatable } from '../../../src/text/dialects/request-errors.ts';
 import { textRequest } from '../request.ts';

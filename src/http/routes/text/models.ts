@@ -6,7 +6,7 @@ import { EFFORTS } from '../../../config/models.ts';
 import { MODEL_TYPES } from '../../../config/provider-kind.ts';
 import { Failure } from '../../../failure.ts';
 import type { KeyHolder } from '../../../store/store.ts';
-import type { ModelListing, ModelPage } from '../../../text/dialects/dialect.ts';
+import type { ModelListing, ModelPage } from '../../../text/dialects/endpoint.ts';
 import { allDialects } from '../../../text/dialects/registry.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { parseQuery } from '../../request/query.ts';

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { TextReport } from '../../../text/canonical/report.ts';
-import type { RequestAddress } from '../../../text/dialects/dialect.ts';
+import type { RequestAddress } from '../../../text/dialects/endpoint.ts';
 import { fieldRows } from '../../../text/dialects/field-rows.ts';
 import { allDialects } from '../../../text/dialects/registry.ts';
 import { LightAbortSignal } from '../../../upstream/abort-signal.ts';

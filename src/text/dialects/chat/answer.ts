@@ -1,5 +1,6 @@
 import { randomText } from '../../../store/identifier.ts';
-import type { Citation, FinishReason, Json, TextEvent } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { Citation, FinishReason, TextEvent } from '../../canonical/events.ts';
 import { type AnsweredReasoning, detailsOf } from './reasoning.ts';
 
 const ID_LENGTH = 29;

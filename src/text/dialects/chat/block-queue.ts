@@ -1,4 +1,5 @@
-import type { Json, TextEvent } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { TextEvent } from '../../canonical/events.ts';
 import type { PendingCall } from './pending-call.ts';
 import { ownSignature } from './reasoning.ts';
 

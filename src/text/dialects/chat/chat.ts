@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import type { Json, TextRequest } from '../../canonical/canonical.ts';
 import { breakpointsOf } from '../cache-marks.ts';
-import type { Dialect, Endpoint } from '../dialect.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Endpoint } from '../endpoint.ts';
 import { usageSchema } from '../usage.ts';
 import { ChatDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';

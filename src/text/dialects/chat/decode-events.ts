@@ -1,34 +1,18 @@
 import { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject, listOf, nonEmptyTextOf } from '../../../schema/untrusted.ts';
-import type { Citation, FinishReason, Json, TextEvent, Usage } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { Citation, TextEvent, Usage } from '../../canonical/events.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
 import { invalidAnswer, truncatedAnswer } from '../answer-errors.ts';
 import type { DecodeContext } from '../dialect.ts';
 import { BlockQueue } from './block-queue.ts';
 import { CallAssembler } from './call-assembler.ts';
+import { FAILED_REASONS, finishReasonOf } from './finish-reasons.ts';
 import { isFailed } from './observe.ts';
 import { isSigned, textOfDetail } from './reasoning.ts';
 import { ThinkTags } from './think-tags.ts';
 import { usageIn, usageOf } from './usage.ts';
-
-const REASONS: Readonly<Record<string, FinishReason>> = {
-  stop: 'stop',
-  end_turn: 'stop',
-  stop_sequence: 'stop',
-  eos: 'stop',
-  eos_token: 'stop',
-  length: 'length',
-  max_tokens: 'length',
-  tool_calls: 'tool-calls',
-  function_call: 'tool-calls',
-  tool_use: 'tool-calls',
-  content_filter: 'refusal',
-  refusal: 'refusal',
-};
-
-/** Finish reasons of an answer that failed. */
-const FAILED_REASONS = new Set(['error', 'insufficient_system_resource', 'abort', 'aborted']);
 
 /** Properties of a delta that only chat has. */
 const NATIVE = ['images', 'audio'] as const;
@@ -308,18 +292,10 @@ export class ChatDecoder extends AnswerDecoder {
     if (!this.#blocks.end()) throw invalidAnswer('a tool call without a name');
     this.emit({
       type: 'finish',
-      reason: this.#finishReason(),
+      reason: finishReasonOf(this.#reason, this.#calls.hasCalls || this.#custom.size > 0),
       raw: this.#reason,
       stopSequence: null,
       usage: this.#usage,
     });
-  }
-
-  #finishReason(): FinishReason {
-    const raw = this.#reason;
-    const reason = raw === null ? 'stop' : Object.hasOwn(REASONS, raw) ? REASONS[raw]! : 'other';
-    if (reason === 'length' || reason === 'refusal') return reason;
-    if (this.#calls.hasCalls || this.#custom.size > 0) return 'tool-calls';
-    return reason === 'tool-calls' ? 'stop' : reason;
   }
 }

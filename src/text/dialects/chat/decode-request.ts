@@ -9,8 +9,8 @@ import type {
   ToolChoice,
   Turn,
 } from '../../canonical/canonical.ts';
-import type { RequestAddress } from '../dialect.ts';
 import { openaiEndUser } from '../end-user.ts';
+import type { RequestAddress } from '../endpoint.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeJsonSchema } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';

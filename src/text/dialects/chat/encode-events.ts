@@ -1,5 +1,6 @@
 import type { Failure } from '../../../failure.ts';
-import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { TextEvent, Usage } from '../../canonical/events.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { openaiUsage, sumOf } from '../openai-usage.ts';

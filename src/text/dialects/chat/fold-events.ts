@@ -1,4 +1,5 @@
-import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { TextEvent, Usage } from '../../canonical/events.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { openaiUsage, sumOf } from '../openai-usage.ts';

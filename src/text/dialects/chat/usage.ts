@@ -1,5 +1,6 @@
 import { countOf, isObject, objectOf } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { Usage } from '../../canonical/events.ts';
 import { hourlyWritesOf } from '../usage.ts';
 
 /** The usage object of a chunk or an answer. Groq streams it in `x_groq`, Moonshot in the last choice. */

@@ -1,5 +1,6 @@
 import { randomText } from '../../../store/identifier.ts';
-import type { FinishReason, Json, TextEvent } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { FinishReason, TextEvent } from '../../canonical/events.ts';
 import { untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { promptsOf } from './decode-request.ts';

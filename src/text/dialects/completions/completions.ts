@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { clientOnly } from '../client-only.ts';
-import type { Dialect, Endpoint } from '../dialect.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Endpoint } from '../endpoint.ts';
 import { usageSchema } from '../usage.ts';
 import { decodeRequest } from './decode-request.ts';
 import { CompletionsEncoder, failFrames } from './encode-events.ts';

@@ -1,5 +1,5 @@
 import { Failure } from '../../../failure.ts';
-import type { TextEvent, Usage } from '../../canonical/canonical.ts';
+import type { TextEvent, Usage } from '../../canonical/events.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { openaiUsage, sumOf } from '../openai-usage.ts';
 import { echoOf, finishReasonOf, newCompletionId, textOf } from './answer.ts';

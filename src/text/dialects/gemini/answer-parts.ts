@@ -1,12 +1,7 @@
 import { tryParseJson } from '../../../schema/json.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import type {
-  Citation,
-  FinishReason,
-  Json,
-  ReasoningSignature,
-  TextEvent,
-} from '../../canonical/canonical.ts';
+import type { Json, ReasoningSignature } from '../../canonical/canonical.ts';
+import type { Citation, FinishReason, TextEvent } from '../../canonical/events.ts';
 import { untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { finishWordOf } from './finish-reasons.ts';

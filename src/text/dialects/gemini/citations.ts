@@ -1,5 +1,6 @@
 import { countOf, isObject, listOf, nonEmptyTextOf, objectsOf } from '../../../schema/untrusted.ts';
-import type { Citation, Json } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { Citation } from '../../canonical/events.ts';
 
 /**
  * The sources of an answer: of a grounded one its web pages, of a recited one the cited texts.

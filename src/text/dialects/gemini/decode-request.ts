@@ -1,6 +1,6 @@
 import { checkedBody } from '../../../schema/body.ts';
 import type { Json, TextRequest } from '../../canonical/canonical.ts';
-import type { RequestAddress } from '../dialect.ts';
+import type { RequestAddress } from '../endpoint.ts';
 import type { Findings } from '../native-parts.ts';
 import { invalid } from '../request-errors.ts';
 import { collectAll, settingsOf, toolsOf } from './decode-settings.ts';

@@ -1,6 +1,7 @@
 import { Failure } from '../../../failure.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { TextEvent, Usage } from '../../canonical/events.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { sumOf } from '../openai-usage.ts';
 import { AnswerParts, responseFields } from './answer-parts.ts';

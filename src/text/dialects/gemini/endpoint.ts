@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Endpoint } from '../dialect.ts';
+import type { Endpoint } from '../endpoint.ts';
 import { geminiRequest } from './request.ts';
 
 /** The path of a method, and that of the version v1, which Google's SDK uses from its version 3 on. */

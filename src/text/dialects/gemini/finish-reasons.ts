@@ -1,5 +1,5 @@
 import { Failure } from '../../../failure.ts';
-import type { FinishReason } from '../../canonical/canonical.ts';
+import type { FinishReason } from '../../canonical/events.ts';
 
 const REASONS = new Map<string, FinishReason>([
   ['STOP', 'stop'],

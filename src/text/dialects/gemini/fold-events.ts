@@ -1,5 +1,6 @@
 import { newId } from '../../../store/identifier.ts';
-import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { TextEvent, Usage } from '../../canonical/events.ts';
 import { truncatedAnswer } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { sumOf } from '../openai-usage.ts';

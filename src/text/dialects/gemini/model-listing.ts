@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { integer } from '../../../schema/fields.ts';
-import type { ModelListing } from '../dialect.ts';
+import type { ModelListing } from '../endpoint.ts';
 
 const entry = v.object({
   name: v.string(),

@@ -1,7 +1,8 @@
 import type { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject, listOf, objectsOf, textsOf } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { Usage } from '../../canonical/events.ts';
 import { outputCounter } from '../count-output.ts';
 import type { Observation } from '../dialect.ts';
 import { usageOf } from './usage.ts';

@@ -1,5 +1,6 @@
 import { countOf, isObject } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { Usage } from '../../canonical/events.ts';
 
 /** The usage of the whole answer so far; null if not reported. */
 export function usageOf(reported: unknown): Usage | null {

@@ -1,4 +1,5 @@
-import type { Citation, FinishReason, Json, TextEvent } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { Citation, FinishReason, TextEvent } from '../../canonical/events.ts';
 
 type Finish = Extract<TextEvent, { readonly type: 'finish' }>;
 

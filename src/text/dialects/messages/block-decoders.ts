@@ -1,7 +1,8 @@
 import { parseJson } from '../../../schema/json.ts';
 import { isObject, textOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Citation, Json, TextEvent } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { Citation, TextEvent } from '../../canonical/events.ts';
 import { wholeCall } from '../calls.ts';
 import type { DecodeContext } from '../dialect.ts';
 

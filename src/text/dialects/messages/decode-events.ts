@@ -1,7 +1,8 @@
 import { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
-import type { FinishReason, Json, TextEvent } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { FinishReason, TextEvent } from '../../canonical/events.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
 import { invalidAnswer } from '../answer-errors.ts';
 import type { DecodeContext } from '../dialect.ts';

@@ -1,6 +1,7 @@
 import type { Failure } from '../../../failure.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Json, ReasoningSignature, TextEvent, Usage } from '../../canonical/canonical.ts';
+import type { Json, ReasoningSignature } from '../../canonical/canonical.ts';
+import type { TextEvent, Usage } from '../../canonical/events.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import { callIdOnWire } from '../calls.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';

@@ -1,7 +1,8 @@
 import { tryParseJson } from '../../../schema/json.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Json, TextEvent, Usage } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { TextEvent, Usage } from '../../canonical/events.ts';
 import { truncatedAnswer, untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
 import { callIdOnWire } from '../calls.ts';
 import type { EncodeContext } from '../dialect.ts';

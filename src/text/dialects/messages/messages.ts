@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { acceptedMarks } from '../cache-marks.ts';
-import type { Dialect, Endpoint } from '../dialect.ts';
+import type { Dialect } from '../dialect.ts';
+import type { Endpoint } from '../endpoint.ts';
 import { counting } from './count-tokens.ts';
 import { MessagesDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';

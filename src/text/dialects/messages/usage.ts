@@ -1,5 +1,6 @@
 import { countOf, isObject, objectOf } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { Usage } from '../../canonical/events.ts';
 
 /** Token counts of the messages format so far; null if not reported. `input` excludes cached tokens. */
 export interface Counts {

@@ -1,6 +1,7 @@
 import type { Failure } from '../../../failure.ts';
 import { isObject, objectOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
-import type { FinishReason, Json } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { FinishReason } from '../../canonical/events.ts';
 import type { EncodeContext } from '../dialect.ts';
 
 function echoedTool(tool: Json): Json {

@@ -7,7 +7,8 @@ import {
   textOf,
 } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { FinishReason, Json, TextEvent } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { FinishReason, TextEvent } from '../../canonical/events.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
 import { invalidAnswer } from '../answer-errors.ts';
 import { wholeCall } from '../calls.ts';

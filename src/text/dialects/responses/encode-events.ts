@@ -2,7 +2,8 @@ import type { Failure } from '../../../failure.ts';
 import { tryParseJson } from '../../../schema/json.ts';
 import { objectOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
-import type { Json, ReasoningSignature, TextEvent, Usage } from '../../canonical/canonical.ts';
+import type { Json, ReasoningSignature } from '../../canonical/canonical.ts';
+import type { TextEvent, Usage } from '../../canonical/events.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { namedFrame } from '../named-frame.ts';
@@ -76,9 +77,8 @@ export class ResponsesEncoder implements EventEncoder {
       case 'citation':
         return this.#annotate(citationBody(event.citation, this.#open?.text.length ?? 0));
       case 'text-end':
-        return this.#endText();
       case 'refusal-end':
-        return this.#endRefusal();
+        return this.#endMessage();
       case 'reasoning-end':
         return this.#endReasoning(event.signature);
       case 'tool-end':
@@ -178,28 +178,15 @@ export class ResponsesEncoder implements EventEncoder {
     });
   }
 
-  #endText(): string {
+  #endMessage(): string {
     if (!this.#open) return '';
-    const { item, text, logprobs } = this.#open;
+    const { kind, item, text, logprobs } = this.#open;
     const part = partOf(this.#open);
+    const done = { ...this.#position(), content_index: 0 };
     const frames =
-      this.#frame('response.output_text.done', {
-        ...this.#position(),
-        content_index: 0,
-        text,
-        logprobs,
-      }) + this.#frame('response.content_part.done', this.#contentPart(part));
-    this.#hold({ ...item, content: [part] });
-    return frames;
-  }
-
-  #endRefusal(): string {
-    if (!this.#open) return '';
-    const { item, text } = this.#open;
-    const part = partOf(this.#open);
-    const done = { ...this.#position(), content_index: 0, refusal: text };
-    const frames =
-      this.#frame('response.refusal.done', done) +
+      (kind === 'text'
+        ? this.#frame('response.output_text.done', { ...done, text, logprobs })
+        : this.#frame('response.refusal.done', { ...done, refusal: text })) +
       this.#frame('response.content_part.done', this.#contentPart(part));
     this.#hold({ ...item, content: [part] });
     return frames;

@@ -1,4 +1,5 @@
-import type { Json, TextEvent } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { TextEvent } from '../../canonical/events.ts';
 import type { DecodeContext } from '../dialect.ts';
 
 /** Receives the events of blocks. */

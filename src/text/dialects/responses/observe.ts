@@ -1,6 +1,7 @@
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject, objectOf, objectsOf, textsOf } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { Usage } from '../../canonical/events.ts';
 import { outputCounter } from '../count-output.ts';
 import type { Observation } from '../dialect.ts';
 import { completeUsage } from '../usage.ts';

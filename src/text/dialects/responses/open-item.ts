@@ -1,5 +1,6 @@
 import { newId } from '../../../store/identifier.ts';
-import type { Citation, Json, TextEvent } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { Citation, TextEvent } from '../../canonical/events.ts';
 import { callIdOnWire } from '../calls.ts';
 import { OWN_REASONING } from './reasoning.ts';
 

@@ -1,9 +1,11 @@
 import * as v from 'valibot';
 import { objectsOf } from '../../../schema/untrusted.ts';
-import type { Json, TextEvent, TextRequest } from '../../canonical/canonical.ts';
+import type { Json, TextRequest } from '../../canonical/canonical.ts';
+import type { TextEvent } from '../../canonical/events.ts';
 import { truncatedAnswer } from '../answer-errors.ts';
 import { breakpointsOf } from '../cache-marks.ts';
-import type { Dialect, EncodeContext, Endpoint } from '../dialect.ts';
+import type { Dialect, EncodeContext } from '../dialect.ts';
+import type { Endpoint } from '../endpoint.ts';
 import { usageSchema } from '../usage.ts';
 import { ResponsesDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';

@@ -1,5 +1,6 @@
 import { countOf, isObject, objectOf } from '../../../schema/untrusted.ts';
-import type { Json, Usage } from '../../canonical/canonical.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { Usage } from '../../canonical/events.ts';
 import { cacheLifetimes, hourlyWritesOf, integersOf } from '../usage.ts';
 
 /** The usage of a response; null if it has none. */

@@ -1,5 +1,6 @@
+import { listOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
-import { own } from './json-values.ts';
+import { isEqual, numberOf, own } from './json-values.ts';
 import type { StepBudget } from './step-budget.ts';
 import { UnsupportedSchema } from './step-budget.ts';
 
@@ -65,4 +66,35 @@ const QUOTED = 80;
 export function quoted(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value)?.slice(0, QUOTED) ?? '');
   return JSON.stringify(text.length > QUOTED ? `${text.slice(0, QUOTED)}…` : text);
+}
+
+/** The types of a schema: null last, or first where only required properties are generated. */
+export function typesInOrder(schema: Json, isRequiredOnly: boolean, budget: StepBudget): Type[] {
+  const types = typesOf(schema, budget) ?? [impliedType(schema)];
+  const rank = (type: Type) => (type === 'null' ? (isRequiredOnly ? -1 : 1) : 0);
+  return [...types].sort((a, b) => rank(a) - rank(b));
+}
+
+/** The type to which the keywords of a schema without a `type` apply. */
+function impliedType(schema: Json): Type {
+  const has = (...names: string[]) => names.some((name) => schema[name] !== undefined);
+  if (has('properties', 'required', 'additionalProperties', 'minProperties')) return 'object';
+  if (has('items', 'prefixItems', 'minItems', 'contains')) return 'array';
+  if (has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf')) {
+    return 'number';
+  }
+  return 'string';
+}
+
+/** The rank of an alternative: null last; where only required properties are generated, by size. */
+export function rankOf(schema: Json, isRequiredOnly: boolean, budget: StepBudget): number {
+  const types = typesOf(schema, budget) ?? [impliedType(schema)];
+  const isNull =
+    types.every((type) => type === 'null') || isEqual(enumeratedValues(schema), [null], budget);
+  if (!isRequiredOnly) return isNull ? 1 : 0;
+  if (isNull || types.includes('null')) return 0;
+  if (types.some((type) => type !== 'object' && type !== 'array')) return 1;
+  const isEmptyAllowed =
+    listOf(schema['required']).length === 0 && (numberOf(schema['minItems']) ?? 0) <= 0;
+  return isEmptyAllowed ? 2 : 3;
 }

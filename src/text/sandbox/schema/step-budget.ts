@@ -41,3 +41,21 @@ export class UnsupportedSchema extends Error {
     this.final = final;
   }
 }
+
+/** The result for the first option that does not throw UnsupportedSchema. */
+export function firstSupported<Option, Result>(
+  options: readonly Option[],
+  resultFor: (option: Option) => Result,
+  none: string,
+): Result {
+  let failure: unknown;
+  for (const option of options) {
+    try {
+      return resultFor(option);
+    } catch (error) {
+      if (!(error instanceof UnsupportedSchema) || error.final) throw error;
+      failure = error;
+    }
+  }
+  throw failure ?? new UnsupportedSchema(none);
+}

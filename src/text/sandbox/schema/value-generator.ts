@@ -1,17 +1,18 @@
 import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
-import { canonicalText, isEqual, keysOf, numberOf, own } from './json-values.ts';
+import { canonicalText, keysOf, numberOf, own } from './json-values.ts';
 import {
   enumeratedValues,
   itemSchemasOf,
+  rankOf,
   resolveReference,
   type Type,
-  typesOf,
+  typesInOrder,
 } from './keywords.ts';
 import { mergeSchemas } from './merge-schemas.ts';
 import type { PromptValues } from './prompt-values.ts';
 import { generateNumber, generateText } from './scalars.ts';
-import { StepBudget, UnsupportedSchema } from './step-budget.ts';
+import { firstSupported, StepBudget, UnsupportedSchema } from './step-budget.ts';
 import { isValid } from './validator.ts';
 
 /**
@@ -308,56 +309,7 @@ class ValueGenerator {
   }
 }
 
-/** The result for the first option that does not throw UnsupportedSchema. */
-function firstSupported<Option, Result>(
-  options: readonly Option[],
-  resultFor: (option: Option) => Result,
-  none: string,
-): Result {
-  let failure: unknown;
-  for (const option of options) {
-    try {
-      return resultFor(option);
-    } catch (error) {
-      if (!(error instanceof UnsupportedSchema) || error.final) throw error;
-      failure = error;
-    }
-  }
-  throw failure ?? new UnsupportedSchema(none);
-}
-
 /** Whether a value that is valid for one alternative of a schema may be invalid for the schema. */
 function needsValidation(schema: Json): boolean {
   return ['oneOf', 'not', 'if', 'contains'].some((name) => schema[name] !== undefined);
-}
-
-/** The types of a schema: null last, or first where only required properties are generated. */
-function typesInOrder(schema: Json, isRequiredOnly: boolean, budget: StepBudget): Type[] {
-  const types = typesOf(schema, budget) ?? [impliedType(schema)];
-  const rank = (type: Type) => (type === 'null' ? (isRequiredOnly ? -1 : 1) : 0);
-  return [...types].sort((a, b) => rank(a) - rank(b));
-}
-
-/** The type to which the keywords of a schema without a `type` apply. */
-function impliedType(schema: Json): Type {
-  const has = (...names: string[]) => names.some((name) => schema[name] !== undefined);
-  if (has('properties', 'required', 'additionalProperties', 'minProperties')) return 'object';
-  if (has('items', 'prefixItems', 'minItems', 'contains')) return 'array';
-  if (has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf')) {
-    return 'number';
-  }
-  return 'string';
-}
-
-/** The rank of an alternative: null last; where only required properties are generated, by size. */
-function rankOf(schema: Json, isRequiredOnly: boolean, budget: StepBudget): number {
-  const types = typesOf(schema, budget) ?? [impliedType(schema)];
-  const isNull =
-    types.every((type) => type === 'null') || isEqual(enumeratedValues(schema), [null], budget);
-  if (!isRequiredOnly) return isNull ? 1 : 0;
-  if (isNull || types.includes('null')) return 0;
-  if (types.some((type) => type !== 'object' && type !== 'array')) return 1;
-  const isEmptyAllowed =
-    listOf(schema['required']).length === 0 && (numberOf(schema['minItems']) ?? 0) <= 0;
-  return isEmptyAllowed ? 2 : 3;
 }

@@ -1,4 +1,5 @@
-import type { Json, TextEvent, TextRequest } from '../../../../src/text/canonical/canonical.ts';
+import type { Json, TextRequest } from '../../../../src/text/canonical/canonical.ts';
+import type { TextEvent } from '../../../../src/text/canonical/events.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { decodeRequest } from '../../../../src/text/dialects/chat/decode-request.ts';
 import type { Target } from '../../../../src/text/dialects/dialect.ts';

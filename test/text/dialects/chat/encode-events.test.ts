@@ -6,12 +6,8 @@ import OpenAI from 'openai';
 import type { ChatCompletion } from 'openai/resources/chat/completions';
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
-import type {
-  Json,
-  TextEvent,
-  TextRequest,
-  Usage,
-} from '../../../../src/text/canonical/canonical.ts';
+import type { Json, TextRequest } from '../../../../src/text/canonical/canonical.ts';
+import type { TextEvent, Usage } from '../../../../src/text/canonical/events.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { blocksOf, decode, request } from './conversation.ts';

@@ -1,6 +1,7 @@
 import '../../../../src/text/built-in-dialects.ts';
 import { describe, expect, it } from 'vitest';
-import type { Json, TextEvent } from '../../../../src/text/canonical/canonical.ts';
+import type { Json } from '../../../../src/text/canonical/canonical.ts';
+import type { TextEvent } from '../../../../src/text/canonical/events.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { outsideFolder, SKIPPED } from '../../../outside-material.ts';
 import { blocksOf, decode, decodeWhole, finishOf, request } from './conversation.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Json, TextEvent } from '../../../../src/text/canonical/canonical.ts';
+import type { Json } from '../../../../src/text/canonical/canonical.ts';
+import type { TextEvent } from '../../../../src/text/canonical/events.ts';
 import { gemini } from '../../../../src/text/dialects/gemini/gemini.ts';
 import '../../../../src/text/built-in-dialects.ts';
 import { runs } from '../../../runs.ts';

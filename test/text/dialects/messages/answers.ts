@@ -1,4 +1,5 @@
-import type { Json, TextEvent } from '../../../../src/text/canonical/canonical.ts';
+import type { Json } from '../../../../src/text/canonical/canonical.ts';
+import type { TextEvent } from '../../../../src/text/canonical/events.ts';
 import { messages } from '../../../../src/text/dialects/messages/messages.ts';
 import { textRequest } from '../../request.ts';
 

@@ -1,7 +1,8 @@
 import '../../../../src/text/built-in-dialects.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Json, TextEvent } from '../../../../src/text/canonical/canonical.ts';
+import type { Json } from '../../../../src/text/canonical/canonical.ts';
+import type { TextEvent } from '../../../../src/text/canonical/events.ts';
 import { outsideFolder, SKIPPED } from '../../../outside-material.ts';
 import { block, decoded, decodedWhole, delta, end, joined, start, stop, text } from './answers.ts';
 

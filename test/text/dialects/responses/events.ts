@@ -1,4 +1,5 @@
-import type { Json, TextEvent } from '../../../../src/text/canonical/canonical.ts';
+import type { Json } from '../../../../src/text/canonical/canonical.ts';
+import type { TextEvent } from '../../../../src/text/canonical/events.ts';
 import type { EncodeContext } from '../../../../src/text/dialects/dialect.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
 
