@@ -144,13 +144,10 @@ export class ChatDecoder extends AnswerDecoder {
       const text = textOfDetail(detail);
       if (!this.#plainReasoning && text !== '') this.#write('reasoning', text);
       // Details that only repeat the plain text start no reasoning block.
-      if (isSigned(detail) || !this.#plainReasoning) this.#addDetail(detail);
+      if (!isSigned(detail) && this.#plainReasoning) continue;
+      this.#inText = false;
+      this.#blocks.addDetail(detail);
     }
-  }
-
-  #addDetail(detail: Json): void {
-    this.#inText = false;
-    this.#blocks.addDetail(detail);
   }
 
   #write(kind: 'reasoning' | 'refusal', text: string): void {

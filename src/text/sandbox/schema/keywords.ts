@@ -98,3 +98,8 @@ export function rankOf(schema: Json, isRequiredOnly: boolean, budget: StepBudget
     listOf(schema['required']).length === 0 && (numberOf(schema['minItems']) ?? 0) <= 0;
   return isEmptyAllowed ? 2 : 3;
 }
+
+/** Whether a value that is valid for one alternative of a schema may be invalid for the schema. */
+export function needsValidation(schema: Json): boolean {
+  return ['oneOf', 'not', 'if', 'contains'].some((name) => schema[name] !== undefined);
+}

@@ -4,6 +4,7 @@ import { canonicalText, keysOf, numberOf, own } from './json-values.ts';
 import {
   enumeratedValues,
   itemSchemasOf,
+  needsValidation,
   rankOf,
   resolveReference,
   type Type,
@@ -65,7 +66,7 @@ export function generateValue(
           optionalDepth,
           budget: share,
         });
-        const value = generator.generate(schema, ROOT_CONTEXT);
+        const value = generator.generate(schema, { name: null, depth: 0, variant: 0 });
         return isValid(value, schema, schema, share) ? { value } : null;
       });
       if (generated) return generated.value;
@@ -77,8 +78,6 @@ export function generateValue(
   }
   throw failure;
 }
-
-const ROOT_CONTEXT: ValueContext = { name: null, depth: 0, variant: 0 };
 
 interface ValueGeneratorOptions {
   readonly promptValues: PromptValues;
@@ -102,7 +101,7 @@ class ValueGenerator {
   generate(schema: unknown, context: ValueContext): unknown {
     this.#budget.spend(VALUE_STEPS);
     if (context.depth > MAX_DEPTH) throw new UnsupportedSchema('its values would have no end');
-    const value = firstSupported(
+    return firstSupported(
       this.#rankedAlternatives(schema, context),
       (alternative) => {
         const generated = this.#fromAlternative(alternative, context);
@@ -113,7 +112,6 @@ class ValueGenerator {
       },
       'no value satisfies it',
     );
-    return value;
   }
 
   #isValid(value: unknown, schema: Json): boolean {
@@ -202,10 +200,12 @@ class ValueGenerator {
     this.#budget.spend(2 * keysOf(schema, this.#budget).length);
     const rest = { ...schema, enum: undefined };
     const isAllowed = (value: unknown) => this.#isValid(value, rest);
+    const isMentioned = (value: unknown) =>
+      typeof value === 'string' && this.#promptValues.mentions(value, this.#budget);
     const values = enumeratedValues(schema)?.filter(isAllowed);
     if (values) {
       if (values.length === 0) throw new UnsupportedSchema('none of its listed values is valid');
-      const mentioned = variant === 0 ? values.find((one) => this.#isMentioned(one)) : undefined;
+      const mentioned = variant === 0 ? values.find(isMentioned) : undefined;
       return { value: mentioned ?? values[variant % values.length] };
     }
     const examples = [schema['default'], ...listOf(schema['examples'])];
@@ -213,16 +213,9 @@ class ValueGenerator {
     return variant === 0 && example !== undefined ? { value: example } : null;
   }
 
-  #isMentioned(value: unknown): boolean {
-    return typeof value === 'string' && this.#promptValues.mentions(value, this.#budget);
-  }
-
   #ofType(type: Type, schema: Json, context: ValueContext): unknown {
-    const scalarContext = {
-      ...context,
-      promptValues: this.#promptValues,
-      budget: this.#budget,
-    };
+    const sources = { promptValues: this.#promptValues, budget: this.#budget };
+    const scalarContext = { ...context, ...sources };
     switch (type) {
       case 'null':
         return null;
@@ -307,9 +300,4 @@ class ValueGenerator {
     }
     return Object.fromEntries(object);
   }
-}
-
-/** Whether a value that is valid for one alternative of a schema may be invalid for the schema. */
-function needsValidation(schema: Json): boolean {
-  return ['oneOf', 'not', 'if', 'contains'].some((name) => schema[name] !== undefined);
 }
