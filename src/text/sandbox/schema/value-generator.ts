@@ -61,11 +61,8 @@ export function generateValue(
   for (const optionalDepth of OPTIONAL_DEPTHS) {
     try {
       const generated = budget.share(optionalDepth === 0 ? 1 : DEPTH_SHARE, (share) => {
-        const generator = new ValueGenerator(schema, {
-          promptValues,
-          optionalDepth,
-          budget: share,
-        });
+        const options = { promptValues, optionalDepth, budget: share };
+        const generator = new ValueGenerator(schema, options);
         const value = generator.generate(schema, { name: null, depth: 0, variant: 0 });
         return isValid(value, schema, schema, share) ? { value } : null;
       });
