@@ -16,12 +16,15 @@ export class ProviderObjects {
   #size = 0;
 
   /** Those of some identifiers that the account has received. */
-  find(accountId: string, ids: readonly string[]): ReadonlySet<string> {
+  async findProviderObjects(
+    accountId: string,
+    ids: readonly string[],
+  ): Promise<ReadonlySet<string>> {
     const given = this.#byAccount.get(accountId);
     return new Set(ids.filter((id) => given?.has(id)));
   }
 
-  add(accountId: string, ids: readonly string[]): void {
+  addProviderObjects(accountId: string, ids: readonly string[]): void {
     const given = this.#byAccount.get(accountId) ?? new Set<string>();
     this.#byAccount.set(accountId, given);
     for (const id of ids) {

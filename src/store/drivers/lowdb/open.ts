@@ -10,7 +10,7 @@ import type { Task } from '../../task.ts';
 import { Archive } from './archive/archive.ts';
 import { Checkpoint } from './checkpoint.ts';
 import { JournalCompactor } from './compactor.ts';
-import { LowdbStore } from './driver.ts';
+import { lowdbStore } from './driver.ts';
 import { corruptStore } from './files/errors.ts';
 import { CommitQueue } from './journal/commit-queue.ts';
 import {
@@ -128,7 +128,10 @@ async function openLocked(options: LowdbOptions, files: Files, lock: Lock): Prom
       onCommit: options.onCommit,
     });
     for (const [collection, order] of changes) commits.markChanged(collection, order);
-    const records = new Records({ state, commits, archive, archiver, now });
+    const records = new Records({
+      ...{ state, commits, archive, archiver, now },
+      backlogFailure: () => compactor.backlogFailure(commits.journalLength),
+    });
     const release = async () => {
       await commits.close();
       const { pending } = records.charges;
@@ -140,7 +143,7 @@ async function openLocked(options: LowdbOptions, files: Files, lock: Lock): Prom
       await journals.writeExtent().catch(onFault);
       await lock.release();
     };
-    return new LowdbStore({ records, compactor, node: options.node, release });
+    return lowdbStore({ records, compactor, node: options.node, release });
   } catch (error) {
     await archive.close();
     throw error;

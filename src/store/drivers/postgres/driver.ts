@@ -272,11 +272,11 @@ export class PostgresStore extends AccountStore implements Store {
   }
 
   addProviderObjects(accountId: string, ids: readonly string[]): void {
-    this.#objects.add(accountId, ids);
+    this.#objects.addProviderObjects(accountId, ids);
   }
 
   findProviderObjects(accountId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    return this.#objects.find(accountId, ids);
+    return this.#objects.findProviderObjects(accountId, ids);
   }
 
   /** Account and key with the team and the windows in which credits that are reserved now count. */

@@ -40,8 +40,8 @@ export class SharedObjects {
     this.#options = options;
   }
 
-  add(accountId: string, ids: readonly string[]): void {
-    this.#own.add(accountId, ids);
+  addProviderObjects(accountId: string, ids: readonly string[]): void {
+    this.#own.addProviderObjects(accountId, ids);
     for (const id of ids) {
       if (id.length > MAX_OBJECT_ID || this.#waiting.length === MAX_WAITING) continue;
       this.#waiting.push({ accountId, id });
@@ -50,8 +50,11 @@ export class SharedObjects {
   }
 
   /** @throws Failure `store_unavailable` */
-  async find(accountId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const own = this.#own.find(accountId, ids);
+  async findProviderObjects(
+    accountId: string,
+    ids: readonly string[],
+  ): Promise<ReadonlySet<string>> {
+    const own = await this.#own.findProviderObjects(accountId, ids);
     const others = ids.filter((id) => !own.has(id) && id.length <= MAX_OBJECT_ID);
     if (others.length === 0) return own;
     const wanted = others.slice(0, MAX_FOUND);

@@ -20,7 +20,7 @@ export class DeliveryWriter {
     this.#records = records;
   }
 
-  async claim({ limit, exceptAccounts = [] }: DeliveryQuery): Promise<ClaimedDeliveries> {
+  async claimDeliveries({ limit, exceptAccounts = [] }: DeliveryQuery): Promise<ClaimedDeliveries> {
     // A delivery that is being written could be sent although its task has not ended on disk.
     await this.#records.commits.synced()?.catch(() => {});
     const { state, commits, now } = this.#records;
@@ -40,7 +40,7 @@ export class DeliveryWriter {
     return { deliveries, nextAt: nextAt === Infinity ? null : nextAt };
   }
 
-  async record(
+  async recordAttempt(
     known: Delivery,
     attempt: DeliveryAttempt,
     outcome: DeliveryOutcome,

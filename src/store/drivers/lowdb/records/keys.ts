@@ -13,7 +13,7 @@ export class KeyWriter {
     this.#records = records;
   }
 
-  async create(key: NewKey): Promise<ApiKey> {
+  async createKey(key: NewKey): Promise<ApiKey> {
     this.#records.account(key.accountId);
     if (this.#records.state.keyByHash.get(key.hash)) {
       throw conflict('this key exists', 'key_exists');
@@ -26,14 +26,14 @@ export class KeyWriter {
     return created;
   }
 
-  async update(keyId: string, change: KeyChange): Promise<ApiKey> {
+  async updateKey(keyId: string, change: KeyChange): Promise<ApiKey> {
     const { order, key } = this.#find(keyId);
     if (key.revokedAt !== null) throw conflict(`${keyId} is revoked`, 'key_revoked');
     this.#check(key.accountId, change);
     return this.#write(order, changedKey(key, change));
   }
 
-  async revoke(keyId: string): Promise<ApiKey> {
+  async revokeKey(keyId: string): Promise<ApiKey> {
     const { order, key } = this.#find(keyId);
     if (key.revokedAt === null) {
       return this.#write(order, { ...key, revokedAt: this.#records.now() });

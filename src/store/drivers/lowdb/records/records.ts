@@ -13,7 +13,8 @@ import { PendingCharges } from './charges.ts';
 import { Reservations } from './reservations.ts';
 import { Transaction } from './transaction.ts';
 
-interface RecordsOptions extends Pick<Records, 'commits' | 'archive' | 'archiver' | 'now'> {
+interface RecordsOptions
+  extends Pick<Records, 'commits' | 'archive' | 'archiver' | 'backlogFailure' | 'now'> {
   readonly state: State;
 }
 
@@ -28,18 +29,21 @@ export class Records {
   readonly archiver: TaskArchiver;
   readonly reservations = new Reservations();
   readonly charges: PendingCharges;
+  /** Failure with which new work is rejected while checkpoints fail and the journals are too long. */
+  readonly backlogFailure: () => Failure | null;
   readonly now: () => number;
   /** Identifier of this process as a node. Tasks that others process are orphans: they have ended. */
   readonly node = newId('node');
   readonly #scopes = new BudgetScopes();
   #isClosed = false;
 
-  constructor({ state, commits, archive, archiver, now }: RecordsOptions) {
+  constructor({ state, commits, archive, archiver, backlogFailure, now }: RecordsOptions) {
     this.bookedState = state;
     this.commits = commits;
     this.archive = archive;
     this.archiver = archiver;
     this.charges = new PendingCharges(state, commits, this.reservations);
+    this.backlogFailure = backlogFailure;
     this.now = now;
   }
 
@@ -70,6 +74,12 @@ export class Records {
     throw new Failure('service_error', 'the store is closed', {
       code: 'store_unavailable',
     });
+  }
+
+  /** @throws Failure `store_unavailable` for new work while checkpoints fail and the journals are too long */
+  checkBacklog(): void {
+    const failure = this.backlogFailure();
+    if (failure) throw failure;
   }
 
   account(id: string): Account {

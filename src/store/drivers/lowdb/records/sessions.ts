@@ -12,7 +12,7 @@ export class SessionWriter {
     this.#records = records;
   }
 
-  async create(created: NewSession): Promise<Session> {
+  async createSession(created: NewSession): Promise<Session> {
     this.#records.holder(created);
     const { sessions, sessionsOfKey } = this.#records.state;
     const now = this.#records.now();
@@ -33,7 +33,7 @@ export class SessionWriter {
     return session;
   }
 
-  async end(hash: string): Promise<void> {
+  async endSession(hash: string): Promise<void> {
     const order = this.#records.state.sessionByHash.order(hash);
     if (order === undefined) return;
     const transaction = this.#records.begin();

@@ -1,51 +1,24 @@
-import { Failure } from '../../../../failure.ts';
-import { type Asset, checkStorageQuota } from '../../../asset.ts';
+import { checkStorageQuota } from '../../../asset.ts';
 import { conflict, notFound } from '../../../errors.ts';
 import { charge, checkAmount, release, reserve } from '../../../funds.ts';
 import { newId } from '../../../identifier.ts';
 import { createdTask } from '../../../new-records.ts';
-import type {
-  ClaimQuery,
-  Completion,
-  DeletedRecords,
-  NewTask,
-  TaskTotals,
-} from '../../../store.ts';
+import type { ClaimQuery, Completion, NewTask } from '../../../store.ts';
 import {
-  approximateSize,
   checkClaim,
   checkOpenRequests,
   checkOpenTasks,
   claimedTask,
   EXPIRED,
-  isTerminal,
-  TASK_STATES,
   type Task,
   type TaskClaim,
   type TaskError,
   transition,
   withProgress,
 } from '../../../task.ts';
-import { bodyOf } from '../archive/archive.ts';
-import type { SegmentRecord } from '../archive/segment.ts';
 import { compositeKey } from '../state/state.ts';
-import {
-  type ArchivedBody,
-  checkAssetIds,
-  findArchivedDelivery,
-  findArchivedTask,
-} from './archiver.ts';
+import { type ArchivedBody, checkAssetIds, findArchivedTask } from './archiver.ts';
 import type { Records } from './records.ts';
-import type { Transaction } from './transaction.ts';
-
-/** Maximum tasks that one transaction deletes, and bytes of their records. */
-const MAX_DELETED = 1000;
-const MAX_DELETED_BYTES = 16 * 2 ** 20;
-
-interface Deletion {
-  readonly tasks: Task[];
-  readonly assets: Asset[];
-}
 
 /** End of a task: its last state, its charge, and its results. */
 interface TaskEnd extends Partial<Pick<Completion, 'result' | 'counts' | 'assets'>> {
@@ -64,12 +37,13 @@ export class TaskWriter {
     this.#records = records;
   }
 
-  async create(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
+  async createTask(task: NewTask): Promise<{ readonly task: Task; readonly created: boolean }> {
+    this.#records.checkBacklog();
     const { state, now } = this.#records;
     const { accountId, idempotency, assets } = task;
     if (assets.length > 0) await checkAssetIds(this.#records.archive, assets);
     while (idempotency) {
-      const same = await this.findByIdempotencyKey(accountId, idempotency);
+      const same = await this.findTaskByIdempotencyKey(accountId, idempotency);
       if (same) return { task: same, created: false };
       // Another request may have created the task during the await.
       if (this.#orderOf(accountId, idempotency) === undefined) break;
@@ -96,7 +70,7 @@ export class TaskWriter {
     return { task: created, created: true };
   }
 
-  async findByIdempotencyKey(
+  async findTaskByIdempotencyKey(
     accountId: string,
     idempotency: Idempotency,
   ): Promise<Task | undefined> {
@@ -119,7 +93,7 @@ export class TaskWriter {
     return this.#records.state.taskByIdempotency.order(compositeKey(accountId, key));
   }
 
-  async claim(id: string): Promise<Task | undefined> {
+  async claimTask(id: string): Promise<Task | undefined> {
     const { state, node, now } = this.#records;
     const task = state.taskById.get(id);
     if (task?.status !== 'pending') return undefined;
@@ -184,7 +158,7 @@ export class TaskWriter {
     for (const [, task] of this.#records.state.tasksInState.oldest(status)) yield task;
   }
 
-  async requeue(claim: TaskClaim): Promise<Task> {
+  async requeueTask(claim: TaskClaim): Promise<Task> {
     const task = this.#claimed(claim) ?? (await this.#rejectUnknown(claim.id));
     return this.#writeOne(transition(task, 'pending', this.#records.now()));
   }
@@ -194,7 +168,19 @@ export class TaskWriter {
     return this.#writeOne(withProgress(task, progress, this.#records.now()));
   }
 
-  async end(claim: TaskClaim, ending: TaskEnd): Promise<Task> {
+  completeTask(claim: TaskClaim, completion: Completion): Promise<Task> {
+    return this.#endClaimed(claim, { status: 'completed', ...completion });
+  }
+
+  failTask(claim: TaskClaim, error: TaskError, charge = 0): Promise<Task> {
+    return this.#endClaimed(claim, { status: 'failed', error, charge });
+  }
+
+  expireTask(claim: TaskClaim): Promise<Task> {
+    return this.#endClaimed(claim, { status: 'expired', error: EXPIRED, charge: 0 });
+  }
+
+  async #endClaimed(claim: TaskClaim, ending: TaskEnd): Promise<Task> {
     checkAmount(ending.charge, 'charge');
     if (ending.assets?.length) await checkAssetIds(this.#records.archive, ending.assets);
     return this.#end(this.#claimed(claim) ?? (await this.#rejectUnknown(claim.id)), ending);
@@ -228,132 +214,6 @@ export class TaskWriter {
     transaction.usage(task, task.model, counts, charged);
     await this.#records.commit(transaction);
     return ended;
-  }
-
-  async deleteEnded(endedBefore: number): Promise<DeletedRecords> {
-    return this.#records.archiver.runExclusive(async () => {
-      const deleted: Deletion = { tasks: [], assets: [] };
-      const transaction = this.#records.begin();
-      for (const [order, task] of this.#endedInMemory(endedBefore)) {
-        if (deleted.tasks.length >= MAX_DELETED) break;
-        this.#deleteRow(order, task, transaction, deleted);
-      }
-      const archived = this.#records.archive.endedBefore(endedBefore);
-      await this.#deleteArchived(archived, transaction, deleted, () => true);
-      if (transaction.changes.length > 0) await this.#records.commit(transaction);
-      return deleted;
-    });
-  }
-
-  async trim(accountId: string, limits: TaskTotals): Promise<DeletedRecords> {
-    const before = this.#endedTotals(accountId);
-    if (before.tasks <= limits.tasks && before.bytes <= limits.bytes)
-      return { tasks: [], assets: [] };
-    return this.#records.archiver.runExclusive(async () => {
-      const deleted: Deletion = { tasks: [], assets: [] };
-      const transaction = this.#records.begin();
-      let { tasks, bytes } = this.#endedTotals(accountId);
-      const isOver = () => tasks > limits.tasks || bytes > limits.bytes;
-      const archived = this.#records.archive.oldestFirst(accountId);
-      await this.#deleteArchived(archived, transaction, deleted, ({ entry }) => {
-        if (!isOver()) return false;
-        tasks -= 1;
-        bytes -= entry.bytes;
-        return true;
-      });
-      // Tasks in memory ended after those of the archive.
-      const { tasksOfAccount, deliveryOfTask } = this.#records.state;
-      for (const [order, task] of tasksOfAccount.oldest(accountId)) {
-        if (deleted.tasks.length >= MAX_DELETED || !isOver()) break;
-        if (!isTerminal(task.status) || deliveryOfTask.get(task.id)?.status === 'pending') continue;
-        const { length } = deleted.assets;
-        this.#deleteRow(order, task, transaction, deleted);
-        tasks -= 1;
-        bytes -= approximateSize(task);
-        for (const asset of deleted.assets.slice(length)) bytes -= asset.bytes;
-      }
-      if (transaction.changes.length > 0) await this.#records.commit(transaction);
-      return deleted;
-    });
-  }
-
-  /** Number and size of an account's ended tasks. */
-  #endedTotals(accountId: string): TaskTotals {
-    const { endedTaskCounts, endedBytes, resultBytes, tombstoneTaskCounts, tombstoneBytes } =
-      this.#records.state;
-    const archived = this.#records.archive.totalsOf(accountId);
-    return {
-      tasks: endedTaskCounts.of(accountId) + archived.tasks - tombstoneTaskCounts.of(accountId),
-      bytes:
-        endedBytes.of(accountId) +
-        resultBytes.of(accountId) +
-        archived.bytes -
-        tombstoneBytes.of(accountId),
-    };
-  }
-
-  *#endedInMemory(endedBefore: number): Generator<[order: number, task: Task]> {
-    const { tasksInState, deliveryOfTask } = this.#records.state;
-    for (const state of TASK_STATES.filter(isTerminal)) {
-      for (const [order, task] of tasksInState.oldest(state)) {
-        if (task.updatedAt >= endedBefore) continue;
-        if (deliveryOfTask.get(task.id)?.status !== 'pending') yield [order, task];
-      }
-    }
-  }
-
-  #deleteRow(order: number, task: Task, transaction: Transaction, deleted: Deletion): void {
-    transaction.changes.push(['tasks', order, null]);
-    deleted.assets.push(...this.#deleteRelated(task, transaction));
-    deleted.tasks.push(task);
-  }
-
-  /**
-   * Deletes archived tasks up to the maximum of one transaction.
-   *
-   * @param isNext whether to delete a task; stops at the first false
-   */
-  async #deleteArchived(
-    records: AsyncGenerator<SegmentRecord>,
-    transaction: Transaction,
-    deleted: Deletion,
-    isNext: (record: SegmentRecord) => boolean,
-  ): Promise<void> {
-    const { archive, state } = this.#records;
-    let bytes = 0;
-    for await (const record of records) {
-      if (deleted.tasks.length >= MAX_DELETED || bytes >= MAX_DELETED_BYTES) return;
-      const body = await this.#bodyOf(record);
-      if (!body?.task || state.deliveryOfTask.get(body.task.id)?.status === 'pending') continue;
-      if (!isNext(record)) return;
-      bytes += record.entry.length;
-      transaction.tombstone(record);
-      deleted.tasks.push(body.task);
-      deleted.assets.push(...body.assets, ...this.#deleteRelated(body.task, transaction));
-      if (body.task.callbackUrl === null || body.delivery) continue;
-      const delivery = await findArchivedDelivery(archive, body.task.id);
-      if (delivery) transaction.tombstone(delivery.record);
-    }
-  }
-
-  /** Undefined if the record is damaged. Its segment reported that; other records must still be deleted. */
-  async #bodyOf(record: SegmentRecord): Promise<ArchivedBody | undefined> {
-    try {
-      return (await bodyOf(record)) as ArchivedBody;
-    } catch (error) {
-      if (error instanceof Failure && error.code === 'record_damaged') return undefined;
-      throw error;
-    }
-  }
-
-  /** Deletes the assets and the delivery of a task. Returns the assets. */
-  #deleteRelated({ id }: Task, transaction: Transaction): Asset[] {
-    const { assetsOfTask, deliveryOfTask } = this.#records.state;
-    const delivery = deliveryOfTask.order(id);
-    if (delivery !== undefined) transaction.changes.push(['deliveries', delivery, null]);
-    const assets = [...assetsOfTask.oldest(id)];
-    for (const [order] of assets) transaction.changes.push(['assets', order, null]);
-    return assets.map(([, asset]) => asset);
   }
 
   async #writeOne(task: Task): Promise<Task> {

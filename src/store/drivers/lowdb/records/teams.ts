@@ -14,7 +14,7 @@ export class TeamWriter {
     this.#records = records;
   }
 
-  async create(team: NewTeam): Promise<Team> {
+  async createTeam(team: NewTeam): Promise<Team> {
     const { accountId } = team;
     this.#records.account(accountId);
     this.#checkName(accountId, team.name);
@@ -23,7 +23,7 @@ export class TeamWriter {
     return this.#write(this.#records.state.teams.newOrder(), created);
   }
 
-  async update(teamId: string, change: TeamChange): Promise<Team> {
+  async updateTeam(teamId: string, change: TeamChange): Promise<Team> {
     const { order, team } = this.#find(teamId);
     if (change.name !== undefined && change.name !== team.name) {
       this.#checkName(team.accountId, change.name);
@@ -32,7 +32,7 @@ export class TeamWriter {
     return this.#write(order, changedTeam(team, change));
   }
 
-  async remove(teamId: string): Promise<Team> {
+  async removeTeam(teamId: string): Promise<Team> {
     const { order, team } = this.#find(teamId);
     let count = 0;
     for (const [, key] of this.#records.state.keysOfAccount.oldest(team.accountId)) {

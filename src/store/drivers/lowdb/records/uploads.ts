@@ -14,7 +14,8 @@ export class UploadWriter {
     this.#records = records;
   }
 
-  async add(accountId: string, upload: NewAsset, quota: number): Promise<Asset> {
+  async addUpload(accountId: string, upload: NewAsset, quota: number): Promise<Asset> {
+    this.#records.checkBacklog();
     const { id } = this.#records.account(accountId);
     await checkAssetIds(this.#records.archive, [upload]);
     checkStorageQuota(this.#records.bookedState.storedBytes.of(id), upload.bytes, quota);
@@ -24,7 +25,7 @@ export class UploadWriter {
     return asset;
   }
 
-  async deleteSpentInputs(): Promise<readonly Asset[]> {
+  async deleteInputs(): Promise<readonly Asset[]> {
     const transaction = this.#records.begin();
     const deleted: Asset[] = [];
     for (const [order, asset] of this.#records.state.spentInputs.oldest(SPENT)) {
@@ -36,7 +37,7 @@ export class UploadWriter {
     return deleted;
   }
 
-  async deleteBefore(madeBefore: number): Promise<readonly Asset[]> {
+  async deleteUploads(madeBefore: number): Promise<readonly Asset[]> {
     const transaction = this.#records.begin();
     const deleted: Asset[] = [];
     for (const [order, asset] of this.#records.state.assetsOfTask.oldest(UPLOADS)) {
