@@ -203,3 +203,10 @@ export function withProgress(task: Task, progress: unknown, now: number): Task {
 function later({ updatedAt }: Task, now: number): number {
   return Math.max(updatedAt, now);
 }
+
+/** @throws Failure 409 `idempotency_conflict` if the key was used with another request */
+export function sameRequest(task: Task, { fingerprint }: NonNullable<Task['idempotency']>): Task {
+  if (task.idempotency!.fingerprint === fingerprint) return task;
+  const message = 'this idempotency key came with another request before';
+  throw conflict(message, 'idempotency_conflict');
+}

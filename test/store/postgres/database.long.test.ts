@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { addStoreMetrics } from '../../../src/http/observability/state-metrics.ts';
 import { ChargeLog } from '../../../src/store/drivers/postgres/escrow/charge-log.ts';
 import { openPostgresStore } from '../../../src/store/drivers/postgres/open.ts';
+import type { NodeRecord } from '../../../src/store/store.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { failureWith } from '../fresh-store.ts';
@@ -141,8 +142,9 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
     const directory = temporaryFolder();
     const url = server().url;
     const options = { directory, url, poolSize: 4, schema: 'beside', isCommand: true };
+    const [{ id }] = (await store.listNodes()) as [NodeRecord];
     const command = await openPostgresStore(options);
-    expect(await command.listNodes()).toEqual([expect.objectContaining({ id: store.nodes.id })]);
+    expect(await command.listNodes()).toEqual([expect.objectContaining({ id })]);
     await expect(openPostgresStore(options)).rejects.toEqual(failureWith('store_locked', 503));
     await command.close();
     await store.close();

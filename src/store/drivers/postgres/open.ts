@@ -2,14 +2,16 @@ import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { BudgetScopes } from '../../budgets.ts';
 import { diskFiles, FILE_MODE, isMissing, makeFolder } from '../../files.ts';
 import { lockFolder } from '../../lock/lock.ts';
 import type { Lock } from '../../lock/pid-lock.ts';
 import type { StoreOptions } from '../../options.ts';
+import type { Store } from '../../store.ts';
 import { Bank } from './bank.ts';
-import { Database, type DatabaseOptions } from './database/database.ts';
+import { closed, Database, type DatabaseOptions } from './database/database.ts';
 import { isAway, notOpened, unavailable } from './database/errors.ts';
-import { PostgresStore } from './driver.ts';
+import { postgresStore } from './driver.ts';
 import type { ScopedPayer } from './escrow/bank.ts';
 import { ChargeLog, readLeftoverCharges } from './escrow/charge-log.ts';
 import { Escrows } from './escrow/escrows.ts';
@@ -37,7 +39,7 @@ export interface PostgresOptions extends StoreOptions, DatabaseOptions {
 export async function openPostgresStore({
   onLockFallback = () => {},
   ...given
-}: PostgresOptions): Promise<PostgresStore> {
+}: PostgresOptions): Promise<Store> {
   const { directory, poolSize, schema, starting, onWait } = given;
   const url = verified(given.url);
   const listenUrl = given.listenUrl === undefined ? url : verified(given.listenUrl);
@@ -71,7 +73,7 @@ interface OpenParts extends PostgresOptions {
   readonly release: () => Promise<void>;
 }
 
-async function openOn(database: Database, options: OpenParts): Promise<PostgresStore> {
+async function openOn(database: Database, options: OpenParts): Promise<Store> {
   const { directory, onCommit, onFailure } = options;
   const onFault = (error: unknown) => options.onFault?.(isAway(error) ? unavailable(error) : error);
   const { node = { name: `${hostname()} ${process.pid}`, version: '' } } = options;
@@ -80,13 +82,14 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
     onCommit: (commit) => onCommit?.({ ...commit, bytes: 0 }),
     ...(onFailure && { onFailure }),
   });
-  let store: PostgresStore | undefined;
+  let running: ReturnType<typeof postgresStore>['node'] | undefined;
+  const closing = new AbortController();
   const idFile = join(directory, 'node');
   const lease = new NodeLease({
     database,
     node,
-    onLost: () => store?.leaseLost(),
-    onEscrowLost: () => store?.escrowLost(),
+    onLost: () => running?.leaseLost(),
+    onEscrowLost: () => running?.escrowLost(),
     onIds(ids) {
       try {
         writeFileSync(idFile, ids.join('\n'), { mode: FILE_MODE });
@@ -95,7 +98,7 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
         onFault(error);
       }
     },
-    onHeartbeat: async () => store?.tidy(),
+    onHeartbeat: async () => running?.tidy(),
     onClockSkew: options.onClockSkew ?? (() => {}),
     onFault,
   });
@@ -127,7 +130,7 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
   const events = new Events({
     database,
     listenUrl: options.listenUrl,
-    onEvent: (event) => store?.receive(event),
+    onEvent: (event) => running?.receive(event),
     onGap: () => keys.invalidate(),
   });
   const bank = new Bank({
@@ -142,21 +145,30 @@ async function openOn(database: Database, options: OpenParts): Promise<PostgresS
     isLeased: () => lease.isEscrowValid,
     outage: () => lease.failure,
   });
-  const reader = new Reader(
+  const bookCharges = async () => {
+    if (closing.signal.aborted) throw closed();
+    await escrows.flush();
+  };
+  const reader = new Reader({
     database,
-    () => lease.escrowId,
-    () => escrows.usedByPayer(),
-  );
-  const keys = new KeyCache({ load: (hashes) => reader.loadKeys(hashes) });
-  store = new PostgresStore({
-    ...{ database, transactions, reader, lease, events, bank, keys, escrows, log },
-    now,
-    onFault,
-    release: options.release,
+    node: () => lease.escrowId,
+    ownUse: () => escrows.usedByPayer(),
+    bookCharges,
   });
+  const keys = new KeyCache({ load: (hashes) => reader.loadKeys(hashes) });
+  const { store, node: own } = postgresStore(
+    {
+      ...{ database, transactions, reader, lease, events, bank, keys, escrows, log },
+      ...{ now, onFault, bookCharges, release: options.release },
+      scopes: new BudgetScopes(),
+      closing: closing.signal,
+    },
+    closing,
+  );
+  running = own;
   await events.open();
   try {
-    await store.tidy();
+    await running.tidy();
   } catch (error) {
     // Its connection would keep the process of a command running.
     await events.close();

@@ -94,7 +94,7 @@ export class SharedObjects {
   }
 
   /** Deletes what is old, now and then. */
-  async tidy(): Promise<void> {
+  async deleteOldObjects(): Promise<void> {
     const { database, now } = this.#options;
     if (now() - this.#deletedAt < DELETE_INTERVAL_MS) return;
     const deleted = await database.query(
@@ -107,7 +107,7 @@ export class SharedObjects {
   }
 
   /** Writes what waits for the database. */
-  async close(): Promise<void> {
+  async flushObjects(): Promise<void> {
     clearTimeout(this.#timer);
     this.#flush();
     await this.#writing;

@@ -10,6 +10,7 @@ import {
   checkOpenTasks,
   claimedTask,
   EXPIRED,
+  sameRequest,
   type Task,
   type TaskClaim,
   type TaskError,
@@ -243,11 +244,4 @@ export class TaskWriter {
     if (!archived) throw notFound('task', id);
     throw conflict(`${id} is ${archived.body.task.status}: it has ended`, 'task_state');
   }
-}
-
-/** @throws Failure 409 `idempotency_conflict` if the key was used with another request */
-function sameRequest(task: Task, { fingerprint }: Idempotency): Task {
-  if (task.idempotency!.fingerprint === fingerprint) return task;
-  const message = 'this idempotency key came with another request before';
-  throw conflict(message, 'idempotency_conflict');
 }

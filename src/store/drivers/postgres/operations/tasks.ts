@@ -1,6 +1,6 @@
 import { type Asset, checkStorageQuota, type NewAsset } from '../../../asset.ts';
 import type { BudgetScopes } from '../../../budgets.ts';
-import { conflict, notFound } from '../../../errors.ts';
+import { notFound } from '../../../errors.ts';
 import { charge, checkAmount, release, reserve } from '../../../funds.ts';
 import { newId } from '../../../identifier.ts';
 import { createdDelivery, createdTask } from '../../../new-records.ts';
@@ -10,6 +10,7 @@ import {
   checkOpenRequests,
   checkOpenTasks,
   claimedTask,
+  sameRequest,
   type Task,
   type TaskClaim,
   type TaskError,
@@ -21,13 +22,6 @@ import type { Batch } from '../transactions/batch.ts';
 import type { Operation } from '../transactions/transactions.ts';
 
 type Idempotency = NonNullable<Task['idempotency']>;
-
-/** @throws Failure 409 `idempotency_conflict` if the key was used with another request */
-export function sameRequest(task: Task, { fingerprint }: Idempotency): Task {
-  if (task.idempotency!.fingerprint === fingerprint) return task;
-  const message = 'this idempotency key came with another request before';
-  throw conflict(message, 'idempotency_conflict');
-}
 
 interface Creation {
   readonly scopes: BudgetScopes;

@@ -28,24 +28,33 @@ interface IdleEscrow {
   readonly idle: number;
 }
 
-/** Drawn credits that requests of this node use: its rows are older. */
-export type OwnUse = () => Iterable<readonly [payer: Omit<IdleEscrow, 'idle'>, used: number]>;
+export interface ReaderOptions {
+  readonly database: Database;
+  /** Identifier of this node as a holder of escrows. */
+  readonly node: () => string;
+  /** Drawn credits that requests of this node use: its rows are older. */
+  readonly ownUse: () => Iterable<readonly [payer: Omit<IdleEscrow, 'idle'>, used: number]>;
+  /** Waits until all charges of this node are in the database. Rejects if the store is closed. */
+  readonly bookCharges: () => Promise<void>;
+}
 
 /** The queries for accounts, keys, teams and windows. What their sums count as reserved is what requests use. */
 export class AccountReader {
-  protected readonly database: Database;
+  protected readonly options: ReaderOptions;
   readonly reads: FairReads;
-  readonly #node: () => string;
-  readonly #ownUse: OwnUse;
 
-  constructor(database: Database, node: () => string, ownUse: OwnUse) {
-    this.database = database;
-    this.reads = new FairReads(database);
-    this.#node = node;
-    this.#ownUse = ownUse;
+  constructor(options: ReaderOptions) {
+    this.options = options;
+    this.reads = new FairReads(options.database);
   }
 
   async findAccount(idOrName: string): Promise<Account | undefined> {
+    await this.options.bookCharges();
+    return this.storedAccount(idOrName);
+  }
+
+  /** The account without the charges that this node has yet to book. */
+  async storedAccount(idOrName: string): Promise<Account | undefined> {
     const [account] = await this.#holders(
       idOrName,
       'SELECT * FROM $schema.accounts WHERE id = $1 OR name = $1 ORDER BY id = $1 DESC LIMIT 1',
@@ -56,17 +65,17 @@ export class AccountReader {
   }
 
   async listAccounts(selection: Selection = {}): Promise<readonly Account[]> {
+    await this.options.bookCharges();
     return this.#selected('account', undefined, selection, accountOf);
   }
 
-  async listKeys(
-    accountId: string | undefined,
-    selection: Selection = {},
-  ): Promise<readonly ApiKey[]> {
+  async listKeys(accountId?: string, selection: Selection = {}): Promise<readonly ApiKey[]> {
+    await this.options.bookCharges();
     return this.#selected('key', accountId, selection, KEYS.read);
   }
 
   async matchKeys(text: string, limit: number): Promise<readonly ApiKey[]> {
+    await this.options.bookCharges();
     // Each part reads one index. Characters of identifiers are before the tilde.
     return this.#holders(
       undefined,
@@ -78,10 +87,8 @@ export class AccountReader {
     );
   }
 
-  async listTeams(
-    accountId: string | undefined,
-    selection: Selection = {},
-  ): Promise<readonly Team[]> {
+  async listTeams(accountId?: string, selection: Selection = {}): Promise<readonly Team[]> {
+    await this.options.bookCharges();
     return this.#selected('team', accountId, selection, TEAMS.read);
   }
 
@@ -96,9 +103,10 @@ export class AccountReader {
   }
 
   async listBudgetWindows(
-    accountId: string | undefined,
+    accountId?: string,
     holderIds?: readonly string[],
   ): Promise<readonly BudgetWindow[]> {
+    await this.options.bookCharges();
     const conditions = ofAccount(accountId);
     conditions.addList('holder_id', holderIds);
     const { where, values } = conditions;
@@ -161,7 +169,7 @@ export class AccountReader {
   /** A record without the credits that nodes have drawn in advance. */
   async withoutIdle<Item extends Holder>(item: Item): Promise<Item> {
     const accounts = new Set([item.accountId ?? item.id]);
-    return withoutIdle(item, await this.idle(this.database, accounts));
+    return withoutIdle(item, await this.idle(this.options.database, accounts));
   }
 
   /** @param accounts identifiers; undefined for all */
@@ -180,10 +188,10 @@ export class AccountReader {
       for (const holder of holders) sums.set(holder, (sums.get(holder) ?? 0) + idle);
     };
     for (const { node, account_id, key_id, scope, amount, idle } of rows) {
-      const own = node === this.#node() ? amount : idle;
+      const own = node === this.options.node() ? amount : idle;
       add({ accountId: account_id, keyId: key_id, scope, idle: own } as IdleEscrow);
     }
-    for (const [payer, used] of this.#ownUse()) {
+    for (const [payer, used] of this.options.ownUse()) {
       if (accounts === undefined || accounts.has(payer.accountId)) add({ ...payer, idle: -used });
     }
     return sums;

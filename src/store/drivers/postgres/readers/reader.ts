@@ -5,7 +5,7 @@ import type { StoreStatistics } from '../../../health.ts';
 import type { LedgerEntry, UsageRow } from '../../../ledger.ts';
 import type { Session } from '../../../session.ts';
 import type { Page, TaskQuery, TimeRange } from '../../../store.ts';
-import { TASK_STATES, type Task, type TaskState } from '../../../task.ts';
+import { sameRequest, TASK_STATES, type Task, type TaskState } from '../../../task.ts';
 import type { Row } from '../database/database.ts';
 import { decodeText, encodeText } from '../database/text.ts';
 import { ACCOUNTS, KEYS, TASKS, TEAMS } from '../transactions/rows.ts';
@@ -17,7 +17,10 @@ import type { CachedKey, LoadedKeys } from './key-cache.ts';
 export class Reader extends AccountReader {
   /** The revision and the keys of some hashes, in one snapshot. */
   async loadKeys(hashes: readonly string[]): Promise<LoadedKeys> {
-    const [row] = await this.database.query<{ number: number; holders: readonly Row[] | null }>(
+    const [row] = await this.options.database.query<{
+      number: number;
+      holders: readonly Row[] | null;
+    }>(
       `SELECT number, (
         SELECT json_agg(json_build_object('key', row_to_json(k), 'account', row_to_json(a), 'team', row_to_json(t)))
         FROM $schema.keys AS k JOIN $schema.accounts AS a ON a.id = k.account_id
@@ -41,18 +44,18 @@ export class Reader extends AccountReader {
   }
 
   async hashOf(keyId: string): Promise<string | undefined> {
-    const [row] = await this.database.query<{ hash: string }>(
+    const [row] = await this.options.database.query<{ hash: string }>(
       'SELECT hash FROM $schema.keys WHERE id = $1',
       [encodeText(keyId)],
     );
     return row && decodeText(row.hash);
   }
 
-  async findSession(
+  async loadSession(
     hash: string,
     now: number,
   ): Promise<{ session: Session; keyHash: string } | undefined> {
-    const [row] = await this.database.query(
+    const [row] = await this.options.database.query(
       `SELECT s.*, k.hash AS key_hash FROM $schema.sessions AS s JOIN $schema.keys AS k ON k.id = s.key_id
        WHERE s.hash = $1 AND s.expires_at > $2`,
       [encodeText(hash), now],
@@ -72,13 +75,16 @@ export class Reader extends AccountReader {
     return row && TASKS.read(row);
   }
 
-  async findTaskByIdempotencyKey(accountId: string, key: string): Promise<Task | undefined> {
+  async findTaskByIdempotencyKey(
+    accountId: string,
+    idempotency: NonNullable<Task['idempotency']>,
+  ): Promise<Task | undefined> {
     const [row] = await this.reads.query(
       accountId,
       'SELECT * FROM $schema.tasks WHERE account_id = $1 AND idempotency_key = $2',
-      [encodeText(accountId), encodeText(key)],
+      [encodeText(accountId), encodeText(idempotency.key)],
     );
-    return row && TASKS.read(row);
+    return row && sameRequest(TASKS.read(row), idempotency);
   }
 
   /** @throws Failure 404 `task_not_found` for an unknown `after`, also for a task of another account */
@@ -138,6 +144,7 @@ export class Reader extends AccountReader {
     accountId: string,
     { limit, after }: Page<number>,
   ): Promise<readonly LedgerEntry[]> {
+    await this.options.bookCharges();
     const rows = await this.reads.query(
       accountId,
       `SELECT * FROM $schema.ledger WHERE account_id = $1 AND ($2::bigint IS NULL OR id < $2)
@@ -151,6 +158,7 @@ export class Reader extends AccountReader {
     accountId: string | undefined,
     { from, to }: { readonly from: string; readonly to: string },
   ): Promise<readonly UsageRow[]> {
+    await this.options.bookCharges();
     const conditions = new Conditions();
     conditions.add('account_id =', accountId);
     conditions.add('day >=', from);
@@ -181,6 +189,7 @@ export class Reader extends AccountReader {
 
   /** Sums over accounts, whose rows count their tasks. */
   async statistics(): Promise<StoreStatistics> {
+    await this.options.bookCharges();
     const states = TASK_STATES.map((state) => `coalesce(sum(${state}), 0)::bigint AS ${state}`);
     const [row, idle] = await this.reads.snapshot(undefined, async (connection) => {
       const [sums] = await connection.query<Record<string, number>>(

@@ -1,0 +1,53 @@
+import type { BudgetScopes } from '../../budgets.ts';
+import type { Bank } from './bank.ts';
+import { closed, type Database } from './database/database.ts';
+import type { ChargeLog } from './escrow/charge-log.ts';
+import type { Escrows } from './escrow/escrows.ts';
+import type { Events } from './events.ts';
+import type { NodeLease } from './nodes.ts';
+import type { KeyCache } from './readers/key-cache.ts';
+import type { Reader } from './readers/reader.ts';
+import type { Operation, Transactions } from './transactions/transactions.ts';
+
+/** What the driver is made of. `open.ts` makes it. */
+export interface PostgresParts {
+  readonly database: Database;
+  readonly transactions: Transactions;
+  readonly reader: Reader;
+  readonly lease: NodeLease;
+  readonly events: Events;
+  readonly bank: Bank;
+  readonly keys: KeyCache;
+  readonly escrows: Escrows;
+  readonly log: ChargeLog;
+  readonly scopes: BudgetScopes;
+  /** Aborted when the store begins to close. */
+  readonly closing: AbortSignal;
+  /** Waits until all charges of this node are in the database. Rejects if the store is closed. */
+  readonly bookCharges: () => Promise<void>;
+  readonly now: () => number;
+  readonly onFault: (error: unknown) => void;
+  /** Ends the use of the folder. */
+  readonly release: () => Promise<void>;
+}
+
+/** Base of the classes that have methods of the store. */
+export class StorePart {
+  protected readonly parts: PostgresParts;
+
+  constructor(parts: PostgresParts) {
+    this.parts = parts;
+  }
+
+  get now(): number {
+    return this.parts.now();
+  }
+
+  protected run<Result>(operation: Operation<Result>): Promise<Result> {
+    return this.parts.transactions.run(operation);
+  }
+
+  protected checkOpen(): void {
+    if (this.parts.closing.aborted) throw closed();
+  }
+}
