@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { NodeRecord as StoredNode } from '../store/store.ts';
+import type { NodeRecord as StoredNode } from '../store/nodes.ts';
 import { defineAdminCommand } from './admin-command.ts';
 
 /** A daemon on the store. */

@@ -92,3 +92,42 @@ export function statusOf({ revokedAt, expiresAt }: ApiKey, now: number): KeyStat
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
 }
+
+export interface NewAccount {
+  readonly name: string;
+  readonly plan: Plan;
+  /** Micro-credits to grant at creation. */
+  readonly credits: number;
+}
+
+export type NewKey = Pick<
+  ApiKey,
+  | 'accountId'
+  | 'name'
+  | 'hash'
+  | 'hint'
+  | 'expiresAt'
+  | 'models'
+  | 'allow'
+  | 'images'
+  | 'rpm'
+  | 'budget'
+  | 'windows'
+  | 'teamId'
+>;
+
+/** Fields of a key that can change; null removes windows, the team, features and the answer to image requests. */
+export interface KeyChange
+  extends Partial<Pick<ApiKey, 'name' | 'expiresAt' | 'models' | 'rpm' | 'budget'>> {
+  readonly allow?: readonly string[] | null;
+  readonly images?: ApiKey['images'] | null;
+  readonly windows?: WindowLimits | null;
+  readonly teamId?: string | null;
+}
+
+export type NewTeam = Pick<Team, 'accountId' | 'name' | 'budget' | 'windows'>;
+
+/** Fields of a team that can change; null removes windows. */
+export interface TeamChange extends Partial<Pick<Team, 'name' | 'budget'>> {
+  readonly windows?: WindowLimits | null;
+}

@@ -91,3 +91,20 @@ export function withAttempt(
     nextAt: outcome.status === 'pending' ? outcome.nextAt : null,
   };
 }
+
+/** Which deliveries a node has room for. */
+export interface DeliveryQuery {
+  readonly limit: number;
+  /** Accounts whose deliveries stay where they are, so that slow receivers of one delay no other. */
+  readonly exceptAccounts?: readonly string[];
+}
+
+export interface ClaimedDeliveries {
+  /** In the order of their times. */
+  readonly deliveries: readonly Delivery[];
+  /**
+   * Time at which to claim again at the latest, in milliseconds since the epoch; null where nothing is
+   * pending. Accounts that the query leaves out do not count.
+   */
+  readonly nextAt: number | null;
+}

@@ -1,10 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import type { Account, ApiKey, Team } from './account.ts';
+import type {
+  Account,
+  ApiKey,
+  KeyChange,
+  NewAccount,
+  NewKey,
+  NewTeam,
+  Team,
+  TeamChange,
+} from './account.ts';
 import type { BudgetScope } from './budgets.ts';
 import type { Delivery } from './delivery.ts';
 import { checkAmount, checkWindows, grant } from './funds.ts';
-import type { KeyChange, NewAccount, NewKey, NewTask, NewTeam, TeamChange } from './store.ts';
-import type { Task } from './task.ts';
+import type { NewTask, Task } from './task.ts';
 
 /** Identifier of a new record, and its time in milliseconds since the epoch. */
 interface Creation {

@@ -36,3 +36,17 @@ export function shareOf(limit: number, nodes: Nodes): number {
 export function handsOver(store: { readonly isShared: boolean; readonly nodes: Nodes }): boolean {
   return store.isShared && store.nodes.alive() > 1;
 }
+
+/** One running daemon on a store. Times are milliseconds since the epoch. */
+export interface NodeRecord {
+  /** Drawn when the daemon opens the store, and again when its lease was lost. */
+  readonly id: string;
+  /** Host and port. */
+  readonly name: string;
+  readonly version: string;
+  readonly startedAt: number;
+  /** End of the lease, which the node extends. Other nodes take over its claims afterwards. */
+  readonly aliveUntil: number;
+  /** Number of tasks that it processes. */
+  readonly claims: number;
+}

@@ -1,5 +1,5 @@
 import type { Failure } from '../failure.ts';
-import type { NodeRecord } from './store.ts';
+import type { NodeRecord } from './nodes.ts';
 
 /** A clock that is too far ahead of the records, in milliseconds since the epoch. */
 export interface ClockAhead {

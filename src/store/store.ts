@@ -1,111 +1,46 @@
-import type { Account, ApiKey, Plan, Team } from './account.ts';
+import type {
+  Account,
+  ApiKey,
+  KeyChange,
+  NewAccount,
+  NewKey,
+  NewTeam,
+  Plan,
+  Team,
+  TeamChange,
+} from './account.ts';
 import type { Asset, NewAsset } from './asset.ts';
-import type { BudgetScope, BudgetWindow, WindowLimits } from './budgets.ts';
-import type { Delivery, DeliveryAttempt, DeliveryOutcome } from './delivery.ts';
+import type { BudgetScope, BudgetWindow } from './budgets.ts';
+import type {
+  ClaimedDeliveries,
+  Delivery,
+  DeliveryAttempt,
+  DeliveryOutcome,
+  DeliveryQuery,
+} from './delivery.ts';
 import type { StoreHealth, StoreStatistics } from './health.ts';
 import type { LedgerEntry, UsageCounts, UsageRow } from './ledger.ts';
-import type { Nodes } from './nodes.ts';
+import type { NodeRecord, Nodes } from './nodes.ts';
 import type { Selection } from './selection.ts';
 import type { NewSession, Session } from './session.ts';
 import type { PublishedEvent, StoreEvent } from './store-event.ts';
-import type { Task, TaskClaim, TaskError, TaskState, TaskType } from './task.ts';
+import type {
+  ClaimQuery,
+  Completion,
+  DeletedRecords,
+  NewTask,
+  Task,
+  TaskClaim,
+  TaskError,
+  TaskQuery,
+  TaskTotals,
+} from './task.ts';
 import type { Transfer } from './transfer.ts';
 
 /** API key with the account that pays for its requests. */
 export interface KeyHolder {
   readonly key: ApiKey;
   readonly account: Account;
-}
-
-export interface NewAccount {
-  readonly name: string;
-  readonly plan: Plan;
-  /** Micro-credits to grant at creation. */
-  readonly credits: number;
-}
-
-export type NewKey = Pick<
-  ApiKey,
-  | 'accountId'
-  | 'name'
-  | 'hash'
-  | 'hint'
-  | 'expiresAt'
-  | 'models'
-  | 'allow'
-  | 'images'
-  | 'rpm'
-  | 'budget'
-  | 'windows'
-  | 'teamId'
->;
-
-/** Fields of a key that can change; null removes windows, the team, features and the answer to image requests. */
-export interface KeyChange
-  extends Partial<Pick<ApiKey, 'name' | 'expiresAt' | 'models' | 'rpm' | 'budget'>> {
-  readonly allow?: readonly string[] | null;
-  readonly images?: ApiKey['images'] | null;
-  readonly windows?: WindowLimits | null;
-  readonly teamId?: string | null;
-}
-
-export type NewTeam = Pick<Team, 'accountId' | 'name' | 'budget' | 'windows'>;
-
-/** Fields of a team that can change; null removes windows. */
-export interface TeamChange extends Partial<Pick<Team, 'name' | 'budget'>> {
-  readonly windows?: WindowLimits | null;
-}
-
-export interface NewTask
-  extends Pick<
-    Task,
-    | 'accountId'
-    | 'keyId'
-    | 'type'
-    | 'model'
-    | 'request'
-    | 'deadline'
-    | 'callbackUrl'
-    | 'idempotency'
-    | 'traceparent'
-  > {
-  /** Micro-credits to reserve until the task ends. */
-  readonly reservation: number;
-  /** Maximum number of open tasks of the account, with this one. */
-  readonly maxOpenTasks: number;
-  /** Inputs of the task, which are on disk already. */
-  readonly assets: readonly NewAsset[];
-  /** Maximum bytes of the account's uploads and of inputs of its open tasks. */
-  readonly storageQuota: number;
-}
-
-/** Result of a completed task and its charge. The rest of the reservation is released. */
-export interface Completion {
-  readonly result: unknown;
-  readonly charge: number;
-  readonly counts: Partial<UsageCounts>;
-  /** Result files, which are on disk already. */
-  readonly assets: readonly NewAsset[];
-}
-
-export interface TaskQuery {
-  readonly accountId?: string;
-  readonly status?: TaskState;
-  readonly type?: TaskType;
-}
-
-/** Number and size of an account's ended tasks. */
-export interface TaskTotals {
-  readonly tasks: number;
-  /** Bytes of the records and of the result files. */
-  readonly bytes: number;
-}
-
-/** Records that were deleted. */
-export interface DeletedRecords {
-  readonly tasks: readonly Task[];
-  /** Deleted assets, whose files can be removed. */
-  readonly assets: readonly Asset[];
 }
 
 /** Page of a list, newest first. `after` is the identifier of the last element of the page before. */
@@ -139,44 +74,6 @@ export interface MeteredUsage {
 export interface TimeRange {
   readonly from: number;
   readonly to: number;
-}
-
-/** One running daemon on a store. Times are milliseconds since the epoch. */
-export interface NodeRecord {
-  /** Drawn when the daemon opens the store, and again when its lease was lost. */
-  readonly id: string;
-  /** Host and port. */
-  readonly name: string;
-  readonly version: string;
-  readonly startedAt: number;
-  /** End of the lease, which the node extends. Other nodes take over its claims afterwards. */
-  readonly aliveUntil: number;
-  /** Number of tasks that it processes. */
-  readonly claims: number;
-}
-
-/** Which pending tasks a node has free slots for. */
-export interface ClaimQuery {
-  readonly limit: number;
-  /** Models whose tasks stay where they are. */
-  readonly exceptModels?: readonly string[];
-}
-
-/** Which deliveries a node has room for. */
-export interface DeliveryQuery {
-  readonly limit: number;
-  /** Accounts whose deliveries stay where they are, so that slow receivers of one delay no other. */
-  readonly exceptAccounts?: readonly string[];
-}
-
-export interface ClaimedDeliveries {
-  /** In the order of their times. */
-  readonly deliveries: readonly Delivery[];
-  /**
-   * Time at which to claim again at the latest, in milliseconds since the epoch; null where nothing is
-   * pending. Accounts that the query leaves out do not count.
-   */
-  readonly nextAt: number | null;
 }
 
 /**

@@ -1,7 +1,9 @@
 import type { ErrorCode } from '../error-codes.ts';
 import { Failure, type FailureType } from '../failure.ts';
+import type { Asset, NewAsset } from './asset.ts';
 import type { BudgetScope } from './budgets.ts';
 import { conflict } from './errors.ts';
+import type { UsageCounts } from './ledger.ts';
 
 export const TASK_TYPES = ['image', 'video', 'audio'] as const;
 export type TaskType = (typeof TASK_TYPES)[number];
@@ -209,4 +211,63 @@ export function sameRequest(task: Task, { fingerprint }: NonNullable<Task['idemp
   if (task.idempotency!.fingerprint === fingerprint) return task;
   const message = 'this idempotency key came with another request before';
   throw conflict(message, 'idempotency_conflict');
+}
+
+export interface NewTask
+  extends Pick<
+    Task,
+    | 'accountId'
+    | 'keyId'
+    | 'type'
+    | 'model'
+    | 'request'
+    | 'deadline'
+    | 'callbackUrl'
+    | 'idempotency'
+    | 'traceparent'
+  > {
+  /** Micro-credits to reserve until the task ends. */
+  readonly reservation: number;
+  /** Maximum number of open tasks of the account, with this one. */
+  readonly maxOpenTasks: number;
+  /** Inputs of the task, which are on disk already. */
+  readonly assets: readonly NewAsset[];
+  /** Maximum bytes of the account's uploads and of inputs of its open tasks. */
+  readonly storageQuota: number;
+}
+
+/** Result of a completed task and its charge. The rest of the reservation is released. */
+export interface Completion {
+  readonly result: unknown;
+  readonly charge: number;
+  readonly counts: Partial<UsageCounts>;
+  /** Result files, which are on disk already. */
+  readonly assets: readonly NewAsset[];
+}
+
+export interface TaskQuery {
+  readonly accountId?: string;
+  readonly status?: TaskState;
+  readonly type?: TaskType;
+}
+
+/** Number and size of an account's ended tasks. */
+export interface TaskTotals {
+  readonly tasks: number;
+  /** Bytes of the records and of the result files. */
+  readonly bytes: number;
+}
+
+/** Records that were deleted. */
+export interface DeletedRecords {
+  readonly tasks: readonly Task[];
+  /** Deleted assets, whose files can be removed. */
+  readonly assets: readonly Asset[];
+}
+
+/** Which pending tasks a node has free slots for. */
+export interface ClaimQuery {
+  readonly limit: number;
+  /** Models whose tasks stay where they are. */
+  readonly exceptModels?: readonly string[];
 }

@@ -11,9 +11,9 @@ import type { TaskRequest } from '../../src/media/task/task-request.ts';
 import { Routing } from '../../src/routing/routing.ts';
 import { openStore } from '../../src/store/drivers/open.ts';
 import { SINGLE_NODE } from '../../src/store/nodes.ts';
-import type { Completion, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { StoreEvent } from '../../src/store/store-event.ts';
-import type { Task } from '../../src/store/task.ts';
+import type { Completion, Task } from '../../src/store/task.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { completionOf, owner, taskFor } from '../store/records.ts';
 

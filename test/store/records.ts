@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Account, ApiKey } from '../../src/store/account.ts';
+import type { Account, ApiKey, NewKey } from '../../src/store/account.ts';
 import type { NewAsset } from '../../src/store/asset.ts';
-import type { Completion, NewKey, NewTask, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { Completion, NewTask } from '../../src/store/task.ts';
 
 /** Micro-credits in a credit. */
 export const CREDIT = 1_000_000;

@@ -2,8 +2,8 @@ import type { AssetStorage, SweepResult } from '../../assets/storage/asset-stora
 import type { Config } from '../../config/schema.ts';
 import { dayOf } from '../../store/ledger.ts';
 import { inParts } from '../../store/selection.ts';
-import type { DeletedRecords, Store, TimeRange } from '../../store/store.ts';
-import type { Task } from '../../store/task.ts';
+import type { Store, TimeRange } from '../../store/store.ts';
+import type { DeletedRecords, Task } from '../../store/task.ts';
 
 interface RetentionSweeperOptions {
   readonly config: () => Config;

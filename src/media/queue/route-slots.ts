@@ -4,7 +4,7 @@ import { sleep } from '../../routing/backoff.ts';
 import { routeCandidates } from '../../routing/route-candidates.ts';
 import type { Routing } from '../../routing/routing.ts';
 import type { Nodes } from '../../store/nodes.ts';
-import type { ClaimQuery } from '../../store/store.ts';
+import type { ClaimQuery } from '../../store/task.ts';
 import { TASK_TYPES, type Task } from '../../store/task.ts';
 import { fieldWithoutRoute } from '../task/image-options.ts';
 import type { TaskRequest } from '../task/task-request.ts';

@@ -1,5 +1,5 @@
-import type { ClaimQuery, Store } from '../../store/store.ts';
-import type { Task } from '../../store/task.ts';
+import type { Store } from '../../store/store.ts';
+import type { ClaimQuery, Task } from '../../store/task.ts';
 
 interface TaskClaimerOptions {
   readonly store: Store;

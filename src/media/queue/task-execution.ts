@@ -1,8 +1,7 @@
 import type { Model } from '../../config/schema.ts';
 import type { Failure } from '../../failure.ts';
 import type { RouteCandidate } from '../../routing/route-candidates.ts';
-import type { Completion } from '../../store/store.ts';
-import type { Task } from '../../store/task.ts';
+import type { Completion, Task } from '../../store/task.ts';
 import type { CallCheckpoint } from './call-checkpoint.ts';
 import type { Slot } from './provider-queues.ts';
 

@@ -6,8 +6,8 @@ import { clientPool, type ImagePool, MAX_WAITING } from '../../operations/pool/p
 import { screenPrompt } from '../../safety/prompt-screening.ts';
 import { quoteValue } from '../../schema/fields.ts';
 import type { NewAsset } from '../../store/asset.ts';
-import type { NewTask, Store } from '../../store/store.ts';
-import type { Task } from '../../store/task.ts';
+import type { Store } from '../../store/store.ts';
+import type { NewTask, Task } from '../../store/task.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';

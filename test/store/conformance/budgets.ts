@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ApiKey, Team } from '../../../src/store/account.ts';
+import type { ApiKey, NewTeam, Team } from '../../../src/store/account.ts';
 import { windowBalances } from '../../../src/store/budgets.ts';
-import type { NewTeam, Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { claimOf, findInconsistencies } from '../consistency.ts';
 import { bothOf, crashed, failureWith, freshStore, untilCrash } from '../fresh-store.ts';
 import { completionOf, keyFor, owner, taskFor } from '../records.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Store, TaskQuery } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import type { TaskQuery } from '../../../src/store/task.ts';
 import {
   isTerminal,
   TASK_STATES,

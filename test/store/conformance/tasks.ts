@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ApiKey } from '../../../src/store/account.ts';
-import type { NewTask, Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import type { NewTask } from '../../../src/store/task.ts';
 import { claimOf, everyTask, findInconsistencies, openTasks } from '../consistency.ts';
 import { bothOf, failureWith, freshStore } from '../fresh-store.ts';
 import { BROKEN, CREDIT, completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';

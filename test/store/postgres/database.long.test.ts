@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { addStoreMetrics } from '../../../src/http/observability/state-metrics.ts';
 import { ChargeLog } from '../../../src/store/drivers/postgres/escrow/charge-log.ts';
 import { openPostgresStore } from '../../../src/store/drivers/postgres/open.ts';
-import type { NodeRecord } from '../../../src/store/store.ts';
+import type { NodeRecord } from '../../../src/store/nodes.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { failureWith } from '../fresh-store.ts';

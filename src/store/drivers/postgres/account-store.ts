@@ -1,5 +1,14 @@
-import type { Account, ApiKey, Plan, Team } from '../../account.ts';
-import type { KeyChange, NewAccount, NewKey, NewTeam, TeamChange } from '../../store.ts';
+import type {
+  Account,
+  ApiKey,
+  KeyChange,
+  NewAccount,
+  NewKey,
+  NewTeam,
+  Plan,
+  Team,
+  TeamChange,
+} from '../../account.ts';
 import { createAccount, grantCredits, rotateSecret, setPlan } from './operations/accounts.ts';
 import {
   createKey,

@@ -1,5 +1,5 @@
-import type { Delivery } from '../../delivery.ts';
-import type { ClaimedDeliveries, ClaimQuery, DeliveryQuery } from '../../store.ts';
+import type { ClaimedDeliveries, Delivery, DeliveryQuery } from '../../delivery.ts';
+import type { ClaimQuery } from '../../task.ts';
 import type { Database } from './database/database.ts';
 
 /** Milliseconds after which deliveries of nodes that have died since are looked for. */

@@ -1,5 +1,6 @@
 import type { StoreHealth } from '../../health.ts';
-import type { NodeRecord, Store } from '../../store.ts';
+import type { NodeRecord } from '../../nodes.ts';
+import type { Store } from '../../store.ts';
 import type { PublishedEvent, StoreEvent } from '../../store-event.ts';
 import { isTerminal } from '../../task.ts';
 import { joined } from '../joined.ts';

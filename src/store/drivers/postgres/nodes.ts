@@ -1,7 +1,6 @@
 import type { Failure } from '../../../failure.ts';
 import { newId } from '../../identifier.ts';
-import type { Nodes } from '../../nodes.ts';
-import type { NodeRecord } from '../../store.ts';
+import type { NodeRecord, Nodes } from '../../nodes.ts';
 import type { Connection, Database } from './database/database.ts';
 import { isAway, unavailable } from './database/errors.ts';
 

@@ -1,13 +1,13 @@
 import { Failure } from '../../../failure.ts';
 import type { Asset, NewAsset } from '../../asset.ts';
-import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../delivery.ts';
 import type {
   ClaimedDeliveries,
-  ClaimQuery,
-  Completion,
+  Delivery,
+  DeliveryAttempt,
+  DeliveryOutcome,
   DeliveryQuery,
-  NewTask,
-} from '../../store.ts';
+} from '../../delivery.ts';
+import type { ClaimQuery, Completion, NewTask } from '../../task.ts';
 import { EXPIRED, isTerminal, type Task, type TaskClaim, type TaskError } from '../../task.ts';
 import { claimDeliveries, orphanedTasks, overdueTasks, pendingTasks } from './claims.ts';
 import { recordAttempt } from './operations/deliveries.ts';

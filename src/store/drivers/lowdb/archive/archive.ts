@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Failure } from '../../../../failure.ts';
 import { makeFolder, namesIn, remove } from '../../../files.ts';
-import type { TaskQuery, TaskTotals } from '../../../store.ts';
+import type { TaskQuery, TaskTotals } from '../../../task.ts';
 import { TASK_STATES, TASK_TYPES, type TaskState } from '../../../task.ts';
 import {
   compareKeys,

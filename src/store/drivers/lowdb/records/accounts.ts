@@ -1,9 +1,8 @@
-import type { Account, Plan } from '../../../account.ts';
+import type { Account, NewAccount, Plan } from '../../../account.ts';
 import { conflict } from '../../../errors.ts';
 import { grant } from '../../../funds.ts';
 import { newId } from '../../../identifier.ts';
 import { createdAccount, withNewSecret } from '../../../new-records.ts';
-import type { NewAccount } from '../../../store.ts';
 import type { Records } from './records.ts';
 
 /** The methods that change accounts. */

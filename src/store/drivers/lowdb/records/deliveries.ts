@@ -1,3 +1,4 @@
+import type { ClaimedDeliveries, DeliveryQuery } from '../../../delivery.ts';
 import {
   type Delivery,
   type DeliveryAttempt,
@@ -7,7 +8,6 @@ import {
   withAttempt,
 } from '../../../delivery.ts';
 import { notFound } from '../../../errors.ts';
-import type { ClaimedDeliveries, DeliveryQuery } from '../../../store.ts';
 import type { Records } from './records.ts';
 
 /** The methods that claim deliveries and record their attempts. */

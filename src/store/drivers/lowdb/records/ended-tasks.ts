@@ -1,6 +1,6 @@
 import { Failure } from '../../../../failure.ts';
 import type { Asset } from '../../../asset.ts';
-import type { DeletedRecords, TaskTotals } from '../../../store.ts';
+import type { DeletedRecords, TaskTotals } from '../../../task.ts';
 import { approximateSize, isTerminal, TASK_STATES, type Task } from '../../../task.ts';
 import { bodyOf } from '../archive/archive.ts';
 import type { SegmentRecord } from '../archive/segment.ts';

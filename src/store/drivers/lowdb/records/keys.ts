@@ -1,8 +1,7 @@
-import type { ApiKey } from '../../../account.ts';
+import type { ApiKey, KeyChange, NewKey } from '../../../account.ts';
 import { conflict, notFound } from '../../../errors.ts';
 import { newId } from '../../../identifier.ts';
 import { changedKey, checkBudgets, createdKey } from '../../../new-records.ts';
-import type { KeyChange, NewKey } from '../../../store.ts';
 import type { Records } from './records.ts';
 
 /** The methods that change keys. */

@@ -3,7 +3,7 @@ import { conflict, notFound } from '../../../errors.ts';
 import { charge, checkAmount, release, reserve } from '../../../funds.ts';
 import { newId } from '../../../identifier.ts';
 import { createdTask } from '../../../new-records.ts';
-import type { ClaimQuery, Completion, NewTask } from '../../../store.ts';
+import type { ClaimQuery, Completion, NewTask } from '../../../task.ts';
 import {
   checkClaim,
   checkOpenRequests,

@@ -1,8 +1,7 @@
-import type { Team } from '../../../account.ts';
+import type { NewTeam, Team, TeamChange } from '../../../account.ts';
 import { conflict, notFound } from '../../../errors.ts';
 import { newId } from '../../../identifier.ts';
 import { changedTeam, checkBudgets, createdTeam } from '../../../new-records.ts';
-import type { NewTeam, TeamChange } from '../../../store.ts';
 import { compositeKey } from '../state/state.ts';
 import type { Records } from './records.ts';
 

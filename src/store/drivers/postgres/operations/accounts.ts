@@ -1,9 +1,8 @@
-import type { Account, Plan } from '../../../account.ts';
+import type { Account, NewAccount, Plan } from '../../../account.ts';
 import { conflict } from '../../../errors.ts';
 import { grant } from '../../../funds.ts';
 import { newId } from '../../../identifier.ts';
 import { createdAccount, withNewSecret } from '../../../new-records.ts';
-import type { NewAccount } from '../../../store.ts';
 import type { Operation } from '../transactions/transactions.ts';
 
 const NO_TASKS = { pending: 0, processing: 0, completed: 0, failed: 0, expired: 0 };

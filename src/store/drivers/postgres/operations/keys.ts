@@ -1,4 +1,4 @@
-import type { ApiKey, Team } from '../../../account.ts';
+import type { ApiKey, KeyChange, NewKey, NewTeam, Team, TeamChange } from '../../../account.ts';
 import { conflict, notFound } from '../../../errors.ts';
 import { newId } from '../../../identifier.ts';
 import {
@@ -8,7 +8,6 @@ import {
   createdKey,
   createdTeam,
 } from '../../../new-records.ts';
-import type { KeyChange, NewKey, NewTeam, TeamChange } from '../../../store.ts';
 import type { Batch } from '../transactions/batch.ts';
 import type { Operation } from '../transactions/transactions.ts';
 

@@ -4,7 +4,8 @@ import { notFound } from '../../../errors.ts';
 import { charge, checkAmount, release, reserve } from '../../../funds.ts';
 import { newId } from '../../../identifier.ts';
 import { createdDelivery, createdTask } from '../../../new-records.ts';
-import type { Completion, KeyHolder, NewTask } from '../../../store.ts';
+import type { KeyHolder } from '../../../store.ts';
+import type { Completion, NewTask } from '../../../task.ts';
 import {
   checkClaim,
   checkOpenRequests,
