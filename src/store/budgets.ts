@@ -140,3 +140,17 @@ export function windowBalances(
     return { period, timeZone, start, end, granted, reserved, spent };
   });
 }
+
+/** Account and key that pay for a request. */
+export interface Payer {
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
+/** Credits reserved for a request in progress. It exists in memory only: the end of the process releases it. */
+export interface Reservation extends Payer {
+  readonly id: string;
+  readonly amount: number;
+  /** Team and windows in which it counts; absent where the key has neither. */
+  readonly scope?: BudgetScope | undefined;
+}

@@ -1,8 +1,7 @@
 import type { Account, ApiKey, Team } from './account.ts';
-import type { BudgetScope, BudgetWindow } from './budgets.ts';
+import type { BudgetScope, BudgetWindow, Payer } from './budgets.ts';
 import { availableOf, toCredits } from './credits.ts';
 import { availableChange, type LedgerEntry, type UsageRow } from './ledger.ts';
-import type { Payer } from './store.ts';
 import { isTerminal } from './task.ts';
 import type { TransferRecord } from './transfer.ts';
 

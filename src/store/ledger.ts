@@ -140,3 +140,10 @@ export function carryForward(
   }
   return folded;
 }
+
+/** Usage of a request and its charge in micro-credits. */
+export interface MeteredUsage {
+  readonly model: string;
+  readonly counts: Partial<UsageCounts>;
+  readonly charge: number;
+}

@@ -28,3 +28,9 @@ export async function* inParts<Item extends { readonly id: string }>(
     last = items.at(-1)!.id;
   }
 }
+
+/** Page of a list, newest first. `after` is the identifier of the last element of the page before. */
+export interface Page<Id> {
+  readonly limit: number;
+  readonly after?: Id;
+}

@@ -4,13 +4,15 @@ import type {
   KeyChange,
   NewAccount,
   NewKey,
+  NewSession,
   NewTeam,
   Plan,
+  Session,
   Team,
   TeamChange,
 } from './account.ts';
 import type { Asset, NewAsset } from './asset.ts';
-import type { BudgetScope, BudgetWindow } from './budgets.ts';
+import type { BudgetWindow, Payer, Reservation } from './budgets.ts';
 import type {
   ClaimedDeliveries,
   Delivery,
@@ -19,10 +21,9 @@ import type {
   DeliveryQuery,
 } from './delivery.ts';
 import type { StoreHealth, StoreStatistics } from './health.ts';
-import type { LedgerEntry, UsageCounts, UsageRow } from './ledger.ts';
+import type { LedgerEntry, MeteredUsage, UsageRow } from './ledger.ts';
 import type { NodeRecord, Nodes } from './nodes.ts';
-import type { Selection } from './selection.ts';
-import type { NewSession, Session } from './session.ts';
+import type { Page, Selection } from './selection.ts';
 import type { PublishedEvent, StoreEvent } from './store-event.ts';
 import type {
   ClaimQuery,
@@ -41,33 +42,6 @@ import type { Transfer } from './transfer.ts';
 export interface KeyHolder {
   readonly key: ApiKey;
   readonly account: Account;
-}
-
-/** Page of a list, newest first. `after` is the identifier of the last element of the page before. */
-export interface Page<Id> {
-  readonly limit: number;
-  readonly after?: Id;
-}
-
-/** Account and key that pay for a request. */
-export interface Payer {
-  readonly accountId: string;
-  readonly keyId: string;
-}
-
-/** Credits reserved for a request in progress. It exists in memory only: the end of the process releases it. */
-export interface Reservation extends Payer {
-  readonly id: string;
-  readonly amount: number;
-  /** Team and windows in which it counts; absent where the key has neither. */
-  readonly scope?: BudgetScope | undefined;
-}
-
-/** Usage of a request and its charge in micro-credits. */
-export interface MeteredUsage {
-  readonly model: string;
-  readonly counts: Partial<UsageCounts>;
-  readonly charge: number;
 }
 
 /** From the first to the last time in the records, in milliseconds since the epoch. */

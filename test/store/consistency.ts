@@ -1,7 +1,8 @@
+import type { Reservation } from '../../src/store/budgets.ts';
 import { availableOf } from '../../src/store/credits.ts';
 import type { Delivery } from '../../src/store/delivery.ts';
 import { availableChange, dayOf, type LedgerEntry, type UsageRow } from '../../src/store/ledger.ts';
-import type { Reservation, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { isTerminal, TASK_STATES, type Task, type TaskClaim } from '../../src/store/task.ts';
 
 /**

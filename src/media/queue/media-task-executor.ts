@@ -23,8 +23,7 @@ import { MAX_IMAGE_BYTES } from '../files/stored-image.ts';
 import { imageLimits } from '../files/verified-image.ts';
 import type { InputFile, MediaJob, MediaOutput, ProviderContext } from '../provider/provider.ts';
 import { providerOf } from '../providers/providers.ts';
-import type { InputReference, TaskRequest } from '../task/task-request.ts';
-import { chargeOf } from '../task/task-request.ts';
+import { chargeOf, type InputReference, type TaskRequest } from '../task/task-request.ts';
 import type {
   MediaRoute,
   MediaRouteCandidate,

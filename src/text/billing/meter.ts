@@ -4,7 +4,8 @@ import {
   reasoningOf,
   type TextModel,
 } from '../../config/catalog.ts';
-import type { KeyHolder, Reservation, Store } from '../../store/store.ts';
+import type { Reservation } from '../../store/budgets.ts';
+import type { KeyHolder, Store } from '../../store/store.ts';
 import type { TextRequest } from '../canonical/canonical.ts';
 import type { Usage } from '../canonical/events.ts';
 import { type Bounds, costOf, largestCost } from './cost.ts';

@@ -1,5 +1,6 @@
 import type { EmbeddingModel } from '../../config/catalog.ts';
-import type { KeyHolder, Reservation, Store } from '../../store/store.ts';
+import type { Reservation } from '../../store/budgets.ts';
+import type { KeyHolder, Store } from '../../store/store.ts';
 import { costOf, largestCost } from '../billing/cost.ts';
 import type { Charge } from '../billing/meter.ts';
 import type { Usage } from '../canonical/events.ts';

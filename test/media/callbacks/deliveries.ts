@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import type { Account } from '../../../src/store/account.ts';
-import type { ClaimedDeliveries, DeliveryQuery } from '../../../src/store/delivery.ts';
-import { type Delivery, isDue } from '../../../src/store/delivery.ts';
+import {
+  type ClaimedDeliveries,
+  type Delivery,
+  type DeliveryQuery,
+  isDue,
+} from '../../../src/store/delivery.ts';
 import { notFound } from '../../../src/store/errors.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { Task, TaskState } from '../../../src/store/task.ts';

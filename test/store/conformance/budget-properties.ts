@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ApiKey, Team } from '../../../src/store/account.ts';
+import type { Reservation } from '../../../src/store/budgets.ts';
 import { PERIODS } from '../../../src/store/calendar.ts';
-import type { Reservation, Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { runs } from '../../runs.ts';
 import { findInconsistencies } from '../consistency.ts';

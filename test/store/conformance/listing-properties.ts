@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
-import type { TaskQuery } from '../../../src/store/task.ts';
 import {
   isTerminal,
   TASK_STATES,
   TASK_TYPES,
+  type TaskQuery,
   type TaskState,
   type TaskType,
 } from '../../../src/store/task.ts';

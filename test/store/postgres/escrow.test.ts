@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
+import type { Reservation } from '../../../src/store/budgets.ts';
 import { unavailable } from '../../../src/store/drivers/postgres/database/errors.ts';
 import {
   ChargeLog,
   readLeftoverCharges,
 } from '../../../src/store/drivers/postgres/escrow/charge-log.ts';
 import { Escrows } from '../../../src/store/drivers/postgres/escrow/escrows.ts';
-import type { Reservation } from '../../../src/store/store.ts';
 import { MemoryBank } from './memory-bank.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'oriel-escrow-'));

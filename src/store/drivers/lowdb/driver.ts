@@ -1,6 +1,5 @@
 import type { StoreHealth } from '../../health.ts';
-import type { NodeRecord } from '../../nodes.ts';
-import { SINGLE_NODE } from '../../nodes.ts';
+import { type NodeRecord, SINGLE_NODE } from '../../nodes.ts';
 import { ProviderObjects } from '../../provider-objects.ts';
 import type { Store } from '../../store.ts';
 import { joined } from '../joined.ts';

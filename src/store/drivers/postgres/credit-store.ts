@@ -1,7 +1,9 @@
+import type { Session } from '../../account.ts';
+import type { Payer, Reservation } from '../../budgets.ts';
 import { notFound } from '../../errors.ts';
 import { checkAmount } from '../../funds.ts';
-import type { Session } from '../../session.ts';
-import type { KeyHolder, MeteredUsage, Payer, Reservation } from '../../store.ts';
+import type { MeteredUsage } from '../../ledger.ts';
+import type { KeyHolder } from '../../store.ts';
 import type { ScopedPayer } from './escrow/bank.ts';
 import { StorePart } from './store-part.ts';
 

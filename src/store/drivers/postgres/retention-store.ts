@@ -1,7 +1,12 @@
 import type { Asset } from '../../asset.ts';
 import { carryForward } from '../../ledger.ts';
-import type { DeletedRecords, TaskTotals } from '../../task.ts';
-import { isTerminal, TASK_STATES, type Task } from '../../task.ts';
+import {
+  type DeletedRecords,
+  isTerminal,
+  TASK_STATES,
+  type Task,
+  type TaskTotals,
+} from '../../task.ts';
 import type { Connection, Database, Row } from './database/database.ts';
 import { encodeText } from './database/text.ts';
 import { assetOf, entryOf, tasksIn } from './readers/reader.ts';

@@ -1,5 +1,5 @@
+import type { NewSession, Session } from '../../account.ts';
 import { notFound } from '../../errors.ts';
-import type { NewSession, Session } from '../../session.ts';
 import { encodeText } from './database/text.ts';
 import { StorePart } from './store-part.ts';
 

@@ -7,8 +7,16 @@ import type {
   DeliveryOutcome,
   DeliveryQuery,
 } from '../../delivery.ts';
-import type { ClaimQuery, Completion, NewTask } from '../../task.ts';
-import { EXPIRED, isTerminal, type Task, type TaskClaim, type TaskError } from '../../task.ts';
+import {
+  type ClaimQuery,
+  type Completion,
+  EXPIRED,
+  isTerminal,
+  type NewTask,
+  type Task,
+  type TaskClaim,
+  type TaskError,
+} from '../../task.ts';
 import { claimDeliveries, orphanedTasks, overdueTasks, pendingTasks } from './claims.ts';
 import { recordAttempt } from './operations/deliveries.ts';
 import {

@@ -1,8 +1,13 @@
 import { join } from 'node:path';
 import { Failure } from '../../../../failure.ts';
 import { makeFolder, namesIn, remove } from '../../../files.ts';
-import type { TaskQuery, TaskTotals } from '../../../task.ts';
-import { TASK_STATES, TASK_TYPES, type TaskState } from '../../../task.ts';
+import {
+  TASK_STATES,
+  TASK_TYPES,
+  type TaskQuery,
+  type TaskState,
+  type TaskTotals,
+} from '../../../task.ts';
 import {
   compareKeys,
   encodeKey,

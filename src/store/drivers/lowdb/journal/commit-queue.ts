@@ -3,6 +3,7 @@ import type { Commit } from '../../../options.ts';
 import { storeUnavailable } from '../files/errors.ts';
 import { type ShardKey, shardName, shardNumber } from '../state/shard.ts';
 import { type Change, COLLECTIONS, type Collection, type State } from '../state/state.ts';
+import { Batch } from './batch.ts';
 import type { Journal } from './journal.ts';
 
 /** Milliseconds between two attempts to start a new journal after a failed write. */
@@ -10,39 +11,6 @@ const RETRY_INTERVAL_MS = 1000;
 
 /** Minimum transactions of a batch that is written before the end of the event loop's turn. */
 const MIN_EARLY_TRANSACTIONS = 8;
-
-/** Change of one row by a batch. */
-interface RowChange {
-  /** Change that reverts it. */
-  readonly before: Change;
-  /** The last change of the row: a row that changes several times is written once. */
-  change: Change;
-  json: string | null;
-}
-
-/** Transactions that are written together. */
-class Batch {
-  readonly rows = new Map<number, RowChange>();
-  readonly durable: Promise<void>;
-  resolve!: () => void;
-  reject!: (failure: Failure) => void;
-  transactions = 0;
-
-  constructor() {
-    this.durable = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-    });
-    // Every caller of `commit` gets the rejection; there may be none.
-    this.durable.catch(() => {});
-  }
-
-  get json(): string {
-    const parts: string[] = [];
-    for (const { change, json } of this.rows.values()) parts.push(json ?? JSON.stringify(change));
-    return `[${parts.join(',')}]`;
-  }
-}
 
 interface CommitOptions {
   /** Called between two batches; returns the journal to use next. Rejects if no journal accepts writes. */

@@ -1,8 +1,7 @@
-import type { Account, ApiKey, Team } from '../../../account.ts';
+import type { Account, ApiKey, Session, Team } from '../../../account.ts';
 import type { BudgetWindow } from '../../../budgets.ts';
 import { PERIODS } from '../../../calendar.ts';
 import type { Selection } from '../../../selection.ts';
-import type { Session } from '../../../session.ts';
 import type { KeyHolder } from '../../../store.ts';
 import { compositeKey } from '../state/state.ts';
 import type { Records } from './records.ts';

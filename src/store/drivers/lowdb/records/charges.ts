@@ -1,7 +1,12 @@
-import type { BudgetScope } from '../../../budgets.ts';
+import type { BudgetScope, Payer } from '../../../budgets.ts';
 import { accountFunds, spend } from '../../../funds.ts';
-import { addCounts, dayOf, NO_USAGE, type UsageCounts } from '../../../ledger.ts';
-import type { MeteredUsage, Payer } from '../../../store.ts';
+import {
+  addCounts,
+  dayOf,
+  type MeteredUsage,
+  NO_USAGE,
+  type UsageCounts,
+} from '../../../ledger.ts';
 import type { CommitQueue } from '../journal/commit-queue.ts';
 import { type Change, type ChargeRow, findKeyHolder, fundsIn, type State } from '../state/state.ts';
 import { Reservations } from './reservations.ts';

@@ -1,5 +1,6 @@
+import type { Payer, Reservation } from '../../../budgets.ts';
 import { accountFunds, checkAmount, checkFunds, spendable } from '../../../funds.ts';
-import type { MeteredUsage, Payer, Reservation } from '../../../store.ts';
+import type { MeteredUsage } from '../../../ledger.ts';
 import type { Records } from './records.ts';
 
 /** The methods that reserve and charge credits of requests. */

@@ -1,8 +1,9 @@
-import type { ClaimedDeliveries, DeliveryQuery } from '../../../delivery.ts';
 import {
+  type ClaimedDeliveries,
   type Delivery,
   type DeliveryAttempt,
   type DeliveryOutcome,
+  type DeliveryQuery,
   deliveryEnded,
   isDue,
   withAttempt,

@@ -1,7 +1,13 @@
 import { Failure } from '../../../../failure.ts';
 import type { Asset } from '../../../asset.ts';
-import type { DeletedRecords, TaskTotals } from '../../../task.ts';
-import { approximateSize, isTerminal, TASK_STATES, type Task } from '../../../task.ts';
+import {
+  approximateSize,
+  type DeletedRecords,
+  isTerminal,
+  TASK_STATES,
+  type Task,
+  type TaskTotals,
+} from '../../../task.ts';
 import { bodyOf } from '../archive/archive.ts';
 import type { SegmentRecord } from '../archive/segment.ts';
 import { type ArchivedBody, findArchivedDelivery } from './archiver.ts';

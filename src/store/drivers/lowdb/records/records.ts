@@ -1,10 +1,10 @@
 import { Failure } from '../../../../failure.ts';
 import type { Account } from '../../../account.ts';
-import { type BudgetScope, BudgetScopes } from '../../../budgets.ts';
+import { type BudgetScope, BudgetScopes, type Payer } from '../../../budgets.ts';
 import { notFound } from '../../../errors.ts';
 import type { Funds } from '../../../funds.ts';
 import { newId } from '../../../identifier.ts';
-import type { KeyHolder, Payer } from '../../../store.ts';
+import type { KeyHolder } from '../../../store.ts';
 import type { Archive } from '../archive/archive.ts';
 import type { CommitQueue } from '../journal/commit-queue.ts';
 import { findKeyHolder, fundsIn, type State } from '../state/state.ts';

@@ -1,5 +1,4 @@
-import type { BudgetScope } from '../../../budgets.ts';
-import type { Payer, Reservation } from '../../../store.ts';
+import type { BudgetScope, Payer, Reservation } from '../../../budgets.ts';
 
 /** Account and key with the team and the windows of a reservation. */
 interface ScopedPayer extends Payer {

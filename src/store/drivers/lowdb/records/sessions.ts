@@ -1,4 +1,4 @@
-import type { NewSession, Session } from '../../../session.ts';
+import type { NewSession, Session } from '../../../account.ts';
 import type { Records } from './records.ts';
 
 /** Sessions of one key; the oldest ends where one more begins. */

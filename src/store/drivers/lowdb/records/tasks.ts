@@ -3,13 +3,15 @@ import { conflict, notFound } from '../../../errors.ts';
 import { charge, checkAmount, release, reserve } from '../../../funds.ts';
 import { newId } from '../../../identifier.ts';
 import { createdTask } from '../../../new-records.ts';
-import type { ClaimQuery, Completion, NewTask } from '../../../task.ts';
 import {
+  type ClaimQuery,
+  type Completion,
   checkClaim,
   checkOpenRequests,
   checkOpenTasks,
   claimedTask,
   EXPIRED,
+  type NewTask,
   sameRequest,
   type Task,
   type TaskClaim,

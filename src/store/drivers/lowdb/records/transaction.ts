@@ -1,13 +1,13 @@
 import type { Account } from '../../../account.ts';
 import type { Asset, NewAsset } from '../../../asset.ts';
-import type { BudgetScope, BudgetWindow } from '../../../budgets.ts';
+import type { BudgetScope, BudgetWindow, Payer } from '../../../budgets.ts';
 import { availableOf } from '../../../credits.ts';
 import { assetExists } from '../../../errors.ts';
 import type { Funds } from '../../../funds.ts';
 import { newId } from '../../../identifier.ts';
 import { addCounts, dayOf, type LedgerEntry, NO_USAGE, type UsageCounts } from '../../../ledger.ts';
 import { createdDelivery } from '../../../new-records.ts';
-import type { KeyHolder, Payer } from '../../../store.ts';
+import type { KeyHolder } from '../../../store.ts';
 import type { Task } from '../../../task.ts';
 import type { SegmentRecord } from '../archive/segment.ts';
 import { type Change, compositeKey, type State } from '../state/state.ts';

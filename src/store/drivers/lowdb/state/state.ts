@@ -1,11 +1,10 @@
-import type { Account, ApiKey, Team } from '../../../account.ts';
+import type { Account, ApiKey, Session, Team } from '../../../account.ts';
 import { type Asset, countsAsStored } from '../../../asset.ts';
-import { type BudgetScope, type BudgetWindow, emptyWindow } from '../../../budgets.ts';
+import { type BudgetScope, type BudgetWindow, emptyWindow, type Payer } from '../../../budgets.ts';
 import type { Delivery } from '../../../delivery.ts';
 import type { Funds } from '../../../funds.ts';
 import { dayOf, type LedgerEntry, type UsageCounts, type UsageRow } from '../../../ledger.ts';
-import type { Session } from '../../../session.ts';
-import type { KeyHolder, Payer } from '../../../store.ts';
+import type { KeyHolder } from '../../../store.ts';
 import { approximateSize, isTerminal, type Task } from '../../../task.ts';
 import { NO_TASK } from '../archive/layout.ts';
 import { GroupIndex, SumIndex, Table, UniqueIndex } from './table.ts';

@@ -1,7 +1,6 @@
 import type { Failure } from '../../../../failure.ts';
-import type { BudgetScope } from '../../../budgets.ts';
+import type { BudgetScope, Payer } from '../../../budgets.ts';
 import type { UsageCounts } from '../../../ledger.ts';
-import type { Payer } from '../../../store.ts';
 
 /** Account and key with the team and the windows that a reservation counts against. */
 export interface ScopedPayer extends Payer {

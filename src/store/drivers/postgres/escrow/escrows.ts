@@ -1,5 +1,6 @@
 import { Failure } from '../../../../failure.ts';
-import type { MeteredUsage, Reservation } from '../../../store.ts';
+import type { Reservation } from '../../../budgets.ts';
+import type { MeteredUsage } from '../../../ledger.ts';
 import type { Draw, EscrowBank, FoldBatch, ScopedPayer } from './bank.ts';
 import type { ChargeLog } from './charge-log.ts';
 import { Escrow } from './escrow.ts';

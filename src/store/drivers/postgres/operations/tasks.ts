@@ -5,12 +5,13 @@ import { charge, checkAmount, release, reserve } from '../../../funds.ts';
 import { newId } from '../../../identifier.ts';
 import { createdDelivery, createdTask } from '../../../new-records.ts';
 import type { KeyHolder } from '../../../store.ts';
-import type { Completion, NewTask } from '../../../task.ts';
 import {
+  type Completion,
   checkClaim,
   checkOpenRequests,
   checkOpenTasks,
   claimedTask,
+  type NewTask,
   sameRequest,
   type Task,
   type TaskClaim,

@@ -1,12 +1,18 @@
+import type { Session } from '../../../account.ts';
 import type { Asset } from '../../../asset.ts';
 import type { Delivery } from '../../../delivery.ts';
 import { unknownCursor } from '../../../errors.ts';
 import type { StoreStatistics } from '../../../health.ts';
 import type { LedgerEntry, UsageRow } from '../../../ledger.ts';
-import type { Session } from '../../../session.ts';
-import type { Page, TimeRange } from '../../../store.ts';
-import type { TaskQuery } from '../../../task.ts';
-import { sameRequest, TASK_STATES, type Task, type TaskState } from '../../../task.ts';
+import type { Page } from '../../../selection.ts';
+import type { TimeRange } from '../../../store.ts';
+import {
+  sameRequest,
+  TASK_STATES,
+  type Task,
+  type TaskQuery,
+  type TaskState,
+} from '../../../task.ts';
 import type { Row } from '../database/database.ts';
 import { decodeText, encodeText } from '../database/text.ts';
 import { ACCOUNTS, KEYS, TASKS, TEAMS } from '../transactions/rows.ts';

@@ -1,11 +1,11 @@
 import type { Account, ApiKey, Team } from '../../../account.ts';
 import type { Asset } from '../../../asset.ts';
-import { type BudgetScope, type BudgetWindow, emptyWindow } from '../../../budgets.ts';
+import { type BudgetScope, type BudgetWindow, emptyWindow, type Payer } from '../../../budgets.ts';
 import { availableOf } from '../../../credits.ts';
 import { notFound } from '../../../errors.ts';
 import type { Funds } from '../../../funds.ts';
 import { addCounts, dayOf, type LedgerEntry, NO_USAGE, type UsageCounts } from '../../../ledger.ts';
-import type { KeyHolder, Payer } from '../../../store.ts';
+import type { KeyHolder } from '../../../store.ts';
 import type { Task } from '../../../task.ts';
 import type { PreparingConnection, Statement } from '../database/database.ts';
 import { lockAccounts, readRows, type Wanted } from './reads.ts';
