@@ -40,3 +40,9 @@ export interface DatabaseHealth {
   /** Micro-credits that were drawn in advance, and that no request has reserved or spent. */
   readonly idleEscrow: number;
 }
+
+/** From the first to the last time in the records, in milliseconds since the epoch. */
+export interface TimeRange {
+  readonly from: number;
+  readonly to: number;
+}

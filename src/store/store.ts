@@ -20,7 +20,7 @@ import type {
   DeliveryOutcome,
   DeliveryQuery,
 } from './delivery.ts';
-import type { StoreHealth, StoreStatistics } from './health.ts';
+import type { StoreHealth, StoreStatistics, TimeRange } from './health.ts';
 import type { LedgerEntry, MeteredUsage, UsageRow } from './ledger.ts';
 import type { NodeRecord, Nodes } from './nodes.ts';
 import type { Page, Selection } from './selection.ts';
@@ -42,12 +42,6 @@ import type { Transfer } from './transfer.ts';
 export interface KeyHolder {
   readonly key: ApiKey;
   readonly account: Account;
-}
-
-/** From the first to the last time in the records, in milliseconds since the epoch. */
-export interface TimeRange {
-  readonly from: number;
-  readonly to: number;
 }
 
 /**

@@ -271,3 +271,10 @@ export interface ClaimQuery {
   /** Models whose tasks stay where they are. */
   readonly exceptModels?: readonly string[];
 }
+
+/** End of a task: its last state, its charge, and its results. */
+export interface TaskEnd extends Partial<Pick<Completion, 'result' | 'counts' | 'assets'>> {
+  readonly status: 'completed' | 'failed' | 'expired';
+  readonly error?: TaskError;
+  readonly charge: number;
+}

@@ -9,7 +9,7 @@ import {
   remove,
   syncFolder,
 } from '../../store/files.ts';
-import type { TimeRange } from '../../store/store.ts';
+import type { TimeRange } from '../../store/health.ts';
 import {
   type AssetStorage,
   bufferOf,

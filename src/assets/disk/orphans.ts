@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Files, makeFolder, namesIn, remove } from '../../store/files.ts';
-import type { TimeRange } from '../../store/store.ts';
+import type { TimeRange } from '../../store/health.ts';
 import type { SweepResult } from '../storage/asset-storage.ts';
 import { onDisk } from '../storage/errors.ts';
 import {

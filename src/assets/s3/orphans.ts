@@ -1,4 +1,4 @@
-import type { TimeRange } from '../../store/store.ts';
+import type { TimeRange } from '../../store/health.ts';
 import type { SweepResult } from '../storage/asset-storage.ts';
 import {
   dayOf,

@@ -3,7 +3,7 @@ import { Failure } from '../../failure.ts';
 import type { Asset } from '../../store/asset.ts';
 import { assetExists, notFound } from '../../store/errors.ts';
 import { diskFiles, FILE_MODE, makeFolder, namesIn, remove } from '../../store/files.ts';
-import type { TimeRange } from '../../store/store.ts';
+import type { TimeRange } from '../../store/health.ts';
 import { responseChunks } from '../../upstream/response-chunks.ts';
 import {
   type AssetLink,

@@ -1,5 +1,5 @@
 import type { Asset } from '../../store/asset.ts';
-import type { TimeRange } from '../../store/store.ts';
+import type { TimeRange } from '../../store/health.ts';
 import type { DiskSpace } from './disk-space.ts';
 import type { ByteRange } from './local-chunks.ts';
 import type { FileSource, SpooledFile, Written } from './spooled-file.ts';

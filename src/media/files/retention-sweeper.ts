@@ -1,8 +1,9 @@
 import type { AssetStorage, SweepResult } from '../../assets/storage/asset-storage.ts';
 import type { Config } from '../../config/schema.ts';
+import type { TimeRange } from '../../store/health.ts';
 import { dayOf } from '../../store/ledger.ts';
 import { inParts } from '../../store/selection.ts';
-import type { Store, TimeRange } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { DeletedRecords, Task } from '../../store/task.ts';
 
 interface RetentionSweeperOptions {

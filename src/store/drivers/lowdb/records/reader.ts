@@ -1,10 +1,9 @@
 import type { Asset } from '../../../asset.ts';
 import type { Delivery } from '../../../delivery.ts';
 import { unknownCursor } from '../../../errors.ts';
-import type { StoreStatistics } from '../../../health.ts';
+import type { StoreStatistics, TimeRange } from '../../../health.ts';
 import type { LedgerEntry, UsageRow } from '../../../ledger.ts';
 import type { Page } from '../../../selection.ts';
-import type { TimeRange } from '../../../store.ts';
 import { TASK_STATES, type Task, type TaskQuery, type TaskState } from '../../../task.ts';
 import { bodyOf } from '../archive/archive.ts';
 import type { SegmentRecord } from '../archive/segment.ts';

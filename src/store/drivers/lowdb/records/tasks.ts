@@ -15,6 +15,7 @@ import {
   sameRequest,
   type Task,
   type TaskClaim,
+  type TaskEnd,
   type TaskError,
   transition,
   withProgress,
@@ -22,13 +23,6 @@ import {
 import { compositeKey } from '../state/state.ts';
 import { type ArchivedBody, checkAssetIds, findArchivedTask } from './archiver.ts';
 import type { Records } from './records.ts';
-
-/** End of a task: its last state, its charge, and its results. */
-interface TaskEnd extends Partial<Pick<Completion, 'result' | 'counts' | 'assets'>> {
-  readonly status: 'completed' | 'failed' | 'expired';
-  readonly error?: TaskError;
-  readonly charge: number;
-}
 
 type Idempotency = NonNullable<Task['idempotency']>;
 

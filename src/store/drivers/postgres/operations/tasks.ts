@@ -6,7 +6,6 @@ import { newId } from '../../../identifier.ts';
 import { createdDelivery, createdTask } from '../../../new-records.ts';
 import type { KeyHolder } from '../../../store.ts';
 import {
-  type Completion,
   checkClaim,
   checkOpenRequests,
   checkOpenTasks,
@@ -15,6 +14,7 @@ import {
   sameRequest,
   type Task,
   type TaskClaim,
+  type TaskEnd,
   type TaskError,
   transition,
   withProgress,
@@ -180,13 +180,6 @@ export function requeueTask(change: Change): Operation<Task> {
 
 export function saveProgress(change: Change, progress: unknown): Operation<Task> {
   return changeTask(change, (task) => withProgress(task, progress, change.at));
-}
-
-/** End of a task: its last state, its charge, and its results. */
-export interface TaskEnd extends Partial<Pick<Completion, 'result' | 'counts' | 'assets'>> {
-  readonly status: 'completed' | 'failed' | 'expired';
-  readonly error?: TaskError;
-  readonly charge: number;
 }
 
 export function endTask(change: Change, ending: TaskEnd): Operation<Task> {

@@ -2,10 +2,9 @@ import type { Session } from '../../../account.ts';
 import type { Asset } from '../../../asset.ts';
 import type { Delivery } from '../../../delivery.ts';
 import { unknownCursor } from '../../../errors.ts';
-import type { StoreStatistics } from '../../../health.ts';
+import type { StoreStatistics, TimeRange } from '../../../health.ts';
 import type { LedgerEntry, UsageRow } from '../../../ledger.ts';
 import type { Page } from '../../../selection.ts';
-import type { TimeRange } from '../../../store.ts';
 import {
   sameRequest,
   TASK_STATES,
