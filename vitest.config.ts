@@ -41,7 +41,7 @@ function calling(calls: RegExp): (file: string) => boolean {
 }
 
 /** For files that change what other files of the same process would see. */
-const needsProcess = calling(/vi\.mock\(|registerDialect\(|startPool\(|terminal-images\/preview/);
+const needsProcess = calling(/vi\.mock\(|registerDialect\(|startPool\(|terminal\/encode-image/);
 
 /** For files whose pool of images blocks decoders of the process: they share processes with their like. */
 const startsPool = calling(/(inline|startShared)Pool\(/);

@@ -5,11 +5,11 @@ import { INVALID_CONFIG } from '../config/invalid.ts';
 import { Failure } from '../failure.ts';
 import { findOperation } from '../operations/registry.ts';
 import { nearest } from '../schema/faults.ts';
-import { addCommand } from './build-command.ts';
-import { endWith } from './exit.ts';
-import { imageCommand } from './image-command.ts';
-import { isClosedPipe, printStderr, printStderrLines } from './terminal.ts';
-import { isUsageFailure, usageFailure } from './usage.ts';
+import { addCommand } from './command/build-command.ts';
+import { endWith } from './terminal/exit.ts';
+import { imageCommand } from './images/image-command.ts';
+import { isClosedPipe, printStderr, printStderrLines } from './terminal/terminal.ts';
+import { isUsageFailure, usageFailure } from './command/usage.ts';
 
 /** Exit codes beside those of signals. */
 const EXIT = { done: 0, failed: 1, usage: 2 } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ADMIN_COMMANDS } from '../../src/administration/registry.ts';
-import { adminFlags } from '../../src/cli/daemon-flags.ts';
+import { adminFlags } from '../../src/cli/daemon/daemon-flags.ts';
 import { fieldsOf } from '../../src/schema/fields.ts';
 
 describe.each(

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { beforeAll, describe, expect, it, type TestContext, test } from 'vitest';
-import type { CommandDefinition } from '../../src/cli/command.ts';
+import type { CommandDefinition } from '../../src/cli/command/command.ts';
 import { completionScript } from '../../src/cli/completion/script.ts';
 import { field } from '../../src/schema/fields.ts';
 import { temporaryFolder } from '../oriel.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { tag, urlOf } from '../../src/cli/html.ts';
+import { tag, urlOf } from '../../src/cli/images/html.ts';
 import type { BatchResult } from '../../src/operations/batch/batch-record.ts';
 import { photo } from '../fixtures/images.ts';
 import { temporaryFolder } from '../oriel.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { progressLine } from '../../src/cli/progress.ts';
-import { cutEnd, cutMiddle, textWidth } from '../../src/cli/text-width.ts';
+import { progressLine } from '../../src/cli/terminal/progress.ts';
+import { cutEnd, cutMiddle, textWidth } from '../../src/cli/terminal/text-width.ts';
 
 describe('text width', () => {
   it.each([

@@ -1,4 +1,4 @@
-import { usageFailure } from '../usage.ts';
+import { usageFailure } from '../command/usage.ts';
 
 /** Maximum bytes of text from standard input. */
 const MAX_BYTES = 64e6;

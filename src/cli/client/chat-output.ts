@@ -1,4 +1,4 @@
-import { print } from '../terminal.ts';
+import { print } from '../terminal/terminal.ts';
 
 /** Characters that control a terminal, bidi controls included, except line ends and tabs. */
 const CONTROLS =

@@ -1,9 +1,9 @@
 import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
-import { readFlags } from '../flags.ts';
-import { jsonText } from '../json.ts';
-import { print, printStderr } from '../terminal.ts';
-import { usageFailure } from '../usage.ts';
+import { readFlags } from '../command/flags.ts';
+import { jsonText } from '../terminal/json.ts';
+import { print, printStderr } from '../terminal/terminal.ts';
+import { usageFailure } from '../command/usage.ts';
 import { requireModel, textModels } from './catalog.ts';
 import { type ChatAnswer, showAnswer } from './chat-answer.ts';
 import { readInput } from './chat-input.ts';

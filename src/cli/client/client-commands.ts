@@ -1,5 +1,5 @@
-import type { CommandDefinition, FlagGroup } from '../command.ts';
-import { importFlags } from '../import-flags.ts';
+import type { CommandDefinition, FlagGroup } from '../command/command.ts';
+import { importFlags } from './import-flags.ts';
 import {
   chatFlags,
   clientFlags,
@@ -66,7 +66,7 @@ alone. Comments stay. A running daemon reads the file at SIGHUP.`,
     'oriel models import prices.json --provider openai --models "gpt-5*" --credits-per-unit 100',
   ],
   async run({ positionals: [file], flags }) {
-    const { runImport } = await import('../import-run.ts');
+    const { runImport } = await import('./import-run.ts');
     return runImport(file as string, flags);
   },
 };

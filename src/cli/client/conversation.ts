@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { Failure } from '../../failure.ts';
-import { printStderr, printStderrLines } from '../terminal.ts';
+import { printStderr, printStderrLines } from '../terminal/terminal.ts';
 import type { ChatAnswer } from './chat-answer.ts';
 import type { Message } from './message.ts';
 

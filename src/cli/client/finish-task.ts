@@ -1,9 +1,9 @@
-import { jsonText } from '../json.ts';
-import { print } from '../terminal.ts';
+import { jsonText } from '../terminal/json.ts';
+import { print } from '../terminal/terminal.ts';
 import { waitForTask } from './poll-task.ts';
 import type { Results } from './results.ts';
 import type { Session } from './session.ts';
-import { Spinner } from './spinner.ts';
+import { Spinner } from '../terminal/spinner.ts';
 import type { Submission, TaskRecord } from './task-record.ts';
 
 export interface ResultOptions {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../../failure.ts';
 import type { Document } from './daemon-client.ts';
 import type { Session } from './session.ts';
-import type { Spinner } from './spinner.ts';
+import type { Spinner } from '../terminal/spinner.ts';
 import { hasEnded, readTask, type TaskRecord } from './task-record.ts';
 
 /** Milliseconds between two requests: the first, the maximum, and the factor of growth. */

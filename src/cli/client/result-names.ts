@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { formatOfExtension, IMAGE_EXTENSIONS } from '../../images/formats.ts';
 import { safeBaseName } from '../../operations/batch/filename.ts';
-import { existsFailure } from '../writer.ts';
+import { existsFailure } from '../files/writer.ts';
 
 /** File extensions of results. */
 export const RESULT_EXTENSIONS: readonly string[] = [

@@ -1,5 +1,5 @@
 import { Failure } from '../../failure.ts';
-import { printStderr } from '../terminal.ts';
+import { printStderr } from '../terminal/terminal.ts';
 import { DaemonClient } from './daemon-client.ts';
 
 const INTERRUPTED = 130;

@@ -1,10 +1,10 @@
 import { Failure } from '../../failure.ts';
 import { printable, safeBaseName } from '../../operations/batch/filename.ts';
-import { readFlags } from '../flags.ts';
-import { jsonText } from '../json.ts';
-import { Table } from '../table.ts';
-import { print } from '../terminal.ts';
-import { usageFailure } from '../usage.ts';
+import { readFlags } from '../command/flags.ts';
+import { jsonText } from '../terminal/json.ts';
+import { Table } from '../terminal/table.ts';
+import { print } from '../terminal/terminal.ts';
+import { usageFailure } from '../command/usage.ts';
 import { taskFlags, taskResultFlags } from './client-flags.ts';
 import { type ResultOptions, resumeHint, saveResults, waitWithSpinner } from './finish-task.ts';
 import { Results } from './results.ts';

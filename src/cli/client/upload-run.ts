@@ -1,8 +1,8 @@
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
-import { readFlags } from '../flags.ts';
-import { jsonText } from '../json.ts';
-import { print, printStderr } from '../terminal.ts';
+import { readFlags } from '../command/flags.ts';
+import { jsonText } from '../terminal/json.ts';
+import { print, printStderr } from '../terminal/terminal.ts';
 import { uploadFlags } from './client-flags.ts';
 import { inSession } from './session.ts';
 import { uploadFile } from './upload-file.ts';

@@ -1,6 +1,6 @@
 import { type Field, fieldsOf } from '../../schema/fields.ts';
-import type { CommandDefinition } from '../command.ts';
-import { descriptionOf, flagNames } from '../flags.ts';
+import type { CommandDefinition } from '../command/command.ts';
+import { descriptionOf, flagNames } from '../command/flags.ts';
 
 /** Completions of a value: its choices, or else file names, or else none. */
 export interface Value {

@@ -1,4 +1,4 @@
-import type { CommandDefinition } from '../command.ts';
+import type { CommandDefinition } from '../command/command.ts';
 import { bash } from './bash.ts';
 import { type CommandNode, rootOf } from './command-tree.ts';
 import { fish } from './fish.ts';

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import '../../text/built-in-dialects.ts';
+import type { ImportedModel, ImportPlan } from '../../config/import-models.ts';
+import { invalidConfig } from '../../config/invalid.ts';
+import { MAX_MAP_LENGTH } from '../../config/price-map.ts';
+import { Failure } from '../../failure.ts';
+import { printable, printableJson } from '../../operations/batch/filename.ts';
+import { readFlags } from '../command/flags.ts';
+import { importFlags } from './import-flags.ts';
+import { type Cell, type Column, nameCell, Table } from '../terminal/table.ts';
+import { print, printStderr } from '../terminal/terminal.ts';
+
+/** @throws Failure where the file cannot be read, or is longer than any price map */
+async function readMap(path: string): Promise<string> {
+  try {
+    if (path !== '-') {
+      const { size } = await stat(path);
+      if (size <= MAX_MAP_LENGTH) return await readFile(path, 'utf8');
+    } else {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+        chunks.push(chunk);
+        length += chunk.length;
+        if (length > MAX_MAP_LENGTH) break;
+      }
+      if (length <= MAX_MAP_LENGTH) return Buffer.concat(chunks).toString('utf8');
+    }
+  } catch (error) {
+    throw new Failure('invalid_request', `${path} cannot be read: ${(error as Error).message}`);
+  }
+  throw new Failure('invalid_request', `${path}: larger than ${MAX_MAP_LENGTH / 1e6} MB`);
+}
+
+/** Replaces a file by a valid one, whole or not at all. @param check throws where it is not valid */
+async function replaceFile(
+  file: string,
+  source: string,
+  check: (path: string) => void,
+): Promise<void> {
+  // A link stays a link.
+  const path = await realpath(file);
+  const temporary = `${path}.${randomUUID()}.new`;
+  try {
+    const { mode } = await stat(path);
+    const handle = await open(temporary, 'wx', 0o600);
+    try {
+      await handle.writeFile(source);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    try {
+      check(temporary);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      const message = `${error.message.replaceAll(temporary, file)}\n${file} was not changed`;
+      throw invalidConfig(message, error);
+    }
+    await chmod(temporary, mode & 0o7777);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    if (error instanceof Failure) throw error;
+    throw new Failure('service_error', `${file} cannot be written: ${(error as Error).message}`);
+  }
+}
+
+const COLUMNS: readonly (Column & { readonly title: string })[] = [
+  { title: 'MODEL', minWidth: 20 },
+  { title: 'CHANGE' },
+  { title: 'TYPE', dropOrder: 4 },
+  { title: 'INPUT', dropOrder: 6 },
+  { title: 'CACHED', dropOrder: 3 },
+  { title: 'WRITE', dropOrder: 2 },
+  { title: 'WRITE 1H', dropOrder: 1 },
+  { title: 'OUTPUT', dropOrder: 5 },
+  { title: 'OTHER', minWidth: 10, dropOrder: 0 },
+  { title: 'NOTES' },
+];
+const PRICES: readonly string[] = ['input', 'cachedInput', 'cacheWrite', 'cacheWrite1h', 'output'];
+
+function rowOf({ id, action, settings, changes, notes }: ImportedModel): string[] {
+  const { type, price } = settings;
+  const prices = PRICES.map((name) => String(price[name] ?? '-'));
+  const others = Object.entries(price)
+    .filter(([name]) => !PRICES.includes(name))
+    .map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  return [
+    id,
+    action,
+    type,
+    ...prices,
+    others.join(', ') || '-',
+    [...changes, ...notes].join('; ') || '-',
+  ];
+}
+
+/** Notes, which are last, go on below their row. */
+function cellOf(text: string, index: number): Cell {
+  const cell = nameCell(printable(text));
+  return index === COLUMNS.length - 1 ? { ...cell, wraps: true } : cell;
+}
+
+/** @param withSkipped whether entries that become no models have rows */
+async function printTable({ models, skipped }: ImportPlan, withSkipped: boolean): Promise<void> {
+  const table = new Table(COLUMNS);
+  await table.add(COLUMNS.map(({ title }) => ({ text: title })));
+  for (const model of models) {
+    await table.add(rowOf(model).map(cellOf));
+  }
+  for (const { name, reason } of withSkipped ? skipped : []) {
+    const cells = [name, 'skip', ...COLUMNS.slice(3).map(() => '-'), reason];
+    await table.add(cells.map(cellOf));
+  }
+  await table.flush();
+}
+
+/** How many entries were skipped for each reason. */
+function skippedReasons({ skipped }: ImportPlan): string {
+  const counts = new Map<string, number>();
+  for (const { reason } of skipped) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return [...counts].map(([reason, count]) => `${count} with ${reason}`).join(', ');
+}
+
+/** Imports models of a price map into the configuration. @returns the exit code */
+export async function runImport(
+  path: string,
+  flags: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const { config, dryRun, json, ...options } = readFlags(importFlags, flags);
+  const [{ checkFile, readForEdit }, { planImport }, { readPriceMap }] = await Promise.all([
+    import('../../config/load.ts'),
+    import('../../config/import-models.ts'),
+    import('../../config/price-map.ts'),
+  ]);
+  const { file, source } = readForEdit({ file: config, env: process.env, cwd: process.cwd() });
+  const plan = planImport(source, file, readPriceMap(await readMap(path), path), options);
+  const changed = plan.models.filter(({ action }) => action === 'add' || action === 'update');
+  if (changed.length > 0 && !dryRun) {
+    await replaceFile(file, plan.source, (written) => checkFile(written, process.env));
+  }
+  if (json) {
+    const { provider, models, skipped } = plan;
+    const document = { file, written: changed.length > 0 && !dryRun, provider, models, skipped };
+    await print(`${printableJson(JSON.stringify(document, null, 2))}\n`);
+    return 0;
+  }
+  await printTable(plan, dryRun);
+  if (plan.skipped.length > 0) printStderr(`oriel: skipped ${skippedReasons(plan)}`);
+  const count = (action: string) => plan.models.filter((one) => one.action === action).length;
+  const verb = dryRun ? 'would be' : 'were';
+  printStderr(
+    `oriel: ${count('add')} models ${verb} added and ${count('update')} updated in ${file}`,
+  );
+  return 0;
+}

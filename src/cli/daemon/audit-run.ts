@@ -1,0 +1,75 @@
+import { statSync } from 'node:fs';
+import { auditFolder } from '../../administration/audit.ts';
+import { parseSince } from '../../administration/expiry.ts';
+import { loadStoreSettings } from '../../config/load.ts';
+import { Failure } from '../../failure.ts';
+import { printable } from '../../operations/batch/filename.ts';
+import { type Act, AuditActs } from '../../store/audit/acts.ts';
+import type { Actor } from '../../store/audit/entry.ts';
+import { readAudit } from '../../store/audit/read.ts';
+import { adminFlags, auditFlags } from './daemon-flags.ts';
+import { readFlags } from '../command/flags.ts';
+import { jsonText } from '../terminal/json.ts';
+import { type Column, Table } from '../terminal/table.ts';
+import { print, printStderr } from '../terminal/terminal.ts';
+import { usageFailure } from '../command/usage.ts';
+import '../../text/built-in-dialects.ts';
+
+const COLUMNS: readonly (Column & { readonly title: string })[] = [
+  { title: 'TIME (UTC)' },
+  { title: 'WHO', minWidth: 8 },
+  { title: 'ACT', minWidth: 12 },
+  { title: 'OBJECT', minWidth: 8 },
+  { title: 'FROM', dropOrder: 1 },
+  { title: 'RESULT', minWidth: 7 },
+];
+
+/**
+ * Prints the newest acts of the audit log, and checks that no line is missing.
+ *
+ * @returns the exit code
+ * @throws Failure where there is no log
+ */
+export async function runAudit(flags: Readonly<Record<string, unknown>>): Promise<number> {
+  const { since, limit, account, act } = readFlags(auditFlags, flags);
+  const { json, config, data } = readFlags(adminFlags, flags);
+  const from = since === undefined ? 0 : parseSince(since, Date.now());
+  if (from === undefined) {
+    throw usageFailure(
+      `--since: expected a time as 7d, 12h or 2027-01-31, received ${JSON.stringify(since)}`,
+    );
+  }
+  const settings = () => loadStoreSettings({ file: config, env: process.env, cwd: process.cwd() });
+  const folder = auditFolder(data ?? settings().dataDir);
+  if (!statSync(folder, { throwIfNoEntry: false })) {
+    throw new Failure('invalid_request', `${folder}: there is no audit log`, { code: 'no_audit' });
+  }
+  const acts = new AuditActs({ from, limit, account, act });
+  const faults: string[] = [];
+  for await (const item of readAudit(folder)) {
+    if ('fault' in item) faults.push(item.fault);
+    else acts.add(item.entry);
+  }
+  if (json) await print(`${jsonText({ acts: acts.newest, faults })}\n`);
+  else await show(acts.newest);
+  for (const fault of faults) printStderr(`oriel: audit log: ${fault}`);
+  return faults.length > 0 ? 1 : 0;
+}
+
+async function show(acts: readonly Act[]): Promise<void> {
+  const table = new Table(COLUMNS);
+  await table.add(COLUMNS.map(({ title }) => ({ text: title })));
+  for (const { at, who, act, object, result, code } of acts) {
+    const time = at.slice(0, 19).replace('T', ' ');
+    const outcome = code === undefined ? result : `${result}: ${code}`;
+    const cells = [time, nameOf(who), act, object, who.from, outcome];
+    await table.add(cells.map((cell) => ({ text: printable(cell) })));
+  }
+  await table.flush();
+}
+
+function nameOf({ user, uid, sudoUser, key }: Actor): string {
+  if (key !== null) return key;
+  const name = user ?? (uid === null ? '-' : `uid ${uid}`);
+  return sudoUser === null ? name : `${name} (${sudoUser})`;
+}

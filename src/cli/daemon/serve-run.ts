@@ -1,0 +1,174 @@
+import type * as v from 'valibot';
+import { type FirstKey, removeFirstKey } from '../../administration/first-key.ts';
+import { type Daemon, startDaemon } from '../../app/daemon.ts';
+import { changedSettings } from '../../config/changes.ts';
+import type { ConfigOptions } from '../../config/config-file.ts';
+import { INVALID_CONFIG } from '../../config/invalid.ts';
+import { type LoadedConfig, loadConfig, reloadConfig } from '../../config/load.ts';
+import type { Config } from '../../config/schema.ts';
+import { Failure } from '../../failure.ts';
+import { hintOf } from '../../store/key.ts';
+import { serveFlags } from './daemon-flags.ts';
+import { uncaughtException } from './defects.ts';
+import { noteNativeCode } from '../terminal/exit.ts';
+import { readFlags } from '../command/flags.ts';
+import { printStderrLines } from '../terminal/terminal.ts';
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/**
+ * Runs the daemon until a signal or an uncaught exception ends it.
+ *
+ * @returns the exit code
+ */
+export async function runServe(
+  values: Readonly<Record<string, unknown>>,
+  version: string,
+): Promise<number> {
+  const flags = readFlags(serveFlags, values);
+  const source = { file: flags.config, env: process.env, cwd: process.cwd() };
+  const loaded = loadConfig(source);
+  const config = withFlags(loaded.config, flags);
+  // The start reads the configuration in any case; a SIGHUP meanwhile must not end the process.
+  const ignore = () => {};
+  process.on('SIGHUP', ignore);
+  const bootstrapKey = process.env['ORIEL_BOOTSTRAP_KEY'] || undefined;
+  // Before the first request can be answered: a signal during the start drains the daemon, too.
+  const stopSignal = nextStopSignal();
+  const stop = new AbortController();
+  void stopSignal.then(() => stop.abort());
+  const daemon = await startDaemon(config, {
+    version,
+    loaded,
+    acceptClock: flags.acceptClock,
+    newStore: flags.newStore,
+    dev: flags.dev,
+    stop: stop.signal,
+    ...(bootstrapKey !== undefined && { bootstrapKey }),
+  }).catch((error: unknown) => {
+    if (!stop.signal.aborted) throw error;
+    return null;
+  });
+  // Stopped while it waited for the database.
+  if (daemon === null) return 0;
+  const { log, url, operationsUrl, firstKey } = daemon;
+  warn(log, loaded);
+  const stopReloading = reloadOnHangup(daemon, loaded, source, (next) => withFlags(next, flags));
+  process.off('SIGHUP', ignore);
+  const exception = uncaughtException(daemon).then(() => null);
+  log.info({ url, operationsUrl, config: loaded.file, dataDir: config.dataDir }, 'ready');
+  if (firstKey !== undefined) await printFirstKey(daemon, firstKey);
+  const signal = await Promise.race([stopSignal, exception]);
+  log.info({ signal }, 'draining');
+  await daemon.close();
+  stopReloading();
+  log.info('stopped');
+  noteNativeCode();
+  return signal === null ? 1 : 0;
+}
+
+function warn(log: Daemon['log'], { warnings }: LoadedConfig): void {
+  for (const warning of warnings)
+    log.warn({ setting: warning }, 'probable mistake in the configuration');
+}
+
+function withFlags(config: Config, flags: v.InferOutput<typeof serveFlags>): Config {
+  const { host, port, data, logFormat } = flags;
+  return {
+    ...config,
+    ...(data !== undefined && { dataDir: data }),
+    server: {
+      ...config.server,
+      ...(host !== undefined && { host }),
+      ...(port !== undefined && { port }),
+    },
+    log: { ...config.log, ...(logFormat !== undefined && { format: logFormat }) },
+  };
+}
+
+/**
+ * Prints the owner's first key to a terminal and removes its file. Where standard error is no terminal
+ * others may read it, so that it and the log get the file's path and the key's hint.
+ */
+async function printFirstKey({ log, url }: Daemon, first: FirstKey) {
+  const { key, file } = first;
+  const inTerminal = process.stderr.isTTY;
+  const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`;
+  if (!inTerminal) {
+    const hint = hintOf(key);
+    log.warn(
+      { file, hint },
+      "the owner's first API key is in a file; store it safely, then delete it",
+    );
+  }
+  const secret = inTerminal ? key : `$(cat ${quoted(file)})`;
+  const title = inTerminal ? 'API key, shown this once' : 'API key, in a file';
+  printStderrLines(`
+Address: ${url}
+${title}: ${inTerminal ? key : file}
+Try it: curl -H "Authorization: Bearer ${secret}" ${url}/v1/models
+`);
+  if (inTerminal) await removeFirstKey(first);
+}
+
+/**
+ * Reloads the configuration at SIGHUP; an invalid one changes nothing.
+ *
+ * @param initial the configuration of the start, for settings that need a restart
+ * @returns removes the handler
+ */
+function reloadOnHangup(
+  daemon: Daemon,
+  initial: LoadedConfig,
+  source: ConfigOptions,
+  adjust: (config: Config) => Config,
+): () => void {
+  const { log } = daemon;
+  let current = initial;
+  let last = Promise.resolve();
+  const reload = async () => {
+    try {
+      const loaded = reloadConfig({ started: initial, current }, source);
+      for (const setting of loaded.restart) {
+        log.warn({ setting }, 'this setting changes at the next start only');
+      }
+      warn(log, loaded);
+      const changed = changedSettings(current.config, loaded.config);
+      await daemon.reconfigure(adjust(loaded.config), loaded, {
+        changed,
+        atRestart: loaded.restart,
+      });
+      current = loaded;
+      const { removedModels } = loaded;
+      if (removedModels.length > 0) {
+        log.warn({ models: removedModels }, 'these models are no longer in the configuration');
+      }
+      log.info({ config: loaded.file }, 'the configuration was read again');
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== INVALID_CONFIG) {
+        // A file that cannot be read now, for example without a free descriptor, must not end the process.
+        log.error({ err: error }, 'the configuration was not changed');
+        return;
+      }
+      const faults = error.message.split('\n');
+      log.error({ faults }, 'the configuration is at fault; the one before stays in force');
+      await daemon
+        .refuseConfiguration(faults)
+        .catch((fault: unknown) => log.error({ err: fault }, 'the audit log cannot be written'));
+    }
+  };
+  const onHangup = () => {
+    last = last.then(reload);
+  };
+  process.on('SIGHUP', onHangup);
+  return () => process.off('SIGHUP', onHangup);
+}
+
+/** Resolves with the first signal to stop. A second one ends the process. */
+async function nextStopSignal(): Promise<NodeJS.Signals> {
+  const signal = await new Promise<NodeJS.Signals>((resolve) => {
+    for (const one of STOP_SIGNALS) process.once(one, resolve);
+  });
+  for (const one of STOP_SIGNALS) process.removeAllListeners(one);
+  return signal;
+}

@@ -1,0 +1,186 @@
+import { existsSync, statSync } from 'node:fs';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+import { Failure } from '../../failure.ts';
+import {
+  formatOfExtension,
+  IMAGE_EXTENSIONS,
+  type OutputFormat,
+  outputExtension,
+} from '../../images/formats.ts';
+import type { OutputImage } from '../../images/output.ts';
+import { fillTemplate, templateFault } from '../../operations/definition/name-template.ts';
+import type { Input } from './inputs.ts';
+import { usageFailure } from '../command/usage.ts';
+
+export interface NamingFlags {
+  /** A folder, or with one input a file. By default outputs are written beside their inputs. */
+  readonly out?: string | undefined;
+  /** A template with the placeholders below. */
+  readonly name?: string | undefined;
+}
+
+/** Properties of the decoded output, for placeholders. */
+interface OutputFacts {
+  readonly format: OutputFormat;
+  readonly width: number;
+  readonly height: number;
+  readonly output?: OutputImage['output'];
+  readonly kept?: true;
+  readonly sha256: string;
+  readonly taken?: string | null;
+}
+
+/** Equal for paths of one file: on macOS and Windows, case and Unicode form do not count. */
+function identity(path: string): string {
+  const ignoresCase = process.platform === 'darwin' || process.platform === 'win32';
+  return ignoresCase ? resolve(path).normalize('NFC').toLowerCase() : resolve(path);
+}
+
+/** The format of `--out photo.webp`; null where the path names no image file. */
+export function formatOfPath(path: string | undefined): OutputFormat | null {
+  return path !== undefined && namesFile(path) ? formatOfExtension(extname(path).slice(1)) : null;
+}
+
+/** Whether `--out` names a file: it has an image's extension, and no folder has that name. */
+function namesFile(out: string | undefined): out is string {
+  if (out === undefined || /[/\\]$/.test(out)) return false;
+  if (formatOfExtension(extname(out).slice(1)) === null) return false;
+  try {
+    return statSync(out, { throwIfNoEntry: false })?.isDirectory() !== true;
+  } catch {
+    // `stat` failed; writing the file will report the reason.
+    return true;
+  }
+}
+
+/** Whether a path has the extension of an image format that is not written, and is no folder. */
+function isForeignImage(path: string): boolean {
+  if (/[/\\]$/.test(path)) return false;
+  const ending = extname(path).slice(1).toLowerCase();
+  const foreign = IMAGE_EXTENSIONS.includes(ending) && formatOfExtension(ending) === null;
+  return foreign && !existsSync(path);
+}
+
+const ADVICE =
+  "--recursive keeps folders apart below --out, and --name '{name}-{index}.{ext}' numbers the files";
+
+/** Assigns a unique path to each output, before the work where the template allows. */
+export class OutputNames {
+  readonly #template: string;
+  readonly #folder: string | undefined;
+  /** Set where `--out` names the only output. */
+  readonly #file: string | undefined;
+  /** Filenames of the inputs, by path. */
+  readonly #inputs = new Map<string, string>();
+  /** Filename of the input that claimed an output, by path. */
+  readonly #owners = new Map<string, string>();
+
+  /** @throws Failure with code `usage` for an invalid template or `--out` */
+  constructor({ out, name = '{name}.{ext}' }: NamingFlags, inputs: readonly Input[]) {
+    const fault = templateFault(name);
+    if (fault !== null) throw usageFailure(`--name: ${fault}`);
+    this.#template = name;
+    const isFile = namesFile(out);
+    if (isFile && inputs.length > 1) {
+      throw usageFailure(
+        `--out ${out}: expected a folder for ${inputs.length} images, received the name of one; ${out}/ is a folder`,
+      );
+    }
+    if (!isFile && out !== undefined && isForeignImage(out)) {
+      throw usageFailure(
+        `--out ${out}: expected the ending of jpeg, png, webp, avif, gif or tiff; ${out}/ is a folder`,
+      );
+    }
+    this.#file = isFile ? out : undefined;
+    this.#folder = out;
+    for (const { filename, source } of inputs) {
+      if ('path' in source) this.#inputs.set(identity(source.path), filename);
+    }
+  }
+
+  /**
+   * The path of an output before any work.
+   *
+   * @param index from 0
+   * @param facts known properties of the output
+   * @returns null where the template needs properties of the decoded image
+   */
+  predict(input: Input, index: number, facts: Partial<OutputFacts>): string | null {
+    return this.#path(input, index, facts);
+  }
+
+  /**
+   * Claims a predicted path for an input.
+   *
+   * @throws Failure with code `usage` where another input has claimed it, or is that file
+   */
+  claim(path: string, input: Input): void {
+    const conflict = this.#claim(path, input);
+    if (conflict !== null) throw usageFailure(`${conflict}; ${ADVICE}`);
+  }
+
+  /**
+   * The path of an output before it is written.
+   *
+   * @throws Failure with code `output_exists` where another input has claimed it, or is that file
+   */
+  resolve(input: Input, index: number, facts: OutputFacts): string {
+    const path = this.#path(input, index, facts)!;
+    if (facts.kept && this.#file !== undefined && formatOfPath(path) !== facts.format) {
+      const message = `no smaller image than the ${facts.format.toUpperCase()} was found, whose bytes cannot be ${path}; name a folder, or --no-keep-if-smaller`;
+      throw new Failure('invalid_request', message, { code: 'larger_than_input' });
+    }
+    const conflict = this.#claim(path, input, facts.output);
+    if (conflict !== null) {
+      throw new Failure('invalid_request', conflict, { code: 'output_exists' });
+    }
+    return path;
+  }
+
+  /** Whether a path is that of the input itself. */
+  isInput(path: string, { source }: Input): boolean {
+    return 'path' in source && identity(source.path) === identity(path);
+  }
+
+  /** Claims a path for an input; returns null, or the reason why that is not possible. */
+  #claim(path: string, { filename }: Input, output?: OutputImage['output']): string | null {
+    const key = identity(path);
+    const owner = this.#owners.get(key);
+    if (owner !== undefined && output && owner === filename) {
+      return `two outputs of ${filename} would both be written to ${path}`;
+    }
+    if (owner !== undefined && owner !== filename) {
+      return `${owner} and ${filename} would both be written to ${path}`;
+    }
+    const replaced = this.#inputs.get(key);
+    if (replaced !== undefined && replaced !== filename) {
+      return `${filename} would be written over ${replaced}, which is an input too`;
+    }
+    this.#owners.set(key, filename);
+    return null;
+  }
+
+  #path(input: Input, index: number, facts: Partial<OutputFacts>): string | null {
+    if (this.#file !== undefined) return this.#file;
+    const base = basename(input.relativePath);
+    const own = extname(base);
+    const format = facts.format ?? formatOfExtension(own.slice(1));
+    const name = fillTemplate(facts.output?.nameTemplate ?? this.#template, {
+      name: own === '' ? base : base.slice(0, -own.length),
+      ext: format === null ? undefined : outputExtension(base, format),
+      format: format ?? undefined,
+      index: index + 1,
+      width: facts.width,
+      height: facts.height,
+      hash: facts.sha256,
+      parent: basename(dirname(resolve(input.filename))),
+      date: facts.taken,
+    });
+    if (name === null) return null;
+    const folder =
+      this.#folder === undefined
+        ? dirname(input.filename)
+        : join(this.#folder, dirname(input.relativePath));
+    return join(folder, name);
+  }
+}

@@ -1,0 +1,212 @@
+import { type BigIntStats, statSync } from 'node:fs';
+import type * as v from 'valibot';
+import type { FileRecord } from '../../operations/batch/batch-record.ts';
+import { sizeOf } from '../../operations/pool/pool.ts';
+import {
+  type Candidate,
+  type DuplicateGroup,
+  findDuplicates,
+} from '../../operations/tools/duplicates.ts';
+import type { Fingerprint } from '../../operations/tools/fingerprint.ts';
+import { annotate } from '../reports/annotations.ts';
+import { readFlags } from '../command/flags.ts';
+import { duplicatesFlags, inputFlags, limitFlags, limitsOf, runFlags } from '../batch/image-flags.ts';
+import type { Planned } from '../batch/image-plan.ts';
+import { cacheFolder, type Incremental, openIncremental } from '../batch/incremental.ts';
+import { findInputs, type Input } from '../files/inputs.ts';
+import { jsonText } from '../terminal/json.ts';
+import { runPlanned } from '../batch/planned-run.ts';
+import { failuresReport, type Head, jsonReport, linesReport, type Report } from '../reports/report.ts';
+import { type Cell, type Column, Table } from '../terminal/table.ts';
+import { pathCell } from '../reports/table-report.ts';
+import { humanBytes, print, printStderr } from '../terminal/terminal.ts';
+
+/** CPU milliseconds for a megabyte of input, with and without decoding. */
+const COST = { pixels: 25, bytes: 0.7 };
+
+/**
+ * Looks for duplicates among the files that the arguments name.
+ *
+ * @returns the exit code
+ * @throws Failure with code `usage` or with a `param`, before any work was done
+ */
+export async function runDuplicates(
+  files: readonly string[],
+  flags: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const { perceptual, threshold, exitCode } = readFlags(duplicatesFlags, flags);
+  const run = readFlags(runFlags, flags);
+  const limits = limitsOf(readFlags(limitFlags, flags));
+  const { fileBytes } = limits;
+  const inputs = await findInputs(files, {
+    ...readFlags(inputFlags, flags),
+    fileBytes,
+    exclude: [cacheFolder({ run })],
+  });
+  if (inputs.length === 0) {
+    printStderr('oriel: no image was found');
+    return 1;
+  }
+  const stats = inputs.map(statOf);
+  const candidates: Candidate[] = [];
+  const collect = ({ index, inputFilename, originalSize, data }: FileRecord) => {
+    if (!data) return;
+    const modified = new Date(Number(stats[index]?.mtimeMs ?? 0)).toISOString();
+    candidates.push({ inputFilename, originalSize, modified, ...(data as Fingerprint) });
+  };
+  let groups: readonly DuplicateGroup[] = [];
+  const reportFor = (head: Head): Report => {
+    const inner = groupsReport({ ...head, operation: 'duplicates' }, run, () => groups);
+    return {
+      ...inner,
+      add(record) {
+        collect(record);
+        return inner.add(record);
+      },
+      async finish(status, totals) {
+        groups = findDuplicates(candidates, threshold);
+        if (run.annotate) annotateGroups(groups, exitCode ? 'error' : 'warning');
+        await inner.finish(status, { ...totals, ...totalsOf(groups) });
+      },
+    };
+  };
+  const operation = {
+    name: 'fingerprint',
+    gives: 'data',
+    cost: perceptual === 'none' ? COST.bytes : COST.pixels,
+  } as const;
+  const choices = { options: { perceptual }, limits, run };
+  const incremental = openIncremental({ operation: operation.name, ...choices }, choices);
+  const planned = planOf(inputs, stats, incremental);
+  const code = await runPlanned(operation, planned, {}, choices, reportFor, incremental);
+  return exitCode && groups.length > 0 ? 1 : code;
+}
+
+/** Null for standard input, and where `stat` fails: reading the file reports the reason. */
+function statOf({ source }: Input): BigIntStats | null {
+  if (!('path' in source)) return null;
+  try {
+    return statSync(source.path, { bigint: true });
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Leaves out further paths of one file, links to it: where a link was kept and the file deleted as its
+ * duplicate, the picture would be lost.
+ */
+function planOf(
+  inputs: readonly Input[],
+  stats: readonly (BigIntStats | null)[],
+  incremental: Incremental | null,
+): Planned[] {
+  const names = new Map<string, string>();
+  return inputs.map((input, index): Planned => {
+    const { filename, source, problem, optional = false } = input;
+    const planned = { input, filename, source, optional };
+    if (problem) {
+      return { ...planned, knownRecord: { status: 'failed', originalSize: 0, error: problem } };
+    }
+    const stat = stats[index];
+    if (!stat) return planned;
+    const identity = `${stat.dev}:${stat.ino}`;
+    const first = names.get(identity);
+    names.set(identity, first ?? filename);
+    if (first === undefined) {
+      const found = incremental?.find(input);
+      if (!found) return planned;
+      const { originalSize, data } = found;
+      const record = { status: 'succeeded', originalSize, cached: true } as const;
+      return { ...planned, knownRecord: { ...record, ...(data && { data }) } };
+    }
+    const reason = { code: 'same_file', message: `the same file as ${first}` };
+    return {
+      ...planned,
+      knownRecord: { status: 'skipped', originalSize: sizeOf(source), reason },
+    };
+  });
+}
+
+function annotateGroups(groups: readonly DuplicateGroup[], level: 'error' | 'warning'): void {
+  for (const { keep, duplicates } of groups) {
+    for (const { inputFilename: file, match } of duplicates) {
+      annotate({ level, file, title: 'duplicate', message: `${match} to ${keep.inputFilename}` });
+    }
+  }
+}
+
+/** Numbers of a search; `duplicateBytes` would be free without the duplicates. */
+function totalsOf(groups: readonly DuplicateGroup[]) {
+  const duplicates = groups.flatMap((group) => group.duplicates);
+  const duplicateBytes = duplicates.reduce((sum, { originalSize }) => sum + originalSize, 0);
+  return { groups: groups.length, duplicates: duplicates.length, duplicateBytes };
+}
+
+/** Prints the records of files and then the groups. */
+function groupsReport(
+  head: Head,
+  run: v.InferOutput<typeof runFlags>,
+  groups: () => readonly DuplicateGroup[],
+): Report {
+  if (run.json) return jsonReport(head, () => ({ groups: groups() }));
+  if (run.jsonl) {
+    const lines = linesReport(false);
+    return {
+      ...lines,
+      async finish(status, totals) {
+        await lines.finish(status, totals);
+        for (const group of groups()) await print(`${jsonText(group)}\n`);
+      },
+    };
+  }
+  return run.quiet ? failuresReport() : groupsTable(groups);
+}
+
+function groupsTable(groups: () => readonly DuplicateGroup[]): Report {
+  const failures = failuresReport();
+  const failed: FileRecord[] = [];
+  return {
+    atEnd: true,
+    async add(record) {
+      if (record.error) failed.push(record);
+    },
+    async finish() {
+      for (const record of failed) await failures.add(record);
+      if (groups().length === 0) return printStderr('no duplicates were found');
+      const table = new Table(COLUMNS);
+      await table.add(COLUMNS.map(({ title }) => ({ text: title })));
+      for (const [index, { keep, duplicates }] of groups().entries()) {
+        if (index > 0) await table.add([]);
+        await table.add(cells(keep, 'keep'));
+        for (const duplicate of duplicates) {
+          const { match, distance } = duplicate;
+          await table.add(cells(duplicate, match === 'similar' ? `${match} (${distance})` : match));
+        }
+      }
+      await table.flush();
+      const { duplicates, duplicateBytes } = totalsOf(groups());
+      const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
+      printStderr(
+        `${count(duplicates, 'duplicate')} in ${count(groups().length, 'group')}, ${humanBytes(duplicateBytes)}`,
+      );
+    },
+  };
+}
+
+const COLUMNS: readonly (Column & { readonly title: string })[] = [
+  { title: 'FILE', minWidth: 12 },
+  { title: 'MATCH' },
+  { title: 'PIXELS', dropOrder: 1 },
+  { title: 'SIZE', dropOrder: 2 },
+];
+
+function cells({ inputFilename, width, height, originalSize }: Candidate, match: string): Cell[] {
+  const pixels = width === undefined ? '-' : `${width}x${height}`;
+  return [
+    pathCell(inputFilename),
+    { text: match },
+    { text: pixels },
+    { text: humanBytes(originalSize) },
+  ];
+}

@@ -1,0 +1,128 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { poolFor } from '../../operations/pool/pool.ts';
+import {
+  type FaviconData,
+  ICO_SIDES,
+  ICON_FILES,
+  type IconFile,
+} from '../../operations/tools/favicon.ts';
+import { isObject } from '../../schema/untrusted.ts';
+import { noteNativeCode } from '../terminal/exit.ts';
+import { faviconOptions } from './favicon-options.ts';
+import { readFlags } from '../command/flags.ts';
+import { tag, urlOf } from './html.ts';
+import { limitFlags, limitsOf } from '../batch/image-flags.ts';
+import { jsonText } from '../terminal/json.ts';
+import { print, printStderr } from '../terminal/terminal.ts';
+import { usageFailure } from '../command/usage.ts';
+import { existsFailure, Writer } from '../files/writer.ts';
+
+const ICO = 'favicon.ico';
+const MANIFEST = 'site.webmanifest';
+
+/**
+ * Makes the icons of a website from one image.
+ *
+ * @returns the exit code
+ * @throws Failure with code `usage` or with a `param`, before any work was done
+ */
+export async function runFavicon(
+  source: string,
+  flags: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const { out, background, baseUrl, manifest, overwrite, json, quiet } = readFlags(
+    faviconOptions,
+    flags,
+  );
+  const limits = limitsOf(readFlags(limitFlags, flags));
+  if (source === '-') throw usageFailure('<source>: expected a file, received standard input');
+  const path = (name: string) => join(out, name);
+  const names = [ICO, ...ICON_FILES.map(({ name }) => name), ...(manifest ? [MANIFEST] : [])];
+  const taken = names.map(path).find((name) => !overwrite && existsSync(name));
+  if (taken !== undefined) throw existsFailure(taken);
+  const icons = ICON_FILES.filter(({ name }) => name !== APPLE).map((icon) =>
+    entryOf(icon, baseUrl),
+  );
+  const manifestText = manifest ? manifestOf(path(MANIFEST), icons) : null;
+  const pool = await poolFor({ milliseconds: 0, files: 1 }, 1);
+  try {
+    const job = { operation: 'favicon', options: { background }, source: { path: source }, limits };
+    const result = await pool.run(job, {});
+    if (!result.ok) {
+      printStderr(`oriel: ${source}: ${result.error.message} (${result.error.code})`);
+      return 1;
+    }
+    const { ico } = result.data as FaviconData;
+    const contents = new Map<string, Uint8Array | string>([
+      [ICO, ico],
+      ...(result.images ?? []).map((image) => [image.output!.nameTemplate, image.bytes] as const),
+      ...(manifestText === null ? [] : [[MANIFEST, manifestText] as const]),
+    ]);
+    const writer = new Writer({ overwrite });
+    for (const [name, content] of contents) {
+      await writer.write(path(name), (descriptor) => {
+        writeFileSync(descriptor, content);
+        return undefined;
+      });
+    }
+    for (const { message } of result.warnings) printStderr(`oriel: ${source}: ${message}`);
+    const html = htmlOf(baseUrl, manifest);
+    if (json) {
+      const files = [...contents].map(([name, content]) => ({
+        outputFilename: path(name),
+        size: Buffer.byteLength(content),
+      }));
+      const { warnings } = result;
+      await print(`${jsonText({ inputFilename: source, files, icons, html, warnings })}\n`);
+    } else if (!quiet) await print(`${html}\n`);
+    return 0;
+  } finally {
+    if (pool.abandoned) noteNativeCode();
+    else await pool.close();
+  }
+}
+
+const APPLE = 'apple-touch-icon.png';
+
+/** An icon as a web app manifest lists it. */
+function entryOf({ name, side, maskable }: IconFile, baseUrl: string): object {
+  return {
+    src: urlOf(baseUrl, name),
+    sizes: `${side}x${side}`,
+    type: 'image/png',
+    ...(maskable && { purpose: 'maskable' }),
+  };
+}
+
+/**
+ * The text of the manifest: the one that exists with other icons, else one of icons alone.
+ *
+ * @throws Failure with code `usage` where the file is no manifest
+ */
+function manifestOf(path: string, icons: readonly object[]): string {
+  let members: unknown = {};
+  try {
+    if (existsSync(path)) members = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw usageFailure(`${path}: expected a web app manifest, ${(error as Error).message}`);
+  }
+  if (!isObject(members))
+    throw usageFailure(`${path}: expected a web app manifest, which is an object`);
+  return `${JSON.stringify({ ...members, icons }, null, 2)}\n`;
+}
+
+function htmlOf(baseUrl: string, manifest: boolean): string {
+  const sizes = ICO_SIDES.map((side) => `${side}x${side}`).join(' ');
+  return [
+    tag('link', { rel: 'icon', href: urlOf(baseUrl, ICO), sizes }),
+    tag('link', {
+      rel: 'icon',
+      href: urlOf(baseUrl, 'icon-192.png'),
+      type: 'image/png',
+      sizes: '192x192',
+    }),
+    tag('link', { rel: 'apple-touch-icon', href: urlOf(baseUrl, APPLE) }),
+    ...(manifest ? [tag('link', { rel: 'manifest', href: urlOf(baseUrl, MANIFEST) })] : []),
+  ].join('\n');
+}

@@ -1,0 +1,86 @@
+import { WriteStream } from 'node:tty';
+import { printable } from '../../operations/batch/filename.ts';
+
+let clearLine: (() => void) | undefined;
+
+/** Sets what removes a progress bar before lines are printed to the same terminal. */
+export function beforeLines(clear: (() => void) | undefined): void {
+  clearLine = clear;
+}
+
+/**
+ * Writes to standard output; resolves when the system has taken the bytes.
+ *
+ * @throws the system's error, EPIPE where the reader has closed the pipe (`| head`)
+ */
+export async function print(text: string | Uint8Array): Promise<void> {
+  if (process.stdout.isTTY) clearLine?.();
+  await new Promise<void>((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** Whether an error is that of a write to a pipe whose reader has closed it. */
+export function isClosedPipe(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException | null)?.code === 'EPIPE';
+}
+
+/**
+ * Prints a line for people to standard error; standard output is for data. Control characters in it
+ * are shown as escapes, because it may contain names and arguments from anywhere.
+ */
+export function printStderr(line: string): void {
+  clearLine?.();
+  process.stderr.write(`${printable(line)}\n`);
+}
+
+/** Prints a text of several lines to standard error. */
+export function printStderrLines(text: string): void {
+  for (const line of text.split('\n')) printStderr(line);
+}
+
+/**
+ * Bits of colour of standard output: 1 for none, 8 for 256 colours, 24 for all. NO_COLOR and
+ * FORCE_COLOR count as they do in Node itself.
+ */
+export function colourDepth(): number {
+  if (!process.stdout.isTTY && process.env['FORCE_COLOR'] === undefined) return 1;
+  return WriteStream.prototype.getColorDepth.call(process.stdout, process.env);
+}
+
+/** The nearest entry of the 6x6x6 cube of 256-colour terminals. */
+function cubeIndex([red, green, blue]: readonly [number, number, number]): number {
+  const level = (channel: number) => Math.round((channel / 255) * 5);
+  return 16 + 36 * level(red) + 6 * level(green) + level(blue);
+}
+
+/** Two cells in a colour; empty where the terminal has too few colours. */
+export function swatch(hex: string, depth: number): string {
+  const channel = (index: number) => Number.parseInt(hex.slice(index, index + 2), 16);
+  const rgb = [channel(1), channel(3), channel(5)] as const;
+  if (depth >= 24) return `\u001b[48;2;${rgb.join(';')}m  \u001b[0m `;
+  if (depth >= 8) return `\u001b[48;5;${cubeIndex(rgb)}m  \u001b[0m `;
+  return '';
+}
+
+/** Bytes as text: `812 KB`, `1.9 MB`. A kilobyte has 1000 bytes. */
+export function humanBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  const units = ['KB', 'MB', 'GB', 'TB'];
+  let value = bytes / 1000;
+  let unit = 0;
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${value >= 100 ? value.toFixed(0) : value.toPrecision(3)} ${units[unit]}`;
+}
+
+/** Change of a size as text: `-58 %`, `+3 %`. */
+export function humanChange(before: number, after: number): string {
+  if (before === 0) return '';
+  const exact = (after / before - 1) * 100;
+  // Only an empty file would be 100 % smaller.
+  const percent = after > 0 && exact < -99 ? Math.ceil(exact * 10) / 10 : Math.round(exact);
+  return `${percent > 0 ? '+' : ''}${percent} %`;
+}
