@@ -1,16 +1,18 @@
 import { OPERATIONS } from '../operations/registry.ts';
-import { adminCommands } from './daemon/admin-commands.ts';
 import { clientCommands } from './client/client-commands.ts';
 import type { CommandDefinition } from './command/command.ts';
-import { compareCommand } from './images/compare-command.ts';
 import { completionCommand } from './completion/completion-command.ts';
+import { adminCommands } from './daemon/admin-commands.ts';
 import { auditCommand, configCommand, serveCommand } from './daemon/daemon-commands.ts';
-import { duplicatesCommand } from './images/duplicates-command.ts';
-import { faviconCommand } from './images/favicon-command.ts';
-import { imageCommand } from './images/image-command.ts';
-import { montageCommand } from './images/montage-command.ts';
-import { recipeCommand } from './images/recipe-command.ts';
-import { srcsetCommand } from './images/srcset-command.ts';
+import {
+  compareCommand,
+  duplicatesCommand,
+  faviconCommand,
+  montageCommand,
+  recipeCommand,
+  srcsetCommand,
+} from './images/image-commands.ts';
+import { imageCommand } from './images/operation-command.ts';
 
 /** Commands below their headings in the help, in its order. */
 const GROUPS: readonly (readonly [string, readonly CommandDefinition[]])[] = [

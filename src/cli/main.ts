@@ -6,10 +6,10 @@ import { Failure } from '../failure.ts';
 import { findOperation } from '../operations/registry.ts';
 import { nearest } from '../schema/faults.ts';
 import { addCommand } from './command/build-command.ts';
+import { isUsageFailure, usageFailure } from './command/command.ts';
+import { imageCommand } from './images/operation-command.ts';
 import { endWith } from './terminal/exit.ts';
-import { imageCommand } from './images/image-command.ts';
 import { isClosedPipe, printStderr, printStderrLines } from './terminal/terminal.ts';
-import { isUsageFailure, usageFailure } from './command/usage.ts';
 
 /** Exit codes beside those of signals. */
 const EXIT = { done: 0, failed: 1, usage: 2 } as const;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { beforeAll, describe, expect, it, type TestContext, test } from 'vitest';
 import type { CommandDefinition } from '../../src/cli/command/command.ts';
-import { completionScript } from '../../src/cli/completion/script.ts';
+import { completionScript } from '../../src/cli/completion/completion-command.ts';
 import { field } from '../../src/schema/fields.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
@@ -190,9 +190,9 @@ beforeAll(async () => {
 });
 
 describe.each(SHELLS)('completion in %s', (shell) => {
-  it('is a script without syntax errors', (context) => {
+  it('is a script without syntax errors', async (context) => {
     needs(shell, context);
-    const quoted = completionScript(QUOTED, shell);
+    const quoted = await completionScript(QUOTED, shell);
     for (const completion of [scripts[shell], quoted]) {
       expect(run(shell, completion, { completion, flags: ['-n'] })).toBe('');
     }
@@ -205,7 +205,7 @@ describe.each(SHELLS)('completion in %s', (shell) => {
     expect(lines.map((line, index) => [line, found[index]])).toEqual(OFFERS);
   });
 
-  it('completes subcommands and quotes their texts and values', (context) => {
+  it('completes subcommands and quotes their texts and values', async (context) => {
     needs(shell, context);
     const lines = [
       'oriel a',
@@ -215,7 +215,7 @@ describe.each(SHELLS)('completion in %s', (shell) => {
       'oriel accounts create l',
       'oriel accounts list --p',
     ];
-    const found = OFFER[shell](completionScript(QUOTED, shell), lines);
+    const found = OFFER[shell](await completionScript(QUOTED, shell), lines);
     expect(found).toEqual([
       ['accounts'],
       ['create', 'help', 'list'],

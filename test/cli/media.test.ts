@@ -1,9 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { kindOf } from '../../src/cli/client/result-kind.ts';
-import { stemOf } from '../../src/cli/client/result-names.ts';
-import { previewOf } from '../../src/cli/terminal/terminal-images/preview.ts';
+import { kindOf, stemOf } from '../../src/cli/client/result-names.ts';
+import { previewOf } from '../../src/cli/terminal/encode-image.ts';
 import { oriel, type Run, start, temporaryFolder } from '../oriel.ts';
 import { type CallOptions, residentCommand } from '../resident.ts';
 import { json } from './chat-server.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { flagNames } from '../../src/cli/command/flags.ts';
 import { inputFlags, limitFlags, outputFlags, runFlags } from '../../src/cli/batch/image-flags.ts';
+import { flagNames } from '../../src/cli/command/flags.ts';
 import { OPERATIONS } from '../../src/operations/registry.ts';
 import { fieldsOf } from '../../src/schema/fields.ts';
 import { HAS_FONTS } from '../fixtures/fonts.ts';

@@ -4,10 +4,10 @@ import type { NamedImages } from '../../operations/definition/job.ts';
 import { needsDate } from '../../operations/definition/name-template.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
 import { fieldsOf } from '../../schema/fields.ts';
+import { usageFailure } from '../command/command.ts';
 import { flagOf, readFlags } from '../command/flags.ts';
-import { inputFlags, limitFlags, limitsOf, outputFlags, runFlags } from './image-flags.ts';
 import { formatOfPath } from '../files/naming.ts';
-import { usageFailure } from '../command/usage.ts';
+import { inputFlags, limitFlags, limitsOf, outputFlags, runFlags } from './image-flags.ts';
 
 /** Stands for standard input or output in place of a path. */
 export const STANDARD_STREAM = '-';

@@ -11,11 +11,11 @@ import type { BatchInput } from '../../operations/batch/process-files.ts';
 import { imagesOf, type StoredImage } from '../../operations/cache/cache-index.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
 import { sizeOf } from '../../operations/pool/pool.ts';
-import type { Choices } from './image-choices.ts';
-import type { Incremental } from './incremental.ts';
 import type { Input } from '../files/inputs.ts';
 import type { OutputNames } from '../files/naming.ts';
 import { existsFailure, keptOutput } from '../files/writer.ts';
+import type { Choices } from './image-choices.ts';
+import type { Incremental } from './incremental.ts';
 
 /** An input with its record where that is known before any work. */
 export interface Planned extends BatchInput {

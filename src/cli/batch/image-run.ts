@@ -2,21 +2,21 @@ import { dirname, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Failure } from '../../failure.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
+import { usageFailure } from '../command/command.ts';
+import { findInputs } from '../files/inputs.ts';
+import { OutputNames } from '../files/naming.ts';
+import { Writer } from '../files/writer.ts';
+import type { Head } from '../reports/report.ts';
+import { onInterrupt } from '../terminal/exit.ts';
+import { printStderr } from '../terminal/terminal.ts';
 import { type Choices, readChoices, STANDARD_STREAM } from './image-choices.ts';
 import { plan } from './image-plan.ts';
 import { cacheFolder, type Incremental, openIncremental } from './incremental.ts';
-import { findInputs } from '../files/inputs.ts';
-import { onInterrupt } from '../terminal/interrupt.ts';
 import { imagePaths, withImages, withVariables } from './named-images.ts';
-import { OutputNames } from '../files/naming.ts';
 import { runPlanned } from './planned-run.ts';
-import type { Head } from '../reports/report.ts';
 import { chooseReport, type ReportChooser } from './report-choice.ts';
 import { checkSink, fileSink, type OutputSink, standardOutputSink, zipSink } from './sink.ts';
-import { printStderr } from '../terminal/terminal.ts';
-import { usageFailure } from '../command/usage.ts';
 import { FailedInputs, FolderWatcher, foldersOf } from './watch.ts';
-import { Writer } from '../files/writer.ts';
 
 export interface ImageCommandOptions {
   /** Path of the text that the operation takes as an argument. */

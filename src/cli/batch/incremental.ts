@@ -6,9 +6,9 @@ import { cachedPool } from '../../operations/cache/cached-pool.ts';
 import { ResultCache, type WrittenFile } from '../../operations/cache/result-cache.ts';
 import type { Job } from '../../operations/definition/job.ts';
 import type { BatchPool } from '../../operations/pool/pool.ts';
-import type { Choices } from './image-choices.ts';
+import { usageFailure } from '../command/command.ts';
 import type { Input } from '../files/inputs.ts';
-import { usageFailure } from '../command/usage.ts';
+import type { Choices } from './image-choices.ts';
 
 const DEFAULT_FOLDER = '.oriel-cache';
 

@@ -5,9 +5,9 @@ import { printable } from '../../operations/batch/filename.ts';
 import { digestFile } from '../../operations/cache/file-identity.ts';
 import type { NamedImages } from '../../operations/definition/job.ts';
 import type { Operation, Variable } from '../../operations/definition/operation.ts';
-import type { Choices } from './image-choices.ts';
+import { usageFailure } from '../command/command.ts';
 import type { Input } from '../files/inputs.ts';
-import { usageFailure } from '../command/usage.ts';
+import type { Choices } from './image-choices.ts';
 
 /** Paths of the images that options refer to, by their names. A recipe names them from its own folder. */
 export function imagePaths(

@@ -5,15 +5,14 @@ import type { BatchResult, CodedMessage, FileRecord } from '../../operations/bat
 import type { Operation } from '../../operations/definition/operation.ts';
 import { type BatchPool, poolFor, sizeOf } from '../../operations/pool/pool.ts';
 import { withAnnotations } from '../reports/annotations.ts';
-import { noteNativeCode } from '../terminal/exit.ts';
+import { type Head, type Report, totalsLine, untilReaderCloses } from '../reports/report.ts';
+import { noteNativeCode, onInterrupt } from '../terminal/exit.ts';
+import { startProgress } from '../terminal/progress.ts';
+import { printStderr } from '../terminal/terminal.ts';
 import type { Choices } from './image-choices.ts';
 import { failingWarnings, type Planned } from './image-plan.ts';
 import type { Incremental } from './incremental.ts';
-import { onInterrupt } from '../terminal/interrupt.ts';
-import { startProgress } from '../terminal/progress.ts';
-import { type Head, type Report, totalsLine, untilReaderCloses } from '../reports/report.ts';
 import type { OutputSink } from './sink.ts';
-import { printStderr } from '../terminal/terminal.ts';
 
 /**
  * Runs an operation over planned files.

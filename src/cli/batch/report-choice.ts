@@ -1,5 +1,4 @@
 import type { Operation } from '../../operations/definition/operation.ts';
-import { type Choices, STANDARD_STREAM } from './image-choices.ts';
 import {
   checksumReport,
   failuresReport,
@@ -9,6 +8,7 @@ import {
   type Report,
 } from '../reports/report.ts';
 import { tableReport } from '../reports/table-report.ts';
+import { type Choices, STANDARD_STREAM } from './image-choices.ts';
 
 /** Makes the report of a run. */
 export type ReportChooser = (operation: Operation, choices: Choices, head: Head) => Report;

@@ -17,13 +17,13 @@ import type { BatchSink } from '../../operations/batch/batch.ts';
 import type { BatchResult } from '../../operations/batch/batch-record.ts';
 import { digestFile } from '../../operations/cache/file-identity.ts';
 import type { WrittenFile } from '../../operations/cache/result-cache.ts';
-import { type Planned, UNCHANGED } from './image-plan.ts';
-import type { Incremental } from './incremental.ts';
+import { usageFailure } from '../command/command.ts';
 import type { Input } from '../files/inputs.ts';
 import type { OutputNames } from '../files/naming.ts';
-import { print } from '../terminal/terminal.ts';
-import { usageFailure } from '../command/usage.ts';
 import { existsFailure, keptOutput, type Writer } from '../files/writer.ts';
+import { print } from '../terminal/terminal.ts';
+import { type Planned, UNCHANGED } from './image-plan.ts';
+import type { Incremental } from './incremental.ts';
 
 /** Stores the images of a batch: in files, in an archive, or on standard output. */
 export interface OutputSink extends Pick<BatchSink<Planned>, 'store' | 'append'> {

@@ -3,9 +3,9 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FileRecord } from '../../operations/batch/batch-record.ts';
 import { identityOf, statAt } from '../../operations/cache/file-identity.ts';
+import { usageFailure } from '../command/command.ts';
 import { type Input, isInside, listedPaths, patternBase } from '../files/inputs.ts';
 import type { Report } from '../reports/report.ts';
-import { usageFailure } from '../command/usage.ts';
 
 /** Milliseconds without a change after which a burst of changes has ended. */
 const QUIET = 100;

@@ -1,4 +1,4 @@
-import { usageFailure } from '../command/usage.ts';
+import { usageFailure } from '../command/command.ts';
 
 /** Maximum bytes of text from standard input. */
 const MAX_BYTES = 64e6;

@@ -1,17 +1,16 @@
 import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
+import { usageFailure } from '../command/command.ts';
 import { readFlags } from '../command/flags.ts';
-import { jsonText } from '../terminal/json.ts';
-import { print, printStderr } from '../terminal/terminal.ts';
-import { usageFailure } from '../command/usage.ts';
+import { jsonText, print, printStderr } from '../terminal/terminal.ts';
 import { requireModel, textModels } from './catalog.ts';
 import { type ChatAnswer, showAnswer } from './chat-answer.ts';
 import { readInput } from './chat-input.ts';
 import { ChatOutput } from './chat-output.ts';
 import { chatFlags } from './client-flags.ts';
+import type { Message } from './conversation.ts';
 import { converse } from './conversation.ts';
 import { DaemonClient } from './daemon-client.ts';
-import type { Message } from './message.ts';
 
 type ChatFlags = v.InferOutput<typeof chatFlags>;
 

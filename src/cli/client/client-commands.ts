@@ -1,10 +1,10 @@
 import type { CommandDefinition, FlagGroup } from '../command/command.ts';
-import { importFlags } from './import-flags.ts';
 import {
   chatFlags,
   clientFlags,
   editFlags,
   generateFlags,
+  importFlags,
   modelsFlags,
   resultFlags,
   taskFlags,
@@ -158,7 +158,7 @@ const upload: CommandDefinition = {
     'oriel generate "at dawn" --input $(oriel upload lighthouse.png)',
   ],
   async run({ positionals: [files], flags }) {
-    const { runUpload } = await import('./upload-run.ts');
+    const { runUpload } = await import('./upload.ts');
     return runUpload(files as string[], flags);
   },
 };

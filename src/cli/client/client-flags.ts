@@ -3,28 +3,23 @@ import { EFFORTS } from '../../config/models.ts';
 import { QUALITIES } from '../../media/task/task-request.ts';
 import { field, integer, number } from '../../schema/fields.ts';
 import { TASK_STATES, TASK_TYPES } from '../../store/task.ts';
+import { flag, textField, textFlag } from '../command/flags.ts';
 
 /** Address of a daemon with default settings. */
 export const DEFAULT_URL = 'http://127.0.0.1:8787';
-
-const flag = (description: string, short?: string) =>
-  v.optional(field(v.boolean(), description, short ? { short } : {}), false);
-
-const text = (description: string, expects: string, notes: { path?: true; short?: string } = {}) =>
-  v.optional(field(v.pipe(v.string(), v.nonEmpty()), description, { expects, ...notes }));
 
 const json = { json: flag('print one JSON document') };
 
 /** Address and key of the daemon that a command talks to. */
 export const clientFlags = v.strictObject({
-  url: text(`where the daemon is; ORIEL_URL, then ${DEFAULT_URL}`, 'an http or https URL'),
-  key: text('API key; ORIEL_API_KEY where not given', 'a key'),
+  url: textFlag(`where the daemon is; ORIEL_URL, then ${DEFAULT_URL}`, 'an http or https URL'),
+  key: textFlag('API key; ORIEL_API_KEY where not given', 'a key'),
 });
 
 /** Parameters of a chat completion. */
 export const chatFlags = v.strictObject({
-  model: text("the model; the catalog's first text model where not given", 'the id of a model'),
-  system: text('the system prompt', 'a text'),
+  model: textFlag("the model; the catalog's first text model where not given", 'the id of a model'),
+  system: textFlag('the system prompt', 'a text'),
   effort: v.optional(field(v.picklist(EFFORTS), 'how much the model is to reason')),
   maxTokens: v.optional(
     field(integer(1, 1_048_576), 'the longest answer, reasoning included, in tokens'),
@@ -35,17 +30,20 @@ export const chatFlags = v.strictObject({
 
 export const modelsFlags = v.strictObject({ json: flag('print the catalog as JSON') });
 
-const model = { model: text("the model; the catalog's first image model if none", 'its id') };
+const model = { model: textFlag("the model; the catalog's first image model if none", 'its id') };
 
 const image = {
-  size: text('how large, or in which ratio', '1024x1024 or 16:9, say'),
+  size: textFlag('how large, or in which ratio', '1024x1024 or 16:9, say'),
   quality: v.optional(field(v.picklist(QUALITIES), 'how carefully it is made')),
   n: v.optional(field(integer(1, 10), 'how many images')),
   seed: v.optional(field(integer(0), 'makes a result repeatable')),
 };
 
 const idempotencyKey = {
-  idempotencyKey: text('a name of this request, so that a repeated one is executed once', 'a text'),
+  idempotencyKey: textFlag(
+    'a name of this request, so that a repeated one is executed once',
+    'a text',
+  ),
 };
 
 /** Parameters of a generation. */
@@ -59,21 +57,18 @@ export const generateFlags = v.strictObject({
     }),
   ),
   duration: v.optional(field(integer(1, 3600), 'seconds of a video or of audio')),
-  voice: text('who speaks, in audio', 'a name that the model knows'),
+  voice: textFlag('who speaks, in audio', 'a name that the model knows'),
   format: v.optional(
     field(v.picklist(['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm']), 'how audio is stored'),
   ),
-  callbackUrl: text('where the daemon sends the result of the task', 'an http or https URL'),
+  callbackUrl: textFlag('where the daemon sends the result of the task', 'an http or https URL'),
   ...idempotencyKey,
 });
 
 /** Parameters of an image edit. */
 export const editFlags = v.strictObject({
-  prompt: field(v.pipe(v.string(), v.nonEmpty()), 'what is to be changed; - for standard input', {
-    expects: 'a text',
-    short: 'p',
-  }),
-  mask: text("where: a PNG of the first image's size, clear where it may change", 'a file', {
+  prompt: textField('what is to be changed; - for standard input', 'a text', { short: 'p' }),
+  mask: textFlag("where: a PNG of the first image's size, clear where it may change", 'a file', {
     path: true,
   }),
   ...model,
@@ -82,7 +77,7 @@ export const editFlags = v.strictObject({
 });
 
 const destination = {
-  out: text('where results go; the current folder if not given', 'a folder, a file, or -', {
+  out: textFlag('where results go; the current folder if not given', 'a folder, a file, or -', {
     short: 'o',
     path: true,
   }),
@@ -92,7 +87,7 @@ const destination = {
 const reporting = {
   show: v.optional(field(v.boolean(), 'do not show pictures in the terminal'), true),
   ...json,
-  quiet: flag('print nothing but paths and errors', 'q'),
+  quiet: flag('print nothing but paths and errors', { short: 'q' }),
 };
 
 /** Where results are stored, and what is printed. */
@@ -112,7 +107,7 @@ export const taskFlags = v.strictObject({
 /** As `resultFlags`, but without `--out` the results of a task are not stored. */
 export const taskResultFlags = v.strictObject({
   ...destination,
-  out: text('save its results there', 'a folder, a file, or -', { short: 'o', path: true }),
+  out: textFlag('save its results there', 'a folder, a file, or -', { short: 'o', path: true }),
   ...reporting,
 });
 
@@ -121,4 +116,35 @@ export const tasksFlags = v.strictObject({
   type: v.optional(field(v.picklist(TASK_TYPES), 'only those of this type')),
   limit: v.optional(field(integer(1, 100), 'how many, newest first')),
   ...json,
+});
+
+/** Longest name of a provider, a model or a file, in characters. */
+const MAX_NAME = 4096;
+
+/** Flags of `oriel models import`. */
+export const importFlags = v.strictObject({
+  provider: textFlag(
+    "the configuration's provider of the models; the only one if not given",
+    'its name',
+    { maxLength: MAX_NAME },
+  ),
+  from: textFlag(
+    "the map's provider; the name or the kind of --provider if not given",
+    'its name',
+    { maxLength: MAX_NAME },
+  ),
+  models: textFlag('only these models', 'a name or a pattern such as claude-*', {
+    maxLength: MAX_NAME,
+  }),
+  creditsPerUnit: v.optional(
+    field(number(0.000001, 1_000_000), "credits for one unit of the map's currency, the US dollar"),
+    1,
+  ),
+  update: flag('also change prices and limits of models that the configuration has'),
+  dryRun: flag('show the changes, write nothing'),
+  config: textFlag('configuration; ORIEL_CONFIG, then oriel.yaml, if not given', 'a file', {
+    maxLength: MAX_NAME,
+    path: true,
+  }),
+  json: flag('print the changes as JSON'),
 });

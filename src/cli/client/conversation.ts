@@ -2,7 +2,6 @@ import { createInterface } from 'node:readline';
 import { Failure } from '../../failure.ts';
 import { printStderr, printStderrLines } from '../terminal/terminal.ts';
 import type { ChatAnswer } from './chat-answer.ts';
-import type { Message } from './message.ts';
 
 interface Conversation {
   readonly start: readonly Message[];
@@ -86,4 +85,12 @@ export async function converse(conversation: Conversation): Promise<void> {
       printStderr(`oriel: ${error.message}`);
     }
   }
+}
+
+/** A message of a chat completion. */
+export interface Message {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+  /** Models with fixed reasoning require it in later requests (interface part 4.1, rule 5). */
+  readonly reasoning_content?: string;
 }

@@ -1,8 +1,8 @@
 import { Failure } from '../../failure.ts';
 import { UpstreamClient } from '../../upstream/client.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
+import { usageFailure } from '../command/command.ts';
 import { readFlags } from '../command/flags.ts';
-import { usageFailure } from '../command/usage.ts';
 import { clientFlags, DEFAULT_URL } from './client-flags.ts';
 import { failureOfResponse, secondsToWait } from './error-response.ts';
 

@@ -1,16 +1,15 @@
 import { Failure } from '../../failure.ts';
 import { readFlags } from '../command/flags.ts';
-import { jsonText } from '../terminal/json.ts';
-import { print } from '../terminal/terminal.ts';
+import { Spinner } from '../terminal/spinner.ts';
+import { jsonText, print } from '../terminal/terminal.ts';
 import { editFlags, resultFlags } from './client-flags.ts';
 import { finishTask } from './finish-task.ts';
 import { modelFor, promptOf } from './generate-run.ts';
 import { stemOf } from './result-names.ts';
 import { Results } from './results.ts';
 import { inSession } from './session.ts';
-import { Spinner } from '../terminal/spinner.ts';
 import { objectAt, outputsOf, readSubmission } from './task-record.ts';
-import { fileOf } from './upload-file.ts';
+import { fileOf } from './upload.ts';
 
 const PATH = '/v1/images/edits';
 

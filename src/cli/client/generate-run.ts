@@ -2,10 +2,9 @@ import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { matchesPattern, WILDCARD } from '../../schema/pattern.ts';
+import { usageFailure } from '../command/command.ts';
 import { readFlags } from '../command/flags.ts';
-import { jsonText } from '../terminal/json.ts';
-import { print } from '../terminal/terminal.ts';
-import { usageFailure } from '../command/usage.ts';
+import { jsonText, print } from '../terminal/terminal.ts';
 import { type CatalogEntry, readCatalog } from './catalog.ts';
 import { readInput } from './chat-input.ts';
 import { generateFlags, resultFlags, waitFlags } from './client-flags.ts';
@@ -15,7 +14,7 @@ import { stemOf } from './result-names.ts';
 import { Results } from './results.ts';
 import { inSession } from './session.ts';
 import { readSubmission } from './task-record.ts';
-import { uploadFile } from './upload-file.ts';
+import { uploadFile } from './upload.ts';
 
 type GenerateFlags = v.InferOutput<typeof generateFlags>;
 

@@ -7,9 +7,9 @@ import { MAX_MAP_LENGTH } from '../../config/price-map.ts';
 import { Failure } from '../../failure.ts';
 import { printable, printableJson } from '../../operations/batch/filename.ts';
 import { readFlags } from '../command/flags.ts';
-import { importFlags } from './import-flags.ts';
 import { type Cell, type Column, nameCell, Table } from '../terminal/table.ts';
 import { print, printStderr } from '../terminal/terminal.ts';
+import { importFlags } from './client-flags.ts';
 
 /** @throws Failure where the file cannot be read, or is longer than any price map */
 async function readMap(path: string): Promise<string> {

@@ -1,8 +1,7 @@
 import { printable } from '../../operations/batch/filename.ts';
 import { readFlags } from '../command/flags.ts';
-import { jsonText } from '../terminal/json.ts';
 import { type Column, nameCell, Table } from '../terminal/table.ts';
-import { print } from '../terminal/terminal.ts';
+import { jsonText, print } from '../terminal/terminal.ts';
 import { type CatalogEntry, readCatalog } from './catalog.ts';
 import { modelsFlags } from './client-flags.ts';
 import { DaemonClient } from './daemon-client.ts';

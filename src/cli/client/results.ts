@@ -3,15 +3,14 @@ import { promisify } from 'node:util';
 import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
-import { print, printStderr } from '../terminal/terminal.ts';
-import { usageFailure } from '../command/usage.ts';
+import { usageFailure } from '../command/command.ts';
 import { Writer } from '../files/writer.ts';
+import { print, printStderr } from '../terminal/terminal.ts';
+import { type TerminalImages, terminalImages } from '../terminal/terminal-images.ts';
 import type { resultFlags } from './client-flags.ts';
 import type { DaemonClient } from './daemon-client.ts';
-import { kindOf } from './result-kind.ts';
-import { extensionFits, ResultNames } from './result-names.ts';
+import { extensionFits, kindOf, ResultNames } from './result-names.ts';
 import type { Output } from './task-record.ts';
-import { type TerminalImages, terminalImages } from '../terminal/terminal-images/terminal-images.ts';
 
 type ResultFlags = Omit<v.InferOutput<typeof resultFlags>, 'out'> & {
   readonly out?: string | undefined;

@@ -1,10 +1,9 @@
 import { Failure } from '../../failure.ts';
 import { printable, safeBaseName } from '../../operations/batch/filename.ts';
+import { usageFailure } from '../command/command.ts';
 import { readFlags } from '../command/flags.ts';
-import { jsonText } from '../terminal/json.ts';
 import { Table } from '../terminal/table.ts';
-import { print } from '../terminal/terminal.ts';
-import { usageFailure } from '../command/usage.ts';
+import { jsonText, print } from '../terminal/terminal.ts';
 import { taskFlags, taskResultFlags } from './client-flags.ts';
 import { type ResultOptions, resumeHint, saveResults, waitWithSpinner } from './finish-task.ts';
 import { Results } from './results.ts';

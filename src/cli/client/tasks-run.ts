@@ -1,9 +1,8 @@
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { readFlags } from '../command/flags.ts';
-import { jsonText } from '../terminal/json.ts';
 import { type Column, nameCell, Table } from '../terminal/table.ts';
-import { print } from '../terminal/terminal.ts';
+import { jsonText, print } from '../terminal/terminal.ts';
 import { tasksFlags } from './client-flags.ts';
 import { inSession } from './session.ts';
 import { objectAt, readTask } from './task-record.ts';

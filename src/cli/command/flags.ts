@@ -1,4 +1,36 @@
-import { type Field, fieldsOf, type ObjectSchema, parseFields } from '../../schema/fields.ts';
+import * as v from 'valibot';
+import {
+  type Field,
+  field,
+  fieldsOf,
+  type ObjectSchema,
+  parseFields,
+} from '../../schema/fields.ts';
+
+interface FlagNotes {
+  readonly short?: string;
+  /** Shells complete it with file names. */
+  readonly path?: true;
+}
+
+/** A required flag that takes a text. */
+export const textField = (
+  description: string,
+  expects: string,
+  { maxLength = Number.POSITIVE_INFINITY, ...notes }: FlagNotes & { maxLength?: number } = {},
+) =>
+  field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(maxLength)), description, {
+    expects,
+    ...notes,
+  });
+
+/** A flag that takes a text, undefined where it is not given. */
+export const textFlag = (...declared: Parameters<typeof textField>) =>
+  v.optional(textField(...declared));
+
+/** A switch that is off by default. */
+export const flag = (description: string, notes: FlagNotes = {}) =>
+  v.optional(field(v.boolean(), description, notes), false);
 
 /** `chromaSubsampling` on the command line is `--chroma-subsampling`. */
 export function flagOf(name: string): string {

@@ -1,5 +1,4 @@
-import { type CommandNode, flatten, type Value } from './command-tree.ts';
-import { quote, words } from './quote.ts';
+import { type CommandNode, flatten, quote, type Value, words } from './command-tree.ts';
 
 type Case = readonly [key: string, action: string];
 

@@ -93,3 +93,12 @@ export function rootOf(commands: readonly CommandDefinition[]): CommandNode {
 export function flatten(node: CommandNode): CommandNode[] {
   return [node, ...node.children.flatMap(flatten)];
 }
+
+/** A word that every one of the three shells takes literally. */
+export function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+export function words(texts: readonly string[]): string {
+  return texts.map(quote).join(' ');
+}

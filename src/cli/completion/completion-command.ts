@@ -1,7 +1,13 @@
-import type { CommandDefinition } from '../command/command.ts';
-import { usageFailure } from '../command/usage.ts';
+import { type CommandDefinition, usageFailure } from '../command/command.ts';
 
-const SHELLS = ['bash', 'zsh', 'fish'] as const;
+/** Writers of the scripts, which few runs of a command need. */
+const WRITERS = {
+  bash: async () => (await import('./bash.ts')).bash,
+  zsh: async () => (await import('./zsh.ts')).zsh,
+  fish: async () => (await import('./fish.ts')).fish,
+};
+
+const SHELLS = Object.keys(WRITERS) as (keyof typeof WRITERS)[];
 
 /** Prints the completion script of a shell. */
 export const completionCommand: CommandDefinition = {
@@ -28,9 +34,21 @@ export const completionCommand: CommandDefinition = {
         `<shell>: expected one of ${SHELLS.join(', ')}, received ${JSON.stringify(given)}`,
       );
     }
-    const { completionScript } = await import('./script.ts');
     const { print } = await import('../terminal/terminal.ts');
-    await print(completionScript(commands, shell));
+    await print(await completionScript(commands, shell));
     return 0;
   },
 };
+
+/**
+ * A shell's completion script: commands, flags, the choices of values, and file names. The script
+ * contains all of them, because starting Oriel at each press of the tab key would take 100 ms.
+ */
+export async function completionScript(
+  commands: readonly CommandDefinition[],
+  shell: keyof typeof WRITERS,
+): Promise<string> {
+  const { rootOf } = await import('./command-tree.ts');
+  const write = await WRITERS[shell]();
+  return write(rootOf(commands));
+}

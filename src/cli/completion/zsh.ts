@@ -1,5 +1,4 @@
-import { type CommandNode, type Flag, flatten, type Value } from './command-tree.ts';
-import { quote } from './quote.ts';
+import { type CommandNode, type Flag, flatten, quote, type Value } from './command-tree.ts';
 
 /** A summary within the brackets or after the colon of a zsh specification. */
 function zshText(text: string): string {

@@ -2,9 +2,9 @@ import { type AdminCommand, GROUPS } from '../../administration/admin-command.ts
 import { ADMIN_COMMANDS } from '../../administration/registry.ts';
 import { fieldsOf, fromText } from '../../schema/fields.ts';
 import type { CommandDefinition } from '../command/command.ts';
+import { helpOf } from '../command/flags.ts';
 import { storeCopyCommand } from './daemon-commands.ts';
 import { adminFlags } from './daemon-flags.ts';
-import { helpOf } from '../command/flags.ts';
 
 const NOTES = ['Whether the daemon runs or not: where it does, it is asked to do it.'];
 

@@ -4,12 +4,11 @@ import { loadStoreSettings } from '../../config/load.ts';
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { fieldsOf, parseFields } from '../../schema/fields.ts';
-import { adminFlags } from './daemon-flags.ts';
 import { flagOf, readFlags } from '../command/flags.ts';
-import { jsonText } from '../terminal/json.ts';
-import { administer } from './store-access.ts';
 import { nameCell, Table } from '../terminal/table.ts';
-import { print, printStderr } from '../terminal/terminal.ts';
+import { jsonText, print, printStderr } from '../terminal/terminal.ts';
+import { adminFlags } from './daemon-flags.ts';
+import { administer } from './store-access.ts';
 import '../../text/built-in-dialects.ts';
 
 /**

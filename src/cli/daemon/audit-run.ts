@@ -7,12 +7,11 @@ import { printable } from '../../operations/batch/filename.ts';
 import { type Act, AuditActs } from '../../store/audit/acts.ts';
 import type { Actor } from '../../store/audit/entry.ts';
 import { readAudit } from '../../store/audit/read.ts';
-import { adminFlags, auditFlags } from './daemon-flags.ts';
+import { usageFailure } from '../command/command.ts';
 import { readFlags } from '../command/flags.ts';
-import { jsonText } from '../terminal/json.ts';
 import { type Column, Table } from '../terminal/table.ts';
-import { print, printStderr } from '../terminal/terminal.ts';
-import { usageFailure } from '../command/usage.ts';
+import { jsonText, print, printStderr } from '../terminal/terminal.ts';
+import { adminFlags, auditFlags } from './daemon-flags.ts';
 import '../../text/built-in-dialects.ts';
 
 const COLUMNS: readonly (Column & { readonly title: string })[] = [

@@ -1,8 +1,8 @@
 import { printable, printableJson } from '../../operations/batch/filename.ts';
 import '../../text/built-in-dialects.ts';
-import { configPrintFlags } from './daemon-flags.ts';
 import { readFlags } from '../command/flags.ts';
 import { print, printStderr } from '../terminal/terminal.ts';
+import { configPrintFlags } from './daemon-flags.ts';
 
 function options(file: string | undefined) {
   return { file, env: process.env, cwd: process.cwd() };

@@ -8,11 +8,10 @@ import { type LoadedConfig, loadConfig, reloadConfig } from '../../config/load.t
 import type { Config } from '../../config/schema.ts';
 import { Failure } from '../../failure.ts';
 import { hintOf } from '../../store/key.ts';
-import { serveFlags } from './daemon-flags.ts';
-import { uncaughtException } from './defects.ts';
-import { noteNativeCode } from '../terminal/exit.ts';
 import { readFlags } from '../command/flags.ts';
+import { noteNativeCode } from '../terminal/exit.ts';
 import { printStderrLines } from '../terminal/terminal.ts';
+import { serveFlags } from './daemon-flags.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
@@ -171,4 +170,34 @@ async function nextStopSignal(): Promise<NodeJS.Signals> {
   });
   for (const one of STOP_SIGNALS) process.removeAllListeners(one);
   return signal;
+}
+
+/** System errors after which the state of the process is known. */
+const RESOURCE_ERRORS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EAGAIN']);
+
+/**
+ * Handles uncaught errors, at which Node would end the process with all requests in progress.
+ * Unhandled rejections and shortages of descriptors or memory are logged. After any other exception
+ * the state of the process is unknown.
+ *
+ * @returns resolves after such an exception, after which the daemon drains and ends. A further
+ *   exception ends the process at once.
+ */
+export function uncaughtException({ log }: Pick<Daemon, 'log'>): Promise<void> {
+  process.on('unhandledRejection', (err) => {
+    log.error({ err }, 'a defect, please report it: a promise was rejected that nothing waits for');
+  });
+  return new Promise((resolve) => {
+    let ending = false;
+    process.on('uncaughtException', (err: NodeJS.ErrnoException) => {
+      if (RESOURCE_ERRORS.has(err.code ?? '')) {
+        log.error({ err }, 'the system is short of descriptors or memory');
+        return;
+      }
+      log.fatal({ err }, 'a defect, please report it: the daemon ends');
+      if (ending) process.exit(1);
+      ending = true;
+      resolve();
+    });
+  });
 }

@@ -9,7 +9,12 @@ import { runAdminCommand } from '../../administration/run-admin-command.ts';
 import { Failure, type FailureType } from '../../failure.ts';
 import type { AuditLog } from '../../store/audit/log.ts';
 import { checkDataFolder, checkStorePresent } from '../../store/data-folder.ts';
-import { openStore, placeOf, retryWhileLocked, type StoreSettings } from '../../store/drivers/open.ts';
+import {
+  openStore,
+  placeOf,
+  retryWhileLocked,
+  type StoreSettings,
+} from '../../store/drivers/open.ts';
 import type { Recovery } from '../../store/options.ts';
 import { printStderr } from '../terminal/terminal.ts';
 

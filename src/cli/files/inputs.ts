@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { IMAGE_EXTENSIONS, READABLE_EXTENSIONS } from '../../images/formats.ts';
 import type { TextVariables } from '../../images/input.ts';
-import { usageFailure } from '../command/usage.ts';
+import { usageFailure } from '../command/command.ts';
 
 /** An input: a file, an image from standard input, or an argument that names no file. */
 export interface Input {

@@ -9,8 +9,8 @@ import {
 } from '../../images/formats.ts';
 import type { OutputImage } from '../../images/output.ts';
 import { fillTemplate, templateFault } from '../../operations/definition/name-template.ts';
+import { usageFailure } from '../command/command.ts';
 import type { Input } from './inputs.ts';
-import { usageFailure } from '../command/usage.ts';
 
 export interface NamingFlags {
   /** A folder, or with one input a file. By default outputs are written beside their inputs. */

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { usageFailure } from '../command/usage.ts';
+import { usageFailure } from '../command/command.ts';
 
 /** Bytes of a file that is an argument. */
 const MAX_BYTES = 1e6;

@@ -4,26 +4,20 @@ import type * as v from 'valibot';
 import type { CodedMessage } from '../../operations/batch/batch-record.ts';
 import { sizeOf } from '../../operations/pool/pool.ts';
 import type { Comparison } from '../../operations/tools/compare.ts';
-import { annotate } from '../reports/annotations.ts';
-import { flagOf, readFlags } from '../command/flags.ts';
-import {
-  compareFlags,
-  limitFlags,
-  limitsOf,
-  outputFlags,
-  recursiveFlags,
-  runFlags,
-} from '../batch/image-flags.ts';
+import { limitFlags, limitsOf, outputFlags, runFlags } from '../batch/image-flags.ts';
 import { type Planned, plan } from '../batch/image-plan.ts';
-import { findInputs, type Input } from '../files/inputs.ts';
-import { OutputNames } from '../files/naming.ts';
 import { runPlanned } from '../batch/planned-run.ts';
-import type { Head, Report } from '../reports/report.ts';
 import { chooseReport } from '../batch/report-choice.ts';
 import { fileSink, type OutputSink } from '../batch/sink.ts';
-import { printStderr } from '../terminal/terminal.ts';
-import { usageFailure } from '../command/usage.ts';
+import { usageFailure } from '../command/command.ts';
+import { flagOf, readFlags } from '../command/flags.ts';
+import { findInputs, type Input } from '../files/inputs.ts';
+import { OutputNames } from '../files/naming.ts';
 import { Writer } from '../files/writer.ts';
+import { annotate } from '../reports/annotations.ts';
+import type { Head, Report } from '../reports/report.ts';
+import { printStderr } from '../terminal/terminal.ts';
+import { compareFlags, recursiveFlags } from './command-flags.ts';
 
 type CompareFlags = v.InferOutput<typeof compareFlags>;
 

@@ -13,16 +13,16 @@ import { fillTemplate } from '../../operations/definition/name-template.ts';
 import { type BatchPool, inlinePool } from '../../operations/pool/pool.ts';
 import { type SheetLayout, sheetSize } from '../../operations/tools/montage.ts';
 import { parseFields } from '../../schema/fields.ts';
-import type { montageFlags } from '../batch/image-flags.ts';
 import type { Planned } from '../batch/image-plan.ts';
 import type { Incremental } from '../batch/incremental.ts';
+import type { OutputSink } from '../batch/sink.ts';
+import { usageFailure } from '../command/command.ts';
 import type { Input } from '../files/inputs.ts';
 import { formatOfPath } from '../files/naming.ts';
-import type { OutputSink } from '../batch/sink.ts';
+import { existsFailure, Writer } from '../files/writer.ts';
 import { printStderr } from '../terminal/terminal.ts';
 import { cutMiddle } from '../terminal/text-width.ts';
-import { usageFailure } from '../command/usage.ts';
-import { existsFailure, Writer } from '../files/writer.ts';
+import type { montageFlags } from './command-flags.ts';
 
 type MontageFlags = v.InferOutput<typeof montageFlags>;
 

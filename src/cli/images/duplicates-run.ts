@@ -8,18 +8,24 @@ import {
   findDuplicates,
 } from '../../operations/tools/duplicates.ts';
 import type { Fingerprint } from '../../operations/tools/fingerprint.ts';
-import { annotate } from '../reports/annotations.ts';
-import { readFlags } from '../command/flags.ts';
-import { duplicatesFlags, inputFlags, limitFlags, limitsOf, runFlags } from '../batch/image-flags.ts';
+import { inputFlags, limitFlags, limitsOf, runFlags } from '../batch/image-flags.ts';
 import type { Planned } from '../batch/image-plan.ts';
 import { cacheFolder, type Incremental, openIncremental } from '../batch/incremental.ts';
-import { findInputs, type Input } from '../files/inputs.ts';
-import { jsonText } from '../terminal/json.ts';
 import { runPlanned } from '../batch/planned-run.ts';
-import { failuresReport, type Head, jsonReport, linesReport, type Report } from '../reports/report.ts';
-import { type Cell, type Column, Table } from '../terminal/table.ts';
+import { readFlags } from '../command/flags.ts';
+import { findInputs, type Input } from '../files/inputs.ts';
+import { annotate } from '../reports/annotations.ts';
+import {
+  failuresReport,
+  type Head,
+  jsonReport,
+  linesReport,
+  type Report,
+} from '../reports/report.ts';
 import { pathCell } from '../reports/table-report.ts';
-import { humanBytes, print, printStderr } from '../terminal/terminal.ts';
+import { type Cell, type Column, Table } from '../terminal/table.ts';
+import { humanBytes, jsonText, print, printStderr } from '../terminal/terminal.ts';
+import { duplicatesFlags } from './command-flags.ts';
 
 /** CPU milliseconds for a megabyte of input, with and without decoding. */
 const COST = { pixels: 25, bytes: 0.7 };

@@ -8,15 +8,14 @@ import {
   type IconFile,
 } from '../../operations/tools/favicon.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import { noteNativeCode } from '../terminal/exit.ts';
-import { faviconOptions } from './favicon-options.ts';
-import { readFlags } from '../command/flags.ts';
-import { tag, urlOf } from './html.ts';
 import { limitFlags, limitsOf } from '../batch/image-flags.ts';
-import { jsonText } from '../terminal/json.ts';
-import { print, printStderr } from '../terminal/terminal.ts';
-import { usageFailure } from '../command/usage.ts';
+import { usageFailure } from '../command/command.ts';
+import { readFlags } from '../command/flags.ts';
 import { existsFailure, Writer } from '../files/writer.ts';
+import { noteNativeCode } from '../terminal/exit.ts';
+import { jsonText, print, printStderr } from '../terminal/terminal.ts';
+import { faviconOptions } from './command-flags.ts';
+import { tag, urlOf } from './html.ts';
 
 const ICO = 'favicon.ico';
 const MANIFEST = 'site.webmanifest';

@@ -1,15 +1,16 @@
 import { printable } from '../../operations/batch/filename.ts';
 import { sizeOf } from '../../operations/pool/pool.ts';
-import { ContactSheets } from './contact-sheets.ts';
-import { readFlags } from '../command/flags.ts';
-import { inputFlags, limitFlags, limitsOf, montageFlags, runFlags } from '../batch/image-flags.ts';
+import { inputFlags, limitFlags, limitsOf, runFlags } from '../batch/image-flags.ts';
 import type { Planned } from '../batch/image-plan.ts';
 import { cacheFolder, openIncremental } from '../batch/incremental.ts';
-import { findInputs, type Input } from '../files/inputs.ts';
 import { runPlanned } from '../batch/planned-run.ts';
-import { type Head, jsonReport, type Report } from '../reports/report.ts';
 import { chooseReport } from '../batch/report-choice.ts';
+import { readFlags } from '../command/flags.ts';
+import { findInputs, type Input } from '../files/inputs.ts';
+import { type Head, jsonReport, type Report } from '../reports/report.ts';
 import { printStderr } from '../terminal/terminal.ts';
+import { montageFlags } from './command-flags.ts';
+import { ContactSheets } from './contact-sheets.ts';
 
 const CELL = {
   name: 'montage-cell',

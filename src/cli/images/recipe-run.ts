@@ -2,9 +2,9 @@ import { printable } from '../../operations/batch/filename.ts';
 import { findRecipe, presetSource } from '../../operations/recipe/presets.ts';
 import { PRESETS } from '../../operations/recipe/recipe.ts';
 import { recipeJsonSchema } from '../../operations/recipe/schema.ts';
-import { print } from '../terminal/terminal.ts';
+import { usageFailure } from '../command/command.ts';
 import { readText } from '../files/text-argument.ts';
-import { usageFailure } from '../command/usage.ts';
+import { print } from '../terminal/terminal.ts';
 
 /** Checks a recipe. @returns the exit code */
 export async function runRecipeCheck(file: string): Promise<number> {

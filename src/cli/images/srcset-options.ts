@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { encodingFields } from '../../images/encoding/options.ts';
 import { FORMATS, OUTPUT_FORMATS, type OutputFormat } from '../../images/formats.ts';
 import { field } from '../../schema/fields.ts';
+import { textFlag } from '../command/flags.ts';
 import { baseUrlField } from './html.ts';
 
 /** Most widths, and characters of texts that every snippet repeats. */
@@ -67,10 +68,5 @@ export const srcsetOptions = v.strictObject({
     'lazy',
   ),
   snippet: v.optional(field(v.picklist(['html', 'json', 'none']), 'what is printed'), 'html'),
-  snippetOut: v.optional(
-    field(v.pipe(v.string(), v.nonEmpty()), 'write the snippets there, and print the report', {
-      expects: 'a file',
-      path: true,
-    }),
-  ),
+  snippetOut: textFlag('write the snippets there, and print the report', 'a file', { path: true }),
 });

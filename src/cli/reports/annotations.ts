@@ -1,7 +1,7 @@
 import { relative, resolve } from 'node:path';
 import { printable } from '../../operations/batch/filename.ts';
-import type { Report } from './report.ts';
 import { printStderr } from '../terminal/terminal.ts';
+import type { Report } from './report.ts';
 
 /** A message of GitHub Actions that is shown at a file. */
 interface Annotation {

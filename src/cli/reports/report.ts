@@ -6,8 +6,14 @@ import type {
 } from '../../operations/batch/batch-record.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
-import { jsonText } from '../terminal/json.ts';
-import { humanBytes, humanChange, isClosedPipe, print, printStderr } from '../terminal/terminal.ts';
+import {
+  humanBytes,
+  humanChange,
+  isClosedPipe,
+  jsonText,
+  print,
+  printStderr,
+} from '../terminal/terminal.ts';
 
 /** Prints the records of a batch. */
 export interface Report {

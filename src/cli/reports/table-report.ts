@@ -1,11 +1,15 @@
 import type { Search } from '../../images/output.ts';
-import type { CodedMessage, FileRecord, OutputRecord } from '../../operations/batch/batch-record.ts';
+import type {
+  CodedMessage,
+  FileRecord,
+  OutputRecord,
+} from '../../operations/batch/batch-record.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
-import type { Report } from './report.ts';
 import { type Cell, type Column, nameCell, Table } from '../terminal/table.ts';
 import { colourDepth, humanBytes, humanChange, swatch } from '../terminal/terminal.ts';
 import { cutEnd, textWidth } from '../terminal/text-width.ts';
+import type { Report } from './report.ts';
 
 const text = (value: string): Cell => ({ text: value });
 

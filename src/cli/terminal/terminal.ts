@@ -1,5 +1,5 @@
 import { WriteStream } from 'node:tty';
-import { printable } from '../../operations/batch/filename.ts';
+import { printable, printableJson } from '../../operations/batch/filename.ts';
 
 let clearLine: (() => void) | undefined;
 
@@ -83,4 +83,9 @@ export function humanChange(before: number, after: number): string {
   // Only an empty file would be 100 % smaller.
   const percent = after > 0 && exact < -99 ? Math.ceil(exact * 10) / 10 : Math.round(exact);
   return `${percent > 0 ? '+' : ''}${percent} %`;
+}
+
+/** JSON on one line, without characters that control a terminal. */
+export function jsonText(value: object): string {
+  return printableJson(JSON.stringify(value));
 }

@@ -1,10 +1,8 @@
 import type { Operation } from '../../operations/definition/operation.ts';
 import { fieldsOf, type ObjectSchema } from '../../schema/fields.ts';
-import type { CommandDefinition, Positional } from '../command/command.ts';
-import { filesPositional } from './files-positional.ts';
-import { flagOf } from '../command/flags.ts';
 import { inputFlags, limitFlags, outputFlags, runFlags } from '../batch/image-flags.ts';
-import { usageFailure } from '../command/usage.ts';
+import { type CommandDefinition, type Positional, usageFailure } from '../command/command.ts';
+import { flagOf } from '../command/flags.ts';
 
 /** The command of one image operation. */
 export function imageCommand(operation: Operation): CommandDefinition {
@@ -68,3 +66,11 @@ function chooseOperation(
       : `${flagOf(other.name)}: only with ${names.join(' or ')}`,
   );
 }
+
+/** Inputs of a command over many files. */
+export const filesPositional: Positional = {
+  name: 'files',
+  description: 'files, folders with --recursive, quoted patterns, or - for standard input',
+  variadic: true,
+  path: true,
+};

@@ -4,7 +4,12 @@ import { Failure } from '../../failure.ts';
 import { FORMATS, OUTPUT_FORMATS } from '../../images/formats.ts';
 import { checkFileSize, DEFAULT_LIMITS } from '../../images/limits.ts';
 import { sniff } from '../../images/sniff.ts';
+import { printable } from '../../operations/batch/filename.ts';
+import { readFlags } from '../command/flags.ts';
+import { jsonText, print, printStderr } from '../terminal/terminal.ts';
+import { uploadFlags } from './client-flags.ts';
 import type { DaemonClient } from './daemon-client.ts';
+import { inSession } from './session.ts';
 import { objectAt } from './task-record.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -49,4 +54,41 @@ export async function uploadFile(client: DaemonClient, path: string): Promise<st
   const { url } = objectAt(await client.form('/v1/images/upload', form));
   if (typeof url === 'string') return url;
   throw new Failure('service_error', `${client.url}: expected the URL of ${path} in the response`);
+}
+
+/**
+ * Uploads images and prints their URLs, one a line. One that fails does not stop the others.
+ *
+ * @param flags as commander parsed them
+ * @returns the exit code
+ * @throws Failure
+ */
+export async function runUpload(
+  files: readonly string[],
+  flags: Readonly<Record<string, unknown>>,
+): Promise<number> {
+  const { json } = readFlags(uploadFlags, flags);
+  return inSession(flags, async ({ client, signal }) => {
+    const uploads: object[] = [];
+    let failed = 0;
+    for (const file of files) {
+      try {
+        const url = await uploadFile(client, file);
+        uploads.push({ file, url });
+        if (!json) await print(`${printable(url)}\n`);
+      } catch (error) {
+        // Without a daemon or a key, all further uploads would fail as well.
+        if (signal.aborted || !(error instanceof Failure) || isGeneral(error)) throw error;
+        failed += 1;
+        uploads.push({ file, error: { type: error.type, message: error.message } });
+        printStderr(`oriel: ${error.message.includes(file) ? '' : `${file}: `}${error.message}`);
+      }
+    }
+    if (json) await print(`${jsonText({ uploads })}\n`);
+    return failed > 0 ? 1 : 0;
+  });
+}
+
+function isGeneral({ type, code }: Failure): boolean {
+  return type === 'auth_error' || code === 'unreachable';
 }

@@ -1,5 +1,9 @@
-import { previewOf } from './preview.ts';
-import type { Protocol } from './protocol.ts';
+import { DEFAULT_LIMITS } from '../../images/limits.ts';
+import { inlinePool } from '../../operations/pool/pool.ts';
+import type { Preview } from '../../operations/tools/preview.ts';
+
+/** Protocol of images in a terminal. */
+export type Protocol = 'kitty' | 'iterm' | 'sixel';
 
 /** Maximum characters of base64 in one escape code of kitty. */
 const MAX_CHUNK = 4096;
@@ -35,4 +39,19 @@ function kitty(png: Buffer): string {
 /** https://iterm2.com/documentation-images.html */
 function iterm(png: Buffer): string {
   return `\u001b]1337;File=inline=1;size=${png.length}:${png.toString('base64')}\u0007`;
+}
+
+/** Pixels of the longer side, about the width of a terminal. */
+const MAX_SIDE = 800;
+
+/** Shrinks an image for a terminal; null where it cannot be read. */
+export async function previewOf(image: Uint8Array, as: 'png' | 'rgba'): Promise<Preview | null> {
+  const pool = await inlinePool(1);
+  const result = await pool.run({
+    operation: 'preview',
+    options: { as, side: MAX_SIDE },
+    source: { bytes: image },
+    limits: DEFAULT_LIMITS,
+  });
+  return result.ok ? (result.data as Preview) : null;
 }

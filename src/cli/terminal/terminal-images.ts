@@ -1,7 +1,34 @@
 import { readFileSync } from 'node:fs';
+import type { Protocol } from './encode-image.ts';
+import { print } from './terminal.ts';
 
-/** Protocol of images in a terminal. */
-export type Protocol = 'kitty' | 'iterm' | 'sixel';
+/** Shows images in the terminal. */
+export interface TerminalImages {
+  /** Starts to detect the protocol of the terminal. */
+  prepare(): void;
+  /** Shows an image where the terminal supports that. */
+  show(bytes: Uint8Array): Promise<void>;
+}
+
+/** @param wanted false shows nothing */
+export function terminalImages(wanted: boolean): TerminalImages {
+  let protocolFound: Promise<Protocol | null> | undefined;
+  const find = () => {
+    protocolFound ??= wanted ? findProtocol() : Promise.resolve(null);
+    return protocolFound;
+  };
+  return {
+    prepare: () => void find(),
+    async show(bytes) {
+      const protocol = await find();
+      if (protocol === null) return;
+      // Imported here, because few terminals show images.
+      const { encodeForTerminal } = await import('./encode-image.ts');
+      const encoded = await encodeForTerminal(protocol, bytes);
+      if (encoded !== null) await print(`${encoded}\n`);
+    },
+  };
+}
 
 /** Enough for a terminal behind a slow connection. */
 const REPLY_TIMEOUT_MS = 500;
