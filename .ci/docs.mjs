@@ -133,7 +133,7 @@ ${sections.join('\n')}`;
 async function configurationSchema() {
   // The schema lists the registered dialects.
   await built('text/built-in-dialects.js');
-  const { configJsonSchema } = await built('config/json-schema.js');
+  const { configJsonSchema } = await built('config/loading/default-file.js');
   return `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
 }
 
@@ -195,6 +195,6 @@ if (only === undefined) {
   update(path('config/oriel.schema.json'), await configurationSchema());
   update(path('config/recipe.schema.json'), await recipesSchema());
   update(path('config/error-codes.md'), await errorCodesFile());
-  const { defaultFile } = await built('config/default-file.js');
+  const { defaultFile } = await built('config/loading/default-file.js');
   update(path('config/default.yaml'), defaultFile());
 }

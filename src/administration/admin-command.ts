@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import type { ObjectSchema } from '../schema/fields.ts';
-import type { Subject } from '../store/audit/entry.ts';
+import type { Actor, Subject } from '../store/audit/entry.ts';
+import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
 
 export const GROUPS = {
@@ -81,4 +82,26 @@ export function defineAdminCommand<Schema extends ObjectSchema, Result extends o
   command: AdminCommand<Schema, Result>,
 ): AdminCommand<Schema, Result> {
   return command;
+}
+
+export interface AdminContext {
+  readonly store: Store;
+  /** Opens the audit log; called only for commands that are recorded in it. */
+  readonly audit: () => Promise<AuditTrail>;
+  /** The user who runs the command. */
+  readonly who: Actor;
+}
+
+/** Runs a command between two lines of the audit log, or without any where it only reads. */
+export async function runAdminCommand(
+  command: AdminCommand,
+  options: never,
+  { store, audit, who }: AdminContext,
+): Promise<object> {
+  if (command.audit === undefined) return command.run(store, options);
+  const subject = (result: object | null) => command.audit!(options, result);
+  const log = await audit();
+  return log.record({ act: `${command.group}.${command.name}`, who, subject }, () =>
+    command.run(store, options),
+  );
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { genAiNameIn } from '../config/provider-kinds.ts';
-import type { Config } from '../config/schema.ts';
+import { genAiNameIn } from '../config/providers/provider-kinds.ts';
+import type { Config } from '../config/settings/schema.ts';
 import { MAX_REASON } from '../http/request/request-log.ts';
 import { toCredits } from '../store/credits.ts';
 import type { Task } from '../store/task.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings/schema.ts';
 import { RedisScripts } from '../http/limits/redis-scripts.ts';
 import { DividedLimits, type RequestLimits } from '../http/limits/request-limits.ts';
 import { SharedLimits } from '../http/limits/shared-limits.ts';

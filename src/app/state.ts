@@ -1,6 +1,6 @@
-import type { ConfigurationSource } from '../config/configuration-source.ts';
-import type { LoadedConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
+import type { LoadedConfig } from '../config/loading/load.ts';
+import type { ConfigurationSource } from '../config/loading/reload.ts';
+import type { Config } from '../config/settings/schema.ts';
 
 /** The state of a daemon that changes while it runs. */
 export class DaemonState {

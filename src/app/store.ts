@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
 import type { Metrics } from '../http/observability/metrics.ts';
 import { checkDataFolder, checkStorePresent } from '../store/data-folder.ts';

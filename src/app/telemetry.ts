@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings/schema.ts';
 import type { Metrics } from '../http/observability/metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { OtlpSettings, Tracer } from '../telemetry/tracer.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings/schema.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
 import { DiskStorage } from './disk/disk-storage.ts';
 import type { S3Operation } from './s3/client.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
-import { INVALID_CONFIG } from '../config/invalid.ts';
+import { INVALID_CONFIG } from '../config/yaml/invalid.ts';
 import { Failure } from '../failure.ts';
 import { findOperation } from '../operations/registry.ts';
 import { nearest } from '../schema/faults.ts';

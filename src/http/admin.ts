@@ -1,13 +1,13 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { peerActor } from '../administration/actor.ts';
+import { runAdminCommand } from '../administration/admin-command.ts';
 import {
   newToken,
   removeAdminEndpoint,
   writeAdminEndpoint,
 } from '../administration/admin-endpoint.ts';
 import { ADMIN_COMMANDS } from '../administration/registry.ts';
-import { runAdminCommand } from '../administration/run-admin-command.ts';
 import { Failure } from '../failure.ts';
 import { parseFields } from '../schema/fields.ts';
 import type { AuditTrail } from '../store/audit/log.ts';

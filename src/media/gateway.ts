@@ -1,5 +1,5 @@
 import type { AssetStorage } from '../assets/storage/asset-storage.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings/schema.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
 import { Routing } from '../routing/routing.ts';

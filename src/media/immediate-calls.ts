@@ -1,5 +1,5 @@
-import { findModel } from '../config/catalog.ts';
-import type { Config } from '../config/schema.ts';
+import { findModel } from '../config/catalog/catalog.ts';
+import type { Config } from '../config/settings/schema.ts';
 import type { KeyHolder } from '../store/store.ts';
 import type { ModerationAnswer, Transcript } from './provider/provider.ts';
 import type { ProviderCalls } from './provider-calls.ts';

@@ -1,5 +1,5 @@
-import { nameOf, upstreamModelOf } from '../config/model-names.ts';
-import type { Config, Model, Provider } from '../config/schema.ts';
+import { nameOf, upstreamModelOf } from '../config/catalog/model-names.ts';
+import type { Config, Model, Provider } from '../config/settings/schema.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool/pool.ts';
 import { longestTotal, timeoutsOf } from '../routing/retry-policy.ts';
 import { routeCandidates, unknownToProvider } from '../routing/route-candidates.ts';

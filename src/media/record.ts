@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { nameOf } from '../config/model-names.ts';
+import { nameOf } from '../config/catalog/model-names.ts';
 import { FAILURE_TYPES, Failure } from '../failure.ts';
 import { TASK_STATES, TASK_TYPES, type Task, type TaskError } from '../store/task.ts';
 import type { TaskRequest } from './task/task-request.ts';

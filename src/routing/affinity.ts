@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings/schema.ts';
 
 type Settings = Config['routing']['affinity'];
 type Candidate = { readonly name: string };

@@ -1,4 +1,4 @@
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings/schema.ts';
 
 type Cooldown = NonNullable<Config['routing']['cooldown']>;
 

@@ -1,4 +1,4 @@
-import { parseDuration } from '../config/units.ts';
+import { parseDuration } from '../config/fields/units.ts';
 import { Failure, type FailureType } from '../failure.ts';
 
 /** A directive in a prompt that makes the sandbox misbehave: `sandbox:delay=5s`. */

@@ -1,4 +1,4 @@
-import type { Provider } from '../config/provider-kinds.ts';
+import type { Provider } from '../config/providers/provider-kinds.ts';
 import type { Failure } from '../failure.ts';
 import type { KeyRest } from './key-rest.ts';
 import type { RestingRoute } from './resting-routes.ts';

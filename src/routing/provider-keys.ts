@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Provider } from '../config/provider-kinds.ts';
-import { keysOf } from '../config/provider-secrets.ts';
+import type { Provider } from '../config/providers/provider-kinds.ts';
+import { keysOf } from '../config/providers/provider-secrets.ts';
 import type { Failure } from '../failure.ts';
 import type { KeyRest } from './key-rest.ts';
 

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
-import { secretsOf } from '../config/provider-secrets.ts';
-import type { Config } from '../config/schema.ts';
+import { secretsOf } from '../config/providers/provider-secrets.ts';
+import type { Config } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
 
 /** Replacement of a key, or of a part of it. */

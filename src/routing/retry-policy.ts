@@ -1,5 +1,5 @@
-import { isRemote } from '../config/provider-kinds.ts';
-import type { Config, Provider } from '../config/schema.ts';
+import { isRemote } from '../config/providers/provider-kinds.ts';
+import type { Config, Provider } from '../config/settings/schema.ts';
 import type { Failure, FailureType } from '../failure.ts';
 import type { Timeouts } from '../upstream/request.ts';
 

@@ -1,5 +1,5 @@
-import { routesOf } from '../config/catalog.ts';
-import type { Model } from '../config/schema.ts';
+import { routesOf } from '../config/catalog/catalog.ts';
+import type { Model } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
 
 /** A provider of the catalog that serves a model. */

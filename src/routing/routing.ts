@@ -1,5 +1,5 @@
-import { kindOf, type Provider } from '../config/provider-kinds.ts';
-import type { Config } from '../config/schema.ts';
+import { kindOf, type Provider } from '../config/providers/provider-kinds.ts';
+import type { Config } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
 import { WILDCARD } from '../schema/pattern.ts';
 import type { AbortSignalLike } from '../upstream/abort-signal.ts';

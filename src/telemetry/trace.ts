@@ -1,4 +1,4 @@
-import { genAiNameOf, isRemote, type Provider } from '../config/provider-kinds.ts';
+import { genAiNameOf, isRemote, type Provider } from '../config/providers/provider-kinds.ts';
 import { ERROR_CODES } from '../error-codes.ts';
 import type { Failure } from '../failure.ts';
 import { Attributes, jsonText } from './attributes.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/settings/schema.ts';
 import { Trace } from './trace.ts';
 import { isInSample, parseTraceparent, randomId, type TraceContext } from './trace-context.ts';
 

@@ -1,7 +1,7 @@
 import '../../src/text/built-in-dialects.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';
+import { type LoadedConfig, loadConfig } from '../../src/config/loading/load.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { routesOf } from '../../src/config/catalog.ts';
+import { routesOf } from '../../src/config/catalog/catalog.ts';
 import { startDaemon } from '../daemon.ts';
 import { BLANK, configFile, faultsOf, load, resident } from './configuration.ts';
 

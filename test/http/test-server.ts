@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { pino } from 'pino';
 import * as v from 'valibot';
 import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
-import { type Config, configSchema } from '../../src/config/schema.ts';
+import { type Config, configSchema } from '../../src/config/settings/schema.ts';
 import { DividedLimits } from '../../src/http/limits/request-limits.ts';
 import { Metrics } from '../../src/http/observability/metrics.ts';
 import { RecentRequests } from '../../src/http/observability/recent-requests.ts';

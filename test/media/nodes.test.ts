@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { configSchema } from '../../src/config/schema.ts';
+import { configSchema } from '../../src/config/settings/schema.ts';
 import { ClaimLost } from '../../src/media/queue/open-task.ts';
 import type { TaskExecution, TaskObserver } from '../../src/media/queue/task-execution.ts';
 import { TaskRunner } from '../../src/media/queue/task-runner.ts';

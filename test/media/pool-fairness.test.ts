@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
-import { configSchema } from '../../src/config/schema.ts';
+import { configSchema } from '../../src/config/settings/schema.ts';
 import { MediaGateway } from '../../src/media/gateway.ts';
 import type { MediaKind } from '../../src/media/task/call.ts';
 import { type ImagePool, inlinePool, type JobContext } from '../../src/operations/pool/pool.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Provider } from '../../src/config/provider-kinds.ts';
+import type { Provider } from '../../src/config/providers/provider-kinds.ts';
 import { Failure } from '../../src/failure.ts';
 import { keyRestOf } from '../../src/routing/key-rest.ts';
 import { ProviderKeys } from '../../src/routing/provider-keys.ts';

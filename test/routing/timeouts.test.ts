@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
-import { configSchema } from '../../src/config/schema.ts';
+import { configSchema } from '../../src/config/settings/schema.ts';
 import { longestTotal, timeoutsOf } from '../../src/routing/retry-policy.ts';
 
 const provider = { kind: 'openai', baseUrl: 'https://a.example/v1' };

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { EFFORTS } from '../../config/models.ts';
+import { EFFORTS } from '../../config/settings/models.ts';
 import { QUALITIES } from '../../media/task/task-request.ts';
 import { field, integer, number } from '../../schema/fields.ts';
 import { TASK_STATES, TASK_TYPES } from '../../store/task.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import '../../text/built-in-dialects.ts';
-import type { ImportedModel, ImportPlan } from '../../config/import-models.ts';
-import { invalidConfig } from '../../config/invalid.ts';
-import { MAX_MAP_LENGTH } from '../../config/price-map.ts';
+import type { ImportedModel, ImportPlan } from '../../config/import/import-models.ts';
+import { invalidConfig } from '../../config/yaml/invalid.ts';
+import { MAX_MAP_LENGTH } from '../../config/import/price-map.ts';
 import { Failure } from '../../failure.ts';
 import { printable, printableJson } from '../../operations/batch/filename.ts';
 import { readFlags } from '../command/flags.ts';
@@ -131,9 +131,9 @@ export async function runImport(
 ): Promise<number> {
   const { config, dryRun, json, ...options } = readFlags(importFlags, flags);
   const [{ checkFile, readForEdit }, { planImport }, { readPriceMap }] = await Promise.all([
-    import('../../config/load.ts'),
-    import('../../config/import-models.ts'),
-    import('../../config/price-map.ts'),
+    import('../../config/loading/load.ts'),
+    import('../../config/import/import-models.ts'),
+    import('../../config/import/price-map.ts'),
   ]);
   const { file, source } = readForEdit({ file: config, env: process.env, cwd: process.cwd() });
   const plan = planImport(source, file, readPriceMap(await readMap(path), path), options);

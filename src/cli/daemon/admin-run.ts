@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { AdminCommand, AdminOutput } from '../../administration/admin-command.ts';
-import { loadStoreSettings } from '../../config/load.ts';
+import { loadStoreSettings } from '../../config/loading/load.ts';
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { fieldsOf, parseFields } from '../../schema/fields.ts';

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
-import { auditFolder } from '../../administration/audit.ts';
 import { parseSince } from '../../administration/expiry.ts';
-import { loadStoreSettings } from '../../config/load.ts';
+import { loadStoreSettings } from '../../config/loading/load.ts';
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { type Act, AuditActs } from '../../store/audit/acts.ts';
 import type { Actor } from '../../store/audit/entry.ts';
+import { auditFolder } from '../../store/audit/log.ts';
 import { readAudit } from '../../store/audit/read.ts';
 import { usageFailure } from '../command/command.ts';
 import { readFlags } from '../command/flags.ts';

@@ -14,7 +14,7 @@ function count(number: number, noun: string): string {
 
 /** Checks a configuration. @returns the exit code */
 export async function runConfigCheck(file: string | undefined): Promise<number> {
-  const { loadConfig } = await import('../../config/load.ts');
+  const { loadConfig } = await import('../../config/loading/load.ts');
   const loaded = loadConfig(options(file));
   for (const warning of loaded.warnings) printStderr(`oriel: warning: ${warning}`);
   const { providers, models } = loaded.config;
@@ -30,7 +30,7 @@ export async function runConfigPrint(
   flags: Readonly<Record<string, unknown>>,
 ): Promise<number> {
   const { json } = readFlags(configPrintFlags, flags);
-  const { effectiveSettings, toYaml } = await import('../../config/print.ts');
+  const { effectiveSettings, toYaml } = await import('../../config/loading/print.ts');
   const settings = effectiveSettings(options(file));
   await print(json ? `${printableJson(JSON.stringify(settings, null, 2))}\n` : toYaml(settings));
   return 0;
@@ -38,7 +38,7 @@ export async function runConfigPrint(
 
 /** Prints the JSON Schema of the configuration. @returns the exit code */
 export async function runConfigSchema(): Promise<number> {
-  const { configJsonSchema } = await import('../../config/json-schema.ts');
+  const { configJsonSchema } = await import('../../config/loading/default-file.ts');
   await print(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
   return 0;
 }

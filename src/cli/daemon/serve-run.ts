@@ -1,11 +1,11 @@
 import type * as v from 'valibot';
 import { type FirstKey, removeFirstKey } from '../../administration/first-key.ts';
 import { type Daemon, startDaemon } from '../../app/daemon.ts';
-import { changedSettings } from '../../config/changes.ts';
-import type { ConfigOptions } from '../../config/config-file.ts';
-import { INVALID_CONFIG } from '../../config/invalid.ts';
-import { type LoadedConfig, loadConfig, reloadConfig } from '../../config/load.ts';
-import type { Config } from '../../config/schema.ts';
+import type { ConfigOptions } from '../../config/loading/config-file.ts';
+import { type LoadedConfig, loadConfig } from '../../config/loading/load.ts';
+import { changedSettings, reloadConfig } from '../../config/loading/reload.ts';
+import type { Config } from '../../config/settings/schema.ts';
+import { INVALID_CONFIG } from '../../config/yaml/invalid.ts';
 import { Failure } from '../../failure.ts';
 import { hintOf } from '../../store/key.ts';
 import { readFlags } from '../command/flags.ts';

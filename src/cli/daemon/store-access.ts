@@ -2,12 +2,12 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownActor } from '../../administration/actor.ts';
 import type { AdminCommand } from '../../administration/admin-command.ts';
+import { runAdminCommand } from '../../administration/admin-command.ts';
 import { type AdminEndpoint, readAdminEndpoint } from '../../administration/admin-endpoint.ts';
-import { openAudit, recordRecovery } from '../../administration/audit.ts';
 import { runToLastPage } from '../../administration/pages.ts';
-import { runAdminCommand } from '../../administration/run-admin-command.ts';
 import { Failure, type FailureType } from '../../failure.ts';
 import type { AuditLog } from '../../store/audit/log.ts';
+import { openAudit, recordRecovery } from '../../store/audit/log.ts';
 import { checkDataFolder, checkStorePresent } from '../../store/data-folder.ts';
 import {
   openStore,

@@ -1,6 +1,6 @@
 import { type FastifyBaseLogger, LogController } from 'fastify';
 import { type DestinationStream, type Logger, type LoggerOptions, pino, symbols } from 'pino';
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { printable, printableJson } from '../../operations/batch/filename.ts';
 

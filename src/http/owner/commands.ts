@@ -1,9 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import type { AdminCommand } from '../../administration/admin-command.ts';
+import { runAdminCommand } from '../../administration/admin-command.ts';
 import { ADMIN_COMMANDS } from '../../administration/registry.ts';
-import { runAdminCommand } from '../../administration/run-admin-command.ts';
-import { allNames } from '../../config/model-names.ts';
+import { allNames } from '../../config/catalog/model-names.ts';
 import { Failure } from '../../failure.ts';
 import { fieldsOf, type ObjectSchema, parseFields } from '../../schema/fields.ts';
 import { jsonSchemaOf } from '../openapi/openapi.ts';

@@ -39,7 +39,7 @@ export function configurationRoute(context: AppContext): FastifyPluginAsync {
         response: { 200: configurationShape },
       },
       handler: async (): Promise<ConfigurationAnswer> => {
-        const { effectiveSettingsOf } = await import('../../config/print.ts');
+        const { effectiveSettingsOf } = await import('../../config/loading/print.ts');
         const { loaded, readAt, atRestart, refused } = context.configuration;
         const { config } = context;
         const settings = effectiveSettingsOf(loaded, config);

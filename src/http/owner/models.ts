@@ -1,9 +1,9 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
-import { MODEL_TYPES } from '../../config/provider-kind.ts';
-import type { Provider } from '../../config/provider-kinds.ts';
-import { keysOf } from '../../config/provider-secrets.ts';
-import type { Config } from '../../config/schema.ts';
+import { MODEL_TYPES } from '../../config/providers/provider-kind.ts';
+import type { Provider } from '../../config/providers/provider-kinds.ts';
+import { keysOf } from '../../config/providers/provider-secrets.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import type { ProviderAttempts, ProviderFailure } from '../../routing/provider-health.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { seconds } from '../request/query.ts';

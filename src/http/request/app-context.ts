@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
-import type { ConfigurationSource } from '../../config/configuration-source.ts';
-import type { Config } from '../../config/schema.ts';
+import type { ConfigurationSource } from '../../config/loading/reload.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import type { MediaGateway } from '../../media/gateway.ts';
 import type { TaskAttempts } from '../../media/queue/task-attempts.ts';
 import type { TaskRunner } from '../../media/queue/task-runner.ts';

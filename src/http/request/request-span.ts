@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { genAiNameIn } from '../../config/provider-kinds.ts';
+import { genAiNameIn } from '../../config/providers/provider-kinds.ts';
 import { toCredits } from '../../store/credits.ts';
 import { Attributes } from '../../telemetry/attributes.ts';
 import { addressAttributes, errorTypeOf, type Trace } from '../../telemetry/trace.ts';

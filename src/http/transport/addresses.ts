@@ -1,7 +1,7 @@
 import { BlockList, isIPv6 } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import ipaddr from 'ipaddr.js';
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 
 /** Share of all connections that one public address may have, unless the operator sets a limit. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import type { Failure } from '../../failure.ts';
 import { overloaded } from '../responses/errors.ts';
 import { Pressure } from './pressure.ts';

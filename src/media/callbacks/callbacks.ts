@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../fair-semaphore.ts';
 import { previousSecretEnd } from '../../store/account.ts';

@@ -1,8 +1,8 @@
 import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import { newAssetId } from '../../assets/storage/identifier.ts';
 import type { SpooledFile } from '../../assets/storage/spooled-file.ts';
-import { headersOf, isRemote } from '../../config/provider-kinds.ts';
-import type { Provider as ProviderSettings } from '../../config/schema.ts';
+import { headersOf, isRemote } from '../../config/providers/provider-kinds.ts';
+import type { Provider as ProviderSettings } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { ImagePool } from '../../operations/pool/pool.ts';

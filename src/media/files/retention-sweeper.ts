@@ -1,5 +1,5 @@
 import type { AssetStorage, SweepResult } from '../../assets/storage/asset-storage.ts';
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import type { TimeRange } from '../../store/health.ts';
 import { dayOf } from '../../store/ledger.ts';
 import { inParts } from '../../store/selection.ts';

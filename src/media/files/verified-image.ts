@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import { type CodeOf, Failure } from '../../failure.ts';
 import { FORMATS, type OutputFormat } from '../../images/formats.ts';
 import type { Limits } from '../../images/limits.ts';

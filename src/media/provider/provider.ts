@@ -1,4 +1,4 @@
-import type { Provider as ProviderSettings } from '../../config/schema.ts';
+import type { Provider as ProviderSettings } from '../../config/settings/schema.ts';
 import type { ImagePool } from '../../operations/pool/pool.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';

@@ -1,5 +1,5 @@
-import { kindOf, type MediaApi } from '../../config/provider-kinds.ts';
-import type { Provider } from '../../config/schema.ts';
+import { kindOf, type MediaApi } from '../../config/providers/provider-kinds.ts';
+import type { Provider } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { MediaProvider } from '../provider/provider.ts';
 import { openaiProvider } from './openai/openai.ts';

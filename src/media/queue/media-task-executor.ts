@@ -1,6 +1,6 @@
 import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
-import { nameOf, upstreamModelOf } from '../../config/model-names.ts';
-import type { Config, Provider } from '../../config/schema.ts';
+import { nameOf, upstreamModelOf } from '../../config/catalog/model-names.ts';
+import type { Config, Provider } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import { clientPool, type ImagePool } from '../../operations/pool/pool.ts';

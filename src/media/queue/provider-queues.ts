@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { type Nodes, SINGLE_NODE, shareOf } from '../../store/nodes.ts';
 

@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { sleep } from '../../routing/backoff.ts';
 import { routeCandidates } from '../../routing/route-candidates.ts';

@@ -1,4 +1,4 @@
-import type { Model } from '../../config/schema.ts';
+import type { Model } from '../../config/settings/schema.ts';
 import type { Failure } from '../../failure.ts';
 import type { RouteCandidate } from '../../routing/route-candidates.ts';
 import type { Completion, Task } from '../../store/task.ts';

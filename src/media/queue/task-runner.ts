@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { Routing } from '../../routing/routing.ts';
 import { handsOver } from '../../store/nodes.ts';

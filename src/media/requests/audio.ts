@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Model } from '../../config/schema.ts';
+import type { Model } from '../../config/settings/schema.ts';
 import { field, integer, number } from '../../schema/fields.ts';
 import type { AudioTaskRequest } from '../task/task-request.ts';
 import type { ValidatedRequest } from './fields.ts';

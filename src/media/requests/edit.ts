@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Model } from '../../config/schema.ts';
+import type { Model } from '../../config/settings/schema.ts';
 import { editOptionFields } from '../task/image-options.ts';
 import type { ValidatedRequest } from './fields.ts';
 import { callbackUrl, checkFields, type Fields, model, prompt, seed, user } from './fields.ts';

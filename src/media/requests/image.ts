@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Model } from '../../config/schema.ts';
+import type { Model } from '../../config/settings/schema.ts';
 import { outputSize, RESOLUTIONS, type SizeFields, targetOf } from '../../images/sizes.ts';
 import { field, integer } from '../../schema/fields.ts';
 import { generationOptionFields, imageOptionsOf } from '../task/image-options.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { firstModelOf } from '../../config/catalog.ts';
-import type { Config, Model } from '../../config/schema.ts';
+import { firstModelOf } from '../../config/catalog/catalog.ts';
+import type { Config, Model } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { checkedBody } from '../../schema/body.ts';
 import { type Fields, invalid, model } from './fields.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Model } from '../../config/schema.ts';
+import type { Model } from '../../config/settings/schema.ts';
 import { choice, choiceBy, openObject } from '../../schema/choice.ts';
 import { field } from '../../schema/fields.ts';
 import { isObject } from '../../schema/untrusted.ts';

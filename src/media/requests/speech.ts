@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Model } from '../../config/schema.ts';
+import type { Model } from '../../config/settings/schema.ts';
 import { field } from '../../schema/fields.ts';
 import { FORMATS, speechFields, speechFieldsOf } from './audio.ts';
 import type { ValidatedRequest } from './fields.ts';

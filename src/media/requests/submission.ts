@@ -1,6 +1,6 @@
 import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
-import { findModel } from '../../config/catalog.ts';
-import type { Config, Model } from '../../config/schema.ts';
+import { findModel } from '../../config/catalog/catalog.ts';
+import type { Config, Model } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { clientPool, type ImagePool, MAX_WAITING } from '../../operations/pool/pool.ts';
 import { screenPrompt } from '../../safety/prompt-screening.ts';

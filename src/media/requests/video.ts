@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Model } from '../../config/schema.ts';
+import type { Model } from '../../config/settings/schema.ts';
 import { type Size, targetOf } from '../../images/sizes.ts';
 import { field, integer } from '../../schema/fields.ts';
 import type { ValidatedRequest } from './fields.ts';

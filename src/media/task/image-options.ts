@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { kindOf, type MediaApi } from '../../config/provider-kinds.ts';
-import type { Config } from '../../config/schema.ts';
+import { kindOf, type MediaApi } from '../../config/providers/provider-kinds.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import { field, integer } from '../../schema/fields.ts';
 import {
   type AudioTaskRequest,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Model } from '../../config/schema.ts';
+import type { Model } from '../../config/settings/schema.ts';
 import { usageEntries } from '../../schema/usage.ts';
 
 /**

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { editorSchema, type JsonSchema } from '../../config/editor-schema.ts';
+import { editorSchema, type JsonSchema } from '../../config/yaml/editor-schema.ts';
 import { encodingFault, encodingFields, formatField } from '../../images/encoding/options.ts';
 import { field, integer, rule } from '../../schema/fields.ts';
 import { templateFault } from '../definition/name-template.ts';

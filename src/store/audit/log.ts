@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Failure } from '../../failure.ts';
 import {
   diskFiles,
@@ -12,6 +12,7 @@ import {
   syncFolder,
   writeDurably,
 } from '../files.ts';
+import type { Recovery } from '../options.ts';
 import {
   type Actor,
   type AuditEntry,
@@ -263,4 +264,28 @@ function unavailable(error: unknown): Failure {
     detail: reason,
     cause: error,
   });
+}
+
+/** The folder of the audit log in a data folder. */
+export function auditFolder(dataDir: string): string {
+  return join(dataDir, 'audit');
+}
+
+/** Opens the audit log of a data folder. Only the process that holds the store's lock may call this. */
+export function openAudit(
+  dataDir: string,
+  self: Actor,
+  options: Pick<AuditLogOptions, 'onEntry' | 'onFault'>,
+): Promise<AuditLog> {
+  return AuditLog.open({ folder: auditFolder(dataDir), self, ...options });
+}
+
+/** Records that a torn journal was repaired when the store was opened. */
+export async function recordRecovery(
+  log: AuditLog,
+  who: Actor,
+  { file, dropped, keptIn }: Recovery,
+): Promise<void> {
+  const details = { bytes: dropped, keptIn: basename(keptIn) };
+  await log.append({ act: 'store.recover', who, result: 'done', object: basename(file), details });
 }

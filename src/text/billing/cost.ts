@@ -1,4 +1,4 @@
-import type { TextModel } from '../../config/catalog.ts';
+import type { TextModel } from '../../config/catalog/catalog.ts';
 import { MAX_CREDITS } from '../../store/credits.ts';
 import type { Usage } from '../canonical/events.ts';
 import { inputPartsOf } from './usage.ts';

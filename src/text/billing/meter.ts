@@ -3,7 +3,7 @@ import {
   isPriced,
   reasoningOf,
   type TextModel,
-} from '../../config/catalog.ts';
+} from '../../config/catalog/catalog.ts';
 import type { Reservation } from '../../store/budgets.ts';
 import type { KeyHolder, Store } from '../../store/store.ts';
 import type { TextRequest } from '../canonical/canonical.ts';

@@ -1,4 +1,4 @@
-import type { Effort } from '../../config/models.ts';
+import type { Effort } from '../../config/settings/models.ts';
 
 /** A value as JSON.parse gives it: an object. */
 export type Json = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import type { TextModel } from '../../config/catalog.ts';
-import { isRemote, type Provider } from '../../config/provider-kinds.ts';
-import type { Config } from '../../config/schema.ts';
+import type { TextModel } from '../../config/catalog/catalog.ts';
+import { isRemote, type Provider } from '../../config/providers/provider-kinds.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { RoutingObserver } from '../../routing/observer.ts';
 import { longestTotal, timeoutsOf } from '../../routing/retry-policy.ts';

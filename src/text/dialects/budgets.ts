@@ -1,4 +1,4 @@
-import type { Effort } from '../../config/models.ts';
+import type { Effort } from '../../config/settings/models.ts';
 
 /** Token budgets for providers that take no efforts. */
 const BUDGETS: Readonly<Record<Effort, number>> = {

@@ -1,4 +1,4 @@
-import { declareDialect } from '../../config/dialects.ts';
+import { declareDialect } from '../../config/settings/dialects.ts';
 import type { Dialect } from './dialect.ts';
 
 const DIALECTS = new Map<string, Dialect>();

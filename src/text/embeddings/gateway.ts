@@ -1,7 +1,7 @@
-import type { EmbeddingModel } from '../../config/catalog.ts';
-import { upstreamModelOf } from '../../config/model-names.ts';
-import { isRemote, kindOf, type Provider } from '../../config/provider-kinds.ts';
-import type { Config } from '../../config/schema.ts';
+import type { EmbeddingModel } from '../../config/catalog/catalog.ts';
+import { upstreamModelOf } from '../../config/catalog/model-names.ts';
+import { isRemote, kindOf, type Provider } from '../../config/providers/provider-kinds.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { redactKeyInBody } from '../../routing/redaction.ts';
 import { longestTotal, timeoutsOf } from '../../routing/retry-policy.ts';

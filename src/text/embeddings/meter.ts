@@ -1,4 +1,4 @@
-import type { EmbeddingModel } from '../../config/catalog.ts';
+import type { EmbeddingModel } from '../../config/catalog/catalog.ts';
 import type { Reservation } from '../../store/budgets.ts';
 import type { KeyHolder, Store } from '../../store/store.ts';
 import { costOf, largestCost } from '../billing/cost.ts';

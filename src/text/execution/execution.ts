@@ -1,5 +1,5 @@
-import type { TextModel } from '../../config/catalog.ts';
-import type { Config } from '../../config/schema.ts';
+import type { TextModel } from '../../config/catalog/catalog.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import type { Failure } from '../../failure.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { LightAbortSignal } from '../../upstream/abort-signal.ts';

@@ -4,10 +4,10 @@ import {
   reasoningOf,
   type TextModel,
   type TextRoute,
-} from '../../config/catalog.ts';
-import { type NamedEntry, upstreamModelOf } from '../../config/model-names.ts';
-import { dialectFor, isRemote, type Provider } from '../../config/provider-kinds.ts';
-import type { Config, Model } from '../../config/schema.ts';
+} from '../../config/catalog/catalog.ts';
+import { type NamedEntry, upstreamModelOf } from '../../config/catalog/model-names.ts';
+import { dialectFor, isRemote, type Provider } from '../../config/providers/provider-kinds.ts';
+import type { Config, Model } from '../../config/settings/schema.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { DialectName, TextRequest } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';

@@ -1,5 +1,5 @@
-import type { TextRoute } from '../../config/catalog.ts';
-import { isRemote, type Provider } from '../../config/provider-kinds.ts';
+import type { TextRoute } from '../../config/catalog/catalog.ts';
+import { isRemote, type Provider } from '../../config/providers/provider-kinds.ts';
 import { secretsRedactor } from '../../routing/redaction.ts';
 import { timeoutsOf } from '../../routing/retry-policy.ts';
 import type { Outcome, TextExecution } from './execution.ts';

@@ -1,5 +1,5 @@
-import type { TextRoute } from '../../config/catalog.ts';
-import { headersOf, type RemoteProvider, urlOf } from '../../config/provider-kinds.ts';
+import type { TextRoute } from '../../config/catalog/catalog.ts';
+import { headersOf, type RemoteProvider, urlOf } from '../../config/providers/provider-kinds.ts';
 import type { ProviderOrigin } from '../../routing/redaction.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';

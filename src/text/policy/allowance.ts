@@ -1,4 +1,4 @@
-import type { TextModel } from '../../config/catalog.ts';
+import type { TextModel } from '../../config/catalog/catalog.ts';
 import type { Failure } from '../../failure.ts';
 import { OWNER } from '../../store/account.ts';
 import { type Feature, OWNER_FEATURES, REFERENCES } from '../../store/features.ts';

@@ -1,4 +1,4 @@
-import type { TextModel } from '../../config/catalog.ts';
+import type { TextModel } from '../../config/catalog/catalog.ts';
 import type { Feature } from '../../store/features.ts';
 import type { NativePart, Part, TextRequest, ToolChoice } from '../canonical/canonical.ts';
 import type { Inspection, Use } from '../dialects/inspection.ts';

@@ -1,4 +1,4 @@
-import type { TextModel, TextRoute } from '../../config/catalog.ts';
+import type { TextModel, TextRoute } from '../../config/catalog/catalog.ts';
 import type { Json, TextRequest } from '../canonical/canonical.ts';
 import { conversationsOf } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';

@@ -1,4 +1,4 @@
-import type { Effort } from '../../config/models.ts';
+import type { Effort } from '../../config/settings/models.ts';
 import type { MediaPart, TextRequest } from '../canonical/canonical.ts';
 import { budgetOf } from '../dialects/budgets.ts';
 import { invalid } from '../dialects/request-errors.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { isPriced } from '../../config/catalog.ts';
-import { upstreamModelOf } from '../../config/model-names.ts';
-import { isRemote } from '../../config/provider-kinds.ts';
+import { isPriced } from '../../config/catalog/catalog.ts';
+import { upstreamModelOf } from '../../config/catalog/model-names.ts';
+import { isRemote } from '../../config/providers/provider-kinds.ts';
 import { longestTotal } from '../../routing/retry-policy.ts';
 import { routeCandidates, unknownToProvider } from '../../routing/route-candidates.ts';
 import type { Outcome } from '../execution/execution.ts';

@@ -1,4 +1,4 @@
-import type { TextModel } from '../../config/catalog.ts';
+import type { TextModel } from '../../config/catalog/catalog.ts';
 import type { Json } from '../canonical/canonical.ts';
 import type { Inspection, UnknownField } from '../dialects/inspection.ts';
 import { invalid } from '../dialects/request-errors.ts';

@@ -1,4 +1,4 @@
-import { upstreamModelOf } from '../../config/model-names.ts';
+import { upstreamModelOf } from '../../config/catalog/model-names.ts';
 import { Failure } from '../../failure.ts';
 import { isObject, listOf } from '../../schema/untrusted.ts';
 import type { Json, NativePart, TextRequest, Tool, ToolChoice } from '../canonical/canonical.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import type { RouteAffinity } from '../../routing/affinity.ts';
 import type { Routing } from '../../routing/routing.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { configSchema } from '../../../src/config/schema.ts';
+import { configSchema } from '../../../src/config/settings/schema.ts';
 import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
 import { imageOf, manualPool } from '../manual-pool.ts';
 import { startServer } from '../test-server.ts';

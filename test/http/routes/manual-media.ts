@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { findModel } from '../../../src/config/catalog.ts';
-import type { Config, Model } from '../../../src/config/schema.ts';
+import { findModel } from '../../../src/config/catalog/catalog.ts';
+import type { Config, Model } from '../../../src/config/settings/schema.ts';
 import type { Media } from '../../../src/http/request/app-context.ts';
 import type { ImmediateCall } from '../../../src/media/immediate-calls.ts';
 import type { ModerationAnswer } from '../../../src/media/provider/provider.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
-import { configSchema } from '../../../src/config/schema.ts';
+import { configSchema } from '../../../src/config/settings/schema.ts';
 import { ProviderQueues } from '../../../src/media/queue/provider-queues.ts';
 import { setNodes } from '../../engines/nodes.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it, test } from 'vitest';
-import { findModel } from '../../../src/config/catalog.ts';
-import { configSchema, type Model } from '../../../src/config/schema.ts';
+import { findModel } from '../../../src/config/catalog/catalog.ts';
+import { configSchema, type Model } from '../../../src/config/settings/schema.ts';
 import { Failure } from '../../../src/failure.ts';
 import { readAudioRequest } from '../../../src/media/requests/audio.ts';
 import { readEditRequest } from '../../../src/media/requests/edit.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Config } from '../../../src/config/schema.ts';
+import type { Config } from '../../../src/config/settings/schema.ts';
 import { Failure } from '../../../src/failure.ts';
 import type { KeyHolder, Store } from '../../../src/store/store.ts';
 import { TextReport } from '../../../src/text/canonical/report.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { TextModel } from '../../../src/config/catalog.ts';
+import type { TextModel } from '../../../src/config/catalog/catalog.ts';
 import { MAX_CREDITS } from '../../../src/store/credits.ts';
 import { costOf, largestCost } from '../../../src/text/billing/cost.ts';
 import type { Usage } from '../../../src/text/canonical/events.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { TextModel, TextRoute } from '../../../src/config/catalog.ts';
+import type { TextModel, TextRoute } from '../../../src/config/catalog/catalog.ts';
 import { Failure } from '../../../src/failure.ts';
 import '../../../src/text/built-in-dialects.ts';
 import { fieldRows } from '../../../src/text/dialects/field-rows.ts';

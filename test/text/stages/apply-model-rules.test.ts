@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { TextModel } from '../../../src/config/catalog.ts';
-import { EFFORTS, type Effort } from '../../../src/config/models.ts';
+import type { TextModel } from '../../../src/config/catalog/catalog.ts';
+import { EFFORTS, type Effort } from '../../../src/config/settings/models.ts';
 import { Failure } from '../../../src/failure.ts';
 import type { Part, ReasoningRequest, TextRequest } from '../../../src/text/canonical/canonical.ts';
 import { applyRules } from '../../../src/text/stages/apply-model-rules.ts';

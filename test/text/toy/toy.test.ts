@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon } from '../../../src/app/daemon.ts';
-import { loadConfig } from '../../../src/config/load.ts';
+import { loadConfig } from '../../../src/config/loading/load.ts';
 import { registerDialect } from '../../../src/text/dialects/registry.ts';
 import { OWNER_KEY } from '../../daemon.ts';
 import { type Settings, STOPS, type Talk, WEATHER } from '../conversation.ts';

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import * as v from 'valibot';
-import type { Config } from '../../../config/schema.ts';
+import type { Config } from '../../../config/settings/schema.ts';
 import { checkFields, type Fields, invalid } from '../../../media/requests/fields.ts';
 import { field, integer } from '../../../schema/fields.ts';
 

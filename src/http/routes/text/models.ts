@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
-import { publishModel, publishModels } from '../../../config/catalog.ts';
-import { EFFORTS } from '../../../config/models.ts';
-import { MODEL_TYPES } from '../../../config/provider-kind.ts';
+import { publishModel, publishModels } from '../../../config/catalog/catalog.ts';
+import { EFFORTS } from '../../../config/settings/models.ts';
+import { MODEL_TYPES } from '../../../config/providers/provider-kind.ts';
 import { Failure } from '../../../failure.ts';
 import type { KeyHolder } from '../../../store/store.ts';
 import type { ModelListing, ModelPage } from '../../../text/dialects/endpoint.ts';

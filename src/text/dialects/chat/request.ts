@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { EFFORTS } from '../../../config/models.ts';
+import { EFFORTS } from '../../../config/settings/models.ts';
 import {
   choice,
   choiceBy,

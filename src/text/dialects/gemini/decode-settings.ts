@@ -1,4 +1,4 @@
-import { EFFORTS, type Effort } from '../../../config/models.ts';
+import { EFFORTS, type Effort } from '../../../config/settings/models.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import type {
   Json,

@@ -1,4 +1,4 @@
-import type { Effort } from '../../../config/models.ts';
+import type { Effort } from '../../../config/settings/models.ts';
 import type {
   Json,
   ReasoningRequest,

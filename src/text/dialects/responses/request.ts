@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { EFFORTS } from '../../../config/models.ts';
+import { EFFORTS } from '../../../config/settings/models.ts';
 import { openChoiceBy, openObject, textOrList, wordOrObject } from '../../../schema/choice.ts';
 import { field, integer, number } from '../../../schema/fields.ts';
 import { inputItem } from './items.ts';

@@ -1,0 +1,232 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, resolve } from 'node:path';
+import * as v from 'valibot';
+import {
+  checkAll,
+  type Fault,
+  type FormatValue,
+  formatPath,
+  formatValue,
+  redactUrl,
+} from '../../schema/faults.ts';
+import { describeField, fromText, metadataOf } from '../../schema/fields.ts';
+import { type Path, schemaAt, valueAt, walk } from '../../schema/walk.ts';
+import { allNames } from '../catalog/model-names.ts';
+import { credentialFaults, withCredentials } from '../settings/assets.ts';
+import { type Config, configSchema } from '../settings/schema.ts';
+import { type Document, faultLines, readDocument } from '../yaml/document.ts';
+import type { Environment } from '../yaml/interpolate.ts';
+import { invalidConfig } from '../yaml/invalid.ts';
+import { crossFaults, warningsOf } from './check.ts';
+import { type ConfigOptions, findConfig, readSource } from './config-file.ts';
+
+export interface LoadedConfig {
+  readonly config: Config;
+  /** Absolute path of the file; null if there is none and the sandbox is used. */
+  readonly file: string | null;
+  readonly warnings: readonly string[];
+  readonly settings: Settings;
+}
+
+/** The settings of a file, with environment variables replaced and the sandbox's catalog if it has none. */
+export interface Settings {
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly document: Document;
+  /** The text of the file; empty without one. */
+  readonly source: string;
+  /** Whether the file names neither providers nor models, so that the catalog is the sandbox's. */
+  readonly isSandbox: boolean;
+}
+
+/** Reported faults: a file that is no configuration has thousands. */
+const MAX_FAULTS = 100;
+
+function failWith(file: string | null, faults: readonly Fault[], document: Document): never {
+  throw invalidConfig(faultLines(String(file), faults, document, MAX_FAULTS).join('\n'));
+}
+
+/** The catalog of the embedded sandbox, which needs no account. */
+function sandbox(): Readonly<Record<string, unknown>> {
+  const file = createRequire(import.meta.url).resolve('#config/sandbox.yaml');
+  const source = readFileSync(file, 'utf8');
+  return readDocument(source, {}).value as Readonly<Record<string, unknown>>;
+}
+
+/** Converts texts from environment variables to the types of their settings. */
+function coerce(value: unknown, document: Document): void {
+  for (const { path, value: text, schema } of walk(configSchema, value)) {
+    const given = document.variables(path).length > 0;
+    if (!given || schema === undefined || typeof text !== 'string') continue;
+    const parent = valueAt(value, path.slice(0, -1)) as Record<string | number, unknown>;
+    parent[path.at(-1)!] = fromText(describeField('', schema), text);
+  }
+}
+
+/** Moves settings from their former names to their names, and adds a warning for each. */
+function renameFormer(value: unknown, document: Document): RenameReport {
+  const faults: Fault[] = [];
+  const warnings: string[] = [];
+  for (const { path, value: given, alternatives } of walk(configSchema, value)) {
+    const former = String(path.at(-1));
+    const [name] =
+      Object.entries(alternatives ?? {}).find(
+        ([, schema]) => metadataOf(schema).formerName === former,
+      ) ?? [];
+    if (name === undefined) continue;
+    const parentPath = path.slice(0, -1);
+    const parent = valueAt(value, parentPath) as Record<string, unknown>;
+    delete parent[former];
+    if (Object.hasOwn(parent, name)) {
+      faults.push({ path, message: `former name of ${name}: remove one of the two` });
+      continue;
+    }
+    parent[name] = given;
+    document.rename(path, [...parentPath, name]);
+    warnings.push(`${formatPath(path)}: renamed to ${name}; use the new name`);
+  }
+  return { faults, warnings };
+}
+
+interface RenameReport {
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly string[];
+}
+
+/** Formats values in faults; for possible secrets, names the environment variable instead. */
+function formatFor({ value, document }: Settings): FormatValue {
+  return (received, path) => {
+    const variables = document.variables(path).map((name) => `\${${name}}`);
+    if (variables.length > 0) return `the value of ${variables.join(', ')}`;
+    const found = schemaAt(configSchema, value, path);
+    const secret = found && metadataOf(found.schema).secret;
+    if (secret === 'always' && received) return 'something else';
+    if (secret && typeof received === 'string') return formatValue(redactUrl(received), path);
+    return received === null ? 'nothing' : formatValue(received, path);
+  };
+}
+
+/** Reads the file. Throws if it is no map of settings. */
+function readSettings(file: string | null, env: Environment): Settings & RenameReport {
+  const source = file === null ? '' : readSource(file);
+  const document = readDocument(source, env);
+  const read = document.value ?? {};
+  if (typeof read !== 'object' || Array.isArray(read)) {
+    failWith(file, [{ path: [], message: 'expected a map of settings' }], document);
+  }
+  const own = read as Readonly<Record<string, unknown>>;
+  const { faults, warnings } = renameFormer(own, document);
+  coerce(own, document);
+  const isSandbox = (own['providers'] ?? null) === null && (own['models'] ?? null) === null;
+  return {
+    document,
+    source,
+    isSandbox,
+    faults: [...document.faults, ...faults],
+    warnings,
+    value: isSandbox ? { ...own, ...sandbox() } : own,
+  };
+}
+
+/**
+ * Finds, reads and validates the configuration.
+ *
+ * @param needed whether a setting is used, so that its environment variables must be set
+ */
+function readChecked(options: ConfigOptions, needed: (path: Path) => boolean) {
+  const file = findConfig(options);
+  const settings = readSettings(file, options.env);
+  const { document, value } = settings;
+  const format = formatFor(settings);
+  const checked = checkAll(configSchema, value, format);
+  const own = new Set(settings.faults.map(({ path }) => JSON.stringify(path)));
+  const others = [...('faults' in checked ? checked.faults : []), ...crossFaults(value, format)];
+  // A value with an unset variable has one fault only.
+  const faults = [
+    ...settings.faults.filter(
+      (fault) => !('variable' in fault) || fault.variable === undefined || needed(fault.path),
+    ),
+    ...others.filter(({ path }) => !own.has(JSON.stringify(document.pathInFile(path)))),
+  ];
+  if (faults.length > 0) failWith(file, faults, document);
+  const folder = file === null ? options.cwd : dirname(file);
+  return { file, settings, checked, inFolder: (path: string) => resolve(folder, path) };
+}
+
+/** A configuration file that is to be changed. */
+export interface EditedFile {
+  /** Absolute path. */
+  readonly file: string;
+  readonly source: string;
+}
+
+/**
+ * Finds, reads and validates a configuration file that is to be changed. Environment variables may be
+ * unset.
+ *
+ * @throws Failure as loadConfig, also if there is no file
+ */
+export function readForEdit(options: ConfigOptions): EditedFile {
+  const file = findConfig(options);
+  if (file === null) {
+    throw invalidConfig('there is no oriel.yaml here; name the configuration by --config');
+  }
+  checkFile(file, options.env);
+  return { file, source: readSource(file) };
+}
+
+/** @throws Failure as loadConfig; environment variables may be unset */
+export function checkFile(file: string, env: Environment): void {
+  readChecked({ file, env, cwd: '/' }, () => false);
+}
+
+/** The settings that store commands use. */
+export interface StoreSettings {
+  readonly dataDir: string;
+  readonly store: Config['store'];
+  /** Identifiers and aliases of the models. */
+  readonly models: readonly string[];
+}
+
+/**
+ * Finds, reads and validates the configuration for a store command. Environment variables of other
+ * settings, such as the keys of providers, may be unset.
+ *
+ * @throws Failure as loadConfig
+ */
+export function loadStoreSettings(options: ConfigOptions): StoreSettings {
+  const { settings, inFolder } = readChecked(
+    options,
+    ([first]) => first === 'dataDir' || first === 'store',
+  );
+  const { dataDir, models } = settings.value;
+  const { default: defaultDataDir } = describeField('', configSchema.entries.dataDir);
+  return {
+    dataDir: inFolder(String(dataDir ?? defaultDataDir)),
+    store: v.parse(configSchema.entries.store, settings.value.store),
+    models: allNames(models),
+  };
+}
+
+/**
+ * Finds, reads and validates the configuration.
+ *
+ * @throws Failure with code `invalid_config`, whose message lists the faults, one on each line
+ */
+export function loadConfig(options: ConfigOptions): LoadedConfig {
+  const { file, settings, checked, inFolder } = readChecked(options, () => true);
+  const { output } = checked as { readonly output: Config };
+  const assets = withCredentials(output.assets, options.env);
+  const faults = credentialFaults(assets);
+  if (faults.length > 0) failWith(file, faults, settings.document);
+  const config = freeze({ ...output, assets, dataDir: inFolder(output.dataDir) });
+  return { config, file, warnings: [...settings.warnings, ...warningsOf(config)], settings };
+}
+
+function freeze<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null) {
+    for (const part of Object.values(value)) freeze(part);
+    Object.freeze(value);
+  }
+  return value;
+}

@@ -1,0 +1,105 @@
+import * as v from 'valibot';
+import { field, integer } from '../../schema/fields.ts';
+import { headerMap, MAX_VALUE_LENGTH, TRANSPORT_HEADERS } from '../fields/headers.ts';
+import { httpUrl } from '../fields/text.ts';
+import { duration } from '../fields/units.ts';
+
+export const concurrency = v.optional(
+  field(integer(1, 10_000), 'Media tasks that run on it at once.'),
+  8,
+);
+
+const key = v.pipe(v.string(), v.regex(/^[\x21-\x7e]*$/));
+const KEY = 'printable ASCII characters without spaces';
+
+const MAX_KEYS = 100;
+const MAX_PARAMETERS = 32;
+
+const headers = headerMap(
+  [
+    'authorization',
+    'proxy-authorization',
+    'x-api-key',
+    'api-key',
+    'x-goog-api-key',
+    ...TRANSPORT_HEADERS,
+  ],
+  'interpolated',
+);
+
+const query = v.pipe(
+  v.record(
+    v.pipe(
+      v.string(),
+      v.regex(/^[!-~]{1,128}$/),
+      v.metadata({ expects: 'printable ASCII characters, 128 at most,' }),
+    ),
+    field(v.pipe(v.string(), v.maxLength(MAX_VALUE_LENGTH)), 'Value of the parameter.', {
+      secret: 'interpolated',
+      expects: `a text of ${MAX_VALUE_LENGTH} characters at most`,
+    }),
+  ),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed || Object.keys(dataset.value).length <= MAX_PARAMETERS) return;
+    addIssue({ message: `expected at most ${MAX_PARAMETERS} parameters` });
+  }),
+);
+
+function isProxyUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, pathname, search, hash, username, password } = new URL(value);
+  const isBare = pathname === '/' && `${search}${hash}` === '';
+  return /^https?:$/.test(protocol) && isBare && !/%(?![0-9a-f]{2})/i.test(username + password);
+}
+
+const timeouts = v.strictObject({
+  connect: v.optional(field(duration('1ms'), 'Until a connection is open, through a proxy too.')),
+  firstByte: v.optional(field(duration('1ms'), 'Until a streamed response begins.')),
+  idle: v.optional(field(duration('1ms'), 'Between two chunks of a response.')),
+  total: v.optional(
+    field(duration('1ms'), 'For a whole request; media tasks have limits.taskDeadline instead.'),
+  ),
+});
+
+/** Settings of a provider on the network. */
+export const remote = {
+  baseUrl: field(httpUrl(), 'Base URL of its interface, /v1 included.', {
+    secret: 'interpolated',
+  }),
+  shared: v.optional(
+    field(
+      v.boolean(),
+      'Whether its account serves several clients (the default), which may then not name what is stored ' +
+        'there: files, conversations, responses of others. false if all keys here belong to its owner.',
+    ),
+  ),
+  concurrency,
+  apiKey: v.optional(
+    field(key, 'Its key; leave it out if it requires none.', { secret: 'always', expects: KEY }),
+  ),
+  apiKeys: v.optional(
+    field(
+      v.pipe(
+        v.array(field(key, 'A key.', { secret: 'always', expects: KEY })),
+        v.minLength(1),
+        v.maxLength(MAX_KEYS),
+      ),
+      'Further keys of the same account, used in turn. A key that is rate limited or refused rests for a ' +
+        'while, and the next one is used.',
+      { expects: `a list of 1 to ${MAX_KEYS} keys` },
+    ),
+  ),
+  headers: v.optional(field(headers, 'Further headers of every request to it.')),
+  query: v.optional(field(query, 'Parameters that are added to the query of every request to it.')),
+  proxy: v.optional(
+    field(
+      v.pipe(v.string(), v.check(isProxyUrl)),
+      'HTTP proxy through which it is reached (CONNECT), in place of HTTPS_PROXY of the environment: ' +
+        'http://user:password@proxy.example:3128.',
+      { secret: 'url', expects: 'an http or https URL without path, query and fragment' },
+    ),
+  ),
+  timeouts: v.optional(
+    field(timeouts, 'Timeouts of requests to it, where they differ from routing.timeouts.'),
+  ),
+};

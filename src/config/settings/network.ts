@@ -1,0 +1,95 @@
+import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
+import * as v from 'valibot';
+import { field } from '../../schema/fields.ts';
+
+/** Whether a text is an IP address or a CIDR range. */
+export function isRange(value: string): boolean {
+  const [address = '', bits, ...rest] = value.split('/');
+  const family = isIP(address);
+  if (family === 0 || address.includes('%') || rest.length > 0) return false;
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+  );
+}
+
+/** A host name in ASCII. URLs read a last label of digits alone as an IPv4 address. */
+const HOST_NAME =
+  /^(?=.{1,253}$)(?:(?!-)[a-z0-9_-]{1,63}(?<!-)\.)*(?!-|[0-9]+$)[a-z0-9_-]{1,63}(?<!-)$/;
+
+function isDestination(value: string): boolean {
+  return isRange(value) || HOST_NAME.test(domainToASCII(value));
+}
+
+function isPorts(value: number | string): boolean {
+  const [from = 0, to = from] = String(value).split('-').map(Number);
+  return /^\d{1,5}(-\d{1,5})?$/.test(String(value)) && from >= 1 && from <= to && to <= 65_535;
+}
+
+/** A port, or a range of ports. */
+const ports = v.pipe(
+  v.union([v.number(), v.string()]),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed || isPorts(dataset.value)) return;
+    addIssue({ message: 'expected a port or a range of ports such as 1024-65535' });
+  }),
+);
+
+const destination = v.pipe(
+  v.string(),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed || isDestination(dataset.value)) return;
+    addIssue({
+      message:
+        'expected an IP address, a CIDR range such as 10.0.0.0/8, or a host name such as example.com for it and all names below it',
+    });
+  }),
+);
+
+const PORTS = 'a list of ports and ranges such as 1024-65535';
+const DESTINATIONS = 'a list of IP addresses, CIDR ranges and host names';
+
+export const network = v.strictObject({
+  allowPrivateAddresses: v.optional(
+    field(
+      v.boolean(),
+      'Whether callbacks and reference inputs may go to private addresses, at any port; providers always may. ' +
+        'Cloud metadata (169.254.0.0/16 and the like) stays closed: only allow with its exact address opens it.',
+    ),
+    false,
+  ),
+  inputPorts: v.optional(
+    field(
+      v.array(ports),
+      'Ports from which reference inputs are fetched; a range is a text such as 8000-8999.',
+      { expects: PORTS },
+    ),
+    [80, 443],
+  ),
+  callbackPorts: v.optional(
+    field(
+      v.array(ports),
+      'Ports to which callbacks are sent; with 1024-65535 added, all unprivileged ones.',
+      { expects: PORTS },
+    ),
+    [80, 443],
+  ),
+  deny: v.optional(
+    field(
+      v.array(destination),
+      'Destinations that clients cannot use: IP addresses, CIDR ranges, and host names, which include all ' +
+        'names below them. Names are checked before and after they are resolved. Takes precedence over allow.',
+      { expects: DESTINATIONS },
+    ),
+    [],
+  ),
+  allow: v.optional(
+    field(
+      v.array(destination),
+      'Private addresses and names that are allowed all the same, such as an image server in your own network. ' +
+        'Cloud metadata is opened by a single address only.',
+      { expects: DESTINATIONS },
+    ),
+    [],
+  ),
+});

@@ -1,0 +1,79 @@
+import * as v from 'valibot';
+import { field, number } from '../../schema/fields.ts';
+import { headerMap, TRANSPORT_HEADERS } from '../fields/headers.ts';
+import { httpUrl, text } from '../fields/text.ts';
+import { duration } from '../fields/units.ts';
+
+const MAX_ATTRIBUTES = 32;
+
+const attributes = v.pipe(
+  v.record(
+    v.pipe(
+      v.string(),
+      v.regex(/^[A-Za-z][A-Za-z0-9._-]{0,127}$/),
+      v.check((name) => name !== 'service.name'),
+      v.metadata({
+        expects: 'a name such as deployment.environment.name, other than service.name,',
+      }),
+    ),
+    field(v.pipe(v.string(), v.maxLength(256)), 'Value of the attribute.', {
+      expects: 'a text of 256 characters at most',
+    }),
+  ),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed || Object.keys(dataset.value).length <= MAX_ATTRIBUTES) return;
+    addIssue({ message: `expected at most ${MAX_ATTRIBUTES} attributes` });
+  }),
+);
+
+const otlp = v.strictObject({
+  endpoint: field(
+    httpUrl(),
+    'Base URL of the collector, to which /v1/traces and /v1/metrics are appended; private addresses are ' +
+      'allowed.',
+    { secret: 'interpolated', example: 'http://127.0.0.1:4318' },
+  ),
+  headers: v.optional(
+    field(headerMap(TRANSPORT_HEADERS, 'always'), 'Further headers.', {
+      example: { authorization: `Bearer \${OTLP_TOKEN}` },
+    }),
+  ),
+  traces: v.optional(field(v.boolean(), 'Whether spans are sent.'), true),
+  metrics: v.optional(field(v.boolean(), 'Whether metrics are sent.'), true),
+  sampling: v.optional(
+    field(
+      number(0, 1),
+      'Share of the traces that is sent. Where a client sends a traceparent, its sampled flag decides.',
+    ),
+    1,
+  ),
+  propagate: v.optional(
+    field(
+      v.boolean(),
+      'Whether requests to providers have a traceparent. It links the requests of one trace for them.',
+    ),
+    false,
+  ),
+  interval: v.optional(
+    field(duration('1s', '1h'), 'How often metrics are sent; the last time when the server stops.'),
+    '60s',
+  ),
+  timeout: v.optional(field(duration('10ms', '1m'), 'For one request to the collector.'), '10s'),
+  service: v.optional(field(v.pipe(text(), v.maxLength(256)), 'The service.name.'), 'oriel'),
+  attributes: v.optional(
+    field(attributes, 'Further attributes of the resource.', {
+      example: { 'deployment.environment.name': 'production' },
+    }),
+  ),
+});
+
+/** What is sent to servers that observe this one. */
+export const telemetry = v.strictObject({
+  otlp: v.optional(
+    field(
+      otlp,
+      'OpenTelemetry over OTLP/HTTP, in JSON. Unset: none. Prompts, answers and keys are never in it. ' +
+        `Variables of OpenTelemetry are read only where the file names them: \${OTEL_EXPORTER_OTLP_ENDPOINT}.`,
+    ),
+  ),
+});

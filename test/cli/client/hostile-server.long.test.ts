@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { oriel, temporaryFolder } from '../../oriel.ts';
+
+/** C0, C1, a change of direction, a line separator, and an isolate. */
+const EVIL = 'x\u001b]0;t\u0007\u009b31m\u202e\u2028\u2066y';
+const COMMANDS =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]/;
+
+const ANSWERS: Readonly<Record<string, object>> = {
+  '/v1/tasks': { object: 'list', data: [{ task_id: EVIL, status: EVIL, type: EVIL, model: EVIL }] },
+  '/v1/tasks/a': {
+    task_id: EVIL,
+    status: 'failed',
+    type: EVIL,
+    model: EVIL,
+    error: { type: 'service_error', message: EVIL, code: EVIL },
+  },
+  '/v1/models': {
+    object: 'list',
+    data: [{ id: EVIL, type: 'image', pricing: { [EVIL]: 1 }, capability_metadata: {} }],
+  },
+  '/v1/images/upload': { url: `http://127.0.0.1/${EVIL}`, id: EVIL },
+  '/v1/images/generations': { task_id: EVIL, poll_url: `/v1/tasks/a`, status: EVIL },
+};
+
+let url = '';
+const server = createServer((request, response) => {
+  request.resume();
+  const answer = ANSWERS[request.url!.split('?', 1)[0]!];
+  const error = { error: { type: 'service_error', message: EVIL, code: EVIL } };
+  response
+    .writeHead(answer ? 200 : 502, { 'content-type': 'application/json' })
+    .end(JSON.stringify(answer ?? error));
+});
+beforeAll(async () => {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => void server.close());
+
+it.each([
+  ['tasks'],
+  ['tasks', '--json'],
+  ['task', 'a'],
+  ['task', 'missing'],
+  ['models'],
+  ['models', '--json'],
+  ['upload', 'FILE'],
+  ['upload', 'FILE', '--json'],
+  ['generate', 'a boat', '--model', 'm', '--no-wait'],
+  ['chat', 'hello', '--model', 'm'],
+])('control characters of a server are escaped on a terminal: %s %s', async (...args) => {
+  const folder = temporaryFolder();
+  const file = join(folder, `${EVIL}.png`);
+  writeFileSync(file, 'no image');
+  const given = args.map((arg) => (arg === 'FILE' ? file : arg));
+  const { out, stderr } = await oriel([...given, '--url', url, '--key', 'k'], { cwd: folder });
+  expect(out + stderr).not.toBe('');
+  expect(out).not.toMatch(COMMANDS);
+  expect(stderr).not.toMatch(COMMANDS);
+});

@@ -1,0 +1,171 @@
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startDaemon } from '../../daemon.ts';
+import {
+  handOver,
+  oriel,
+  type Running,
+  shell,
+  start,
+  startProgram,
+  temporaryFolder,
+} from '../../oriel.ts';
+
+/** Resolves with what a process has said on standard error once that matches. */
+async function said({ child, ended }: Running, pattern: RegExp): Promise<string> {
+  let text = '';
+  const matched = new Promise<string>((resolve) => {
+    child.stderr!.on('data', (chunk) => {
+      text += String(chunk);
+      if (pattern.test(text)) resolve(text);
+    });
+  });
+  const gone = ended.then(({ status }) => {
+    throw new Error(`it ended with ${status} and said: ${text}`);
+  });
+  return Promise.race([matched, gone]);
+}
+
+/** Every file and folder below one, with its permissions. */
+function modesBelow(folder: string): [string, string][] {
+  return readdirSync(folder, { recursive: true })
+    .map(String)
+    .map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]);
+}
+
+describe('the first start', () => {
+  it('prints the address, the path of the key, and a curl line that works', async () => {
+    const cwd = temporaryFolder();
+    // On a busy machine too, it is to take what is pasted.
+    writeFileSync(join(cwd, 'oriel.yaml'), 'overload: { eventLoopDelay: 1h }\n');
+    const running = start(['serve', '--port', '0', '--log-format', 'json'], { cwd });
+    const text = await said(running, /curl .*\n/);
+    const screen = /^\nAddress: http\S+\nAPI key, in a file: \S+\nTry it: (curl .*)\n/.exec(text)!;
+    const { code, out } = await startProgram('sh', ['-c', `${screen[1]} --silent --fail`]).ended;
+    expect({ code, answer: JSON.parse(out) }).toMatchObject({
+      code: 0,
+      answer: { object: 'list' },
+    });
+    running.child.kill('SIGTERM');
+    expect((await running.ended).code).toBe(0);
+
+    rmSync(join(cwd, 'data', 'first-key'));
+    const again = start(['serve', '--port', '0', '--log-format', 'json'], { cwd });
+    await once(again.child.stdout!, 'data');
+    again.child.kill('SIGTERM');
+    expect((await again.ended).stderr).toBe('');
+  });
+
+  it('creates files that only their owner can read', async () => {
+    const daemon = await startDaemon({ data: join(temporaryFolder(), 'data'), cwd: '/' });
+    for (const [name, mode] of modesBelow(daemon.data)) {
+      expect(mode, name).toMatch(/^[67]00$/);
+    }
+  });
+});
+
+describe('a daemon that cannot start exits with the reason', () => {
+  it('where another program listens on the port', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+    const args = ['serve', '--port', String(port), '--data', temporaryFolder()];
+    const { code, stderr } = await oriel(args);
+    other.close();
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `oriel: cannot listen on 127.0.0.1:${port}: another program listens there\n`,
+    });
+  });
+
+  it('where the machine does not have the address', async () => {
+    const args = ['serve', '--host', '192.0.2.1', '--port', '0', '--data', temporaryFolder()];
+    expect(await oriel(args)).toMatchObject({
+      code: 1,
+      stderr: 'oriel: cannot listen on 192.0.2.1:0: this machine has no such address\n',
+    });
+  });
+
+  it('where another daemon uses the data directory', async () => {
+    const daemon = await startDaemon();
+    const { code, stderr } = await oriel(['serve', '--port', '0', '--data', daemon.data]);
+    expect(code).toBe(1);
+    const who = `oriel: ${daemon.data}/store/lock: process ${daemon.child.pid} is using this store (`;
+    expect(stderr.slice(0, who.length)).toBe(who);
+    expect((await daemon.request('/v1/account')).status).toBe(200);
+  });
+
+  it('where the data directory cannot be written', async () => {
+    const folder = temporaryFolder();
+    handOver(folder);
+    mkdirSync(join(folder, 'data'), { mode: 0o500 });
+    const args = ['serve', '--port', '0', '--data', join(folder, 'data', 'deep')];
+    const { code, stderr } = await oriel(args, { cwd: folder, unprivileged: true });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^oriel: .*permission denied.*data/);
+  });
+
+  it.runIf(process.platform === 'linux')('where no data directory can be created', async () => {
+    const line = 'timeout -s KILL 60 "$NODE" "$BINARY" serve --port 0 --data /proc/oriel';
+    const { status, stderr } = await shell(line);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^oriel: .*mkdir '\/proc\/oriel'/);
+  });
+
+  it('where ORIEL_BOOTSTRAP_KEY is too short', async () => {
+    const args = ['serve', '--port', '0', '--data', temporaryFolder()];
+    const { code, stderr } = await oriel(args, { env: { ORIEL_BOOTSTRAP_KEY: 'secret' } });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr:
+        'oriel: ORIEL_BOOTSTRAP_KEY: expected 24 to 512 printable ASCII characters without spaces; make one with `openssl rand -hex 24`\n',
+    });
+  });
+
+  it('unless --dev accepts it', async () => {
+    const args = [
+      'serve',
+      '--dev',
+      '--port',
+      '0',
+      '--data',
+      temporaryFolder(),
+      '--log-format',
+      'json',
+    ];
+    const running = start(args, { env: { ORIEL_BOOTSTRAP_KEY: 'secret' } });
+    await once(running.child.stdout!, 'data');
+    running.child.kill('SIGTERM');
+    expect((await running.ended).code).toBe(0);
+  });
+
+  it('where the configuration is invalid', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'oriel.yaml'), 'server: { port: 99999 }\n');
+    const { code, stderr } = await oriel(['serve'], { cwd: folder });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/oriel\.yaml:1: server\.port: expected an integer from 0 to 65535/);
+  });
+
+  it.each([
+    ['--port', 'http', '--port: expected an integer from 0 to 65535, received "http"'],
+    ['--log-format', 'xml', '--log-format: expected one of auto, pretty, json, received "xml"'],
+  ])('where %s is invalid', async (flag, value, message) => {
+    const { code, stderr } = await oriel(['serve', flag, value]);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: `oriel: ${message}\n` });
+  });
+});
+
+it('keeps all accounts over kill -9 and a new start', async () => {
+  const daemon = await startDaemon();
+  const created = await oriel(['accounts', 'create', 'kept', '--data', daemon.data]);
+  expect(created.code).toBe(0);
+  await daemon.stop('SIGKILL');
+  const again = await startDaemon({ data: daemon.data });
+  const { out } = await oriel(['accounts', 'list', '--json', '--data', again.data]);
+  const { accounts } = JSON.parse(out) as { accounts: { name: string }[] };
+  expect(accounts.map(({ name }) => name)).toEqual(['owner', 'kept']);
+});
