@@ -17,11 +17,13 @@ import type { BatchSink } from '../../operations/batch/batch.ts';
 import type { BatchResult } from '../../operations/batch/batch-record.ts';
 import { digestFile } from '../../operations/cache/file-identity.ts';
 import type { WrittenFile } from '../../operations/cache/result-cache.ts';
+import type { Operation } from '../../operations/definition/operation.ts';
 import { usageFailure } from '../command/command.ts';
 import type { Input } from '../files/inputs.ts';
 import type { OutputNames } from '../files/naming.ts';
-import { existsFailure, keptOutput, type Writer } from '../files/writer.ts';
+import { existsFailure, keptOutput, Writer } from '../files/writer.ts';
 import { print } from '../terminal/terminal.ts';
+import type { Choices } from './image-choices.ts';
 import { type Planned, UNCHANGED } from './image-plan.ts';
 import type { Incremental } from './incremental.ts';
 
@@ -31,6 +33,20 @@ export interface OutputSink extends Pick<BatchSink<Planned>, 'store' | 'append'>
   readonly finish?: (result: BatchResult, parameters: unknown) => Promise<void>;
   /** Waits for files that are being written, and removes unfinished ones. */
   readonly abandon?: () => Promise<void>;
+}
+
+/** The sink that the flags ask for. @param names null where no files are written */
+export async function chooseSink(
+  { gives }: Pick<Operation, 'gives'>,
+  names: OutputNames | null,
+  { outputs, run }: Choices,
+  incremental: Incremental | null,
+): Promise<OutputSink> {
+  if (gives === 'data' || run.dryRun) return {};
+  if (names && outputs.check) return checkSink(names);
+  const writer = new Writer({ overwrite: outputs.overwrite });
+  if (outputs.zip !== undefined) return zipSink(outputs.zip, writer, outputs.overwrite);
+  return names ? fileSink(names, writer, outputs, incremental) : standardOutputSink();
 }
 
 /** Up to so many bytes, a synchronous write is faster than handing it to a thread. */
@@ -78,7 +94,7 @@ export function fileSink(
 }
 
 /** Compares each image with the file that would be written. */
-export function checkSink(names: OutputNames): OutputSink {
+function checkSink(names: OutputNames): OutputSink {
   return {
     async store(image, { input }, index) {
       const outputFilename = names.resolve(input, index, image);
@@ -103,7 +119,7 @@ function copyTimes({ source }: Input, descriptor: number): undefined {
 }
 
 /** One image on standard output. */
-export function standardOutputSink(): OutputSink {
+function standardOutputSink(): OutputSink {
   if (process.stdout.isTTY) {
     throw usageFailure('--out -: expected a file or a pipe, received a terminal');
   }
@@ -123,11 +139,7 @@ const WITHOUT_CLOSE = { write, writev, close: (_: number, done: () => void) => d
  *
  * @param path a file, or `-` for standard output
  */
-export async function zipSink(
-  path: string,
-  writer: Writer,
-  overwrite: boolean,
-): Promise<OutputSink> {
+async function zipSink(path: string, writer: Writer, overwrite: boolean): Promise<OutputSink> {
   const toStandardOutput = path === '-';
   if (toStandardOutput && process.stdout.isTTY) {
     throw usageFailure('--zip -: expected a file or a pipe, received a terminal');

@@ -1,11 +1,76 @@
 import { type Dirent, type FSWatcher, readdirSync, watch } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { Failure } from '../../failure.ts';
 import type { FileRecord } from '../../operations/batch/batch-record.ts';
 import { identityOf, statAt } from '../../operations/cache/file-identity.ts';
 import { usageFailure } from '../command/command.ts';
 import { type Input, isInside, listedPaths, patternBase } from '../files/inputs.ts';
 import type { Report } from '../reports/report.ts';
+import { onInterrupt } from '../terminal/exit.ts';
+import { printStderr } from '../terminal/terminal.ts';
+import type { Choices } from './image-choices.ts';
+import { cacheFolder } from './incremental.ts';
+
+/** A file that the options come from. */
+interface Recipe {
+  readonly path: string;
+  /** The choices as the file is now. */
+  readonly choose: () => Promise<Choices>;
+}
+
+/**
+ * Runs an operation, and again after each change of its inputs.
+ *
+ * @param recipe a file whose changes apply to the next run
+ * @throws Failure with code `usage` before any work was done; ends otherwise only by a signal
+ */
+export async function watchImages(
+  files: readonly string[],
+  first: Choices,
+  run: (choices: Choices, failed: FailedInputs) => Promise<number>,
+  recipe: Recipe | undefined,
+): Promise<never> {
+  let choices = first;
+  let failed = new FailedInputs();
+  const watcher = new FolderWatcher();
+  onInterrupt(async () => watcher.close());
+  for (let isFirst = true; ; isFirst = false) {
+    // Before the inputs are read, so that no later change is missed.
+    const folders = await watcher.set(() => watchedFolders(files, choices, recipe));
+    try {
+      if (!isFirst && recipe) {
+        const next = await recipe.choose();
+        // By another recipe, a file that failed may succeed.
+        if (!isDeepStrictEqual(next.options, choices.options)) failed = new FailedInputs();
+        choices = next;
+      }
+      await run(choices, failed);
+    } catch (error) {
+      if (isFirst || !(error instanceof Failure)) throw error;
+      printStderr(`oriel: ${error.message}`);
+    }
+    if (isFirst && !choices.run.quiet) {
+      const count = `${folders} ${folders === 1 ? 'folder' : 'folders'}`;
+      printStderr(`oriel: watching ${count}; Ctrl-C ends`);
+    }
+    await watcher.changed();
+  }
+}
+
+/** Folders of the inputs, of the images that options refer to, and of the recipe. */
+async function watchedFolders(
+  files: readonly string[],
+  choices: Choices,
+  recipe: Recipe | undefined,
+): Promise<Set<string>> {
+  const { inputs, outputs, imagePaths } = choices;
+  const folders = await foldersOf(files, inputs, [outputs.out, cacheFolder(choices)]);
+  for (const path of imagePaths?.values() ?? []) folders.add(dirname(path));
+  if (recipe) folders.add(dirname(resolve(recipe.path)));
+  return folders;
+}
 
 /** Milliseconds without a change after which a burst of changes has ended. */
 const QUIET = 100;
@@ -13,7 +78,7 @@ const QUIET = 100;
 const LONGEST_BURST = 2000;
 
 /** Folders that contain the files of the arguments, or may contain them later. */
-export async function foldersOf(
+async function foldersOf(
   files: readonly string[],
   {
     recursive,
@@ -53,7 +118,7 @@ function entriesOf(folder: string): Dirent[] {
 }
 
 /** Watches folders without their subfolders, which a change of the set adds and removes. */
-export class FolderWatcher {
+class FolderWatcher {
   readonly #watchers = new Map<string, FSWatcher>();
   #changes = 0;
   #wake = () => {};

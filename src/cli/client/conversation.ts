@@ -91,6 +91,6 @@ export async function converse(conversation: Conversation): Promise<void> {
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant';
   readonly content: string;
-  /** Models with fixed reasoning require it in later requests (interface part 4.1, rule 5). */
+  /** Models with fixed reasoning require it in later requests. */
   readonly reasoning_content?: string;
 }

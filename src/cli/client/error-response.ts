@@ -1,7 +1,7 @@
 import { FAILURE_TYPES, Failure, type FailureType } from '../../failure.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
 
-/** An error body of interface part 2.1. */
+/** The `error` of an error response of the daemon. */
 interface ErrorBody {
   readonly type: FailureType | null;
   readonly code: string | null;

@@ -6,10 +6,10 @@ type Json = Readonly<Record<string, unknown>>;
 /** One result: its URL, or its bytes. */
 export type Output = { readonly url: string } | { readonly base64: string };
 
-/** A task record (interface part 2.4), as far as it is used here. */
+/** The properties of a task record that the commands use. */
 export interface TaskRecord {
   readonly id: string;
-  /** A state of the interface, or an unknown one. */
+  /** A state of `TASK_STATES`, or one that a newer daemon has added. */
   readonly status: string;
   /** Empty where the record has none. */
   readonly model: string;
@@ -47,7 +47,7 @@ export function readTask(value: unknown): TaskRecord {
   };
 }
 
-/** The response to the creation of a task (interface part 2.3). */
+/** The response to the creation of a task. */
 export interface Submission {
   readonly id: string;
   /** A path of the daemon. */
@@ -55,7 +55,7 @@ export interface Submission {
   readonly document: Json;
 }
 
-/** Null where the response is the result (interface part 2.5). */
+/** The task that a response names; null if the response is the result itself. */
 export function readSubmission(value: unknown): Submission | null {
   const document = objectAt(value);
   const { task_id, poll_url } = document;
@@ -73,7 +73,7 @@ export function hasEnded(status: string): boolean {
   return state !== undefined && isTerminal(state);
 }
 
-/** The outputs of an image result (interface part 2.5), or of any result of part 2.4. */
+/** The outputs of an image response, or of the `result` of a task record. */
 export function outputsOf(result: Json): Output[] {
   const { data, urls, video_url, audio_url } = result;
   if (Array.isArray(data)) {

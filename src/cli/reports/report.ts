@@ -29,7 +29,7 @@ export interface Report {
 export type Head = Pick<BatchResult, 'requestId' | 'operation'>;
 
 /**
- * One document of the shape of interface part 2.8, printed while the records are added.
+ * One JSON document, shaped as the `manifest.json` of a batch and printed while the records are added.
  *
  * @param further gives properties that come after the results
  */

@@ -59,18 +59,18 @@ const ENDPOINTS: Readonly<Record<Model['type'], readonly string[]>> = {
 
 const NO_REASONING: Reasoning = { supported_efforts: [], default_effort: null, can_disable: false };
 
-/** Reasoning of models with fixed reasoning (interface part 4.1, rule 1). */
+/** Reasoning of models with fixed reasoning, which cannot be turned off. */
 export const FIXED_REASONING: Reasoning = {
   supported_efforts: ['low', 'high', 'max'],
   default_effort: 'high',
   can_disable: false,
 };
-/** Tokens of the largest response of those models (interface part 4.1). */
+/** Tokens of the largest response of models with fixed reasoning. */
 const FIXED_OUTPUT_TOKENS = 1_048_576;
-/** Output limit of those models if the client sets none. */
+/** Output limit of models with fixed reasoning if the client sets none. */
 const FIXED_DEFAULT_OUTPUT_TOKENS = 131_072;
 
-/** Images of one request (interface part 4.4); `n` exists for models of native sizes only. */
+/** Most images of one request. Only models of native sizes take `n`. */
 const MAX_IMAGES = { native: 10, other: 1 } as const;
 
 const NATIVE_SIZES = OUTPUT_SIZES.map(({ width, height }) => `${width}x${height}`);

@@ -5,7 +5,7 @@ import { identifier, modelIdentifier, text } from '../fields/text.ts';
 import { credits } from '../fields/units.ts';
 import { DIALECT_NAMES, isFieldName } from './dialects.ts';
 
-/** Efforts of reasoning (interface part 4.1), the lowest first. */
+/** Efforts of reasoning, the lowest first. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type Effort = (typeof EFFORTS)[number];
 
