@@ -9,7 +9,7 @@ import { usageFailure } from '../command/command.ts';
 import { type Input, isInside, listedPaths, patternBase } from '../files/inputs.ts';
 import type { Report } from '../reports/report.ts';
 import { onInterrupt } from '../terminal/exit.ts';
-import { printStderr } from '../terminal/terminal.ts';
+import { counted, printStderr } from '../terminal/terminal.ts';
 import type { Choices } from './image-choices.ts';
 import { cacheFolder } from './incremental.ts';
 
@@ -52,8 +52,7 @@ export async function watchImages(
       printStderr(`oriel: ${error.message}`);
     }
     if (isFirst && !choices.run.quiet) {
-      const count = `${folders} ${folders === 1 ? 'folder' : 'folders'}`;
-      printStderr(`oriel: watching ${count}; Ctrl-C ends`);
+      printStderr(`oriel: watching ${counted(folders, 'folder')}; Ctrl-C ends`);
     }
     await watcher.changed();
   }

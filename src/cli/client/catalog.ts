@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts';
+import { objectOf } from '../../schema/untrusted.ts';
 import type { DaemonClient } from './daemon-client.ts';
 
 /** The properties of a model that are printed or needed here. */
@@ -16,22 +17,16 @@ export interface CatalogEntry {
 type Price = readonly [unit: string, credits: number];
 
 function pricesOf(value: unknown): readonly Price[] {
-  return Object.entries(objectAt(value)).filter(
+  return Object.entries(objectOf(value)).filter(
     (entry): entry is [string, number] => typeof entry[1] === 'number',
   );
-}
-
-type Json = Readonly<Record<string, unknown>>;
-
-function objectAt(value: unknown): Json {
-  return typeof value === 'object' && value !== null ? (value as Json) : {};
 }
 
 /** @throws Failure where the response has no list of models */
 export async function readCatalog(
   client: DaemonClient,
 ): Promise<{ document: object; models: CatalogEntry[] }> {
-  const document = objectAt(await client.json('/v1/models'));
+  const document = objectOf(await client.json('/v1/models'));
   const { data } = document;
   if (!Array.isArray(data)) {
     throw new Failure(
@@ -43,9 +38,9 @@ export async function readCatalog(
 }
 
 function entryOf(value: unknown): CatalogEntry[] {
-  const { id, type, aliases, capability_metadata, pricing, pricing_tiers: tiers } = objectAt(value);
+  const { id, type, aliases, capability_metadata, pricing, pricing_tiers: tiers } = objectOf(value);
   if (typeof id !== 'string') return [];
-  const { supported_efforts } = objectAt(objectAt(capability_metadata)['reasoning']);
+  const { supported_efforts } = objectOf(objectOf(capability_metadata)['reasoning']);
   const efforts = Array.isArray(supported_efforts) ? (supported_efforts as unknown[]) : [];
   return [
     {

@@ -138,7 +138,7 @@ type Json = Readonly<Record<string, unknown>>;
  *
  * @throws Failure where the event is an error, or no JSON
  */
-export function readChunk(data: string): Chunk {
+function readChunk(data: string): Chunk {
   let chunk: unknown;
   try {
     chunk = JSON.parse(data);

@@ -1,4 +1,5 @@
 import { usageFailure } from '../command/command.ts';
+import { readStandardInput } from '../terminal/terminal.ts';
 
 /** Maximum bytes of text from standard input. */
 const MAX_BYTES = 64e6;
@@ -12,23 +13,20 @@ const MAX_BYTES = 64e6;
 export async function readInput(prompt: string | undefined): Promise<string | null> {
   const isTerminal = process.stdin.isTTY === true;
   if (prompt === undefined && isTerminal) return null;
-  const piped = prompt === '-' || !isTerminal ? await readStandardInput() : '';
+  const piped = prompt === '-' || !isTerminal ? await readText() : '';
   const parts = [prompt === '-' ? '' : (prompt ?? ''), piped];
   const message = parts.filter((part) => part.trim() !== '').join('\n\n');
   if (message === '') throw usageFailure('a prompt is required');
   return message;
 }
 
-async function readStandardInput(): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_BYTES) throw usageFailure('standard input: expected a text of at most 64 MB');
-    chunks.push(chunk);
+async function readText(): Promise<string> {
+  const bytes = await readStandardInput(MAX_BYTES);
+  if (bytes.length > MAX_BYTES) {
+    throw usageFailure('standard input: expected a text of at most 64 MB');
   }
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw usageFailure('standard input: expected text in UTF-8, received other bytes');
   }

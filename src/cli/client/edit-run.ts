@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts';
+import { objectOf } from '../../schema/untrusted.ts';
 import { readFlags } from '../command/flags.ts';
 import { Spinner } from '../terminal/spinner.ts';
 import { jsonText, print } from '../terminal/terminal.ts';
@@ -8,7 +9,7 @@ import { modelFor, promptOf } from './generate-run.ts';
 import { stemOf } from './result-names.ts';
 import { Results } from './results.ts';
 import { inSession } from './session.ts';
-import { objectAt, outputsOf, readSubmission } from './task-record.ts';
+import { outputsOf, readSubmission } from './task-record.ts';
 import { fileOf } from './upload.ts';
 
 const PATH = '/v1/images/edits';
@@ -60,7 +61,7 @@ export async function runEdit(
       .finally(() => spinner.stop());
     const submission = readSubmission(answer);
     if (submission !== null) return finishTask(session, submission, results, resultOptions);
-    const document = objectAt(answer);
+    const document = objectOf(answer);
     const saved = await results.save(outputsOf(document));
     session.resumeHint = null;
     if (resultOptions.json) await print(`${jsonText({ ...document, saved })}\n`);

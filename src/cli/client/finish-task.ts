@@ -89,7 +89,7 @@ const UNREACHABLE_TIMEOUT_MS = 60_000;
  * @param path path of the task's record
  * @throws Failure where the daemon stays unreachable, or has no such task
  */
-export async function waitForTask(
+async function waitForTask(
   { client, signal }: Session,
   path: string,
   spinner: Spinner,

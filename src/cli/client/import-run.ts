@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { chmod, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import '../../text/built-in-dialects.ts';
 import type { ImportedModel, ImportPlan } from '../../config/import/import-models.ts';
-import { invalidConfig } from '../../config/yaml/invalid.ts';
 import { MAX_MAP_LENGTH } from '../../config/import/price-map.ts';
+import { invalidConfig } from '../../config/yaml/invalid.ts';
 import { Failure } from '../../failure.ts';
 import { printable, printableJson } from '../../operations/batch/filename.ts';
 import { readFlags } from '../command/flags.ts';
-import { type Cell, type Column, nameCell, Table } from '../terminal/table.ts';
-import { print, printStderr } from '../terminal/terminal.ts';
+import { type Cell, nameCell, printTable, type TitledColumn } from '../terminal/table.ts';
+import { print, printStderr, readStandardInput } from '../terminal/terminal.ts';
 import { importFlags } from './client-flags.ts';
 
 /** @throws Failure where the file cannot be read, or is longer than any price map */
@@ -18,14 +18,8 @@ async function readMap(path: string): Promise<string> {
       const { size } = await stat(path);
       if (size <= MAX_MAP_LENGTH) return await readFile(path, 'utf8');
     } else {
-      const chunks: Buffer[] = [];
-      let length = 0;
-      for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-        chunks.push(chunk);
-        length += chunk.length;
-        if (length > MAX_MAP_LENGTH) break;
-      }
-      if (length <= MAX_MAP_LENGTH) return Buffer.concat(chunks).toString('utf8');
+      const bytes = await readStandardInput(MAX_MAP_LENGTH);
+      if (bytes.length <= MAX_MAP_LENGTH) return bytes.toString('utf8');
     }
   } catch (error) {
     throw new Failure('invalid_request', `${path} cannot be read: ${(error as Error).message}`);
@@ -67,7 +61,7 @@ async function replaceFile(
   }
 }
 
-const COLUMNS: readonly (Column & { readonly title: string })[] = [
+const COLUMNS: readonly TitledColumn[] = [
   { title: 'MODEL', minWidth: 20 },
   { title: 'CHANGE' },
   { title: 'TYPE', dropOrder: 4 },
@@ -104,17 +98,14 @@ function cellOf(text: string, index: number): Cell {
 }
 
 /** @param withSkipped whether entries that become no models have rows */
-async function printTable({ models, skipped }: ImportPlan, withSkipped: boolean): Promise<void> {
-  const table = new Table(COLUMNS);
-  await table.add(COLUMNS.map(({ title }) => ({ text: title })));
-  for (const model of models) {
-    await table.add(rowOf(model).map(cellOf));
-  }
-  for (const { name, reason } of withSkipped ? skipped : []) {
-    const cells = [name, 'skip', ...COLUMNS.slice(3).map(() => '-'), reason];
-    await table.add(cells.map(cellOf));
-  }
-  await table.flush();
+function rowsOf({ models, skipped }: ImportPlan, withSkipped: boolean): Cell[][] {
+  const others = (withSkipped ? skipped : []).map(({ name, reason }) => [
+    name,
+    'skip',
+    ...COLUMNS.slice(3).map(() => '-'),
+    reason,
+  ]);
+  return [...models.map(rowOf), ...others].map((cells) => cells.map(cellOf));
 }
 
 /** How many entries were skipped for each reason. */
@@ -147,7 +138,7 @@ export async function runImport(
     await print(`${printableJson(JSON.stringify(document, null, 2))}\n`);
     return 0;
   }
-  await printTable(plan, dryRun);
+  await printTable(COLUMNS, rowsOf(plan, dryRun));
   if (plan.skipped.length > 0) printStderr(`oriel: skipped ${skippedReasons(plan)}`);
   const count = (action: string) => plan.models.filter((one) => one.action === action).length;
   const verb = dryRun ? 'would be' : 'were';

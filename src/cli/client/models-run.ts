@@ -1,6 +1,6 @@
 import { printable } from '../../operations/batch/filename.ts';
 import { readFlags } from '../command/flags.ts';
-import { type Column, nameCell, Table } from '../terminal/table.ts';
+import { nameCell, printTable, type TitledColumn } from '../terminal/table.ts';
 import { jsonText, print } from '../terminal/terminal.ts';
 import { type CatalogEntry, readCatalog } from './catalog.ts';
 import { modelsFlags } from './client-flags.ts';
@@ -20,19 +20,15 @@ export async function runModels(flags: Readonly<Record<string, unknown>>): Promi
       await print(`${jsonText(document)}\n`);
       return 0;
     }
-    const table = new Table(COLUMNS);
-    await table.add(COLUMNS.map(({ title }) => ({ text: title })));
-    for (const model of models) {
-      await table.add(rowOf(model).map((cell) => nameCell(printable(cell))));
-    }
-    await table.flush();
+    const rows = models.map((model) => rowOf(model).map((cell) => nameCell(printable(cell))));
+    await printTable(COLUMNS, rows);
     return 0;
   } finally {
     await client.close();
   }
 }
 
-const COLUMNS: readonly (Column & { readonly title: string })[] = [
+const COLUMNS: readonly TitledColumn[] = [
   { title: 'MODEL', minWidth: 20 },
   { title: 'ALIASES', minWidth: 10, dropOrder: 1 },
   { title: 'TYPE', dropOrder: 4 },

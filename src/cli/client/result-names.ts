@@ -6,7 +6,7 @@ import { safeBaseName } from '../../operations/batch/filename.ts';
 import { existsFailure } from '../files/writer.ts';
 
 /** File extensions of results. */
-export const RESULT_EXTENSIONS: readonly string[] = [
+const RESULT_EXTENSIONS: readonly string[] = [
   ...IMAGE_EXTENSIONS,
   ...['mp4', 'webm', 'mov', 'mkv'],
   ...['mp3', 'wav', 'opus', 'ogg', 'aac', 'm4a', 'flac', 'pcm'],

@@ -1,4 +1,5 @@
 import { FAILURE_TYPES, Failure } from '../../failure.ts';
+import { objectOf, textOf } from '../../schema/untrusted.ts';
 import { isTerminal, TASK_STATES } from '../../store/task.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -21,17 +22,9 @@ export interface TaskRecord {
   readonly document: Json;
 }
 
-export function objectAt(value: unknown): Json {
-  return typeof value === 'object' && value !== null ? (value as Json) : {};
-}
-
-function textAt(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
 /** @throws Failure where the value is no task record */
 export function readTask(value: unknown): TaskRecord {
-  const document = objectAt(value);
+  const document = objectOf(value);
   const { task_id, status, model, type, result, error } = document;
   if (typeof task_id !== 'string' || typeof status !== 'string') {
     throw new Failure('service_error', 'expected a task in the response of the daemon');
@@ -39,9 +32,9 @@ export function readTask(value: unknown): TaskRecord {
   return {
     id: task_id,
     status,
-    model: textAt(model),
-    type: textAt(type),
-    outputs: outputsOf(objectAt(result)),
+    model: textOf(model),
+    type: textOf(type),
+    outputs: outputsOf(objectOf(result)),
     error: status === 'failed' || status === 'expired' ? failureOf(status, error) : null,
     document,
   };
@@ -57,10 +50,10 @@ export interface Submission {
 
 /** The task that a response names; null if the response is the result itself. */
 export function readSubmission(value: unknown): Submission | null {
-  const document = objectAt(value);
+  const document = objectOf(value);
   const { task_id, poll_url } = document;
   if (typeof task_id !== 'string') return null;
-  const path = textAt(poll_url);
+  const path = textOf(poll_url);
   return { id: task_id, path: path.startsWith('/v1/') ? path : taskPath(task_id), document };
 }
 
@@ -78,7 +71,7 @@ export function outputsOf(result: Json): Output[] {
   const { data, urls, video_url, audio_url } = result;
   if (Array.isArray(data)) {
     return (data as unknown[]).flatMap((one): Output[] => {
-      const { url, b64_json } = objectAt(one);
+      const { url, b64_json } = objectOf(one);
       if (typeof url === 'string') return [{ url }];
       return typeof b64_json === 'string' ? [{ base64: b64_json }] : [];
     });
@@ -89,8 +82,8 @@ export function outputsOf(result: Json): Output[] {
 }
 
 function failureOf(status: string, error: unknown): Failure {
-  const { type, message } = objectAt(error);
+  const { type, message } = objectOf(error);
   const known = FAILURE_TYPES.find((one) => one === type) ?? 'unknown';
-  const why = textAt(message) || 'without a reason';
+  const why = textOf(message) || 'without a reason';
   return new Failure(known, `the task ${status === 'expired' ? 'expired' : 'failed'}: ${why}`);
 }

@@ -1,5 +1,6 @@
 import { Failure } from '../../failure.ts';
 import { printable, safeBaseName } from '../../operations/batch/filename.ts';
+import { objectOf } from '../../schema/untrusted.ts';
 import { usageFailure } from '../command/command.ts';
 import { readFlags } from '../command/flags.ts';
 import { Table } from '../terminal/table.ts';
@@ -8,7 +9,7 @@ import { taskFlags, taskResultFlags } from './client-flags.ts';
 import { type ResultOptions, resumeHint, saveResults, waitWithSpinner } from './finish-task.ts';
 import { Results } from './results.ts';
 import { inSession, type Session } from './session.ts';
-import { hasEnded, objectAt, readTask, type TaskRecord, taskPath } from './task-record.ts';
+import { hasEnded, readTask, type TaskRecord, taskPath } from './task-record.ts';
 
 /**
  * Prints a task; waits for its end and saves its results where the flags say so.
@@ -71,13 +72,13 @@ async function showCallbacks(
 ): Promise<number> {
   const document = await client.json(path);
   if (json) {
-    await print(`${jsonText(objectAt(document))}\n`);
+    await print(`${jsonText(objectOf(document))}\n`);
     return 0;
   }
-  const { data } = objectAt(document);
-  const deliveries = Array.isArray(data) ? (data as unknown[]).map(objectAt) : [];
+  const { data } = objectOf(document);
+  const deliveries = Array.isArray(data) ? (data as unknown[]).map(objectOf) : [];
   const rows = deliveries.map(({ id, status, attempts, url }) => {
-    const tries = Array.isArray(attempts) ? (attempts as unknown[]).map(objectAt) : [];
+    const tries = Array.isArray(attempts) ? (attempts as unknown[]).map(objectOf) : [];
     const last = tries.at(-1);
     return [id, status, tries.length, last?.['status'] ?? last?.['error'] ?? '-', url];
   });

@@ -1,11 +1,12 @@
 import { Failure } from '../../failure.ts';
 import { printable } from '../../operations/batch/filename.ts';
+import { objectOf } from '../../schema/untrusted.ts';
 import { readFlags } from '../command/flags.ts';
-import { type Column, nameCell, Table } from '../terminal/table.ts';
+import { nameCell, printTable, type TitledColumn } from '../terminal/table.ts';
 import { jsonText, print } from '../terminal/terminal.ts';
 import { tasksFlags } from './client-flags.ts';
 import { inSession } from './session.ts';
-import { objectAt, readTask } from './task-record.ts';
+import { readTask } from './task-record.ts';
 
 /**
  * Lists the tasks of the key's account, newest first.
@@ -22,7 +23,7 @@ export async function runTasks(flags: Readonly<Record<string, unknown>>): Promis
       .map(([name, value]) => [name, String(value)] as [string, string]),
   ).toString();
   return inSession(flags, async ({ client }) => {
-    const document = objectAt(await client.json(`/v1/tasks${query === '' ? '' : `?${query}`}`));
+    const document = objectOf(await client.json(`/v1/tasks${query === '' ? '' : `?${query}`}`));
     const { data } = document;
     if (!Array.isArray(data)) {
       throw new Failure(
@@ -34,18 +35,16 @@ export async function runTasks(flags: Readonly<Record<string, unknown>>): Promis
       await print(`${jsonText(document)}\n`);
       return 0;
     }
-    const table = new Table(COLUMNS);
-    await table.add(COLUMNS.map(({ title }) => ({ text: title })));
-    for (const { id, type, status, model } of (data as unknown[]).map(readTask)) {
+    const rows = (data as unknown[]).map(readTask).map(({ id, type, status, model }) => {
       const cells = [id, type || '-', status, model || '-'];
-      await table.add(cells.map((cell) => nameCell(printable(cell))));
-    }
-    await table.flush();
+      return cells.map((cell) => nameCell(printable(cell)));
+    });
+    await printTable(COLUMNS, rows);
     return 0;
   });
 }
 
-const COLUMNS: readonly (Column & { readonly title: string })[] = [
+const COLUMNS: readonly TitledColumn[] = [
   // Whole, since `oriel task` asks for it.
   { title: 'ID' },
   { title: 'TYPE', dropOrder: 0 },

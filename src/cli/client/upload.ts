@@ -5,12 +5,12 @@ import { FORMATS, OUTPUT_FORMATS } from '../../images/formats.ts';
 import { checkFileSize, DEFAULT_LIMITS } from '../../images/limits.ts';
 import { sniff } from '../../images/sniff.ts';
 import { printable } from '../../operations/batch/filename.ts';
+import { objectOf } from '../../schema/untrusted.ts';
 import { readFlags } from '../command/flags.ts';
 import { jsonText, print, printStderr } from '../terminal/terminal.ts';
 import { uploadFlags } from './client-flags.ts';
 import type { DaemonClient } from './daemon-client.ts';
 import { inSession } from './session.ts';
-import { objectAt } from './task-record.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -51,7 +51,7 @@ export async function fileOf(path: string): Promise<File> {
 export async function uploadFile(client: DaemonClient, path: string): Promise<string> {
   const form = new FormData();
   form.set('file', await fileOf(path));
-  const { url } = objectAt(await client.form('/v1/images/upload', form));
+  const { url } = objectOf(await client.form('/v1/images/upload', form));
   if (typeof url === 'string') return url;
   throw new Failure('service_error', `${client.url}: expected the URL of ${path} in the response`);
 }

@@ -9,12 +9,12 @@ import { auditFolder } from '../../store/audit/log.ts';
 import { readAudit } from '../../store/audit/read.ts';
 import { usageFailure } from '../command/command.ts';
 import { readFlags } from '../command/flags.ts';
-import { type Column, Table } from '../terminal/table.ts';
+import { printTable, type TitledColumn } from '../terminal/table.ts';
 import { jsonText, print, printStderr } from '../terminal/terminal.ts';
 import { adminFlags, auditFlags } from './daemon-flags.ts';
 import '../../text/built-in-dialects.ts';
 
-const COLUMNS: readonly (Column & { readonly title: string })[] = [
+const COLUMNS: readonly TitledColumn[] = [
   { title: 'TIME (UTC)' },
   { title: 'WHO', minWidth: 8 },
   { title: 'ACT', minWidth: 12 },
@@ -56,15 +56,13 @@ export async function runAudit(flags: Readonly<Record<string, unknown>>): Promis
 }
 
 async function show(acts: readonly Act[]): Promise<void> {
-  const table = new Table(COLUMNS);
-  await table.add(COLUMNS.map(({ title }) => ({ text: title })));
-  for (const { at, who, act, object, result, code } of acts) {
+  const rows = acts.map(({ at, who, act, object, result, code }) => {
     const time = at.slice(0, 19).replace('T', ' ');
     const outcome = code === undefined ? result : `${result}: ${code}`;
     const cells = [time, nameOf(who), act, object, who.from, outcome];
-    await table.add(cells.map((cell) => ({ text: printable(cell) })));
-  }
-  await table.flush();
+    return cells.map((cell) => ({ text: printable(cell) }));
+  });
+  await printTable(COLUMNS, rows);
 }
 
 function nameOf({ user, uid, sudoUser, key }: Actor): string {

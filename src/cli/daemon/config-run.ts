@@ -1,15 +1,11 @@
 import { printable, printableJson } from '../../operations/batch/filename.ts';
 import '../../text/built-in-dialects.ts';
 import { readFlags } from '../command/flags.ts';
-import { print, printStderr } from '../terminal/terminal.ts';
+import { counted, print, printStderr } from '../terminal/terminal.ts';
 import { configPrintFlags } from './daemon-flags.ts';
 
 function options(file: string | undefined) {
   return { file, env: process.env, cwd: process.cwd() };
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 /** Checks a configuration. @returns the exit code */
@@ -18,7 +14,10 @@ export async function runConfigCheck(file: string | undefined): Promise<number> 
   const loaded = loadConfig(options(file));
   for (const warning of loaded.warnings) printStderr(`oriel: warning: ${warning}`);
   const { providers, models } = loaded.config;
-  const contents = `${count(Object.keys(providers).length, 'provider')}, ${count(Object.keys(models).length, 'model')}`;
+  const contents = [
+    counted(Object.keys(providers).length, 'provider'),
+    counted(Object.keys(models).length, 'model'),
+  ].join(', ');
   const name = printable(loaded.file ?? 'no file, the defaults');
   await print(`${name}: good: ${contents}\n`);
   return 0;

@@ -183,7 +183,7 @@ const RESOURCE_ERRORS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EAGAI
  * @returns resolves after such an exception, after which the daemon drains and ends. A further
  *   exception ends the process at once.
  */
-export function uncaughtException({ log }: Pick<Daemon, 'log'>): Promise<void> {
+function uncaughtException({ log }: Pick<Daemon, 'log'>): Promise<void> {
   process.on('unhandledRejection', (err) => {
     log.error({ err }, 'a defect, please report it: a promise was rejected that nothing waits for');
   });

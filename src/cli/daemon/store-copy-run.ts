@@ -87,7 +87,7 @@ const POOL_SIZE = 3;
  * @param isNew whether a folder without a store gets one
  * @throws Failure `usage`, `no_store`, and those of `openStore`
  */
-export async function openPlace(place: string, isNew: boolean): Promise<Store> {
+async function openPlace(place: string, isNew: boolean): Promise<Store> {
   const given = place.startsWith('env:') ? fromEnvironment(place.slice('env:'.length)) : place;
   if (/^postgres(ql)?:/.test(given)) return openSchema(given, place);
   const directory = join(given, 'store');

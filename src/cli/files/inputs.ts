@@ -4,6 +4,7 @@ import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } 
 import { IMAGE_EXTENSIONS, READABLE_EXTENSIONS } from '../../images/formats.ts';
 import type { TextVariables } from '../../images/input.ts';
 import { usageFailure } from '../command/command.ts';
+import { readStandardInput } from '../terminal/terminal.ts';
 
 /** An input: a file, an image from standard input, or an argument that names no file. */
 export interface Input {
@@ -44,23 +45,6 @@ const PATTERN = /[*?[\]{}!]|[@+]\(/;
 
 function byCodePoint(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
-}
-
-/**
- * Reads standard input as a stream: reading the descriptor of a non-blocking pipe would fail with
- * EAGAIN while the program before it is still running.
- *
- * @param limit bytes after which reading stops
- */
-async function readStandardInput(limit = Number.POSITIVE_INFINITY): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length > limit) break;
-  }
-  return Buffer.concat(chunks);
 }
 
 async function orUsageFailure<Content>(

@@ -4,13 +4,12 @@ import { PRESETS } from '../../operations/recipe/recipe.ts';
 import { recipeJsonSchema } from '../../operations/recipe/schema.ts';
 import { usageFailure } from '../command/command.ts';
 import { readText } from '../files/text-argument.ts';
-import { print } from '../terminal/terminal.ts';
+import { counted, print } from '../terminal/terminal.ts';
 
 /** Checks a recipe. @returns the exit code */
 export async function runRecipeCheck(file: string): Promise<number> {
   const text = PRESETS.some((name) => name === file) ? file : readText(file, PRESETS);
   const { steps, outputs } = await findRecipe(text, { origin: file, set: [] });
-  const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
   const contents = `${counted(steps.length, 'step')}, ${counted(outputs.length, 'output')}`;
   await print(`${printable(file)}: good: ${contents}\n`);
   return 0;

@@ -166,7 +166,7 @@ export interface Snippet {
 }
 
 /** The snippet of an image; null where it has no outputs, or they have no names yet. */
-export function snippetOf({ outputs = [] }: FileRecord, options: SnippetOptions): Snippet | null {
+function snippetOf({ outputs = [] }: FileRecord, options: SnippetOptions): Snippet | null {
   const { folder, baseUrl, sizes, alt, loading } = options;
   const byFormat = new Map<string, Candidate[]>();
   for (const { outputFilename, format, width, height, size } of outputs) {

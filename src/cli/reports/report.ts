@@ -7,6 +7,7 @@ import type {
 import { printable } from '../../operations/batch/filename.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
 import {
+  counted,
   humanBytes,
   humanChange,
   isClosedPipe,
@@ -139,7 +140,7 @@ export function totalsLine(
   check = false,
 ): string {
   const { succeeded, failed, planned, total, reasons, convertedBytes, outputBytes } = summary;
-  const files = `${total} ${total === 1 ? 'file' : 'files'}`;
+  const files = counted(total, 'file');
   const failures = failed > 0 ? `, ${failed} failed` : '';
   const changes = (reasons.get('output_missing') ?? 0) + (reasons.get('output_differs') ?? 0);
   if (changes > 0) return `${changes} of ${files} would change${failures}; nothing was written`;

@@ -17,7 +17,7 @@ export async function endWith(code: number): Promise<void> {
 }
 
 /** Ends the process without waiting for native code, once standard output and error are written. */
-export async function exitNow(code: number): Promise<never> {
+async function exitNow(code: number): Promise<never> {
   const written = [process.stdout, process.stderr].map(
     (stream) => new Promise((resolve) => stream.write('', resolve)),
   );

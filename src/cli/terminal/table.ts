@@ -25,6 +25,21 @@ export interface Column {
   readonly dropOrder?: number;
 }
 
+export interface TitledColumn extends Column {
+  readonly title: string;
+}
+
+/** Prints rows below the titles of their columns. */
+export async function printTable(
+  columns: readonly TitledColumn[],
+  rows: Iterable<readonly Cell[]>,
+): Promise<void> {
+  const table = new Table(columns);
+  await table.add(columns.map(({ title }) => ({ text: title })));
+  for (const row of rows) await table.add(row);
+  await table.flush();
+}
+
 /** Rows that are buffered before the first is printed, to find the widths of the columns. */
 const SAMPLE_ROWS = 200;
 const GAP = '  ';

@@ -45,7 +45,7 @@ const SIXEL = '4';
 const CONTROL_C = '\u0003';
 
 /** The protocol of the terminal at standard output; null where it shows no images. Never rejects. */
-export async function findProtocol(): Promise<Protocol | null> {
+async function findProtocol(): Promise<Protocol | null> {
   const { env } = process;
   const term = env['TERM'] ?? '';
   if (!process.stdout.isTTY || env['CI'] || term === '' || term === 'dumb') return null;

@@ -20,6 +20,23 @@ export async function print(text: string | Uint8Array): Promise<void> {
   });
 }
 
+/**
+ * Reads standard input as a stream: reading the descriptor of a non-blocking pipe would fail with
+ * EAGAIN while the program before it is still running.
+ *
+ * @param limit bytes after which reading stops
+ */
+export async function readStandardInput(limit = Number.POSITIVE_INFINITY): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > limit) break;
+  }
+  return Buffer.concat(chunks);
+}
+
 /** Whether an error is that of a write to a pipe whose reader has closed it. */
 export function isClosedPipe(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | null)?.code === 'EPIPE';
@@ -61,6 +78,11 @@ export function swatch(hex: string, depth: number): string {
   if (depth >= 24) return `\u001b[48;2;${rgb.join(';')}m  \u001b[0m `;
   if (depth >= 8) return `\u001b[48;5;${cubeIndex(rgb)}m  \u001b[0m `;
   return '';
+}
+
+/** A number with its noun, as `1 file` or `2 files`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Bytes as text: `812 KB`, `1.9 MB`. A kilobyte has 1000 bytes. */

@@ -32,7 +32,7 @@ const EXPECTED_ORIGINS =
   '* or a list of origins as browsers send them, such as https://app.example.com: lower case, no path, no default port';
 
 /** Access of web pages of other origins (Fetch standard, section 3.2). */
-export const cors = v.strictObject({
+const cors = v.strictObject({
   origins: field(
     v.union([v.literal('*'), v.array(v.pipe(v.string(), v.check(isOrigin)))]),
     'Origins of the pages, such as [https://app.example.com], or * for all. Requests need a key all the same: ' +
