@@ -1,4 +1,9 @@
-import { headersOf, isRemote, type RemoteProvider, urlOf } from '../../config/providers/provider-kinds.ts';
+import {
+  headersOf,
+  isRemote,
+  type RemoteProvider,
+  urlOf,
+} from '../../config/providers/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
 import { redactFailure } from '../../routing/redaction.ts';
 import { readUpstreamError } from '../../routing/upstream-error.ts';

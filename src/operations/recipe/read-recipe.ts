@@ -1,4 +1,9 @@
-import { type Document, faultLines, type LineFault, readDocument } from '../../config/yaml/document.ts';
+import {
+  type Document,
+  faultLines,
+  type LineFault,
+  readDocument,
+} from '../../config/yaml/document.ts';
 import { Failure } from '../../failure.ts';
 import { checkAll, type Fault, formatValue, unknownName } from '../../schema/faults.ts';
 import { describeField, fromText } from '../../schema/fields.ts';

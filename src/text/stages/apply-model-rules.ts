@@ -1,4 +1,9 @@
-import { isPriced, maxOutputTokensOf, reasoningOf, type TextModel } from '../../config/catalog/catalog.ts';
+import {
+  isPriced,
+  maxOutputTokensOf,
+  reasoningOf,
+  type TextModel,
+} from '../../config/catalog/catalog.ts';
 import { EFFORTS, type Effort } from '../../config/settings/models.ts';
 import { quoteValue } from '../../schema/fields.ts';
 import type {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Run, RunOptions } from '../../oriel.ts';
-import { chatServer, chunk, endlessChatServer, event, json, stream } from './chat-server.ts';
 import { HAS_TERMINAL, startInTerminal } from '../in-terminal.ts';
+import { chatServer, chunk, endlessChatServer, event, json, stream } from './chat-server.ts';
 
 /** Types each line once the terminal shows that it is waited for. */
 async function typed(

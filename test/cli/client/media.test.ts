@@ -5,9 +5,9 @@ import { kindOf, stemOf } from '../../../src/cli/client/result-names.ts';
 import { previewOf } from '../../../src/cli/terminal/encode-image.ts';
 import { oriel, type Run, start, temporaryFolder } from '../../oriel.ts';
 import { type CallOptions, residentCommand } from '../../resident.ts';
+import { photograph } from '../photographs.ts';
 import { json } from './chat-server.ts';
 import { type MediaServer, mediaServer, pictures, record } from './media-server.ts';
-import { photograph } from '../photographs.ts';
 
 const resident = residentCommand();
 

@@ -6,8 +6,8 @@ import { ADMIN_COMMANDS } from '../../../src/administration/registry.ts';
 import { hashOf } from '../../../src/store/key.ts';
 import { oriel, shell, temporaryFolder } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
-import { adminPlaces } from './admin-place.ts';
 import { filesBelow } from '../folder.ts';
+import { adminPlaces } from './admin-place.ts';
 
 const resident = residentCommand();
 

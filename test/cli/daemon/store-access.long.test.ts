@@ -5,7 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import pino from 'pino';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { readAdminEndpoint, writeAdminEndpoint } from '../../../src/administration/admin-endpoint.ts';
+import {
+  readAdminEndpoint,
+  writeAdminEndpoint,
+} from '../../../src/administration/admin-endpoint.ts';
 import { startAdmin } from '../../../src/http/admin.ts';
 import { openStore } from '../../../src/store/drivers/open.ts';
 import { UNAUDITED } from '../../administration/unaudited.ts';

@@ -7,8 +7,8 @@ import { dayOf } from '../../../src/store/ledger.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
-import { type AdminPlace, adminPlaces } from './admin-place.ts';
 import { filesBelow } from '../folder.ts';
+import { type AdminPlace, adminPlaces } from './admin-place.ts';
 
 const resident = residentCommand();
 
