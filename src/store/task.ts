@@ -35,7 +35,7 @@ export interface Task {
   readonly status: TaskState;
   /** Validated request, JSON. Of a task that did not complete at most 16 kB are kept. */
   readonly request: unknown;
-  /** The `result` of interface part 2.4, JSON; null unless completed. */
+  /** The result that clients get, as JSON; null unless completed. */
   readonly result: unknown;
   /** Error; null unless failed or expired. */
   readonly error: TaskError | null;
@@ -71,7 +71,7 @@ export interface Task {
 /** A claim of a task by a node, or a pending task. `attempts` is the fence of its changes. */
 export type TaskClaim = Pick<Task, 'id' | 'attempts'>;
 
-/** Allowed transitions of the state; a terminal state never changes (interface part 3). */
+/** Allowed transitions of the state; a terminal state never changes. */
 const TRANSITIONS: Readonly<Record<TaskState, readonly TaskState[]>> = {
   pending: ['processing', 'failed', 'expired'],
   // Back to pending when the node that has the task gives it back.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { joined } from '../../src/store/drivers/joined.ts';
+import { joined } from '../../src/store/joined.ts';
 
 class Base {
   get now() {

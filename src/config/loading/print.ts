@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { stringify } from 'yaml';
-import { describeField, metadataOf } from '../../schema/fields.ts';
 import { redactUrl } from '../../schema/faults.ts';
+import { describeField, metadataOf } from '../../schema/fields.ts';
 import { childrenOf, type Path } from '../../schema/walk.ts';
 import { type Config, configSchema } from '../settings/schema.ts';
 import type { Document } from '../yaml/document.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import type { DeepReadonly } from '../../schema/json.ts';
 import { field } from '../../schema/fields.ts';
+import type { DeepReadonly } from '../../schema/json.ts';
 import { azure } from './azure.ts';
 import type { ProviderKind, RequestPath } from './provider-kind.ts';
 import { MODEL_TYPES } from './provider-kind.ts';

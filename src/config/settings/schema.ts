@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { DEFAULT_LIMITS } from '../../images/limits.ts';
-import type { DeepReadonly } from '../../schema/json.ts';
 import { field, integer } from '../../schema/fields.ts';
+import type { DeepReadonly } from '../../schema/json.ts';
 import { IMAGE_ANSWERS } from '../../store/account.ts';
 import { identifier, ONCE, text } from '../fields/text.ts';
 import { credits, duration, size } from '../fields/units.ts';

@@ -1,8 +1,8 @@
 import type { StoreHealth } from '../../health.ts';
+import { joined } from '../../joined.ts';
 import { type NodeRecord, SINGLE_NODE } from '../../nodes.ts';
 import { ProviderObjects } from '../../provider-objects.ts';
 import type { Store } from '../../store.ts';
-import { joined } from '../joined.ts';
 import type { JournalCompactor } from './compactor.ts';
 import { AccountWriter } from './records/accounts.ts';
 import { CreditWriter } from './records/credits.ts';

@@ -1,9 +1,9 @@
 import type { StoreHealth } from '../../health.ts';
+import { joined } from '../../joined.ts';
 import type { NodeRecord } from '../../nodes.ts';
 import type { Store } from '../../store.ts';
 import type { PublishedEvent, StoreEvent } from '../../store-event.ts';
 import { isTerminal } from '../../task.ts';
-import { joined } from '../joined.ts';
 import { AccountStore } from './account-store.ts';
 import { orphanedEscrows } from './claims.ts';
 import { CreditStore } from './credit-store.ts';
