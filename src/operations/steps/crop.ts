@@ -80,7 +80,7 @@ function sizeOf({ width, height }: Facts, options: CropOptions): Size {
 
 export const crop = stepOperation({
   name: 'crop',
-  summary: 'Cut a rectangle, a ratio or a share out of every image',
+  summary: 'Crop images to a rectangle, a ratio or a share',
   endpoint: 'batch-crop-images',
   cost: 18,
   keeps: ['webp', 'png', 'jpeg'],

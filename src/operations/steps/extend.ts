@@ -48,7 +48,7 @@ function edgesOf(facts: Facts, { ratio, gravity, top, right, bottom, left }: Ext
 
 export const extend = stepOperation({
   name: 'extend',
-  summary: 'Add edges to images, or fill them up to a ratio',
+  summary: 'Add borders to images, or pad them to a ratio',
   endpoint: 'batch-extend-images',
   cost: 25,
   fields,

@@ -3,7 +3,7 @@ import { stepOperation } from '../definition/step-operation.ts';
 
 export const greyscale = stepOperation({
   name: 'greyscale',
-  summary: 'Turn images grey',
+  summary: 'Convert images to greyscale',
   endpoint: 'batch-greyscale-images',
   cost: 30,
   fields: {},

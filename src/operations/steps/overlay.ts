@@ -202,7 +202,7 @@ async function composite(
 
 export const overlay = stepOperation({
   name: 'overlay',
-  summary: 'Lay a logo or a text over images',
+  summary: 'Put a logo or a text on images',
   endpoint: 'batch-overlay-images',
   cost: 30,
   fields: overlayFields,

@@ -7,7 +7,7 @@ import { stepOperation } from '../definition/step-operation.ts';
 
 export const trim = stepOperation({
   name: 'trim',
-  summary: 'Cut off edges of one colour',
+  summary: 'Trim solid-colour borders',
   endpoint: 'batch-trim-images',
   cost: 800,
   fields: {

@@ -20,7 +20,7 @@ function kindsOf(texts: readonly string[] = []): string[] {
 
 export const editMetadata = defineOperation({
   name: 'edit-metadata',
-  summary: 'Set and remove metadata, without encoding pixels anew',
+  summary: 'Set and remove metadata without re-encoding pixels',
   gives: 'image',
   endpoint: 'batch-edit-metadata',
   cost: 0.3,

@@ -52,7 +52,7 @@ export async function hashOfPixels(
 
 export const hash = defineOperation({
   name: 'hash',
-  summary: 'Hash the bytes with SHA-256, and on request the pixels',
+  summary: 'Hash files with SHA-256, or pixels perceptually',
   gives: 'data',
   endpoint: 'batch-image-hash',
   cost: 0.7,

@@ -31,7 +31,7 @@ type OptimizeOptions = EncodingOptions & {
 
 export const optimize = defineOperation({
   name: 'optimize',
-  summary: 'Make files smaller: without loss, or to a quality or size',
+  summary: 'Make files smaller, without loss or to a quality or size',
   gives: 'image',
   endpoint: 'batch-optimize-images',
   cost: 1500,

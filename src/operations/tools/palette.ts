@@ -11,7 +11,7 @@ const SIDE = 256;
 
 export const palette = defineOperation({
   name: 'palette',
-  summary: 'Find the colours that an image is made of, and their shares',
+  summary: 'Find the dominant colours of images and their shares',
   gives: 'data',
   endpoint: 'batch-color-palette',
   cost: 12,

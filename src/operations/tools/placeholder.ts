@@ -22,7 +22,7 @@ interface Raster {
 
 export const placeholder = defineOperation({
   name: 'placeholder',
-  summary: 'Make placeholders for pages that load: BlurHash, ThumbHash, data URL, colour',
+  summary: 'Make placeholders for loading pages: BlurHash, ThumbHash, data URL, colour',
   gives: 'data',
   endpoint: 'batch-image-placeholder',
   cost: 12,
