@@ -181,6 +181,7 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
   server.decorateRequest('textReport', null);
   server.decorateRequest('firstFrameMs', null);
   server.decorateRequest('failure', null);
+  server.decorateRequest('reserveMemory', null);
   server.decorateRequest('task', null);
   server.decorateRequest('trace', null);
   server.decorateRequest('answering', null);
@@ -266,6 +267,7 @@ function limitBodies(
     const { id } = request.holder.account;
     budget.reserve(id, bytes, reply.raw);
     shares.reserve(id, bytes * BYTES_PER_BODY_BYTE, reply.raw);
+    request.reserveMemory = (further) => shares.reserve(id, further, reply.raw);
     next();
   });
 }

@@ -35,15 +35,21 @@ const CLOSE_BRACKET = 93;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
-/**
- * Checks the structure of JSON before it is parsed, in one pass over the text. Invalid JSON may pass,
- * because parsing reports it.
- *
- * @param maxCost of all its values
- */
+/** Checks the structure of JSON before it is parsed. @param maxCost of all its values */
 export function structureFault(text: string, maxCost = MAX_COST): StructureFault | null {
+  return structureOf(text, maxCost).fault;
+}
+
+/**
+ * The cost of all values of JSON that is not parsed yet, up to the first fault, in one pass over the text. Invalid
+ * JSON may pass, because parsing reports it.
+ */
+export function structureOf(
+  text: string,
+  maxCost = MAX_COST,
+): { readonly cost: number; readonly fault: StructureFault | null } {
   // Each level and each value takes at least one character.
-  if (text.length <= MAX_DEPTH) return null;
+  if (text.length <= MAX_DEPTH) return { cost: 0, fault: null };
   let depth = 0;
   let cost = 0;
   /** Whether the last name was that of a text that is JSON itself. */
@@ -56,7 +62,7 @@ export function structureFault(text: string, maxCost = MAX_COST): StructureFault
     switch (text.charCodeAt(at)) {
       case QUOTE: {
         const end = endOfString(text, at);
-        if (end === -1) return null;
+        if (end === -1) return { cost, fault: null };
         if (depth === 1) name = at;
         cost += COST.text;
         if (isBeforeColon(text, end)) {
@@ -78,7 +84,8 @@ export function structureFault(text: string, maxCost = MAX_COST): StructureFault
         cost += COST.container;
         if (depth > MAX_DEPTH) {
           const message = `nested over ${MAX_DEPTH} levels deep`;
-          return { code: 'nested_too_deep', message, member: memberAt(text, name) };
+          const member = memberAt(text, name);
+          return { cost, fault: { code: 'nested_too_deep', message, member } };
         }
         break;
       case CLOSE_BRACKET:
@@ -90,10 +97,11 @@ export function structureFault(text: string, maxCost = MAX_COST): StructureFault
     }
     if (cost > maxCost) {
       const message = 'too many lists, objects, members and texts';
-      return { code: 'too_many_values', message, member: memberAt(text, name) };
+      const member = memberAt(text, name);
+      return { cost, fault: { code: 'too_many_values', message, member } };
     }
   }
-  return null;
+  return { cost, fault: null };
 }
 
 /** Index of the quote that ends a string; -1 if none does. */

@@ -35,6 +35,9 @@ const STAGES: readonly Stage[] = [
   endAnswer,
 ];
 
+/** Milliseconds after which a large request gives way to others. */
+const MAX_HOLD_MS = 10;
+
 /** Milliseconds for aborted answers to be charged. */
 const closeTimeoutMs = 1000;
 
@@ -68,10 +71,15 @@ export class TextGateway {
   async answer(call: TextCall): Promise<string | null> {
     const { config, upstream } = this.#services;
     const execution = new TextExecution(call, config(), upstream);
+    let heldSince = performance.now();
     try {
       for (const stage of STAGES) {
-        // Gives the event loop to other requests.
-        if (execution.isLarge) await setImmediate();
+        // Gives the event loop to other requests. No more often: each large request that waits here holds its
+        // parsed body, and many that take turns would fill the memory.
+        if (execution.isLarge && performance.now() - heldSince > MAX_HOLD_MS) {
+          await setImmediate();
+          heldSince = performance.now();
+        }
         const running = stage(execution, this.#services);
         if (running !== undefined) await running;
       }

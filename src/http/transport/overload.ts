@@ -30,6 +30,7 @@ export function shedLoad(
     if (pressure.delay > eventLoopDelay) {
       return overloaded('the server is overloaded: its event loop is late');
     }
+    if (pressure.freeMemory <= 0) pressure.relieve();
     return pressure.freeMemory > 0 ? null : overloaded('the server is overloaded: memory is short');
   };
   server.addHook('onListen', async () => pressure.reset());

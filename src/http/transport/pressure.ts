@@ -52,8 +52,7 @@ export class Pressure {
     this.#histogram.enable();
     this.measure();
     this.#timer = setInterval(() => {
-      this.measure();
-      this.#collectGarbage();
+      this.relieve();
       this.#measureDelay();
     }, MEMORY_INTERVAL_MS).unref();
   }
@@ -101,10 +100,11 @@ export class Pressure {
   }
 
   /**
-   * Collects garbage if the heap is full, before any request is refused: under load most of the heap is
-   * garbage, which V8 collects only when it would run out of memory.
+   * Measures the memory, and collects garbage if the heap is full. Called before a request is refused: under load
+   * most of the heap is garbage, which V8 collects only when it would run out of memory.
    */
-  #collectGarbage(): void {
+  relieve(): void {
+    this.measure();
     const start = performance.now();
     if (this.#free > 0 || start < this.#mayCollectAt) return;
     if (getHeapStatistics().used_heap_size < this.#heapLimit) return;

@@ -161,7 +161,7 @@ const DAEMON = `
   const store = await openStore({ directory: data + '/store' });
   const { default: pino } = await import(new URL('node_modules/pino/pino.js', 'file://' + root));
   const { ownActor } = await load('administration/actor.js');
-  const { openAudit } = await load('administration/audit.js');
+  const { openAudit } = await load('store/audit/log.js');
   const audit = await openAudit(data, ownActor(), {});
   const admin = await startAdmin({ place: 'lowdb', store, audit, directory: data, log: pino({ enabled: false }), models: () => [] });
   process.once('SIGTERM', async () => {
