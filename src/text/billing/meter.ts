@@ -148,7 +148,7 @@ export class Meter {
   /**
    * Charges the reported usage of each answer; without a report, its estimated input and the observed output.
    *
-   * @param isCut whether this server stopped reading before the report, so that answers may have reasoning that nobody saw
+   * @param isCut whether this server stopped reading before the report, so that the client may not have seen all reasoning
    */
   async settle(answers: readonly ObservedAnswer[], isCut: boolean): Promise<Charge> {
     const { bounds } = this.#estimates;
