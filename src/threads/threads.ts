@@ -98,10 +98,14 @@ export class Threads {
     }
   }
 
-  /** Starts the threads where they have not been started. */
+  /** Starts the threads where they have not been started. @throws ThreadLostError */
   start(): Promise<Piscina> {
     if (this.#closed) throw new ThreadLostError('the threads are closed', false);
-    this.#piscina ??= startPiscina(this.#options);
+    this.#piscina ??= startPiscina(this.#options).catch((error: unknown) => {
+      // The next job tries again: there may have been no free file descriptor.
+      this.#piscina = undefined;
+      throw new ThreadLostError(error, false);
+    });
     return this.#piscina;
   }
 
@@ -153,7 +157,8 @@ export function sumOf(all: readonly ThreadStatistics[]): ThreadStatistics {
 }
 
 async function startPiscina({ file, threads, workerData }: ThreadsOptions): Promise<Piscina> {
-  const { Piscina } = await import('piscina');
+  // As CommonJS: an ES module that could not be read once is not read again.
+  const { Piscina } = createRequire(import.meta.url)('piscina') as typeof import('piscina');
   const piscina = new Piscina({
     filename: file,
     workerData,

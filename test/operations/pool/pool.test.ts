@@ -4,6 +4,7 @@ import type { Job, JobResult } from '../../../src/operations/definition/job.ts';
 import { inlinePool, startPool } from '../../../src/operations/pool/pool.ts';
 import { convert } from '../../../src/operations/tools/convert.ts';
 import { parseFields } from '../../../src/schema/fields.ts';
+import { Threads } from '../../../src/threads/threads.ts';
 import { quadrants } from '../../fixtures/images.ts';
 import { decode, quarters } from '../../pixels.ts';
 
@@ -138,6 +139,18 @@ describe('a thread pool', () => {
     } finally {
       await pool.close();
     }
+  });
+
+  test('reports a start that fails, at each job anew', async () => {
+    const broken = new Threads({ file: 0 as unknown as string, threads: 1 });
+    for (const word of ['a', 'b']) {
+      const run = broken.run({ name: 'echo', input: job('echo', { word }) });
+      await expect(run).rejects.toMatchObject({
+        isTimeout: false,
+        message: expect.stringMatching(/filename/),
+      });
+    }
+    await broken.close();
   });
 
   test('shares memory with the threads of other pools', async () => {
