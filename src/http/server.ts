@@ -36,6 +36,7 @@ import { BodyBudget, bodyBytes } from './transport/body-budget.ts';
 import { CLIENT_CLOSED_REQUEST, clientLeft } from './transport/client-disconnect.ts';
 import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
 import { sendTogether } from './transport/end-of-tick.ts';
+import { parseJsonBodies } from './transport/json-body.ts';
 import { lingerAfterRefusals } from './transport/linger.ts';
 import {
   answerMalformedRequest,
@@ -46,7 +47,6 @@ import {
   BYTES_PER_BODY_BYTE,
   BYTES_PER_DOWNLOAD,
   MemoryShares,
-  parseJsonBodies,
 } from './transport/memory-shares.ts';
 import { shedLoad } from './transport/overload.ts';
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { withTimeout } from '../transport/overload.ts';
+import { withTimeout } from '../transport/timeout.ts';
 import { COUNT_INVALID_KEY, type RedisScript, TAKE } from './redis-script.ts';
 
 /** Milliseconds that a request waits for Redis at most. */

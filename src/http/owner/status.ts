@@ -6,7 +6,7 @@ import { toCredits } from '../../store/credits.ts';
 import { TASK_STATES } from '../../store/task.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { seconds } from '../request/query.ts';
-import { withTimeout } from '../transport/overload.ts';
+import { withTimeout } from '../transport/timeout.ts';
 
 const bytes = v.nullable(v.number());
 

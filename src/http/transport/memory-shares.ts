@@ -1,17 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { FastifyInstance } from 'fastify';
 import { Failure } from '../../failure.ts';
-import { formatPath } from '../../schema/faults.ts';
-import { structureOf } from '../../schema/json.ts';
-import { overloaded } from '../responses/errors.ts';
 import type { Pressure } from './pressure.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Reserves bytes for its account beside those of the body's text; null before there is an account. */
-    reserveMemory: ((bytes: number) => void) | null;
-  }
-}
 
 /** Memory of a request that waits for its upstream, without its body: 23 KB measured. */
 const BYTES_PER_REQUEST = 24 * 1024;
@@ -23,13 +12,10 @@ export const BYTES_PER_DOWNLOAD = 512 * 1024;
 export const BYTES_PER_BODY_BYTE = 4;
 
 /** Bytes from which the free memory is measured anew before they are used. */
-const LARGE = 256 * 1024;
+export const LARGE = 256 * 1024;
 
 /** Memory for each byte of a body while it is parsed; the worst case is empty objects, `{},`. */
 const BYTES_PER_PARSED_BYTE = 20;
-
-/** Memory of each unit of cost of a parsed body (`structureOf`): 64 bytes for an empty object, which costs 3. */
-const BYTES_PER_COST = 24;
 
 /** Memory of the values that one body may have (`structureOf`). */
 const MAX_BYTES_OF_VALUES = 12 * 1024 * 1024;
@@ -94,37 +80,4 @@ export class MemoryShares {
     const values = Math.min(body * BYTES_PER_PARSED_BYTE, MAX_BYTES_OF_VALUES);
     return text + values <= this.#pressure.freeMemory;
   }
-}
-
-/** Parses JSON bodies with Fastify's parser, after checking that their structure is within limits. */
-export function parseJsonBodies(server: FastifyInstance, shares: MemoryShares): void {
-  const parse = server.getDefaultJsonParser('error', 'error');
-  server.addContentTypeParser<string>(
-    'application/json',
-    { parseAs: 'string' },
-    (request, body, done) => {
-      if (!shares.hasRoomToParse(body.length)) {
-        done(overloaded('there is too little free memory for a request of this size'));
-        return undefined;
-      }
-      const { cost, fault } = structureOf(body);
-      if (fault === null) {
-        try {
-          // A request holds its parsed body while it waits for a provider.
-          if (cost * BYTES_PER_COST >= LARGE) request.reserveMemory?.(cost * BYTES_PER_COST);
-        } catch (error) {
-          done(error as Failure);
-          return undefined;
-        }
-        return parse(request, body, done);
-      }
-      const param = fault.member === null ? null : formatPath([fault.member]);
-      const where = param ?? 'the body';
-      const { code, message } = fault;
-      done(
-        new Failure('invalid_request', `${where}: ${message}`, { code, ...(param && { param }) }),
-      );
-      return undefined;
-    },
-  );
 }

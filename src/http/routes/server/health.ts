@@ -8,7 +8,7 @@ import { isOperator } from '../../request/auth.ts';
 import { parseQuery } from '../../request/query.ts';
 import { shuttingDown } from '../../responses/errors.ts';
 import type { LoadShedding } from '../../transport/overload.ts';
-import { withTimeout } from '../../transport/overload.ts';
+import { withTimeout } from '../../transport/timeout.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
