@@ -30,17 +30,19 @@ async function buildProgram(
   finish: (exitCode: number) => void,
 ): Promise<Command> {
   const program = new Command('oriel')
-    .description('Batch image work on every core, and a self-hosted gateway to models.')
+    .description('Batch image work on every core, and a self-hosted gateway to models')
     .version(version(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .addHelpCommand(
       new Command('help')
         .argument('[command]')
-        .description('print help for a command')
+        .description('Print help for a command')
         .helpOption(false)
         .helpGroup('Shell:'),
     )
     .showHelpAfterError('(see --help)')
+    // Commander would not wrap descriptions beside terms as wide as --chroma-subsampling <subsampling>.
+    .configureHelp({ minWidthToWrap: 20, subcommandTerm: (command) => command.name() })
     .configureOutput({
       writeErr: (text) => printStderrLines(text.trimEnd()),
       outputError: (text, write) => write(text.replace(/^error: /, 'oriel: ')),

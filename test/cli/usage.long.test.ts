@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { inputFlags, limitFlags, outputFlags, runFlags } from '../../src/cli/batch/image-flags.ts';
-import { flagNames } from '../../src/cli/command/flags.ts';
+import { type CommandDefinition, flagNames } from '../../src/cli/command/command.ts';
+import { COMMANDS } from '../../src/cli/commands.ts';
 import { OPERATIONS } from '../../src/operations/registry.ts';
 import { fieldsOf } from '../../src/schema/fields.ts';
 import { HAS_FONTS } from '../fixtures/fonts.ts';
@@ -270,6 +271,18 @@ describe('help', () => {
   const trap = ['--import', `data:text/javascript,process.dlopen=()=>{throw(Error('trapped'))}`];
   const trapped = residentCommand(trap);
 
+  it('of every command and subcommand fits into 80 columns', async () => {
+    const lines = (commands: readonly CommandDefinition[], above: readonly string[]): string[][] =>
+      commands.flatMap(({ name, subcommands = [] }) => [
+        [...above, name],
+        ...lines(subcommands, [...above, name]),
+      ]);
+    for (const line of [[], ...lines(COMMANDS, [])]) {
+      const { out } = await trapped([...line, '--help']);
+      expect([line, out.split('\n').filter((row) => row.length > 80)]).toEqual([line, []]);
+    }
+  });
+
   it('lists every command with its summary', async () => {
     const { out } = await trapped(['--help']);
     for (const { name, summary } of OPERATIONS) {
@@ -300,7 +313,8 @@ describe('help', () => {
         for (const { description } of fieldsOf(schema)) expect(description).not.toBe('');
       }
       expect(run.out).not.toMatch(/undefined|\[object/);
-      for (const example of operation.examples) expect(run.out).toContain(`  oriel ${example}\n`);
+      const whole = run.out.replace(/ \\\n +/g, ' ');
+      for (const example of operation.examples) expect(whole).toContain(`  oriel ${example}\n`);
     },
   );
 

@@ -4,10 +4,18 @@ import type { NamedImages } from '../../operations/definition/job.ts';
 import { needsDate } from '../../operations/definition/name-template.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
 import { fieldsOf } from '../../schema/fields.ts';
-import { usageFailure } from '../command/command.ts';
-import { flagOf, readFlags } from '../command/flags.ts';
+import { type Flags, flagOf, readFlags, usageFailure } from '../command/command.ts';
 import { formatOfPath } from '../files/naming.ts';
-import { inputFlags, limitFlags, limitsOf, outputFlags, runFlags } from './image-flags.ts';
+import {
+  checksumReport,
+  failuresReport,
+  type Head,
+  jsonReport,
+  linesReport,
+  type Report,
+} from '../reports/report.ts';
+import { tableReport } from '../reports/table-report.ts';
+import { inputFlags, outputFlags, readLimits, runFlags } from './image-flags.ts';
 
 /** Stands for standard input or output in place of a path. */
 export const STANDARD_STREAM = '-';
@@ -34,11 +42,7 @@ export interface Choices {
  * @param files the positional arguments
  * @throws Failure that names the flag
  */
-export function readChoices(
-  operation: Operation,
-  files: readonly string[],
-  flags: Readonly<Record<string, unknown>>,
-): Choices {
+export function readChoices(operation: Operation, files: readonly string[], flags: Flags): Choices {
   const outputs = readFlags(outputFlags, flags);
   // The output of an image from standard input goes to standard output.
   if (operation.gives === 'image' && files[0] === STANDARD_STREAM && outputs.zip === undefined) {
@@ -52,7 +56,7 @@ export function readChoices(
     inputs: readFlags(inputFlags, flags),
     outputs,
     run: readFlags(runFlags, flags),
-    limits: limitsOf(readFlags(limitFlags, flags)),
+    limits: readLimits(flags),
     taken: needsDate(outputs.name ?? ''),
   };
   checkSides(choices.options, choices.limits, flagOf, '; --max-side moves the bound');
@@ -78,30 +82,50 @@ function refuseContradictions({ inputs, outputs, run }: Choices): void {
   const { out, zip } = outputs;
   const incremental = run.incremental || run.cache !== undefined || outputs.watch;
   const report = run.json || run.jsonl;
+  const zips = zip !== undefined;
+  const isPiped = out === STANDARD_STREAM;
+  const { watch, check, skipExisting } = outputs;
   const pairs: readonly [boolean, string][] = [
     [run.json && run.jsonl, '--json and --jsonl'],
     [run.sha256sum && report, '--sha256sum and --json'],
-    [outputs.overwrite && outputs.skipExisting, '--overwrite and --skip-existing'],
-    [zip !== undefined && out !== undefined, '--zip and --out'],
-    [zip !== undefined && outputs.name !== undefined, '--zip and --name'],
-    [zip !== undefined && outputs.keepMtime, '--zip and --keep-mtime'],
-    [zip !== undefined && outputs.skipExisting, '--zip and --skip-existing'],
-    [
-      incremental && outputs.skipExisting,
-      `${outputs.watch ? '--watch' : '--incremental'} and --skip-existing`,
-    ],
-    [outputs.watch && zip !== undefined, '--watch and --zip'],
-    [outputs.watch && out === STANDARD_STREAM, '--watch and standard input or output'],
-    [outputs.watch && inputs.filesFrom === STANDARD_STREAM, '--watch and --files-from -'],
-    [outputs.watch && run.json, '--watch and --json'],
-    [outputs.watch && run.dryRun, '--watch and --dry-run'],
-    [outputs.watch && outputs.check, '--watch and --check'],
-    [outputs.check && run.dryRun, '--check and --dry-run'],
-    [outputs.check && outputs.skipExisting, '--check and --skip-existing'],
-    [outputs.check && zip !== undefined, '--check and --zip'],
-    [outputs.check && out === STANDARD_STREAM, '--check and an output on -'],
-    [(out === STANDARD_STREAM || zip === STANDARD_STREAM) && report, 'an output on - and --json'],
+    [outputs.overwrite && skipExisting, '--overwrite and --skip-existing'],
+    [zips && out !== undefined, '--zip and --out'],
+    [zips && outputs.name !== undefined, '--zip and --name'],
+    [zips && outputs.keepMtime, '--zip and --keep-mtime'],
+    [zips && skipExisting, '--zip and --skip-existing'],
+    [incremental && skipExisting, `--${watch ? 'watch' : 'incremental'} and --skip-existing`],
+    [watch && zips, '--watch and --zip'],
+    [watch && isPiped, '--watch and standard input or output'],
+    [watch && inputs.filesFrom === STANDARD_STREAM, '--watch and --files-from -'],
+    [watch && run.json, '--watch and --json'],
+    [watch && run.dryRun, '--watch and --dry-run'],
+    [watch && check, '--watch and --check'],
+    [check && run.dryRun, '--check and --dry-run'],
+    [check && skipExisting, '--check and --skip-existing'],
+    [check && zips, '--check and --zip'],
+    [check && isPiped, '--check and an output on -'],
+    [(isPiped || zip === STANDARD_STREAM) && report, 'an output on - and --json'],
   ];
   const refused = pairs.find(([contradiction]) => contradiction);
   if (refused) throw usageFailure(`${refused[1]} exclude each other`);
+}
+
+/** Makes the report of a run. */
+export type ReportChooser = (operation: Operation, choices: Choices, head: Head) => Report;
+
+/** The report that the flags of a command ask for. */
+export function chooseReport(
+  operation: Pick<Operation, 'gives' | 'columns' | 'details' | 'row' | 'checksum'>,
+  { options, run, outputs }: Pick<Choices, 'options' | 'run' | 'outputs'>,
+  head: Head,
+): Report {
+  const { gives, columns, details, row, checksum } = operation;
+  if (run.json) return jsonReport(head);
+  if (run.jsonl) return linesReport(outputs.zip !== undefined);
+  if (run.sha256sum && checksum) return checksumReport(checksum);
+  const imageOnStandardOutput = outputs.out === STANDARD_STREAM || outputs.zip === STANDARD_STREAM;
+  const silent = run.quiet || (gives === 'image' && imageOnStandardOutput);
+  return silent
+    ? failuresReport()
+    : tableReport(gives, columns?.(options), details?.(options), row);
 }

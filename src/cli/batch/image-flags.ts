@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { DEFAULT_LIMITS, type Limits } from '../../images/limits.ts';
 import { field, integer, number } from '../../schema/fields.ts';
-import { flag, textFlag } from '../command/flags.ts';
+import { type FlagGroup, type Flags, flag, readFlags, textFlag } from '../command/command.ts';
 
 /** Inputs of an image command. */
 export const inputFlags = v.strictObject({
@@ -29,10 +29,10 @@ export const outputFlags = v.strictObject({
     path: true,
   }),
   overwrite: flag('replace files that exist'),
-  skipExisting: flag('leave out inputs whose output exists'),
-  bestEffort: flag('write the nearest output where none reaches --target-size or --target-ssim'),
+  skipExisting: flag('skip inputs whose output exists'),
+  bestEffort: flag('write the nearest output if none reaches --target-size or --target-ssim'),
   keepMtime: flag("give outputs their inputs' modification time"),
-  watch: flag('go on after the first run, and redo what changes until Ctrl-C; --incremental'),
+  watch: flag('go on after the first run: redo changed files until Ctrl-C; implies --incremental'),
   check: flag('write nothing, and exit with 1 if an output is missing or differs'),
 });
 
@@ -45,11 +45,9 @@ export const runFlags = v.strictObject({
   annotate: v.optional(
     field(v.picklist(['github']), 'mark failed files in GitHub Actions, on standard error'),
   ),
-  jobs: v.optional(
-    field(integer(1, 256), 'threads; as many as cores where not given', { short: 'j' }),
-  ),
+  jobs: v.optional(field(integer(1, 256), 'threads; default one for each core', { short: 'j' })),
   failFast: flag('start nothing more after the first failure'),
-  dryRun: flag('say what would be done, and do nothing'),
+  dryRun: flag('show what would be done, and do nothing'),
   incremental: flag('do only what changed since the last run with the same cache'),
   cache: textFlag('folder of results, .oriel-cache by default; implies --incremental', 'a folder', {
     path: true,
@@ -82,7 +80,16 @@ export const limitFlags = v.strictObject({
   allowSvg: flag('read SVG'),
 });
 
-export function limitsOf(flags: v.InferOutput<typeof limitFlags>): Limits {
+/** The flags of every command over images, as the help lists them. */
+export const INPUTS: FlagGroup = { heading: 'Inputs:', schema: inputFlags };
+export const OUTPUTS: FlagGroup = { heading: 'Outputs:', schema: outputFlags };
+export const LIMITS: FlagGroup = { heading: 'Limits:', schema: limitFlags };
+export const runningExcept = (...except: (keyof typeof runFlags.entries)[]): FlagGroup => {
+  return { heading: 'Running:', schema: runFlags, except };
+};
+
+export function readLimits(given: Flags): Limits {
+  const flags = readFlags(limitFlags, given);
   return {
     fileBytes: Math.round(flags.maxFileSize * MEGABYTE),
     pixels: Math.round(flags.maxPixels * MEGAPIXEL),

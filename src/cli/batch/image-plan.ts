@@ -24,6 +24,14 @@ export interface Planned extends BatchInput {
   readonly cached?: boolean;
 }
 
+/** An input of a command that names no outputs. @param record a record that is known before any work */
+export function plannedInput(input: Input, record?: Planned['knownRecord']): Planned {
+  const { filename, source, problem, optional = false } = input;
+  const failed = problem && ({ status: 'failed', originalSize: 0, error: problem } as const);
+  const knownRecord = failed ?? record;
+  return { input, filename, source, optional, ...(knownRecord && { knownRecord }) };
+}
+
 /**
  * Assigns an output path to each input, and a record to each input that needs no work: arguments that
  * are no files, outputs that exist or are unchanged, and all inputs in a dry run.

@@ -1,17 +1,14 @@
 import { Failure } from '../../failure.ts';
-import { objectOf } from '../../schema/untrusted.ts';
+import { listOf, objectOf, textOf } from '../../schema/untrusted.ts';
+import { type CommandInput, readFlags } from '../command/command.ts';
+import { printTable, type TitledColumn } from '../terminal/table.ts';
+import { printJson } from '../terminal/terminal.ts';
+import { modelsFlags } from './client-flags.ts';
 import type { DaemonClient } from './daemon-client.ts';
+import { inSession } from './session.ts';
 
 /** The properties of a model that are printed or needed here. */
-export interface CatalogEntry {
-  readonly id: string;
-  /** Empty where the daemon does not state it. */
-  readonly type: string;
-  readonly aliases: readonly string[];
-  readonly efforts: readonly string[];
-  readonly pricing: readonly Price[];
-  readonly tiers: readonly (readonly Price[])[];
-}
+export type CatalogEntry = ReturnType<typeof entryOf>;
 
 /** `above`, of a tier, is a number of tokens. */
 type Price = readonly [unit: string, credits: number];
@@ -22,7 +19,7 @@ function pricesOf(value: unknown): readonly Price[] {
   );
 }
 
-/** @throws Failure where the response has no list of models */
+/** @throws Failure if the response has no list of models */
 export async function readCatalog(
   client: DaemonClient,
 ): Promise<{ document: object; models: CatalogEntry[] }> {
@@ -34,24 +31,21 @@ export async function readCatalog(
       `${client.url}/v1/models: expected a list of models in the response`,
     );
   }
-  return { document, models: (data as unknown[]).flatMap(entryOf) };
+  const isModel = (value: unknown) => typeof objectOf(value)['id'] === 'string';
+  return { document, models: data.filter(isModel).map(entryOf) };
 }
 
-function entryOf(value: unknown): CatalogEntry[] {
-  const { id, type, aliases, capability_metadata, pricing, pricing_tiers: tiers } = objectOf(value);
-  if (typeof id !== 'string') return [];
+function entryOf(value: unknown) {
+  const { id, type, aliases, capability_metadata, pricing, pricing_tiers } = objectOf(value);
   const { supported_efforts } = objectOf(objectOf(capability_metadata)['reasoning']);
-  const efforts = Array.isArray(supported_efforts) ? (supported_efforts as unknown[]) : [];
-  return [
-    {
-      id,
-      type: typeof type === 'string' ? type : '',
-      aliases: Array.isArray(aliases) ? aliases.map(String) : [],
-      efforts: efforts.map(String),
-      pricing: pricesOf(pricing),
-      tiers: Array.isArray(tiers) ? tiers.map(pricesOf) : [],
-    },
-  ];
+  return {
+    id: textOf(id),
+    /** Empty if the daemon does not state it. */
+    type: textOf(type),
+    aliases: listOf(aliases).map(String),
+    efforts: listOf(supported_efforts).map(String),
+    prices: [pricesOf(pricing), ...listOf(pricing_tiers).map(pricesOf)].flat(),
+  };
 }
 
 /** Names of the models that `oriel chat` may talk to; the first is its default. @throws Failure if there is none */
@@ -70,4 +64,33 @@ export async function textModels(client: DaemonClient): Promise<readonly [string
 /** @throws Failure if the daemon has no such model for this key */
 export async function requireModel(client: DaemonClient, name: string): Promise<void> {
   await client.json(`/v1/models/${encodeURIComponent(name)}`);
+}
+
+/** Prints the catalog of a daemon. */
+export async function runModels({ flags }: CommandInput): Promise<number> {
+  const { json } = readFlags(modelsFlags, flags);
+  return inSession(flags, async ({ client }) => {
+    const { document, models } = await readCatalog(client);
+    if (json) await printJson(document);
+    else await printTable(COLUMNS, models.map(rowOf));
+    return 0;
+  });
+}
+
+const COLUMNS: readonly TitledColumn[] = [
+  { title: 'MODEL', minWidth: 20 },
+  { title: 'ALIASES', minWidth: 10, dropOrder: 1 },
+  { title: 'TYPE', dropOrder: 4 },
+  { title: 'EFFORTS', minWidth: 10, dropOrder: 2 },
+  { title: 'PRICE', minWidth: 10, dropOrder: 3 },
+];
+
+function rowOf({ id, aliases, type, efforts, prices }: CatalogEntry): string[] {
+  const price = prices
+    .filter(([, credits]) => credits > 0)
+    .map(([unit, credits]) =>
+      unit === 'above' ? `above ${credits} tokens` : `${credits} ${unit.replaceAll('_', ' ')}`,
+    );
+  const cells = [aliases.join(','), type, efforts.join(','), price.join(', ')];
+  return [id, ...cells.map((cell) => cell || '-')];
 }

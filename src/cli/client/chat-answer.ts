@@ -1,16 +1,12 @@
 import { Failure } from '../../failure.ts';
+import { objectOf, textOf } from '../../schema/untrusted.ts';
 import { EventStream } from '../../text/relay/sse.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
-import type { ChatOutput } from './chat-output.ts';
-import { messageOf } from './error-response.ts';
+import { print } from '../terminal/terminal.ts';
+import { messageOf } from './daemon-client.ts';
 
 /** A complete answer of a model. */
-export interface ChatAnswer {
-  readonly text: string;
-  readonly reasoning: string;
-  /** `finish_reason` of the response; null where it has none. */
-  readonly finishReason: string | null;
-}
+export type ChatAnswer = Readonly<Record<Delta['kind'], string>> & Pick<Chunk, 'finishReason'>;
 
 /**
  * Prints a streamed chat completion while it arrives.
@@ -128,10 +124,9 @@ export interface Delta {
 
 interface Chunk {
   readonly deltas: readonly Delta[];
+  /** `finish_reason` of the response; null if it has none. */
   readonly finishReason: string | null;
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 /**
  * Reads one event of a streamed chat completion.
@@ -145,23 +140,68 @@ function readChunk(data: string): Chunk {
   } catch {
     throw new Failure('service_error', 'the daemon sent an event that is no JSON');
   }
-  const { error, choices } = (chunk ?? {}) as Json;
+  const { error, choices } = objectOf(chunk);
   if (error !== undefined && error !== null) {
     throw new Failure('service_error', messageOf(data) ?? 'the answer failed on its way');
   }
-  const choice: unknown = Array.isArray(choices) ? (choices as unknown[])[0] : undefined;
-  const { delta, finish_reason } = (choice ?? {}) as Json;
-  const { reasoning_content, content, refusal } = (delta ?? {}) as Json;
+  const { delta, finish_reason } = objectOf(Array.isArray(choices) ? choices[0] : undefined);
+  const { reasoning_content, content, refusal } = objectOf(delta);
+  const deltas: Delta[] = [
+    { kind: 'reasoning', text: textOf(reasoning_content) },
+    { kind: 'text', text: textOf(content) },
+    { kind: 'text', text: textOf(refusal) },
+  ];
   return {
-    deltas: [
-      ...deltasOf('reasoning', reasoning_content),
-      ...deltasOf('text', content),
-      ...deltasOf('text', refusal),
-    ],
-    finishReason: typeof finish_reason === 'string' ? finish_reason : null,
+    deltas: deltas.filter(({ text }) => text !== ''),
+    finishReason: textOf(finish_reason) || null,
   };
 }
 
-function deltasOf(kind: Delta['kind'], text: unknown): Delta[] {
-  return typeof text === 'string' && text !== '' ? [{ kind, text }] : [];
+/** Characters that control a terminal, bidi controls included, except line ends and tabs. */
+const CONTROLS =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches them
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]/g;
+
+/** Removes characters that control a terminal. */
+function withoutControls(text: string): string {
+  return text.replace(CONTROLS, '');
+}
+
+/**
+ * Prints an answer while it arrives: its text to standard output, its reasoning dimmed to standard
+ * error where that is a terminal.
+ */
+export class ChatOutput {
+  readonly #isTerminal = process.stdout.isTTY === true;
+  readonly #showsReasoning = process.stderr.isTTY === true;
+  readonly #dims = process.stderr.isTTY === true && process.stderr.getColorDepth() > 1;
+  #reasoned = false;
+  #written = false;
+  #lineOpen = false;
+
+  reasoning(text: string): void {
+    const shown = withoutControls(text);
+    if (!this.#showsReasoning || this.#written || shown === '') return;
+    this.#reasoned = true;
+    process.stderr.write(this.#dims ? `\u001b[2m${shown}\u001b[22m` : shown);
+  }
+
+  /** @throws EPIPE where the reader has closed standard output */
+  async text(text: string): Promise<void> {
+    const shown = this.#isTerminal ? withoutControls(text) : text;
+    if (shown === '') return;
+    if (this.#reasoned && !this.#written) process.stderr.write('\n\n');
+    this.#written = true;
+    this.#lineOpen = !shown.endsWith('\n');
+    await print(shown);
+  }
+
+  /** Ends the line, so that the next output starts a new one. */
+  async end(): Promise<void> {
+    if (this.#reasoned && !this.#written) process.stderr.write('\n');
+    if (this.#lineOpen) await print('\n');
+    this.#reasoned = false;
+    this.#written = false;
+    this.#lineOpen = false;
+  }
 }

@@ -1,88 +1,67 @@
+import { createInterface } from 'node:readline';
 import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
-import { usageFailure } from '../command/command.ts';
-import { readFlags } from '../command/flags.ts';
-import { jsonText, print, printStderr } from '../terminal/terminal.ts';
+import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
+import { printJson, printStderr, printStderrLines } from '../terminal/terminal.ts';
 import { requireModel, textModels } from './catalog.ts';
-import { type ChatAnswer, showAnswer } from './chat-answer.ts';
-import { readInput } from './chat-input.ts';
-import { ChatOutput } from './chat-output.ts';
+import { type ChatAnswer, ChatOutput, showAnswer } from './chat-answer.ts';
 import { chatFlags } from './client-flags.ts';
-import type { Message } from './conversation.ts';
-import { converse } from './conversation.ts';
-import { DaemonClient } from './daemon-client.ts';
+import { readInput } from './prompt.ts';
+import { inSession, type Session } from './session.ts';
 
-type ChatFlags = v.InferOutput<typeof chatFlags>;
+/** A message of a chat completion. */
+interface Message {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+  /** Models with fixed reasoning require it in later requests. */
+  readonly reasoning_content?: string;
+}
+
+/** Sends the messages to a model and prints the answer. */
+type Ask = (messages: readonly Message[], model: string) => Promise<ChatAnswer>;
 
 const PATH = '/v1/chat/completions';
-const EXIT = { done: 0, interrupted: 130 } as const;
 
-/**
- * Sends a message to a model and prints the answer, or holds a conversation where there is none.
- *
- * @param flags as commander parsed them
- * @returns the exit code
- * @throws Failure
- */
-export async function runChat(
-  prompt: string | undefined,
-  flags: Readonly<Record<string, unknown>>,
-): Promise<number> {
+/** Sends a message to a model and prints the answer, or holds a conversation if there is none. */
+export async function runChat({ positionals: [prompt], flags }: CommandInput): Promise<number> {
   const options = readFlags(chatFlags, flags);
-  const interrupted = new AbortController();
-  const client = new DaemonClient(flags, interrupted.signal);
-  const input = await readInput(prompt);
+  const input = await readInput(prompt as string | undefined);
   if (input === null && options.json) throw usageFailure('--json goes with a prompt');
-  const interrupt = () => interrupted.abort();
-  process.on('SIGINT', interrupt);
-  const output = new ChatOutput();
-  try {
+  const work = async (session: Session) => {
+    const { client } = session;
     const model = options.model ?? (await textModels(client))[0];
-    const ask = async (messages: readonly Message[], asked = model): Promise<ChatAnswer> => {
-      const body = { ...bodyFor(options, asked), messages, stream: true };
-      const exchange = await client.open(PATH, body);
+    const output = new ChatOutput();
+    const ask: Ask = async (messages, asked) => {
+      const exchange = await client.open(PATH, {
+        ...bodyFor(options, asked),
+        messages,
+        stream: true,
+      });
       const answer = await showAnswer(exchange, output).finally(() => output.end());
       warnIfIncomplete(answer);
       return answer;
     };
-    const start = systemOf(options);
+    const start: Message[] =
+      options.system === undefined ? [] : [{ role: 'system', content: options.system }];
     if (input === null) {
-      const models = () => textModels(client);
-      const require = (name: string) => requireModel(client, name);
-      await converse({ start, ask, interrupted, model, models, require, url: client.url });
-    } else if (options.json) {
-      const messages = [...start, { role: 'user', content: input }];
-      const document = await client.json(PATH, { ...bodyFor(options, model), messages });
-      await print(`${jsonText(document as object)}\n`);
+      await converse(session, { start, ask, model });
     } else {
-      await ask([...start, { role: 'user', content: input }]);
+      const messages: Message[] = [...start, { role: 'user', content: input }];
+      const body = { ...bodyFor(options, model), messages };
+      if (options.json) await printJson((await client.json(PATH, body)) as object);
+      else await ask(messages, model);
     }
-    return interrupted.signal.aborted ? EXIT.interrupted : EXIT.done;
-  } catch (error) {
-    if (interrupted.signal.aborted) return EXIT.interrupted;
-    throw error instanceof Failure ? withoutParam(error) : error;
-  } finally {
-    process.off('SIGINT', interrupt);
-    await client.close();
-  }
-}
-
-function bodyFor({ effort, maxTokens, temperature }: ChatFlags, model: string): object {
-  return {
-    model,
-    ...(effort !== undefined && { reasoning_effort: effort }),
-    ...(maxTokens !== undefined && { max_completion_tokens: maxTokens }),
-    ...(temperature !== undefined && { temperature }),
+    return 0;
   };
+  return inSession(flags, work, false);
 }
 
-function systemOf({ system }: ChatFlags): Message[] {
-  return system === undefined ? [] : [{ role: 'system', content: system }];
-}
-
-/** Removes `param`, by which main recognises errors in the command line: this one is the request's. */
-function withoutParam({ type, message, code, cause }: Failure): Failure {
-  return new Failure(type, message, { originalCode: code, cause });
+function bodyFor(
+  { effort, maxTokens, temperature }: v.InferOutput<typeof chatFlags>,
+  model: string,
+): object {
+  // JSON leaves out undefined properties.
+  return { model, reasoning_effort: effort, max_completion_tokens: maxTokens, temperature };
 }
 
 /** Prints the reason of an answer that is not complete. */
@@ -91,4 +70,83 @@ function warnIfIncomplete({ finishReason }: ChatAnswer): void {
     printStderr('oriel: the answer reached its limit of tokens and stops here');
   if (finishReason === 'content_filter')
     printStderr('oriel: the answer was withheld or cut by a filter');
+}
+
+interface Conversation {
+  readonly start: readonly Message[];
+  readonly model: string;
+  readonly ask: Ask;
+}
+
+const HELP = `/model        show the model, and others
+/model NAME   change the model
+/exit, ^D     end the conversation
+/help         show this`;
+
+/** Reads and answers messages until /exit, ^D, or ^C, which also aborts the current answer. */
+async function converse(
+  { client, signal, interrupt }: Session,
+  { start, ask, ...conversation }: Conversation,
+): Promise<void> {
+  let { model } = conversation;
+  const lines = createInterface({
+    input: process.stdin,
+    // Standard output is for answers only.
+    output: process.stderr,
+    prompt: '> ',
+  });
+  lines.on('SIGINT', interrupt);
+  signal.addEventListener('abort', () => lines.close(), { once: true });
+  printStderr(
+    `oriel: ${model} at ${client.url}; /help lists commands, /exit or ^D ends the conversation`,
+  );
+  const messages = [...start];
+  try {
+    lines.prompt();
+    for await (const line of lines) {
+      const text = line.trim();
+      if (text === '/exit') return;
+      if (/^\/[a-z]*( |$)/.test(text)) await reportFailure(() => obey(text));
+      else if (text !== '') await reportFailure(() => sendLine(line));
+      if (signal.aborted) return;
+      lines.prompt();
+    }
+    // ^D leaves the cursor behind the prompt.
+    process.stderr.write('\n');
+  } finally {
+    lines.close();
+  }
+
+  async function obey(text: string): Promise<void> {
+    const [command, name = ''] = text.split(/\s+/);
+    if (command === '/help') return printStderrLines(HELP);
+    if (command !== '/model') return printStderr(`oriel: unknown command ${command}; see /help`);
+    if (name !== '') await requireModel(client, name);
+    model = name || model;
+    printStderr(`oriel: the model is ${model}`);
+    if (name !== '') return;
+    const others = (await textModels(client)).filter((other) => other !== model);
+    if (others.length > 0) printStderr(`oriel: others are ${others.join(', ')}`);
+  }
+
+  async function sendLine(line: string): Promise<void> {
+    const message: Message = { role: 'user', content: line };
+    // A message that fails is not part of the conversation; the user may send it again.
+    const { text, reasoning } = await ask([...messages, message], model);
+    messages.push(message, {
+      role: 'assistant',
+      content: text,
+      ...(reasoning !== '' && { reasoning_content: reasoning }),
+    });
+  }
+
+  /** Prints the reason of a failure, after which the conversation goes on. */
+  async function reportFailure(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (signal.aborted || !(error instanceof Failure)) throw error;
+      printStderr(`oriel: ${error.message}`);
+    }
+  }
 }

@@ -1,10 +1,8 @@
-import { Failure } from '../../failure.ts';
+import { FAILURE_TYPES, Failure, type FailureType } from '../../failure.ts';
 import { UpstreamClient } from '../../upstream/client.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
-import { usageFailure } from '../command/command.ts';
-import { readFlags } from '../command/flags.ts';
+import { type Flags, readFlags, usageFailure } from '../command/command.ts';
 import { clientFlags, DEFAULT_URL } from './client-flags.ts';
-import { failureOfResponse, secondsToWait } from './error-response.ts';
 
 /** Maximum bytes of a JSON response. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
@@ -36,11 +34,10 @@ export class DaemonClient {
   readonly #upstream = new UpstreamClient();
 
   /**
-   * @param flags as commander parsed them
    * @param signal aborts all requests
    * @throws Failure with code `usage`
    */
-  constructor(flags: Readonly<Record<string, unknown>>, signal: AbortSignal) {
+  constructor(flags: Flags, signal: AbortSignal) {
     const { url, key } = readFlags(clientFlags, flags);
     this.url = addressOf(url ?? (process.env['ORIEL_URL'] || DEFAULT_URL));
     this.#key = key ?? (process.env['ORIEL_API_KEY'] || undefined);
@@ -158,4 +155,77 @@ function addressOf(url: string): string {
   }
   // Base URLs of client libraries end with /v1, which is accepted here.
   return address.href.replace(/\/+$/, '').replace(/\/v1$/, '');
+}
+
+/** The `error` of an error response of the daemon. */
+interface ErrorBody {
+  readonly type: FailureType | null;
+  readonly code: string | null;
+  readonly message: string;
+}
+
+/**
+ * The failure of an error response, with advice. It has no `param`, by which main recognises errors
+ * in the command line.
+ */
+async function failureOfResponse(
+  exchange: UpstreamResponse,
+  { url, hasKey }: { readonly url: string; readonly hasKey: boolean },
+): Promise<Failure> {
+  const body = await exchange.bytes(1024 * 1024).catch(() => Buffer.alloc(0));
+  const error = errorIn(body.toString());
+  const { status } = exchange;
+  const wait = secondsToWait(exchange);
+  const reason = error === null ? '' : ` (${error.message})`;
+  const failure = (type: FailureType, message: string) =>
+    new Failure(type, message, { status, ...(wait !== null && { retryAfter: wait }) });
+  if (status === 401) {
+    const lack = hasKey ? 'the key is refused' : 'the daemon asks for a key';
+    const advice = '`oriel keys create --account NAME` makes one, for --key or ORIEL_API_KEY';
+    return failure('auth_error', `${lack}${reason}; ${advice}`);
+  }
+  if (status === 402) {
+    const advice = '`oriel accounts grant NAME CREDITS` adds some';
+    return failure('insufficient_quota', `not enough credits${reason}; ${advice}`);
+  }
+  if (status === 429) {
+    const when = wait === null ? 'try again later' : `try again in ${wait} s`;
+    return failure('rate_limit', `too many requests${reason}; ${when}`);
+  }
+  if (error?.type === 'content_policy' || error?.code === 'content_policy') {
+    return failure('content_policy', `the prompt is not allowed${reason}`);
+  }
+  return failure(
+    error?.type ?? 'service_error',
+    error?.message ?? `${url} answered with status ${status}, and not as a gateway to models does`,
+  );
+}
+
+/** The message of an error body; null where the text is none. */
+export function messageOf(text: string): string | null {
+  return errorIn(text)?.message ?? null;
+}
+
+function errorIn(text: string): ErrorBody | null {
+  try {
+    const { error } = JSON.parse(text) as { error?: Record<string, unknown> | string };
+    const { type, code, message } = typeof error === 'string' ? { message: error } : (error ?? {});
+    if (typeof message !== 'string' || message === '') return null;
+    return {
+      type: FAILURE_TYPES.find((known) => known === type) ?? null,
+      code: typeof code === 'string' ? code : null,
+      message,
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** Retry-After of a response, in seconds from now; null without one. */
+function secondsToWait({ headers }: Pick<UpstreamResponse, 'headers'>): number | null {
+  const text = headers['retry-after']?.trim();
+  if (text === undefined || text === '') return null;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - Date.now()) / 1000));
 }

@@ -6,7 +6,7 @@ import { MAX_MAP_LENGTH } from '../../config/import/price-map.ts';
 import { invalidConfig } from '../../config/yaml/invalid.ts';
 import { Failure } from '../../failure.ts';
 import { printable, printableJson } from '../../operations/batch/filename.ts';
-import { readFlags } from '../command/flags.ts';
+import { type CommandInput, readFlags } from '../command/command.ts';
 import { type Cell, nameCell, printTable, type TitledColumn } from '../terminal/table.ts';
 import { print, printStderr, readStandardInput } from '../terminal/terminal.ts';
 import { importFlags } from './client-flags.ts';
@@ -81,14 +81,8 @@ function rowOf({ id, action, settings, changes, notes }: ImportedModel): string[
   const others = Object.entries(price)
     .filter(([name]) => !PRICES.includes(name))
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`);
-  return [
-    id,
-    action,
-    type,
-    ...prices,
-    others.join(', ') || '-',
-    [...changes, ...notes].join('; ') || '-',
-  ];
+  const remarks = [...changes, ...notes];
+  return [id, action, type, ...prices, others.join(', ') || '-', remarks.join('; ') || '-'];
 }
 
 /** Notes, which are last, go on below their row. */
@@ -115,11 +109,9 @@ function skippedReasons({ skipped }: ImportPlan): string {
   return [...counts].map(([reason, count]) => `${count} with ${reason}`).join(', ');
 }
 
-/** Imports models of a price map into the configuration. @returns the exit code */
-export async function runImport(
-  path: string,
-  flags: Readonly<Record<string, unknown>>,
-): Promise<number> {
+/** Imports models of a price map into the configuration. */
+export async function runImport({ positionals, flags }: CommandInput): Promise<number> {
+  const path = String(positionals[0]);
   const { config, dryRun, json, ...options } = readFlags(importFlags, flags);
   const [{ checkFile, readForEdit }, { planImport }, { readPriceMap }] = await Promise.all([
     import('../../config/loading/load.ts'),

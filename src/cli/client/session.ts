@@ -1,4 +1,5 @@
 import { Failure } from '../../failure.ts';
+import type { Flags } from '../command/command.ts';
 import { printStderr } from '../terminal/terminal.ts';
 import { DaemonClient } from './daemon-client.ts';
 
@@ -9,6 +10,8 @@ export interface Session {
   readonly client: DaemonClient;
   /** Aborts at ^C. */
   readonly signal: AbortSignal;
+  /** Ends the command as ^C does. */
+  readonly interrupt: () => void;
   /** Advice on how to continue a task that is still running when the command ends. */
   resumeHint: string | null;
 }
@@ -16,35 +19,36 @@ export interface Session {
 /**
  * Runs a command with a client of a daemon; ^C aborts it.
  *
- * @param flags as commander parsed them
+ * @param reportsInterrupt false ends the command at ^C without a message
  * @returns the exit code
- * @throws Failure, with advice on how to continue where a task is running
+ * @throws Failure, with advice on how to continue if a task is running
  */
 export async function inSession(
-  flags: Readonly<Record<string, unknown>>,
+  flags: Flags,
   work: (session: Session) => Promise<number>,
+  reportsInterrupt = true,
 ): Promise<number> {
   const interrupted = new AbortController();
-  const client = new DaemonClient(flags, interrupted.signal);
-  const session: Session = { client, signal: interrupted.signal, resumeHint: null };
-  // Once: a second ^C ends the process.
+  const { signal } = interrupted;
   const interrupt = () => interrupted.abort();
+  const client = new DaemonClient(flags, signal);
+  const session: Session = { client, signal, interrupt, resumeHint: null };
+  // Once: a second ^C ends the process.
   process.once('SIGINT', interrupt);
   try {
-    return await work(session);
+    const exitCode = await work(session);
+    return signal.aborted && !reportsInterrupt ? INTERRUPTED : exitCode;
   } catch (error) {
     const { resumeHint } = session;
-    if (interrupted.signal.aborted) {
-      printStderr(`oriel: interrupted${resumeHint === null ? '' : `; ${resumeHint}`}`);
+    if (signal.aborted) {
+      const advice = resumeHint === null ? '' : `; ${resumeHint}`;
+      if (reportsInterrupt) printStderr(`oriel: interrupted${advice}`);
       return INTERRUPTED;
     }
     if (!(error instanceof Failure) || resumeHint === null || isFinal(error)) throw error;
     const { type, message, code, status } = error;
-    throw new Failure(type, `${message}; ${resumeHint}`, {
-      originalCode: code,
-      status,
-      cause: error,
-    });
+    const details = { originalCode: code, status, cause: error };
+    throw new Failure(type, `${message}; ${resumeHint}`, details);
   } finally {
     process.off('SIGINT', interrupt);
     await client.close();

@@ -1,61 +1,56 @@
 import { Failure } from '../../failure.ts';
-import { printable, safeBaseName } from '../../operations/batch/filename.ts';
-import { objectOf } from '../../schema/untrusted.ts';
-import { usageFailure } from '../command/command.ts';
-import { readFlags } from '../command/flags.ts';
-import { Table } from '../terminal/table.ts';
-import { jsonText, print } from '../terminal/terminal.ts';
-import { taskFlags, taskResultFlags } from './client-flags.ts';
-import { type ResultOptions, resumeHint, saveResults, waitWithSpinner } from './finish-task.ts';
+import { safeBaseName } from '../../operations/batch/filename.ts';
+import { objectOf, objectsOf } from '../../schema/untrusted.ts';
+import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
+import { printRows, printTable, type TitledColumn } from '../terminal/table.ts';
+import { printJson } from '../terminal/terminal.ts';
+import { taskFlags, taskResultFlags, tasksFlags } from './client-flags.ts';
 import { Results } from './results.ts';
 import { inSession, type Session } from './session.ts';
-import { hasEnded, readTask, type TaskRecord, taskPath } from './task-record.ts';
+import {
+  hasEnded,
+  readTask,
+  resumeHint,
+  saveResults,
+  type TaskRecord,
+  taskPath,
+  waitForTask,
+} from './task.ts';
 
-/**
- * Prints a task; waits for its end and saves its results where the flags say so.
- *
- * @param flags as commander parsed them
- * @returns the exit code
- * @throws Failure
- */
-export async function runTask(
-  id: string,
-  flags: Readonly<Record<string, unknown>>,
-): Promise<number> {
+/** Prints a task; waits for its end and saves its results if the flags say so. */
+export async function runTask({ positionals, flags }: CommandInput): Promise<number> {
+  const id = String(positionals[0]);
   const { wait, callbacks } = readFlags(taskFlags, flags);
-  const resultOptions = readFlags(taskResultFlags, flags);
-  if (callbacks && (wait || resultOptions.out !== undefined)) {
+  const options = readFlags(taskResultFlags, flags);
+  if (callbacks && (wait || options.out !== undefined)) {
     throw usageFailure(`--callbacks and ${wait ? '--wait' : '--out'} exclude each other`);
   }
   return inSession(flags, async (session) => {
+    const { client } = session;
     const path = taskPath(id);
-    if (callbacks) return showCallbacks(session, `${path}/callbacks`, resultOptions);
+    if (callbacks) return showCallbacks(session, `${path}/callbacks`, options.json);
     const results =
-      resultOptions.out === undefined
-        ? null
-        : new Results(session.client, resultOptions, safeBaseName(id), 1);
-    if (wait) session.resumeHint = resumeHint(id, resultOptions);
+      options.out === undefined ? null : new Results(client, options, safeBaseName(id), 1);
+    if (wait) session.resumeHint = resumeHint(id, options.out);
     const task = wait
-      ? await waitWithSpinner(session, path, results, resultOptions)
-      : readTask(await session.client.json(path));
+      ? await waitForTask(session, path, results, options)
+      : readTask(await client.json(path));
     if (results !== null) {
-      if (!hasEnded(task.status)) {
-        throw new Failure(
-          'invalid_request',
-          `the task is ${task.status} and has no result yet; --wait waits for it`,
-        );
-      }
-      return saveResults(session, task, results, resultOptions);
+      if (hasEnded(task.status)) return saveResults(session, task, results, options);
+      throw new Failure(
+        'invalid_request',
+        `the task is ${task.status} and has no result yet; --wait waits for it`,
+      );
     }
     session.resumeHint = null;
-    if (resultOptions.json) await print(`${jsonText(task.document)}\n`);
+    if (options.json) await printJson(task.document);
     else await showTask(task);
     return wait && task.error ? 1 : 0;
   });
 }
 
 async function showTask({ id, status, type, model, outputs, error }: TaskRecord): Promise<void> {
-  await printTable([
+  await printRows([
     ['task', id],
     ['state', status],
     ['type', type || '-'],
@@ -65,31 +60,52 @@ async function showTask({ id, status, type, model, outputs, error }: TaskRecord)
   ]);
 }
 
-async function showCallbacks(
-  { client }: Session,
-  path: string,
-  { json }: ResultOptions,
-): Promise<number> {
-  const document = await client.json(path);
-  if (json) {
-    await print(`${jsonText(objectOf(document))}\n`);
-    return 0;
-  }
-  const { data } = objectOf(document);
-  const deliveries = Array.isArray(data) ? (data as unknown[]).map(objectOf) : [];
-  const rows = deliveries.map(({ id, status, attempts, url }) => {
-    const tries = Array.isArray(attempts) ? (attempts as unknown[]).map(objectOf) : [];
+async function showCallbacks({ client }: Session, path: string, json: boolean): Promise<number> {
+  const document = objectOf(await client.json(path));
+  const rows = objectsOf(document['data']).map(({ id, status, attempts, url }) => {
+    const tries = objectsOf(attempts);
     const last = tries.at(-1);
-    return [id, status, tries.length, last?.['status'] ?? last?.['error'] ?? '-', url];
+    const outcome = last?.['status'] ?? last?.['error'];
+    return [id, status, tries.length, outcome, url].map((cell) => String(cell ?? '-'));
   });
-  await printTable([['ID', 'STATE', 'TRIES', 'LAST', 'URL'], ...rows]);
+  if (json) await printJson(document);
+  else await printRows([['ID', 'STATE', 'TRIES', 'LAST', 'URL'], ...rows]);
   return 0;
 }
 
-async function printTable(rows: readonly (readonly unknown[])[]): Promise<void> {
-  const table = new Table();
-  for (const row of rows) {
-    await table.add(row.map((cell) => ({ text: printable(String(cell ?? '-')) })));
-  }
-  await table.flush();
+/** Lists the tasks of the key's account, newest first. */
+export async function runTasks({ flags }: CommandInput): Promise<number> {
+  const { json, ...filters } = readFlags(tasksFlags, flags);
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined);
+  const query = new URLSearchParams(
+    Object.fromEntries(given.map(([name, value]) => [name, `${value}`])),
+  );
+  return inSession(flags, async ({ client }) => {
+    const path = `/v1/tasks${query.size > 0 ? `?${query}` : ''}`;
+    const document = objectOf(await client.json(path));
+    const { data } = document;
+    if (!Array.isArray(data)) {
+      throw new Failure(
+        'service_error',
+        `${client.url}/v1/tasks: expected a list of tasks in the response`,
+      );
+    }
+    const row = ({ id, type, status, model }: TaskRecord) => [
+      id,
+      type || '-',
+      status,
+      model || '-',
+    ];
+    if (json) await printJson(document);
+    else await printTable(COLUMNS, data.map(readTask).map(row));
+    return 0;
+  });
 }
+
+const COLUMNS: readonly TitledColumn[] = [
+  // Whole, since `oriel task` asks for it.
+  { title: 'ID' },
+  { title: 'TYPE', dropOrder: 0 },
+  { title: 'STATE' },
+  { title: 'MODEL', minWidth: 8, dropOrder: 1 },
+];

@@ -6,8 +6,8 @@ import { checkFileSize, DEFAULT_LIMITS } from '../../images/limits.ts';
 import { sniff } from '../../images/sniff.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import { objectOf } from '../../schema/untrusted.ts';
-import { readFlags } from '../command/flags.ts';
-import { jsonText, print, printStderr } from '../terminal/terminal.ts';
+import { type CommandInput, readFlags } from '../command/command.ts';
+import { print, printJson, printStderr } from '../terminal/terminal.ts';
 import { uploadFlags } from './client-flags.ts';
 import type { DaemonClient } from './daemon-client.ts';
 import { inSession } from './session.ts';
@@ -28,9 +28,8 @@ export async function fileOf(path: string): Promise<File> {
     checkFileSize((await stat(path)).size, DEFAULT_LIMITS);
     const bytes = await readFile(path);
     const sniffed = sniff(bytes);
-    const format = OUTPUT_FORMATS.find(
-      (one) => sniffed && 'format' in sniffed && sniffed.format === one,
-    );
+    const known = sniffed && 'format' in sniffed ? sniffed.format : undefined;
+    const format = OUTPUT_FORMATS.find((one) => one === known);
     return new File([bytes], basename(path), {
       type: format ? FORMATS[format].mediaType : 'application/octet-stream',
     });
@@ -56,17 +55,9 @@ export async function uploadFile(client: DaemonClient, path: string): Promise<st
   throw new Failure('service_error', `${client.url}: expected the URL of ${path} in the response`);
 }
 
-/**
- * Uploads images and prints their URLs, one a line. One that fails does not stop the others.
- *
- * @param flags as commander parsed them
- * @returns the exit code
- * @throws Failure
- */
-export async function runUpload(
-  files: readonly string[],
-  flags: Readonly<Record<string, unknown>>,
-): Promise<number> {
+/** Uploads images and prints their URLs, one a line. One that fails does not stop the others. */
+export async function runUpload({ positionals, flags }: CommandInput): Promise<number> {
+  const files = positionals[0] as readonly string[];
   const { json } = readFlags(uploadFlags, flags);
   return inSession(flags, async ({ client, signal }) => {
     const uploads: object[] = [];
@@ -84,7 +75,7 @@ export async function runUpload(
         printStderr(`oriel: ${error.message.includes(file) ? '' : `${file}: `}${error.message}`);
       }
     }
-    if (json) await print(`${jsonText({ uploads })}\n`);
+    if (json) await printJson({ uploads });
     return failed > 0 ? 1 : 0;
   });
 }

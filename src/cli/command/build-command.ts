@@ -1,7 +1,13 @@
 import { Argument, Command, Option } from 'commander';
-import { type Field, fieldsOf, fromText } from '../../schema/fields.ts';
-import type { CommandDefinition, CommandLine, FlagGroup, Positional } from './command.ts';
-import { flagNames, helpOf } from './flags.ts';
+import { type Field, fromText } from '../../schema/fields.ts';
+import {
+  type CommandDefinition,
+  type CommandLine,
+  type Flags,
+  flagFields,
+  flagNames,
+  helpOf,
+} from './command.ts';
 
 /**
  * Adds a command and its subcommands to the one above it.
@@ -14,51 +20,49 @@ export function addCommand(
   line: CommandLine,
   finish: (exitCode: number) => void,
 ): void {
-  const { name, summary, positionals = [], flags = [], subcommands = [], run } = definition;
+  const { name, summary, group, positionals = [], flags = [], subcommands = [], run } = definition;
   const command = new Command(name).description(summary).copyInheritedSettings(parent);
-  for (const positional of positionals) {
-    command.addArgument(new Argument(syntaxOf(positional), positional.description));
+  for (const { syntax, description } of positionals) {
+    command.addArgument(new Argument(syntax, description));
   }
-  for (const group of flags) addFlags(command, group);
+  for (const own of flags) {
+    for (const field of flagFields(own)) {
+      command.addOption(optionOf(field).helpGroup(own.heading));
+    }
+  }
+  if (group !== undefined) command.helpGroup(group);
   const text = helpText(definition);
-  if (definition.group !== undefined) command.helpGroup(definition.group);
   if (text !== '') command.addHelpText('after', `\n${text}`);
   for (const subcommand of subcommands) addCommand(command, subcommand, line, finish);
   if (run) {
     command.action(async (...values: unknown[]) => {
-      const input = {
-        positionals: values.slice(0, positionals.length),
-        flags: values[positionals.length] as Record<string, unknown>,
-      };
+      const given = values[positionals.length] as Flags;
+      const input = { positionals: values.slice(0, positionals.length), flags: given };
       finish(await run(input, line));
     });
   }
   parent.addCommand(command);
 }
 
-function syntaxOf({ name, required = false, variadic = false }: Positional): string {
-  const named = variadic ? `${name}...` : name;
-  return required ? `<${named}>` : `[${named}]`;
-}
-
 function helpText({ notes = [], examples = [] }: CommandDefinition): string {
-  const lines = examples.map((example) => `\n  ${example}`);
+  // A backslash continues a command line that is too long for 80 columns.
+  const lines = examples.map((example) =>
+    `\n  ${example}`.replace(/^(?=.{80})(.{1,76}) (?=-)/ms, '$1 \\\n      '),
+  );
   return [...notes, ...(lines.length > 0 ? [`Examples:${lines.join('')}`] : [])].join('\n\n');
 }
 
-function addFlags(command: Command, { heading, schema, except = [] }: FlagGroup): void {
-  for (const field of fieldsOf(schema)) {
-    if (!except.includes(field.name)) command.addOption(optionOf(field).helpGroup(heading));
-  }
+/** `targetSize` takes a `<size>`: the last word of the name, so that columns of the help stay narrow. */
+function valueName({ kind, name }: Field): string {
+  if (kind !== 'string') return 'number';
+  return name.replace(/^.*(?=[A-Z])/, '').toLowerCase();
 }
 
 function optionOf(field: Field): Option {
   const names = flagNames(field).join(', ');
-  const { kind, name, repeatable } = field;
-  if (kind === 'boolean') return new Option(names, helpOf(field));
-  const value = kind === 'integer' || kind === 'number' ? 'number' : name;
-  const option = new Option(`${names} <${value}>`, helpOf(field));
-  return repeatable
+  if (field.kind === 'boolean') return new Option(names, helpOf(field));
+  const option = new Option(`${names} <${valueName(field)}>`, helpOf(field));
+  return field.repeatable
     ? option.argParser((text: string, given: readonly string[] = []) => [...given, text])
     : option.argParser((text: string) => fromText(field, text));
 }

@@ -1,6 +1,11 @@
-import { type Field, fieldsOf } from '../../schema/fields.ts';
-import type { CommandDefinition } from '../command/command.ts';
-import { descriptionOf, flagNames } from '../command/flags.ts';
+import type { Field } from '../../schema/fields.ts';
+import {
+  argumentName,
+  type CommandDefinition,
+  descriptionOf,
+  flagFields,
+  flagNames,
+} from '../command/command.ts';
 
 /** Completions of a value: its choices, or else file names, or else none. */
 export interface Value {
@@ -14,7 +19,7 @@ export interface Flag {
   readonly names: readonly string[];
   readonly summary: string;
   /** Undefined for a switch. */
-  readonly value: Value | undefined;
+  readonly value?: Value | undefined;
 }
 
 export interface CommandNode {
@@ -24,16 +29,12 @@ export interface CommandNode {
   readonly summary: string;
   readonly children: readonly CommandNode[];
   readonly flags: readonly Flag[];
-  /** The first positional; undefined where the command takes none. */
-  readonly operand: Value | undefined;
+  /** The first positional; undefined if the command takes none. */
+  readonly operand?: Value | undefined;
 }
 
-const HELP: Flag = { names: ['-h', '--help'], summary: 'print help', value: undefined };
-const VERSION: Flag = {
-  names: ['-V', '--version'],
-  summary: 'print the version',
-  value: undefined,
-};
+const HELP: Flag = { names: ['-h', '--help'], summary: 'print help' };
+const VERSION: Flag = { names: ['-V', '--version'], summary: 'print the version' };
 
 function flagOfField(field: Field): Flag {
   const { name, kind, choices, path } = field;
@@ -48,17 +49,14 @@ function nodeOf(definition: CommandDefinition, above: string): CommandNode {
   const { name, summary, flags = [], subcommands = [], positionals = [] } = definition;
   const path = `${above} ${name}`;
   const [first] = positionals;
-  const fields = flags.flatMap(({ schema, except = [] }) =>
-    fieldsOf(schema).filter((field) => !except.includes(field.name)),
-  );
   return {
     path,
     name,
     summary,
     children: childrenOf(subcommands, path),
-    flags: [...fields.map(flagOfField), HELP],
+    flags: [...flags.flatMap(flagFields).map(flagOfField), HELP],
     operand: first && {
-      name: first.name,
+      name: argumentName(first),
       choices: first.choices ?? [],
       files: first.path ?? false,
     },
@@ -80,14 +78,8 @@ function childrenOf(commands: readonly CommandDefinition[], path: string): Comma
 }
 
 export function rootOf(commands: readonly CommandDefinition[]): CommandNode {
-  return {
-    path: 'oriel',
-    name: 'oriel',
-    summary: '',
-    children: childrenOf(commands, 'oriel'),
-    flags: [VERSION, HELP],
-    operand: undefined,
-  };
+  const children = childrenOf(commands, 'oriel');
+  return { path: 'oriel', name: 'oriel', summary: '', children, flags: [VERSION, HELP] };
 }
 
 export function flatten(node: CommandNode): CommandNode[] {

@@ -8,21 +8,15 @@ const WRITERS = {
 };
 
 const SHELLS = Object.keys(WRITERS) as (keyof typeof WRITERS)[];
+const NAMES = SHELLS.join(', ');
 
 /** Prints the completion script of a shell. */
 export const completionCommand: CommandDefinition = {
   name: 'completion',
   summary: 'Print a script that completes commands, flags and values in your shell',
-  positionals: [
-    {
-      name: 'shell',
-      description: `the shell to complete in (${SHELLS.join(', ')})`,
-      required: true,
-      choices: SHELLS,
-    },
-  ],
+  positionals: [{ syntax: '<shell>', description: `your shell (${NAMES})`, choices: SHELLS }],
   notes: [
-    `Add one of these to your shell's startup file:
+    `Add one of these lines to your shell's startup file:
   ~/.bashrc                     eval "$(oriel completion bash)"
   ~/.zshrc, after compinit      source <(oriel completion zsh)
   ~/.config/fish/config.fish    oriel completion fish | source`,
@@ -30,9 +24,7 @@ export const completionCommand: CommandDefinition = {
   async run({ positionals: [given] }, { commands }) {
     const shell = SHELLS.find((known) => known === given);
     if (shell === undefined) {
-      throw usageFailure(
-        `<shell>: expected one of ${SHELLS.join(', ')}, received ${JSON.stringify(given)}`,
-      );
+      throw usageFailure(`<shell>: expected one of ${NAMES}, received ${JSON.stringify(given)}`);
     }
     const { print } = await import('../terminal/terminal.ts');
     await print(await completionScript(commands, shell));

@@ -2,11 +2,10 @@ import { resolve } from 'node:path';
 import type { AdminCommand, AdminOutput } from '../../administration/admin-command.ts';
 import { loadStoreSettings } from '../../config/loading/load.ts';
 import { Failure } from '../../failure.ts';
-import { printable } from '../../operations/batch/filename.ts';
 import { fieldsOf, parseFields } from '../../schema/fields.ts';
-import { flagOf, readFlags } from '../command/flags.ts';
-import { nameCell, Table } from '../terminal/table.ts';
-import { jsonText, print, printStderr } from '../terminal/terminal.ts';
+import { type Flags, flagOf, readFlags } from '../command/command.ts';
+import { printRows } from '../terminal/table.ts';
+import { print, printJson, printStderr } from '../terminal/terminal.ts';
 import { adminFlags } from './daemon-flags.ts';
 import { administer } from './store-access.ts';
 import '../../text/built-in-dialects.ts';
@@ -15,36 +14,38 @@ import '../../text/built-in-dialects.ts';
  * Runs an administration command and prints its result.
  *
  * @param positionals the positional arguments, by the names of the options
- * @param flags as commander parsed them
  * @returns the exit code
  * @throws Failure, with `param` for an error in the command line
  */
 export async function runAdmin(
   command: AdminCommand,
-  positionals: Readonly<Record<string, unknown>>,
-  flags: Readonly<Record<string, unknown>>,
+  positionals: Flags,
+  flags: Flags,
 ): Promise<number> {
   const { json, config, data } = readFlags(adminFlags, flags);
-  const input = { ...ownFlags(command, flags), ...positionals };
+  const own = fieldsOf(command.options).filter(({ name }) => flags[name] !== undefined);
+  const input = {
+    ...Object.fromEntries(own.map(({ name }) => [name, flags[name]])),
+    ...positionals,
+  };
   const label = (name: string) => (command.positionals.includes(name) ? `<${name}>` : flagOf(name));
   // Parsed here for errors that name flags; the daemon parses the input again.
   const options = parseFields(command.options, input, label);
   const settings = () => loadStoreSettings({ file: config, env: process.env, cwd: process.cwd() });
   const known = data === undefined ? settings() : validSettings(settings);
   const dataDir = data ?? known!.dataDir;
-  /** Used for warnings only: with `--data`, the configuration may be invalid. */
-  const models = () => known?.models ?? null;
   const { result, warnings } = await administer(command, {
     input,
     options,
     dataDir,
     isOwnFolder: known !== undefined && resolve(dataDir) === known.dataDir,
     store: known?.store,
-    models,
+    // Used for warnings only: with `--data`, the configuration may be invalid.
+    models: known?.models ?? null,
   }).catch((error: unknown) => withoutParam(error, command, label));
   for (const warning of warnings) printStderr(`oriel: warning: ${warning}`);
   const output = command.show(result, options);
-  if (json) await print(`${jsonText(result)}\n`);
+  if (json) await printJson(result);
   else await show(output);
   return output.exitCode ?? 0;
 }
@@ -56,14 +57,6 @@ function validSettings<Loaded>(settings: () => Loaded): Loaded | undefined {
   } catch {
     return undefined;
   }
-}
-
-function ownFlags(
-  command: AdminCommand,
-  flags: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
-  const own = fieldsOf(command.options).filter(({ name }) => flags[name] !== undefined);
-  return Object.fromEntries(own.map(({ name }) => [name, flags[name]]));
 }
 
 /**
@@ -88,9 +81,7 @@ function withoutParam(
 async function show({ tables = [], value, messages = [] }: AdminOutput): Promise<void> {
   for (const [index, { rows, columns }] of tables.entries()) {
     if (index > 0) await print('\n');
-    const table = new Table(columns);
-    for (const row of rows) await table.add(row.map((cell) => nameCell(printable(cell))));
-    await table.flush();
+    await printRows(rows, columns);
   }
   if (value !== undefined) await print(`${value}\n`);
   for (const line of messages) printStderr(line);

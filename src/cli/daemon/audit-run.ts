@@ -7,10 +7,9 @@ import { type Act, AuditActs } from '../../store/audit/acts.ts';
 import type { Actor } from '../../store/audit/entry.ts';
 import { auditFolder } from '../../store/audit/log.ts';
 import { readAudit } from '../../store/audit/read.ts';
-import { usageFailure } from '../command/command.ts';
-import { readFlags } from '../command/flags.ts';
+import { type Flags, readFlags, usageFailure } from '../command/command.ts';
 import { printTable, type TitledColumn } from '../terminal/table.ts';
-import { jsonText, print, printStderr } from '../terminal/terminal.ts';
+import { printJson, printStderr } from '../terminal/terminal.ts';
 import { adminFlags, auditFlags } from './daemon-flags.ts';
 import '../../text/built-in-dialects.ts';
 
@@ -27,9 +26,9 @@ const COLUMNS: readonly TitledColumn[] = [
  * Prints the newest acts of the audit log, and checks that no line is missing.
  *
  * @returns the exit code
- * @throws Failure where there is no log
+ * @throws Failure if there is no log
  */
-export async function runAudit(flags: Readonly<Record<string, unknown>>): Promise<number> {
+export async function runAudit(flags: Flags): Promise<number> {
   const { since, limit, account, act } = readFlags(auditFlags, flags);
   const { json, config, data } = readFlags(adminFlags, flags);
   const from = since === undefined ? 0 : parseSince(since, Date.now());
@@ -49,7 +48,7 @@ export async function runAudit(flags: Readonly<Record<string, unknown>>): Promis
     if ('fault' in item) faults.push(item.fault);
     else acts.add(item.entry);
   }
-  if (json) await print(`${jsonText({ acts: acts.newest, faults })}\n`);
+  if (json) await printJson({ acts: acts.newest, faults });
   else await show(acts.newest);
   for (const fault of faults) printStderr(`oriel: audit log: ${fault}`);
   return faults.length > 0 ? 1 : 0;
@@ -59,13 +58,13 @@ async function show(acts: readonly Act[]): Promise<void> {
   const rows = acts.map(({ at, who, act, object, result, code }) => {
     const time = at.slice(0, 19).replace('T', ' ');
     const outcome = code === undefined ? result : `${result}: ${code}`;
-    const cells = [time, nameOf(who), act, object, who.from, outcome];
+    const cells = [time, actorName(who), act, object, who.from, outcome];
     return cells.map((cell) => ({ text: printable(cell) }));
   });
   await printTable(COLUMNS, rows);
 }
 
-function nameOf({ user, uid, sudoUser, key }: Actor): string {
+function actorName({ user, uid, sudoUser, key }: Actor): string {
   if (key !== null) return key;
   const name = user ?? (uid === null ? '-' : `uid ${uid}`);
   return sudoUser === null ? name : `${name} (${sudoUser})`;

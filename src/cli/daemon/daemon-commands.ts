@@ -1,4 +1,7 @@
-import type { CommandDefinition } from '../command/command.ts';
+import { type AdminCommand, GROUPS } from '../../administration/admin-command.ts';
+import { ADMIN_COMMANDS } from '../../administration/registry.ts';
+import { fieldsOf, fromText } from '../../schema/fields.ts';
+import { type CommandDefinition, type FlagGroup, helpOf } from '../command/command.ts';
 import {
   adminFlags,
   auditFlags,
@@ -8,62 +11,53 @@ import {
 } from './daemon-flags.ts';
 
 const configFile = {
-  name: 'file',
-  description: 'the configuration; ORIEL_CONFIG, then oriel.yaml, where not given',
+  syntax: '[file]',
+  description: 'the configuration; default ORIEL_CONFIG, then oriel.yaml',
   path: true,
-} as const;
+};
+
+const options = (schema: FlagGroup['schema']): FlagGroup => ({ heading: 'Options:', schema });
+const STORE: FlagGroup = { heading: 'Store:', schema: adminFlags };
 
 /** Runs the daemon. */
 export const serveCommand: CommandDefinition = {
   name: 'serve',
-  summary: 'Run the daemon: a gateway to models, and the image tools over HTTP',
-  flags: [{ heading: 'Options:', schema: serveFlags }],
+  summary: 'Run the daemon: a gateway to models, and image tools over HTTP',
+  flags: [options(serveFlags)],
   notes: [
     `Signals:
   SIGTERM, SIGINT   accept no new work, finish work in progress, exit
   SIGHUP            reload the configuration`,
     `Environment:
   ORIEL_CONFIG          configuration file
-  ORIEL_BOOTSTRAP_KEY   the owner's API key, instead of one that is made and printed`,
+  ORIEL_BOOTSTRAP_KEY   API key of the owner; otherwise one is made and printed`,
   ],
   examples: ['oriel serve', 'oriel serve --config /etc/oriel/oriel.yaml --data /var/lib/oriel'],
-  async run({ flags }, { version }) {
-    const { runServe } = await import('./serve-run.ts');
-    return runServe(flags, version);
-  },
+  run: async ({ flags }, { version }) => (await import('./serve-run.ts')).runServe(flags, version),
 };
 
-/** Looks at the daemon's configuration. */
+/** Checks and prints the daemon's configuration. */
 export const configCommand: CommandDefinition = {
   name: 'config',
-  summary: "Look at the daemon's configuration",
+  summary: "Check and print the daemon's configuration",
   subcommands: [
     {
       name: 'check',
-      summary: 'Name every fault of a configuration, or say that it is good',
+      summary: 'Check a configuration and name all its errors',
       positionals: [configFile],
-      async run({ positionals: [file] }) {
-        const { runConfigCheck } = await import('./config-run.ts');
-        return runConfigCheck(file as string | undefined);
-      },
+      run: async (input) => (await import('./config-run.ts')).runConfigCheck(input),
     },
     {
       name: 'print',
-      summary: 'Print the configuration as it counts, defaults included and secrets hidden',
+      summary: 'Print the settings in effect, with defaults and without secrets',
       positionals: [configFile],
-      flags: [{ heading: 'Options:', schema: configPrintFlags }],
-      async run({ positionals: [file], flags }) {
-        const { runConfigPrint } = await import('./config-run.ts');
-        return runConfigPrint(file as string | undefined, flags);
-      },
+      flags: [options(configPrintFlags)],
+      run: async (input) => (await import('./config-run.ts')).runConfigPrint(input),
     },
     {
       name: 'schema',
-      summary: 'Print the JSON Schema that editors check a configuration with',
-      async run() {
-        const { runConfigSchema } = await import('./config-run.ts');
-        return runConfigSchema();
-      },
+      summary: 'Print the JSON Schema with which editors check a configuration',
+      run: async () => (await import('./config-run.ts')).runConfigSchema(),
     },
   ],
 };
@@ -71,30 +65,60 @@ export const configCommand: CommandDefinition = {
 /** Shows the audit log. */
 export const auditCommand: CommandDefinition = {
   name: 'audit',
-  summary: 'Show who did what to accounts, keys and the daemon, and verify that no line is missing',
-  flags: [
-    { heading: 'Options:', schema: auditFlags },
-    { heading: 'Store:', schema: adminFlags },
+  summary: 'Show and verify the log of changes to accounts, keys and the daemon',
+  flags: [options(auditFlags), STORE],
+  notes: [
+    `Works whether the daemon runs or not. Exits with 1 if lines are missing or were
+changed.`,
   ],
-  notes: ['Whether the daemon runs or not. Exits with 1 where lines are missing or were changed.'],
   examples: ['oriel audit --since 7d', 'oriel audit --act keys.revoke --json'],
-  async run({ flags }) {
-    const { runAudit } = await import('./audit-run.ts');
-    return runAudit(flags);
-  },
+  run: async ({ flags }) => (await import('./audit-run.ts')).runAudit(flags),
 };
 
 /** Moves a store between one machine and a database. */
-export const storeCopyCommand: CommandDefinition = {
+const storeCopyCommand: CommandDefinition = {
   name: 'copy',
-  summary: 'Copy a store between a data folder and PostgreSQL, and compare every sum',
-  flags: [{ heading: 'Options:', schema: storeCopyFlags }],
+  summary: 'Copy a store between a data folder and PostgreSQL, and verify it',
+  flags: [options(storeCopyFlags)],
   notes: [
-    'Both stores must be at rest. Files stay where they are: copy the folder assets, or keep the bucket. Sessions of the console end.',
+    `No daemon may use either store. Files are not copied: copy the folder assets, or
+keep the bucket. Sessions of the console end.`,
   ],
   examples: ['oriel store copy --from data --to env:DATABASE_URL'],
-  async run({ flags }) {
-    const { runStoreCopy } = await import('./store-copy-run.ts');
-    return runStoreCopy(flags);
-  },
+  run: async ({ flags }) => (await import('./store-copy-run.ts')).runStoreCopy(flags),
 };
+
+const NOTES = ['Works whether the daemon runs or not.'];
+
+/** The commands that manage accounts, teams and keys, and report their usage. */
+export const adminCommands: readonly CommandDefinition[] = Object.entries(GROUPS).map(
+  ([name, summary]) => {
+    const commands = ADMIN_COMMANDS.filter(({ group }) => group === name);
+    const [first] = commands;
+    if (first?.isTopLevel) return { ...definitionOf(first), name, summary, notes: NOTES };
+    const others = name === 'store' ? [storeCopyCommand] : [];
+    return { name, summary, notes: NOTES, subcommands: [...commands.map(definitionOf), ...others] };
+  },
+);
+
+function definitionOf(command: AdminCommand): CommandDefinition {
+  const { name, summary, options: schema, positionals, examples } = command;
+  const fields = positionals.map(
+    (positional) => fieldsOf(schema).find((field) => field.name === positional)!,
+  );
+  return {
+    name,
+    summary,
+    positionals: fields.map((field) => ({
+      ...{ syntax: `<${field.name}>`, description: helpOf(field) },
+      ...{ choices: field.choices, path: field.path },
+    })),
+    flags: [{ ...options(schema), except: positionals }, STORE],
+    examples: examples.map((example) => `oriel ${example}`),
+    async run({ positionals: values, flags }) {
+      const typed = fields.map((field, index) => [field.name, fromText(field, `${values[index]}`)]);
+      const { runAdmin } = await import('./admin-run.ts');
+      return runAdmin(command, Object.fromEntries(typed), flags);
+    },
+  };
+}

@@ -1,24 +1,24 @@
 import * as v from 'valibot';
 import { field, integer } from '../../schema/fields.ts';
-import { flag, textField, textFlag } from '../command/flags.ts';
+import { flag, textField, textFlag } from '../command/command.ts';
 
 const json = flag('print the result as JSON');
 
 const store = {
-  config: textFlag('configuration; oriel.yaml where there is one', 'a file', { path: true }),
-  data: textFlag('folder that holds everything Oriel remembers', 'a folder', { path: true }),
+  config: textFlag('configuration; default oriel.yaml', 'a file', { path: true }),
+  data: textFlag("folder of Oriel's data", 'a folder', { path: true }),
 };
 
 /** Flags that override the configuration. */
 export const serveFlags = v.strictObject({
   ...store,
   host: textFlag('address to listen on', 'an address'),
-  port: v.optional(field(integer(0, 65_535), 'port to listen on; 0 for any that is free')),
-  acceptClock: flag('believe a clock that is more than a day ahead of the newest record'),
-  newStore: flag('begin a new store in a data folder whose store is gone'),
+  port: v.optional(field(integer(0, 65_535), 'port to listen on; 0 for any free port')),
+  acceptClock: flag('start although the clock is more than a day ahead of the newest record'),
+  newStore: flag('create a new store in a data folder whose store is gone'),
   dev: flag('accept any ORIEL_BOOTSTRAP_KEY, for a daemon on your own machine'),
   logFormat: v.optional(
-    field(v.picklist(['auto', 'pretty', 'json']), 'how the log on standard output looks'),
+    field(v.picklist(['auto', 'pretty', 'json']), 'format of the log on standard output'),
   ),
 });
 
@@ -40,22 +40,20 @@ export const storeCopyFlags = v.strictObject({
 });
 
 /** Longest text of a filter, in characters. */
-const MAX_FILTER = 200;
+const maxLength = 200;
 
 /** The acts that `oriel audit` shows. */
 export const auditFlags = v.strictObject({
-  since: textFlag('only acts from then on', 'as 7d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z', {
-    maxLength: MAX_FILTER,
+  since: textFlag('only acts since then', 'as 7d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z', {
+    maxLength,
   }),
   limit: v.optional(field(integer(1, 10_000), 'how many, the newest'), 50),
   account: textFlag(
     'only acts on this account, or by its keys',
     'the name or the id of an account',
-    { maxLength: MAX_FILTER },
+    { maxLength },
   ),
-  act: textFlag('only acts of this name', 'as keys.create, or keys for all on keys', {
-    maxLength: MAX_FILTER,
-  }),
+  act: textFlag('only acts of this name', 'as keys.create, or keys for all on keys', { maxLength }),
 });
 
 export const configPrintFlags = v.strictObject({ json: flag('print JSON instead of YAML') });

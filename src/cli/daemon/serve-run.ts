@@ -8,7 +8,7 @@ import type { Config } from '../../config/settings/schema.ts';
 import { INVALID_CONFIG } from '../../config/yaml/invalid.ts';
 import { Failure } from '../../failure.ts';
 import { hintOf } from '../../store/key.ts';
-import { readFlags } from '../command/flags.ts';
+import { readFlags } from '../command/command.ts';
 import { noteNativeCode } from '../terminal/exit.ts';
 import { printStderrLines } from '../terminal/terminal.ts';
 import { serveFlags } from './daemon-flags.ts';

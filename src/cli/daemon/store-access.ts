@@ -1,13 +1,11 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ownActor } from '../../administration/actor.ts';
-import type { AdminCommand } from '../../administration/admin-command.ts';
-import { runAdminCommand } from '../../administration/admin-command.ts';
+import { type AdminCommand, runAdminCommand } from '../../administration/admin-command.ts';
 import { type AdminEndpoint, readAdminEndpoint } from '../../administration/admin-endpoint.ts';
 import { runToLastPage } from '../../administration/pages.ts';
-import { Failure, type FailureType } from '../../failure.ts';
-import type { AuditLog } from '../../store/audit/log.ts';
-import { openAudit, recordRecovery } from '../../store/audit/log.ts';
+import { Failure } from '../../failure.ts';
+import { type AuditLog, openAudit, recordRecovery } from '../../store/audit/log.ts';
 import { checkDataFolder, checkStorePresent } from '../../store/data-folder.ts';
 import {
   openStore,
@@ -26,8 +24,8 @@ interface Request {
   /** Whether `dataDir` is that of the configuration. */
   readonly isOwnFolder: boolean;
   readonly store?: StoreSettings | undefined;
-  /** The identifiers of all models of the configuration; null where it cannot be read. */
-  readonly models: () => readonly string[] | null;
+  /** The identifiers of all models of the configuration; null if it cannot be read. */
+  readonly models: readonly string[] | null;
 }
 
 interface Outcome {
@@ -76,7 +74,7 @@ export async function administer(command: AdminCommand, request: Request): Promi
   });
 }
 
-function noStore(message: string): Failure {
+export function noStore(message: string): Failure {
   return new Failure('invalid_request', message, { code: 'no_store' });
 }
 
@@ -142,8 +140,8 @@ async function runLocally(
       const own = { ...(options as object), ...page } as never;
       return { result: await runAdminCommand(command, own, { store, audit, who }) };
     });
-    const known = command.warn && models();
-    return { ...outcome!, warnings: known ? command.warn!(options as never, known) : [] };
+    const warnings = models && command.warn?.(options as never, models);
+    return { ...outcome!, warnings: warnings ?? [] };
   } finally {
     await log?.close();
     await store.close();
@@ -186,13 +184,7 @@ async function runInDaemon(
   // Another program may listen on the port of a dead daemon: it refuses the token, or sends other
   // JSON.
   if (!answer || answer.status === 401) return undefined;
-  const {
-    result,
-    warnings = [],
-    error,
-  } = (answer.body ?? {}) as Partial<Outcome> & {
-    readonly error?: ErrorBody;
-  };
+  const { result, warnings = [], error } = (answer.body ?? {}) as Partial<Outcome & Refusal>;
   if (answer.status === 200 && result) return { result, warnings };
   if (!error?.type) return undefined;
   throw new Failure(error.type, error.message, {
@@ -202,9 +194,6 @@ async function runInDaemon(
   });
 }
 
-interface ErrorBody {
-  readonly type: FailureType;
-  readonly message: string;
-  readonly param: string | null;
-  readonly code: string | null;
+interface Refusal {
+  readonly error: Pick<Failure, 'type' | 'message' | 'param' | 'code'>;
 }

@@ -6,10 +6,10 @@ import { checkDataFolder } from '../../store/data-folder.ts';
 import { openStore } from '../../store/drivers/open.ts';
 import { checkIntegrity, type IntegrityReport } from '../../store/integrity.ts';
 import type { Store } from '../../store/store.ts';
-import { usageFailure } from '../command/command.ts';
-import { readFlags } from '../command/flags.ts';
-import { jsonText, print, printStderr } from '../terminal/terminal.ts';
+import { type Flags, readFlags, usageFailure } from '../command/command.ts';
+import { print, printJson, printStderr } from '../terminal/terminal.ts';
 import { storeCopyFlags } from './daemon-flags.ts';
+import { noStore } from './store-access.ts';
 
 /**
  * Copies a store at rest into an empty one, and compares the sums of both with their records.
@@ -17,7 +17,7 @@ import { storeCopyFlags } from './daemon-flags.ts';
  * @returns the exit code: 1 where a sum does not agree
  * @throws Failure `store_locked` where a daemon uses one of the stores, `store_not_empty`
  */
-export async function runStoreCopy(flags: Readonly<Record<string, unknown>>): Promise<number> {
+export async function runStoreCopy(flags: Flags): Promise<number> {
   const { from, to, json } = readFlags(storeCopyFlags, flags);
   const source = await openAtRest(from, false);
   try {
@@ -27,15 +27,18 @@ export async function runStoreCopy(flags: Readonly<Record<string, unknown>>): Pr
       await target.transfer.write(source.transfer.read());
       const after = await checkIntegrity(target.transfer.read());
       const faults = [...before.faults, ...after.faults, ...differences(before, after)];
-      const { granted, reserved, spent, ...counts } = after;
       const credits = {
-        granted: toCredits(granted),
-        reserved: toCredits(reserved),
-        spent: toCredits(spent),
+        granted: toCredits(after.granted),
+        reserved: toCredits(after.reserved),
+        spent: toCredits(after.spent),
       };
-      const report = { ...counts, ...credits, faults };
-      if (json) await print(`${jsonText(report)}\n`);
-      else if (faults.length === 0) await print(`${summaryOf(report)}\n`);
+      const { granted, spent } = credits;
+      if (json) await printJson({ ...after, ...credits, faults });
+      else if (faults.length === 0) {
+        const counts = `${after.accounts} accounts, ${after.keys} keys and ${after.tasks} tasks`;
+        const sums = `${granted} credits granted, ${spent} spent; every sum agrees`;
+        await print(`copied ${counts}; ${sums}\n`);
+      }
       for (const fault of faults) printStderr(`oriel: ${fault}`);
       return faults.length > 0 ? 1 : 0;
     } finally {
@@ -66,17 +69,6 @@ function differences(before: IntegrityReport, after: IntegrityReport): string[] 
     .map((name) => `${name}: ${after[name]} in the copy, ${before[name]} before`);
 }
 
-function summaryOf(report: {
-  readonly accounts: number;
-  readonly keys: number;
-  readonly tasks: number;
-  readonly granted: number;
-  readonly spent: number;
-}): string {
-  const { accounts, keys, tasks, granted, spent } = report;
-  return `copied ${accounts} accounts, ${keys} keys and ${tasks} tasks; ${granted} credits granted, ${spent} spent; every sum agrees`;
-}
-
 /** Connections of a command, which reads on one and writes on another. */
 const POOL_SIZE = 3;
 
@@ -88,22 +80,16 @@ const POOL_SIZE = 3;
  * @throws Failure `usage`, `no_store`, and those of `openStore`
  */
 async function openPlace(place: string, isNew: boolean): Promise<Store> {
-  const given = place.startsWith('env:') ? fromEnvironment(place.slice('env:'.length)) : place;
+  const variable = /^env:(.*)/.exec(place)?.[1];
+  const given = variable === undefined ? place : process.env[variable];
+  if (!given) throw usageFailure(`the environment has no variable ${variable}`);
   if (/^postgres(ql)?:/.test(given)) return openSchema(given, place);
   const directory = join(given, 'store');
   await checkDataFolder(given);
   if (!isNew && !statSync(directory, { throwIfNoEntry: false })) {
-    throw new Failure('invalid_request', `${given}: there is no store of Oriel`, {
-      code: 'no_store',
-    });
+    throw noStore(`${given}: there is no store of Oriel`);
   }
   return openStore({ directory });
-}
-
-function fromEnvironment(name: string): string {
-  const value = process.env[name];
-  if (value) return value;
-  throw usageFailure(`the environment has no variable ${name}`);
 }
 
 /** @param place for the error: the URL may have a password */

@@ -4,13 +4,12 @@ import type * as v from 'valibot';
 import type { CodedMessage } from '../../operations/batch/batch-record.ts';
 import { sizeOf } from '../../operations/pool/pool.ts';
 import type { Comparison } from '../../operations/tools/compare.ts';
-import { limitFlags, limitsOf, outputFlags, runFlags } from '../batch/image-flags.ts';
-import { type Planned, plan } from '../batch/image-plan.ts';
+import { chooseReport } from '../batch/image-choices.ts';
+import { outputFlags, readLimits, runFlags } from '../batch/image-flags.ts';
+import { type Planned, plan, plannedInput } from '../batch/image-plan.ts';
 import { runPlanned } from '../batch/planned-run.ts';
-import { chooseReport } from '../batch/report-choice.ts';
-import { fileSink, type OutputSink } from '../batch/sink.ts';
-import { usageFailure } from '../command/command.ts';
-import { flagOf, readFlags } from '../command/flags.ts';
+import { fileSink } from '../batch/sink.ts';
+import { type CommandInput, flagOf, readFlags, usageFailure } from '../command/command.ts';
 import { findInputs, type Input } from '../files/inputs.ts';
 import { OutputNames } from '../files/naming.ts';
 import { Writer } from '../files/writer.ts';
@@ -28,20 +27,12 @@ interface Pair {
   readonly problem?: CodedMessage;
 }
 
-/**
- * Compares images with their references.
- *
- * @returns the exit code
- * @throws Failure with code `usage` or with a `param`, before any work was done
- */
-export async function runCompare(
-  reference: string,
-  files: readonly string[],
-  flags: Readonly<Record<string, unknown>>,
-): Promise<number> {
+/** Compares images with their references. */
+export async function runCompare({ positionals, flags }: CommandInput): Promise<number> {
+  const [reference, files] = positionals as [string, readonly string[]];
   const own = readFlags(compareFlags, flags);
   const run = readFlags(runFlags, flags);
-  const limits = limitsOf(readFlags(limitFlags, flags));
+  const limits = readLimits(flags);
   const { recursive } = readFlags(recursiveFlags, flags);
   const pairs = isFolder(reference)
     ? await pairsOfFolders(reference, files, recursive)
@@ -50,9 +41,9 @@ export async function runCompare(
     printStderr('oriel: no image was found');
     return 1;
   }
-  const { planned, sink } = planOf(pairs, own);
-  const { resize, fullSize, minSsim, minPsnr, diff } = own;
+  const { resize, fullSize, minSsim, minPsnr, diff, overwrite } = own;
   const options = { resize, fullSize, minSsim, minPsnr, diff: diff !== undefined };
+  const outputs = { ...readFlags(outputFlags, {}), overwrite };
   const operation = {
     name: 'compare',
     gives: 'data',
@@ -61,7 +52,7 @@ export async function runCompare(
     row: (data: object) => rowOf(data as Comparison),
   } as const;
   let below = 0;
-  const choices = { options, limits, run, outputs: readFlags(outputFlags, {}) };
+  const choices = { options, limits, run, outputs };
   const reportFor = (head: Head): Report => {
     const report = chooseReport(operation, choices, head);
     return {
@@ -76,6 +67,10 @@ export async function runCompare(
       },
     };
   };
+  const inputs = pairs.map(({ input }) => input);
+  const names = diff === undefined ? null : diffNames(diff, inputs);
+  const planned = planOf(pairs, names, choices, diff);
+  const sink = names ? fileSink(names, new Writer({ overwrite }), outputs, null) : {};
   const code = await runPlanned(operation, planned, sink, choices, reportFor, null);
   if (below === 0) return code;
   const minima = checks(own).map(([name, minimum]) => `${flagOf(name)} ${minimum}`);
@@ -127,56 +122,50 @@ async function pairsOfFile(
   );
 }
 
+/**
+ * Pairs of the images in two folders with the same path below their folders, or with the same path but for the
+ * extension.
+ */
 async function pairsOfFolders(
   reference: string,
   files: readonly string[],
   recursive: boolean,
 ): Promise<Pair[]> {
-  const [folder] = files;
-  if (files.length !== 1 || !isFolder(folder!)) {
+  const folder = files[0]!;
+  if (files.length !== 1 || !isFolder(folder)) {
     throw usageFailure(`<files>: expected one folder, because ${reference} is a folder`);
   }
   if (!recursive) {
     throw usageFailure(`${reference} is a folder; --recursive compares the images in it`);
   }
-  const [before, after] = await Promise.all(
-    [reference, folder!].map((path) => findInputs([path], { recursive })),
-  );
-  return pairsOf(before!, after!, { reference, folder: folder! });
-}
-
-/** Pairs of inputs with the same path below their folders, or with the same path but for the extension. */
-function pairsOf(
-  before: readonly Input[],
-  after: readonly Input[],
-  names: { readonly reference: string; readonly folder: string },
-): Pair[] {
+  const [before, after] = await Promise.all([
+    findInputs([reference], { recursive }),
+    findInputs([folder], { recursive }),
+  ]);
   const paths = new Map(before.map((input) => [input.relativePath, input]));
   const unpaired = new Set(before.filter(({ problem }) => !problem));
   const claim = (input: Input | undefined): Input | undefined =>
     input && unpaired.delete(input) ? input : undefined;
-  const exact = new Map(after.map((input) => [input, claim(paths.get(input.relativePath))]));
+  const exact = after.map(({ relativePath }) => claim(paths.get(relativePath)));
   const stems = new Map<string, Input[]>();
   for (const input of unpaired) {
     const stem = stemOf(input);
     stems.set(stem, [...(stems.get(stem) ?? []), input]);
   }
-  const missing = (folder: string): CodedMessage => ({
+  const missing = (from: string): CodedMessage => ({
     code: 'not_found',
-    message: `no image of this name is in ${folder}`,
+    message: `no image of this name is in ${from}`,
   });
   const pairs = after.map(({ problem, ...input }, index): Pair => {
     if (problem) return { input, problem };
     const alike = stems.get(stemOf(input)) ?? [];
-    const found = exact.get(after[index]!) ?? (alike.length === 1 ? claim(alike[0]) : undefined);
-    return found
-      ? { input, reference: found.filename }
-      : { input, problem: missing(names.reference) };
+    const found = exact[index] ?? (alike.length === 1 ? claim(alike[0]) : undefined);
+    return found ? { input, reference: found.filename } : { input, problem: missing(reference) };
   });
   const rest = before.filter((input) => unpaired.has(input) || input.problem);
   return [
     ...pairs,
-    ...rest.map(({ problem, ...input }) => ({ input, problem: problem ?? missing(names.folder) })),
+    ...rest.map(({ problem, ...input }) => ({ input, problem: problem ?? missing(folder) })),
   ];
 }
 
@@ -184,52 +173,41 @@ function stemOf({ relativePath }: Input): string {
   return relativePath.slice(0, relativePath.length - extname(relativePath).length);
 }
 
-/** Assigns a path to each image of differences, where they are wanted. */
+/** Assigns a path to each image of differences, if they are wanted. @param names null if they are not */
 function planOf(
   pairs: readonly Pair[],
-  { diff, overwrite }: CompareFlags,
-): { readonly planned: readonly Planned[]; readonly sink: OutputSink } {
-  const inputs = pairs.map(({ input }) => input);
-  const names = diff === undefined ? null : diffNames(diff, inputs);
-  const outputs = { ...readFlags(outputFlags, {}), overwrite };
-  const run = readFlags(runFlags, {});
+  names: OutputNames | null,
+  choices: Omit<Parameters<typeof plan>[2], 'options'>,
+  diff: string | undefined,
+): Planned[] {
   const references = new Set(pairs.map(({ reference }) => reference && resolve(reference)));
   const compared = pairs.filter(({ problem }) => !problem).map(({ input }) => input);
-  const plans = plan(compared, names, { options: { format: 'png' }, outputs, run }, {}, null);
+  const format = 'png';
+  const plans = plan(compared, names, { ...choices, options: { format } }, {}, null);
   const planOfInput = new Map(plans.map((planned) => [planned.input, planned]));
-  const planned = pairs.map(({ input, reference, problem }, index): Planned => {
-    const { filename, source } = input;
+  return pairs.map(({ input, reference, problem }, index): Planned => {
     if (problem) {
-      const knownRecord = {
-        status: 'failed',
-        originalSize: sizeOf(source),
-        error: problem,
-      } as const;
-      return { input, filename, source, knownRecord };
+      const originalSize = sizeOf(input.source);
+      return plannedInput(input, { status: 'failed', originalSize, error: problem });
     }
-    const path = names?.predict(input, index, { format: 'png' });
+    const path = names?.predict(input, index, { format });
     if (path && references.has(resolve(path))) {
       throw usageFailure(`--diff ${diff}: ${path} is a reference, which would be replaced`);
     }
     return { ...planOfInput.get(input)!, options: { reference } };
   });
-  const writer = new Writer({ overwrite });
-  const sink = names && fileSink(names, writer, outputs, null);
-  return { planned, sink: sink ?? {} };
 }
 
 function diffNames(diff: string, inputs: readonly Input[]): OutputNames {
   const extension = extname(diff).toLowerCase();
-  if (
-    inputs.length > 1 ? extension === '.png' && !isFolder(diff) : !isPngOrFolder(diff, extension)
-  ) {
-    const expected =
-      inputs.length > 1 ? 'a folder for several images' : 'a file ending in .png, or a folder';
+  const isPng = extension === '.png';
+  const isOne = inputs.length === 1;
+  const isFit = isOne
+    ? isPng || extension === '' || /[/\\]$/.test(diff) || isFolder(diff)
+    : !isPng || isFolder(diff);
+  if (!isFit) {
+    const expected = isOne ? 'a file ending in .png, or a folder' : 'a folder for several images';
     throw usageFailure(`--diff: expected ${expected}, received ${diff}`);
   }
   return new OutputNames({ out: diff }, inputs);
-}
-
-function isPngOrFolder(diff: string, extension: string): boolean {
-  return extension === '.png' || extension === '' || /[/\\]$/.test(diff) || isFolder(diff);
 }

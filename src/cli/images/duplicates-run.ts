@@ -8,11 +8,11 @@ import {
   findDuplicates,
 } from '../../operations/tools/duplicates.ts';
 import type { Fingerprint } from '../../operations/tools/fingerprint.ts';
-import { inputFlags, limitFlags, limitsOf, runFlags } from '../batch/image-flags.ts';
-import type { Planned } from '../batch/image-plan.ts';
+import { inputFlags, readLimits, runFlags } from '../batch/image-flags.ts';
+import { type Planned, plannedInput } from '../batch/image-plan.ts';
 import { cacheFolder, type Incremental, openIncremental } from '../batch/incremental.ts';
 import { runPlanned } from '../batch/planned-run.ts';
-import { readFlags } from '../command/flags.ts';
+import { type CommandInput, readFlags } from '../command/command.ts';
 import { findInputs, type Input } from '../files/inputs.ts';
 import { annotate } from '../reports/annotations.ts';
 import {
@@ -23,30 +23,21 @@ import {
   type Report,
 } from '../reports/report.ts';
 import { pathCell } from '../reports/table-report.ts';
-import { type Cell, type Column, Table } from '../terminal/table.ts';
-import { humanBytes, jsonText, print, printStderr } from '../terminal/terminal.ts';
+import { type Cell, printTable, type TitledColumn } from '../terminal/table.ts';
+import { counted, humanBytes, printJson, printStderr } from '../terminal/terminal.ts';
 import { duplicatesFlags } from './command-flags.ts';
 
 /** CPU milliseconds for a megabyte of input, with and without decoding. */
 const COST = { pixels: 25, bytes: 0.7 };
 
-/**
- * Looks for duplicates among the files that the arguments name.
- *
- * @returns the exit code
- * @throws Failure with code `usage` or with a `param`, before any work was done
- */
-export async function runDuplicates(
-  files: readonly string[],
-  flags: Readonly<Record<string, unknown>>,
-): Promise<number> {
+/** Looks for duplicates among the files that the arguments name. */
+export async function runDuplicates({ positionals, flags }: CommandInput): Promise<number> {
   const { perceptual, threshold, exitCode } = readFlags(duplicatesFlags, flags);
   const run = readFlags(runFlags, flags);
-  const limits = limitsOf(readFlags(limitFlags, flags));
-  const { fileBytes } = limits;
-  const inputs = await findInputs(files, {
+  const limits = readLimits(flags);
+  const inputs = await findInputs(positionals[0] as readonly string[], {
     ...readFlags(inputFlags, flags),
-    fileBytes,
+    fileBytes: limits.fileBytes,
     exclude: [cacheFolder({ run })],
   });
   if (inputs.length === 0) {
@@ -109,28 +100,22 @@ function planOf(
 ): Planned[] {
   const names = new Map<string, string>();
   return inputs.map((input, index): Planned => {
-    const { filename, source, problem, optional = false } = input;
-    const planned = { input, filename, source, optional };
-    if (problem) {
-      return { ...planned, knownRecord: { status: 'failed', originalSize: 0, error: problem } };
-    }
+    const { filename, source } = input;
     const stat = stats[index];
-    if (!stat) return planned;
+    if (!stat) return plannedInput(input);
     const identity = `${stat.dev}:${stat.ino}`;
     const first = names.get(identity);
     names.set(identity, first ?? filename);
-    if (first === undefined) {
-      const found = incremental?.find(input);
-      if (!found) return planned;
-      const { originalSize, data } = found;
-      const record = { status: 'succeeded', originalSize, cached: true } as const;
-      return { ...planned, knownRecord: { ...record, ...(data && { data }) } };
+    if (first !== undefined) {
+      const reason = { code: 'same_file', message: `the same file as ${first}` };
+      const originalSize = sizeOf(source);
+      return plannedInput(input, { status: 'skipped', originalSize, reason });
     }
-    const reason = { code: 'same_file', message: `the same file as ${first}` };
-    return {
-      ...planned,
-      knownRecord: { status: 'skipped', originalSize: sizeOf(source), reason },
-    };
+    const found = incremental?.find(input);
+    if (!found) return plannedInput(input);
+    const { originalSize, data } = found;
+    const record = { status: 'succeeded', originalSize, cached: true } as const;
+    return plannedInput(input, { ...record, ...(data && { data }) });
   });
 }
 
@@ -162,7 +147,7 @@ function groupsReport(
       ...lines,
       async finish(status, totals) {
         await lines.finish(status, totals);
-        for (const group of groups()) await print(`${jsonText(group)}\n`);
+        for (const group of groups()) await printJson(group);
       },
     };
   }
@@ -180,27 +165,26 @@ function groupsTable(groups: () => readonly DuplicateGroup[]): Report {
     async finish() {
       for (const record of failed) await failures.add(record);
       if (groups().length === 0) return printStderr('no duplicates were found');
-      const table = new Table(COLUMNS);
-      await table.add(COLUMNS.map(({ title }) => ({ text: title })));
-      for (const [index, { keep, duplicates }] of groups().entries()) {
-        if (index > 0) await table.add([]);
-        await table.add(cells(keep, 'keep'));
-        for (const duplicate of duplicates) {
+      const rows = groups().map(({ keep, duplicates }) => [
+        cells(keep, 'keep'),
+        ...duplicates.map((duplicate) => {
           const { match, distance } = duplicate;
-          await table.add(cells(duplicate, match === 'similar' ? `${match} (${distance})` : match));
-        }
-      }
-      await table.flush();
-      const { duplicates, duplicateBytes } = totalsOf(groups());
-      const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
-      printStderr(
-        `${count(duplicates, 'duplicate')} in ${count(groups().length, 'group')}, ${humanBytes(duplicateBytes)}`,
+          return cells(duplicate, match === 'similar' ? `${match} (${distance})` : match);
+        }),
+      ]);
+      // An empty line between two groups.
+      await printTable(
+        COLUMNS,
+        rows.flatMap((group, at) => (at > 0 ? [[], ...group] : group)),
       );
+      const { duplicates, duplicateBytes } = totalsOf(groups());
+      const numbers = [counted(duplicates, 'duplicate'), counted(groups().length, 'group')];
+      printStderr(`${numbers.join(' in ')}, ${humanBytes(duplicateBytes)}`);
     },
   };
 }
 
-const COLUMNS: readonly (Column & { readonly title: string })[] = [
+const COLUMNS: readonly TitledColumn[] = [
   { title: 'FILE', minWidth: 12 },
   { title: 'MATCH' },
   { title: 'PIXELS', dropOrder: 1 },
@@ -209,10 +193,6 @@ const COLUMNS: readonly (Column & { readonly title: string })[] = [
 
 function cells({ inputFilename, width, height, originalSize }: Candidate, match: string): Cell[] {
   const pixels = width === undefined ? '-' : `${width}x${height}`;
-  return [
-    pathCell(inputFilename),
-    { text: match },
-    { text: pixels },
-    { text: humanBytes(originalSize) },
-  ];
+  const texts = [match, pixels, humanBytes(originalSize)];
+  return [pathCell(inputFilename), ...texts.map((text) => ({ text }))];
 }

@@ -8,33 +8,23 @@ import {
   type IconFile,
 } from '../../operations/tools/favicon.ts';
 import { isObject } from '../../schema/untrusted.ts';
-import { limitFlags, limitsOf } from '../batch/image-flags.ts';
-import { usageFailure } from '../command/command.ts';
-import { readFlags } from '../command/flags.ts';
+import { readLimits } from '../batch/image-flags.ts';
+import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
 import { existsFailure, Writer } from '../files/writer.ts';
 import { noteNativeCode } from '../terminal/exit.ts';
-import { jsonText, print, printStderr } from '../terminal/terminal.ts';
+import { print, printJson, printStderr } from '../terminal/terminal.ts';
 import { faviconOptions } from './command-flags.ts';
 import { tag, urlOf } from './html.ts';
 
 const ICO = 'favicon.ico';
 const MANIFEST = 'site.webmanifest';
 
-/**
- * Makes the icons of a website from one image.
- *
- * @returns the exit code
- * @throws Failure with code `usage` or with a `param`, before any work was done
- */
-export async function runFavicon(
-  source: string,
-  flags: Readonly<Record<string, unknown>>,
-): Promise<number> {
-  const { out, background, baseUrl, manifest, overwrite, json, quiet } = readFlags(
-    faviconOptions,
-    flags,
-  );
-  const limits = limitsOf(readFlags(limitFlags, flags));
+/** Makes the icons of a website from one image. */
+export async function runFavicon({ positionals, flags }: CommandInput): Promise<number> {
+  const source = String(positionals[0]);
+  const options = readFlags(faviconOptions, flags);
+  const { out, background, baseUrl, manifest, overwrite, json, quiet } = options;
+  const limits = readLimits(flags);
   if (source === '-') throw usageFailure('<source>: expected a file, received standard input');
   const path = (name: string) => join(out, name);
   const names = [ICO, ...ICON_FILES.map(({ name }) => name), ...(manifest ? [MANIFEST] : [])];
@@ -60,10 +50,7 @@ export async function runFavicon(
     ]);
     const writer = new Writer({ overwrite });
     for (const [name, content] of contents) {
-      await writer.write(path(name), (descriptor) => {
-        writeFileSync(descriptor, content);
-        return undefined;
-      });
+      await writer.write(path(name), (descriptor) => void writeFileSync(descriptor, content));
     }
     for (const { message } of result.warnings) printStderr(`oriel: ${source}: ${message}`);
     const html = htmlOf(baseUrl, manifest);
@@ -73,7 +60,7 @@ export async function runFavicon(
         size: Buffer.byteLength(content),
       }));
       const { warnings } = result;
-      await print(`${jsonText({ inputFilename: source, files, icons, html, warnings })}\n`);
+      await printJson({ inputFilename: source, files, icons, html, warnings });
     } else if (!quiet) await print(`${html}\n`);
     return 0;
   } finally {
@@ -113,15 +100,12 @@ function manifestOf(path: string, icons: readonly object[]): string {
 
 function htmlOf(baseUrl: string, manifest: boolean): string {
   const sizes = ICO_SIDES.map((side) => `${side}x${side}`).join(' ');
+  const link = (rel: string, name: string, more: object = {}) =>
+    tag('link', { rel, href: urlOf(baseUrl, name), ...more });
   return [
-    tag('link', { rel: 'icon', href: urlOf(baseUrl, ICO), sizes }),
-    tag('link', {
-      rel: 'icon',
-      href: urlOf(baseUrl, 'icon-192.png'),
-      type: 'image/png',
-      sizes: '192x192',
-    }),
-    tag('link', { rel: 'apple-touch-icon', href: urlOf(baseUrl, APPLE) }),
-    ...(manifest ? [tag('link', { rel: 'manifest', href: urlOf(baseUrl, MANIFEST) })] : []),
+    link('icon', ICO, { sizes }),
+    link('icon', 'icon-192.png', { type: 'image/png', sizes: '192x192' }),
+    link('apple-touch-icon', APPLE),
+    ...(manifest ? [link('manifest', MANIFEST)] : []),
   ].join('\n');
 }

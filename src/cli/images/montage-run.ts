@@ -1,16 +1,16 @@
 import { printable } from '../../operations/batch/filename.ts';
 import { sizeOf } from '../../operations/pool/pool.ts';
-import { inputFlags, limitFlags, limitsOf, runFlags } from '../batch/image-flags.ts';
-import type { Planned } from '../batch/image-plan.ts';
+import { chooseReport } from '../batch/image-choices.ts';
+import { inputFlags, readLimits, runFlags } from '../batch/image-flags.ts';
+import { plannedInput } from '../batch/image-plan.ts';
 import { cacheFolder, openIncremental } from '../batch/incremental.ts';
 import { runPlanned } from '../batch/planned-run.ts';
-import { chooseReport } from '../batch/report-choice.ts';
-import { readFlags } from '../command/flags.ts';
+import { type CommandInput, readFlags } from '../command/command.ts';
 import { findInputs, type Input } from '../files/inputs.ts';
 import { type Head, jsonReport, type Report } from '../reports/report.ts';
 import { printStderr } from '../terminal/terminal.ts';
 import { montageFlags } from './command-flags.ts';
-import { ContactSheets } from './contact-sheets.ts';
+import { contactSheets } from './contact-sheets.ts';
 
 const CELL = {
   name: 'montage-cell',
@@ -20,23 +20,15 @@ const CELL = {
   columns: () => ['sheet', 'row', 'column'],
 } as const;
 
-/**
- * Draws images onto contact sheets.
- *
- * @returns the exit code
- * @throws Failure with code `usage` or with a `param`, before any work was done
- */
-export async function runMontage(
-  files: readonly string[],
-  flags: Readonly<Record<string, unknown>>,
-): Promise<number> {
+/** Draws images onto contact sheets. */
+export async function runMontage({ positionals, flags }: CommandInput): Promise<number> {
   const own = readFlags(montageFlags, flags);
   const run = readFlags(runFlags, flags);
-  const limits = limitsOf(readFlags(limitFlags, flags));
+  const limits = readLimits(flags);
   const [width, height] = own.cell.split('x').map(Number) as [number, number];
   const choices = { options: { width, height, fit: own.fit }, limits, run };
   const incremental = openIncremental({ operation: CELL.name, ...choices }, choices);
-  const found = await findInputs(files, {
+  const found = await findInputs(positionals[0] as readonly string[], {
     ...readFlags(inputFlags, flags),
     fileBytes: limits.fileBytes,
     exclude: [cacheFolder(choices)],
@@ -47,40 +39,27 @@ export async function runMontage(
     printStderr('oriel: no image was found');
     return 1;
   }
-  const sheets = new ContactSheets(inputs, { width, height }, own, limits, incremental);
+  const sheets = contactSheets(inputs, { width, height }, own, limits, incremental);
+  const listed = () => (run.dryRun ? sheets.planned : sheets.written);
   const reportFor = (head: Head): Report => {
     const named = { ...head, operation: 'montage' };
     const outputs = { out: undefined, zip: undefined } as never;
     const inner = run.json
-      ? jsonReport(named, () => ({ sheets: run.dryRun ? sheets.planned() : sheets.written }))
+      ? jsonReport(named, () => ({ sheets: listed() }))
       : chooseReport(CELL, { ...choices, outputs }, named);
     return { ...inner, add: (record) => inner.add(sheets.recordOf(record)) };
   };
-  const planned = inputs.map((input): Planned => {
-    const { filename, source, problem, optional = false } = input;
-    const known = { input, filename, source, optional };
-    if (problem) {
-      return { ...known, knownRecord: { status: 'failed', originalSize: 0, error: problem } };
-    }
-    if (!run.dryRun) return known;
-    return { ...known, knownRecord: { status: 'planned', originalSize: sizeOf(source) } };
+  const planned = inputs.map((input) => {
+    const record = { status: 'planned', originalSize: sizeOf(input.source) } as const;
+    return plannedInput(input, run.dryRun && !input.problem ? record : undefined);
   });
+  const sink = run.dryRun ? {} : sheets;
   try {
-    const code = await runPlanned(
-      CELL,
-      planned,
-      run.dryRun ? {} : sheets,
-      choices,
-      reportFor,
-      incremental,
-    );
-    if (!run.quiet && !run.json && !run.jsonl) {
-      for (const sheet of run.dryRun ? sheets.planned() : sheets.written) {
-        const verb = run.dryRun ? 'would write' : sheet.unchanged ? 'kept unchanged' : 'wrote';
-        printStderr(
-          `oriel: ${verb} ${printable(sheet.outputFilename)}, ${sheet.width}x${sheet.height}`,
-        );
-      }
+    const code = await runPlanned(CELL, planned, sink, choices, reportFor, incremental);
+    if (run.quiet || run.json || run.jsonl) return code;
+    for (const { outputFilename, unchanged, ...size } of listed()) {
+      const verb = run.dryRun ? 'would write' : unchanged ? 'kept unchanged' : 'wrote';
+      printStderr(`oriel: ${verb} ${printable(outputFilename)}, ${size.width}x${size.height}`);
     }
     return code;
   } finally {

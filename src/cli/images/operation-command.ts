@@ -1,34 +1,32 @@
 import type { Operation } from '../../operations/definition/operation.ts';
 import { fieldsOf, type ObjectSchema } from '../../schema/fields.ts';
-import { inputFlags, limitFlags, outputFlags, runFlags } from '../batch/image-flags.ts';
-import { type CommandDefinition, type Positional, usageFailure } from '../command/command.ts';
-import { flagOf } from '../command/flags.ts';
+import { INPUTS, LIMITS, OUTPUTS, outputFlags, runningExcept } from '../batch/image-flags.ts';
+import {
+  type CommandDefinition,
+  type Flags,
+  flagOf,
+  type Positional,
+  usageFailure,
+} from '../command/command.ts';
 
 /** The command of one image operation. */
 export function imageCommand(operation: Operation): CommandDefinition {
   const { name, summary, gives, options, edit, examples, document, checksum } = operation;
-  const first: Positional[] = document
-    ? [
-        {
-          name: document.option,
-          description: document.description,
-          required: true,
-          path: true,
-          choices: document.names,
-        },
-      ]
-    : [];
+  const first = document && {
+    ...{ syntax: `<${document.option}>`, description: document.description },
+    ...{ path: true, choices: document.names },
+  };
   return {
     name,
     summary,
-    positionals: [...first, filesPositional],
+    positionals: first ? [first, filesPositional] : [filesPositional],
     flags: [
       { heading: 'Options:', schema: options, ...(document && { except: [document.option] }) },
       ...(edit ? [{ heading: 'Editing:', schema: edit.options }] : []),
-      { heading: 'Inputs:', schema: inputFlags },
-      ...(gives === 'image' || edit ? [{ heading: 'Outputs:', schema: outputFlags }] : []),
-      { heading: 'Running:', schema: runFlags, except: checksum ? [] : ['sha256sum'] },
-      { heading: 'Limits:', schema: limitFlags },
+      INPUTS,
+      ...(gives === 'image' || edit ? [OUTPUTS] : []),
+      checksum ? runningExcept() : runningExcept('sha256sum'),
+      LIMITS,
     ],
     examples: examples.map((example) => `oriel ${example}`),
     async run({ positionals, flags }) {
@@ -49,11 +47,7 @@ export function imageCommand(operation: Operation): CommandDefinition {
 }
 
 /** The operation that the flags ask for. @throws Failure with code `usage` for flags of the other one */
-function chooseOperation(
-  operation: Operation,
-  edit: Operation,
-  flags: Readonly<Record<string, unknown>>,
-): Operation {
+function chooseOperation(operation: Operation, edit: Operation, flags: Flags): Operation {
   const given = (schema: ObjectSchema) =>
     fieldsOf(schema).filter(({ name }) => flags[name] !== undefined);
   const edits = given(edit.options);
@@ -69,8 +63,7 @@ function chooseOperation(
 
 /** Inputs of a command over many files. */
 export const filesPositional: Positional = {
-  name: 'files',
+  syntax: '[files...]',
   description: 'files, folders with --recursive, quoted patterns, or - for standard input',
-  variadic: true,
   path: true,
 };

@@ -2,12 +2,13 @@ import { printable } from '../../operations/batch/filename.ts';
 import { findRecipe, presetSource } from '../../operations/recipe/presets.ts';
 import { PRESETS } from '../../operations/recipe/recipe.ts';
 import { recipeJsonSchema } from '../../operations/recipe/schema.ts';
-import { usageFailure } from '../command/command.ts';
+import { type CommandInput, usageFailure } from '../command/command.ts';
 import { readText } from '../files/text-argument.ts';
 import { counted, print } from '../terminal/terminal.ts';
 
-/** Checks a recipe. @returns the exit code */
-export async function runRecipeCheck(file: string): Promise<number> {
+/** Checks a recipe. */
+export async function runRecipeCheck({ positionals }: CommandInput): Promise<number> {
+  const file = String(positionals[0]);
   const text = PRESETS.some((name) => name === file) ? file : readText(file, PRESETS);
   const { steps, outputs } = await findRecipe(text, { origin: file, set: [] });
   const contents = `${counted(steps.length, 'step')}, ${counted(outputs.length, 'output')}`;
@@ -15,8 +16,8 @@ export async function runRecipeCheck(file: string): Promise<number> {
   return 0;
 }
 
-/** Prints a preset, or the names of all of them. @returns the exit code */
-export async function runRecipeShow(name: string | undefined): Promise<number> {
+/** Prints a preset, or the names of all of them. */
+export async function runRecipeShow({ positionals: [name] }: CommandInput): Promise<number> {
   if (name === undefined) {
     for (const preset of PRESETS) {
       const { description = '' } = await findRecipe(preset, { origin: preset, set: [] });
@@ -24,7 +25,7 @@ export async function runRecipeShow(name: string | undefined): Promise<number> {
     }
     return 0;
   }
-  const source = presetSource(name);
+  const source = presetSource(String(name));
   if (source === null) {
     throw usageFailure(`<name>: expected one of ${PRESETS.join(', ')}, received ${name}`);
   }
@@ -32,7 +33,7 @@ export async function runRecipeShow(name: string | undefined): Promise<number> {
   return 0;
 }
 
-/** Prints the JSON Schema of recipes. @returns the exit code */
+/** Prints the JSON Schema of recipes. */
 export async function runRecipeSchema(): Promise<number> {
   await print(`${JSON.stringify(recipeJsonSchema(), null, 2)}\n`);
   return 0;

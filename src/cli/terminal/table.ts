@@ -1,3 +1,4 @@
+import { printable } from '../../operations/batch/filename.ts';
 import { print } from './terminal.ts';
 import { cutEnd, cutMiddle, textWidth, wrapped } from './text-width.ts';
 
@@ -29,14 +30,21 @@ export interface TitledColumn extends Column {
   readonly title: string;
 }
 
+type Row = readonly (string | Cell)[];
+
 /** Prints rows below the titles of their columns. */
-export async function printTable(
-  columns: readonly TitledColumn[],
-  rows: Iterable<readonly Cell[]>,
-): Promise<void> {
+export async function printTable(columns: readonly TitledColumn[], rows: Iterable<Row>) {
+  await printRows([columns.map(({ title }) => ({ text: title })), ...rows], columns);
+}
+
+/** Prints rows, whose texts are names. */
+export async function printRows(rows: Iterable<Row>, columns?: readonly Column[]): Promise<void> {
   const table = new Table(columns);
-  await table.add(columns.map(({ title }) => ({ text: title })));
-  for (const row of rows) await table.add(row);
+  for (const row of rows) {
+    await table.add(
+      row.map((cell) => (typeof cell === 'string' ? nameCell(printable(cell)) : cell)),
+    );
+  }
   await table.flush();
 }
 

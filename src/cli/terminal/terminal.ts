@@ -111,3 +111,8 @@ export function humanChange(before: number, after: number): string {
 export function jsonText(value: object): string {
   return printableJson(JSON.stringify(value));
 }
+
+/** Prints JSON on one line of standard output. */
+export async function printJson(value: object): Promise<void> {
+  await print(`${jsonText(value)}\n`);
+}

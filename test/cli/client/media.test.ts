@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { kindOf, stemOf } from '../../../src/cli/client/result-names.ts';
+import { kindOf, stemOf } from '../../../src/cli/client/results.ts';
 import { previewOf } from '../../../src/cli/terminal/encode-image.ts';
 import { oriel, type Run, start, temporaryFolder } from '../../oriel.ts';
 import { type CallOptions, residentCommand } from '../../resident.ts';

@@ -164,9 +164,7 @@ const QUOTED: readonly CommandDefinition[] = [
       {
         name: 'create',
         summary: `it's "new" [really]: $(touch ruin) \`touch ruin\` \\ %s`,
-        positionals: [
-          { name: 'size', description: '', required: true, choices: ['small', 'large'] },
-        ],
+        positionals: [{ syntax: '<size>', description: '', choices: ['small', 'large'] }],
         flags: [
           {
             heading: 'Options:',

@@ -6,7 +6,7 @@ const MAX_BYTES = 64e6;
 
 /**
  * Reads the user's message: the prompt, standard input, or the prompt followed by standard input.
- * Null without a prompt where standard input is a terminal, for a conversation.
+ * Null without a prompt if standard input is a terminal, for a conversation.
  *
  * @throws Failure with code `usage`
  */
@@ -18,6 +18,18 @@ export async function readInput(prompt: string | undefined): Promise<string | nu
   const message = parts.filter((part) => part.trim() !== '').join('\n\n');
   if (message === '') throw usageFailure('a prompt is required');
   return message;
+}
+
+/**
+ * Reads the prompt of a generation: the argument, or standard input if the argument is `-` or missing.
+ *
+ * @throws Failure with code `usage`
+ */
+export async function readPrompt(prompt: string | undefined): Promise<string> {
+  const isPiped = prompt === '-' || (prompt === undefined && !process.stdin.isTTY);
+  const text = (isPiped ? await readInput('-') : prompt)?.trim() ?? '';
+  if (text === '') throw usageFailure('a prompt is required');
+  return text;
 }
 
 async function readText(): Promise<string> {
