@@ -11,8 +11,8 @@ import { Interruption } from './measure.ts';
 import { nodes } from './nodes/suite.ts';
 import { reportText } from './report.ts';
 import { store } from './store/suite.ts';
-import { chosenCases, type Settings, type Suite } from './suite.ts';
 import { tasks } from './tasks/suite.ts';
+import { chosenCases, type Settings, type Suite } from './trial.ts';
 
 const suites: Record<string, Suite> = { images, quality, daemon, store, gateway, tasks, nodes };
 

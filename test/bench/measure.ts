@@ -12,7 +12,7 @@ export interface Command {
   stdin?: string;
 }
 
-export interface Figures {
+export type Figures = {
   /** Seconds from start to exit. */
   wall: number;
   /** Seconds of user and system time of the process and its children. */
@@ -21,10 +21,10 @@ export interface Figures {
    * Bytes: the larger of the greatest resident set of any one process of the tree (exact, where GNU time
    * is installed) and the greatest sampled sum over the tree.
    */
-  peak: number | undefined;
+  peak?: number;
   /** Seconds of CPU time of all other processes meanwhile. */
   others: number;
-}
+};
 
 /** The user interrupted the run. */
 export class Interruption extends Error {}
@@ -119,7 +119,7 @@ export async function measure(command: Command, folder: string): Promise<Figures
   const exact = gnuTime === undefined ? 0 : Number(readFileSync(memory, 'utf8')) * 1024;
   const peak = Math.max(exact, sampled ?? 0);
   const cpu = user + system;
-  return { wall, cpu, peak: peak === 0 ? undefined : peak, others: Math.max(0, busy - cpu) };
+  return { wall, cpu, ...(peak > 0 && { peak }), others: Math.max(0, busy - cpu) };
 }
 
 /** Total CPU time of the machine. */

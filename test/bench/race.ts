@@ -2,25 +2,27 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { type Command, type Figures, Interruption, measure } from './measure.ts';
+import { Series } from './series.ts';
+import type { Log, Settings } from './trial.ts';
 
 /** Empty folders for one run's outputs. */
 export interface Run {
   /** Empty folder for the output files. */
-  folder: string;
+  readonly folder: string;
   /** File with its standard output. */
-  stdout: string;
+  readonly stdout: string;
 }
 
 export interface Contender {
-  name: string;
+  readonly name: string;
   /** Role: `subject` and `limit` run in all rounds, peers in some. */
-  role: 'subject' | 'limit' | 'peer';
+  readonly role: 'subject' | 'limit' | 'peer';
   /** Version, for the table. */
-  settings: string;
+  readonly settings: string;
   /** Reason why it cannot run here: `not installed (apt-get install webp)`. */
-  absent?: string | undefined;
+  readonly absent?: string | undefined;
   /** Whether its outputs must have the size of the limit's: same encoder, same settings. */
-  sameEncoder?: boolean;
+  readonly sameEncoder?: boolean;
   command(run: Run): Command;
 }
 
@@ -38,13 +40,20 @@ export type Check = (
   limit: Observation | undefined,
 ) => Promise<Observation>;
 
-export interface Standing {
-  contender: Contender;
-  /** Measurements by round; `undefined` for a round without it. */
-  rounds: (Figures | undefined)[];
-  observation: Observation;
+export type Measure = keyof Figures;
+
+/** Measurements of a contender by round. */
+export class Standing extends Series<Measure> {
+  readonly contender: Contender;
+  observation: Observation = {};
   /** Reason for missing figures. */
   failure: string | undefined;
+
+  constructor(contender: Contender) {
+    super(contender.name, contender.settings);
+    this.contender = contender;
+    this.failure = contender.absent;
+  }
 }
 
 /**
@@ -53,17 +62,12 @@ export interface Standing {
  */
 export async function race(
   contenders: readonly Contender[],
-  { rounds, retries }: { rounds: number; retries: number },
+  { rounds, retries }: Pick<Settings, 'rounds' | 'retries'>,
   folder: string,
   check: Check,
-  log: (line: string) => void,
+  log: Log,
 ): Promise<Standing[]> {
-  const standings: Standing[] = contenders.map((contender) => ({
-    contender,
-    rounds: [],
-    observation: {},
-    failure: contender.absent,
-  }));
+  const standings = contenders.map((contender) => new Standing(contender));
   const limit = standings.find(({ contender }) => contender.role === 'limit');
   if (limit === undefined) throw new Error('a race needs a limit to compare with');
 
@@ -78,8 +82,9 @@ export async function race(
   for (let round = 0; round < rounds; round++) {
     for (const standing of standings) {
       const sitsOut = standing.contender.role === 'peer' && round >= peerRounds;
-      const runs = standing.failure === undefined && !sitsOut;
-      standing.rounds[round] = runs ? await quietest(standing, retries, folder, log) : undefined;
+      if (sitsOut || standing.failure !== undefined) continue;
+      const figures = await quietest(standing, retries, folder, log);
+      if (figures !== undefined) standing.add(figures, 1, round);
     }
   }
   return standings;
@@ -90,7 +95,7 @@ async function quietest(
   standing: Standing,
   retries: number,
   folder: string,
-  log: (line: string) => void,
+  log: Log,
 ): Promise<Figures | undefined> {
   let best: Figures | undefined;
   for (let run = 0; run <= retries; run++) {
@@ -105,7 +110,7 @@ async function quietest(
 async function attempt(
   standing: Standing,
   folder: string,
-  log: (line: string) => void,
+  log: Log,
   look: (run: Run) => Promise<void> = async () => {},
 ): Promise<Figures | undefined> {
   const { contender } = standing;
@@ -128,53 +133,13 @@ async function attempt(
   }
 }
 
-export type Measure = keyof Figures;
-
-export function median(values: readonly number[]): number | undefined {
-  const sorted = [...values].sort((one, other) => one - other);
-  const middle = sorted.length / 2;
-  if (sorted.length === 0) return undefined;
-  if (sorted.length % 2 === 1) return sorted[Math.floor(middle)];
-  return (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
-
-/** Quantile of the values: 0.99 for p99. */
-export function quantile(values: readonly number[], share: number): number | undefined {
-  const sorted = [...values].sort((one, other) => one - other);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
-}
-
 /** Share of the machine that other processes had during these runs. */
 export function disturbance(standings: readonly Standing[]): number {
-  const figures = standings.flatMap(({ rounds }) => rounds.flatMap((round) => round ?? []));
-  const others = figures.reduce((sum, round) => sum + round.others, 0);
-  const wall = figures.reduce((sum, round) => sum + round.wall, 0);
-  return wall === 0 ? 0 : share({ others, wall });
+  const sum = (name: Measure) =>
+    standings.flatMap((standing) => standing.values(name)).reduce((all, value) => all + value, 0);
+  return sum('wall') === 0 ? 0 : share({ others: sum('others'), wall: sum('wall') });
 }
 
-function share({ others, wall }: { others: number; wall: number }): number {
+function share({ others, wall }: Pick<Figures, 'others' | 'wall'>): number {
   return others / (wall * availableParallelism());
-}
-
-/** Median of a figure over the rounds. */
-export function typical(standing: Standing, name: Measure): number | undefined {
-  return median(standing.rounds.flatMap((figures) => figures?.[name] ?? []));
-}
-
-/** Ratio of two contenders' least figures, which have the least noise. */
-export function bestRatio(standing: Standing, to: Standing, name: Measure): number | undefined {
-  const [own, other] = [standing, to].map(({ rounds }) => {
-    const values = rounds.flatMap((figures) => figures?.[name] ?? []);
-    return values.length === 0 ? undefined : Math.min(...values);
-  });
-  return own === undefined || other === undefined || other === 0 ? undefined : own / other;
-}
-
-/** Ratios of a figure to another contender's in the same round. */
-export function ratios(standing: Standing, to: Standing, name: Measure): number[] {
-  return standing.rounds.flatMap((figures, round) => {
-    const own = figures?.[name];
-    const other = to.rounds[round]?.[name];
-    return own === undefined || other === undefined || other === 0 ? [] : [own / other];
-  });
 }

@@ -1,29 +1,21 @@
-import type { Report } from './suite.ts';
 import { markdown } from './table.ts';
+import type { Report } from './trial.ts';
 
 /** The whole report, ready to be pasted into a pull request. */
 export function reportText(name: string, machine: Record<string, string>, report: Report): string {
-  const facts = { ...machine, ...report.versions };
-  const parts = [`# Benchmark: ${name}`];
-  parts.push(markdown({ headings: ['Machine', ''], rows: Object.entries(facts) }));
-  for (const { title, text, table } of report.sections) {
-    parts.push(`## ${title}`, text, markdown(table));
-  }
-  parts.push('## Goals');
-  parts.push(
-    markdown({
-      headings: ['Case', 'Goal', 'Measured', 'At best', 'Met'],
-      rows: report.goals.map((goal) => [
-        goal.case,
-        goal.goal,
-        goal.measured,
-        goal.atBest,
-        goal.met === undefined ? 'not measured' : goal.met ? 'yes' : 'NO',
-      ]),
-    }),
-  );
-  if (report.faults.length > 0) {
-    parts.push('## Faults', report.faults.map((fault) => `- ${fault}`).join('\n'));
-  }
+  const { versions, sections, goals, faults } = report;
+  const facts = Object.entries({ ...machine, ...versions });
+  const goalRows = goals.map(({ met, ...goal }) => [
+    ...[goal.case, goal.goal, goal.measured, goal.atBest],
+    met === undefined ? 'not measured' : met ? 'yes' : 'NO',
+  ]);
+  const parts = [
+    `# Benchmark: ${name}`,
+    markdown({ headings: ['Machine', ''], rows: facts }),
+    ...sections.flatMap(({ title, text, table }) => [`## ${title}`, text, markdown(table)]),
+    '## Goals',
+    markdown({ headings: ['Case', 'Goal', 'Measured', 'At best', 'Met'], rows: goalRows }),
+    ...(faults.length > 0 ? ['## Faults', faults.map((fault) => `- ${fault}`).join('\n')] : []),
+  ];
   return `${parts.join('\n\n')}\n`;
 }

@@ -32,13 +32,9 @@ export const QUALITY = '80';
  */
 export async function convert(server: Server, request: BatchRequest): Promise<Answer> {
   const { files, output } = request;
-  const written = ['--write-out', '%{http_code} %{time_pretransfer} %{time_total}'];
-  const fields = ['--form', 'format=webp', '--form', `quality=${QUALITY}`];
-  const { stdout } = await execute(curl.file!, [
-    ...written,
-    ...fields,
-    ...argumentsOf(server, request),
-  ]);
+  const options = ['--write-out', '%{http_code} %{time_pretransfer} %{time_total}'];
+  options.push('--form', 'format=webp', '--form', `quality=${QUALITY}`);
+  const { stdout } = await execute(curl.file!, [...options, ...argumentsOf(server, request)]);
   const [status, begun, ended] = stdout.split(' ').map(Number);
   if (status !== 200) throw new Error(`a batch was answered ${status}`);
   const { entries, bytes } = zipOf(output);
@@ -73,11 +69,10 @@ function argumentsOf(server: Server, { key, files, output }: BatchRequest): stri
     ...['--silent', '--show-error', '--output', output],
     ...['--header', `Authorization: Bearer ${key}`, '--header', 'Expect:'],
     ...files.flatMap((file) => ['--form', `files=@${file}`]),
-    `${server.url}/api/free/${ENDPOINT}`,
+    `${server.url}/api/free/batch-convert-images`,
   ];
 }
 
-const ENDPOINT = 'batch-convert-images';
 /** Bytes of the record at the end of a ZIP without a comment. */
 const END_RECORD = 22;
 

@@ -2,30 +2,22 @@ import { existsSync, rmSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Trial } from '../cases.ts';
+import { fixed, spread } from '../series.ts';
+import { goalOf, type Trial, tableOf } from '../trial.ts';
 import { photographs } from './batch.ts';
 import { convert } from './batch-client.ts';
-import {
-  type Bench,
-  curl,
-  fixed,
-  goalOf,
-  KEYS,
-  notMeasured,
-  seed,
-  spread,
-  withDaemon,
-} from './trial.ts';
+import { type Bench, KEYS, seed, withDaemon } from './trial.ts';
 
-const TITLE = 'fairness: one small file beside twenty large ones';
-const GOAL = "small batch ≤ 2.00 × one large file's time";
+export const FAIRNESS = {
+  title: 'fairness: one small file beside twenty large ones',
+  goal: "small batch ≤ 2.00 × one large file's time",
+};
 
 /** Small batches while one large one is processed. */
 const SMALL = 2;
 
 /** Duration of one account's small batch while another's large one is processed. */
 export async function fairness(bench: Bench): Promise<Trial> {
-  if (curl.file === undefined) return notMeasured('fairness', TITLE, curl, GOAL);
   const { settings, corpus, folder, log } = bench;
   const large = await photographs(bench);
   const small = await corpus.one();
@@ -35,10 +27,12 @@ export async function fairness(bench: Bench): Promise<Trial> {
   const alone: number[] = [];
   const beside: number[][] = [];
   await withDaemon(bench, data, async (daemon) => {
-    const send = async (key: string, files: readonly string[], name: string) =>
-      (await convert(daemon, { key, files, output: join(folder, name) })).seconds;
-    const sendLarge = () => send(KEYS[0]!, large.files, 'large.zip');
-    const sendSmall = () => send(KEYS[1]!, small.files, 'small.zip');
+    const send = async (account: number, files: readonly string[], name: string) => {
+      const request = { key: KEYS[account]!, files, output: join(folder, name) };
+      return (await convert(daemon, request)).seconds;
+    };
+    const sendLarge = () => send(0, large.files, 'large.zip');
+    const sendSmall = () => send(1, small.files, 'small.zip');
     await sendLarge();
     for (let round = 0; round < settings.rounds; round++) {
       alone.push(await sendSmall());
@@ -60,21 +54,22 @@ export async function fairness(bench: Bench): Promise<Trial> {
   const inUnits = beside.flatMap((times, round) => times.map((time) => time / units[round]!));
   if (inUnits.length === 0) throw new Error('no small batch ended while a large one was worked on');
   return {
-    section: {
-      title: TITLE,
-      text:
-        `A JPEG of 640x480 to WebP, ${SMALL} times in a row by one account while another's ` +
-        `${large.files.length} photographs of 12 megapixels are worked on.`,
-      table: {
-        headings: ['small batch', 's', "÷ one large file's time"],
-        rows: [
-          ['alone', spread(alone, 3), ''],
-          ['beside the large one', spread(beside.flat(), 3), spread(inUnits)],
-        ],
-      },
-    },
-    goals: [goalOf('fairness', GOAL, inUnits, 2, 'lower')],
-    faults: [],
+    title: FAIRNESS.title,
+    text:
+      `A JPEG of 640x480 to WebP, ${SMALL} times in a row by one account while another's ` +
+      `${large.files.length} photographs of 12 megapixels are worked on.`,
+    ...tableOf(
+      [
+        { name: 'alone', seconds: alone, shares: [] },
+        { name: 'beside the large one', seconds: beside.flat(), shares: inUnits },
+      ],
+      [
+        ['small batch', ({ name }) => name],
+        ['s', ({ seconds }) => spread(seconds, 3)],
+        ["÷ one large file's time", ({ shares }) => spread(shares)],
+      ],
+    ),
+    goals: [goalOf(FAIRNESS.goal, inUnits, 2)],
     raw: { units, alone, beside },
   };
 }

@@ -1,25 +1,108 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Trial } from '../cases.ts';
 import { measure } from '../measure.ts';
-import { median } from '../race.ts';
-import { Server } from './server.ts';
+import { fixed, Series, spread } from '../series.ts';
 import {
-  type Bench,
-  contender,
-  fixed,
+  type Bench as CaseBench,
   goalOf,
-  KEYS,
-  notMeasured,
-  seed,
-  spread,
-  withDaemon,
-  wrk,
-} from './trial.ts';
+  needing,
+  scriptFile,
+  type Trial,
+  tableOf,
+} from '../trial.ts';
+import { Server } from './server.ts';
+import { type Bench, KEYS, seed, withDaemon, wrk } from './trial.ts';
 
-const TITLE = 'lookup: GET /v1/tasks/{id}';
 const GOAL = 'requests per second at 64 connections ≥ 0.80 × null route';
 const CONNECTIONS = [1, 64];
+
+/** A case that looks one task of a daemon up, beside the null route. */
+export const looking = (
+  title: string,
+  work: (bench: CaseBench) => Promise<Trial>,
+): ((bench: CaseBench) => Promise<Trial>) => needing([wrk], title, GOAL, work);
+
+/** Lookup of a task, compared with a route without lookup and authentication. */
+export async function lookup(bench: Bench): Promise<Trial> {
+  const title = 'lookup: GET /v1/tasks/{id}';
+  return looking(title, async () => {
+    const tasks = bench.settings.quick ? 1000 : 10_000;
+    const { data, task } = await seed(bench, 'lookup', tasks);
+    return withDaemon(bench, data, (daemon) =>
+      raceLookups(bench, daemon, task, title, `One of ${tasks} stored ended tasks`),
+    );
+  })(bench);
+}
+
+/**
+ * Measures lookups of one task of a daemon, beside the null route.
+ *
+ * @param subject beginning of the sentence that describes the work
+ */
+export async function raceLookups(
+  { settings, folder, log }: CaseBench,
+  daemon: Server,
+  task: string,
+  title: string,
+  subject: string,
+): Promise<Trial> {
+  const seconds = settings.quick ? 2 : 5;
+  const own = new Series<keyof Load>('oriel');
+  const limit = new Series<keyof Load>('null route');
+  const path = `/v1/tasks/${task}`;
+  const headers = { authorization: `Bearer ${KEYS[0]}` };
+  const answer = await fetch(daemon.url + path, { headers });
+  const body = await answer.text();
+  if (answer.status !== 200) throw new Error(`GET /v1/tasks/{id} answered ${body}`);
+  const file = join(folder, 'body.json');
+  writeFileSync(file, body);
+  const start = () => {
+    const args = [scriptFile('daemon/contenders/null-route'), file];
+    return Server.start(join(folder, 'null-route'), args, path);
+  };
+  await Server.during(start, async (nullRoute) => {
+    // The first round warms up and is not counted.
+    for (let round = 0; round <= settings.rounds; round++) {
+      for (const load of CONNECTIONS) {
+        for (const [server, series] of [
+          [nullRoute, limit],
+          [daemon, own],
+        ] as const) {
+          const figures = await put(folder, server, path, load, round === 0 ? 2 : seconds);
+          if (round > 0) series.add(figures, load);
+        }
+        const ratio = own.over(limit, 'requestsPerSecond', load).at(-1);
+        if (round > 0) log(`  ${load} connections: ${fixed(ratio)} × null route`);
+      }
+    }
+  });
+  return {
+    title,
+    text:
+      `${subject}, with authentication, rate limit, log and metrics, for ${seconds} s by wrk; the ` +
+      `null route is Fastify's with nothing about it and the same body of ` +
+      `${Buffer.byteLength(body)} bytes.`,
+    ...tableOf(
+      CONNECTIONS.flatMap((load) => [limit, own].map((series) => ({ series, load }))),
+      [
+        ['contender', ({ series }) => series.name],
+        ['connections', ({ load }) => `${load}`],
+        ['requests/s', ({ series, load }) => fixed(series.median('requestsPerSecond', load), 0)],
+        [
+          '÷ null route',
+          ({ series, load }) => spread(series.over(limit, 'requestsPerSecond', load)),
+        ],
+        ['CPU ms per 1000', ({ series, load }) => fixed(series.median('cpuPerThousand', load), 1)],
+        [
+          'CPU ÷ null route',
+          ({ series, load }) => spread(series.over(limit, 'cpuPerThousand', load)),
+        ],
+      ],
+    ),
+    goals: [goalOf(GOAL, own.over(limit, 'requestsPerSecond', 64), 0.8)],
+    raw: { own: own.rounds, limit: limit.rounds },
+  };
+}
 
 /** Result of one run of wrk against one server. */
 interface Load {
@@ -28,118 +111,9 @@ interface Load {
   readonly cpuPerThousand: number;
 }
 
-/** Figures by connections, then by round. */
-type Loads = Map<number, Load[]>;
-
-/** Lookup of a task, compared with a route without lookup and authentication. */
-export async function lookup(bench: Bench): Promise<Trial> {
-  const tasks = bench.settings.quick ? 1000 : 10_000;
-  const { data, task } = await seed(bench, 'lookup', tasks);
-  return withDaemon(bench, data, (daemon) =>
-    raceLookups(bench, daemon, task, {
-      id: 'lookup',
-      title: TITLE,
-      text: `One of ${tasks} stored ended tasks`,
-    }),
-  );
-}
-
-/** Texts of a case that looks tasks up. */
-interface Telling {
-  readonly id: string;
-  readonly title: string;
-  /** The subject, as the beginning of a sentence. */
-  readonly text: string;
-}
-
-/** Measures lookups of one task of a daemon, beside the null route. */
-export async function raceLookups(
-  bench: Pick<Bench, 'settings' | 'folder' | 'log'>,
-  daemon: Server,
-  task: string,
-  { id, title, text }: Telling,
-): Promise<Trial> {
-  if (wrk.file === undefined) return notMeasured(id, title, wrk, GOAL);
-  const { settings, folder, log } = bench;
-  const seconds = settings.quick ? 2 : 5;
-  const own: Loads = new Map(CONNECTIONS.map((connections) => [connections, []]));
-  const limit: Loads = new Map(CONNECTIONS.map((connections) => [connections, []]));
-  const path = `/v1/tasks/${task}`;
-  const answer = await fetch(daemon.url + path, {
-    headers: { authorization: `Bearer ${KEYS[0]}` },
-  });
-  const body = await answer.text();
-  if (answer.status !== 200) throw new Error(`GET /v1/tasks/{id} answered ${body}`);
-  const file = join(folder, 'body.json');
-  writeFileSync(file, body);
-  const nullRoute = await Server.start(
-    join(folder, 'null-route'),
-    [contender('null-route'), file],
-    path,
-  );
-  try {
-    const pairs = [
-      [nullRoute, limit],
-      [daemon, own],
-    ] as const;
-    // The first round warms up and is not counted.
-    for (let round = 0; round <= settings.rounds; round++) {
-      for (const connections of CONNECTIONS) {
-        for (const [server, loads] of pairs) {
-          const load = await put(bench, server, path, connections, round === 0 ? 2 : seconds);
-          if (round > 0) loads.get(connections)!.push(load);
-        }
-        if (round === 0) continue;
-        const ratio = median(ratios(own, limit, connections).slice(-1));
-        log(`  ${connections} connections: ${fixed(ratio)} × null route`);
-      }
-    }
-  } finally {
-    await nullRoute.stop();
-  }
-
-  const row = (name: string, loads: Loads, connections: number) => {
-    const all = loads.get(connections)!;
-    return [
-      name,
-      String(connections),
-      fixed(median(all.map(({ requestsPerSecond }) => requestsPerSecond)), 0),
-      spread(ratios(loads, limit, connections)),
-      fixed(median(all.map(({ cpuPerThousand }) => cpuPerThousand)), 1),
-      spread(ratios(loads, limit, connections, 'cpuPerThousand')),
-    ];
-  };
-  return {
-    section: {
-      title,
-      text:
-        `${text}, with authentication, rate limit, log and metrics, for ${seconds} s by wrk; the ` +
-        `null route is Fastify's with nothing about it and the same body of ` +
-        `${Buffer.byteLength(body)} bytes.`,
-      table: {
-        headings: [
-          'contender',
-          'connections',
-          'requests/s',
-          '÷ null route',
-          'CPU ms per 1000',
-          'CPU ÷ null route',
-        ],
-        rows: CONNECTIONS.flatMap((connections) => [
-          row('null route', limit, connections),
-          row('oriel', own, connections),
-        ]),
-      },
-    },
-    goals: [goalOf(id, GOAL, ratios(own, limit, 64), 0.8, 'higher')],
-    faults: [],
-    raw: { own: [...own], limit: [...limit] },
-  };
-}
-
 /** Runs wrk against one path of one server. */
 async function put(
-  { folder }: Pick<Bench, 'folder'>,
+  folder: string,
   server: Server,
   path: string,
   connections: number,
@@ -157,15 +131,4 @@ async function put(
   const requests = Number(/(\d+) requests in/.exec(said)?.[1]);
   const requestsPerSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(said)?.[1]);
   return { requestsPerSecond, cpuPerThousand: (cpu * 1e6) / requests };
-}
-
-/** Ratios of one server's figures to another's, by round. */
-function ratios(
-  loads: Loads,
-  to: Loads,
-  connections: number,
-  figure: keyof Load = 'requestsPerSecond',
-): number[] {
-  const others = to.get(connections)!;
-  return loads.get(connections)!.map((load, round) => load[figure] / others[round]![figure]);
 }

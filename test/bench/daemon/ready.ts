@@ -1,15 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Trial } from '../cases.ts';
-import { median } from '../race.ts';
+import { fixed, Series, spread } from '../series.ts';
+import { goalOf, type Trial, tableOf } from '../trial.ts';
 import { Server } from './server.ts';
-import { type Bench, fixed, goalOf, seed, spread } from './trial.ts';
-
-interface Start {
-  /** Time from spawn to a response of /readyz. */
-  readonly milliseconds: number;
-  readonly cpuMilliseconds: number;
-}
+import { type Bench, seed } from './trial.ts';
 
 /** Start time of the daemon until it reports readiness. */
 export async function ready(bench: Bench): Promise<Trial> {
@@ -17,44 +11,35 @@ export async function ready(bench: Bench): Promise<Trial> {
   const tasks = settings.quick ? 1000 : 10_000;
   const { data } = await seed(bench, 'stored', tasks);
   const fresh = join(folder, 'fresh');
-  const empty: Start[] = [];
-  const stored: Start[] = [];
+  const empty = new Series<'wall' | 'cpu'>('empty');
+  const stored = new Series<'wall' | 'cpu'>(`${tasks} tasks`);
+  const start = async (place: string) => {
+    const daemon = await Server.oriel(join(folder, 'daemon'), place);
+    const cpu = daemon.cpu() * 1000;
+    await daemon.stop();
+    return { wall: daemon.readyAfter, cpu };
+  };
   // The first round warms up and is not counted.
   for (let round = 0; round <= settings.rounds; round++) {
     rmSync(fresh, { recursive: true, force: true });
-    const starts = [await start(bench, fresh), await start(bench, data)] as const;
-    log(`  ${starts.map(({ milliseconds }) => fixed(milliseconds, 0)).join(' ms, ')} ms`);
+    const starts = [await start(fresh), await start(data)] as const;
+    log(`  ${starts.map(({ wall }) => fixed(wall, 0)).join(' ms, ')} ms`);
     if (round === 0) continue;
-    empty.push(starts[0]);
-    stored.push(starts[1]);
+    empty.add(starts[0]);
+    stored.add(starts[1]);
   }
-  const row = (name: string, starts: readonly Start[]) => [
-    name,
-    spread(walls(starts), 0),
-    fixed(median(starts.map(({ cpuMilliseconds }) => cpuMilliseconds)), 0),
-  ];
   return {
-    section: {
-      title: 'ready: oriel serve',
-      text: 'From the start of the process until GET /readyz responds with 200.',
-      table: {
-        headings: ['data directory', 'wall ms', 'CPU ms'],
-        rows: [row('empty', empty), row(`${tasks} tasks`, stored)],
-      },
-    },
-    goals: [goalOf('ready', 'with an empty store ≤ 500 ms', walls(empty), 500, 'lower', 0)],
-    faults: [],
-    raw: { empty, stored },
+    title: 'ready: oriel serve',
+    text: 'From the start of the process until GET /readyz responds with 200.',
+    ...tableOf(
+      [empty, stored],
+      [
+        ['data directory', ({ name }) => name],
+        ['wall ms', (series) => spread(series.values('wall'), 0)],
+        ['CPU ms', (series) => fixed(series.median('cpu'), 0)],
+      ],
+    ),
+    goals: [goalOf('with an empty store ≤ 500 ms', empty.values('wall'), 500, 0)],
+    raw: { empty: empty.rounds, stored: stored.rounds },
   };
-}
-
-function walls(starts: readonly Start[]): number[] {
-  return starts.map(({ milliseconds }) => milliseconds);
-}
-
-async function start({ folder }: Bench, data: string): Promise<Start> {
-  const daemon = await Server.oriel(join(folder, 'daemon'), data);
-  const cpuMilliseconds = daemon.cpu() * 1000;
-  await daemon.stop();
-  return { milliseconds: daemon.readyAfter, cpuMilliseconds };
 }

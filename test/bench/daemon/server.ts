@@ -70,6 +70,16 @@ export class Server {
     });
   }
 
+  /** Runs work with a server, and ends it. */
+  static async during<Value>(
+    start: () => Promise<Server>,
+    work: (server: Server) => Promise<Value>,
+    signal: NodeJS.Signals = 'SIGTERM',
+  ): Promise<Value> {
+    const server = await start();
+    return work(server).finally(() => server.stop(signal));
+  }
+
   /** @param urlOf returns the URL from the log once the program listens */
   static async #launch(
     { folder, file, args }: Program,
@@ -110,14 +120,17 @@ export class Server {
 
   /** The largest resident set since the start or the last `forgetPeak`, in bytes. */
   peak(): number {
-    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
-    return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)![1]) * 1024;
+    return this.#memory('VmHWM');
   }
 
   /** The resident set now, in bytes. */
   resident(): number {
+    return this.#memory('VmRSS');
+  }
+
+  #memory(name: string): number {
     const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)![1]) * 1024;
+    return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)![1]) * 1024;
   }
 
   /** Resets the peak to the current resident set. */
@@ -125,17 +138,8 @@ export class Server {
     writeFileSync(`/proc/${this.#child.pid}/clear_refs`, '5');
   }
 
-  /** Sends SIGTERM, and waits for the exit. */
-  stop(): Promise<void> {
-    return this.#end('SIGTERM');
-  }
-
-  /** Sends SIGKILL, and waits for the exit. */
-  kill(): Promise<void> {
-    return this.#end('SIGKILL');
-  }
-
-  async #end(signal: NodeJS.Signals): Promise<void> {
+  /** Sends a signal, and waits for the exit. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exit = once(this.#child, 'exit');
     this.#child.kill(signal);

@@ -1,30 +1,19 @@
 import { join } from 'node:path';
-import type { Trial } from '../cases.ts';
-import { median } from '../race.ts';
+import { fixed, median, spread } from '../series.ts';
+import { built, figuresOf, goalOf, type Trial } from '../trial.ts';
 import { convertHere, photographs } from './batch.ts';
 import { convert } from './batch-client.ts';
-import {
-  type Bench,
-  built,
-  curl,
-  fixed,
-  goalOf,
-  KEYS,
-  notMeasured,
-  script,
-  seed,
-  spread,
-  withDaemon,
-} from './trial.ts';
+import { type Bench, KEYS, seed, withDaemon } from './trial.ts';
 
-const TITLE = 'zip: what streaming it adds';
-const GOAL = 'CPU that the ZIP adds to the batch ≤ 3 %';
+export const ZIP = {
+  title: 'zip: what streaming it adds',
+  goal: 'CPU that the ZIP adds to the batch ≤ 3 %',
+};
 /** Runs over all images in one process. */
 const REPETITIONS = 10;
 
 /** The CPU time of the ZIP alone, from encoded images, as a share of a whole batch. */
 export async function zip(bench: Bench): Promise<Trial> {
-  if (curl.file === undefined) return notMeasured('zip', TITLE, curl, GOAL);
   const { settings, folder, log } = bench;
   const { files } = await photographs(bench);
   const out = join(folder, 'out');
@@ -39,27 +28,23 @@ export async function zip(bench: Bench): Promise<Trial> {
   });
   const costs: { zipped: number; bare: number }[] = [];
   for (let round = 0; round < settings.rounds; round++) {
-    const args = [built('operations/batch/zip.js'), out, `${REPETITIONS}`];
-    const [zipped, bare] = JSON.parse(await script(bench, 'zip', args)) as [number, number];
+    const args = [built('operations/batch/zip.js'), out, REPETITIONS];
+    const run = await figuresOf<[number, number]>(bench, 'daemon/contenders/zip', args);
+    const [zipped, bare] = run;
     log(`  ${fixed(zipped, 1)} ms in a ZIP, ${fixed(bare, 1)} ms bare`);
     costs.push({ zipped, bare });
   }
   const shares = costs.map(({ zipped, bare }) => (100 * (zipped - bare)) / whole);
   return {
-    section: {
-      title: TITLE,
-      text: `${files.length} encoded photographs hashed and sent, in a ZIP and bare.`,
-      table: {
-        headings: ['contender', 'CPU ms', 'share of the batch, %'],
-        rows: [
-          ['the whole batch', fixed(whole, 0), '100'],
-          ['bare', fixed(median(costs.map(({ bare }) => bare)), 1), ''],
-          ['in a ZIP', fixed(median(costs.map(({ zipped }) => zipped)), 1), spread(shares)],
-        ],
-      },
-    },
-    goals: [goalOf('zip', GOAL, shares, 3, 'lower')],
-    faults: [],
+    title: ZIP.title,
+    text: `${files.length} encoded photographs hashed and sent, in a ZIP and bare.`,
+    headings: ['contender', 'CPU ms', 'share of the batch, %'],
+    rows: [
+      ['the whole batch', fixed(whole, 0), '100'],
+      ['bare', fixed(median(costs.map(({ bare }) => bare)), 1), ''],
+      ['in a ZIP', fixed(median(costs.map(({ zipped }) => zipped)), 1), spread(shares)],
+    ],
+    goals: [goalOf(ZIP.goal, shares, 3)],
     raw: { whole, costs },
   };
 }

@@ -1,19 +1,25 @@
-import type { Bench } from '../cases.ts';
 import type { Server } from '../daemon/server.ts';
 import { Interruption } from '../measure.ts';
-import { median } from '../race.ts';
-import type { Settings } from '../suite.ts';
+import { type Figures, Series } from '../series.ts';
+import type { Bench, Settings, Trial } from '../trial.ts';
 import type { Contender } from './field.ts';
 
-/** Figures by name, without those that could not be measured. */
-export type Figures<Name extends string> = Readonly<Partial<Record<Name, number>>>;
-
-export interface Standing<Name extends string> {
+/** Figures of a contender by load, for example a number of connections. */
+export class Standing<Name extends string> extends Series<Name> {
   readonly contender: Contender;
-  /** Figures by load, then by round; `undefined` for a round without it. */
-  readonly rounds: Map<number, (Figures<Name> | undefined)[]>;
   /** Reason for missing figures. */
   failure: string | undefined;
+
+  constructor(contender: Contender) {
+    super(contender.name, contender.settings);
+    this.contender = contender;
+    this.failure = contender.absent;
+  }
+
+  /** Version, or the reason for missing figures. */
+  get note(): string {
+    return this.failure?.split('\n', 1).join('').slice(0, 120) ?? this.settings;
+  }
 }
 
 /** Settings of a comparison. */
@@ -21,8 +27,7 @@ export interface Contest<Name extends string> {
   readonly contenders: readonly Contender[];
   /** Concurrent requests or streams. */
   readonly loads: readonly number[];
-  readonly rounds: number;
-  /** Figures for the progress lines. */
+  /** Figure for the progress lines. */
   readonly progress: Name;
   /** @throws if the contender responds wrongly, which makes its speed meaningless */
   check(server: Server, contender: Contender): Promise<void>;
@@ -40,15 +45,11 @@ export interface Contest<Name extends string> {
  * down for a while slows all of a round, so that ratios within a round stay comparable.
  */
 export async function contest<Name extends string>(
-  { log }: Bench,
-  { contenders, loads, rounds, progress, check, measure }: Contest<Name>,
+  { settings: { rounds }, log }: Bench,
+  { contenders, loads, progress, check, measure }: Contest<Name>,
 ): Promise<Standing<Name>[]> {
-  const standings = contenders.map((contender): Standing<Name> => {
-    const rounds: Standing<Name>['rounds'] = new Map();
-    for (const load of loads) rounds.set(load, []);
-    return { contender, rounds, failure: contender.absent };
-  });
-  const servers = new Map<Contender, Server>();
+  const standings = contenders.map((contender) => new Standing<Name>(contender));
+  const servers = new Map<Standing<Name>, Server>();
   const attempt = async (standing: Standing<Name>, work: () => Promise<void>) => {
     if (standing.failure !== undefined) return;
     try {
@@ -56,31 +57,28 @@ export async function contest<Name extends string>(
     } catch (error) {
       if (error instanceof Interruption) throw error;
       standing.failure = error instanceof Error ? error.message : String(error);
-      log(`  ${standing.contender.name}: ${standing.failure}`);
+      log(`  ${standing.name}: ${standing.failure}`);
     }
   };
   try {
     for (const standing of standings) {
-      const { contender } = standing;
       await attempt(standing, async () => {
-        const server = await contender.start();
-        servers.set(contender, server);
-        await check(server, contender);
+        const server = await standing.contender.start();
+        servers.set(standing, server);
+        await check(server, standing.contender);
       });
     }
     const peerRounds = Math.ceil(rounds * 0.4);
     for (let round = 0; round <= rounds; round += 1) {
       for (const load of loads) {
         for (const standing of standings) {
-          const { contender } = standing;
+          const { contender, name } = standing;
           if (contender.role === 'peer' && round > peerRounds) continue;
           await attempt(standing, async () => {
-            const figures = await measure(servers.get(contender)!, contender, load, round);
+            const figures = await measure(servers.get(standing)!, contender, load, round);
             if (round === 0) return;
-            standing.rounds.get(load)![round - 1] = figures;
-            log(
-              `  ${load} at once, ${contender.name}: ${progress} ${figures[progress]?.toFixed(2)}`,
-            );
+            standing.add(figures, load, round - 1);
+            log(`  ${load} at once, ${name}: ${progress} ${figures[progress]?.toFixed(2)}`);
           });
         }
       }
@@ -91,56 +89,31 @@ export async function contest<Name extends string>(
   return standings;
 }
 
-/** Median of a figure over the rounds. */
-export function typical<Name extends string>(
-  { rounds }: Standing<Name>,
-  load: number,
-  name: Name,
-): number | undefined {
-  return median(rounds.get(load)!.flatMap((figures) => figures?.[name] ?? []));
-}
-
-/** Ratios of a figure to another contender's in the same round. */
-export function compared<Name extends string>(
-  standing: Standing<Name> | undefined,
-  to: Standing<Name> | undefined,
-  load: number,
-  name: Name,
-  compare: (own: number, other: number) => number,
-): number[] {
-  const others = to?.rounds.get(load) ?? [];
-  return (standing?.rounds.get(load) ?? []).flatMap((figures, round) => {
-    const own = figures?.[name];
-    const other = others[round]?.[name];
-    return own === undefined || other === undefined ? [] : [compare(own, other)];
-  });
-}
-
-export const over = (own: number, other: number) => own / other;
-export const beyond = (own: number, other: number) => own - other;
-
-/** Version, or the reason for missing figures. */
-export function noteOf({ contender, failure }: Standing<string>): string {
-  return failure === undefined ? contender.settings : failure.split('\n')[0]!.slice(0, 120);
-}
-
-/** Contenders that are not installed are marked in the table; failed ones fail the run. */
-export function faultsOf<Name extends string>(
+/** The standings of a trial: contenders that are not installed are marked in the table, failed ones fail the run. */
+export function outcomeOf(
   id: string,
-  standings: readonly Standing<Name>[],
-): string[] {
-  return standings.flatMap(({ contender, failure }) =>
-    failure === undefined || contender.absent !== undefined
-      ? []
-      : [`${id}: ${contender.name}: ${failure}`],
-  );
+  standings: readonly Standing<string>[],
+): Pick<Trial, 'faults' | 'raw'> {
+  const failed = standings.filter(({ contender, failure }) => !contender.absent && failure);
+  return {
+    faults: failed.map(({ name, failure }) => `${id}: ${name}: ${failure}`),
+    raw: standings.map(({ name, rounds }) => ({ name, rounds })),
+  };
 }
 
-export function standingNamed<Name extends string>(
+/** Each standing at each load, for the rows of a table. */
+export function atLoads<Name extends string>(
+  standings: readonly Standing<Name>[],
+  loads: readonly number[],
+): { readonly standing: Standing<Name>; readonly load: number }[] {
+  return loads.flatMap((load) => standings.map((standing) => ({ standing, load })));
+}
+
+export function named<Name extends string>(
   standings: readonly Standing<Name>[],
   name: string,
 ): Standing<Name> | undefined {
-  return standings.find(({ contender }) => contender.name === name);
+  return standings.find((standing) => standing.name === name);
 }
 
 /** The chosen contenders, and those that they are compared with. */

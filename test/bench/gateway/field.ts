@@ -1,14 +1,10 @@
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { Bench } from '../cases.ts';
 import { Server } from '../daemon/server.ts';
 import { KEYS, seed, wrk } from '../daemon/trial.ts';
 import { freePort } from '../free-port.ts';
 import { installPackages } from '../peers.ts';
-import type { Settings } from '../suite.ts';
-import { chat } from './formats/chat.ts';
-import type { Format } from './formats/format.ts';
-import { messages } from './formats/messages.ts';
+import { type Bench, type Log, missing, type Settings, scriptFile } from '../trial.ts';
+import { chat, type Format, messages } from './formats.ts';
 import { PACES } from './marks.ts';
 import { nginx, startProxy } from './nginx.ts';
 
@@ -39,13 +35,16 @@ export interface Contender {
   start(): Promise<Server>;
 }
 
-/** Where Oriel keeps its records; in its data directory where nothing is given. */
+/** Where Oriel keeps its records; by default in its data directory. */
 export interface Engine {
   /** Module that opens the store. */
   readonly driver?: string;
   /** Settings for it. */
   readonly config?: object;
 }
+
+/** A price that every text model of the benchmarks has. */
+export const PRICE = { input: 1.25, cachedInput: 0.125, output: 10 };
 
 /** Contenders before one upstream. Each method starts a contender as a separate process. */
 export class Field {
@@ -57,68 +56,51 @@ export class Field {
     this.#upstream = upstream;
   }
 
+  #contender(
+    name: string,
+    role: Contender['role'],
+    settings: string,
+    start: (folder: string) => Promise<Server>,
+    more: Partial<Pick<Contender, 'absent' | 'format' | 'headers'>> = {},
+  ): Contender {
+    const folder = join(this.#bench.folder, name);
+    return { name, role, settings, format: chat, headers: {}, start: () => start(folder), ...more };
+  }
+
   direct(): Contender {
-    return {
-      name: 'direct',
-      // The report has the added settings beside it.
-      role: 'limit',
-      settings: 'the upstream itself',
-      format: chat,
-      headers: {},
-      start: async () => this.#upstream,
-    };
+    // The report has the added times beside it.
+    return this.#contender('direct', 'limit', 'the upstream itself', async () => this.#upstream);
   }
 
   nginx(): Contender {
-    return {
-      name: 'nginx',
-      role: 'peer',
-      settings: 'proxy_pass, connections kept, one process',
-      absent:
-        nginx.file === undefined ? `not installed (apt-get install ${nginx.from})` : undefined,
-      format: chat,
-      headers: {},
-      start: () => startProxy(this.#folder('nginx'), this.#upstream.url),
-    };
+    const settings = 'proxy_pass, connections kept, one process';
+    const start = (folder: string) => startProxy(folder, this.#upstream.url);
+    return this.#contender('nginx', 'peer', settings, start, { absent: missing(nginx) });
   }
 
   /** One of the scripts in contenders/. */
   script(name: string, role: Contender['role'], settings: string): Contender {
-    const file = script(name);
-    return {
-      name,
-      role,
-      settings,
-      format: chat,
-      headers: {},
-      start: () => {
-        const folder = this.#folder(name);
-        return Server.start(folder, [file, this.#upstream.url, folder], '/');
-      },
-    };
+    return this.#contender(name, role, settings, (folder) => {
+      const file = scriptFile('gateway/contenders/gateway');
+      return Server.start(folder, [file, name, this.#upstream.url, folder], '/');
+    });
   }
 
   portkey(): Contender {
-    const { settings, log } = this.#bench;
-    return {
-      name: 'portkey',
-      role: 'peer',
-      settings: `${PORTKEY} as it comes`,
-      format: chat,
-      headers: {
-        authorization: 'Bearer bench',
-        'x-portkey-provider': 'openai',
-        'x-portkey-custom-host': `${this.#upstream.url}/v1`,
-      },
-      start: async () => {
-        const folder = installPeers(settings, log);
-        const file = join(folder, 'node_modules', PORTKEY, 'build/start-server.js');
-        const port = await freePort();
-        const args = [file, `--port=${port}`, '--headless'];
-        const program = { folder: this.#folder('portkey'), file: process.execPath, args };
-        return Server.program(program, `http://127.0.0.1:${port}`, '/');
-      },
+    const start = async (folder: string) => {
+      const { settings, log } = this.#bench;
+      const packed = join(installPeers(settings, log), 'node_modules', PORTKEY);
+      const port = await freePort();
+      const args = [join(packed, 'build/start-server.js'), `--port=${port}`, '--headless'];
+      const program = { folder, file: process.execPath, args };
+      return Server.program(program, `http://127.0.0.1:${port}`, '/');
     };
+    const headers = {
+      authorization: 'Bearer bench',
+      'x-portkey-provider': 'openai',
+      'x-portkey-custom-host': `${this.#upstream.url}/v1`,
+    };
+    return this.#contender('portkey', 'peer', `${PORTKEY} as it comes`, start, { headers });
   }
 
   /** Oriel as a user runs it: with keys, limits, log, metrics and a price. */
@@ -140,52 +122,37 @@ export class Field {
     settings: string,
     { driver, config: more }: Engine = {},
   ): Contender {
-    return {
-      name,
-      role: 'subject',
-      settings: `${settings}; key, limit, log, metrics, price`,
-      format,
-      headers: { authorization: `Bearer ${KEYS[0]}` },
-      start: async () => {
-        const folder = this.#folder(name);
-        const { data } = await seed({ folder }, 'data', 0, driver);
-        return Server.oriel(join(folder, 'daemon'), data, this.#config(dialect, more));
-      },
+    const headers = { authorization: `Bearer ${KEYS[0]}` };
+    const start = async (folder: string) => {
+      const { data } = await seed({ folder }, 'data', 0, driver);
+      return Server.oriel(join(folder, 'daemon'), data, this.#config(dialect, more));
     };
+    const described = `${settings}; key, limit, log, metrics, price`;
+    return this.#contender(name, 'subject', described, start, { format, headers });
   }
 
   /** One more daemon on the store of another, which has the accounts already. */
   join(name: string, { config }: Engine): Promise<Server> {
-    const folder = this.#folder(name);
+    const folder = join(this.#bench.folder, name);
     return Server.oriel(join(folder, 'daemon'), join(folder, 'data'), this.#config('chat', config));
   }
 
   #config(dialect: string, more: object = {}): object {
-    const models = Object.fromEntries(
-      ['json', ...PACES].map((model) => [
-        model,
-        {
-          type: 'text',
-          routes: [{ provider: 'upstream', model, dialect }],
-          price: { input: 1.25, cachedInput: 0.125, output: 10 },
-        },
-      ]),
-    );
     const baseUrl = `${this.#upstream.url}/v1`;
+    const models = ['json', ...PACES].map((model) => {
+      const routes = [{ provider: 'upstream', model, dialect }];
+      return [model, { type: 'text', routes, price: PRICE }];
+    });
     return {
       providers: { upstream: { kind: 'openai', baseUrl, apiKey: 'sk-bench' } },
-      models,
+      models: Object.fromEntries(models),
       ...more,
     };
-  }
-
-  #folder(name: string): string {
-    return join(this.#bench.folder, name);
   }
 }
 
 /** Installs missing peers. @returns their folder */
-export function installPeers({ scratch }: Settings, log: (line: string) => void): string {
+export function installPeers({ scratch }: Settings, log: Log): string {
   const folder = join(scratch, 'gateway-packages');
   installPackages(folder, packages, log);
   return folder;
@@ -193,10 +160,5 @@ export function installPeers({ scratch }: Settings, log: (line: string) => void)
 
 /** Starts the upstream of all streams. */
 export function startStreamUpstream({ folder }: Bench): Promise<Server> {
-  return Server.start(join(folder, 'upstream'), [script('upstream')], '/');
-}
-
-/** The path of a script in contenders/. */
-function script(name: string): string {
-  return fileURLToPath(new URL(`contenders/${name}.js`, import.meta.url));
+  return Server.start(join(folder, 'upstream'), [scriptFile('gateway/contenders/upstream')], '/');
 }

@@ -1,21 +1,10 @@
-import type { Bench, Trial } from '../cases.ts';
-import type { Server } from '../daemon/server.ts';
-import { fixed, goalOf, notMeasured, spread } from '../daemon/trial.ts';
-import {
-  beyond,
-  compared,
-  contest,
-  faultsOf,
-  noteOf,
-  over,
-  type Standing,
-  standingNamed,
-  takesPart,
-  typical,
-} from './contest.ts';
+import { Server } from '../daemon/server.ts';
+import { fixed, spread } from '../series.ts';
+import { type Bench, goalOf, needing, type Trial, tableOf } from '../trial.ts';
+import { atLoads, contest, named, outcomeOf, type Standing, takesPart } from './contest.ts';
 import { type Cores, SEPARATE, SHARED, taskset } from './cores.ts';
 import { type Contender, Field } from './field.ts';
-import { ANSWER } from './formats/format.ts';
+import { ANSWER } from './formats.ts';
 import { loader, type Post, putLoad } from './load.ts';
 import { nginx, startFixedUpstream } from './nginx.ts';
 
@@ -28,102 +17,132 @@ const CONNECTIONS = [1, 64];
 const WARM_UP_SECONDS = 10;
 
 type Figure = 'requestsPerSecond' | 'latency' | 'cpuPerThousand';
+type Standings = readonly Standing<Figure>[];
+
+const RATE = 'requests per second';
 
 /** Whole responses from an upstream that responds at once: the rest is the gateway's own work. */
-export async function json(bench: Bench): Promise<Trial> {
-  const title = 'json: whole answers';
-  if (nginx.file === undefined) return notMeasured('json', title, nginx, 'requests per second');
-  const { standings, section, ...trial } = await compare(bench, 'json', SHARED);
-  return { ...trial, section: { ...section, title }, goals: goalsOf(standings) };
-}
+export const json = comparing('json', 'json: whole answers', SHARED, (standings) => {
+  const own = named(standings, 'oriel')!;
+  const rate = (name: string, load: number, bound: number) =>
+    rateGoal(standings, name, load, bound);
+  const added = own?.beyond(named(standings, 'direct'), 'latency') ?? [];
+  const cpu = own?.over(named(standings, 'full'), 'cpuPerThousand', 64) ?? [];
+  return [
+    rate('oriel', 1, 0.8),
+    goalOf('oriel: added at 1 ≤ 0.40 ms', added, 0.4),
+    rate('oriel', 64, 0.8),
+    goalOf('oriel: CPU at 64 ≤ 1.30 × full', cpu, 1.3),
+    ...['oriel-messages-chat', 'oriel-chat-responses'].flatMap((name) => [
+      rate(name, 1, 0.65),
+      rate(name, 64, 0.6),
+    ]),
+  ];
+});
 
 /**
  * The same with the gateway on one core and everything else on the other: on shared cores, threads of
  * the gateway beside the main one (collection of garbage, synchronisation of the journal) use what the
  * load leaves.
  */
-export async function jsonPinned(bench: Bench): Promise<Trial> {
-  const id = 'json-pinned';
-  const title = 'json-pinned: whole answers, the gateway alone on one core';
-  for (const program of [nginx, taskset]) {
-    if (program.file === undefined) return notMeasured(id, title, program, 'requests per second');
-  }
-  const { standings, section, ...trial } = await compare(bench, id, SEPARATE);
-  const goals = CONNECTIONS.map((connections) =>
-    rateGoal(id, standings, 'oriel', connections, 0.75),
-  );
-  return { ...trial, section: { ...section, title }, goals };
-}
+export const jsonPinned = comparing(
+  'json-pinned',
+  'json-pinned: whole answers, the gateway alone on one core',
+  SEPARATE,
+  (standings) => CONNECTIONS.map((load) => rateGoal(standings, 'oriel', load, 0.75)),
+);
 
 /** Measures all contenders over 1 and 64 connections. */
-async function compare(bench: Bench, id: string, cores: Cores) {
-  const { settings, folder } = bench;
-  const upstream = await cores.others(() => startFixedUpstream(`${folder}/upstream`));
-  const field = new Field(bench, upstream);
-  const seconds = settings.quick ? 2 : 5;
-  let standings: Standing<Figure>[];
-  try {
-    standings = await contest<Figure>(bench, {
-      contenders: takesPart(settings, [
-        field.direct(),
-        field.nginx(),
-        field.script('null-route', 'peer', 'Fastify, a constant response'),
-        field.script('bytes', 'peer', 'Fastify and undici, nothing parsed'),
-        field.script('full', 'limit', 'Fastify and undici, parsed, checked and re-encoded'),
-        field.script('metered', 'limit', 'full with key, limit, log, metrics and a charge on disk'),
-        field.portkey(),
-        field.oriel(),
-        ...field.orielTranslating(),
-      ]).map((contender) => ({
-        ...contender,
-        start: () => cores.gateway(() => contender.start()),
-      })),
-      loads: CONNECTIONS,
-      rounds: settings.rounds,
-      progress: 'requestsPerSecond',
-      check,
-      measure: async (server, contender, connections, round) => {
-        const before = server.cpu();
-        const post = postOf(server, contender);
-        const duration = round === 0 && connections > 1 ? WARM_UP_SECONDS : seconds;
-        const load = await cores.others(() => putLoad(bench, post, connections, duration));
-        const cpuPerThousand = ((server.cpu() - before) * 1e6) / load.requests;
-        const { requestsPerSecond, latency } = load;
-        return { requestsPerSecond, cpuPerThousand, ...(latency === undefined ? {} : { latency }) };
-      },
+function comparing(
+  id: string,
+  title: string,
+  cores: Cores,
+  goals: (standings: Standings) => NonNullable<Trial['goals']>,
+) {
+  const programs = cores === SEPARATE ? [nginx, taskset] : [nginx];
+  return needing(programs, title, RATE, (bench) => {
+    const start = () => cores.others(() => startFixedUpstream(`${bench.folder}/upstream`));
+    return Server.during(start, async (upstream) => {
+      const field = new Field(bench, upstream);
+      const standings = await compare(bench, field, cores);
+      const [full, direct] = [named(standings, 'full'), named(standings, 'direct')];
+      const { format } = field.direct();
+      const body = Buffer.byteLength(postOf(upstream, field.direct()).body);
+      const answer = Buffer.byteLength(JSON.stringify(format.answer()));
+      return {
+        title,
+        text:
+          `One request of ${body} bytes for ${secondsOf(bench)} s by ${loader}, before nginx with ` +
+          `an answer of ${answer} bytes.`,
+        ...tableOf(atLoads(standings, CONNECTIONS), [
+          ['contender', ({ standing }) => standing.name],
+          ['connections', ({ load }) => `${load}`],
+          [
+            'requests/s',
+            ({ standing, load }) => fixed(standing.median('requestsPerSecond', load), 0),
+          ],
+          [
+            '÷ full',
+            ({ standing, load }) => spread(standing.over(full, 'requestsPerSecond', load)),
+          ],
+          [
+            'added ms, median',
+            ({ standing, load }) =>
+              standing === direct ? '' : spread(standing.beyond(direct, 'latency', load)),
+          ],
+          [
+            'CPU ms per 1000',
+            ({ standing, load }) => fixed(standing.median('cpuPerThousand', load), 1),
+          ],
+          [
+            'CPU ÷ full',
+            ({ standing, load }) => spread(standing.over(full, 'cpuPerThousand', load)),
+          ],
+          ['ran with', ({ standing }) => standing.note],
+        ]),
+        goals: goals(standings),
+        ...outcomeOf(id, standings),
+      };
     });
-  } finally {
-    await upstream.stop();
-  }
-  return {
-    standings,
-    section: {
-      text:
-        `One request of ${Buffer.byteLength(postOf(upstream, field.direct()).body)} bytes for ` +
-        `${seconds} s by ${loader}, before nginx with an answer of ` +
-        `${Buffer.byteLength(JSON.stringify(field.direct().format.answer()))} bytes.`,
-      table: {
-        headings: [
-          'contender',
-          'connections',
-          'requests/s',
-          '÷ full',
-          'added ms, median',
-          'CPU ms per 1000',
-          'CPU ÷ full',
-          'ran with',
-        ],
-        rows: CONNECTIONS.flatMap((connections) =>
-          standings.map((standing) => rowOf(standings, standing, connections)),
-        ),
-      },
-    },
-    faults: faultsOf(id, standings),
-    raw: standings.map(({ contender, rounds }) => ({ name: contender.name, rounds: [...rounds] })),
-  };
+  });
 }
 
-function postOf({ url }: Pick<Server, 'url'>, { format, headers }: Contender): Post {
+function secondsOf({ settings }: Bench): number {
+  return settings.quick ? 2 : 5;
+}
+
+function compare(bench: Bench, field: Field, cores: Cores): Promise<Standing<Figure>[]> {
+  return contest<Figure>(bench, {
+    contenders: takesPart(bench.settings, [
+      field.direct(),
+      field.nginx(),
+      field.script('null-route', 'peer', 'Fastify, a constant response'),
+      field.script('bytes', 'peer', 'Fastify and undici, nothing parsed'),
+      field.script('full', 'limit', 'Fastify and undici, parsed, checked and re-encoded'),
+      field.script('metered', 'limit', 'full with key, limit, log, metrics and a charge on disk'),
+      field.portkey(),
+      field.oriel(),
+      ...field.orielTranslating(),
+    ]).map((contender) => ({ ...contender, start: () => cores.gateway(() => contender.start()) })),
+    loads: CONNECTIONS,
+    progress: 'requestsPerSecond',
+    check,
+    measure: async (server, contender, connections, round) => {
+      const before = server.cpu();
+      const post = postOf(server, contender);
+      const seconds = round === 0 && connections > 1 ? WARM_UP_SECONDS : secondsOf(bench);
+      const { requests, ...load } = await cores.others(() =>
+        putLoad(bench, post, connections, seconds),
+      );
+      return { ...load, cpuPerThousand: ((server.cpu() - before) * 1e6) / requests };
+    },
+  });
+}
+
+export function postOf(
+  { url }: Pick<Server, 'url'>,
+  { format, headers }: Pick<Contender, 'format' | 'headers'>,
+): Post {
   return {
     url: url + format.path,
     headers: { 'content-type': 'application/json', ...headers },
@@ -131,7 +150,7 @@ function postOf({ url }: Pick<Server, 'url'>, { format, headers }: Contender): P
   };
 }
 
-async function check(server: Server, contender: Contender): Promise<void> {
+export async function check(server: Server, contender: Contender): Promise<void> {
   const { url, ...post } = postOf(server, contender);
   const answer = await fetch(url, { method: 'POST', ...post });
   const body = await answer.text();
@@ -139,75 +158,12 @@ async function check(server: Server, contender: Contender): Promise<void> {
   if (!isRight) throw new Error(`answered ${answer.status}: ${body.slice(0, 300)}`);
 }
 
-function rowOf(
-  standings: readonly Standing<Figure>[],
-  standing: Standing<Figure>,
-  connections: number,
-): string[] {
-  const { contender } = standing;
-  const full = standingNamed(standings, 'full');
-  const direct = standingNamed(standings, 'direct');
-  const added = compared(standing, direct, connections, 'latency', beyond);
-  return [
-    contender.name,
-    String(connections),
-    fixed(typical(standing, connections, 'requestsPerSecond'), 0),
-    spread(compared(standing, full, connections, 'requestsPerSecond', over)),
-    contender.name === 'direct' ? '' : spread(added),
-    fixed(typical(standing, connections, 'cpuPerThousand'), 1),
-    spread(compared(standing, full, connections, 'cpuPerThousand', over)),
-    noteOf(standing),
-  ];
-}
-
-function rateGoal(
-  id: string,
-  standings: readonly Standing<Figure>[],
-  name: string,
-  connections: number,
-  bound: number,
-) {
-  return goalOf(
-    id,
-    `${name}: requests per second at ${connections} ≥ ${fixed(bound)} × full`,
-    compared(
-      standingNamed(standings, name),
-      standingNamed(standings, 'full'),
-      connections,
-      'requestsPerSecond',
-      over,
-    ),
-    bound,
-    'higher',
+function rateGoal(standings: Standings, name: string, connections: number, bound: number) {
+  const ratios = named(standings, name)?.over(
+    named(standings, 'full'),
+    'requestsPerSecond',
+    connections,
   );
-}
-
-function goalsOf(standings: readonly Standing<Figure>[]) {
-  const full = standingNamed(standings, 'full');
-  const direct = standingNamed(standings, 'direct');
-  const own = standingNamed(standings, 'oriel');
-  const rate = (name: string, connections: number, bound: number) =>
-    rateGoal('json', standings, name, connections, bound);
-  return [
-    rate('oriel', 1, 0.8),
-    goalOf(
-      'json',
-      'oriel: added at 1 ≤ 0.40 ms',
-      compared(own, direct, 1, 'latency', beyond),
-      0.4,
-      'lower',
-    ),
-    rate('oriel', 64, 0.8),
-    goalOf(
-      'json',
-      'oriel: CPU at 64 ≤ 1.30 × full',
-      compared(own, full, 64, 'cpuPerThousand', over),
-      1.3,
-      'lower',
-    ),
-    ...['oriel-messages-chat', 'oriel-chat-responses'].flatMap((name) => [
-      rate(name, 1, 0.65),
-      rate(name, 64, 0.6),
-    ]),
-  ];
+  const goal = `${name}: ${RATE} at ${connections} ≥ ${fixed(bound)} × full`;
+  return goalOf(goal, ratios ?? [], bound);
 }

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Bench } from '../cases.ts';
 import { wrk } from '../daemon/trial.ts';
 import { measure } from '../measure.ts';
+import type { Bench } from '../trial.ts';
 import { installPeers } from './field.ts';
 
 /** One request, which is sent repeatedly. */

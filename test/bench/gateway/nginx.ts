@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import { Server } from '../daemon/server.ts';
 import { freePort } from '../free-port.ts';
 import { findProgram } from '../peers.ts';
-import { chat } from './formats/chat.ts';
-import { messages } from './formats/messages.ts';
-import { responses } from './formats/responses.ts';
+import { chat, messages, responses } from './formats.ts';
 
 export const nginx = findProgram('nginx', 'nginx-light');
 

@@ -24,48 +24,54 @@ export class StreamClient {
     this.#contender = contender;
   }
 
+  /** Runs work with a client, and closes its connections. */
+  static async during<Value>(
+    server: Server,
+    contender: Contender,
+    work: (client: StreamClient) => Promise<Value>,
+  ): Promise<Value> {
+    const client = new StreamClient(server, contender);
+    return work(client).finally(() => client.#pool.destroy());
+  }
+
   /** @throws if the stream is incomplete */
   stream(pace: Pace): Promise<Seen> {
-    const { format, headers } = this.#contender;
-    const reading = new Reading(format.ending);
+    const reading = new Reading(this.#contender.format.ending);
     return new Promise((resolve, reject) => {
       let status = 0;
-      this.#pool.dispatch(
-        {
-          method: 'POST',
-          path: format.path,
-          headers: { 'content-type': 'application/json', ...headers },
-          body: JSON.stringify(format.request(pace, true)),
+      this.#pool.dispatch(this.#request(pace), {
+        onRequestStart() {},
+        onResponseStart(_controller, statusCode) {
+          status = statusCode;
         },
-        {
-          onRequestStart() {},
-          onResponseStart(_controller, statusCode) {
-            status = statusCode;
-          },
-          onResponseData(_controller, bytes) {
-            reading.take(bytes);
-          },
-          onResponseEnd() {
-            if (status === 200 && reading.isWhole()) resolve(reading);
-            else reject(new Error(`a stream with ${status} ended as ${reading.summary()}`));
-          },
-          onResponseError(_controller, error) {
-            reject(error);
-          },
+        onResponseData(_controller, bytes) {
+          reading.take(bytes);
         },
-      );
+        onResponseEnd() {
+          if (status === 200 && reading.isWhole()) resolve(reading);
+          else reject(new Error(`a stream with ${status} ended as ${reading.summary()}`));
+        },
+        onResponseError(_controller, error) {
+          reject(error);
+        },
+      });
     });
+  }
+
+  #request(pace: Pace) {
+    const { format, headers } = this.#contender;
+    return {
+      method: 'POST',
+      path: format.path,
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(format.request(pace, true)),
+    } as const;
   }
 
   /** Reads one stream as a client would, and compares its text with the sent one. @throws if it differs */
   async check(): Promise<void> {
-    const { format, headers } = this.#contender;
-    const { statusCode, body } = await this.#pool.request({
-      method: 'POST',
-      path: format.path,
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(format.request('flat', true)),
-    });
+    const { format } = this.#contender;
+    const { statusCode, body } = await this.#pool.request(this.#request('flat'));
     const said = await body.text();
     const text = said
       .split('\n')
@@ -77,10 +83,6 @@ export class StreamClient {
     if (statusCode !== 200 || text !== sent || !said.slice(-TAIL).includes(format.ending)) {
       throw new Error(`answered ${statusCode}: ${said.slice(0, 200)} … ${said.slice(-200)}`);
     }
-  }
-
-  close(): Promise<void> {
-    return this.#pool.destroy();
   }
 }
 

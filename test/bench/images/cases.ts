@@ -1,5 +1,3 @@
-import type { Contender } from '../race.ts';
-import { typical } from '../race.ts';
 import {
   checkDigests,
   checkMetadata,
@@ -8,19 +6,19 @@ import {
   checkQuality,
   checkVersion,
 } from './checks.ts';
-import type { Work } from './contenders/work.ts';
-import type { Inputs, Size } from './corpus.ts';
+import type { Size } from './corpus.ts';
+import { digests, each, mogrify, vipsthumbnail, whole } from './programs.ts';
 import { recipeCases } from './recipe-cases.ts';
-import type { Scripts } from './scripts.ts';
 import {
   type Bench,
-  bestFigureRatio,
   type Column,
   figureRatio,
   find,
-  observedRatio,
+  type ImageCase,
+  type ImageCases,
+  least,
   ratioGoal,
-  type Trial,
+  ratioOf,
 } from './trial.ts';
 
 const megabytes: Column = {
@@ -29,28 +27,33 @@ const megabytes: Column = {
   format: (value) => (value / 1e6).toFixed(2),
 };
 
-/** The cases by id, each prepared only when it is run. */
-export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
-  'convert-webp': async ({ corpus, scripts, programs, quick }) => {
+const WEBP = {
+  work: { do: 'convert', format: 'webp', options: { quality: 80, effort: 4 } },
+  oriel: 'convert --format webp --quality 80 --effort 4',
+  sharpCli: '-f webp -q 80 --effort 4',
+  vips: { before: 'webpsave', output: '.webp', after: '--Q 80 --effort 4 --strip' },
+  cwebp: { before: '-quiet -q 80 -m 4', middle: '-o', output: '.webp' },
+  magick: '-strip -quality 80 -define webp:method=4',
+} as const;
+
+const JPEG = '-strip -quality 80 -sampling-factor 4:2:0';
+const VIPS_JPEG = '.jpg[Q=80,optimize_coding,strip]';
+
+export const cases: ImageCases = {
+  'convert-webp': async ({ corpus, scripts, quick }) => {
     const inputs = await corpus.photos(quick ? 4 : 12);
-    const work = { do: 'convert', format: 'webp', options: { quality: 80, effort: 4 } } as const;
-    const magick = '-strip -quality 80 -define webp:method=4';
     return {
       title: 'convert-webp: JPEG to WebP',
       text: `${inputs.files.length} photographs of 12 megapixels to WebP, quality 80, effort 4.`,
       contenders: [
-        ...ownLoops(scripts, work, inputs),
-        scripts.oriel(
-          '--format webp --quality 80 --effort 4',
-          convertArguments('webp', 80, 4),
-          inputs,
-        ),
-        scripts.naive(work, inputs),
-        scripts.sharpCli(['-f', 'webp', '-q', '80', '--effort', '4'], inputs),
-        programs.vips('webpsave', '--Q 80 --effort 4 --strip', '.webp', inputs),
-        programs.cwebp('-quiet -q 80 -m 4', inputs),
-        programs.convert(magick, '.webp', inputs),
-        programs.mogrify(`-format webp ${magick}`, inputs),
+        ...scripts.loops(WEBP.work, inputs),
+        scripts.orielWriting(WEBP.oriel, inputs),
+        scripts.naive(WEBP.work, inputs),
+        scripts.sharpCli(WEBP.sharpCli, inputs),
+        each('vips', inputs, WEBP.vips),
+        each('cwebp', inputs, WEBP.cwebp),
+        each('convert', inputs, { middle: WEBP.magick, output: '.webp' }),
+        mogrify(`-format webp ${WEBP.magick}`, inputs),
       ],
       check: checkPictures(inputs, same),
       columns: [megabytes],
@@ -61,7 +64,7 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
     };
   },
 
-  'convert-avif': async ({ corpus, scripts, programs, quick }) => {
+  'convert-avif': async ({ corpus, scripts, quick }) => {
     const inputs = await corpus.smallerPhotos(quick ? 2 : 6);
     const work = { do: 'convert', format: 'avif', options: { quality: 50, effort: 4 } } as const;
     return {
@@ -73,13 +76,16 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
       contenders: [
         scripts.limit(work, inputs),
         {
-          ...scripts.oriel('--format avif --quality 50', convertArguments('avif', 50), inputs),
+          ...scripts.orielWriting('convert --format avif --quality 50', inputs),
           sameEncoder: false,
         },
-        scripts.sharpCli(['-f', 'avif', '-q', '50'], inputs),
+        scripts.sharpCli('-f avif -q 50', inputs),
         // The quantiser and the full chroma of sharp's quality 50.
-        programs.avifenc('-s 5 -j 1 -y 444 --min 0 --max 63 -a end-usage=q -a cq-level=32', inputs),
-        programs.convert('-strip -quality 50', '.avif', inputs),
+        each('avifenc', inputs, {
+          before: '-s 5 -j 1 -y 444 --min 0 --max 63 -a end-usage=q -a cq-level=32',
+          output: '.avif',
+        }),
+        each('convert', inputs, { middle: '-strip -quality 50', output: '.avif' }),
       ],
       check: checkQuality(inputs),
       columns: [
@@ -91,32 +97,36 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
         ratioGoal('convert-avif', 'wall', 0.3),
         {
           goal: 'bytes at equal PSNR ≤ 1.05 × limit',
-          measured: (standings) => observedRatio(standings, 'convert-avif', 'equalBytes'),
+          measured: (standings) =>
+            ratioOf(standings, 'convert-avif', ({ observation }) => observation['equalBytes']),
           bound: 1.05,
-          better: 'lower',
         },
       ],
       repeat: 0.6,
     };
   },
 
-  'resize-800': async ({ corpus, scripts, programs, quick }) => {
+  'resize-800': async ({ corpus, scripts, quick }) => {
     const inputs = await corpus.photos(quick ? 4 : 24, 4);
     const work = { do: 'resize', width: 800, quality: 80 } as const;
-    const jpeg = '-strip -quality 80 -sampling-factor 4:2:0';
+    const resize = `-resize 800x ${JPEG}`;
     const hint = '-define jpeg:size=1600x1200';
     return {
       title: 'resize-800: 800 pixels wide',
       text: `${inputs.files.length} photographs of 12 megapixels to JPEG of 800x600, quality 80.`,
       contenders: [
-        ...ownLoops(scripts, work, inputs),
-        scripts.oriel('--width 800 --quality 80', writing('resize', '--width', '800'), inputs),
+        ...scripts.loops(work, inputs),
+        scripts.orielWriting('resize --width 800 --quality 80', inputs),
         scripts.naive(work, inputs),
-        scripts.sharpCli(['-q', '80', 'resize', '800'], inputs),
-        programs.vipsthumbnail('800x', '.jpg[Q=80,optimize_coding,strip]', inputs),
-        programs.convert(`-resize 800x ${jpeg}`, '.jpg', inputs, hint),
-        programs.mogrify(`${hint} -resize 800x ${jpeg}`, inputs),
-        programs.graphicsMagick(`-resize 800x ${jpeg}`, '.jpg', inputs, '-size 1600x1200'),
+        scripts.sharpCli('-q 80 resize 800', inputs),
+        vipsthumbnail('800x', VIPS_JPEG, inputs),
+        each('convert', inputs, { before: hint, middle: resize, output: '.jpg' }),
+        mogrify(`${hint} ${resize}`, inputs),
+        each('gm convert', inputs, {
+          before: 'convert -size 1600x1200',
+          middle: resize,
+          output: '.jpg',
+        }),
       ],
       check: checkPictures(inputs, () => ({ width: 800, height: 600 })),
       columns: [megabytes],
@@ -124,26 +134,23 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
     };
   },
 
-  crop: async ({ corpus, scripts, programs, quick }) => {
+  crop: async ({ corpus, scripts, quick }) => {
     const inputs = await corpus.photos(quick ? 4 : 24, 2);
     const box = { left: 100, top: 100, width: 2000, height: 1500 };
     const work = { do: 'crop', box, quality: 80 } as const;
-    const magick = '-crop 2000x1500+100+100 +repage -strip -quality 80 -sampling-factor 4:2:0';
+    const command = 'crop --left 100 --top 100 --width 2000 --height 1500 --quality 80';
+    const magick = `-crop 2000x1500+100+100 +repage ${JPEG}`;
     return {
       title: 'crop',
       text: `2000x1500 at 100,100 out of ${inputs.files.length} JPEGs of 12 megapixels, to JPEG, quality 80.`,
       contenders: [
-        ...ownLoops(scripts, work, inputs),
-        scripts.oriel(
-          '--left 100 --top 100 --width 2000 --height 1500 --quality 80',
-          writing('crop', ...'--left 100 --top 100 --width 2000 --height 1500'.split(' ')),
-          inputs,
-        ),
+        ...scripts.loops(work, inputs),
+        scripts.orielWriting(command, inputs),
         scripts.naive(work, inputs),
-        scripts.sharpCli(['-q', '80', 'extract', '100', '100', '2000', '1500'], inputs),
-        programs.vips('crop', '100 100 2000 1500', '.jpg[Q=80,optimize_coding,strip]', inputs),
-        programs.convert(magick, '.jpg', inputs),
-        programs.mogrify(magick, inputs),
+        scripts.sharpCli('-q 80 extract 100 100 2000 1500', inputs),
+        each('vips', inputs, { before: 'crop', output: VIPS_JPEG, after: '100 100 2000 1500' }),
+        each('convert', inputs, { middle: magick, output: '.jpg' }),
+        mogrify(magick, inputs),
       ],
       check: checkPictures(inputs, () => ({ width: 2000, height: 1500 })),
       columns: [megabytes],
@@ -151,21 +158,21 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
     };
   },
 
-  rotate: async ({ corpus, scripts, programs, quick }) => {
+  rotate: async ({ corpus, scripts, quick }) => {
     const inputs = await corpus.photos(quick ? 4 : 24);
     const work = { do: 'rotate', angle: 90, quality: 80 } as const;
-    const magick = '-rotate 90 -strip -quality 80 -sampling-factor 4:2:0';
+    const magick = `-rotate 90 ${JPEG}`;
     return {
       title: 'rotate',
       text: `${inputs.files.length} JPEGs of 12 megapixels by 90 degrees, to JPEG, quality 80.`,
       contenders: [
-        ...ownLoops(scripts, work, inputs),
-        scripts.oriel('--angle 90 --quality 80', writing('rotate', '--angle', '90'), inputs),
+        ...scripts.loops(work, inputs),
+        scripts.orielWriting('rotate --angle 90 --quality 80', inputs),
         scripts.naive(work, inputs),
-        scripts.sharpCli(['-q', '80', 'rotate', '90'], inputs),
-        programs.vips('rot', 'd90', '.jpg[Q=80,optimize_coding,strip]', inputs),
-        programs.convert(magick, '.jpg', inputs),
-        programs.mogrify(magick, inputs),
+        scripts.sharpCli('-q 80 rotate 90', inputs),
+        each('vips', inputs, { before: 'rot', output: VIPS_JPEG, after: 'd90' }),
+        each('convert', inputs, { middle: magick, output: '.jpg' }),
+        mogrify(magick, inputs),
       ],
       check: checkPictures(inputs, ({ width, height }) => ({ width: height, height: width })),
       columns: [megabytes],
@@ -173,18 +180,18 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
     };
   },
 
-  metadata: async ({ corpus, scripts, programs }) => {
+  metadata: async ({ corpus, scripts }) => {
     const inputs = await corpus.mixed(164);
     return {
       title: 'metadata',
       text: `${inputs.files.length} small files: JPEG, PNG, WebP, GIF and TIFF.`,
       contenders: [
         scripts.limit({ do: 'metadata' }, inputs),
-        scripts.oriel('--json', () => ['metadata', '--json', '--quiet'], inputs),
+        scripts.oriel('--json', 'metadata --json --quiet', inputs),
         scripts.naive({ do: 'metadata' }, inputs),
-        programs.vipsheader(inputs),
-        programs.exiftool(inputs),
-        programs.identify(inputs),
+        whole('vipsheader', '', inputs),
+        whole('exiftool', '-json -fast', inputs),
+        whole('identify', '-ping', inputs),
       ],
       check: checkMetadata(inputs),
       goals: [ratioGoal('metadata', 'wall', 1.3)],
@@ -203,8 +210,8 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
         `to 256 pixels and decodes. "mean ΔE" is the distance in OKLab from a pixel of the full ` +
         `picture to the palette's nearest colour, times 100.`,
       contenders: [
-        ...ownLoops(scripts, work, inputs),
-        scripts.oriel('--count 6', () => ['palette', '--count', '6', '--json', '--quiet'], inputs),
+        ...scripts.loops(work, inputs),
+        scripts.oriel('--count 6', 'palette --count 6 --json --quiet', inputs),
         scripts.palettePeer('mmcq', 'sharp to 256 pixels, @lokesh.dhakar/quantize', count, inputs),
         scripts.palettePeer('image-q', 'sharp to 256 pixels, wuquant', count, inputs),
         scripts.palettePeer('colorthief', 'its defaults, 6 colours', count, inputs),
@@ -227,22 +234,21 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
             return own === undefined || best.length === 0 ? undefined : own / Math.min(...best);
           },
           bound: 1,
-          better: 'lower',
         },
       ],
     };
   },
 
-  sha256: async ({ corpus, scripts, programs, quick }) => {
+  sha256: async ({ corpus, scripts, quick }) => {
     const inputs = await corpus.photos(quick ? 4 : 24, quick ? 20 : 10);
     return {
       title: 'sha256',
       text: `SHA-256 of ${inputs.files.length} JPEGs of 12 megapixels.`,
       contenders: [
         scripts.hashLimit(inputs),
-        scripts.oriel('--json', () => ['hash', '--json', '--quiet'], inputs),
-        programs.sha256sum(inputs),
-        programs.openssl(inputs),
+        scripts.oriel('--json', 'hash --json --quiet', inputs),
+        digests('sha256sum', '', inputs),
+        digests('openssl', 'dgst -sha256 -r', inputs),
       ],
       check: checkDigests(inputs),
       goals: [ratioGoal('sha256', 'wall', 1)],
@@ -250,23 +256,18 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
     };
   },
 
-  'one-file': async ({ corpus, scripts, programs }) => {
+  'one-file': async ({ corpus, scripts }) => {
     const inputs = await corpus.one();
-    const work = { do: 'convert', format: 'webp', options: { quality: 80, effort: 4 } } as const;
     return {
       title: 'one-file: from start to end',
       text: 'One JPEG of 640x480 to WebP, quality 80, effort 4.',
       contenders: [
-        scripts.limit(work, inputs),
-        scripts.oriel(
-          '--format webp --quality 80 --effort 4',
-          convertArguments('webp', 80, 4),
-          inputs,
-        ),
-        scripts.sharpCli(['-f', 'webp', '-q', '80', '--effort', '4'], inputs),
-        programs.vips('webpsave', '--Q 80 --effort 4 --strip', '.webp', inputs),
-        programs.cwebp('-quiet -q 80 -m 4', inputs),
-        programs.convert('-strip -quality 80 -define webp:method=4', '.webp', inputs),
+        scripts.limit(WEBP.work, inputs),
+        scripts.orielWriting(WEBP.oriel, inputs),
+        scripts.sharpCli(WEBP.sharpCli, inputs),
+        each('vips', inputs, WEBP.vips),
+        each('cwebp', inputs, WEBP.cwebp),
+        each('convert', inputs, { middle: WEBP.magick, output: '.webp' }),
       ],
       check: checkPictures(inputs, same),
       goals: [ratioGoal('one-file', 'wall', 1.15)],
@@ -280,15 +281,15 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
 
   ...recipeCases,
 
-  start: async ({ scripts, programs }) => ({
+  start: async ({ scripts }) => ({
     title: 'start',
     text: 'Printing a version; the limit is an empty Node script.',
     contenders: [
       scripts.nodeStart(),
-      scripts.oriel('--version', () => ['--version']),
-      scripts.sharpCliVersion(),
-      programs.vipsVersion(),
-      programs.mogrifyVersion(),
+      scripts.oriel('--version', '--version'),
+      scripts.sharpCli('--version'),
+      whole('vips', '--version', { files: [] }),
+      whole('mogrify', '-version', { files: [] }),
     ],
     check: checkVersion,
     goals: [ratioGoal('start', 'wall', 1.5)],
@@ -296,21 +297,17 @@ export const cases: Record<string, (bench: Bench) => Promise<Trial>> = {
   }),
 };
 
-async function manySmall({ corpus, scripts, programs }: Bench, count: number): Promise<Trial> {
+async function manySmall({ corpus, scripts }: Bench, count: number): Promise<ImageCase> {
   const inputs = await corpus.thumbnails(count);
-  const work = { do: 'convert', format: 'webp', options: { quality: 80, effort: 4 } } as const;
+  const inverse = (ratio: number | undefined) => (ratio === undefined ? undefined : 1 / ratio);
   return {
     title: `many-small: ${count} files`,
     text: `${count} JPEGs and PNGs of 64x48 to 200x150 to WebP, quality 80, effort 4.`,
     contenders: [
-      ...ownLoops(scripts, work, inputs),
-      scripts.oriel(
-        '--format webp --quality 80 --effort 4',
-        convertArguments('webp', 80, 4),
-        inputs,
-      ),
-      scripts.naive(work, inputs),
-      programs.mogrify('-format webp -strip -quality 80 -define webp:method=4', inputs),
+      ...scripts.loops(WEBP.work, inputs),
+      scripts.orielWriting(WEBP.oriel, inputs),
+      scripts.naive(WEBP.work, inputs),
+      mogrify(`-format webp ${WEBP.magick}`, inputs),
     ],
     check: checkPictures(inputs, same),
     columns: [megabytes],
@@ -318,51 +315,26 @@ async function manySmall({ corpus, scripts, programs }: Bench, count: number): P
       {
         goal: 'files/s ≥ 0.95 × limit',
         measured: (standings) => inverse(figureRatio(standings, 'many-small', 'wall')),
-        atBest: (standings) => inverse(bestFigureRatio(standings, 'many-small', 'wall')),
+        atBest: (standings) =>
+          inverse(ratioOf(standings, 'many-small', (standing) => least(standing, 'wall'))),
         bound: 0.95,
-        better: 'higher',
       },
       {
         goal: `flat memory: peak with ${count} files ≤ 1.3 × peak with 100`,
         measured: (standings) => {
-          const [many, few] = ['many-small', 'many-small-100'].map((id) => {
-            const own = find(standings, id, 'subject');
-            return own && typical(own, 'peak');
-          });
+          const [many, few] = ['many-small', 'many-small-100'].map((id) =>
+            find(standings, id, 'subject')?.median('peak'),
+          );
           return many === undefined || few === undefined ? undefined : many / few;
         },
         // V8 lets its heap grow by that much before it collects, even in the minimal loop.
         bound: 1.3,
-        better: 'lower',
       },
     ],
     repeat: 0.4,
   };
 }
 
-/** The two fastest minimal sharp programs. */
-function ownLoops(scripts: Scripts, work: Work, inputs: Inputs): Contender[] {
-  return [scripts.limit(work, inputs), scripts.piscina(work, inputs)];
-}
-
 function same(size: Size): Size {
   return size;
-}
-
-function convertArguments(format: string, quality: number, effort?: number) {
-  const chosen = effort === undefined ? [] : ['--effort', `${effort}`];
-  return ({ folder }: { folder: string }) => [
-    ...['convert', '--format', format, '--quality', `${quality}`, ...chosen],
-    ...['--out', folder, '--quiet'],
-  ];
-}
-
-function writing(operation: string, ...options: string[]) {
-  return ({ folder }: { folder: string }) => [
-    ...[operation, ...options, '--quality', '80', '--out', folder, '--quiet'],
-  ];
-}
-
-function inverse(ratio: number | undefined): number | undefined {
-  return ratio === undefined ? undefined : 1 / ratio;
 }

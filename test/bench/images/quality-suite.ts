@@ -3,14 +3,16 @@ import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
+import { fixed } from '../series.ts';
 import {
-  chosenCases,
-  type GoalResult,
-  type Report,
-  type Section,
+  type Bench,
+  goalOf,
+  type Log,
   type Settings,
-  type Suite,
-} from '../suite.ts';
+  suiteOf,
+  type Trial,
+  tableOf,
+} from '../trial.ts';
 import { Corpus } from './corpus.ts';
 import { sharpVersions } from './pictures.ts';
 
@@ -20,17 +22,19 @@ const binary = join(project, 'dist/bin/oriel.cjs');
 const FORMATS = ['jpeg', 'webp', 'avif'] as const;
 
 /** Bytes of outputs whose SSIM is searched, beside those of the fixed default quality. */
-export const quality: Suite = {
-  summary: 'bytes at equal SSIM, of a searched quality against the fixed default',
-  cases: [...FORMATS],
-  run,
-};
+export const quality = suiteOf(
+  'quality',
+  'bytes at equal SSIM, of a searched quality against the fixed default',
+  Object.fromEntries(FORMATS.map((format) => [format, (bench) => compare(bench, format)])),
+  () => sharpVersions,
+);
 
 /** Least side of a picture that is measured: smaller ones are test patterns. */
 const LEAST_SIDE = 100;
 
 /** Opaque images of one frame: generated photographs, and the real ones of the folder that ORIEL_SHARED names. */
-async function gather(settings: Settings, folder: string, log: (line: string) => void) {
+async function gather(settings: Settings, folder: string, log: Log): Promise<void> {
+  mkdirSync(folder, { recursive: true });
   const outside = process.env['ORIEL_SHARED'];
   const real = outside ? join(outside, 'images') : null;
   const { files } = await new Corpus(settings.scratch, log).smallerPhotos(settings.quick ? 2 : 6);
@@ -99,62 +103,41 @@ function measure(source: string, out: string, args: readonly string[]): Outcome 
 const mean = (values: readonly number[]) =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-async function run(settings: Settings, log: (line: string) => void): Promise<Report> {
-  const scratch = join(settings.scratch, `quality-${process.pid}`);
-  const source = join(scratch, 'source');
-  const sections: Section[] = [];
-  const goals: GoalResult[] = [];
-  const raw: { [format: string]: unknown } = {};
-  try {
-    mkdirSync(source, { recursive: true });
-    await gather(settings, source, log);
-    for (const format of chosenCases(quality.cases, settings.only)) {
-      log(format);
-      const out = join(scratch, format);
-      const fixed = measure(source, out, ['convert', '--format', format]);
-      // Rounded down, so that the outputs of the default reach it themselves.
-      const [average, least] = [mean(fixed.ssims), Math.min(...fixed.ssims)].map(
-        (ssim) => Math.floor(ssim * 1e4) / 1e4,
-      ) as [number, number];
-      const searched = (ssim: number) =>
-        measure(source, out, [
-          ...['optimize', '--format', format, '--no-keep-if-smaller'],
-          ...['--target-ssim', `${Math.max(0.5, ssim)}`],
-        ]);
-      const outcomes = {
-        'convert, default quality': fixed,
-        [`optimize --target-ssim ${average}, its mean`]: searched(average),
-        [`optimize --target-ssim ${least}, its least`]: searched(least),
-      };
-      raw[format] = outcomes;
-      const [, atMean, atLeast] = Object.values(outcomes) as [Outcome, Outcome, Outcome];
-      sections.push(section(format, outcomes));
-      for (const [goal, { bytes }] of [
-        ['bytes at its mean SSIM ≤ 1.00 × default', atMean],
-        ['bytes at its least SSIM ≤ 1.00 × default', atLeast],
-      ] as const) {
-        const ratio = bytes / fixed.bytes;
-        goals.push({ case: format, goal, measured: ratio.toFixed(2), atBest: '', met: ratio <= 1 });
-      }
-    }
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-  }
-  return { versions: sharpVersions, sections, goals, faults: [], raw };
-}
-
-function section(format: string, outcomes: { readonly [name: string]: Outcome }): Section {
-  const rows = Object.entries(outcomes).map(([name, { bytes, ssims, seconds }]) => [
-    name,
-    (bytes / 1e6).toFixed(3),
-    Math.min(...ssims).toFixed(4),
-    mean(ssims).toFixed(4),
-    seconds.toFixed(1),
-  ]);
-  const count = Object.values(outcomes)[0]!.ssims.length;
+async function compare({ settings, folder, log }: Bench, format: string): Promise<Trial> {
+  const source = join(folder, 'source');
+  const out = join(folder, 'out');
+  await gather(settings, source, log);
+  const fixedQuality = measure(source, out, ['convert', '--format', format]);
+  // Rounded down, so that the outputs of the default reach it themselves.
+  const [average, least] = [mean(fixedQuality.ssims), Math.min(...fixedQuality.ssims)].map(
+    (ssim) => Math.floor(ssim * 1e4) / 1e4,
+  ) as [number, number];
+  const searched = (ssim: number) =>
+    measure(source, out, [
+      ...['optimize', '--format', format, '--no-keep-if-smaller'],
+      ...['--target-ssim', `${Math.max(0.5, ssim)}`],
+    ]);
+  const [atMean, atLeast] = [searched(average), searched(least)];
+  const outcomes = {
+    'convert, default quality': fixedQuality,
+    [`optimize --target-ssim ${average}, its mean`]: atMean,
+    [`optimize --target-ssim ${least}, its least`]: atLeast,
+  };
+  const goal = (name: string, { bytes }: Outcome) => ({
+    ...goalOf(`bytes at its ${name} SSIM ≤ 1.00 × default`, [bytes / fixedQuality.bytes], 1),
+    atBest: '',
+  });
   return {
     title: `quality of ${format.toUpperCase()}`,
-    text: `${count} pictures; the SSIM of each output is at least the target, that of the default varies.`,
-    table: { headings: ['outputs of', 'MB', 'least SSIM', 'mean SSIM', 'wall s'], rows },
+    text: `${fixedQuality.ssims.length} pictures; the SSIM of each output is at least the target, that of the default varies.`,
+    ...tableOf(Object.entries(outcomes), [
+      ['outputs of', ([name]) => name],
+      ['MB', ([, { bytes }]) => fixed(bytes / 1e6, 3)],
+      ['least SSIM', ([, { ssims }]) => fixed(Math.min(...ssims), 4)],
+      ['mean SSIM', ([, { ssims }]) => fixed(mean(ssims), 4)],
+      ['wall s', ([, { seconds }]) => fixed(seconds, 1)],
+    ]),
+    goals: [goal('mean', atMean), goal('least', atLeast)],
+    raw: outcomes,
   };
 }

@@ -1,21 +1,25 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasGnuTime } from '../measure.ts';
-import { bestRatio, disturbance, median, race, ratios, type Standing, typical } from '../race.ts';
+import { disturbance, race, type Standing } from '../race.ts';
+import { fixed, median, range } from '../series.ts';
 import {
   chosenCases,
-  type GoalResult,
+  goalOf,
+  type Log,
   type Report,
-  type Section,
+  reportOf,
   type Settings,
   type Suite,
-} from '../suite.ts';
+  type Trial,
+  tableOf,
+} from '../trial.ts';
 import { cases } from './cases.ts';
 import { Corpus } from './corpus.ts';
 import { sharpVersions } from './pictures.ts';
-import { Programs } from './programs.ts';
+import { programVersions } from './programs.ts';
 import { Scripts } from './scripts.ts';
-import type { Bench, Standings, Trial } from './trial.ts';
+import { type ImageCase, least, type Standings } from './trial.ts';
 
 /** Image work from the command line, whole processes against whole processes. */
 export const images: Suite = {
@@ -24,38 +28,33 @@ export const images: Suite = {
   run,
 };
 
-async function run(settings: Settings, log: (line: string) => void): Promise<Report> {
-  const bench: Bench = {
-    corpus: new Corpus(settings.scratch, log),
-    scripts: new Scripts(settings.scratch, log),
-    programs: new Programs(),
-    quick: settings.quick,
-  };
+async function run(settings: Settings, log: Log): Promise<Report> {
+  const scripts = new Scripts(settings.scratch, log);
+  const bench = { corpus: new Corpus(settings.scratch, log), scripts, quick: settings.quick };
   const standings = new Map<string, readonly Standing[]>();
-  const trials = new Map<string, Trial>();
+  const prepared = new Map<string, ImageCase>();
   const runs = join(settings.scratch, `runs-${process.pid}`);
   try {
     for (const id of chosenCases(images.cases, settings.only)) {
       log(id);
-      const trial = await cases[id]!(bench);
-      trials.set(id, trial);
-      const rounds = Math.max(1, Math.round(settings.rounds * (trial.repeat ?? 1)));
-      const field = trial.contenders.filter(
+      const one = await cases[id]!(bench);
+      prepared.set(id, one);
+      const { retries } = settings;
+      const rounds = Math.max(1, Math.round(settings.rounds * (one.repeat ?? 1)));
+      const field = one.contenders.filter(
         ({ name, role }) => role === 'limit' || takesPart(name, settings),
       );
-      const { retries } = settings;
-      standings.set(id, await race(field, { rounds, retries }, join(runs, id), trial.check, log));
+      standings.set(id, await race(field, { rounds, retries }, join(runs, id), one.check, log));
     }
   } finally {
     rmSync(runs, { recursive: true, force: true });
   }
-  const all = [...trials];
+  const trials = [...prepared].map(
+    ([id, one]) => [id, trialOf(one, standings.get(id)!, standings)] as const,
+  );
   return {
-    versions: { ...sharpVersions, ...bench.scripts.versions, ...bench.programs.versions },
-    sections: all.map(([id, trial]) => section(trial, standings.get(id)!)),
-    goals: all.flatMap(([id, trial]) => goalResults(id, trial, standings)),
-    faults: faults(standings),
-    raw: raw(standings),
+    versions: { ...sharpVersions, ...scripts.versions, ...programVersions() },
+    ...reportOf(new Map(trials), faultsOf(standings)),
   };
 }
 
@@ -63,74 +62,58 @@ function takesPart(name: string, { contenders, without }: Settings): boolean {
   return !without.includes(name) && (contenders === undefined || contenders.includes(name));
 }
 
-function section(trial: Trial, standings: readonly Standing[]): Section {
-  const columns = trial.columns ?? [];
-  const limit = standings.find(({ contender }) => contender.role === 'limit')!;
-  const memory = hasGnuTime ? 'peak MB' : 'peak MB, sampled';
-  const others = disturbance(standings);
+function trialOf(
+  { title, text, columns = [], goals }: ImageCase,
+  field: readonly Standing[],
+  standings: Standings,
+): Trial {
+  const limit = field.find(({ contender }) => contender.role === 'limit')!;
+  const others = (disturbance(field) * 100).toFixed(0);
+  const whenMeasured = (cell: (standing: Standing) => string) => (standing: Standing) =>
+    standing.failure === undefined ? cell(standing) : '';
+  const peak = (standing: Standing) => standing.median('peak');
+  const bestRatio = (standing: Standing) => {
+    const [own, base] = [least(standing, 'wall'), least(limit, 'wall')];
+    return own === undefined || base === undefined ? undefined : own / base;
+  };
   return {
-    title: trial.title,
-    text: `${trial.text} Other processes had ${(others * 100).toFixed(0)} % of the machine meanwhile.`,
-    table: {
-      headings: [
-        ...[
-          'contender',
-          'wall s',
-          'wall ÷ limit',
-          'range',
-          'best ÷ best',
-          'CPU ÷ limit',
-          memory,
-          'peak ÷ limit',
-        ],
-        ...columns.map(({ heading }) => heading),
-        'ran with',
+    title,
+    text: `${text} Other processes had ${others} % of the machine meanwhile.`,
+    ...tableOf(field, [
+      ['contender', ({ name }) => name],
+      ['wall s', whenMeasured((one) => fixed(one.median('wall'), 3))],
+      ['wall ÷ limit', whenMeasured((one) => fixed(median(one.over(limit, 'wall'))))],
+      ['range', whenMeasured((one) => range(one.over(limit, 'wall')))],
+      ['best ÷ best', whenMeasured((one) => fixed(bestRatio(one)))],
+      ['CPU ÷ limit', whenMeasured((one) => fixed(median(one.over(limit, 'cpu'))))],
+      [
+        hasGnuTime ? 'peak MB' : 'peak MB, sampled',
+        whenMeasured((one) => (peak(one) === undefined ? '' : fixed(peak(one)! / 1e6, 0))),
       ],
-      rows: standings.map((standing) => {
-        const { contender, failure, observation } = standing;
-        const walls = ratios(standing, limit, 'wall');
-        const range =
-          walls.length === 0 ? '' : `${fixed(Math.min(...walls))}–${fixed(Math.max(...walls))}`;
-        const peak = typical(standing, 'peak');
-        const figures =
-          failure === undefined
-            ? [
-                fixed(typical(standing, 'wall'), 3),
-                fixed(median(walls)),
-                range,
-                fixed(bestRatio(standing, limit, 'wall')),
-                fixed(median(ratios(standing, limit, 'cpu'))),
-                fixed(peak === undefined ? undefined : peak / 1e6, 0),
-                fixed(median(ratios(standing, limit, 'peak'))),
-              ]
-            : Array<string>(7).fill('');
-        return [
-          contender.name,
-          ...figures,
-          ...columns.map(({ key, format }) => {
-            const value = observation[key];
-            return value === undefined || failure !== undefined ? '' : format(value);
-          }),
-          failure === undefined ? contender.settings : firstLine(failure),
-        ];
+      ['peak ÷ limit', whenMeasured((one) => fixed(median(one.over(limit, 'peak'))))],
+      ...columns.map(({ key, heading, format }) => {
+        const cell = ({ observation }: Standing) =>
+          observation[key] === undefined ? '' : format(observation[key]);
+        return [heading, whenMeasured(cell)] as const;
       }),
-    },
+      [
+        'ran with',
+        ({ failure, settings }) => failure?.split('\n', 1).join('').slice(0, 120) ?? settings,
+      ],
+    ]),
+    goals: goals.map(({ goal, measured, atBest, bound }) => {
+      const value = measured(standings);
+      const figures = value === undefined ? [] : [value];
+      return { ...goalOf(goal, figures, bound), atBest: fixed(atBest?.(standings)) };
+    }),
+    raw: field.map(({ contender: { name, role, settings }, rounds, observation, failure }) => {
+      return { name, role, settings, rounds, observation, failure };
+    }),
   };
 }
 
-function goalResults(id: string, trial: Trial, standings: Standings): GoalResult[] {
-  return trial.goals.map(({ goal, measured, atBest, bound, better }) => {
-    const value = measured(standings);
-    // Rounded as printed, so that the table is consistent.
-    const rounded = value === undefined ? undefined : Number(value.toFixed(2));
-    const met =
-      rounded === undefined ? undefined : better === 'lower' ? rounded <= bound : rounded >= bound;
-    return { case: id, goal, measured: fixed(value), atBest: fixed(atBest?.(standings)), met };
-  });
-}
-
 /** Contenders that are not installed are marked in the table; failed ones, or a missing Oriel, fail the run. */
-function faults(standings: Standings): string[] {
+function faultsOf(standings: Standings): string[] {
   const all = [...standings].flatMap(([id, field]) =>
     field.flatMap(({ contender, failure }) => {
       if (failure === undefined) return [];
@@ -139,30 +122,4 @@ function faults(standings: Standings): string[] {
     }),
   );
   return [...new Set(all)];
-}
-
-function raw(standings: Standings): unknown {
-  const entries = [...standings].map(([id, field]) => [
-    id,
-    field.map(({ contender, rounds, observation, failure }) => {
-      const { name, role, settings } = contender;
-      return {
-        name,
-        role,
-        settings,
-        rounds: rounds.map((round) => round ?? null),
-        observation,
-        failure,
-      };
-    }),
-  ]);
-  return Object.fromEntries(entries);
-}
-
-function fixed(value: number | undefined, digits = 2): string {
-  return value === undefined ? '' : value.toFixed(digits);
-}
-
-function firstLine(text: string): string {
-  return text.split('\n')[0]!.slice(0, 120);
 }

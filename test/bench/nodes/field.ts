@@ -1,38 +1,30 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import type { Bench, Trial } from '../cases.ts';
-import { built, notMeasured } from '../daemon/trial.ts';
 import type { Engine } from '../gateway/field.ts';
-import { measure } from '../measure.ts';
 import type { Program } from '../peers.ts';
+import { type Bench, built, needing, type Trial } from '../trial.ts';
 import { Postgres, postgres } from './postgres.ts';
 
-/** A case of the suite. */
+/** A case over a server of its own. */
 export interface Case {
   readonly title: string;
   /** Empty for a case that has none. */
   readonly goal: string;
   /** What it needs beside PostgreSQL. */
   readonly program?: Program;
-  work(bench: Bench, server: Postgres): Promise<Trial>;
+  work(bench: Bench, server: Postgres): Promise<Omit<Trial, 'title'>>;
 }
 
-/** Runs a case with a server of its own; where a program is not installed the report names its package. */
-export function withPostgres(
-  id: string,
-  { title, goal, program = postgres, work }: Case,
-): (bench: Bench) => Promise<Trial> {
-  return async (bench) => {
-    const absent = [postgres, program].find(({ file }) => file === undefined);
-    if (absent !== undefined) return notMeasured(id, title, absent, goal);
+/** Runs a case with a server; without its programs the report names their packages. */
+export function withPostgres({ title, goal, program = postgres, work }: Case) {
+  return needing([postgres, program], title, goal, async (bench) => {
     const server = await Postgres.start(join(bench.folder, 'postgres'));
     try {
-      return await work(bench, server);
+      return { title, ...(await work(bench, server)) };
     } finally {
       await server.stop();
     }
-  };
+  });
 }
 
 /** Oriel's store in a schema of a server, for daemons and for contenders. */
@@ -42,19 +34,6 @@ export function engineOf({ url }: Postgres, schema: string): Required<Engine> {
   driver.searchParams.set('url', url);
   driver.searchParams.set('schema', schema);
   return { driver: driver.href, config: { store: { driver: 'postgres', url, schema } } };
-}
-
-/** Runs a script of contenders/, or of another suite's. @returns its last line */
-export async function figuresOf<Figures>(
-  { folder }: Bench,
-  file: string,
-  args: readonly string[],
-): Promise<Figures> {
-  const place = join(folder, 'script');
-  mkdirSync(place, { recursive: true });
-  const path = fileURLToPath(new URL(`${file}.js`, import.meta.url));
-  await measure({ file: process.execPath, args: [path, ...args] }, place);
-  return JSON.parse(readFileSync(join(place, 'stdout'), 'utf8')) as Figures;
 }
 
 /** An empty folder for the files that a node keeps beside the database. */

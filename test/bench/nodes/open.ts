@@ -1,72 +1,66 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Bench, Trial } from '../cases.ts';
 import { Server } from '../daemon/server.ts';
-import { fixed, goalOf, spread } from '../daemon/trial.ts';
+import { fixed, Series, spread } from '../series.ts';
 import type { StoreFigures } from '../store/contenders/work.ts';
-import { emptyFolder, engineOf, figuresOf } from './field.ts';
-import type { Postgres } from './postgres.ts';
+import { figuresOf, goalOf, tableOf } from '../trial.ts';
+import { type Case, emptyFolder, engineOf } from './field.ts';
 
-export const OPEN = {
+const GOAL = 'from the start to GET /readyz ≤ 1.10 × without tasks';
+
+export const open: Case = {
   title: 'open: a schema with many tasks',
-  goal: 'from the start to GET /readyz ≤ 1.10 × without tasks',
-};
-
-export async function open(bench: Bench, server: Postgres): Promise<Trial> {
-  const { settings, log, folder } = bench;
-  const count = settings.quick ? 100_000 : 1_000_000;
-  const schemas = [
-    { name: 'none', tasks: 0, opened: [] as number[], ready: [] as number[] },
-    { name: 'many', tasks: count, opened: [] as number[], ready: [] as number[] },
-  ];
-  const opening = async (name: string) => {
-    const args = [engineOf(server, name).driver, 'open', emptyFolder(bench, 'node'), '0'];
-    // A schema without accounts gets one at its first opening.
-    if (opened.has(name)) mkdirSync(args[2]!, { recursive: true });
-    opened.add(name);
-    return (await figuresOf<StoreFigures>(bench, '../store/contenders/store', args)).seconds * 1000;
-  };
-  const opened = new Set<string>();
-  for (const { name, tasks } of schemas) {
-    await opening(name);
-    log(`  inserting ${tasks} tasks`);
-    await server.sql(fill(name, tasks));
-    await server.sql('ANALYZE');
-  }
-  for (let round = 0; round < settings.rounds; round += 1) {
-    for (const { name, opened: times, ready } of schemas) {
-      times.push(await opening(name));
-      const data = emptyFolder(bench, 'data');
-      const daemon = await Server.oriel(
-        join(folder, 'daemon'),
-        data,
-        engineOf(server, name).config,
-      );
-      ready.push(daemon.readyAfter);
-      await daemon.kill();
-      log(`  ${name}: ${fixed(times.at(-1), 0)} ms, daemon ${fixed(ready.at(-1), 0)} ms`);
+  goal: GOAL,
+  async work(bench, server) {
+    const { settings, log, folder } = bench;
+    const count = settings.quick ? 100_000 : 1_000_000;
+    const none = new Series<'opened' | 'ready'>('0');
+    const many = new Series<'opened' | 'ready'>(`${count}`);
+    const schemas = [
+      { name: 'none', series: none },
+      { name: 'many', series: many },
+    ];
+    const opened = new Set<string>();
+    const opening = async (name: string) => {
+      const node = emptyFolder(bench, 'node');
+      // A schema without accounts gets one at its first opening.
+      if (opened.has(name)) mkdirSync(node, { recursive: true });
+      opened.add(name);
+      const args = [engineOf(server, name).driver, 'open', node, 0];
+      return (await figuresOf<StoreFigures>(bench, 'store/contenders/store', args)).seconds * 1000;
+    };
+    for (const { name, series } of schemas) {
+      await opening(name);
+      log(`  inserting ${series.name} tasks`);
+      await server.sql(fill(name, Number(series.name)));
+      await server.sql('ANALYZE');
     }
-  }
-  const [none, many] = schemas;
-  const ratios = many!.ready.map((time, round) => time / none!.ready[round]!);
-  return {
-    section: {
-      title: OPEN.title,
+    for (let round = 0; round < settings.rounds; round += 1) {
+      for (const { name, series } of schemas) {
+        const milliseconds = await opening(name);
+        const { config } = engineOf(server, name);
+        const data = emptyFolder(bench, 'data');
+        const daemon = await Server.oriel(join(folder, 'daemon'), data, config);
+        await daemon.stop('SIGKILL');
+        series.add({ opened: milliseconds, ready: daemon.readyAfter });
+        log(`  ${name}: ${fixed(milliseconds, 0)} ms, daemon ${fixed(daemon.readyAfter, 0)} ms`);
+      }
+    }
+    return {
       text: `${count} completed tasks and their lines in the ledger, inserted by SQL.`,
-      table: {
-        headings: ['tasks', 'opening the store, ms', 'daemon ready, ms'],
-        rows: schemas.map(({ tasks, opened: times, ready }) => [
-          String(tasks),
-          spread(times, 0),
-          spread(ready, 0),
-        ]),
-      },
-    },
-    goals: [goalOf('open', OPEN.goal, ratios, 1.1, 'lower')],
-    faults: [],
-    raw: schemas,
-  };
-}
+      ...tableOf(
+        [none, many],
+        [
+          ['tasks', ({ name }) => name],
+          ['opening the store, ms', (series) => spread(series.values('opened'), 0)],
+          ['daemon ready, ms', (series) => spread(series.values('ready'), 0)],
+        ],
+      ),
+      goals: [goalOf(GOAL, many.over(none, 'ready'), 1.1)],
+      raw: schemas,
+    };
+  },
+};
 
 /** Completed tasks of the first account, each with its charge. */
 function fill(schema: string, count: number): string {

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Pool } from 'undici';
-import type { Bench } from '../cases.ts';
 import { Server } from '../daemon/server.ts';
 import { KEYS, seed } from '../daemon/trial.ts';
 import type { Post } from '../gateway/load.ts';
 import { inFlight } from '../store/contenders/work.ts';
+import { type Bench, scriptFile } from '../trial.ts';
 
 export const PATH = '/v1/images/generations';
 export const AT_ONCE = 64;
@@ -29,22 +28,13 @@ export function postOf({ url }: Pick<Server, 'url'>): Post {
   return { url: url + PATH, headers: HEADERS, body: bodyOf('hold') };
 }
 
-/** The path of a script in contenders/. */
-export function script(name: string): string {
-  return fileURLToPath(new URL(`contenders/${name}.js`, import.meta.url));
-}
-
-/** A mock provider while something is done with it. */
-export async function withProvider<Value>(
+/** Runs work with a mock provider. */
+export function withProvider<Value>(
   { folder }: Bench,
   work: (provider: Server) => Promise<Value>,
 ): Promise<Value> {
-  const provider = await Server.start(join(folder, 'provider'), [script('provider')], '/');
-  try {
-    return await work(provider);
-  } finally {
-    await provider.stop();
-  }
+  const args = [scriptFile('tasks/contenders/provider')];
+  return Server.during(() => Server.start(join(folder, 'provider'), args, '/'), work);
 }
 
 /**
@@ -64,12 +54,7 @@ export function configOf(provider: Server, concurrency: number): object {
     limits: { paid: { rpm: 1_000_000, tasks: 10_000_000 }, taskDeadline: '2h' },
     routing: { timeouts: { firstByte: '1h', idle: '1h', total: '2h' } },
     providers: {
-      upstream: {
-        kind: 'openai',
-        baseUrl: `${provider.url}/v1`,
-        apiKey: 'sk-bench',
-        concurrency,
-      },
+      upstream: { kind: 'openai', baseUrl: `${provider.url}/v1`, apiKey: 'sk-bench', concurrency },
     },
     models: Object.fromEntries(MANNERS.map((name) => [name, model(name)])),
   };
@@ -106,4 +91,15 @@ export async function queueTasks({ url }: Server, count: number): Promise<string
     await pool.destroy();
   }
   return last;
+}
+
+/** Runs work with a daemon that has an empty store of its own, and kills it. */
+export async function withOriel<Value>(
+  bench: Bench,
+  name: string,
+  config: object,
+  work: (daemon: Server) => Promise<Value>,
+): Promise<Value> {
+  const start = async () => (await startOriel(bench, name, config)).daemon;
+  return Server.during(start, work, 'SIGKILL');
 }

@@ -1,79 +1,54 @@
-import { mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Bench, Trial } from '../cases.ts';
 import type { Server } from '../daemon/server.ts';
-import { fixed, spread } from '../daemon/trial.ts';
-import { measure } from '../measure.ts';
-import { median, quantile } from '../race.ts';
+import { fixed, median, quantile, Series, spread } from '../series.ts';
+import { type Bench, figuresOf, type Trial, tableOf } from '../trial.ts';
 import type { Errand, Waits } from './contenders/client.ts';
-import { AT_ONCE, configOf, type Manner, PATH, script, startOriel, withProvider } from './field.ts';
+import { AT_ONCE, configOf, PATH, withOriel, withProvider } from './field.ts';
 
-/** Request of a case. */
-interface Load {
-  readonly model: Manner;
-  /** Concurrent requests: few where the latency of each is measured. */
-  readonly width: number;
-  readonly count: number;
-}
-
-interface Delays {
-  /** Milliseconds beyond the provider's own, p50 and p99. */
-  readonly half: number;
-  readonly most: number;
-}
-
-const SYNC = `${PATH}/sync`;
+const SYNC = { until: 'the sync answer', path: `${PATH}/sync`, callbacks: false };
+const CALLBACK = { until: 'the callback', path: PATH, callbacks: true };
 
 /** Latency of a picture from request to response and to callback, beyond the provider's time. */
 export async function latency(bench: Bench): Promise<Trial> {
   const { settings, log } = bench;
-  const loads: Load[] = [
+  // Few concurrent requests, because the latency of each is measured.
+  const loads = [
     { model: 'after-0', width: 1, count: settings.quick ? 100 : 500 },
     { model: 'after-200', width: 8, count: settings.quick ? 80 : 400 },
-  ];
-  const ways = [
-    { name: 'the sync answer', path: SYNC, callbacks: false },
-    { name: 'the callback', path: PATH, callbacks: true },
-  ];
+  ] as const;
   const cases = loads.flatMap((load) =>
-    ways.map((way) => ({ ...load, ...way, rounds: [] as Delays[] })),
+    [SYNC, CALLBACK].map(({ until, ...way }) => ({
+      errand: { ...load, ...way },
+      // Milliseconds beyond the provider's own, p50 and p99.
+      series: new Series<'half' | 'most'>(until),
+    })),
   );
-  await withProvider(bench, async (provider) => {
-    const { daemon } = await startOriel(bench, 'oriel', configOf(provider, AT_ONCE));
-    try {
+  await withProvider(bench, (provider) =>
+    withOriel(bench, 'oriel', configOf(provider, AT_ONCE), async ({ url }) => {
       // The first round warms up and is not counted.
       for (let round = 0; round <= settings.rounds; round += 1) {
-        for (const { name, rounds, ...errand } of cases) {
-          const waits = await run(bench, { url: daemon.url, ...errand });
-          const delays = delaysOf(waits, await tookOf(provider));
+        for (const { errand, series } of cases) {
+          const delays = delaysOf(await run(bench, { url, ...errand }), await tookOf(provider));
           if (round === 0) continue;
-          rounds.push(delays);
-          log(`  ${errand.model}, ${name}: ${fixed(delays.half)} ms, ${fixed(delays.most)} ms`);
+          const figures = { half: median(delays)!, most: quantile(delays, 0.99)! };
+          series.add(figures);
+          const { half, most } = figures;
+          log(`  ${errand.model}, ${series.name}: ${fixed(half)} ms, ${fixed(most)} ms`);
         }
       }
-    } finally {
-      await daemon.kill();
-    }
-  });
+    }),
+  );
   return {
-    section: {
-      title: 'latency: from the request to the picture',
-      text:
-        'Milliseconds beyond those that the provider takes from when it has read a request until ' +
-        'it has answered it with a PNG of 64x64.',
-      table: {
-        headings: ['until', 'provider', 'at once', 'added ms, median', 'added ms, 99 of 100'],
-        rows: cases.map(({ name, model, width, rounds }) => [
-          name,
-          `${model.replace('after-', '')} ms`,
-          String(width),
-          spread(rounds.map(({ half }) => half)),
-          spread(rounds.map(({ most }) => most)),
-        ]),
-      },
-    },
-    goals: [],
-    faults: [],
+    title: 'latency: from the request to the picture',
+    text:
+      'Milliseconds beyond those that the provider takes from when it has read a request until ' +
+      'it has answered it with a PNG of 64x64.',
+    ...tableOf(cases, [
+      ['until', ({ series }) => series.name],
+      ['provider', ({ errand }) => `${errand.model.replace('after-', '')} ms`],
+      ['at once', ({ errand }) => `${errand.width}`],
+      ['added ms, median', ({ series }) => spread(series.values('half'))],
+      ['added ms, 99 of 100', ({ series }) => spread(series.values('most'))],
+    ]),
     raw: cases,
   };
 }
@@ -83,55 +58,43 @@ export async function throughput(bench: Bench): Promise<Trial> {
   const { settings, log } = bench;
   const count = settings.quick ? 500 : 3000;
   const ways = [
-    { name: 'the provider itself', path: PATH, callbacks: false },
-    { name: 'the sync answer', path: SYNC, callbacks: false },
-    { name: 'the callback', path: PATH, callbacks: true },
-  ].map((way) => ({ ...way, rates: [] as number[], cpu: [] as number[] }));
-  await withProvider(bench, async (provider) => {
-    const { daemon } = await startOriel(bench, 'oriel', configOf(provider, AT_ONCE));
-    try {
+    { ...CALLBACK, until: 'the provider itself', callbacks: false },
+    SYNC,
+    CALLBACK,
+  ].map(({ until, ...way }) => ({ way, series: new Series<'perSecond' | 'cpu'>(until) }));
+  await withProvider(bench, (provider) =>
+    withOriel(bench, 'oriel', configOf(provider, AT_ONCE), async (daemon) => {
       for (let round = 0; round <= settings.rounds; round += 1) {
-        for (const [at, { name, path, callbacks, rates, cpu }] of ways.entries()) {
+        for (const [at, { way, series }] of ways.entries()) {
           const { url } = at === 0 ? provider : daemon;
-          const errand: Errand = { url, path, callbacks, model: 'after-0', width: AT_ONCE, count };
           const before = daemon.cpu();
-          const { seconds } = await run(bench, errand);
+          const load = { model: 'after-0', width: AT_ONCE, count } as const;
+          const { seconds } = await run(bench, { url, ...way, ...load });
           if (round === 0) continue;
-          rates.push(count / seconds);
-          if (at > 0) cpu.push(((daemon.cpu() - before) * 1e6) / count);
-          log(`  ${name}: ${fixed(rates.at(-1), 0)} a second`);
+          const cpu = ((daemon.cpu() - before) * 1e6) / count;
+          series.add({ perSecond: count / seconds, ...(at > 0 && { cpu }) });
+          log(`  ${series.name}: ${fixed(count / seconds, 0)} a second`);
         }
       }
-    } finally {
-      await daemon.kill();
-    }
-  });
+    }),
+  );
   return {
-    section: {
-      title: 'throughput: pictures at full speed',
-      text:
-        `${count} PNGs of 64x64, ${AT_ONCE} at once, each fetched, decoded to prove it, written to ` +
-        'disk and charged.',
-      table: {
-        headings: ['until', 'per second', 'CPU ms per 1000'],
-        rows: ways.map(({ name, rates, cpu }) => [name, spread(rates, 0), fixed(median(cpu), 0)]),
-      },
-    },
-    goals: [],
-    faults: [],
+    title: 'throughput: pictures at full speed',
+    text:
+      `${count} PNGs of 64x64, ${AT_ONCE} at once, each fetched, decoded to prove it, written to ` +
+      'disk and charged.',
+    ...tableOf(ways, [
+      ['until', ({ series }) => series.name],
+      ['per second', ({ series }) => spread(series.values('perSecond'), 0)],
+      ['CPU ms per 1000', ({ series }) => fixed(series.median('cpu'), 0)],
+    ]),
     raw: { count, ways },
   };
 }
 
 /** Runs the client as a separate process. */
-async function run({ folder }: Bench, errand: Errand): Promise<Waits> {
-  const place = join(folder, 'client');
-  mkdirSync(place, { recursive: true });
-  await measure(
-    { file: process.execPath, args: [script('client'), JSON.stringify(errand)] },
-    place,
-  );
-  return JSON.parse(readFileSync(join(place, 'stdout'), 'utf8')) as Waits;
+function run(bench: Bench, errand: Errand): Promise<Waits> {
+  return figuresOf<Waits>(bench, 'tasks/contenders/client', [JSON.stringify(errand)]);
 }
 
 /** Milliseconds of the provider for each prompt since the last call. */
@@ -139,11 +102,10 @@ async function tookOf({ url }: Server): Promise<Record<string, number>> {
   return (await (await fetch(`${url}/took`)).json()) as Record<string, number>;
 }
 
-function delaysOf({ milliseconds }: Waits, took: Readonly<Record<string, number>>): Delays {
-  const delays = Object.entries(milliseconds).map(([prompt, wait]) => {
+function delaysOf({ milliseconds }: Waits, took: Readonly<Record<string, number>>): number[] {
+  return Object.entries(milliseconds).map(([prompt, wait]) => {
     const own = took[prompt];
     if (own === undefined) throw new Error(`the provider was never asked for ${prompt}`);
     return wait - own;
   });
-  return { half: median(delays)!, most: quantile(delays, 0.99)! };
 }

@@ -1,8 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http';
-import { chat } from '../formats/chat.ts';
-import type { Format } from '../formats/format.ts';
-import { messages } from '../formats/messages.ts';
-import { responses } from '../formats/responses.ts';
+import { chat, type Format, messages, responses } from '../formats.ts';
 import { LARGE_PIECE, now, PACE, type Pace, PIECES, pieceOf } from '../marks.ts';
 
 // Streams in the format of the path, at the pace in the model's name.
