@@ -1,7 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
-import { globSync } from 'tinyglobby';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -21,43 +18,34 @@ class LongestFirst extends BaseSequencer {
 const TESTS = ['test/**/*.test.ts'];
 const LONG = ['test/**/*.long.test.ts'];
 
-/** Whether a test file, or a file of tests that it imports, contains a call. */
-function calling(calls: RegExp): (file: string) => boolean {
-  const checked = new Map<string, boolean>();
-  const check = (file: string): boolean => {
-    const known = checked.get(file);
-    if (known !== undefined) return known;
-    checked.set(file, false);
-    const source = readFileSync(file, 'utf8');
-    const imports = [...source.matchAll(/^(?:import |\} )[^\n]*from '(\.[^'\n]+)';$/gm)].map(
-      ([, path]) => join(dirname(file), path!),
-    );
-    const found =
-      calls.test(source) || imports.some((path) => path.startsWith('test/') && check(path));
-    checked.set(file, found);
-    return found;
-  };
-  return check;
-}
+// test/house.test.ts checks that both groups are complete.
 
-/** For files that change what other files of the same process would see. */
-const needsProcess = calling(/vi\.mock\(|registerDialect\(|startPool\(|terminal\/encode-image/);
+/** Files that change what other files of the same process would see: mocked modules, decoders, threads. */
+export const ISOLATED = [
+  'test/cli/client/media.test.ts',
+  'test/media/files/verified-image.test.ts',
+  'test/operations/{pool-loading,pool/pool}.test.ts',
+  'test/store/lowdb/lock.test.ts',
+  'test/text/toy/toy.test.ts',
+];
 
-/** For files whose pool of images blocks decoders of the process: they share processes with their like. */
-const startsPool = calling(/(inline|startShared)Pool\(/);
-
-const SHORT = globSync(TESTS, { ignore: LONG });
-const ISOLATED = SHORT.filter(needsProcess);
-const WITH_POOL = SHORT.filter((file) => !needsProcess(file) && startsPool(file));
+/** Files whose pool of images blocks decoders of the process: they share processes with their like. */
+export const POOLS = [
+  'test/http/{batch,request}/*.test.ts',
+  'test/http/routes/{media,tasks}/*.test.ts',
+  'test/http/routes/{media-tasks,server/health}.test.ts',
+  'test/media/{files/*,sandbox/*,pool-fairness}.test.ts',
+  'test/operations/{pool/shared-pool,tools/verify}.test.ts',
+];
 
 /** Options of every project; the root's own are not inherited, so that its setup builds once. */
 const TEST = {
   unstubEnvs: true,
   restoreMocks: true,
-  // Generous, for machines under load: tests do not measure time by them.
-  testTimeout: 300_000,
-  hookTimeout: 300_000,
-  expect: { poll: { timeout: 120_000 } },
+  // Generous, for machines under load: a test that waits for something fails by the time of that wait.
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 60_000 } },
   pool: 'forks',
 } as const;
 
@@ -70,18 +58,28 @@ export default defineConfig({
           ...TEST,
           name: 'shared',
           include: TESTS,
-          exclude: [...LONG, ...ISOLATED, ...WITH_POOL],
+          exclude: [...LONG, ...ISOLATED, ...POOLS],
           isolate: false,
         },
       },
-      { test: { ...TEST, name: 'pools', include: WITH_POOL, isolate: false } },
+      {
+        test: {
+          ...TEST,
+          name: 'pools',
+          include: POOLS,
+          exclude: [...LONG, ...ISOLATED],
+          isolate: false,
+        },
+      },
       { test: { ...TEST, name: 'isolated', include: ISOLATED } },
       {
         test: {
           ...TEST,
           name: 'long',
           include: LONG,
-          isolate: globSync(LONG).some((file) => needsProcess(file) || startsPool(file)),
+          isolate: false,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
         },
       },
     ],

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { globSync } from 'tinyglobby';
 import { describe, expect, it, test } from 'vitest';
 import { parseAst } from 'vitest/node';
+import { ISOLATED, POOLS } from '../vitest.config.ts';
 import { ROOT } from './oriel.ts';
 
 /** Floors from the top down. A file imports from its own folder and from folders on lower floors. */
@@ -322,6 +324,28 @@ describe('folders', () => {
     const above = ['src/a/top.ts', `import { a } from './${circle[0]![0].slice(6)}';`] as const;
     const folders = new Set(circle.map(([file]) => dirname(file)));
     expect(circularFolders(new Map([...circle, above]))).toEqual([...folders].toSorted());
+  });
+});
+
+/** Whether a test file, or a file of tests that it imports, contains a call. */
+function calls(call: RegExp, file: string, seen = new Set<string>()): boolean {
+  if (!file.startsWith('test/') || seen.has(file)) return false;
+  seen.add(file);
+  const source = readFileSync(join(ROOT, file), 'utf8');
+  const imports = source.matchAll(/^(?:import |\} )[^\n]*from '(\.[^'\n]+)';$/gm);
+  const paths = [...imports].map(([, path]) => join(dirname(file), path!));
+  return call.test(source) || paths.some((path) => calls(call, path, seen));
+}
+
+describe('tests that change what others of their process see are in the group of', () => {
+  const all = globSync('test/**/*.test.ts', { cwd: ROOT }).toSorted();
+  test.each([
+    ['ISOLATED', /vi\.mock\(|registerDialect\(|startPool\(|terminal\/encode-image/, ISOLATED],
+    ['POOLS', /(inline|startShared)Pool\(/, [...POOLS, ...ISOLATED]],
+  ])('%s of vitest.config.ts', (_, call, group) => {
+    const grouped = new Set(globSync(group, { cwd: ROOT, ignore: 'test/**/*.long.test.ts' }));
+    const names = all.filter((file) => file !== 'test/house.test.ts' && calls(call, file));
+    expect(names.filter((file) => !grouped.has(file))).toEqual([]);
   });
 });
 

@@ -39,6 +39,23 @@ export interface Running {
 /** User id that owns no files. */
 const UNPRIVILEGED_UID = 65534;
 
+/**
+ * The words of a command line: words`convert ${name} --out ${out}`. A value stays in its word, whatever is in it, and
+ * a list is several words.
+ */
+export function words(
+  texts: TemplateStringsArray,
+  ...values: readonly (string | number | readonly string[])[]
+): string[] {
+  const line = texts.reduce((before, text, index) => `${before}\0${index - 1}\0${text}`);
+  return line.split(/\s+/).flatMap((word) => {
+    const [, whole] = /^\0(\d+)\0$/.exec(word) ?? [];
+    const list = values[Number(whole)];
+    if (Array.isArray(list)) return list;
+    return word.replace(/\0(\d+)\0/g, (_, index) => String(values[index]));
+  });
+}
+
 /** Starts the built binary as a user would. */
 export function start(args: readonly string[], options: RunOptions = {}): Running {
   return startProgram(process.execPath, [BINARY, ...args], options);

@@ -1,5 +1,26 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { temporaryFolder } from '../oriel.ts';
+import { writePhotographs } from './photographs.ts';
+
+/** A folder with images, in which no run of the test may leave anything unfinished. */
+export async function folderWith(...names: string[]): Promise<string> {
+  const folder = temporaryFolder();
+  onTestFinished(() => expect(temporariesBelow(folder)).toEqual([]));
+  await writePhotographs(folder, names);
+  return folder;
+}
+
+/** A folder with files; names may have folders. */
+export function folderOf(files: Readonly<Record<string, string | Uint8Array>>): string {
+  const folder = temporaryFolder();
+  for (const [name, bytes] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), bytes);
+  }
+  return folder;
+}
 
 /** The paths of all files below a folder, sorted, hidden ones included. */
 export function filesBelow(folder: string): string[] {
@@ -18,5 +39,10 @@ export function contentBelow(folder: string): Map<string, string> {
 
 /** The files below a folder that an unfinished run would leave. */
 export function temporariesBelow(folder: string): string[] {
-  return filesBelow(folder).filter((path) => path.includes('.oriel-'));
+  return filesBelow(folder).filter((path) => /\.oriel-\d/.test(path));
+}
+
+/** The size of all files below a folder. */
+export function bytesBelow(folder: string): number {
+  return filesBelow(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 }

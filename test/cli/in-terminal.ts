@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import {
+  type Run,
   type Running,
   type RunOptions,
   SHELL_ENVIRONMENT,
@@ -16,4 +17,25 @@ export function startInTerminal(line: string, options: RunOptions = {}): Running
   const environment = { TERM: 'xterm-256color', ...options.env, ...SHELL_ENVIRONMENT };
   const command = `bash -c '${`${SHELL_FUNCTION}; ${line}`.replaceAll("'", `'\\''`)}'`;
   return startProgram('script', ['-qefc', command, '/dev/null'], { ...options, env: environment });
+}
+
+/** Runs a line of bash in a terminal, and types each key once the terminal shows what it waits for. */
+export async function typed(
+  line: string,
+  keys: readonly (readonly [shown: string, key: string])[],
+  options: RunOptions = {},
+): Promise<Run> {
+  const { child, ended } = startInTerminal(line, { ...options, input: null });
+  const waiting = [...keys];
+  let seen = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    seen += chunk;
+    const [shown, key] = waiting[0] ?? ['', ''];
+    const at = seen.indexOf(shown);
+    if (waiting.length === 0 || at < 0) return;
+    seen = seen.slice(at + shown.length);
+    waiting.shift();
+    child.stdin?.write(key);
+  });
+  return ended;
 }

@@ -5,7 +5,7 @@ import sharp from 'sharp';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { BatchResult } from '../../src/operations/batch/batch-record.ts';
 import { SLOW_ENCODER, slowToEncode } from '../fixtures/images.ts';
-import { oriel, type Running, start, temporaryFolder } from '../oriel.ts';
+import { oriel, type Running, start, temporaryFolder, words } from '../oriel.ts';
 import { readArchive } from './archive.ts';
 import { documentOf, linesOf, outcomes } from './document.ts';
 import { filesBelow, temporariesBelow } from './folder.ts';
@@ -22,7 +22,7 @@ async function slowFolder(count: number): Promise<string> {
   return folder;
 }
 
-const SLOWLY = ['convert', '--format', 'avif', '--effort', '9', '--jobs', '2', '--jsonl'];
+const SLOWLY = words`convert --format avif --effort 9 --jobs 2`;
 
 describe.each([
   ['SIGINT', 130],
@@ -31,7 +31,7 @@ describe.each([
 ] as const)('%s', (signal, status) => {
   it('ends a batch with whole files only, and reports the rest as interrupted', async () => {
     const cwd = await slowFolder(6);
-    const running = start([...SLOWLY, '-r', '.', '--out', 'out'], { cwd });
+    const running = start(words`${SLOWLY} -r . --out out --jsonl`, { cwd });
     expect(await printed(running, 2)).toBe(true);
     running.child.kill(signal);
     const run = await running.ended;
@@ -43,9 +43,8 @@ describe.each([
     expect(written.length).toBeGreaterThanOrEqual(2);
     expect(written.length).toBeLessThan(6);
     for (const name of written) {
-      const { info } = await sharp(join(cwd, 'out', name))
-        .raw()
-        .toBuffer({ resolveWithObject: true });
+      const whole = sharp(join(cwd, 'out', name)).raw();
+      const { info } = await whole.toBuffer({ resolveWithObject: true });
       expect(info).toMatchObject({ width: 64, height: 48 });
     }
     // Whatever was reported is there as reported.
@@ -67,7 +66,7 @@ describe.each([
 describe('SIGINT', () => {
   it('twice leaves no temporary file', async () => {
     const cwd = await slowFolder(4);
-    const running = start([...SLOWLY, '-r', '.', '--out', 'out'], { cwd });
+    const running = start(words`${SLOWLY} -r . --out out --jsonl`, { cwd });
     expect(await printed(running, 1)).toBe(true);
     running.child.kill('SIGINT');
     running.child.kill('SIGINT');
@@ -77,8 +76,7 @@ describe('SIGINT', () => {
 
   it('completes the document of --json with a record of every file', async () => {
     const cwd = await slowFolder(6);
-    const convert = SLOWLY.map((argument) => (argument === '--jsonl' ? '--json' : argument));
-    const running = start([...convert, '-r', '.', '--out', 'out'], { cwd });
+    const running = start(words`${SLOWLY} -r . --out out --json`, { cwd });
     expect(await printed(running, 2)).toBe(true);
     running.child.kill('SIGINT');
     const run = await running.ended;
@@ -102,7 +100,7 @@ describe('SIGINT', () => {
 
   it('leaves no unfinished archive', async () => {
     const cwd = await slowFolder(4);
-    const running = start([...SLOWLY, '-r', '.', '--zip', 'all.zip'], { cwd });
+    const running = start(words`${SLOWLY} -r . --zip all.zip --jsonl`, { cwd });
     expect(await printed(running, 1)).toBe(true);
     expect(temporariesBelow(cwd)).toHaveLength(1);
     running.child.kill('SIGINT');
@@ -120,7 +118,7 @@ async function startEndless(files: number, ...args: string[]): Promise<Running> 
   await writePhotographs(cwd, ['quick.jpg']);
   const { format, effort } = SLOW_ENCODER;
   const encoder = ['--format', format, '--effort', `${effort}`, '--jobs', `${files + 1}`];
-  const running = start(['convert', ...encoder, ...args, 'quick.jpg', ...names], { cwd });
+  const running = start(words`convert ${encoder} ${args} quick.jpg ${names}`, { cwd });
   onTestFinished(() => void running.child.kill('SIGKILL'));
   return running;
 }
@@ -154,8 +152,8 @@ describe('--fail-fast', () => {
     const cwd = temporaryFolder();
     await writePhotographs(cwd, ['a.jpg', 'c.jpg', 'd.jpg', 'e.jpg']);
     writeFileSync(join(cwd, 'b.jpg'), 'no image');
-    const args = ['convert', '--format', 'webp', '*.jpg', '--out', 'out', '--jobs', '1'];
-    const run = await oriel([...args, '--fail-fast', '--jsonl'], { cwd });
+    const args = words`convert --format webp *.jpg --out out --jobs 1`;
+    const run = await oriel(words`${args} --fail-fast --jsonl`, { cwd });
     expect(run.status).toBe(1);
     expect(outcomes(linesOf(run))).toEqual([
       ['a.jpg', 'out/a.webp'],
@@ -172,8 +170,8 @@ describe('--fail-fast', () => {
     const cwd = temporaryFolder();
     await writePhotographs(cwd, ['b.jpg', 'c.jpg']);
     writeFileSync(join(cwd, 'a.jpg'), 'no image');
-    const args = ['convert', '--format', 'webp', '-r', '.', '--zip', 'all.zip', '--jobs', '1'];
-    const run = await oriel([...args, '--fail-fast', '--json'], { cwd });
+    const args = words`convert --format webp -r . --zip all.zip --jobs 1`;
+    const run = await oriel(words`${args} --fail-fast --json`, { cwd });
     expect(run.status).toBe(1);
     const document = documentOf(run);
     expect(document).toMatchObject({
@@ -193,7 +191,7 @@ describe('--fail-fast', () => {
   it('finishes files in progress', async () => {
     const cwd = await slowFolder(3);
     const files = ['missing.jpg', '0.png', '1.png', '2.png'];
-    const run = await oriel([...SLOWLY, ...files, '--out', 'out', '--fail-fast'], { cwd });
+    const run = await oriel(words`${SLOWLY} ${files} --out out --fail-fast --jsonl`, { cwd });
     expect(run.status).toBe(1);
     const records = linesOf(run);
     expect(records[0]).toMatchObject({ error: { code: 'not_found' } });

@@ -1,61 +1,37 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import type { FileRecord } from '../../src/operations/batch/batch-record.ts';
-import { oriel, start, temporaryFolder } from '../oriel.ts';
-import { linesOf } from './document.ts';
-import { contentBelow, filesBelow } from './folder.ts';
-import { writePhotographs } from './photographs.ts';
+import { expect, it } from 'vitest';
+import { oriel, start, temporaryFolder, words } from '../oriel.ts';
+import { contentBelow } from './folder.ts';
+import { writeDifferent } from './photographs.ts';
 import { printed } from './printed.ts';
 
-describe('SIGKILL at any moment', () => {
-  it('leaves whole or temporary files, and the next run removes the latter and completes', async () => {
+const CONVERT = words`convert --format png`;
+const RECIPE = '{ outputs: [{ widths: [120, 60], formats: [webp, jpeg] }] }';
+
+it.each<
+  [what: string, files: number, outputs: number, run: string[], again: string[], at: number[]]
+>([
+  ['a conversion', 120, 120, CONVERT, ['--skip-existing'], [1, 3, 6, 10, 15, 21, 28, 36, 45, 55]],
+  ['a recipe', 40, 160, words`run recipe.yaml`, ['--skip-existing'], [1, 5, 14]],
+  ['a conversion with a cache', 120, 120, CONVERT, words`--cache cache`, [1, 3, 6, 1, 3, 6]],
+])(
+  '%s that is killed leaves whole or temporary files, and the next run removes the latter and completes',
+  async (...[, files, outputs, run, again, at]) => {
     const cwd = temporaryFolder();
-    const names = Array.from({ length: 120 }, (_, index) => `in/${index}.jpg`);
-    await writePhotographs(cwd, names, { width: 160, height: 120 });
-    const convert = ['convert', '--format', 'png', '-r', 'in', '--jobs', '2', '--jsonl'];
-    await oriel([...convert, '--out', 'undisturbed'], { cwd });
+    await writeDifferent(cwd, files, 'jpg');
+    writeFileSync(join(cwd, 'recipe.yaml'), RECIPE);
+    const batch = words`${run} -r in --jobs 2 --jsonl`;
+    await oriel(words`${batch} --out undisturbed`, { cwd });
     const undisturbed = contentBelow(join(cwd, 'undisturbed'));
-    expect(undisturbed.size).toBe(120);
+    expect(undisturbed.size).toBe(outputs);
 
-    const round = [...convert, '--out', 'out', '--skip-existing'];
-    let killed = 0;
-    for (let lines = 1; lines <= 10; lines += 1) {
-      const before = existsSync(join(cwd, 'out')) ? filesBelow(join(cwd, 'out')) : [];
-      const skipped = before.filter((name) => name.endsWith('.png')).length;
+    const round = words`${batch} --out out ${again}`;
+    for (const [index, lines] of at.entries()) {
+      // Outputs that went missing come from the cache.
+      if (lines < (at[index - 1] ?? 0)) rmSync(join(cwd, 'out'), { recursive: true });
       const running = start(round, { cwd });
-      if (await printed(running, skipped + lines)) killed += 1;
-      running.child.kill('SIGKILL');
-      await running.ended;
-      for (const [name, content] of contentBelow(join(cwd, 'out'))) {
-        if (name.startsWith('.')) expect(name).toMatch(/^\.oriel-\d+-\d+\.tmp$/);
-        else expect([name, content === undisturbed.get(name)]).toEqual([name, true]);
-      }
-    }
-    expect(killed).toBe(10);
-
-    const last = await oriel(round, { cwd });
-    expect(last.status).toBe(0);
-    const statuses = new Set(linesOf(last).map(({ status }: FileRecord) => status));
-    expect([...statuses].sort()).toEqual(['skipped', 'succeeded']);
-    expect(contentBelow(join(cwd, 'out'))).toEqual(undisturbed);
-  });
-
-  it('of a recipe leaves whole outputs, and the next run completes those of each file', async () => {
-    const cwd = temporaryFolder();
-    const names = Array.from({ length: 40 }, (_, index) => `in/${index}.jpg`);
-    await writePhotographs(cwd, names, { width: 160, height: 120 });
-    const recipe = '{ outputs: [{ widths: [120, 60], formats: [webp, jpeg] }] }';
-    writeFileSync(join(cwd, 'recipe.yaml'), recipe);
-    const run = ['run', 'recipe.yaml', '-r', 'in', '--jobs', '2', '--jsonl'];
-    await oriel([...run, '--out', 'undisturbed'], { cwd });
-    const undisturbed = contentBelow(join(cwd, 'undisturbed'));
-    expect(undisturbed.size).toBe(160);
-
-    const round = [...run, '--out', 'out', '--skip-existing'];
-    for (const lines of [1, 4, 9]) {
-      const running = start(round, { cwd });
-      await printed(running, lines);
+      expect(await printed(running, lines)).toBe(true);
       running.child.kill('SIGKILL');
       await running.ended;
       for (const [name, content] of contentBelow(join(cwd, 'out'))) {
@@ -65,5 +41,5 @@ describe('SIGKILL at any moment', () => {
     }
     expect((await oriel(round, { cwd })).status).toBe(0);
     expect(contentBelow(join(cwd, 'out'))).toEqual(undisturbed);
-  });
-});
+  },
+);

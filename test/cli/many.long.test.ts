@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { oriel, temporaryFolder } from '../oriel.ts';
+import { oriel, temporaryFolder, words } from '../oriel.ts';
 import { documentOf } from './document.ts';
 import { filesBelow } from './folder.ts';
 import { writePhotographs } from './photographs.ts';
@@ -22,7 +22,7 @@ async function peakOf(cwd: string, files: number): Promise<number> {
   const list = Array.from({ length: files }, (_, index) => `in/${index}.jpg`).join('\n');
   const out = `out-${files}`;
   const run = await oriel(
-    ['convert', '--format', 'png', '--effort', '0', '--files-from', '-', '--out', out, '--json'],
+    words`convert --format png --effort 0 --files-from - --out ${out} --json`,
     { cwd, input: list, env: { NODE_OPTIONS: `--require ${probe}` } },
   );
   expect(run.status).toBe(0);

@@ -12,22 +12,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { handOver, oriel, shell, temporaryFolder } from '../oriel.ts';
+import { describe, expect, it } from 'vitest';
+import { handOver, oriel, shell, temporaryFolder, words } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
 import { linesOf, outcomes } from './document.ts';
-import { contentBelow, filesBelow, temporariesBelow } from './folder.ts';
+import { contentBelow, filesBelow, folderWith } from './folder.ts';
 import { photograph, writePhotographs } from './photographs.ts';
 
 const resident = residentCommand();
-
-/** A folder with images, in which no run may leave anything unfinished. */
-async function folderWith(...names: string[]): Promise<string> {
-  const folder = temporaryFolder();
-  onTestFinished(() => expect(temporariesBelow(folder)).toEqual([]));
-  await writePhotographs(folder, names);
-  return folder;
-}
 
 async function formatOf(path: string): Promise<string> {
   return (await sharp(readFileSync(path)).metadata()).format;
@@ -46,7 +38,7 @@ async function refused(args: readonly string[], cwd: string): Promise<string> {
 describe('outputs', () => {
   it('are written beside their inputs', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.JPG', 'sub/c.tar.jpeg');
-    const run = await oriel(['convert', '--format', 'webp', 'a.jpg', 'sub/*', '--jsonl'], { cwd });
+    const run = await oriel(words`convert --format webp a.jpg sub/* --jsonl`, { cwd });
     expect(run.status).toBe(0);
     expect(linesOf(run).map(({ outputFilename }) => outputFilename)).toEqual([
       'a.webp',
@@ -58,7 +50,7 @@ describe('outputs', () => {
 
   it('are written below --out, which is created, for relative and absolute paths', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
-    const convert = ['convert', '--format', 'png', 'a.jpg', 'sub/b.jpg', '-q'];
+    const convert = words`convert --format png a.jpg sub/b.jpg -q`;
     for (const out of ['new/deep', './sub/../slash/', join(cwd, 'absolute')]) {
       expect(await resident([...convert, '--out', out], { cwd })).toMatchObject({ status: 0 });
     }
@@ -74,7 +66,7 @@ describe('outputs', () => {
 
   it('keep the extension of an input of the same format', async () => {
     const cwd = await folderWith('a.JPG', 'b.jpeg', 'c.png');
-    await resident(['convert', '--format', 'jpeg', '-r', '.', '--out', 'out', '-q'], { cwd });
+    await resident(words`convert --format jpeg -r . --out out -q`, { cwd });
     expect(filesBelow(join(cwd, 'out'))).toEqual(['a.JPG', 'b.jpeg', 'c.jpg']);
   });
 });
@@ -89,26 +81,22 @@ describe('--out with a file name', () => {
     ['deep/er/x.tif', 'tiff'],
   ])('%s sets the output format', async (out, format) => {
     const cwd = await folderWith('a.jpg');
-    const run = await resident(['convert', 'a.jpg', '--out', out, '-q'], { cwd });
+    const run = await resident(words`convert a.jpg --out ${out} -q`, { cwd });
     expect(run).toMatchObject({ status: 0, out: '', stderr: '' });
     expect(await formatOf(join(cwd, out))).toBe(format);
   });
 
   it('sets the format of every image operation', async () => {
     const cwd = await folderWith('a.jpg');
-    const run = await resident(['rotate', '--angle', '90', 'a.jpg', '--out', 'x.png', '-q'], {
-      cwd,
-    });
+    const run = await resident(words`rotate --angle 90 a.jpg --out x.png -q`, { cwd });
     expect(run.status).toBe(0);
-    expect(await sharp(readFileSync(join(cwd, 'x.png'))).metadata()).toMatchObject({
-      format: 'png',
-      width: 32,
-    });
+    const made = await sharp(join(cwd, 'x.png')).metadata();
+    expect(made).toMatchObject({ format: 'png', width: 32 });
   });
 
   it('of another format than --format exits with 2', async () => {
     const cwd = await folderWith('a.jpg');
-    const convert = ['convert', 'a.jpg', '--out', 'x.webp', '-q', '--format'];
+    const convert = words`convert a.jpg --out x.webp -q --format`;
     expect(await refused([...convert, 'png'], cwd)).toBe(
       'oriel: --format: expected webp as the name x.webp says, received png\n',
     );
@@ -119,14 +107,14 @@ describe('--out with a file name', () => {
     const cwd = await folderWith('a.jpg');
     mkdirSync(join(cwd, 'album.png'));
     for (const out of ['album.png', 'album.gif/']) {
-      await resident(['convert', '--format', 'webp', 'a.jpg', '--out', out, '-q'], { cwd });
+      await resident(words`convert --format webp a.jpg --out ${out} -q`, { cwd });
       expect(filesBelow(join(cwd, out))).toEqual(['a.webp']);
     }
   });
 
   it('exits with 2 for several images', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
-    expect(await refused(['convert', 'a.jpg', 'b.jpg', '--out', 'x.webp'], cwd)).toContain(
+    expect(await refused(words`convert a.jpg b.jpg --out x.webp`, cwd)).toContain(
       '--out x.webp: expected a folder for 2 images',
     );
   });
@@ -136,7 +124,7 @@ describe('--name', () => {
   it('replaces every placeholder', async () => {
     const cwd = await folderWith('in/a.b.jpg', 'in/c.png');
     const template = '{index}_{name}_{width}x{height}_{format}.{ext}';
-    const args = ['resize', '--width', '24', '-r', 'in', '--out', 'out', '--name', template, '-q'];
+    const args = words`resize --width 24 -r in --out out --name ${template} -q`;
     expect(await resident(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
     expect(filesBelow(join(cwd, 'out'))).toEqual(['1_a.b_24x16_jpeg.jpg', '2_c_24x16_png.png']);
   });
@@ -158,9 +146,9 @@ describe('--name', () => {
       .toBuffer();
     writeFileSync(join(cwd, 'in/dated.jpg'), dated);
     const template = '{date}_{date:YYYY.MM HH-mm-ss}_{parent}_{hash}.{ext}';
-    const png = ['convert', '--format', 'png', '-r', 'in', '--out', 'out', '--name', template];
+    const png = words`convert --format png -r in --out out --name ${template}`;
     for (const flags of [[], ['--cache', 'cache'], ['--cache', 'cache']]) {
-      await resident([...png, ...flags, '--overwrite', '-q'], { cwd });
+      await resident(words`${png} ${flags} --overwrite -q`, { cwd });
       const names = filesBelow(join(cwd, 'out'));
       const digest = (name: string) =>
         createHash('sha256')
@@ -201,21 +189,21 @@ describe('--name', () => {
     ['', 'received ""'],
   ])('%j exits with 2', async (template, message) => {
     const cwd = await folderWith('a.jpg');
-    const args = ['convert', '--format', 'png', 'a.jpg', '--overwrite', '--name', template];
+    const args = words`convert --format png a.jpg --overwrite --name ${template}`;
     expect(await refused(args, cwd)).toContain(message);
   });
 });
 
 describe('outputs with the same path', () => {
   it.each([
-    ['of one folder', ['a.jpg', 'a.png']],
-    ['of several folders', ['a.jpg', 'sub/a.jpg', '--out', 'out']],
-    ['by template', ['a.jpg', 'sub/b.jpg', '--out', 'out', '--name', 'x.{ext}']],
-    ['in a dry run', ['a.jpg', 'a.png', '--dry-run']],
-    ['that would be overwritten', ['a.jpg', 'a.png', '--overwrite']],
+    ['of one folder', words`a.jpg a.png`],
+    ['of several folders', words`a.jpg sub/a.jpg --out out`],
+    ['by template', words`a.jpg sub/b.jpg --out out --name x.{ext}`],
+    ['in a dry run', words`a.jpg a.png --dry-run`],
+    ['that would be overwritten', words`a.jpg a.png --overwrite`],
   ])('%s exit with 2 before any work', async (_, args) => {
     const cwd = await folderWith('a.jpg', 'a.png', 'sub/a.jpg', 'sub/b.jpg');
-    const message = await refused(['convert', '--format', 'webp', ...args], cwd);
+    const message = await refused(words`convert --format webp ${args}`, cwd);
     expect(message).toMatch(
       /^oriel: a\.jpg and \S+ would both be written to \S+\.webp; .*\{index\}/,
     );
@@ -223,7 +211,7 @@ describe('outputs with the same path', () => {
 
   it('as another input exit with 2', async () => {
     const cwd = await folderWith('1.jpg', '11.jpg', '111.jpg');
-    const args = ['rotate', '--angle', '90', '1.jpg', '11.jpg', '--name', '{name}1.{ext}'];
+    const args = words`rotate --angle 90 1.jpg 11.jpg --name {name}1.{ext}`;
     expect(await refused([...args, '--overwrite'], cwd)).toContain(
       '1.jpg would be written over 11.jpg, which is an input too',
     );
@@ -231,9 +219,9 @@ describe('outputs with the same path', () => {
 
   it('by width and height fail all inputs but one', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg', 'c.jpg');
-    const args = ['resize', '--width', '24', '-r', '.', '--out', 'out', '--name', '{width}.{ext}'];
+    const args = words`resize --width 24 -r . --out out --name {width}.{ext}`;
     for (const flags of [[], ['--overwrite']]) {
-      const run = await resident([...args, ...flags, '--jsonl'], { cwd });
+      const run = await resident(words`${args} ${flags} --jsonl`, { cwd });
       expect(run.status).toBe(1);
       const records = linesOf(run);
       const done = records.filter(({ status }) => status === 'succeeded');
@@ -255,7 +243,7 @@ describe('outputs with the same path', () => {
 
   it('are no conflict where the existing file is kept', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.png');
-    const args = ['convert', '--format', 'webp', '-r', '.', '--skip-existing', '-q'];
+    const args = words`convert --format webp -r . --skip-existing -q`;
     expect(await resident(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
     const after = contentBelow(cwd);
     // Now a.jpg and a.webp both stand for a.webp.
@@ -269,7 +257,7 @@ describe('existing outputs', () => {
     const cwd = await folderWith('a.jpg', 'b.jpg', 'c.jpg');
     writeFileSync(join(cwd, 'a.webp'), 'precious');
     mkdirSync(join(cwd, 'b.webp'));
-    const args = ['convert', '--format', 'webp', 'a.jpg', 'b.jpg', 'c.jpg'];
+    const args = words`convert --format webp a.jpg b.jpg c.jpg`;
     const run = await resident([...args, '--jsonl'], { cwd });
     expect(run.status).toBe(1);
     expect(outcomes(linesOf(run))).toEqual([
@@ -283,9 +271,9 @@ describe('existing outputs', () => {
   it('are kept where the name depends on the decoded image', async () => {
     const cwd = await folderWith('a.jpg');
     writeFileSync(join(cwd, 'a-48.webp'), 'precious');
-    const args = ['convert', '--format', 'webp', 'a.jpg', '--name', '{name}-{width}.{ext}'];
+    const args = words`convert --format webp a.jpg --name {name}-{width}.{ext}`;
     const failed = await resident([...args, '--jsonl'], { cwd });
-    const skipped = await resident([...args, '--jsonl', '--skip-existing'], { cwd });
+    const skipped = await resident(words`${args} --jsonl --skip-existing`, { cwd });
     expect([failed, skipped].map(({ status }) => status)).toEqual([1, 0]);
     expect(linesOf(failed)).toMatchObject([{ status: 'failed', error: { code: 'output_exists' } }]);
     expect(linesOf(skipped)).toMatchObject([{ status: 'skipped', outputFilename: 'a-48.webp' }]);
@@ -295,7 +283,7 @@ describe('existing outputs', () => {
   it('include dangling links', async () => {
     const cwd = await folderWith('a.jpg');
     symlinkSync('nowhere', join(cwd, 'a.webp'));
-    const run = await resident(['convert', '--format', 'webp', 'a.jpg', '--jsonl'], { cwd });
+    const run = await resident(words`convert --format webp a.jpg --jsonl`, { cwd });
     expect(linesOf(run)).toMatchObject([{ error: { code: 'output_exists' } }]);
     expect(existsSync(join(cwd, 'nowhere'))).toBe(false);
   });
@@ -304,9 +292,9 @@ describe('existing outputs', () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     chmodSync(join(cwd, 'a.jpg'), 0o640);
     writeFileSync(join(cwd, 'b.webp'), 'old', { mode: 0o604 });
-    const rotate = ['rotate', '--angle', '90', 'a.jpg', '--overwrite', '-q'];
+    const rotate = words`rotate --angle 90 a.jpg --overwrite -q`;
     expect(await oriel(rotate, { cwd })).toMatchObject({ status: 0, stderr: '' });
-    const convert = ['convert', '--format', 'webp', 'b.jpg', '--overwrite', '-q'];
+    const convert = words`convert --format webp b.jpg --overwrite -q`;
     expect(await oriel(convert, { cwd })).toMatchObject({ status: 0, stderr: '' });
     expect(await sharp(readFileSync(join(cwd, 'a.jpg'))).metadata()).toMatchObject({
       width: 32,
@@ -321,24 +309,22 @@ describe('existing outputs', () => {
     const cwd = await folderWith('a.jpg');
     const broken = (await photograph('jpeg')).subarray(0, 200);
     writeFileSync(join(cwd, 'broken.jpg'), broken);
-    const rotate = ['rotate', '--angle', '90', '--overwrite', '--jsonl'];
-    const failed = await resident([...rotate, 'broken.jpg', 'a.jpg'], { cwd });
+    const rotate = words`rotate --angle 90 --overwrite --jsonl`;
+    const failed = await resident(words`${rotate} broken.jpg a.jpg`, { cwd });
     expect(outcomes(linesOf(failed))).toEqual([
       ['broken.jpg', 'corrupt_image'],
       ['a.jpg', 'a.jpg'],
     ]);
     expect(readFileSync(join(cwd, 'broken.jpg'))).toEqual(broken);
     mkdirSync(join(cwd, 'a.png'));
-    const run = await resident(['convert', '--format', 'png', 'a.jpg', '--overwrite', '--jsonl'], {
-      cwd,
-    });
+    const run = await resident(words`convert --format png a.jpg --overwrite --jsonl`, { cwd });
     expect(linesOf(run)).toMatchObject([{ error: { code: 'write_failed' } }]);
   });
 
   it('are skipped with --skip-existing', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     writeFileSync(join(cwd, 'a.webp'), 'precious');
-    const args = ['convert', '--format', 'webp', 'a.jpg', 'b.jpg', '--skip-existing'];
+    const args = words`convert --format webp a.jpg b.jpg --skip-existing`;
     const run = await resident([...args, '--jsonl'], { cwd });
     expect(run.status).toBe(0);
     expect(linesOf(run)).toMatchObject([
@@ -352,8 +338,8 @@ describe('existing outputs', () => {
 describe('--skip-existing', () => {
   it('warns of an output that is older than its input', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
-    const args = ['convert', '--format', 'webp', '-r', '.', '--out', 'out', '--skip-existing'];
-    await resident([...args, '--keep-mtime', '-q'], { cwd });
+    const args = words`convert --format webp -r . --out out --skip-existing`;
+    await resident(words`${args} --keep-mtime -q`, { cwd });
     const later = new Date(Date.now() + 60_000);
     utimesSync(join(cwd, 'a.jpg'), later, later);
     const run = await resident([...args, '--jsonl'], { cwd });
@@ -368,7 +354,7 @@ describe('--skip-existing', () => {
     expect(fresh).not.toHaveProperty('warnings');
     expect(run.stderr).toMatch(/^0 of 2 files done, 2 skipped \(1 older than the input\) in /);
 
-    const late = [...args, '--name', '{name}-{width}.{ext}'];
+    const late = words`${args} --name {name}-{width}.{ext}`;
     await resident([...late, '-q'], { cwd });
     utimesSync(join(cwd, 'a.jpg'), later, later);
     const again = await resident(late, { cwd });
@@ -384,9 +370,9 @@ describe('--keep-mtime', () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     const then = new Date('2001-02-03T04:05:06Z');
     for (const name of ['a.jpg', 'b.jpg']) utimesSync(join(cwd, name), then, then);
-    await oriel(['convert', '--format', 'webp', 'a.jpg', '--keep-mtime', '-q'], { cwd });
-    await oriel(['rotate', '--flip', 'a.jpg', '--overwrite', '--keep-mtime', '-q'], { cwd });
-    await oriel(['convert', '--format', 'webp', 'b.jpg', '-q'], { cwd });
+    await oriel(words`convert --format webp a.jpg --keep-mtime -q`, { cwd });
+    await oriel(words`rotate --flip a.jpg --overwrite --keep-mtime -q`, { cwd });
+    await oriel(words`convert --format webp b.jpg -q`, { cwd });
     const time = (name: string) => statSync(join(cwd, name)).mtime;
     expect(time('a.webp')).toEqual(then);
     expect(time('a.jpg')).toEqual(then);
@@ -397,10 +383,7 @@ describe('--keep-mtime', () => {
 describe('an output that cannot be written', () => {
   it('fails only its input where a file has the name of the folder', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/sub/b.jpg', 'in/sub/c.jpg', 'out/sub');
-    const run = await oriel(
-      ['convert', '--format', 'webp', '-r', 'in', '--out', 'out', '--jsonl'],
-      { cwd },
-    );
+    const run = await oriel(words`convert --format webp -r in --out out --jsonl`, { cwd });
     expect(run).toMatchObject({ status: 1 });
     expect(outcomes(linesOf(run))).toEqual([
       ['in/a.jpg', 'out/a.webp'],
@@ -408,12 +391,7 @@ describe('an output that cannot be written', () => {
       ['in/sub/c.jpg', 'write_failed'],
     ]);
     for (const out of ['out/sub', 'out/sub/deeper']) {
-      const whole = await resident(
-        ['convert', '--format', 'webp', 'in/a.jpg', '--out', out, '-q'],
-        {
-          cwd,
-        },
-      );
+      const whole = await resident(words`convert --format webp in/a.jpg --out ${out} -q`, { cwd });
       expect(whole.stderr).toBe(
         `oriel: in/a.jpg: ${out}/a.webp cannot be written: part of its path is a file (write_failed)\n`,
       );
@@ -436,7 +414,7 @@ describe('an output that cannot be written', () => {
   it('fails only its input where its name is too long', async () => {
     const long = `${'x'.repeat(251)}.jpg`;
     const cwd = await folderWith(long, 'a.jpg');
-    const run = await resident(['convert', '--format', 'webp', long, 'a.jpg', '--jsonl'], { cwd });
+    const run = await resident(words`convert --format webp ${long} a.jpg --jsonl`, { cwd });
     expect(run.status).toBe(1);
     const [first, second] = linesOf(run);
     expect(first).toMatchObject({ error: { code: 'write_failed' } });
@@ -452,8 +430,8 @@ describe('an output that cannot be written', () => {
     const options = { cwd, unprivileged: true };
     const able = await oriel(['--version'], options).catch(() => null);
     if (able?.status !== 0) skip('an unprivileged user cannot run this checkout');
-    const convert = ['convert', '--format', 'webp', '--jsonl'];
-    const run = await oriel([...convert, 'closed/b.jpg', 'open/a.jpg'], options);
+    const convert = words`convert --format webp --jsonl`;
+    const run = await oriel(words`${convert} closed/b.jpg open/a.jpg`, options);
     expect(outcomes(linesOf(run))).toEqual([
       ['closed/b.jpg', 'write_failed'],
       ['open/a.jpg', 'open/a.webp'],
@@ -461,7 +439,7 @@ describe('an output that cannot be written', () => {
     expect(linesOf(run)[0]?.error?.message).toBe(
       'closed/b.webp cannot be written: permission denied',
     );
-    const below = await oriel([...convert, 'open/a.jpg', '--out', 'closed/new'], options);
+    const below = await oriel(words`${convert} open/a.jpg --out closed/new`, options);
     expect(outcomes(linesOf(below))).toEqual([['open/a.jpg', 'write_failed']]);
     expect(filesBelow(join(cwd, 'closed'))).toEqual(['b.jpg']);
   });
@@ -513,7 +491,7 @@ describe('temporary files of a killed run', () => {
     for (const folder of ['', 'sub', 'other']) {
       for (const name of names) writeFileSync(join(cwd, folder, name), 'unfinished');
     }
-    const run = await oriel(['convert', '--format', 'webp', 'a.jpg', 'sub/b.jpg', '-q'], { cwd });
+    const run = await oriel(words`convert --format webp a.jpg sub/b.jpg -q`, { cwd });
     expect(run).toMatchObject({ status: 0, stderr: '' });
     const left = (folder: string) =>
       filesBelow(join(cwd, folder)).filter((name) => /^\.oriel/.test(name));

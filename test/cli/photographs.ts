@@ -54,3 +54,11 @@ export async function writePhotographs(
     writeFileSync(path, await bytes);
   }
 }
+
+/** Writes images that differ, `in/0.png` and on; an output of each as PNG has 57 KB. */
+export async function writeDifferent(folder: string, count: number, ending: string): Promise<void> {
+  for (let seed = 0; seed < count; seed += 1) {
+    const name = `in/${String(seed).padStart(3, '0')}.${ending}`;
+    await writePhotographs(folder, [name], { width: 160, height: 120, seed });
+  }
+}

@@ -4,22 +4,16 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { BatchResult } from '../../src/operations/batch/batch-record.ts';
-import { oriel, shell, temporaryFolder } from '../oriel.ts';
+import { oriel, shell, temporaryFolder, words } from '../oriel.ts';
 import { type Entry, readArchive } from './archive.ts';
 import { documentOf, linesOf } from './document.ts';
-import { filesBelow } from './folder.ts';
+import { filesBelow, folderWith } from './folder.ts';
 import { photograph, writePhotographs } from './photographs.ts';
-
-async function folderWith(...names: string[]): Promise<string> {
-  const folder = temporaryFolder();
-  await writePhotographs(folder, names);
-  return folder;
-}
 
 describe('an image on standard input', () => {
   it('is written to standard output', async () => {
     const input = await photograph('jpeg');
-    const run = await oriel(['convert', '--format', 'webp', '-'], { input });
+    const run = await oriel(words`convert --format webp -`, { input });
     expect(run.status).toBe(0);
     expect(await sharp(run.stdout).metadata()).toMatchObject({ format: 'webp', width: 48 });
     expect(run.stderr).toMatch(/^1 of 1 file done: .+\n$/);
@@ -41,9 +35,9 @@ describe('an image on standard input', () => {
     const cwd = temporaryFolder();
     const input = await photograph('jpeg');
     for (const args of [
-      ['convert', '-', '--out', 'named.png'],
-      ['convert', '--format', 'png', '-', '--out', 'folder'],
-      ['convert', '--format', 'png', '-', '--zip', 'all.zip'],
+      words`convert - --out named.png`,
+      words`convert --format png - --out folder`,
+      words`convert --format png - --zip all.zip`,
     ]) {
       expect(await oriel([...args, '-q'], { cwd, input })).toMatchObject({ status: 0, out: '' });
     }
@@ -55,9 +49,9 @@ describe('an image on standard input', () => {
     const sha256 = createHash('sha256').update(input).digest('hex');
     const table = await oriel(['hash', '-'], { input });
     expect(table.out).toContain(sha256);
-    const document = await oriel(['hash', '--json', '-'], { input });
+    const document = await oriel(words`hash --json -`, { input });
     expect(documentOf(document).results).toMatchObject([{ inputFilename: '-', data: { sha256 } }]);
-    const lines = await oriel(['hash', '--jsonl', '-'], { input });
+    const lines = await oriel(words`hash --jsonl -`, { input });
     expect(linesOf(lines)).toMatchObject([{ data: { sha256 } }]);
   });
 
@@ -74,7 +68,7 @@ describe('an image on standard input', () => {
 
   it('that is truncated fails and leaves standard output empty', async () => {
     const whole = await photograph('jpeg');
-    const run = await oriel(['convert', '--format', 'webp', '-'], {
+    const run = await oriel(words`convert --format webp -`, {
       input: whole.subarray(0, whole.length / 2),
     });
     expect(run).toMatchObject({ status: 1, out: '' });
@@ -94,7 +88,7 @@ describe('an image on standard input', () => {
       ['-', '-'],
       ['-', '--files-from', 'a.jpg'],
     ]) {
-      const run = await oriel(['convert', '--format', 'webp', ...args], { cwd });
+      const run = await oriel(words`convert --format webp ${args}`, { cwd });
       expect(run).toMatchObject({
         status: 2,
         out: '',
@@ -107,7 +101,7 @@ describe('an image on standard input', () => {
 describe('--out -', () => {
   it('writes one image to standard output', async () => {
     const cwd = await folderWith('a.jpg');
-    const run = await oriel(['convert', '--format', 'png', 'a.jpg', '--out', '-'], { cwd });
+    const run = await oriel(words`convert --format png a.jpg --out -`, { cwd });
     expect(run.status).toBe(0);
     expect(await sharp(run.stdout).metadata()).toMatchObject({ format: 'png' });
     expect(filesBelow(cwd)).toEqual(['a.jpg']);
@@ -115,7 +109,7 @@ describe('--out -', () => {
 
   it('exits with 2 for several images', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
-    const run = await oriel(['convert', '--format', 'png', '*.jpg', '--out', '-'], { cwd });
+    const run = await oriel(words`convert --format png *.jpg --out -`, { cwd });
     expect(run).toMatchObject({
       status: 2,
       out: '',
@@ -125,7 +119,7 @@ describe('--out -', () => {
 
   it.each(['--json', '--jsonl'])('excludes %s', async (flag) => {
     const cwd = await folderWith('a.jpg');
-    const run = await oriel(['convert', '--format', 'png', 'a.jpg', '--out', '-', flag], { cwd });
+    const run = await oriel(words`convert --format png a.jpg --out - ${flag}`, { cwd });
     expect(run).toMatchObject({ status: 2, out: '' });
     expect(run.stderr).toContain('exclude each other');
   });
@@ -195,7 +189,7 @@ describe('--zip', () => {
   it('keeps subfolders with --recursive', async () => {
     const cwd = temporaryFolder();
     await writePhotographs(cwd, ['in/a.jpg', 'in/sub/a.jpg', 'in/sub/deep/b.png', 'other/c.jpg']);
-    const args = ['convert', '--format', 'webp', '--zip', 'all.zip', '--overwrite', '--json'];
+    const args = words`convert --format webp --zip all.zip --overwrite --json`;
     const namesOf = async (...files: string[]) => {
       const run = await oriel([...args, ...files], { cwd });
       const entries = readArchive(readFileSync(join(cwd, 'all.zip'))).map(({ name }) => name);
@@ -225,8 +219,8 @@ describe('--zip', () => {
   it('contains the images in order, not deflated, and the manifest', async () => {
     const cwd = await folderWith('b.jpg', 'a.png');
     writeFileSync(join(cwd, 'text.jpg'), 'no image');
-    const args = ['convert', '--format', 'webp', '--quality', '70', 'b.jpg', 'text.jpg', 'a.png'];
-    const run = await oriel([...args, '--zip', 'new/all.zip', '--json'], { cwd });
+    const args = words`convert --format webp --quality 70 b.jpg text.jpg a.png`;
+    const run = await oriel(words`${args} --zip new/all.zip --json`, { cwd });
     expect(run.status).toBe(1);
     expect(filesBelow(join(cwd, 'new'))).toEqual(['all.zip']);
 
@@ -259,9 +253,9 @@ describe('--zip', () => {
 
   it('is equal on standard output', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
-    const args = ['convert', '--format', 'png', 'a.jpg', 'b.jpg'];
-    const piped = await oriel([...args, '--zip', '-'], { cwd });
-    const filed = await oriel([...args, '--zip', 'all.zip', '-q'], { cwd });
+    const args = words`convert --format png a.jpg b.jpg`;
+    const piped = await oriel(words`${args} --zip -`, { cwd });
+    const filed = await oriel(words`${args} --zip all.zip -q`, { cwd });
     expect([piped.status, filed.status]).toEqual([0, 0]);
     const images = (entries: readonly Entry[]) => entries.slice(0, -1);
     const [left, right] = [piped.stdout, readFileSync(join(cwd, 'all.zip'))].map(readArchive);
@@ -282,7 +276,7 @@ describe('--zip', () => {
       `${'x'.repeat(251)}.jpg`,
     ];
     const cwd = await folderWith(...names);
-    const run = await oriel(['convert', '--format', 'webp', '--zip', '-', '--', ...names], { cwd });
+    const run = await oriel(words`convert --format webp --zip - -- ${names}`, { cwd });
     expect(run.status).toBe(0);
     expect(contentOf(readArchive(run.stdout)).names).toEqual([
       'a.webp',
@@ -301,10 +295,7 @@ describe('--zip', () => {
   it('contains a manifest where every file failed', async () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'text.jpg'), 'no image');
-    const run = await oriel(
-      ['convert', '--format', 'webp', 'text.jpg', 'missing.jpg', '--zip', '-', '-q'],
-      { cwd },
-    );
+    const run = await oriel(words`convert --format webp text.jpg missing.jpg --zip - -q`, { cwd });
     expect(run.status).toBe(1);
     const { names, manifest } = contentOf(readArchive(run.stdout));
     expect(names).toEqual(['manifest.json']);
@@ -317,7 +308,7 @@ describe('--zip', () => {
   it('replaces a file with --overwrite only', async () => {
     const cwd = await folderWith('a.jpg');
     writeFileSync(join(cwd, 'all.zip'), 'precious');
-    const args = ['convert', '--format', 'webp', 'a.jpg', '--zip', 'all.zip', '-q'];
+    const args = words`convert --format webp a.jpg --zip all.zip -q`;
     expect(await oriel(args, { cwd })).toMatchObject({
       status: 1,
       out: '',
@@ -332,7 +323,7 @@ describe('--zip', () => {
   it('that cannot be written leaves no file', async () => {
     const cwd = await folderWith('a.jpg');
     mkdirSync(join(cwd, 'folder'));
-    const convert = ['convert', '--format', 'webp', 'a.jpg', '--overwrite', '-q', '--zip'];
+    const convert = words`convert --format webp a.jpg --overwrite -q --zip`;
     for (const [path, reason] of [
       ['a.jpg/all.zip', 'part of its path is a file'],
       ['folder', 'it is a folder'],

@@ -7,18 +7,12 @@ import { COMMANDS } from '../../src/cli/commands.ts';
 import { OPERATIONS } from '../../src/operations/registry.ts';
 import { fieldsOf } from '../../src/schema/fields.ts';
 import { HAS_FONTS } from '../fixtures/fonts.ts';
-import { oriel, ROOT, type Run, shell, temporaryFolder } from '../oriel.ts';
+import { oriel, ROOT, type Run, shell, temporaryFolder, words } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
-import { contentBelow, filesBelow } from './folder.ts';
+import { contentBelow, filesBelow, folderWith } from './folder.ts';
 import { writePhotographs } from './photographs.ts';
 
 const resident = residentCommand();
-
-async function folderWith(...names: string[]): Promise<string> {
-  const folder = temporaryFolder();
-  await writePhotographs(folder, names);
-  return folder;
-}
 
 /** Runs several command lines at once in one folder, none of which may leave a trace in it. */
 async function runAll(lines: readonly (readonly string[])[]): Promise<readonly Run[]> {
@@ -29,9 +23,9 @@ async function runAll(lines: readonly (readonly string[])[]): Promise<readonly R
   return runs;
 }
 
-const CONVERT = ['convert', '--format', 'webp'];
-const RESIZE = ['resize', '--width', '20'];
-const CROP = ['crop', '--left', '0', '--top', '0', '--width', '9', '--height', '9'];
+const CONVERT = words`convert --format webp`;
+const RESIZE = words`resize --width 20`;
+const CROP = words`crop --left 0 --top 0 --width 9 --height 9`;
 
 describe('flag values', () => {
   const integer = (from: number, to: number) => `an integer from ${from} to ${to}`;
@@ -97,17 +91,17 @@ describe('flag values', () => {
       );
     const runs = await runAll(
       [
-        [...CONVERT, '--quality', '1', '--effort', '0', '--background', '#FfF'],
-        [...CONVERT, '--quality', '100', '--effort', '10', '--background', '#ff880080'],
+        words`${CONVERT} --quality 1 --effort 0 --background #FfF`,
+        words`${CONVERT} --quality 100 --effort 10 --background #ff880080`,
         [...CONVERT, '--background', 'Transparent', ...limits('1', '.001', '1e-3', '1', '1', '.5')],
         [...CONVERT, ...limits('256', '4096', '1e4', '100000', '65535', '86400')],
-        ['resize', '--width', '1', '--height', '8192'],
-        ['resize', '--width', '8192', '--height', '1'],
-        ['resize', '--percent', '1'],
-        ['resize', '--percent', '400'],
-        ['crop', '--left', '0', '--top', '0', '--width', '1', '--height', '8192'],
-        ['crop', '--left', '99999', '--top', '99999', '--width', '8192', '--height', '1'],
-        ['rotate', '--angle', '-360'],
+        words`resize --width 1 --height 8192`,
+        words`resize --width 8192 --height 1`,
+        words`resize --percent 1`,
+        words`resize --percent 400`,
+        words`crop --left 0 --top 0 --width 1 --height 8192`,
+        words`crop --left 99999 --top 99999 --width 8192 --height 1`,
+        words`rotate --angle -360`,
         ['rotate', '--angle=+360.0'],
       ].map((args) => [...args, 'a.jpg', '--dry-run', '--overwrite', '-q']),
     );
@@ -117,9 +111,9 @@ describe('flag values', () => {
 
   it('width and height are limited by --max-side', async () => {
     const sides = (side: string) => [
-      ['resize', '--width', side],
-      ['resize', '--height', side],
-      ['crop', '--left', '0', '--top', '0', '--width', '9', '--height', side],
+      words`resize --width ${side}`,
+      words`resize --height ${side}`,
+      words`crop --left 0 --top 0 --width 9 --height ${side}`,
     ];
     const all = (lines: string[][], ...flags: string[]) =>
       runAll(lines.map((args) => [...args, ...flags, 'a.jpg', '--dry-run', '--overwrite', '-q']));
@@ -138,15 +132,7 @@ describe('flag values', () => {
   it('--format accepts every name of a format', async () => {
     const names = ['jpeg', 'jpg', 'png', 'webp', 'avif', 'gif', 'tiff', 'tif'];
     const runs = await runAll(
-      names.map((name) => [
-        'convert',
-        '--format',
-        name,
-        'a.jpg',
-        '--dry-run',
-        '--jsonl',
-        '--overwrite',
-      ]),
+      names.map((name) => words`convert --format ${name} a.jpg --dry-run --jsonl --overwrite`),
     );
     const outputs = runs.map(
       ({ out }) => (JSON.parse(out) as { outputFilename: string }).outputFilename,
@@ -170,53 +156,47 @@ describe('the command line', () => {
       ['convert', 'a.jpg'],
       `--format is required: one of jpeg, png, webp, avif, gif, tiff, jpg, tif`,
     ],
-    [['convert', '--format', 'jpeg', '--lossless', 'a.jpg'], '--lossless: jpeg cannot be lossless'],
+    [words`convert --format jpeg --lossless a.jpg`, '--lossless: jpeg cannot be lossless'],
     [['resize', 'a.jpg'], '--width: one of width, height and percent is required'],
+    [words`resize --width 9 --percent 50 a.jpg`, '--percent: excludes width and height'],
     [
-      ['resize', '--width', '9', '--percent', '50', 'a.jpg'],
-      '--percent: excludes width and height',
-    ],
-    [
-      ['resize', '--width', '9', '--position', 'entropy', 'a.jpg'],
+      words`resize --width 9 --position entropy a.jpg`,
       '--position: entropy goes with fit cover only',
     ],
     [
-      ['crop', '--left', '1', '--top', '1', '--width', '9', 'a.jpg'],
+      words`crop --left 1 --top 1 --width 9 a.jpg`,
       '--height is required: an integer of at least 1',
     ],
     [['rotate', 'a.jpg'], '--angle: one of angle, flip and flop is required'],
-    [[...CONVERT, '--json', '--jsonl', 'a.jpg'], '--json and --jsonl exclude each other'],
+    [words`${CONVERT} --json --jsonl a.jpg`, '--json and --jsonl exclude each other'],
     [
-      [...CONVERT, '--overwrite', '--skip-existing', 'a.jpg'],
+      words`${CONVERT} --overwrite --skip-existing a.jpg`,
       '--overwrite and --skip-existing exclude each other',
     ],
-    [[...CONVERT, '--zip', 'x.zip', '--out', 'x', 'a.jpg'], '--zip and --out exclude each other'],
-    [[...CONVERT, '--zip', 'x.zip', '--name', 'x', 'a.jpg'], '--zip and --name exclude each other'],
+    [words`${CONVERT} --zip x.zip --out x a.jpg`, '--zip and --out exclude each other'],
+    [words`${CONVERT} --zip x.zip --name x a.jpg`, '--zip and --name exclude each other'],
+    [words`${CONVERT} --zip x.zip --keep-mtime a.jpg`, '--zip and --keep-mtime exclude each other'],
     [
-      [...CONVERT, '--zip', 'x.zip', '--keep-mtime', 'a.jpg'],
-      '--zip and --keep-mtime exclude each other',
-    ],
-    [
-      [...CONVERT, '--zip', 'x.zip', '--skip-existing', 'a.jpg'],
+      words`${CONVERT} --zip x.zip --skip-existing a.jpg`,
       '--zip and --skip-existing exclude each other',
     ],
     [
-      [...CONVERT, '--out', 'x.bmp', 'a.jpg'],
+      words`${CONVERT} --out x.bmp a.jpg`,
       '--out x.bmp: expected the ending of jpeg, png, webp, avif, gif or tiff; x.bmp/ is a folder',
     ],
-    [[...CONVERT, '--zip', '-', '--json', 'a.jpg'], 'an output on - and --json exclude each other'],
+    [words`${CONVERT} --zip - --json a.jpg`, 'an output on - and --json exclude each other'],
     [
       ['size-map', '0x0'],
       'size: expected auto, WIDTHxHEIGHT or a ratio such as 16:9, received "0x0"',
     ],
     [['size-map', '16:'], 'received "16:"'],
-    [['convert', '--formt', 'webp', 'a.jpg'], "unknown option '--formt'\n(Did you mean --format?)"],
+    [words`convert --formt webp a.jpg`, "unknown option '--formt'\n(Did you mean --format?)"],
     [
-      ['convert', '--no-lossless', 'a.jpg'],
+      words`convert --no-lossless a.jpg`,
       "unknown option '--no-lossless'\n(Did you mean one of --lossless, --near-lossless?)",
     ],
-    [['hash', '--out', 'x', 'a.jpg'], "unknown option '--out'"],
-    [['hash', '-x', 'a.jpg'], "unknown option '-x'"],
+    [words`hash --out x a.jpg`, "unknown option '--out'"],
+    [words`hash -x a.jpg`, "unknown option '-x'"],
     [['--json', 'hash', 'a.jpg'], "unknown option '--json'"],
     [['convret', 'a.jpg'], "unknown command 'convret'\n(Did you mean convert?)"],
     [['convert', '--format'], "option '--format <format>' argument missing"],
@@ -230,9 +210,9 @@ describe('the command line', () => {
   it('accepts flags anywhere, joined, short and repeated', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
     for (const args of [
-      ['convert', 'a.jpg', '--out=1', '--format', 'png', '--quiet'],
-      ['convert', '-q', '--format=png', '-o', '2', 'a.jpg'],
-      ['convert', '-qr', '-j1', '-o3', '--format', 'webp', '--format', 'png', '.', '--out', '3'],
+      words`convert a.jpg --out=1 --format png --quiet`,
+      words`convert -q --format=png -o 2 a.jpg`,
+      words`convert -qr -j1 -o3 --format webp --format png . --out 3`,
     ]) {
       expect(await oriel(args, { cwd })).toMatchObject({ status: 0, out: '', stderr: '' });
     }
@@ -341,7 +321,7 @@ describe('help', () => {
     // The trap does what it says.
     const cwd = await folderWith('a.jpg');
     const env = { NODE_OPTIONS: trap.join('=') };
-    const run = await oriel(['convert', '--format', 'png', 'a.jpg', '-q'], { cwd, env });
+    const run = await oriel(words`convert --format png a.jpg -q`, { cwd, env });
     expect(run).toMatchObject({ status: 1 });
     expect(run.stderr).toContain('trapped');
   });

@@ -14,21 +14,15 @@ import {
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FileRecord } from '../../../src/operations/batch/batch-record.ts';
-import { type Run, temporaryFolder } from '../../oriel.ts';
+import { type Run, temporaryFolder, words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
 import { linesOf } from '../document.ts';
-import { contentBelow, filesBelow } from '../folder.ts';
-import { photograph, writePhotographs } from '../photographs.ts';
+import { bytesBelow, contentBelow, filesBelow, folderWith } from '../folder.ts';
+import { photograph, writeDifferent } from '../photographs.ts';
 
 const resident = residentCommand();
 
-const WEBP = ['convert', '--format', 'webp', '-r', 'in', '--out', 'out', '--incremental'];
-
-async function project(...names: string[]): Promise<string> {
-  const cwd = temporaryFolder();
-  await writePhotographs(cwd, names);
-  return cwd;
-}
+const WEBP = words`convert --format webp -r in --out out --incremental`;
 
 /** What became of each file: made, restored from the cache, unchanged, would change, or an error code. */
 function fates(run: Run): [string, string][] {
@@ -43,9 +37,13 @@ const lines = async (args: readonly string[], cwd: string) => {
   return fates(run);
 };
 
+const kinds = async (args: readonly string[], cwd: string) => {
+  return (await lines(args, cwd)).map(([, fate]) => fate);
+};
+
 describe('--incremental', () => {
   it('does nothing in the second run, and says so in the totals', async () => {
-    const cwd = await project('in/a.jpg', 'in/sub/b.png');
+    const cwd = await folderWith('in/a.jpg', 'in/sub/b.png');
     const first = await lines(WEBP, cwd);
     expect(first).toEqual([
       ['in/a.jpg', 'succeeded'],
@@ -68,7 +66,7 @@ describe('--incremental', () => {
   });
 
   it('reports an unchanged output with its size, pixels and hash', async () => {
-    const cwd = await project('in/a.jpg');
+    const cwd = await folderWith('in/a.jpg');
     const [made] = linesOf(await resident([...WEBP, '--jsonl'], { cwd }));
     const [kept] = linesOf(await resident([...WEBP, '--jsonl'], { cwd }));
     expect(kept).toEqual({
@@ -79,7 +77,7 @@ describe('--incremental', () => {
   });
 
   it('makes outputs again that were removed, changed or truncated', async () => {
-    const cwd = await project('in/a.jpg', 'in/b.png', 'in/c.png');
+    const cwd = await folderWith('in/a.jpg', 'in/b.png', 'in/c.png');
     await lines(WEBP, cwd);
     const made = contentBelow(join(cwd, 'out'));
     rmSync(join(cwd, 'out/a.webp'));
@@ -89,12 +87,12 @@ describe('--incremental', () => {
     writeFileSync(join(cwd, 'out/b.webp'), changed);
     utimesSync(join(cwd, 'out/b.webp'), atime, mtime);
     truncateSync(join(cwd, 'out/c.webp'), 3);
-    expect((await lines(WEBP, cwd)).map(([, fate]) => fate)).toEqual(Array(3).fill('cached'));
+    expect(await kinds(WEBP, cwd)).toEqual(Array(3).fill('cached'));
     expect(contentBelow(join(cwd, 'out'))).toEqual(made);
   });
 
   it('does a changed source again, also with its size and modification time restored', async () => {
-    const cwd = await project('in/a.png', 'in/b.png');
+    const cwd = await folderWith('in/a.png', 'in/b.png');
     await lines(WEBP, cwd);
     const path = join(cwd, 'in/a.png');
     const { atime, mtime, size } = statSync(path);
@@ -117,14 +115,14 @@ describe('--incremental', () => {
   });
 
   it('hashes a source whose times alone changed, and does nothing', async () => {
-    const cwd = await project('in/a.jpg');
+    const cwd = await folderWith('in/a.jpg');
     await lines(WEBP, cwd);
     utimesSync(join(cwd, 'in/a.jpg'), new Date(), new Date());
     expect(await lines(WEBP, cwd)).toEqual([['in/a.jpg', 'unchanged']]);
   });
 
   it('does all files again with another option, and neither with the first ones', async () => {
-    const cwd = await project('in/a.jpg');
+    const cwd = await folderWith('in/a.jpg');
     await lines(WEBP, cwd);
     const first = contentBelow(join(cwd, 'out'));
     expect(await lines([...WEBP, '--quality', '20'], cwd)).toEqual([['in/a.jpg', 'succeeded']]);
@@ -134,20 +132,17 @@ describe('--incremental', () => {
   });
 
   it('restores all outputs from a copied cache beside a fresh checkout', async () => {
-    const cwd = await project('in/a.jpg', 'in/b.png');
+    const cwd = await folderWith('in/a.jpg', 'in/b.png');
     await lines(WEBP, cwd);
-    const checkout = await project('in/a.jpg', 'in/b.png');
+    const checkout = await folderWith('in/a.jpg', 'in/b.png');
     cpSync(join(cwd, '.oriel-cache'), join(checkout, '.oriel-cache'), { recursive: true });
-    expect((await lines(WEBP, checkout)).map(([, fate]) => fate)).toEqual(['cached', 'cached']);
+    expect(await kinds(WEBP, checkout)).toEqual(['cached', 'cached']);
     expect(contentBelow(join(checkout, 'out'))).toEqual(contentBelow(join(cwd, 'out')));
-    expect((await lines(WEBP, checkout)).map(([, fate]) => fate)).toEqual([
-      'unchanged',
-      'unchanged',
-    ]);
+    expect(await kinds(WEBP, checkout)).toEqual(['unchanged', 'unchanged']);
   });
 
   it('replaces no file that it did not make, and takes over one with the same content', async () => {
-    const cwd = await project('in/a.jpg', 'in/b.png');
+    const cwd = await folderWith('in/a.jpg', 'in/b.png');
     await lines(WEBP, cwd);
     rmSync(join(cwd, '.oriel-cache'), { recursive: true });
     writeFileSync(join(cwd, 'out/b.webp'), 'mine');
@@ -160,9 +155,9 @@ describe('--incremental', () => {
   });
 
   it('takes its outputs for no inputs, whatever their names', async () => {
-    const cwd = await project('a.jpg');
-    const beside = ['resize', '--width', '20', '-r', '.', '--incremental'];
-    const named = [...beside, '--name', '{name}-{width}.{ext}', '--format', 'png'];
+    const cwd = await folderWith('a.jpg');
+    const beside = words`resize --width 20 -r . --incremental`;
+    const named = words`${beside} --name {name}-{width}.{ext} --format png`;
     expect(await lines(named, cwd)).toEqual([['a.jpg', 'succeeded']]);
     expect(await lines(named, cwd)).toEqual([['a.jpg', 'unchanged']]);
     writeFileSync(join(cwd, 'a.jpg'), await photograph('jpeg', { seed: 9 }));
@@ -171,8 +166,8 @@ describe('--incremental', () => {
   });
 
   it('changes a file in place once', async () => {
-    const cwd = await project('a.jpg');
-    const rotate = ['rotate', '--angle', '90', 'a.jpg', '--overwrite', '--incremental'];
+    const cwd = await folderWith('a.jpg');
+    const rotate = words`rotate --angle 90 a.jpg --overwrite --incremental`;
     expect(await lines(rotate, cwd)).toEqual([['a.jpg', 'succeeded']]);
     const once = contentBelow(cwd).get('a.jpg');
     expect(await lines(rotate, cwd)).toEqual([['a.jpg', 'unchanged']]);
@@ -180,7 +175,7 @@ describe('--incremental', () => {
   });
 
   it('never stores failures', async () => {
-    const cwd = await project('in/a.jpg');
+    const cwd = await folderWith('in/a.jpg');
     writeFileSync(join(cwd, 'in/bad.jpg'), 'no image');
     for (let round = 0; round < 2; round += 1) {
       const run = await resident([...WEBP, '--jsonl'], { cwd });
@@ -194,32 +189,29 @@ describe('--incremental', () => {
   });
 
   it('stores reports and archives too', async () => {
-    const cwd = await project('in/a.jpg', 'in/b.png');
-    const palette = ['palette', '-r', 'in', '--cache', 'store'];
+    const cwd = await folderWith('in/a.jpg', 'in/b.png');
+    const palette = words`palette -r in --cache store`;
     const [first] = linesOf(await resident([...palette, '--jsonl'], { cwd }));
     const [second] = linesOf(await resident([...palette, '--jsonl'], { cwd }));
     expect(second).toEqual({ ...first, cached: true });
-    const zip = ['convert', '--format', 'png', '-r', 'in', '--cache', 'store', '--zip'];
+    const zip = words`convert --format png -r in --cache store --zip`;
     await lines([...zip, '1.zip'], cwd);
-    expect((await lines([...zip, '2.zip'], cwd)).map(([, fate]) => fate)).toEqual([
-      'cached',
-      'cached',
-    ]);
-    const hashed = await lines(['hash', '**', '--cache', 'store'], cwd);
+    expect(await kinds([...zip, '2.zip'], cwd)).toEqual(['cached', 'cached']);
+    const hashed = await lines(words`hash ** --cache store`, cwd);
     expect(hashed.map(([name]) => name)).toEqual(['1.zip', '2.zip', 'in/a.jpg', 'in/b.png']);
   });
 
   it('stores all outputs of a recipe, and restores the missing one', async () => {
-    const cwd = await project('in/a.jpg', 'in/b.png');
+    const cwd = await folderWith('in/a.jpg', 'in/b.png');
     const recipe = `outputs:
   - { widths: [10, 20], formats: [webp, jpeg], name: '{name}-{width}.{ext}' }
 `;
     writeFileSync(join(cwd, 'r.yaml'), recipe);
-    const run = ['run', 'r.yaml', '-r', 'in', '--out', 'out', '--incremental'];
-    expect((await lines(run, cwd)).map(([, fate]) => fate)).toEqual(['succeeded', 'succeeded']);
+    const run = words`run r.yaml -r in --out out --incremental`;
+    expect(await kinds(run, cwd)).toEqual(['succeeded', 'succeeded']);
     const made = contentBelow(join(cwd, 'out'));
     expect(made.size).toBe(8);
-    expect((await lines(run, cwd)).map(([, fate]) => fate)).toEqual(['unchanged', 'unchanged']);
+    expect(await kinds(run, cwd)).toEqual(['unchanged', 'unchanged']);
     rmSync(join(cwd, 'out/a-20.webp'));
     expect(await lines(run, cwd)).toEqual([
       ['in/a.jpg', 'cached'],
@@ -227,7 +219,7 @@ describe('--incremental', () => {
     ]);
     expect(contentBelow(join(cwd, 'out'))).toEqual(made);
     writeFileSync(join(cwd, 'r.yaml'), recipe.replace('[10, 20]', '[10, 21]'));
-    expect((await lines(run, cwd)).map(([, fate]) => fate)).toEqual(['succeeded', 'succeeded']);
+    expect(await kinds(run, cwd)).toEqual(['succeeded', 'succeeded']);
     rmSync(join(cwd, 'out/b-21.jpg'));
     const check = await resident([...run.slice(0, -1), '--check', '--jsonl'], { cwd });
     expect([check.status, ...fates(check).map(([, fate]) => fate)]).toEqual([
@@ -238,7 +230,7 @@ describe('--incremental', () => {
   });
 
   it('survives damage to index and objects', async () => {
-    const cwd = await project('in/a.jpg', 'in/b.png');
+    const cwd = await folderWith('in/a.jpg', 'in/b.png');
     await lines(WEBP, cwd);
     const made = contentBelow(join(cwd, 'out'));
     const cache = join(cwd, '.oriel-cache');
@@ -260,7 +252,7 @@ describe('--incremental', () => {
     }
     rmSync(index);
     writeFileSync(join(cwd, 'file'), '');
-    const { status, stderr } = await resident([...WEBP, '--cache', 'file'], { cwd });
+    const { status, stderr } = await resident(words`${WEBP} --cache file`, { cwd });
     expect([status, stderr]).toEqual([
       2,
       expect.stringContaining('--cache file: expected a folder'),
@@ -269,26 +261,14 @@ describe('--incremental', () => {
 
   it('keeps the cache below --cache-size, least recently used results first', async () => {
     const cwd = temporaryFolder();
-    const names = Array.from(
-      { length: 30 },
-      (_, index) => `in/${String(index).padStart(2, '0')}.png`,
-    );
-    for (const [seed, name] of names.entries()) {
-      await writePhotographs(cwd, [name], { width: 160, height: 120, seed });
-    }
-    const png = ['convert', '--format', 'png', '-r', 'in', '--cache', 'c', '--jobs', '1'];
+    await writeDifferent(cwd, 30, 'png');
+    const png = words`convert --format png -r in --cache c --jobs 1`;
     // 57 KB each, 1.7 MB in all.
-    await lines([...png, '--out', 'out', '--cache-size', '1'], cwd);
-    const bytes = () =>
-      filesBelow(join(cwd, 'c')).reduce(
-        (sum, name) => sum + statSync(join(cwd, 'c', name)).size,
-        0,
-      );
+    await lines(words`${png} --out out --cache-size 1`, cwd);
+    const bytes = () => bytesBelow(join(cwd, 'c'));
     expect(bytes()).toBeLessThan(1024 * 1024);
     expect(bytes()).toBeGreaterThan(0.5 * 1024 * 1024);
-    const again = (await lines([...png, '--out', 'other', '--cache-size', '1'], cwd)).map(
-      ([, fate]) => fate,
-    );
+    const again = await kinds(words`${png} --out other --cache-size 1`, cwd);
     expect(again[0]).toBe('succeeded');
     expect(again.filter((fate) => fate === 'cached').length).toBeGreaterThan(5);
     expect(bytes()).toBeLessThan(1024 * 1024);
@@ -296,7 +276,7 @@ describe('--incremental', () => {
   });
 
   it('excludes --skip-existing', async () => {
-    const cwd = await project('in/a.jpg');
+    const cwd = await folderWith('in/a.jpg');
     const { status, stderr } = await resident([...WEBP, '--skip-existing'], { cwd });
     expect([status, stderr]).toEqual([
       2,
@@ -306,16 +286,16 @@ describe('--incremental', () => {
 });
 
 describe('--check', () => {
-  const CHECK = ['convert', '--format', 'webp', '-r', 'in', '--out', 'out', '--check'];
+  const CHECK = words`convert --format webp -r in --out out --check`;
 
   it.each([
     ['without a cache', []],
     ['with --incremental', ['--incremental']],
   ])('%s exits with 1 and lists what would change, and writes nothing', async (_, flags) => {
-    const cwd = await project('in/a.jpg', 'in/b.png', 'in/c.png');
+    const cwd = await folderWith('in/a.jpg', 'in/b.png', 'in/c.png');
     const check = async () => {
       const before = contentBelow(cwd);
-      const run = await resident([...CHECK, ...flags, '--jsonl'], { cwd });
+      const run = await resident(words`${CHECK} ${flags} --jsonl`, { cwd });
       expect(contentBelow(cwd)).toEqual(before);
       return [run.status, ...fates(run).map(([, fate]) => fate)];
     };

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import sharp from 'sharp';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { FileRecord } from '../../../src/operations/batch/batch-record.ts';
-import { type Run, start, temporaryFolder } from '../../oriel.ts';
+import { type Run, start, temporaryFolder, words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
 import { filesBelow } from '../folder.ts';
 import { photograph, writePhotographs } from '../photographs.ts';
@@ -22,7 +22,7 @@ interface Watching {
 
 /** Starts a run with --watch; resolves when it watches. */
 async function watching(args: readonly string[], cwd: string): Promise<Watching> {
-  const { child, ended } = start([...args, '--watch', '--jsonl'], { cwd });
+  const { child, ended } = start(words`${args} --watch --jsonl`, { cwd });
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]();
   const messages = createInterface({ input: child.stderr! });
@@ -62,7 +62,7 @@ describe('--watch', () => {
   it('redoes changed, new, replaced and moved files, and nothing else', async () => {
     const cwd = temporaryFolder();
     await writePhotographs(cwd, ['in/a.jpg', 'in/sub/b.png']);
-    const run = await watching(['convert', '--format', 'webp', '-r', 'in', '--out', 'out'], cwd);
+    const run = await watching(words`convert --format webp -r in --out out`, cwd);
     expect(await run.records(2)).toEqual(['in/a.jpg: succeeded', 'in/sub/b.png: succeeded']);
 
     writeFileSync(join(cwd, 'in/a.jpg'), await photograph('jpeg', { seed: 1 }));
@@ -102,7 +102,7 @@ describe('--watch', () => {
   it('takes no output beside its inputs for a change, and restores one that is removed', async () => {
     const cwd = temporaryFolder();
     await writePhotographs(cwd, ['a.jpg']);
-    const args = ['resize', '--width', '9', '*.*', '--name', '{name}-s.{ext}'];
+    const args = words`resize --width 9 *.* --name {name}-s.{ext}`;
     const run = await watching(args, cwd);
     expect(await run.records(1)).toEqual(['a.jpg: succeeded']);
     const made = readFileSync(join(cwd, 'a-s.jpg'));
@@ -129,7 +129,7 @@ describe('--watch', () => {
     const write = (width: number | string) =>
       writeFileSync(recipe, `steps: [{ resize: { width: ${width} } }]`);
     write(20);
-    const run = await watching(['run', 'recipes/r.yaml', '-r', 'in', '--out', 'out'], cwd);
+    const run = await watching(words`run recipes/r.yaml -r in --out out`, cwd);
     const both = ['in/a.jpg: succeeded', 'in/b.jpg: succeeded'];
     expect(await run.records(2)).toEqual(both);
     write(10);
@@ -151,7 +151,7 @@ describe('--watch', () => {
   ])('with %j exits with 2', async (flags, message) => {
     const cwd = temporaryFolder();
     await writePhotographs(cwd, ['a.jpg']);
-    const convert = ['convert', '--format', 'png', 'a.jpg', '--watch', ...flags];
+    const convert = words`convert --format png a.jpg --watch ${flags}`;
     const { status, stderr } = await resident(convert, { cwd });
     expect([status, stderr]).toEqual([2, `oriel: ${message}\n`]);
   });

@@ -1,34 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { Run, RunOptions } from '../../oriel.ts';
-import { HAS_TERMINAL, startInTerminal } from '../in-terminal.ts';
-import { chatServer, chunk, endlessChatServer, event, json, stream } from './chat-server.ts';
-
-/** Types each line once the terminal shows that it is waited for. */
-async function typed(
-  line: string,
-  keys: readonly (readonly [shown: string, key: string])[],
-  options: RunOptions = {},
-): Promise<Run> {
-  const { child, ended } = startInTerminal(line, { ...options, input: null });
-  const waiting = [...keys];
-  let seen = '';
-  child.stdout?.on('data', (chunk: Buffer) => {
-    seen += chunk;
-    const at = waiting[0] === undefined ? -1 : seen.indexOf(waiting[0][0]);
-    if (at < 0) return;
-    seen = seen.slice(at + waiting[0]![0].length);
-    child.stdin?.write(waiting.shift()![1]);
-  });
-  return ended;
-}
+import { HAS_TERMINAL, typed } from '../in-terminal.ts';
+import { chatServer, chunk, endlessChatServer, event, events, stream } from './chat-server.ts';
+import { json } from './mock-daemon.ts';
 
 describe.runIf(HAS_TERMINAL)('oriel chat on a terminal (needs script of util-linux)', () => {
   it('removes control characters, and dims reasoning', async () => {
+    const reasoning = chunk({ reasoning_content: 'h\u001b[2Jm' });
+    const said = chunk({ content: 'a\u001b]0;b\u0007\u009b2J\r\u007f\tc\n' });
     const server = await chatServer((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(chunk({ reasoning_content: 'h\u001b[2Jm' }));
-      response.write(chunk({ content: 'a\u001b]0;b\u0007\u009b2J\r\u007f\tc\n' }));
-      response.end(chunk({}, 'stop') + event('[DONE]'));
+      events(response, reasoning, said, chunk({}, 'stop'), event('[DONE]'));
     });
     const line = `oriel chat --url ${server.url} Hi </dev/null`;
     const colours = { NO_COLOR: undefined, CI: undefined };

@@ -1,18 +1,19 @@
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { oriel, type Run, shell, start } from '../../oriel.ts';
+import { gate } from '../../gate.ts';
+import { oriel, type Run, shell, start, words } from '../../oriel.ts';
 import { type CallOptions, residentCommand } from '../../resident.ts';
 import {
   type Answering,
   CATALOG,
-  type ChatServer,
   chatServer,
   chunk,
   endlessChatServer,
   event,
-  json,
+  events,
   stream,
 } from './chat-server.ts';
+import { json, type MockDaemon } from './mock-daemon.ts';
 
 const resident = residentCommand();
 
@@ -21,8 +22,11 @@ const says =
   (_, response) =>
     stream(response, ...texts);
 
+const sending = (...all: string[]) => chatServer((_, response) => events(response, ...all));
+const END = chunk({}, 'stop') + event('[DONE]');
+
 function chat(
-  server: ChatServer,
+  server: MockDaemon,
   args: readonly string[],
   options: CallOptions = {},
 ): Promise<Run> {
@@ -109,11 +113,11 @@ describe('oriel chat', () => {
   });
 
   it('prints no reasoning where standard error is no terminal', async () => {
-    const server = await chatServer((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(chunk({ reasoning_content: 'hm' }));
-      response.end(chunk({ content: 'yes' }) + chunk({}, 'stop') + event('[DONE]'));
-    });
+    const server = await sending(
+      chunk({ reasoning_content: 'hm' }),
+      chunk({ content: 'yes' }),
+      END,
+    );
     expect(await chat(server, ['Hi'])).toMatchObject({ status: 0, out: 'yes\n', stderr: '' });
   });
 
@@ -124,10 +128,8 @@ describe('oriel chat', () => {
   });
 
   it('reports an answer that reached its token limit', async () => {
-    const server = await chatServer((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end(chunk({ content: 'Once' }) + chunk({}, 'length') + event('[DONE]'));
-    });
+    const cut = chunk({}, 'length') + event('[DONE]');
+    const server = await sending(chunk({ content: 'Once' }), cut);
     expect(await chat(server, ['Hi'])).toMatchObject({
       status: 0,
       out: 'Once\n',
@@ -136,10 +138,7 @@ describe('oriel chat', () => {
   });
 
   it('prints a refusal', async () => {
-    const server = await chatServer((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end(chunk({ refusal: 'No.' }) + chunk({}, 'stop') + event('[DONE]'));
-    });
+    const server = await sending(chunk({ refusal: 'No.' }), END);
     expect(await chat(server, ['Hi'])).toMatchObject({ status: 0, out: 'No.\n' });
   });
 
@@ -159,7 +158,7 @@ describe('oriel chat', () => {
 
 describe('oriel chat fails with a message and exit code 1', () => {
   it('where no daemon answers', async () => {
-    const run = await oriel(['chat', 'Hi', '--url', 'http://127.0.0.1:9']);
+    const run = await oriel(words`chat Hi --url http://127.0.0.1:9`);
     expect(run).toMatchObject({ status: 1, out: '' });
     expect(run.stderr).toMatch(
       /^oriel: no daemon answers at http:\/\/127\.0\.0\.1:9: `oriel serve`/,
@@ -252,7 +251,7 @@ describe('oriel chat ends with exit code 2', () => {
 describe('oriel chat aborts the request', () => {
   it('at ^C after the received part, and exits with 130', async () => {
     const { url, left } = await endlessChatServer();
-    const { child, ended } = start(['chat', '--url', url, 'Hi']);
+    const { child, ended } = start(words`chat --url ${url} Hi`);
     await once(child.stdout!, 'data');
     child.kill('SIGINT');
     await left;
@@ -260,10 +259,7 @@ describe('oriel chat aborts the request', () => {
   });
 
   it('where the reader closes standard output, without a message', async () => {
-    let gone = () => {};
-    const left = new Promise<void>((resolve) => {
-      gone = resolve;
-    });
+    const { passed: left, open: gone } = gate();
     const server = await chatServer((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       const more = () => {
@@ -298,7 +294,7 @@ describe('oriel models', () => {
   });
 
   it('exits with 1 where no daemon answers', async () => {
-    const run = await resident(['models', '--url', 'http://127.0.0.1:9']);
+    const run = await resident(words`models --url http://127.0.0.1:9`);
     expect(run).toMatchObject({ status: 1, out: '' });
     expect(run.stderr).toContain('oriel serve');
   });

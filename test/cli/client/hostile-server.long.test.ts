@@ -1,9 +1,8 @@
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { oriel, temporaryFolder } from '../../oriel.ts';
+import { expect, it } from 'vitest';
+import { oriel, temporaryFolder, words } from '../../oriel.ts';
+import { json, mockDaemon } from './mock-daemon.ts';
 
 /** C0, C1, a change of direction, a line separator, and an isolate. */
 const EVIL = 'x\u001b]0;t\u0007\u009b31m\u202e\u2028\u2066y';
@@ -27,23 +26,6 @@ const ANSWERS: Readonly<Record<string, object>> = {
   '/v1/images/generations': { task_id: EVIL, poll_url: `/v1/tasks/a`, status: EVIL },
 };
 
-let url = '';
-const server = createServer((request, response) => {
-  request.resume();
-  const answer = ANSWERS[request.url!.split('?', 1)[0]!];
-  const error = { error: { type: 'service_error', message: EVIL, code: EVIL } };
-  response
-    .writeHead(answer ? 200 : 502, { 'content-type': 'application/json' })
-    .end(JSON.stringify(answer ?? error));
-});
-beforeAll(async () => {
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => void server.close());
-
 it.each([
   ['tasks'],
   ['tasks', '--json'],
@@ -52,10 +34,15 @@ it.each([
   ['models'],
   ['models', '--json'],
   ['upload', 'FILE'],
-  ['upload', 'FILE', '--json'],
+  words`upload FILE --json`,
   ['generate', 'a boat', '--model', 'm', '--no-wait'],
-  ['chat', 'hello', '--model', 'm'],
+  words`chat hello --model m`,
 ])('control characters of a server are escaped on a terminal: %s %s', async (...args) => {
+  const { url } = await mockDaemon(({ path }, response) => {
+    const answer = ANSWERS[path.split('?', 1)[0]!];
+    const error = { type: 'service_error', message: EVIL, code: EVIL };
+    json(response, answer ?? { error }, answer ? 200 : 502);
+  });
   const folder = temporaryFolder();
   const file = join(folder, `${EVIL}.png`);
   writeFileSync(file, 'no image');

@@ -1,27 +1,8 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
-import { json } from './chat-server.ts';
-
-/** One request that came. */
-export interface Asked {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: IncomingMessage['headers'];
-  /** Of JSON, or of a form: texts, and of files their names and sizes. */
-  readonly body: Readonly<Record<string, unknown>> | undefined;
-}
+import type { ServerResponse } from 'node:http';
+import { type Asked, json, type MockDaemon, mockDaemon } from './mock-daemon.ts';
 
 /** Answers one request; false leaves it to the server. */
 type Answering = (asked: Asked, response: ServerResponse) => boolean | Promise<boolean>;
-
-export interface MediaServer {
-  readonly url: string;
-  readonly asked: readonly Asked[];
-  /** What came for a path, in order. */
-  readonly of: (path: string) => Asked[];
-}
 
 interface Choices {
   /** What is at `/assets/NAME`, by name. */
@@ -44,15 +25,8 @@ const CATALOG = {
 
 /** A whole task record that says what a test wants. */
 export function record(changes: object): object {
-  const nothing = { result: null, error: null };
-  return {
-    task_id: 'task_1',
-    status: 'completed',
-    model: 'paint',
-    type: 'image',
-    ...nothing,
-    ...changes,
-  };
+  const task = { task_id: 'task_1', status: 'completed', model: 'paint', type: 'image' };
+  return { ...task, result: null, error: null, ...changes };
 }
 
 /** The record of a completed image task. */
@@ -60,45 +34,20 @@ export function pictures(...urls: string[]): object {
   return record({ result: { created: 1, data: urls.map((url) => ({ url })) } });
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Asked['body']> {
-  const pieces: Buffer[] = [];
-  for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
-  if (pieces.length === 0) return undefined;
-  const bytes = Buffer.concat(pieces);
-  const type = request.headers['content-type'] ?? '';
-  if (!type.startsWith('multipart/')) return JSON.parse(bytes.toString());
-  const form = await new Response(bytes, { headers: { 'content-type': type } }).formData();
-  const fields: Record<string, unknown> = {};
-  for (const name of new Set(form.keys())) {
-    const values = form
-      .getAll(name)
-      .map((value) =>
-        typeof value === 'string'
-          ? value
-          : { name: value.name, size: value.size, type: value.type },
-      );
-    fields[name] = values.length === 1 ? values[0] : values;
-  }
-  return fields;
-}
-
 /** A daemon as far as a client of media tasks sees it. */
-export async function mediaServer({
+export function mediaServer({
   assets = {},
   looks = [],
   answer,
-}: Choices = {}): Promise<MediaServer> {
-  const asked: Asked[] = [];
+}: Choices = {}): Promise<MockDaemon> {
   const left = [...looks];
   let uploads = 0;
-  const server = createServer(async (request, response) => {
-    const { method = '', url: path = '', headers } = request;
-    const one = { method, path, headers, body: await bodyOf(request) };
-    asked.push(one);
-    if (await answer?.(one, response)) return;
+  return mockDaemon(async (asked, response) => {
+    const { method, path, headers } = asked;
+    if (await answer?.(asked, response)) return;
     const asset = assets[path.replace('/assets/', '')];
     if (path === '/v1/models') return json(response, CATALOG);
-    if (asset) return void response.writeHead(200, { 'content-type': asset.type }).end(asset.bytes);
+    if (asset) return response.writeHead(200, { 'content-type': asset.type }).end(asset.bytes);
     if (path === '/v1/images/upload') {
       uploads += 1;
       return json(response, { url: `http://${headers.host}/assets/upload-${uploads}.png` });
@@ -111,15 +60,4 @@ export async function mediaServer({
     if (path === '/v1/tasks/task_1' && look) return json(response, look);
     json(response, { error: { type: 'invalid_request', message: 'there is no such thing' } }, 404);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
-    of: (path) => asked.filter((one) => one.path === path),
-  };
 }

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { type Run, temporaryFolder } from '../../oriel.ts';
-import { HAS_TERMINAL, startInTerminal } from '../in-terminal.ts';
+import { HAS_TERMINAL, typed } from '../in-terminal.ts';
 import { mediaServer, pictures, record } from './media-server.ts';
 
 const WIDTH = 1000;
@@ -26,24 +26,13 @@ async function inTerminal(
   attributes = '',
   looks = [record({ status: 'processing' }), pictures('/assets/a.png')],
 ): Promise<Run & { readonly asked: boolean }> {
-  const server = await mediaServer({
-    assets: { 'a.png': { bytes: PNG, type: 'image/png' } },
-    looks,
-  });
-  const { child, ended } = startInTerminal(line, {
+  const assets = { 'a.png': { bytes: PNG, type: 'image/png' } };
+  const server = await mediaServer({ assets, looks });
+  const run = await typed(line, [[ASK, attributes]], {
     cwd: temporaryFolder(),
-    input: null,
     env: { ...PLAIN, ORIEL_URL: server.url, ...env },
   });
-  let asked = false;
-  let seen = '';
-  child.stdout?.on('data', (chunk: Buffer) => {
-    seen += chunk;
-    if (asked || !seen.includes(ASK)) return;
-    asked = true;
-    child.stdin?.write(attributes);
-  });
-  return { ...(await ended), asked };
+  return { ...run, asked: run.out.includes(ASK) };
 }
 
 const KITTY = /(?:\u001b_G[^;]*;[A-Za-z0-9+/=]*\u001b\\)+/;

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { kindOf, stemOf } from '../../../src/cli/client/results.ts';
 import { previewOf } from '../../../src/cli/terminal/encode-image.ts';
-import { oriel, type Run, start, temporaryFolder } from '../../oriel.ts';
+import { gate } from '../../gate.ts';
+import { oriel, type Run, start, temporaryFolder, words } from '../../oriel.ts';
 import { type CallOptions, residentCommand } from '../../resident.ts';
 import { photograph } from '../photographs.ts';
-import { json } from './chat-server.ts';
-import { type MediaServer, mediaServer, pictures, record } from './media-server.ts';
+import { mediaServer, pictures, record } from './media-server.ts';
+import { json, type MockDaemon } from './mock-daemon.ts';
 
 const resident = residentCommand();
 
@@ -20,7 +21,7 @@ const ASSETS = {
   d: { bytes: Buffer.from('....ftypisom'), type: 'video/mp4; codecs=x' },
 };
 
-async function run(server: MediaServer, args: string[], options: CallOptions = {}): Promise<Run> {
+async function run(server: MockDaemon, args: string[], options: CallOptions = {}): Promise<Run> {
   const env = { ORIEL_URL: server.url, ORIEL_API_KEY: 'secret', ...options.env };
   return resident(args, { ...options, env });
 }
@@ -59,7 +60,7 @@ describe('oriel generate', () => {
       ...['--callback-url', 'https://example.com/hook', '--idempotency-key', 'once'],
       ...['--out', 'new/made.png', '--json'],
     ];
-    const { status, out, stderr } = await run(server, ['generate', 'x', ...flags], { cwd });
+    const { status, out, stderr } = await run(server, words`generate x ${flags}`, { cwd });
     expect({ status, stderr }).toEqual({
       status: 0,
       stderr: 'oriel: new/made-2.png holds jpg, whatever its name says\n',
@@ -94,9 +95,9 @@ describe('oriel generate', () => {
       record({ type: 'video', result: { status: 'completed', video_url: '/assets/d', urls: [] } }),
     ];
     const server = await mediaServer({ assets: ASSETS, looks });
-    const audio = ['generate', 'Hello!', '--model', 'speak', '--voice', 'calm', '--format', 'wav'];
+    const audio = words`generate Hello! --model speak --voice calm --format wav`;
     expect((await run(server, audio, { cwd })).out).toBe('hello.wav\n');
-    const video = ['generate', 'waves', '--model', 'film', '--duration', '4', '--out', 'films/'];
+    const video = words`generate waves --model film --duration 4 --out films/`;
     expect((await run(server, video, { cwd })).out).toBe('films/waves.mp4\n');
     expect(server.of('/v1/audio/generations')[0]?.body).toEqual({
       ...{ model: 'speak', prompt: 'Hello!', voice: 'calm', format: 'wav' },
@@ -104,7 +105,7 @@ describe('oriel generate', () => {
     expect(server.of('/v1/videos/generations')[0]?.body).toEqual({
       ...{ model: 'film', prompt: 'waves', duration: 4 },
     });
-    const text = await run(server, ['generate', 'x', '--model', 'talk'], { cwd });
+    const text = await run(server, words`generate x --model talk`, { cwd });
     expect(text).toMatchObject({ status: 1, out: '' });
     expect(text.stderr).toContain('`oriel chat` talks to it');
   });
@@ -112,10 +113,10 @@ describe('oriel generate', () => {
   it('writes one result to standard output, or prints the id and does not wait', async () => {
     const base64 = record({ result: { created: 1, data: [{ b64_json: PNG.toString('base64') }] } });
     const server = await mediaServer({ looks: [base64] });
-    const piped = await run(server, ['generate', 'x', '--out', '-']);
+    const piped = await run(server, words`generate x --out -`);
     expect(piped).toMatchObject({ status: 0, stderr: '' });
     expect(piped.stdout).toEqual(PNG);
-    const left = await run(server, ['generate', 'x', '--no-wait']);
+    const left = await run(server, words`generate x --no-wait`);
     expect(left).toMatchObject({ status: 0, out: 'task_1\n', stderr: '' });
     expect(server.of('/v1/tasks/task_1')).toHaveLength(1);
   });
@@ -148,10 +149,7 @@ describe('oriel generate', () => {
 
   it('aborts at ^C without a file, and prints how to continue', async () => {
     const cwd = temporaryFolder();
-    let polled = () => {};
-    const polling = new Promise<void>((resolve) => {
-      polled = resolve;
-    });
+    const { passed: polling, open: polled } = gate();
     const server = await mediaServer({
       answer({ path }) {
         if (path !== '/v1/tasks/task_1') return false;
@@ -175,7 +173,7 @@ describe('oriel generate', () => {
 
 describe('oriel generate fails with a message and exit code 1', () => {
   it('without a daemon, and without a key', async () => {
-    const unreachable = await oriel(['generate', 'x', '--url', 'http://127.0.0.1:9']);
+    const unreachable = await oriel(words`generate x --url http://127.0.0.1:9`);
     expect(unreachable).toMatchObject({ status: 1, out: '' });
     expect(unreachable.stderr).toContain('`oriel serve` starts one');
     const server = await mediaServer({
@@ -223,7 +221,7 @@ describe('oriel generate fails with a message and exit code 1', () => {
     const error = { type: 'service_error', message: 'it broke' };
     const failed = record({ status: 'failed', error });
     const server = await mediaServer({ looks: [failed] });
-    const { status, out, stderr } = await run(server, ['generate', 'x', '--json']);
+    const { status, out, stderr } = await run(server, words`generate x --json`);
     expect({ status, stderr }).toEqual({ status: 1, stderr: 'oriel: the task failed: it broke\n' });
     expect(JSON.parse(out)).toEqual({ ...failed, saved: [] });
   });
@@ -235,7 +233,7 @@ describe('oriel generate fails with a message and exit code 1', () => {
       assets: ASSETS,
       looks: [pictures('/assets/a.png', '/assets/a.png')],
     });
-    const args = ['generate', 'x', '--n', '2', '--out', 'a.png'];
+    const args = words`generate x --n 2 --out a.png`;
     const refused = await run(server, args, { cwd });
     expect(refused).toMatchObject({ status: 1, out: '' });
     expect(refused.stderr).toContain('a-2.png exists already');
@@ -257,11 +255,11 @@ describe('oriel generate fails with a message and exit code 1', () => {
 it('usage errors exit with 2', async () => {
   const lines: [args: string[], said: string][] = [
     [['generate', '  '], 'a prompt is required'],
-    [['generate', 'x', '--n', '11'], '--n: expected an integer from 1 to 10'],
-    [['generate', 'x', '--no-wait', '--out', 'a'], '--no-wait and --out exclude'],
+    [words`generate x --n 11`, '--n: expected an integer from 1 to 10'],
+    [words`generate x --no-wait --out a`, '--no-wait and --out exclude'],
     [['edit', 'a.png'], '--prompt is required: a text'],
-    [['task', 'x', '--callbacks', '--wait'], '--callbacks and --wait exclude'],
-    [['tasks', '--status', 'done'], '--status: expected one of pending, processing'],
+    [words`task x --callbacks --wait`, '--callbacks and --wait exclude'],
+    [words`tasks --status done`, '--status: expected one of pending, processing'],
   ];
   const runs = await Promise.all(lines.map(async ([args]) => resident(args)));
   for (const [index, { status, stderr }] of runs.entries()) {
@@ -270,7 +268,7 @@ it('usage errors exit with 2', async () => {
     expect(stderr).toContain(said);
   }
   const server = await mediaServer();
-  const both = await run(server, ['generate', 'x', '--out', '-', '--json']);
+  const both = await run(server, words`generate x --out - --json`);
   expect(both).toMatchObject({ status: 2, out: '' });
 });
 
@@ -320,7 +318,7 @@ describe('oriel upload', () => {
     for (const name of ['a.png', 'b.png']) writeFileSync(join(cwd, name), PNG);
     mkdirSync(join(cwd, 'folder'));
     const server = await mediaServer();
-    const args = ['upload', 'a.png', 'none.png', 'folder', 'b.png'];
+    const args = words`upload a.png none.png folder b.png`;
     const { status, out, stderr } = await run(server, args, { cwd });
     expect({ status, out, stderr }).toEqual({
       status: 1,
@@ -328,7 +326,7 @@ describe('oriel upload', () => {
       stderr:
         'oriel: none.png cannot be sent: there is no such file\noriel: folder cannot be sent: it is a folder\n',
     });
-    const one = await run(server, ['upload', 'a.png', '--json'], { cwd });
+    const one = await run(server, words`upload a.png --json`, { cwd });
     const url = `${server.url}/assets/upload-3.png`;
     expect(JSON.parse(one.out)).toEqual({ uploads: [{ file: 'a.png', url }] });
   });
@@ -343,10 +341,10 @@ describe('oriel task', () => {
     const shown = await run(server, ['task', 'task_1'], { cwd });
     expect(shown).toMatchObject({ status: 0, stderr: '' });
     expect(shown.out).toBe('task   task_1\nstate  processing\ntype   image\nmodel  paint\n');
-    const early = await run(server, ['task', 'task_1', '--out', '.'], { cwd });
+    const early = await run(server, words`task task_1 --out .`, { cwd });
     expect(early).toMatchObject({ status: 1, out: '' });
     expect(early.stderr).toContain('the task is processing and has no result yet');
-    const waited = await run(server, ['task', 'task_1', '--wait', '--out', '.'], { cwd });
+    const waited = await run(server, words`task task_1 --wait --out .`, { cwd });
     expect(waited).toMatchObject({ status: 0, out: 'task_1.png\n' });
     const done = await run(server, ['task', 'task_1'], { cwd });
     expect(done.out).toContain('result  /assets/a.png\n');
@@ -373,14 +371,14 @@ describe('oriel task', () => {
         return true;
       },
     });
-    const waited = await run(server, ['task', 'task_1', '--wait']);
+    const waited = await run(server, words`task task_1 --wait`);
     expect(waited.status).toBe(1);
     expect(waited.out).toContain('error  timeout: the task expired: too\\u001b[2J late\n');
-    const callbacks = await run(server, ['task', 'task_1', '--callbacks']);
+    const callbacks = await run(server, words`task task_1 --callbacks`);
     expect(callbacks.out.split('\n')[1]).toBe(
       'msg_1  delivered  2      204   https://example.com/hook',
     );
-    const none = await run(server, ['task', 'a/../b', '--wait']);
+    const none = await run(server, words`task a/../b --wait`);
     expect(none).toMatchObject({ status: 1, stderr: 'oriel: there is no such thing\n' });
     expect(server.asked.at(-1)?.path).toBe('/v1/tasks/a%2F..%2Fb');
   });
@@ -397,7 +395,7 @@ describe('oriel tasks', () => {
         return path.startsWith('/v1/tasks');
       },
     });
-    const table = await run(server, ['tasks', '--status', 'failed', '--limit', '3']);
+    const table = await run(server, words`tasks --status failed --limit 3`);
     expect(table.out.split('\n')).toEqual([
       'ID       TYPE   STATE      MODEL',
       'task_1   video  completed  paint',

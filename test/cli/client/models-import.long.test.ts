@@ -11,7 +11,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { convertEntry } from '../../../src/config/import/map-entry.ts';
 import { MODEL_TYPES } from '../../../src/config/providers/provider-kind.ts';
-import { temporaryFolder } from '../../oriel.ts';
+import { temporaryFolder, words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
 import { runs } from '../../runs.ts';
 
@@ -85,7 +85,7 @@ function place(config: string = CONFIG): Place {
     run(map, ...flags) {
       const path = join(folder, 'prices.json');
       writeFileSync(path, typeof map === 'string' ? map : JSON.stringify(map));
-      return oriel(['models', 'import', path, '--config', file, ...flags]);
+      return oriel(words`models import ${path} --config ${file} ${flags}`);
     },
   };
 }
@@ -129,12 +129,7 @@ describe('models import', () => {
       written: false,
       provider: 'openai',
       models: [
-        {
-          id: 'gpt-x',
-          action: 'add',
-          settings: { price: { input: 1, output: 4 } },
-          notes: [],
-        },
+        { id: 'gpt-x', action: 'add', settings: { price: { input: 1, output: 4 } }, notes: [] },
       ],
     });
     expect(read()).toBe(CONFIG);
@@ -142,14 +137,7 @@ describe('models import', () => {
 
   it('changes prices and limits of existing models by --update alone', async () => {
     const { run, read } = place();
-    const flags = [
-      '--provider',
-      'anthropic',
-      '--models',
-      'claude-old',
-      '--credits-per-unit',
-      '100',
-    ];
+    const flags = words`--provider anthropic --models claude-old --credits-per-unit 100`;
     const { status, stderr } = await run(MAP, ...flags, '--update');
     expect({ status, stderr }).toEqual({
       status: 0,
@@ -411,13 +399,7 @@ describe('models import refuses', () => {
     ],
   ])('%s', async (_, map, message) => {
     const { run, read } = place();
-    const { status, out, stderr } = await run(
-      map,
-      '--provider',
-      'anthropic',
-      '--from',
-      'anthropic',
-    );
+    const { status, out, stderr } = await run(map, ...words`--provider anthropic --from anthropic`);
     expect({ status, out }).toEqual({ status: expect.any(Number) as number, out: '' });
     expect(status).not.toBe(0);
     expect(stderr).toContain(message);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { AccountRecord, KeyRecord } from '../../../src/administration/records.ts';
 import { ADMIN_COMMANDS } from '../../../src/administration/registry.ts';
 import { hashOf } from '../../../src/store/key.ts';
-import { oriel, shell, temporaryFolder } from '../../oriel.ts';
+import { oriel, shell, temporaryFolder, words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
 import { filesBelow } from '../folder.ts';
 import { adminPlaces } from './admin-place.ts';
@@ -67,14 +67,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
   it('a new key is printed alone to standard output, and is valid', async () => {
     const { data, json, look } = await begin();
     await json('accounts', 'create', 'ci');
-    const { status, out, stderr } = await oriel([
-      'keys',
-      'create',
-      '--account',
-      'ci',
-      '--data',
-      data,
-    ]);
+    const { status, out, stderr } = await oriel(words`keys create --account ci --data ${data}`);
     expect(status).toBe(0);
     expect(out).toMatch(/^sk-oriel-\w{43}\n$/);
     expect(stderr).toMatch(/^key key_\w+ \(unnamed\) of account ci; it is shown this once\n$/);
@@ -89,15 +82,8 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     const { id } = await json('accounts', 'create', 'ci');
     const before = Date.now();
     const { out, stderr } = await run(
-      ...['keys', 'create', '--json', '--account', id, '--name', 'builds@ci', '--expires', '90d'],
-      ...[
-        '--models',
-        'sandbox-chat, vendor/model:1,sandbox-chat',
-        '--rpm',
-        '60',
-        '--budget',
-        '2.5',
-      ],
+      ...words`keys create --json --account ${id} --name builds@ci --expires 90d`,
+      ...words`--models ${'sandbox-chat, vendor/model:1,sandbox-chat'} --rpm 60 --budget 2.5`,
     );
     const after = Date.now();
     expect(stderr).toBe('oriel: warning: the configuration has no model "vendor/model:1"\n');
@@ -215,11 +201,10 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     await run('keys', 'revoke', `${key}x`);
     const account = await look((store) => store.findAccount('ci'));
     const printed = await Promise.all(
-      [
-        ['accounts', 'list'],
-        ['accounts', 'show', 'ci'],
-        ['keys', 'list'],
-      ].flatMap((args) => [run(...args), run(...args, '--json')]),
+      [['accounts', 'list'], words`accounts show ci`, ['keys', 'list']].flatMap((args) => [
+        run(...args),
+        run(...args, '--json'),
+      ]),
     );
     const said = printed.map(({ out, stderr }) => out + stderr).join('');
     for (const secret of [account!.callbackSecret, hashOf(key), hashOf(second.key)]) {
@@ -236,16 +221,16 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
   });
 
   it.each([
-    ['there is no account "nobody"', ['accounts', 'show', 'nobody']],
-    ['there is no account "nobody"', ['accounts', 'grant', 'nobody', '1']],
-    ['there is no account "nobody"', ['accounts', 'set-plan', 'nobody', 'free']],
-    ['there is no account "nobody"', ['keys', 'create', '--account', 'nobody']],
-    ['there is no account "nobody"', ['keys', 'list', '--account', 'nobody']],
-    ['there is no account "__proto__"', ['accounts', 'show', '__proto__']],
-    ['there is no account "constructor"', ['accounts', 'show', 'constructor']],
+    ['there is no account "nobody"', words`accounts show nobody`],
+    ['there is no account "nobody"', words`accounts grant nobody 1`],
+    ['there is no account "nobody"', words`accounts set-plan nobody free`],
+    ['there is no account "nobody"', words`keys create --account nobody`],
+    ['there is no account "nobody"', words`keys list --account nobody`],
+    ['there is no account "__proto__"', words`accounts show __proto__`],
+    ['there is no account "constructor"', words`accounts show constructor`],
     ['there is no account "\\u001b[31m"', ['accounts', 'show', '\u001b[31m']],
-    ['there is no account "../ci"', ['accounts', 'show', '../ci']],
-    ['there is an account "ci" already', ['accounts', 'create', 'ci']],
+    ['there is no account "../ci"', words`accounts show ../ci`],
+    ['there is an account "ci" already', words`accounts create ci`],
   ])('is refused with: %s', async (message, args) => {
     const { json, run } = await begin();
     await json('accounts', 'create', 'ci');
@@ -277,7 +262,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     await json('accounts', 'create', 'ci');
     const grants = Array.from({ length: 8 }, (_, index) => `${index + 1}.000001`);
     const runs = await Promise.all(
-      grants.map((amount) => oriel(['accounts', 'grant', 'ci', amount, '--data', data])),
+      grants.map((amount) => oriel(words`accounts grant ci ${amount} --data ${data}`)),
     );
     expect(runs.map(({ status, stderr }) => [status, stderr])).toEqual(
       runs.map(() => [0, expect.stringMatching(/^account ci has [\d.]+ credits to spend\n$/)]),
@@ -290,18 +275,17 @@ const UNBOUND = { expiresAt: null, models: null, rpm: null, budget: null };
 
 describe('wrong usage', () => {
   const create = ['accounts', 'create'];
-  const grant = ['accounts', 'grant', 'ci'];
-  const key = ['keys', 'create', '--account', 'ci'];
+  const grant = words`accounts grant ci`;
+  const key = words`keys create --account ci`;
   it.each<[named: string, expected: string, refused: string[][]]>([
     [
       '<name>',
       NAMED,
-      ['', ' ', ' a', 'a ', 'a\nb', 'a\u202eb', 'acct_x', 'x'.repeat(65)].map((name) => [
-        ...create,
-        name,
-      ]),
+      ['', ' ', ' a', 'a ', 'a\nb', 'a\u202eb', 'acct_x', 'x'.repeat(65)].map((name) => {
+        return [...create, name];
+      }),
     ],
-    ['--plan', 'one of free, paid', [[...create, 'ci', '--plan', 'gold']]],
+    ['--plan', 'one of free, paid', [words`${create} ci --plan gold`]],
     [
       '--credits',
       `credits from 0 ${CREDITS}`,
@@ -319,12 +303,12 @@ describe('wrong usage', () => {
       '--note',
       '1 to 200 characters on one line',
       [
-        [...grant, '1', '--note='],
+        words`${grant} 1 --note=`,
         [...grant, '1', '--note', 'a\nb'],
         [...grant, '1', '--note', 'x'.repeat(201)],
       ],
     ],
-    ['<plan>', 'one of free, paid', [['accounts', 'set-plan', 'ci', 'gold']]],
+    ['<plan>', 'one of free, paid', [words`accounts set-plan ci gold`]],
     ['--account', 'the name or the id of an account', [['keys', 'create']]],
     ['--name', NAMED, [[...key, '--name', 'a\nb']]],
     [
@@ -345,14 +329,14 @@ describe('wrong usage', () => {
       'an integer from 1 to 1000000',
       ['0', '-1', '1.5', '1000001'].map((rpm) => [...key, `--rpm=${rpm}`]),
     ],
-    ['--budget', `credits from 0.000001 ${CREDITS}`, [[...key, '--budget', '0']]],
+    ['--budget', `credits from 0.000001 ${CREDITS}`, [words`${key} --budget 0`]],
     [
       '<id>',
       'the id of a key or its beginning, its hint, or the key itself',
       [['keys', 'revoke', '']],
     ],
-    ['--data', 'a folder', [['accounts', 'list', '--data=']]],
-    ['--config', 'a file', [['accounts', 'list', '--config=']]],
+    ['--data', 'a folder', [words`accounts list --data=`]],
+    ['--config', 'a file', [words`accounts list --config=`]],
   ])('of %s is reported, and no store is created', async (named, expected, refused) => {
     const data = join(temporaryFolder(), 'data');
     const runs = await Promise.all(
@@ -373,8 +357,8 @@ describe('wrong usage', () => {
     [['accounts'], 'Usage: oriel accounts'],
     [['accounts', 'destroy'], "unknown command 'destroy'"],
     [['accounts', 'create'], "missing required argument 'name'"],
-    [['accounts', 'create', 'a', 'b'], 'too many arguments'],
-    [['accounts', 'list', '--plan', 'free'], "unknown option '--plan'"],
+    [words`accounts create a b`, 'too many arguments'],
+    [words`accounts list --plan free`, "unknown option '--plan'"],
     [['keys', 'revoke'], "missing required argument 'id'"],
   ])('%j', async (args, message) => {
     const { status, out, stderr } = await oriel(args, { cwd: temporaryFolder() });
@@ -407,11 +391,7 @@ it('a script can store a key in a variable', async () => {
 describe('the store of a command', () => {
   it('must exist, except for accounts create', async () => {
     const data = join(temporaryFolder(), 'data');
-    for (const args of [
-      ['accounts', 'list'],
-      ['accounts', 'grant', 'ci', '1'],
-      ['keys', 'list'],
-    ]) {
+    for (const args of [['accounts', 'list'], words`accounts grant ci 1`, ['keys', 'list']]) {
       const { status, stderr } = await resident([...args, '--data', data]);
       expect({ status, stderr }).toEqual({
         status: 1,
@@ -426,14 +406,14 @@ describe('the store of a command', () => {
     writeFileSync(join(cwd, 'oriel.yaml'), 'dataDir: ./mine\n');
     writeFileSync(join(cwd, 'other.yaml'), 'dataDir: ./others\n');
     const runs = [
-      await oriel(['accounts', 'create', 'one'], { cwd }),
-      await oriel(['accounts', 'create', 'two', '--config', 'other.yaml'], { cwd }),
-      await oriel(['accounts', 'create', 'three'], { cwd, env: { ORIEL_CONFIG: 'other.yaml' } }),
-      await oriel(['accounts', 'create', 'four', '--data', 'third'], { cwd }),
+      await oriel(words`accounts create one`, { cwd }),
+      await oriel(words`accounts create two --config other.yaml`, { cwd }),
+      await oriel(words`accounts create three`, { cwd, env: { ORIEL_CONFIG: 'other.yaml' } }),
+      await oriel(words`accounts create four --data third`, { cwd }),
     ];
     expect(runs.map(({ status }) => status)).toEqual([0, 0, 0, 0]);
     const names = async (data: string) => {
-      const { out } = await resident(['accounts', 'list', '--json', '--data', data], { cwd });
+      const { out } = await resident(words`accounts list --json --data ${data}`, { cwd });
       return (JSON.parse(out) as { accounts: { name: string }[] }).accounts.map(({ name }) => name);
     };
     expect([await names('mine'), await names('others'), await names('third')]).toEqual([
@@ -472,7 +452,7 @@ describe('the store of a command', () => {
 
   it('is not opened where the configuration is invalid', async () => {
     const cwd = temporaryFolder();
-    const { status, stderr } = await oriel(['accounts', 'list', '--config', 'none.yaml'], { cwd });
+    const { status, stderr } = await oriel(words`accounts list --config none.yaml`, { cwd });
     expect(status).toBe(1);
     expect(stderr).toContain('none.yaml');
   });

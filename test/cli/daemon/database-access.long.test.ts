@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { openStore } from '../../../src/store/drivers/open.ts';
 import { startDaemon } from '../../daemon.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
-import { oriel, temporaryFolder } from '../../oriel.ts';
+import { oriel, temporaryFolder, words } from '../../oriel.ts';
 import { owner } from '../../store/records.ts';
 
 describeWithPostgres('commands whose configuration has store.driver: postgres', (server) => {
@@ -26,7 +26,7 @@ describeWithPostgres('commands whose configuration has store.driver: postgres', 
     await store.close();
     const before = namesIn(data);
     const here = place('refused');
-    const command = ['store', 'audit', '--data', data];
+    const command = words`store audit --data ${data}`;
     const { status, stderr } = await oriel(command, here);
     expect(status).toBe(1);
     const { port } = server();
@@ -60,7 +60,7 @@ describeWithPostgres('commands whose configuration has store.driver: postgres', 
     expect(await oriel(['accounts', 'list', '--data', data], here)).toMatchObject({ status: 0 });
     expect(existsSync(charges)).toBe(true);
     const elsewhere = temporaryFolder();
-    const command = ['accounts', 'create', 'ci', '--data', data];
+    const command = words`accounts create ci --data ${data}`;
     const { status, stderr } = await oriel(command, { cwd: elsewhere });
     expect({ status, stderr }).toEqual({
       status: 1,

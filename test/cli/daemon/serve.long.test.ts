@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startDaemon } from '../../daemon.ts';
+import { listening } from '../../fixtures/server.ts';
 import {
   handOver,
   oriel,
@@ -12,6 +13,7 @@ import {
   start,
   startProgram,
   temporaryFolder,
+  words,
 } from '../../oriel.ts';
 
 /** Resolves with what a process has said on standard error once that matches. */
@@ -41,7 +43,7 @@ describe('the first start', () => {
     const cwd = temporaryFolder();
     // On a busy machine too, it is to take what is pasted.
     writeFileSync(join(cwd, 'oriel.yaml'), 'overload: { eventLoopDelay: 1h }\n');
-    const running = start(['serve', '--port', '0', '--log-format', 'json'], { cwd });
+    const running = start(words`serve --port 0 --log-format json`, { cwd });
     const text = await said(running, /curl .*\n/);
     const screen = /^\nAddress: http\S+\nAPI key, in a file: \S+\nTry it: (curl .*)\n/.exec(text)!;
     const { code, out } = await startProgram('sh', ['-c', `${screen[1]} --silent --fail`]).ended;
@@ -53,7 +55,7 @@ describe('the first start', () => {
     expect((await running.ended).code).toBe(0);
 
     rmSync(join(cwd, 'data', 'first-key'));
-    const again = start(['serve', '--port', '0', '--log-format', 'json'], { cwd });
+    const again = start(words`serve --port 0 --log-format json`, { cwd });
     await once(again.child.stdout!, 'data');
     again.child.kill('SIGTERM');
     expect((await again.ended).stderr).toBe('');
@@ -69,12 +71,8 @@ describe('the first start', () => {
 
 describe('a daemon that cannot start exits with the reason', () => {
   it('where another program listens on the port', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as { port: number };
-    const args = ['serve', '--port', String(port), '--data', temporaryFolder()];
-    const { code, stderr } = await oriel(args);
-    other.close();
+    const { port } = new URL(await listening(createServer()));
+    const { code, stderr } = await oriel(['serve', '--port', port, '--data', temporaryFolder()]);
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: `oriel: cannot listen on 127.0.0.1:${port}: another program listens there\n`,
@@ -154,7 +152,7 @@ describe('a daemon that cannot start exits with the reason', () => {
     ['--port', 'http', '--port: expected an integer from 0 to 65535, received "http"'],
     ['--log-format', 'xml', '--log-format: expected one of auto, pretty, json, received "xml"'],
   ])('where %s is invalid', async (flag, value, message) => {
-    const { code, stderr } = await oriel(['serve', flag, value]);
+    const { code, stderr } = await oriel(words`serve ${flag} ${value}`);
     expect({ code, stderr }).toEqual({ code: 2, stderr: `oriel: ${message}\n` });
   });
 });

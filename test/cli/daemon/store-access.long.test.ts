@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import pino from 'pino';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -12,7 +11,8 @@ import {
 import { startAdmin } from '../../../src/http/admin.ts';
 import { openStore } from '../../../src/store/drivers/open.ts';
 import { UNAUDITED } from '../../administration/unaudited.ts';
-import { oriel, ROOT, type Run, startProgram, temporaryFolder } from '../../oriel.ts';
+import { listening } from '../../fixtures/server.ts';
+import { oriel, ROOT, type Run, startProgram, temporaryFolder, words } from '../../oriel.ts';
 import { type Command, residentCommand } from '../../resident.ts';
 
 const resident = residentCommand();
@@ -20,33 +20,23 @@ let data: string;
 
 beforeEach(async () => {
   data = temporaryFolder();
-  const { status } = await resident(['accounts', 'create', 'ci', '--data', data]);
+  const { status } = await resident(words`accounts create ci --data ${data}`);
   expect(status).toBe(0);
 });
 
 const hold = () => openStore({ directory: join(data, 'store') });
-const grantBy = (command: Command) => command(['accounts', 'grant', 'ci', '1', '--data', data]);
+const grantBy = (command: Command) => command(words`accounts grant ci 1 --data ${data}`);
 const grant = () => grantBy(oriel);
 
 async function granted(): Promise<number> {
-  const { out } = await resident(['accounts', 'show', 'ci', '--json', '--data', data]);
+  const { out } = await resident(words`accounts show ci --json --data ${data}`);
   return (JSON.parse(out) as { credits: { granted: number } }).credits.granted;
 }
 
 /** Starts another program at the address of an admin endpoint. */
 async function listenAtEndpoint(listener: RequestListener): Promise<void> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  writeAdminEndpoint(data, {
-    url: `http://127.0.0.1:${port}`,
-    token: 'of-a-daemon-long-dead',
-    pid: 1,
-  });
+  const url = await listening(createServer(listener));
+  writeAdminEndpoint(data, { url, token: 'of-a-daemon-long-dead', pid: 1 });
 }
 
 const DONE = { status: 0, stderr: 'account ci has 1 credits to spend\n' };
@@ -130,7 +120,7 @@ describe('a command waits for the lock', () => {
 
 it('a store without permission is reported as such, and not as missing', async () => {
   chmodSync(data, 0o700);
-  const others = await oriel(['accounts', 'list', '--data', data], { unprivileged: true });
+  const others = await oriel(words`accounts list --data ${data}`, { unprivileged: true });
   expect(others).toMatchObject({ status: 1, out: '' });
   expect(others.stderr).toMatch(/^oriel: .*permission denied/i);
   const file = join(ROOT, 'package.json');
@@ -212,7 +202,7 @@ describe('a daemon in another process', () => {
     const sum = await granted();
     expect(sum).toBeGreaterThanOrEqual(done.length);
     expect(sum).toBeLessThanOrEqual(done.length + unsure.length);
-    const { status, out } = await oriel(['audit', '--data', data, '--json', '--act', 'accounts']);
+    const { status, out } = await oriel(words`audit --data ${data} --json --act accounts`);
     const { acts, faults } = JSON.parse(out) as { acts: unknown[]; faults: string[] };
     expect({ status, faults }).toEqual({ status: 0, faults: [] });
     expect(acts.length).toBeGreaterThanOrEqual(sum);

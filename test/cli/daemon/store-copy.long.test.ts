@@ -1,16 +1,14 @@
 import { expect, it } from 'vitest';
 import { openStore } from '../../../src/store/drivers/open.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
-import { oriel, temporaryFolder } from '../../oriel.ts';
+import { oriel, temporaryFolder, words } from '../../oriel.ts';
 import { completionOf, owner, taskFor } from '../../store/records.ts';
 
 /** Tasks of the store that moves. */
-const TASKS = 10_000;
+const TASKS = 3000;
 
 describeWithPostgres('oriel store', (server) => {
-  it(`copy moves ${TASKS} tasks from a folder to PostgreSQL and back unchanged`, {
-    timeout: 300_000,
-  }, async () => {
+  it(`copy moves ${TASKS} tasks from a folder to PostgreSQL and back unchanged`, async () => {
     const [folder, back] = [temporaryFolder(), temporaryFolder()];
     const store = await openStore({ directory: `${folder}/store` });
     const { key } = await owner(store, 1_000_000_000);
@@ -26,28 +24,21 @@ describeWithPostgres('oriel store', (server) => {
     await store.close();
     const env = { DATABASE_URL: `${server().url}?schema=moved` };
 
-    const there = await oriel(
-      ['store', 'copy', '--from', folder, '--to', 'env:DATABASE_URL', '--json'],
-      {
-        env,
-      },
-    );
+    const copy = (from: string, to: string, ...flags: string[]) =>
+      oriel(words`store copy --from ${from} --to ${to} ${flags}`, { env });
+    const there = await copy(folder, 'env:DATABASE_URL', '--json');
     expect(there).toMatchObject({ status: 0, stderr: '' });
     expect(JSON.parse(there.out)).toMatchObject({ accounts: 1, tasks: TASKS, faults: [] });
-    const again = await oriel(['store', 'copy', '--from', folder, '--to', 'env:DATABASE_URL'], {
-      env,
-    });
+    const again = await copy(folder, 'env:DATABASE_URL');
     expect(again).toMatchObject({ status: 1, stderr: expect.stringContaining('has records') });
-    const home = await oriel(['store', 'copy', '--from', 'env:DATABASE_URL', '--to', back], {
-      env,
-    });
+    const home = await copy('env:DATABASE_URL', back);
     expect(home).toMatchObject({
       status: 0,
       out: expect.stringContaining(`and ${TASKS} tasks; `),
     });
     expect(await recordsOf(back)).toEqual(await recordsOf(folder));
 
-    const audit = await oriel(['store', 'audit', '--data', back]);
+    const audit = await oriel(words`store audit --data ${back}`);
     expect(audit).toMatchObject({ status: 0 });
   });
 
@@ -55,12 +46,12 @@ describeWithPostgres('oriel store', (server) => {
     const folder = temporaryFolder();
     const missing = await oriel(['store', 'copy', '--from', folder, '--to', temporaryFolder()]);
     expect(missing).toMatchObject({ status: 1, stderr: expect.stringContaining('no store') });
-    const file = await oriel(['store', 'copy', '--from', 'package.json', '--to', folder]);
+    const file = await oriel(words`store copy --from package.json --to ${folder}`);
     expect(file).toMatchObject({
       status: 1,
       stderr: 'oriel: package.json: expected a data folder, and it is a file\n',
     });
-    const unset = await oriel(['store', 'copy', '--from', 'env:NOWHERE', '--to', folder]);
+    const unset = await oriel(words`store copy --from env:NOWHERE --to ${folder}`);
     expect(unset).toMatchObject({ status: 2, stderr: expect.stringContaining('NOWHERE') });
   });
 });

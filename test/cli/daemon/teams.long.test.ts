@@ -5,7 +5,7 @@ import type { KeyRecord, TeamRecord } from '../../../src/administration/records.
 import { hashOf } from '../../../src/store/key.ts';
 import { dayOf } from '../../../src/store/ledger.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { temporaryFolder } from '../../oriel.ts';
+import { temporaryFolder, words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
 import { filesBelow } from '../folder.ts';
 import { type AdminPlace, adminPlaces } from './admin-place.ts';
@@ -45,7 +45,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
   it('teams are made, changed, listed and removed', async () => {
     const { json, run } = await withAccount(begin);
     const made = await json(
-      ...['teams', 'create', 'crew', '--account', 'ci', '--budget', '50'],
+      ...words`teams create crew --account ci --budget 50`,
       ...['--budget-day', '2.5', '--budget-month', '20', '--time-zone', 'europe/berlin'],
     );
     const window = { timeZone: 'Europe/Berlin', resetsAt: RESETS, reserved: 0, spent: 0 };
@@ -117,9 +117,8 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
   it('a key is changed, and only what is given', async () => {
     const { json, look } = await withAccount(begin);
     const { key, id } = await json(
-      ...['keys', 'create', '--account', 'ci', '--expires', '90d', '--rpm', '60'],
-      ...['--models', 'sandbox-chat', '--allow', 'mcp', '--budget', '5'],
-      ...['--images', 'b64_json'],
+      ...words`keys create --account ci --expires 90d --rpm 60 --models sandbox-chat`,
+      ...words`--allow mcp --budget 5 --images b64_json`,
     );
     const { keys } = await json('keys', 'list');
     expect(keys[0]).toMatchObject({ allow: ['mcp'], images: 'b64_json' });
@@ -151,15 +150,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     });
     expect(bare).not.toHaveProperty('allow');
     expect(bare).not.toHaveProperty('images');
-    const { models, rpm } = await json(
-      'keys',
-      'set',
-      key,
-      '--models',
-      'sandbox-chat',
-      '--rpm',
-      '7',
-    );
+    const { models, rpm } = await json(...words`keys set ${key} --models sandbox-chat --rpm 7`);
     expect([models, rpm]).toEqual([['sandbox-chat'], 7]);
   });
 
@@ -267,65 +258,38 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
 
 describe('wrong usage', () => {
   const BUDGET = 'credits from 0.000001 to 1000000000 with at most six decimals, or none';
-  const set = ['keys', 'set', 'key_x'];
+  const set = words`keys set key_x`;
   it.each<[named: string, expected: string, refused: string[][]]>([
-    [
-      '--budget',
-      BUDGET,
-      [
-        [...set, '--budget', '0'],
-        [...set, '--budget=-1'],
-      ],
-    ],
-    [
-      '--budget-day',
-      BUDGET,
-      [
-        [...set, '--budget-day', '1e3'],
-        ['teams', 'set', 'x', '--budget-day='],
-      ],
-    ],
+    ['--budget', BUDGET, [words`${set} --budget 0`, [...set, '--budget=-1']]],
+    ['--budget-day', BUDGET, [words`${set} --budget-day 1e3`, words`teams set x --budget-day=`]],
     [
       '--time-zone',
       'the name of a time zone, as Europe/Berlin or UTC',
-      [
-        [...set, '--time-zone', '+01:00'],
-        [...set, '--time-zone', 'Mars'],
-      ],
+      [words`${set} --time-zone +01:00`, words`${set} --time-zone Mars`],
     ],
     [
       '--rpm',
       'an integer from 1 to 1000000, or plan',
-      [
-        [...set, '--rpm', '0'],
-        [...set, '--rpm', '1.5'],
-      ],
+      [words`${set} --rpm 0`, words`${set} --rpm 1.5`],
     ],
     [
       '<name>',
       '1 to 64 characters on one line that do not begin like a flag or an id; not none',
       [
-        ['teams', 'create', 'none', '--account', 'ci'],
-        ['teams', 'create', 'team_x', '--account', 'ci'],
+        words`teams create none --account ci`,
+        words`teams create team_x --account ci`,
         ['teams', 'create', '', '--account', 'ci'],
       ],
     ],
     [
       '--by',
       'some of account, team, key, model, day, with commas between them',
-      [
-        ['usage', '--by', 'week'],
-        ['usage', '--by', 'key,key'],
-        ['usage', '--by='],
-      ],
+      [words`usage --by week`, words`usage --by key,key`, words`usage --by=`],
     ],
     [
       '--from',
       'a date such as 2026-01-31',
-      [
-        ['usage', '--from', '7d'],
-        ['usage', '--from', '2026-02-30'],
-      ],
+      [words`usage --from 7d`, words`usage --from 2026-02-30`],
     ],
   ])('of %s is reported', async (named, expected, refused) => {
     const data = join(temporaryFolder(), 'data');

@@ -2,21 +2,13 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { handOver, oriel, type Run, shell, startProgram, temporaryFolder } from '../../oriel.ts';
+import { handOver, oriel, type Run, shell, startProgram, words } from '../../oriel.ts';
 import { type CallOptions, residentCommand } from '../../resident.ts';
 import { linesOf, outcomes } from '../document.ts';
-import { contentBelow, filesBelow } from '../folder.ts';
-import { writePhotographs } from '../photographs.ts';
+import { contentBelow, filesBelow, folderWith } from '../folder.ts';
 
 const resident = residentCommand();
 const HASH = ['hash', '--jsonl'];
-
-/** A folder of the test's own with images in it. */
-async function folderWith(...names: string[]): Promise<string> {
-  const folder = temporaryFolder();
-  await writePhotographs(folder, names);
-  return folder;
-}
 
 /** What each input came to: the name of the file, and `succeeded` or an error code. */
 function hashedBy(run: Run) {
@@ -36,7 +28,7 @@ async function hashed(args: readonly string[], options: CallOptions) {
 
 /** The names of the inputs that the arguments stand for, none of which is opened. */
 async function found(args: readonly string[], options: CallOptions): Promise<string[]> {
-  const run = await resident(['hash', '--dry-run', '--jsonl', ...args], options);
+  const run = await resident(words`hash --dry-run --jsonl ${args}`, options);
   expect(run).toMatchObject({ status: 0 });
   return linesOf(run).map(({ inputFilename }) => inputFilename);
 }
@@ -102,10 +94,7 @@ describe('input files', () => {
 
   it('with brackets in their names are opened without parsing libvips options', async () => {
     const cwd = await folderWith('a.jpg[shrink=4]', 'b.png[0]');
-    const run = await oriel(
-      ['convert', '--format', 'webp', '--jsonl', 'a.jpg[shrink=4]', 'b.png[0]'],
-      { cwd },
-    );
+    const run = await oriel(words`convert --format webp --jsonl a.jpg[shrink=4] b.png[0]`, { cwd });
     expect(linesOf(run)).toMatchObject([
       { width: 48, height: 32 },
       { width: 48, height: 32 },
@@ -150,8 +139,8 @@ describe('input files', () => {
       'x',
     );
     const named = await shell(String.raw`oriel hash --jsonl "$(printf 'latin\351.jpg')"`, { cwd });
-    const found = await oriel(['hash', '--jsonl', '-r', '.'], { cwd });
-    const matched = await oriel(['hash', '--jsonl', 'lat*'], { cwd });
+    const found = await oriel(words`hash --jsonl -r .`, { cwd });
+    const matched = await oriel(words`hash --jsonl lat*`, { cwd });
     for (const run of [named, found, matched]) {
       expect(linesOf(run).at(-1)).toMatchObject({
         inputFilename: 'latin\ufffd.jpg',
@@ -187,8 +176,8 @@ describe('input folders', () => {
     const cwd = await folderWith('in/a.jpg', 'in/really-a-jpeg.heic');
     writeFileSync(join(cwd, 'in/b.jxl'), '\xff\x0a and more', 'latin1');
     writeFileSync(join(cwd, 'in/c.svg'), '<svg xmlns="http://www.w3.org/2000/svg"/>');
-    const convert = ['convert', '--format', 'webp', '--jsonl', '--overwrite', '--out', 'out'];
-    const run = await oriel([...convert, '-r', 'in', '--fail-fast'], { cwd });
+    const convert = words`convert --format webp --jsonl --overwrite --out out`;
+    const run = await oriel(words`${convert} -r in --fail-fast`, { cwd });
     expect(run.status).toBe(0);
     expect(linesOf(run)).toMatchObject([
       { inputFilename: 'in/a.jpg', status: 'succeeded' },
@@ -202,8 +191,8 @@ describe('input folders', () => {
     ]);
     expect(run.stderr).toMatch(/^2 of 4 files done, 2 skipped \(format not read\): /);
 
-    const strict = await oriel([...convert, '-r', 'in', '--strict'], { cwd });
-    const named = await oriel([...convert, 'in/b.jxl', 'in/c.svg'], { cwd });
+    const strict = await oriel(words`${convert} -r in --strict`, { cwd });
+    const named = await oriel(words`${convert} in/b.jxl in/c.svg`, { cwd });
     for (const { status, stderr } of [strict, named]) {
       expect({ status, failed: / 2 failed/.test(stderr) }).toEqual({ status: 1, failed: true });
     }
@@ -212,30 +201,28 @@ describe('input folders', () => {
   it('report files with an image extension and other content as failed', async () => {
     const cwd = await folderWith('a.jpg');
     writeFileSync(join(cwd, 'zeros.jpg'), Buffer.alloc(100));
-    const run = await oriel(['convert', '--format', 'webp', '-r', '.', '--jsonl'], { cwd });
+    const run = await oriel(words`convert --format webp -r . --jsonl`, { cwd });
     expect(run.status).toBe(1);
     expect(outcomes(linesOf(run))[1]).toEqual(['zeros.jpg', 'unsupported_format']);
   });
 
   it('keep their subfolders below --out', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/sub/a.jpg', 'in/sub/deep/b.png', 'other/a.png');
-    const { status } = await oriel(
-      ['convert', '--format', 'webp', '-r', 'in', 'other/', '--out', 'small', '--quiet'],
-      { cwd },
-    );
+    const { status } = await oriel(words`convert --format webp -r in other/ --out small --quiet`, {
+      cwd,
+    });
     // in/a.jpg and other/a.png would both be small/a.webp.
     expect(status).toBe(2);
-    const { stderr } = await oriel(
-      ['convert', '--format', 'webp', '-r', './in/', '--out', 'small', '--quiet'],
-      { cwd },
-    );
+    const { stderr } = await oriel(words`convert --format webp -r ./in/ --out small --quiet`, {
+      cwd,
+    });
     expect(stderr).toBe('');
     expect(filesBelow(join(cwd, 'small'))).toEqual(['a.webp', 'sub/a.webp', 'sub/deep/b.webp']);
   });
 
   it('exclude the output folder of an earlier run inside them', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
-    const args = ['convert', '--format', 'jpeg', '-r', '.', '--out', './out/small', '--quiet'];
+    const args = words`convert --format jpeg -r . --out ./out/small --quiet`;
     expect(await oriel(args, { cwd })).toMatchObject({ status: 0, stderr: '' });
     const after = contentBelow(cwd);
     expect([...after.keys()]).toEqual([
@@ -253,9 +240,7 @@ describe('input folders', () => {
 
   it('include their files where they are the output folder', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
-    const run = await oriel(['convert', '--format', 'webp', '-r', '.', '--out', '.', '-q'], {
-      cwd,
-    });
+    const run = await oriel(words`convert --format webp -r . --out . -q`, { cwd });
     expect(run).toMatchObject({ status: 0, stderr: '' });
     expect(filesBelow(cwd)).toEqual(['a.jpg', 'a.webp', 'sub/b.jpg', 'sub/b.webp']);
   });
@@ -292,9 +277,9 @@ describe('input folders', () => {
   it('without images exit with 1 and a message', async () => {
     const cwd = await folderWith('notes.txt');
     for (const args of [
-      ['hash', '-r', '.'],
-      ['hash', '--files-from', '-'],
-      ['convert', '--format', 'png', '-r', '.'],
+      words`hash -r .`,
+      words`hash --files-from -`,
+      words`convert --format png -r .`,
     ]) {
       const { status, out, stderr } = await oriel(args, { cwd });
       expect({ status, out, stderr }).toEqual({
@@ -320,7 +305,7 @@ describe('unreadable inputs', () => {
       );
       if (able?.status !== 0) skip('an unprivileged user cannot run this checkout');
       const denied = 'cannot be read: permission denied';
-      const walked = hashedBy(await oriel([...HASH, '-r', '.'], options));
+      const walked = hashedBy(await oriel(words`${HASH} -r .`, options));
       expect(walked.names).toEqual(['a.jpg', 'closed', 'closed.jpg', 'open/c.jpg']);
       expect(walked.messages).toEqual([undefined, denied, denied, undefined]);
       expect(walked.outcomes.slice(1, 3).map(([, code]) => code)).toEqual([
@@ -329,7 +314,7 @@ describe('unreadable inputs', () => {
       ]);
       expect(walked.status).toBe(1);
       const named = hashedBy(
-        await oriel([...HASH, 'closed/b.jpg', 'closed/*.jpg', 'a.jpg', 'closed.jpg'], options),
+        await oriel(words`${HASH} closed/b.jpg closed/*.jpg a.jpg closed.jpg`, options),
       );
       expect(named.messages).toEqual([denied, denied, undefined, denied]);
     } finally {
@@ -404,9 +389,9 @@ describe('glob patterns', () => {
 
   it('keep subfolders below their fixed part with --recursive only', async () => {
     const cwd = await folderWith('in/a.jpg', 'in/sub/b.jpg');
-    const convert = ['convert', '--format', 'webp', 'in/**/*.jpg', '-q', '--out'];
+    const convert = words`convert --format webp in/**/*.jpg -q --out`;
     await oriel([...convert, 'flat'], { cwd });
-    await oriel([...convert, 'tree', '-r'], { cwd });
+    await oriel(words`${convert} tree -r`, { cwd });
     expect(filesBelow(join(cwd, 'flat'))).toEqual(['a.webp', 'b.webp']);
     expect(filesBelow(join(cwd, 'tree'))).toEqual(['a.webp', 'sub/b.webp']);
   });
@@ -474,7 +459,7 @@ describe('--files-from', () => {
   it('exits with 2 where the list cannot be read', async () => {
     const cwd = await folderWith('a.jpg');
     for (const list of ['missing', '.']) {
-      const { status, out, stderr } = await oriel(['hash', 'a.jpg', '--files-from', list], { cwd });
+      const { status, out, stderr } = await oriel(words`hash a.jpg --files-from ${list}`, { cwd });
       expect({ status, out }).toEqual({ status: 2, out: '' });
       expect(stderr).toMatch(/^oriel: --files-from \S+ cannot be read: .+\n$/);
     }
@@ -482,17 +467,15 @@ describe('--files-from', () => {
 });
 
 describe('no inputs', () => {
-  it.each([
-    [['hash']],
-    [['convert', '--format', 'webp']],
-    [['hash', '--recursive']],
-    [['size-map']],
-  ])('exit with 2: %j', async (args) => {
-    expect(await oriel(args)).toMatchObject({
-      status: 2,
-      out: '',
-      stderr:
-        'oriel: no input: name files, folders with --recursive, quoted patterns, or - for standard input\n',
-    });
-  });
+  it.each([[['hash']], [words`convert --format webp`], [['hash', '--recursive']], [['size-map']]])(
+    'exit with 2: %j',
+    async (args) => {
+      expect(await oriel(args)).toMatchObject({
+        status: 2,
+        out: '',
+        stderr:
+          'oriel: no input: name files, folders with --recursive, quoted patterns, or - for standard input\n',
+      });
+    },
+  );
 });

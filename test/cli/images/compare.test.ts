@@ -1,30 +1,21 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import type { Comparison } from '../../../src/operations/tools/compare.ts';
 import { photo } from '../../fixtures/images.ts';
-import { type Run, temporaryFolder } from '../../oriel.ts';
+import { type Run, words } from '../../oriel.ts';
 import { decode } from '../../pixels.ts';
 import { residentCommand } from '../../resident.ts';
 import { documentOf, outcomes } from '../document.ts';
+import { folderOf } from '../folder.ts';
 
 const resident = residentCommand();
 
 const SIZE = { width: 120, height: 90 };
 const original = await photo(SIZE).png().toBuffer();
 const lossy = (quality: number) => sharp(original).jpeg({ quality }).toBuffer();
-
-/** A folder with files; names may have folders. */
-function folderWith(files: Readonly<Record<string, Uint8Array>>): string {
-  const folder = temporaryFolder();
-  for (const [name, bytes] of Object.entries(files)) {
-    mkdirSync(join(folder, name, '..'), { recursive: true });
-    writeFileSync(join(folder, name), bytes);
-  }
-  return folder;
-}
 
 function comparisonsOf(run: Run): Comparison[] {
   return documentOf(run).results.map(({ data }) => data as Comparison);
@@ -35,15 +26,13 @@ const HAS_COMPARE =
 
 describe('compare', () => {
   it('measures an equal, a good and a bad copy', async () => {
-    const cwd = folderWith({
+    const cwd = folderOf({
       'a.png': original,
       'bad.jpg': await lossy(10),
       'good.jpg': await lossy(95),
       'same.webp': await sharp(original).webp({ lossless: true }).toBuffer(),
     });
-    const run = await resident(['compare', 'a.png', 'same.webp', 'good.jpg', 'bad.jpg', '--json'], {
-      cwd,
-    });
+    const run = await resident(words`compare a.png same.webp good.jpg bad.jpg --json`, { cwd });
     expect(run.status).toBe(0);
     const [same, good, bad] = comparisonsOf(run);
     expect(same).toEqual({ reference: 'a.png', ...SIZE, ssim: 1, psnr: null, differing: 0 });
@@ -53,13 +42,13 @@ describe('compare', () => {
   });
 
   it('exits with 1 below a minimum', async () => {
-    const cwd = folderWith({
+    const cwd = folderOf({
       'a.png': original,
       'bad.jpg': await lossy(10),
       'good.jpg': await lossy(95),
     });
-    const args = ['compare', 'a.png', 'good.jpg', 'bad.jpg'];
-    const run = await resident([...args, '--min-ssim', '0.9', '--json'], { cwd });
+    const args = words`compare a.png good.jpg bad.jpg`;
+    const run = await resident(words`${args} --min-ssim 0.9 --json`, { cwd });
     expect(run.status).toBe(1);
     expect(comparisonsOf(run).map(({ passed }) => passed)).toEqual([true, false]);
     expect(run.stderr).toContain('oriel: 1 of 2 below --min-ssim 0.9\n');
@@ -69,10 +58,8 @@ describe('compare', () => {
   });
 
   it('prints a table', async () => {
-    const cwd = folderWith({ 'a.png': original, 'bad.jpg': await lossy(10) });
-    const { out } = await resident(['compare', 'a.png', 'bad.jpg', 'a.png', '--min-ssim', '0.99'], {
-      cwd,
-    });
+    const cwd = folderOf({ 'a.png': original, 'bad.jpg': await lossy(10) });
+    const { out } = await resident(words`compare a.png bad.jpg a.png --min-ssim 0.99`, { cwd });
     expect(out.split('\n')).toEqual([
       expect.stringMatching(/^FILE +SSIM +CHECK +PSNR +DIFFERING$/),
       expect.stringMatching(/^bad\.jpg +0\.\d{6} +below +\d+\.\d\d dB +\d+\.\d\d %$/),
@@ -82,28 +69,28 @@ describe('compare', () => {
   });
 
   it('fails for another size unless --resize scales the image', async () => {
-    const cwd = folderWith({
+    const cwd = folderOf({
       'a.png': original,
       'half.png': await sharp(original).resize(60).png().toBuffer(),
     });
-    const refused = await resident(['compare', 'a.png', 'half.png', '--json'], { cwd });
+    const refused = await resident(words`compare a.png half.png --json`, { cwd });
     expect(refused.status).toBe(1);
     expect(documentOf(refused).results[0]!.error).toEqual({
       code: 'size_mismatch',
       message: '60x45, and a.png is 120x90',
     });
-    const scaled = await resident(['compare', 'a.png', 'half.png', '--json', '--resize'], { cwd });
+    const scaled = await resident(words`compare a.png half.png --json --resize`, { cwd });
     expect(comparisonsOf(scaled)[0]).toMatchObject(SIZE);
   });
 
   it('names the file that is missing or damaged', async () => {
-    const cwd = folderWith({
+    const cwd = folderOf({
       'a.png': original,
       'cut.png': original.subarray(0, 3000),
       'text.png': Buffer.from('text'),
     });
     const errorOf = async (...files: string[]) =>
-      documentOf(await resident(['compare', ...files, '--json'], { cwd })).results[0]!.error!;
+      documentOf(await resident(words`compare ${files} --json`, { cwd })).results[0]!.error!;
     expect(await errorOf('missing.png', 'a.png')).toEqual({
       code: 'not_found',
       message: 'missing.png: cannot be read: no such file',
@@ -117,27 +104,23 @@ describe('compare', () => {
   });
 
   it('writes an image of the differences, and replaces nothing without --overwrite', async () => {
-    const cwd = folderWith({ 'a.png': original, 'b.jpg': await lossy(20) });
-    const args = ['compare', 'a.png', 'b.jpg', '--diff', 'out.png'];
+    const cwd = folderOf({ 'a.png': original, 'b.jpg': await lossy(20) });
+    const args = words`compare a.png b.jpg --diff out.png`;
     expect((await resident(args, { cwd })).status).toBe(0);
-    expect(await decode(readFileSync(join(cwd, 'out.png')))).toMatchObject({
-      ...SIZE,
-    });
+    expect(await decode(readFileSync(join(cwd, 'out.png')))).toMatchObject({ ...SIZE });
     const again = await resident([...args, '--json'], { cwd });
     expect(documentOf(again).results[0]!.error?.code).toBe('output_exists');
     expect((await resident([...args, '--overwrite'], { cwd })).status).toBe(0);
-    const over = await resident(['compare', 'a.png', 'b.jpg', '--diff', 'a.png', '--overwrite'], {
-      cwd,
-    });
+    const over = await resident(words`compare a.png b.jpg --diff a.png --overwrite`, { cwd });
     expect([over.status, over.stderr]).toEqual([2, expect.stringContaining('is a reference')]);
-    const wrong = await resident(['compare', 'a.png', 'b.jpg', '--diff', 'out.jpg'], { cwd });
+    const wrong = await resident(words`compare a.png b.jpg --diff out.jpg`, { cwd });
     expect(wrong.status).toBe(2);
     expect(readFileSync(join(cwd, 'a.png'))).toEqual(original);
     expect(existsSync(join(cwd, 'out.jpg'))).toBe(false);
   });
 
   it('compares images of two folders by their paths, with or without the extension', async () => {
-    const cwd = folderWith({
+    const cwd = folderOf({
       'before/a.png': original,
       'before/deep/b.png': original,
       'before/gone.png': original,
@@ -145,9 +128,7 @@ describe('compare', () => {
       'after/deep/b.jpg': await lossy(80),
       'after/new.png': original,
     });
-    const run = await resident(['compare', '-r', 'before', 'after', '--diff', 'diff', '--json'], {
-      cwd,
-    });
+    const run = await resident(words`compare -r before after --diff diff --json`, { cwd });
     expect(run.status).toBe(1);
     const { results } = documentOf(run);
     expect(outcomes(results)).toEqual([
@@ -162,23 +143,23 @@ describe('compare', () => {
   });
 
   it('compares standard input', async () => {
-    const cwd = folderWith({ 'a.png': original });
-    const run = await resident(['compare', 'a.png', '-', '--json'], { cwd, input: original });
+    const cwd = folderOf({ 'a.png': original });
+    const run = await resident(words`compare a.png - --json`, { cwd, input: original });
     expect(comparisonsOf(run)[0]).toMatchObject({ ssim: 1, psnr: null });
     expect((await resident(['compare', '-', 'a.png'], { cwd, input: original })).status).toBe(2);
   });
 
   it('warns that of an animation the first frame is compared', async () => {
     const frames = sharp([original, await lossy(50)], { join: { animated: true } });
-    const cwd = folderWith({ 'a.webp': await frames.webp().toBuffer() });
-    const run = await resident(['compare', 'a.webp', 'a.webp', '--json'], { cwd });
+    const cwd = folderOf({ 'a.webp': await frames.webp().toBuffer() });
+    const run = await resident(words`compare a.webp a.webp --json`, { cwd });
     expect(documentOf(run).results[0]!.warnings?.map(({ code }) => code)).toContain(
       'frames_not_compared',
     );
   });
 
   it.skipIf(!HAS_COMPARE)('has the PSNR of ImageMagick (needs compare)', async () => {
-    const cwd = folderWith({ 'a.png': original });
+    const cwd = folderOf({ 'a.png': original });
     for (const quality of [10, 50, 90]) {
       const name = `${quality}.png`;
       writeFileSync(
@@ -188,7 +169,7 @@ describe('compare', () => {
           .toBuffer(),
       );
       const { stderr } = spawnSync('compare', ['-metric', 'PSNR', 'a.png', name, 'null:'], { cwd });
-      const run = await resident(['compare', 'a.png', name, '--json'], { cwd });
+      const run = await resident(words`compare a.png ${name} --json`, { cwd });
       expect(comparisonsOf(run)[0]!.psnr).toBeCloseTo(Number(stderr.toString()), 1);
     }
   });

@@ -1,10 +1,11 @@
-import { linkSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { linkSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import sharp, { type Sharp } from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { painted, randomNumbers } from '../../fixtures/images.ts';
-import { type Run, temporaryFolder } from '../../oriel.ts';
+import { type Run, words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
+import { folderOf } from '../folder.ts';
 
 const resident = residentCommand();
 
@@ -30,13 +31,6 @@ function groupsOf({ out }: Run): string[][] {
     keep.inputFilename,
     ...duplicates.map(({ inputFilename }) => inputFilename),
   ]);
-}
-
-/** A folder with files. */
-function folderWith(files: Readonly<Record<string, Uint8Array>>): string {
-  const folder = temporaryFolder();
-  for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes);
-  return folder;
 }
 
 /** Discs of random places, sizes and colours: details of all sizes, as photographs have them. */
@@ -76,7 +70,7 @@ function cropped(share: number): Promise<Buffer> {
 
 describe('duplicates', () => {
   it('finds a picture in other sizes, formats, qualities and brightness, and slightly cropped', async () => {
-    const cwd = folderWith({
+    const cwd = folderOf({
       'a.png': original,
       'brighter.png': await changed((image) => image.modulate({ brightness: 1.1 }).png()),
       'cropped.png': await cropped(0.02),
@@ -88,9 +82,7 @@ describe('duplicates', () => {
       'web.webp': await changed((image) => image.resize(300).webp()),
     });
     for (const algorithm of ['phash', 'dhash']) {
-      const run = await resident(['duplicates', '-r', '.', '--json', '--perceptual', algorithm], {
-        cwd,
-      });
+      const run = await resident(words`duplicates -r . --json --perceptual ${algorithm}`, { cwd });
       expect(run.status).toBe(0);
       const [group, ...others] = groupsOf(run);
       expect(others).toEqual([]);
@@ -108,7 +100,7 @@ describe('duplicates', () => {
   });
 
   it('does not find mirrored, turned, inverted and strongly cropped pictures', async () => {
-    const cwd = folderWith({
+    const cwd = folderOf({
       'a.png': original,
       'cropped.png': await cropped(0.4),
       'flipped.png': await changed((image) => image.flip().png()),
@@ -121,14 +113,14 @@ describe('duplicates', () => {
 
   it('keeps the most pixels, then the most bytes, then the oldest file', async () => {
     const large = await changed((image) => image.jpeg({ quality: 95 }));
-    const cwd = folderWith({
+    const cwd = folderOf({
       'a-small.png': await changed((image) => image.resize(400).png()),
       'b-few-bytes.jpg': await changed((image) => image.jpeg({ quality: 40 })),
       'c-newer.jpg': large,
       'd-older.jpg': large,
     });
     utimesSync(join(cwd, 'd-older.jpg'), 1e9, 1e9);
-    const run = await resident(['duplicates', '-r', '.', '--json'], { cwd });
+    const run = await resident(words`duplicates -r . --json`, { cwd });
     expect(groupsOf(run)).toEqual([
       ['d-older.jpg', 'c-newer.jpg', 'b-few-bytes.jpg', 'a-small.png'],
     ]);
@@ -144,10 +136,10 @@ describe('duplicates', () => {
   });
 
   it('does not count links to a file as its duplicates', async () => {
-    const cwd = folderWith({ 'a.png': original });
+    const cwd = folderOf({ 'a.png': original });
     linkSync(join(cwd, 'a.png'), join(cwd, 'b.png'));
     symlinkSync('a.png', join(cwd, 'c.png'));
-    const run = await resident(['duplicates', '-r', '.', '--json'], { cwd });
+    const run = await resident(words`duplicates -r . --json`, { cwd });
     expect(groupsOf(run)).toEqual([]);
     const { results } = JSON.parse(run.out) as Document;
     expect(results.map(({ reason }) => reason?.code)).toEqual([
@@ -162,32 +154,29 @@ describe('duplicates', () => {
       painted(SIZE, () => [level, level, level])
         .png()
         .toBuffer();
-    const cwd = folderWith({
+    const cwd = folderOf({
       'black.png': await plain(0),
       'grey-copy.png': await plain(99),
       'grey.png': await plain(99),
       'white.png': await plain(255),
     });
     utimesSync(join(cwd, 'grey.png'), 1e9, 1e9);
-    const run = await resident(['duplicates', '-r', '.', '--json', '--threshold', '16'], { cwd });
+    const run = await resident(words`duplicates -r . --json --threshold 16`, { cwd });
     expect(groupsOf(run)).toEqual([['grey.png', 'grey-copy.png']]);
   });
 
   it('finds equal bytes of any files with --perceptual none', async () => {
-    const cwd = folderWith({
+    const cwd = folderOf({
       a: Buffer.from('no image'),
       b: Buffer.from('no image'),
       'c.png': original,
     });
-    const run = await resident(
-      ['duplicates', '--perceptual', 'none', '--json', 'a', 'b', 'c.png'],
-      { cwd },
-    );
+    const run = await resident(words`duplicates --perceptual none --json a b c.png`, { cwd });
     expect(groupsOf(run)).toEqual([['a', 'b']]);
   });
 
   it('exits with 1 for duplicates with --exit-code only, and for files that fail', async () => {
-    const cwd = folderWith({
+    const cwd = folderOf({
       'a.png': original,
       'b.png': original,
       'c.png': Buffer.from('no image'),
@@ -202,12 +191,12 @@ describe('duplicates', () => {
   });
 
   it('prints a table of groups, with failures and totals on standard error', async () => {
-    const cwd = folderWith({
+    const cwd = folderOf({
       'a.png': original,
       'b.png': await changed((image) => image.resize(240).png()),
       'c.png': Buffer.from('no image'),
     });
-    const run = await resident(['duplicates', '-r', '.'], { cwd });
+    const run = await resident(words`duplicates -r .`, { cwd });
     expect(run.out.split('\n')).toEqual([
       expect.stringMatching(/^FILE +MATCH +PIXELS +SIZE$/),
       expect.stringMatching(/^a\.png +keep +480x320 +[\d.]+ KB$/),
@@ -220,8 +209,8 @@ describe('duplicates', () => {
   });
 
   it('prints a line for each file and then for each group with --jsonl', async () => {
-    const cwd = folderWith({ 'a.png': original, 'b.png': original });
-    const { out } = await resident(['duplicates', '--jsonl', 'a.png', 'b.png'], { cwd });
+    const cwd = folderOf({ 'a.png': original, 'b.png': original });
+    const { out } = await resident(words`duplicates --jsonl a.png b.png`, { cwd });
     const lines = out
       .trimEnd()
       .split('\n')

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { photo } from '../../fixtures/images.ts';
-import { temporaryFolder } from '../../oriel.ts';
+import { temporaryFolder, words } from '../../oriel.ts';
 import { decode } from '../../pixels.ts';
 import { residentCommand } from '../../resident.ts';
 
@@ -24,9 +24,7 @@ test('favicon writes an ICO of three sizes, opaque and transparent icons, and pr
     create: { width: 640, height: 600, channels: 4, background: '#ff000080' },
   } as const;
   writeFileSync(join(cwd, 'logo.png'), await sharp(source).png().toBuffer());
-  const run = await oriel(['favicon', 'logo.png', '--out', 'public', '--background', '#00f'], {
-    cwd,
-  });
+  const run = await oriel(words`favicon logo.png --out public --background #00f`, { cwd });
   expect(run.code, run.stderr).toBe(0);
   expect(readdirSync(join(cwd, 'public')).sort()).toEqual(FILES);
   expect(run.stderr).toContain('640x600 is no square');
@@ -53,10 +51,7 @@ test('favicon writes an ICO of three sizes, opaque and transparent icons, and pr
   expect([maskable.metadata.hasAlpha, maskable.rgb(1, 1)]).toEqual([false, [0, 0, 255]]);
   const ico = readFileSync(join(cwd, 'public/favicon.ico'));
   expect([...ico.subarray(0, 8)]).toEqual([0, 0, 1, 0, 3, 0, 16, 16]);
-  const back = await oriel(
-    ['convert', '--format', 'png', 'public/favicon.ico', '--out', 'ico.png'],
-    { cwd },
-  );
+  const back = await oriel(words`convert --format png public/favicon.ico --out ico.png`, { cwd });
   expect(back.code, back.stderr).toBe(0);
   const read = await decode(readFileSync(join(cwd, 'ico.png')));
   expect([read.width, read.alpha(24, 0), read.alpha(24, 24)]).toEqual([48, 0, 128]);
@@ -79,7 +74,7 @@ test('favicon keeps all visible pixels of a maskable icon within the circle that
     ['square', 205],
     ['round', 206],
   ] as const) {
-    const run = await oriel(['favicon', `${name}.png`, '--out', name], { cwd });
+    const run = await oriel(words`favicon ${name}.png --out ${name}`, { cwd });
     expect([run.code, run.stderr]).toEqual([0, '']);
     const pixels = await decode(readFileSync(join(cwd, name, 'icon-maskable-512.png')));
     let farthest = 0;
@@ -99,17 +94,11 @@ test('favicon merges its icons into a manifest, and replaces files only with --o
   writeFileSync(join(cwd, 'a.png'), await photo({ width: 40, height: 40 }).png().toBuffer());
   const manifest = join(cwd, 'site.webmanifest');
   writeFileSync(manifest, JSON.stringify({ name: 'Lights', icons: [] }));
-  const args = [
-    'favicon',
-    'a.png',
-    '--manifest',
-    '--base-url',
-    'https://cdn.example/x y/'.replace(' ', '%20'),
-  ];
+  const args = words`favicon a.png --manifest --base-url https://cdn.example/x%20y/`;
   const refused = await oriel(args, { cwd });
   expect([refused.code, refused.stderr.includes('--overwrite')]).toEqual([1, true]);
   expect(existsSync(join(cwd, 'favicon.ico'))).toBe(false);
-  const run = await oriel([...args, '--overwrite', '--json'], { cwd });
+  const run = await oriel(words`${args} --overwrite --json`, { cwd });
   expect(run.code, run.stderr).toBe(0);
   expect(run.stderr).toContain('40x40 is less than 512x512');
   const { name, icons } = JSON.parse(readFileSync(manifest, 'utf8'));
@@ -146,11 +135,11 @@ test('favicon of a file that is no image, missing, or SVG without --allow-svg fa
     ['missing.png', 'not_found'],
     ['logo.svg', '--allow-svg'],
   ] as const) {
-    const { code, stderr } = await oriel(['favicon', name, '--out', 'out'], { cwd });
+    const { code, stderr } = await oriel(words`favicon ${name} --out out`, { cwd });
     expect([name, code, stderr.includes(message)]).toEqual([name, 1, true]);
   }
   expect(existsSync(join(cwd, 'out'))).toBe(false);
-  const drawn = await oriel(['favicon', 'logo.svg', '--out', 'out', '--allow-svg', '-q'], { cwd });
+  const drawn = await oriel(words`favicon logo.svg --out out --allow-svg -q`, { cwd });
   expect([drawn.code, drawn.out, drawn.stderr]).toEqual([0, '', '']);
   const large = await decode(readFileSync(join(cwd, 'out/icon-512.png')));
   // Drawn at its size, so that edges are sharp.

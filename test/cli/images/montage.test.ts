@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { BatchResult } from '../../../src/operations/batch/batch-record.ts';
 import { HAS_FONTS } from '../../fixtures/fonts.ts';
 import { disc } from '../../fixtures/images.ts';
-import { temporaryFolder } from '../../oriel.ts';
+import { temporaryFolder, words } from '../../oriel.ts';
 import { decode, expectColour } from '../../pixels.ts';
 import { residentCommand } from '../../resident.ts';
 
@@ -46,7 +46,7 @@ interface MontageResult extends BatchResult {
 describe('a contact sheet', () => {
   test('has the images in cells, in the order of the numbers in their names', async () => {
     const cwd = await pictures();
-    const run = await oriel(['montage', ...LAYOUT, '--out', 's.png', '--json', ...FILES], { cwd });
+    const run = await oriel(words`montage ${LAYOUT} --out s.png --json ${FILES}`, { cwd });
     expect([run.code, run.stderr.includes('5 of 5')]).toEqual([0, true]);
     const { results, sheets, operation } = JSON.parse(run.out) as MontageResult;
     expect(operation).toBe('montage');
@@ -74,9 +74,7 @@ describe('a contact sheet', () => {
     const cwd = await pictures();
     const flags = [...LAYOUT, '--sort', 'given', '--fit', 'cover', '--gap', '0'];
     for (const ending of ['jpg', 'webp', 'avif', 'gif', 'tiff']) {
-      const run = await oriel(['montage', ...flags, '--out', `s.${ending}`, '-q', ...FILES], {
-        cwd,
-      });
+      const run = await oriel(words`montage ${flags} --out s.${ending} -q ${FILES}`, { cwd });
       expect([run.code, run.stderr]).toEqual([0, '']);
       const pixels = await sheetOf(cwd, `s.${ending}`);
       expect([pixels.width, pixels.height]).toEqual([80, 120]);
@@ -88,7 +86,7 @@ describe('a contact sheet', () => {
   test('is followed by further ones where not all images fit', async () => {
     const cwd = await pictures();
     const flags = [...LAYOUT, '--rows', '1', '--json'];
-    const run = await oriel(['montage', ...flags, '--out', 's.png', ...FILES], { cwd });
+    const run = await oriel(words`montage ${flags} --out s.png ${FILES}`, { cwd });
     const { sheets } = JSON.parse(run.out) as MontageResult;
     expect(
       sheets.map(({ outputFilename, width, images }) => [outputFilename, width, images]),
@@ -107,10 +105,9 @@ describe('a contact sheet', () => {
   test('has a cross for an image that fails, and exit code 1', async () => {
     const cwd = await pictures();
     writeFileSync(join(cwd, 'p2.png'), 'no image');
-    const run = await oriel(
-      ['montage', ...LAYOUT, '--out', 's.png', '--json', ...FILES, 'missing.png'],
-      { cwd },
-    );
+    const run = await oriel(words`montage ${LAYOUT} --out s.png --json ${FILES} missing.png`, {
+      cwd,
+    });
     const { results, summary } = JSON.parse(run.out) as MontageResult;
     expect([run.code, summary.failed]).toEqual([1, 2]);
     expect(results.map(({ error }) => error?.code).filter(Boolean)).toEqual([
@@ -119,7 +116,7 @@ describe('a contact sheet', () => {
     ]);
     const pixels = await sheetOf(cwd, 's.png');
     expect(pixels.rgb(4, 4)).toEqual([200, 60, 60]);
-    const only = await oriel(['montage', ...LAYOUT, '--out', 't.png', '-q', 'p2.png'], { cwd });
+    const only = await oriel(words`montage ${LAYOUT} --out t.png -q p2.png`, { cwd });
     expect([only.code, existsSync(join(cwd, 't.png'))]).toEqual([1, false]);
   });
 
@@ -127,14 +124,12 @@ describe('a contact sheet', () => {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, 'd.png'), await disc({ width: 30, height: 30 }).png().toBuffer());
     const flags = ['--cell', '30x30', '--gap', '2'];
-    await oriel(['montage', ...flags, '--background', 'blue', '--out', 's.png', '-q', 'd.png'], {
-      cwd,
-    });
+    await oriel(words`montage ${flags} --background blue --out s.png -q d.png`, { cwd });
     const blue = await sheetOf(cwd, 's.png');
     expectColour(blue.rgb(3, 3), [0, 0, 255]);
     expectColour(blue.rgb(17, 17), [255, 0, 0]);
     const clear = ['--background', 'transparent', '--out', 'c.png', '-q', 'd.png'];
-    await oriel(['montage', ...flags, ...clear], { cwd });
+    await oriel(words`montage ${flags} ${clear}`, { cwd });
     const { alpha } = await sheetOf(cwd, 'c.png');
     expect([alpha(3, 3), alpha(17, 17)]).toEqual([0, 255]);
   });
@@ -142,7 +137,7 @@ describe('a contact sheet', () => {
   test.skipIf(!HAS_FONTS)('has labels below the images', async () => {
     const cwd = await pictures();
     const flags = [...LAYOUT, '--label', '{index} <{name}>', '--label-color', 'white', '-q'];
-    const run = await oriel(['montage', ...flags, '--out', 's.png', ...FILES], { cwd });
+    const run = await oriel(words`montage ${flags} --out s.png ${FILES}`, { cwd });
     expect([run.code, run.stderr]).toEqual([0, '']);
     const pixels = await sheetOf(cwd, 's.png');
     expect(pixels.height).toBe(4 + 3 * (40 + 22 + 4));
@@ -163,7 +158,7 @@ describe('a contact sheet', () => {
 test('--dry-run shows sheets and places, and writes nothing', async () => {
   const cwd = await pictures();
   const before = readdirSync(cwd);
-  const flags = ['montage', ...LAYOUT, '--rows', '2', '--out', 's.png', '--dry-run', ...FILES];
+  const flags = words`montage ${LAYOUT} --rows 2 --out s.png --dry-run ${FILES}`;
   const { out } = await oriel([...flags, '--json'], { cwd });
   const { results, sheets } = JSON.parse(out) as MontageResult;
   expect(sheets).toEqual([
@@ -180,9 +175,9 @@ test('--dry-run shows sheets and places, and writes nothing', async () => {
 
 test('--incremental decodes changed images only, and writes changed sheets only', async () => {
   const cwd = await pictures();
-  const flags = ['montage', ...LAYOUT, '--rows', '2', '--out', 's.png', '--incremental', '--json'];
+  const flags = words`montage ${LAYOUT} --rows 2 --out s.png --incremental --json`;
   const run = async () => {
-    const { out, code } = await oriel([...flags, '--recursive', '.'], { cwd });
+    const { out, code } = await oriel(words`${flags} --recursive .`, { cwd });
     const { results, sheets } = JSON.parse(out) as MontageResult;
     expect([code, results.map(({ inputFilename }) => inputFilename)]).toEqual([
       0,
@@ -219,7 +214,7 @@ test.each([
   const cwd = await pictures();
   writeFileSync(join(cwd, 'there.png'), 'kept');
   const before = readdirSync(cwd);
-  const { code, stderr } = await oriel(['montage', ...flags, ...FILES], { cwd });
+  const { code, stderr } = await oriel(words`montage ${flags} ${FILES}`, { cwd });
   expect([code, stderr]).toEqual([2, expect.stringContaining(name)]);
   expect(readdirSync(cwd)).toEqual(before);
 });

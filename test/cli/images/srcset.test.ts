@@ -6,12 +6,13 @@ import { describe, expect, test } from 'vitest';
 import { tag, urlOf } from '../../../src/cli/images/html.ts';
 import type { BatchResult } from '../../../src/operations/batch/batch-record.ts';
 import { photo } from '../../fixtures/images.ts';
-import { temporaryFolder } from '../../oriel.ts';
+import { temporaryFolder, words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
 import { runs } from '../../runs.ts';
 
 const oriel = residentCommand();
 
+const SIZES = '(min-width: 40em) 50vw, 100vw';
 const NAMES = { plain: 'photo.jpg', hard: `a "b" & <c>, d'é 100%#?.png` };
 
 async function folder(): Promise<string> {
@@ -60,17 +61,7 @@ describe('srcset', () => {
     const args = ['srcset', ...Object.values(NAMES), '--widths', '50,100,800', '--effort', '0'];
     const alt = 'Say "hi" & <wave>';
     const { code, out, stderr } = await oriel(
-      [
-        ...args,
-        '--out',
-        'public/img',
-        '--base-url',
-        '/assets/img',
-        '--alt',
-        alt,
-        '--sizes',
-        '(min-width: 40em) 50vw, 100vw',
-      ],
+      words`${args} --out public/img --base-url /assets/img --alt ${alt} --sizes ${SIZES}`,
       { cwd },
     );
     expect({ code, totals: /^2 of 2 files done/m.test(stderr) }).toEqual({ code: 0, totals: true });
@@ -88,7 +79,7 @@ describe('srcset', () => {
       expect([avif!['type'], webp!['type']]).toEqual(['image/avif', 'image/webp']);
       expect(img).toMatchObject({ name: 'img', width, height, alt, loading: 'lazy' });
       for (const { srcset, sizes } of [avif, webp, img] as Record<string, string>[]) {
-        expect(sizes).toBe('(min-width: 40em) 50vw, 100vw');
+        expect(sizes).toBe(SIZES);
         const found = candidates(srcset!);
         expect(found.map((one) => one.width)).toEqual(widths);
         for (const one of found) {
@@ -108,18 +99,18 @@ describe('srcset', () => {
   test('of one format is an img alone, and --json has snippets as data', async () => {
     const cwd = await folder();
     const args = ['srcset', NAMES.plain, '--widths', '100', '--formats', 'jpg', '--out', 'out'];
-    const { out } = await oriel([...args, '--loading', 'eager'], { cwd });
+    const { out } = await oriel(words`${args} --loading eager`, { cwd });
     expect(out).toBe(
       '<img sizes="100vw" srcset="photo-100w.jpg 100w" src="photo-100w.jpg" width="100" height="67" alt="" loading="eager" decoding="async">\n',
     );
-    const report = await oriel([...args, '--overwrite', '--json'], { cwd });
+    const report = await oriel(words`${args} --overwrite --json`, { cwd });
     const { operation, results } = JSON.parse(report.out) as BatchResult;
     expect(operation).toBe('srcset');
     expect(results[0]).toMatchObject({
       outputs: [{ outputFilename: 'out/photo-100w.jpg' }],
       data: { src: 'photo-100w.jpg', width: 100, sources: [{ type: 'image/jpeg' }] },
     });
-    const list = await oriel([...args, '--overwrite', '--snippet', 'json'], { cwd });
+    const list = await oriel(words`${args} --overwrite --snippet json`, { cwd });
     expect(JSON.parse(list.out)).toMatchObject([
       { inputFilename: NAMES.plain, src: 'photo-100w.jpg' },
     ]);
@@ -129,29 +120,18 @@ describe('srcset', () => {
     const cwd = await folder();
     mkdirSync(join(cwd, 'in/deep'), { recursive: true });
     writeFileSync(join(cwd, 'in/deep/a.jpg'), readFileSync(join(cwd, NAMES.plain)));
-    const args = [
-      'srcset',
-      '--recursive',
-      'in',
-      '--formats',
-      'webp',
-      '--widths',
-      '40',
-      '--out',
-      'web',
-    ];
+    const args = words`srcset --recursive in --formats webp --widths 40 --out web`;
     const first = await oriel([...args, '--incremental'], { cwd });
     expect(elements(first.out)[0]!['src']).toBe('deep/a-40w.webp');
     const again = await oriel([...args, '--incremental'], { cwd });
     expect(again.out).toBe(first.out);
-    const written = await oriel([...args, '--incremental', '--snippet-out', 's.html'], { cwd });
+    const written = await oriel(words`${args} --incremental --snippet-out s.html`, { cwd });
     expect([written.code, readFileSync(join(cwd, 's.html'), 'utf8')]).toEqual([0, first.out]);
-    const refused = await oriel(
-      [...args, '--overwrite', '--snippet-out', 'deep.html', '--zip', 'x.zip'],
-      { cwd },
-    );
+    const refused = await oriel(words`${args} --overwrite --snippet-out deep.html --zip x.zip`, {
+      cwd,
+    });
     expect(refused.code).toBe(2);
-    const existing = await oriel([...args, '--incremental', '--snippet-out', 's.html'], { cwd });
+    const existing = await oriel(words`${args} --incremental --snippet-out s.html`, { cwd });
     expect([existing.code, existing.stderr]).toMatchObject([
       1,
       expect.stringContaining('--overwrite'),
@@ -163,17 +143,7 @@ describe('srcset', () => {
   test('in a ZIP names its entries, and without outputs prints no snippet', async () => {
     const cwd = await folder();
     writeFileSync(join(cwd, 'bad.jpg'), 'no image');
-    const args = [
-      'srcset',
-      'bad.jpg',
-      NAMES.plain,
-      '--formats',
-      'webp',
-      '--widths',
-      '40',
-      '--zip',
-      'a.zip',
-    ];
+    const args = words`srcset bad.jpg ${NAMES.plain} --formats webp --widths 40 --zip a.zip`;
     const { code, out, stderr } = await oriel(args, { cwd });
     expect([code, elements(out).map(({ src }) => src)]).toEqual([1, ['photo-40w.webp']]);
     expect(stderr).toContain('bad.jpg');
@@ -192,7 +162,7 @@ describe('srcset', () => {
     [['--zip', '-'], '--zip'],
     [['--out', 'one.jpg'], '--out'],
   ])('refuses %j', async (flags, name) => {
-    const { code, stderr } = await oriel(['srcset', 'photo.jpg', ...flags], {
+    const { code, stderr } = await oriel(words`srcset photo.jpg ${flags}`, {
       cwd: temporaryFolder(),
     });
     expect([code, stderr.includes(name)]).toEqual([2, true]);

@@ -1,29 +1,24 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { photo } from '../../fixtures/images.ts';
-import { temporaryFolder } from '../../oriel.ts';
+import { words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
 import { documentOf } from '../document.ts';
+import { folderOf } from '../folder.ts';
 
 const resident = residentCommand();
 
 const image = await photo({ width: 60, height: 40 }).png().toBuffer();
 
-function folderWith(files: Readonly<Record<string, string | Uint8Array>>): string {
-  const folder = temporaryFolder();
-  for (const [name, bytes] of Object.entries(files)) writeFileSync(join(folder, name), bytes);
-  return folder;
-}
-
 const commandsOf = (stderr: string) => stderr.split('\n').filter((line) => line.startsWith('::'));
 
 describe('--annotate github', () => {
   it('marks failed files and warnings on standard error, and leaves the document as it is', async () => {
-    const cwd = folderWith({ 'a.png': image, 'text.png': 'text' });
-    const args = ['convert', '--format', 'gif', '--quality', '50', 'a.png', 'text.png', '--json'];
-    const run = await resident([...args, '--annotate', 'github'], { cwd });
+    const cwd = folderOf({ 'a.png': image, 'text.png': 'text' });
+    const args = words`convert --format gif --quality 50 a.png text.png --json`;
+    const run = await resident(words`${args} --annotate github`, { cwd });
     expect(commandsOf(run.stderr)).toEqual([
       '::warning file=a.png,title=oriel%3A quality_ignored::GIF has no quality setting: it was ignored',
       '::error file=text.png,title=oriel%3A unsupported_format::not an image of a known format',
@@ -33,23 +28,23 @@ describe('--annotate github', () => {
   });
 
   it('marks outputs that --check finds missing or different, and none that are up to date', async () => {
-    const cwd = folderWith({ 'a.png': image, 'b.png': image, 'b.webp': 'other' });
-    const args = ['convert', '--format', 'webp', 'a.png', 'b.png', '--check'];
-    const run = await resident([...args, '--annotate', 'github'], { cwd });
+    const cwd = folderOf({ 'a.png': image, 'b.png': image, 'b.webp': 'other' });
+    const args = words`convert --format webp a.png b.png --check`;
+    const run = await resident(words`${args} --annotate github`, { cwd });
     expect(run.status).toBe(1);
     expect(commandsOf(run.stderr)).toEqual([
       '::error file=a.png,title=oriel%3A output_missing::the output is missing',
       '::error file=b.png,title=oriel%3A output_differs::the output differs',
     ]);
-    await resident(['convert', '--format', 'webp', 'a.png', 'b.png', '--overwrite'], { cwd });
-    const passed = await resident([...args, '--annotate', 'github'], { cwd });
+    await resident(words`convert --format webp a.png b.png --overwrite`, { cwd });
+    const passed = await resident(words`${args} --annotate github`, { cwd });
     expect([passed.status, passed.stderr]).toEqual([0, '2 of 2 files up to date\n']);
     const partly = await resident([...args, 'absent.png'], { cwd });
     expect([partly.status, partly.stderr]).toEqual([1, '2 of 3 files up to date, 1 failed\n']);
   });
 
   it('escapes percent signs, line breaks, colons and commas', async () => {
-    const cwd = folderWith({ '100%, a:b\r\n::error ::x': 'text' });
+    const cwd = folderOf({ '100%, a:b\r\n::error ::x': 'text' });
     const run = await resident(['metadata', '100%, a:b\r\n::error ::x', '--annotate', 'github'], {
       cwd,
     });
@@ -59,10 +54,10 @@ describe('--annotate github', () => {
   });
 
   it('names files by their path in the repository', async () => {
-    const root = folderWith({});
+    const root = folderOf({});
     const cwd = join(root, 'site');
     mkdirSync(cwd);
-    const run = await resident(['hash', 'missing.jpg', '--annotate', 'github'], {
+    const run = await resident(words`hash missing.jpg --annotate github`, {
       cwd,
       env: { GITHUB_WORKSPACE: root },
     });
@@ -72,17 +67,17 @@ describe('--annotate github', () => {
   });
 
   it('marks duplicates and images below a minimum', async () => {
-    const cwd = folderWith({
+    const cwd = folderOf({
       'a.png': image,
       'b.png': image,
       'c.png': await photo({ width: 60, height: 40 }, 9).png().toBuffer(),
     });
     const annotate = ['--annotate', 'github'];
-    const duplicates = await resident(['duplicates', 'a.png', 'b.png', ...annotate], { cwd });
+    const duplicates = await resident(words`duplicates a.png b.png ${annotate}`, { cwd });
     expect(commandsOf(duplicates.stderr)).toEqual([
       '::warning file=b.png,title=oriel%3A duplicate::identical to a.png',
     ]);
-    const args = ['compare', 'a.png', 'b.png', 'c.png', '--min-ssim', '0.999'];
+    const args = words`compare a.png b.png c.png --min-ssim 0.999`;
     const compared = await resident([...args, ...annotate], { cwd });
     expect(commandsOf(compared.stderr)).toEqual([
       expect.stringMatching(
@@ -103,7 +98,7 @@ describe('hash --sha256sum', () => {
       '写真.png',
       '*star',
     ];
-    const cwd = folderWith(Object.fromEntries(names.map((name) => [name, name])));
+    const cwd = folderOf(Object.fromEntries(names.map((name) => [name, name])));
     const run = await resident(['hash', '--sha256sum', ...names.map((name) => `./${name}`)], {
       cwd,
     });
@@ -119,8 +114,8 @@ describe('hash --sha256sum', () => {
   });
 
   it('prints failures on standard error, and excludes --json', async () => {
-    const cwd = folderWith({ a: 'a' });
-    const run = await resident(['hash', '--sha256sum', 'a', 'missing'], { cwd });
+    const cwd = folderOf({ a: 'a' });
+    const run = await resident(words`hash --sha256sum a missing`, { cwd });
     expect(run.status).toBe(1);
     expect(run.out).toMatch(/^[\da-f]{64} {2}a\n$/);
     expect(run.stderr).toContain('oriel: missing: no such file (not_found)\n');
@@ -142,9 +137,9 @@ it('the metadata table has size, date, camera, exposure and lens', async () => {
     },
   };
   const taken = await photo({ width: 60, height: 40 }).withExif(exif).jpeg().toBuffer();
-  const cwd = folderWith({ 'a.jpg': taken, 'plain.png': image });
+  const cwd = folderOf({ 'a.jpg': taken, 'plain.png': image });
   for (const level of ['basic', 'full']) {
-    const { out } = await resident(['metadata', '--exif', level, 'a.jpg', 'plain.png'], { cwd });
+    const { out } = await resident(words`metadata --exif ${level} a.jpg plain.png`, { cwd });
     const rows = out.split('\n').map((line) => line.split(/ {2,}/));
     expect(rows[0]!.slice(0, 8)).toEqual([
       ...['FILE', 'FORMAT', 'PIXELS', 'FILE SIZE', 'DATE', 'CAMERA', 'EXPOSURE', 'LENS'],
@@ -154,6 +149,6 @@ it('the metadata table has size, date, camera, exposure and lens', async () => {
       ...['Canon EOS 5D', '1/250 s f/2.8 ISO 100 50 mm', 'EF50mm'],
     ]);
   }
-  const { out } = await resident(['metadata', '--exif', 'none', 'a.jpg'], { cwd });
+  const { out } = await resident(words`metadata --exif none a.jpg`, { cwd });
   expect(out).not.toContain('CAMERA');
 });

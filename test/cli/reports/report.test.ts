@@ -3,19 +3,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PRIVATE_EXIF, photo } from '../../fixtures/images.ts';
-import { oriel, temporaryFolder } from '../../oriel.ts';
+import { oriel, words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
 import { documentOf, linesOf, outcomes } from '../document.ts';
-import { contentBelow } from '../folder.ts';
+import { contentBelow, folderWith } from '../folder.ts';
 import { writePhotographs } from '../photographs.ts';
 
 const resident = residentCommand();
-
-async function folderWith(...names: string[]): Promise<string> {
-  const folder = temporaryFolder();
-  await writePhotographs(folder, names);
-  return folder;
-}
 
 const UUID = expect.stringMatching(/^[\da-f]{8}-([\da-f]{4}-){3}[\da-f]{12}$/);
 
@@ -27,9 +21,7 @@ describe('--json', () => {
   it('prints one document in the shape of the interface', async () => {
     const cwd = await folderWith('b.jpg', 'a.png');
     writeFileSync(join(cwd, 'empty.jpg'), '');
-    const run = await oriel(['hash', '--json', 'b.jpg', 'empty.jpg', 'missing.jpg', 'a.png'], {
-      cwd,
-    });
+    const run = await oriel(words`hash --json b.jpg empty.jpg missing.jpg a.png`, { cwd });
     expect(run.status).toBe(1);
     const size = (name: string) => readFileSync(join(cwd, name)).length;
     const hashed = (index: number, inputFilename: string) => ({
@@ -50,12 +42,7 @@ describe('--json', () => {
       requestId: UUID,
       operation: 'hash',
       status: 'completed',
-      summary: {
-        total: 4,
-        succeeded: 2,
-        failed: 2,
-        originalBytes: size('b.jpg') + size('a.png'),
-      },
+      summary: { total: 4, succeeded: 2, failed: 2, originalBytes: size('b.jpg') + size('a.png') },
       results: [
         hashed(0, 'b.jpg'),
         failed(1, 'empty.jpg', 'empty_file', 'the file is empty'),
@@ -69,16 +56,7 @@ describe('--json', () => {
   it('has the output properties of images', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
     writeFileSync(join(cwd, 'b.png'), 'precious');
-    const args = [
-      'convert',
-      '--format',
-      'png',
-      '--quality',
-      '50',
-      'a.jpg',
-      'b.jpg',
-      '--skip-existing',
-    ];
+    const args = words`convert --format png --quality 50 a.jpg b.jpg --skip-existing`;
     const run = await resident([...args, '--json'], { cwd });
     const size = readFileSync(join(cwd, 'a.png')).length;
     const originalSize = readFileSync(join(cwd, 'a.jpg')).length;
@@ -126,10 +104,10 @@ describe('--json', () => {
     const cwd = await folderWith('a.jpg', 'b.jpg', 'c.jpg');
     // What is missing is known before any thread could have finished anything.
     const names = ['a.jpg', 'b.jpg', 'x.jpg', 'c.jpg', 'y.jpg'];
-    const document = documentOf(await resident(['hash', '--json', ...names], { cwd }));
+    const document = documentOf(await resident(words`hash --json ${names}`, { cwd }));
     expect(document.results.map(({ inputFilename }) => inputFilename)).toEqual(names);
     expect(document.results.map(({ index }) => index)).toEqual([0, 1, 2, 3, 4]);
-    const { out } = await resident(['hash', '--jsonl', '--jobs', '4', ...names], { cwd });
+    const { out } = await resident(words`hash --jsonl --jobs 4 ${names}`, { cwd });
     const lines = out
       .trimEnd()
       .split('\n')
@@ -140,7 +118,7 @@ describe('--json', () => {
 
   it('and --jsonl have equal records', async () => {
     const cwd = await folderWith('a.jpg', 'b.jpg');
-    const args = ['hash', 'a.jpg', 'missing.jpg', 'b.jpg'];
+    const args = words`hash a.jpg missing.jpg b.jpg`;
     const lines = linesOf(await resident([...args, '--jsonl'], { cwd }));
     expect(lines).toEqual(documentOf(await resident([...args, '--json'], { cwd })).results);
   });
@@ -151,7 +129,7 @@ describe('reports for people', () => {
     const cwd = await folderWith('a.jpg', 'b.jpg', 'a longer name.jpg');
     writeFileSync(join(cwd, 'b.gif'), 'precious');
     const names = ['a.jpg', 'b.jpg', 'missing.jpg', 'a longer name.jpg'];
-    const args = ['convert', '--format', 'gif', '--effort', '1', '--skip-existing', ...names];
+    const args = words`convert --format gif --effort 1 --skip-existing ${names}`;
     const { out, stderr, status } = await resident(args, { cwd });
     expect(status).toBe(1);
     const [titles, ...rows] = out.trimEnd().split('\n');
@@ -171,14 +149,14 @@ describe('reports for people', () => {
 
   it('print the main properties of data as columns', async () => {
     const cwd = await folderWith('a.jpg');
-    const hash = await resident(['hash', 'a.jpg', 'missing.jpg'], { cwd });
+    const hash = await resident(words`hash a.jpg missing.jpg`, { cwd });
     expect(hash.out.split('\n')).toEqual([
       'FILE         SHA256',
       `a.jpg        ${digestOf(join(cwd, 'a.jpg'))}`,
       'missing.jpg  failed: no such file (not_found)',
       '',
     ]);
-    const sizes = await resident(['size-map', '1920x1080', '1:1', 'auto', 'a.jpg'], { cwd });
+    const sizes = await resident(words`size-map 1920x1080 1:1 auto a.jpg`, { cwd });
     expect(sizes.out.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
       ['FILE', 'TARGET', 'SIZE'],
       ['1920x1080', '1920x1080', '2048x1152'],
@@ -191,15 +169,13 @@ describe('reports for people', () => {
 
   it('include warnings of options without effect', async () => {
     const cwd = await folderWith('a.jpg');
-    const { out } = await resident(['convert', '--format', 'png', '--quality', '5', 'a.jpg'], {
-      cwd,
-    });
+    const { out } = await resident(words`convert --format png --quality 5 a.jpg`, { cwd });
     expect(out).toMatch(/% \(PNG has no quality setting: it was ignored\)\n$/);
   });
 
   it('print failures only with --quiet', async () => {
     const cwd = await folderWith('a.jpg', 'sub/b.jpg');
-    const run = await resident(['hash', '--quiet', 'a.jpg', 'missing.jpg', 'sub'], { cwd });
+    const run = await resident(words`hash --quiet a.jpg missing.jpg sub`, { cwd });
     expect(run).toMatchObject({
       status: 1,
       out: '',
@@ -233,7 +209,7 @@ describe('the metadata table', () => {
     const image = await photo({ width: 8, height: 8 }).withExif(PRIVATE_EXIF).jpeg().toBuffer();
     writeFileSync(join(cwd, 'a.jpg'), image);
     const printed = async (...flags: string[]) =>
-      (await resident(['metadata', ...flags, 'a.jpg', 'plain.png'], { cwd })).out.split('\n');
+      (await resident(words`metadata ${flags} a.jpg plain.png`, { cwd })).out.split('\n');
     const full = await printed('--exif', 'full');
     expect(full[1]).toMatch(/^a\.jpg +jpeg +8x8 /);
     expect(full).toContain('  exif.image.Model: Camera Obscura');
@@ -252,7 +228,7 @@ describe('--dry-run', () => {
     const cwd = await folderWith('in/a.jpg', 'in/sub/b.png', 'in/c.jpg');
     await writePhotographs(cwd, ['out/c.webp']);
     const before = contentBelow(cwd);
-    const args = ['convert', '--format', 'webp', '-r', 'in', '--out', 'out', '--dry-run'];
+    const args = words`convert --format webp -r in --out out --dry-run`;
     const table = await resident(args, { cwd });
     expect(table.status).toBe(1);
     expect(
@@ -268,7 +244,7 @@ describe('--dry-run', () => {
     ]);
     expect(table.stderr).toBe('2 of 3 files would be done; nothing was\n');
 
-    const overwriting = await resident([...args, '--overwrite', '--json'], { cwd });
+    const overwriting = await resident(words`${args} --overwrite --json`, { cwd });
     expect(overwriting.status).toBe(0);
     const { results, summary } = documentOf(overwriting);
     expect(outcomes(results)).toEqual([
@@ -282,17 +258,14 @@ describe('--dry-run', () => {
   });
 
   it.each([
-    ['of a template that only the image fills in', ['resize', '--width', '9', '--name', '{width}']],
-    ['of an archive', ['convert', '--format', 'webp', '--zip', 'all.zip']],
-    ['of a pipe', ['convert', '--format', 'webp', '--out', '-']],
+    ['of a template that only the image fills in', words`resize --width 9 --name {width}`],
+    ['of an archive', words`convert --format webp --zip all.zip`],
+    ['of a pipe', words`convert --format webp --out -`],
     ['of a report', ['hash']],
   ])('%s writes nothing', async (_, args) => {
     const cwd = await folderWith('a.jpg');
-    const run = await resident([...args, 'a.jpg', '--dry-run'], { cwd });
-    expect(run).toMatchObject({
-      status: 0,
-      stderr: '1 of 1 file would be done; nothing was\n',
-    });
+    const run = await resident(words`${args} a.jpg --dry-run`, { cwd });
+    expect(run).toMatchObject({ status: 0, stderr: '1 of 1 file would be done; nothing was\n' });
     expect([...contentBelow(cwd).keys()]).toEqual(['a.jpg']);
   });
 });
@@ -307,13 +280,13 @@ describe('a file name with control characters', () => {
     const cwd = await folderWith(name);
     const missing = `missing${name}`;
     const runs = [
-      await resident(['convert', '--format', 'webp', name, missing, `${name}/x`], { cwd }),
+      await resident(words`convert --format webp ${name} ${missing} ${name}/x`, { cwd }),
       // Now the output exists, and its name is part of the message.
-      await resident(['convert', '--format', 'webp', name, missing], { cwd }),
-      await resident(['convert', '--format', 'webp', name, missing, '--quiet'], { cwd }),
-      await resident(['hash', name, missing], { cwd }),
-      await resident(['convert', '--format', 'webp', name, '--out', `${name}/x`, '-q'], { cwd }),
-      await resident(['convert', '--format', 'webp', name, '--zip', `${name}/x`, '-q'], { cwd }),
+      await resident(words`convert --format webp ${name} ${missing}`, { cwd }),
+      await resident(words`convert --format webp ${name} ${missing} --quiet`, { cwd }),
+      await resident(words`hash ${name} ${missing}`, { cwd }),
+      await resident(words`convert --format webp ${name} --out ${name}/x -q`, { cwd }),
+      await resident(words`convert --format webp ${name} --zip ${name}/x -q`, { cwd }),
     ];
     for (const { out, stderr } of runs) {
       expect(out + stderr).not.toMatch(DANGEROUS);
@@ -330,15 +303,15 @@ describe('a file name with control characters', () => {
       [`--${name}`],
       [name],
       ['convert', `--${name}`],
-      ['convert', '--format', name],
-      ['convert', '--format', 'webp', '--jobs', name, 'a.jpg'],
-      ['convert', '--format', 'webp', '--background', name, 'a.jpg'],
-      ['convert', '--format', 'webp', '--name', `{${name}}`, 'a.jpg'],
-      ['convert', '--format', 'webp', '--files-from', name],
-      ['convert', '--format', 'png', '--out', `${name}.webp`, 'a.jpg'],
-      ['convert', '--out', `${name}.webp`, 'a.jpg', 'b.jpg'],
-      ['convert', '--format', 'webp', '--name', name, 'a.jpg', 'b.jpg'],
-      ['size-map', '--resolution', name],
+      words`convert --format ${name}`,
+      words`convert --format webp --jobs ${name} a.jpg`,
+      words`convert --format webp --background ${name} a.jpg`,
+      words`convert --format webp --name {${name}} a.jpg`,
+      words`convert --format webp --files-from ${name}`,
+      words`convert --format png --out ${name}.webp a.jpg`,
+      words`convert --out ${name}.webp a.jpg b.jpg`,
+      words`convert --format webp --name ${name} a.jpg b.jpg`,
+      words`size-map --resolution ${name}`,
     ];
     for (const { out, stderr, status } of await Promise.all(
       lines.map((args) => resident(args, { cwd })),
@@ -351,8 +324,8 @@ describe('a file name with control characters', () => {
 
   it('is unchanged after parsing JSON', async () => {
     const cwd = await folderWith(name);
-    const document = await resident(['hash', '--json', name, `${name}/x`], { cwd });
-    const lines = await resident(['hash', '--jsonl', name, `${name}/x`], { cwd });
+    const document = await resident(words`hash --json ${name} ${name}/x`, { cwd });
+    const lines = await resident(words`hash --jsonl ${name} ${name}/x`, { cwd });
     expect(document.out + lines.out).not.toMatch(DANGEROUS);
     expect(documentOf(document).results[0]?.inputFilename).toBe(name);
     expect(linesOf(lines)[0]?.inputFilename).toBe(name);
