@@ -1,8 +1,8 @@
 import type { Failure } from '../../failure.ts';
-import type { CacheMark, Json, RequestSetting, TextRequest } from '../canonical/canonical.ts';
+import type { CacheMark, Json, TextRequest } from '../canonical/canonical.ts';
 import type { TextEvent, Usage } from '../canonical/events.ts';
 import type { Endpoint, ModelListing, RequestAddress } from './endpoint.ts';
-import type { FieldTable } from './fields.ts';
+import type { FieldTable, SettingNames } from './fields.ts';
 
 /** Where a request is sent. */
 export interface Target {
@@ -81,9 +81,6 @@ export interface RelayProgress {
   /** The frames that were passed on last. */
   readonly last: string;
 }
-
-/** The paths of settings in a request's body, the preferred one first. A setting that is absent, the dialect has not. */
-export type SettingNames = Readonly<Partial<Record<RequestSetting, readonly string[]>>>;
 
 /** Request headers as Node gives them: lower-case names. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;

@@ -1,6 +1,9 @@
+import * as v from 'valibot';
+import { openObject } from '../../schema/choice.ts';
+import { field as described } from '../../schema/fields.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { Feature } from '../../store/features.ts';
-import type { Json } from '../canonical/canonical.ts';
+import type { Json, RequestSetting, RequestSettings } from '../canonical/canonical.ts';
 import { all, type Check, each, feature } from './inspection.ts';
 import type { NeverOmitted } from './unsupported-field.ts';
 
@@ -19,8 +22,17 @@ export interface NeutralValues {
  */
 export type FieldClass = 'meaning' | 'hint' | 'advice';
 
-/** One field of a request. */
-export interface Field {
+/** The paths of settings in a request's body, the preferred one first. The dialect does not have settings that are absent. */
+export type SettingNames = Readonly<Partial<Record<RequestSetting, readonly string[]>>>;
+
+/** One field of a request: the one declaration of what it accepts, means and becomes in other formats. */
+export interface Field<Schema extends v.GenericSchema | null = v.GenericSchema | null> {
+  /** What it accepts; null for anything. */
+  readonly schema: Schema;
+  /** The setting of the canonical request that has its value unchanged; null for none. */
+  readonly setting: RequestSetting | null;
+  /** Further settings that its value decides. */
+  readonly decidesSettings: readonly RequestSetting[];
   readonly class: FieldClass;
   /** What it is, in a few words. */
   readonly about: string;
@@ -52,6 +64,8 @@ interface Kind {
 /** The kinds of objects that a check inspects. */
 const kinds = new WeakMap<Check, readonly Kind[]>();
 
+const UNLISTED: Check = () => {};
+
 /** A check of objects, of whose fields the documentation lists those of another. */
 export function listedAs(listed: Check, check: Check): Check {
   const own: Check = (value, found, owner) => check(value, found, owner);
@@ -68,31 +82,96 @@ export function gated(gate: Check, check: Check): Check {
 
 export type Fields = Readonly<Record<string, Field>>;
 
+type ObjectSchema<Own extends Fields> = v.LooseObjectSchema<
+  {
+    readonly [Name in keyof Own as Own[Name]['schema'] extends null ? never : Name]: Extract<
+      Own[Name]['schema'],
+      v.GenericSchema
+    >;
+  },
+  undefined
+>;
+
+/** Objects of one kind, or of several: how they are validated, and how they are inspected. */
+interface Shape<Schema extends v.GenericSchema = v.GenericSchema> {
+  readonly schema: Schema;
+  readonly check: Check;
+}
+
 interface FieldOptions {
+  /** What it accepts beside null. */
+  readonly value?: v.GenericSchema | Shape;
+  /** What it accepts, where it must be given. */
+  readonly required?: v.GenericSchema | Shape;
+  /** The fields of its value, which is an object. */
+  readonly fields?: Fields;
+  readonly setting?: RequestSetting;
+  readonly decides?: readonly RequestSetting[];
   readonly neutral?: NeutralValues;
   readonly check?: Check;
-  /** Inspects each object of a list, where no other check of the list does. */
-  readonly items?: Check;
+  /** Its value is a list of these objects; their check inspects them where no other check of the list does. */
+  readonly items?: Check | Shape;
   /** The feature that its values need, unless they are neutral. */
   readonly feature?: Feature;
   readonly kept?: NeverOmitted;
 }
 
-function field(
-  base: Pick<Field, 'class' | 'about' | 'isTranslated' | 'hasEquivalents'>,
-  { neutral, items, check = items, feature: name, kept }: FieldOptions,
-): Field {
-  const described = items ?? check;
-  const own = {
-    ...base,
-    neutral: neutral ?? null,
-    isList: items !== undefined,
-    kinds: (described && kinds.get(described)) ?? [],
-    ...(kept && { kept }),
+type Unshaped<Given> =
+  Given extends Shape<infer Schema> ? Schema : Given extends v.GenericSchema ? Given : never;
+
+type SchemaOf<Options> = Options extends { readonly required: infer Given }
+  ? Unshaped<Given>
+  : Options extends { readonly value: infer Given }
+    ? v.NullishSchema<Unshaped<Given>, undefined>
+    : Options extends { readonly items: Shape<infer Schema> }
+      ? v.NullishSchema<v.ArraySchema<Schema, undefined>, undefined>
+      : Options extends { readonly fields: infer Own extends Fields }
+        ? v.NullishSchema<ObjectSchema<Own>, undefined>
+        : null;
+
+function isShape(given: object | undefined): given is Shape {
+  return given !== undefined && 'check' in given;
+}
+
+/** What a field accepts; null for anything. */
+function schemaOf(about: string, { required, value, items, fields }: FieldOptions) {
+  if (required) return described(isShape(required) ? required.schema : required, about);
+  if (value) return v.nullish(described(isShape(value) ? value.schema : value, about));
+  if (isShape(items)) return v.nullish(described(v.array(items.schema), about));
+  return fields ? v.nullish(described(fieldTable(fields).schema, about)) : null;
+}
+
+/** A function that declares fields of one class. */
+function fieldsOfClass(
+  fieldClass: FieldClass,
+  { isTranslated = false, hasEquivalents = false } = {},
+) {
+  return <const Options extends FieldOptions>(
+    about: string,
+    options?: Options,
+  ): Field<SchemaOf<Options>> => {
+    const given: FieldOptions = options ?? {};
+    const { fields, items, neutral = null, setting = null, decides = [], kept } = given;
+    const { feature: name } = given;
+    const shape = [items, given.required, given.value, fields && fieldTable(fields)].find(isShape);
+    const listed = typeof items === 'function' ? items : shape?.check;
+    const check = given.check ?? listed ?? null;
+    const gate = name === undefined ? null : unlessNeutral(neutral, feature(name));
+    return {
+      class: fieldClass,
+      about,
+      isTranslated,
+      hasEquivalents,
+      schema: schemaOf(about, given) as SchemaOf<Options>,
+      setting,
+      decidesSettings: decides,
+      neutral,
+      isList: items !== undefined,
+      kinds: kinds.get(listed ?? given.check ?? UNLISTED) ?? [],
+      check: gate && check ? all(gate, check) : (gate ?? check),
+      ...(kept && { kept }),
+    };
   };
-  if (name === undefined) return { ...own, check: check ?? null };
-  const gate = unlessNeutral(neutral ?? null, feature(name));
-  return { ...own, check: check ? all(gate, check) : gate };
 }
 
 function unlessNeutral(neutral: NeutralValues | null, check: Check): Check {
@@ -102,51 +181,47 @@ function unlessNeutral(neutral: NeutralValues | null, check: Check): Check {
 }
 
 /** A field with a meaning that the canonical request holds. */
-export function meaning(about: string, options: FieldOptions = {}): Field {
-  return field({ class: 'meaning', about, isTranslated: true, hasEquivalents: false }, options);
-}
+export const meaning = fieldsOfClass('meaning', { isTranslated: true });
 
 /** A field with a meaning that only upstreams of the same format get: no other format has a word for it. */
-export function native(about: string, options: FieldOptions = {}): Field {
-  return field({ class: 'meaning', about, isTranslated: false, hasEquivalents: false }, options);
-}
+export const native = fieldsOfClass('meaning');
 
 /** A field with a meaning that only upstreams of the same format get, although others have it too. */
-export function untranslated(about: string, options: FieldOptions = {}): Field {
-  return field({ class: 'meaning', about, isTranslated: false, hasEquivalents: true }, options);
-}
+export const untranslated = fieldsOfClass('meaning', { hasEquivalents: true });
 
 /** A hint about sampling or length that the canonical request holds. */
-export function hint(about: string, options: FieldOptions = {}): Field {
-  return field({ class: 'hint', about, isTranslated: true, hasEquivalents: false }, options);
-}
+export const hint = fieldsOfClass('hint', { isTranslated: true });
 
 /** A hint about sampling that only upstreams of the same format get. */
-export function nativeHint(about: string, options: FieldOptions = {}): Field {
-  return field({ class: 'hint', about, isTranslated: false, hasEquivalents: false }, options);
-}
+export const nativeHint = fieldsOfClass('hint');
 
 /** A field that changes nothing of an answer: a label, an identifier, telemetry, a hint about caches. */
-export function advice(about: string, options: FieldOptions = {}): Field {
-  return field({ class: 'advice', about, isTranslated: false, hasEquivalents: false }, options);
-}
+export const advice = fieldsOfClass('advice');
 
 /** Every value: the field asks for nothing. */
 export const ANY: NeutralValues = { words: 'any', test: () => true };
 
 /** A property of an answer that clients send back: it asks for nothing. */
-export function echo(about = 'Part of an earlier answer, sent back.'): Field {
+export function echo(about = 'Part of an earlier answer, sent back.') {
   return native(about, { neutral: ANY });
 }
 
 /** Several fields with one entry. */
-export function named(entry: Field, ...names: readonly string[]): Fields {
-  return Object.fromEntries(names.map((name) => [name, entry]));
+export function named<Entry extends Field, Name extends string>(entry: Entry, ...names: Name[]) {
+  return Object.fromEntries(names.map((name) => [name, entry])) as Readonly<Record<Name, Entry>>;
 }
 
-/** Fields that a decoder reads. */
-export function read(...names: readonly string[]): Fields {
+/** Fields that a decoder reads, whatever their values are. */
+export function read<Name extends string>(...names: Name[]) {
   return named(meaning('Content.'), ...names);
+}
+
+/** Fields that a decoder reads, with what they accept. */
+export function content<const Entries extends v.ObjectEntries>(entries: Entries) {
+  const about = meaning('Content.');
+  return Object.fromEntries(
+    Object.entries(entries).map(([name, schema]) => [name, { ...about, schema }]),
+  ) as { readonly [Name in keyof Entries]: Field<Entries[Name]> };
 }
 
 /** Neutral values, listed. Null is neutral everywhere. */
@@ -162,18 +237,68 @@ export const empty: NeutralValues = {
 
 const NONE: readonly string[] = [];
 
+/** The schemas of several shapes. */
+export function schemasOf<const Shapes extends Readonly<Record<string, Shape>>>(shapes: Shapes) {
+  const entries = Object.entries(shapes).map(([name, { schema }]) => [name, schema]);
+  return Object.fromEntries(entries) as {
+    readonly [Name in keyof Shapes]: Shapes[Name]['schema'];
+  };
+}
+
 const UNKNOWN = feature('unknown');
 
+/** Settings of a request that sets none. */
+export const NO_SETTINGS: RequestSettings = {
+  toolChoice: null,
+  parallelToolCalls: null,
+  maxOutputTokens: null,
+  temperature: null,
+  topP: null,
+  topK: null,
+  stop: null,
+  n: null,
+  frequencyPenalty: null,
+  presencePenalty: null,
+  seed: null,
+  logprobs: null,
+  topLogprobs: null,
+  logitBias: null,
+  format: null,
+  verbosity: null,
+  reasoning: null,
+};
+
+/** The fields of one kind of object. @param isKind whether an unknown property says what an object is, so that it is not left out */
+export function fieldTable<const Own extends Fields>(
+  fields: Own,
+  isKind?: (value: Json, name: string) => boolean,
+): FieldTable<ObjectSchema<Own>> {
+  const declared = Object.entries(fields).flatMap(([name, { schema }]) =>
+    schema ? [[name, schema]] : [],
+  );
+  const schema = openObject(Object.fromEntries(declared) as v.ObjectEntries);
+  return new FieldTable(fields, schema as unknown as ObjectSchema<Own>, isKind);
+}
+
 /** The fields of one kind of object. */
-export class FieldTable {
+export class FieldTable<Schema extends v.GenericSchema = v.GenericSchema> {
   readonly entries: ReadonlyMap<string, Field>;
+  /** What an object is, as far as it is validated. */
+  readonly schema: Schema;
+  readonly settings: SettingNames;
+  /** Names of the fields that are settings of the canonical request as they are. */
+  readonly #plain: readonly (readonly [name: string, setting: RequestSetting])[];
   /** Inspects an object, or a list of them: every property is in the table. */
   readonly check: Check;
 
-  /** @param isKind whether an unknown property says what an object is, so that it is not left out */
-  constructor(fields: Fields, isKind?: (value: Json, name: string) => boolean) {
+  constructor(fields: Fields, schema: Schema, isKind?: (value: Json, name: string) => boolean) {
     const entries = new Map(Object.entries(fields));
     this.entries = entries;
+    this.schema = schema;
+    this.settings = settingsOf(entries);
+    this.#plain = Array.from(entries).flatMap(([name, { setting }]) =>
+      setting === null ? [] : [[name, setting]],
+    );
     this.check = each((value, found) => {
       if (!isObject(value)) return;
       for (const name in value) {
@@ -188,6 +313,26 @@ export class FieldTable {
       }
     });
     kinds.set(this.check, [{ type: null, table: this, isTranslated: true }]);
+  }
+
+  /** The settings that an object has as they are; null for all others. */
+  decodeSettings(value: Json): RequestSettings {
+    const settings: Record<string, unknown> = { ...NO_SETTINGS };
+    for (const [name, setting] of this.#plain) settings[setting] = value[name] ?? null;
+    return settings as unknown as RequestSettings;
+  }
+
+  /** Puts settings that an object has as they are into a body. @returns the body */
+  encodeSettings(
+    settings: RequestSettings,
+    body: Record<string, unknown> = {},
+  ): Record<string, unknown> {
+    for (const [name, setting] of this.#plain) {
+      const value = settings[setting];
+      if (value !== null) body[name] = value;
+      else if (name in body) delete body[name];
+    }
+    return body;
   }
 
   /**
@@ -222,9 +367,28 @@ export class FieldTable {
   }
 }
 
+/** The paths of the settings that fields have, with those of the objects within them before their own. */
+function settingsOf(entries: ReadonlyMap<string, Field>): SettingNames {
+  const paths: Partial<Record<RequestSetting, string[]>> = {};
+  const add = (setting: RequestSetting, path: string) => {
+    paths[setting] ??= [];
+    paths[setting].push(path);
+  };
+  for (const [name, { setting, decidesSettings, kinds: inner, isList }] of entries) {
+    const within = isList || inner[0]?.type !== null ? {} : (inner[0].table?.settings ?? {});
+    for (const [one, names] of Object.entries(within)) {
+      for (const own of names) add(one as RequestSetting, `${name}.${own}`);
+    }
+    for (const one of setting === null ? decidesSettings : [setting, ...decidesSettings]) {
+      add(one, name);
+    }
+  }
+  return paths;
+}
+
 /** A check of objects with the given fields. */
 export function object(fields: Fields): Check {
-  return new FieldTable(fields).check;
+  return fieldTable(fields).check;
 }
 
 /** The date of a tool's version, at the end of its type. */
@@ -238,10 +402,12 @@ const VERSION = /_(\d{8}|\d{4}_\d{2}_\d{2})$/;
  * @param options.translated the types that upstreams of other formats get; all where it is absent
  */
 export function byType(
-  checks: Readonly<Record<string, Check | null>>,
+  checks: Readonly<Record<string, Check | Shape | null>>,
   { usual, translated }: { readonly usual?: string; readonly translated?: readonly string[] } = {},
 ): Check {
-  const known = new Map(Object.entries(checks));
+  const known = new Map(
+    Object.entries(checks).map(([type, own]) => [type, own && 'check' in own ? own.check : own]),
+  );
   const check = each((value, found) => {
     if (!isObject(value)) return;
     const type = String(value['type'] ?? usual);

@@ -12,6 +12,16 @@ export const SHARED_LABELS = [
   'user',
 ] as const;
 
+/** The stop sequences of chat and legacy completions. */
+export function stopOf({
+  stop,
+}: {
+  readonly stop?: string | readonly string[] | null | undefined;
+}): readonly string[] | null {
+  if (typeof stop === 'string') return [stop];
+  return stop && stop.length > 0 ? stop : null;
+}
+
 type JsonSchemaFormat = Extract<ResponseFormat, { readonly type: 'json-schema' }>;
 
 /** The tool that a function describes. @param own valid by its schema */

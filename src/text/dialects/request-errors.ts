@@ -7,7 +7,7 @@ import type {
   RequestSetting,
   TextRequest,
 } from '../canonical/canonical.ts';
-import type { Field } from './fields.ts';
+import { type Field, NO_SETTINGS } from './fields.ts';
 import { dialectNamed } from './registry.ts';
 import { pathOf, valueAt } from './request-settings.ts';
 import { type NeverOmitted, UnsupportedField } from './unsupported-field.ts';
@@ -102,11 +102,15 @@ function patternOf({ path }: NativePart): string {
   return path.replace(/\[\d+\]/g, '[]');
 }
 
-/** Refuses settings that the target's dialect has not, unless their values ask for what happens anyway. */
+const SETTINGS = Object.keys(NO_SETTINGS) as RequestSetting[];
+
+/** Refuses settings, by default those that the target's dialect does not have, unless their values ask for what happens anyway. */
 export function refuseSettings(
   request: TextRequest,
   target: DialectName,
-  settings: readonly RequestSetting[],
+  settings: readonly RequestSetting[] = SETTINGS.filter(
+    (setting) => dialectNamed(target).settings[setting] === undefined,
+  ),
 ): void {
   const refused = settings.find(
     (setting) => request[setting] !== null && !isNeutral(request, setting),

@@ -1,7 +1,9 @@
+import * as v from 'valibot';
+import { openObject, textOrList } from '../../schema/choice.ts';
+import { integer, number } from '../../schema/fields.ts';
 import {
   advice,
   empty,
-  type Fields,
   hint,
   meaning,
   named,
@@ -13,8 +15,13 @@ import {
 
 // Fields that requests of several formats have.
 
+const text = v.pipe(v.string(), v.nonEmpty());
+
+export const modelName = v.pipe(text, v.metadata({ expects: "a model's name" }));
+export const functionName = v.pipe(text, v.metadata({ expects: "the function's name" }));
+
 /** Properties of routers and proxies that choose the provider, its address or its key. */
-export const ROUTING: Fields = named(
+export const ROUTING = named(
   native('Choice of a provider, its address or its key by a router.', {
     feature: 'routing',
     neutral: empty,
@@ -45,27 +52,56 @@ export const ROUTING: Fields = named(
 );
 
 /** Settings that OpenAI's formats and Anthropic's have. */
-export const SETTINGS: Fields = {
-  model: meaning('The model that answers.'),
-  stream: meaning('Whether to stream the answer.'),
-  temperature: hint('Sampling temperature.'),
-  top_p: hint('Nucleus sampling.', { neutral: values(1) }),
+export const SETTINGS = {
+  model: meaning('The model that answers.', { required: modelName }),
+  stream: meaning('Whether to stream the answer as server-sent events.', { value: v.boolean() }),
+  temperature: hint('Sampling temperature.', { value: number(0, 2), setting: 'temperature' }),
+  top_p: hint('Nucleus sampling: the share of probability to choose from.', {
+    value: number(0, 1),
+    setting: 'topP',
+    neutral: values(1),
+  }),
 };
 
 /** Settings of sampling and of several answers, which only some of OpenAI's formats have. */
-export const CHOICES: Fields = {
-  ...named(
-    hint('Penalty for repeated tokens.', { neutral: values(0) }),
-    'frequency_penalty',
-    'presence_penalty',
-  ),
-  seed: hint('Seed of the sampling.'),
-  n: meaning('Number of answers.', { neutral: values(1) }),
-  logit_bias: meaning('Bias of single tokens.', { neutral: empty }),
+export const CHOICES = {
+  frequency_penalty: hint('Penalty for frequent tokens.', {
+    value: number(-2, 2),
+    setting: 'frequencyPenalty',
+    neutral: values(0),
+  }),
+  presence_penalty: hint('Penalty for tokens that occurred.', {
+    value: number(-2, 2),
+    setting: 'presencePenalty',
+    neutral: values(0),
+  }),
+  seed: hint('Seed for reproducible sampling.', {
+    value: integer(Number.MIN_SAFE_INTEGER),
+    setting: 'seed',
+  }),
+  n: meaning('Number of answers.', { value: integer(1), setting: 'n', neutral: values(1) }),
+  logit_bias: meaning('Bias of single tokens.', {
+    value: openObject({}),
+    setting: 'logitBias',
+    neutral: empty,
+  }),
+};
+
+/** Stop sequences of chat and legacy completions. */
+export const stops = textOrList(
+  'a text or a list of up to 4 texts',
+  v.pipe(v.array(v.string()), v.maxLength(4), v.metadata({ expects: 'a list of up to 4 texts' })),
+);
+
+/** Options of a stream of chat and legacy completions. */
+export const STREAM_OPTIONS = {
+  include_usage: meaning('Whether the stream ends with a chunk with the usage.', {
+    value: v.boolean(),
+  }),
 };
 
 /** Labels, and hints for caches. */
-export const LABELS: Fields = {
+export const LABELS = {
   client_metadata: advice('Telemetry of the client.'),
   metadata: advice('Labels of the answer.'),
   prompt_cache_key: advice('Key that groups requests for the prompt cache.'),
@@ -73,16 +109,16 @@ export const LABELS: Fields = {
   prompt_cache_retention: advice('How long the prompt cache keeps the input.'),
   safety_identifier: advice('Identifier of the end user, for abuse detection.'),
   store: advice('Whether the provider may store the answer.', { neutral: values(false) }),
-  user: advice('Identifier of the end user, for abuse detection.'),
+  user: advice('Identifier of the end user, for abuse detection.', { value: v.string() }),
 };
 
 /** Loading of tools by a search of the provider: upstreams of other formats are sent all tools. */
-export const LOADING: Fields = {
+export const LOADING = {
   defer_loading: advice('Whether the tool is loaded by a search.', { neutral: values(false) }),
 };
 
 /** Marks of a prompt cache on parts of a request. */
-export const CACHE_MARKS: Fields = named(
+export const CACHE_MARKS = named(
   advice('Mark of a prompt cache.'),
   'cache_control',
   'prompt_cache_breakpoint',
@@ -95,7 +131,7 @@ const off = (...neutral: readonly (number | boolean)[]) =>
   nativeHint('Sampling of compatible servers.', { neutral: values(...neutral) });
 
 /** Sampling and formats of compatible servers, which cost what their tokens cost. */
-export const SAMPLING: Fields = {
+export const SAMPLING = {
   ...named(
     sampler,
     'dry_allowed_length',

@@ -17,7 +17,7 @@ import type {
   EventEncoder,
 } from '../../../src/text/dialects/dialect.ts';
 import type { RequestAddress } from '../../../src/text/dialects/endpoint.ts';
-import { FieldTable, meaning, named } from '../../../src/text/dialects/fields.ts';
+import { fieldTable, meaning, named } from '../../../src/text/dialects/fields.ts';
 import { refuseSettings, untranslatable } from '../../../src/text/dialects/request-errors.ts';
 import { textRequest } from '../request.ts';
 
@@ -345,7 +345,7 @@ export const toy: Dialect = {
   headers: { 'toy-version': '7' },
   takesImageDetail: false,
   decodeRequest,
-  fields: new FieldTable(named(meaning('Content.'), 'said', 'limit', 'warmth', 'tools')),
+  fields: fieldTable(named(meaning('Content.'), 'said', 'limit', 'warmth', 'tools')),
   encodeRequest,
   forwardBody: ({ body }) => ({ ...body }),
   decodeEvents: (context, emit) => new ToyDecoder(context, emit),

@@ -8,7 +8,7 @@ import { ChatDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
 import { ChatEncoder, failFrames } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
-import { fields, settings } from './fields.ts';
+import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import {
   countOutput,
@@ -18,7 +18,6 @@ import {
   observe,
   observeAnswer,
 } from './observe.ts';
-import { chatRequest } from './request.ts';
 
 /** Usage is requested whether the client wants it or not: the request is charged by it. */
 function usageOptions({ body, stream, includeUsage }: TextRequest): Json {
@@ -32,7 +31,7 @@ const endpoint: Endpoint = {
   // Of Azure's clients.
   aliases: ['/openai/deployments/:model/chat/completions'],
   summary: 'Text in the format of chat completions; with stream, as server-sent events',
-  request: chatRequest,
+  request: fields.schema,
   example: { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] },
   response: v.looseObject({
     id: v.string(),
@@ -50,7 +49,7 @@ export const chat: Dialect = {
   label: 'chat completions',
   endpoints: [endpoint],
   promptField: 'messages',
-  settings,
+  settings: fields.settings,
   // OpenAI has allowed and custom tools here; the many compatible servers have functions only.
   abilities: ['json-object'],
   stops: { most: 4 },

@@ -12,13 +12,12 @@ import type {
 import { openaiEndUser } from '../end-user.ts';
 import type { RequestAddress } from '../endpoint.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
-import { decodeJsonSchema } from '../openai-fields.ts';
+import { decodeJsonSchema, stopOf } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
 import { decodeToolChoice } from './custom-tools.ts';
 import { decodeTools, decodeTurns } from './decode-turns.ts';
-import { fields } from './fields.ts';
+import { type ChatRequest, fields } from './fields.ts';
 import { usesFunctions, withTools } from './legacy-functions.ts';
-import { type ChatRequest, chatRequest } from './request.ts';
 
 /** The table of the fields within `stream_options`. */
 const streamOptions = fields.within('stream_options')!;
@@ -77,11 +76,6 @@ function topKOf({ top_k: topK }: ChatRequest): number | null {
   return topK != null && topK > 0 ? topK : null;
 }
 
-function stopOf(stop: string | readonly string[] | null | undefined): readonly string[] | null {
-  if (typeof stop === 'string') return [stop];
-  return stop && stop.length > 0 ? stop : null;
-}
-
 /** Fields of vLLM by which the answer continues the last message, and their values that ask for it. */
 const CONTINUING = [
   ['continue_final_message', true],
@@ -106,7 +100,7 @@ function continuedTurns(
 export function decodeRequest(input: unknown, address?: RequestAddress): TextRequest {
   const model = address?.model ?? null;
   const named = model !== null && isObject(input) ? { ...input, model } : input;
-  const given: ChatRequest = checkedBody(chatRequest, named);
+  const given: ChatRequest = checkedBody(fields.schema, named);
   const body = usesFunctions(given) ? withTools(given) : given;
   const hasFunctions = (given.functions?.length ?? 0) > 0;
   const findings: Findings = { native: [], advice: [] };
@@ -115,7 +109,7 @@ export function decodeRequest(input: unknown, address?: RequestAddress): TextReq
     collectRest('chat', streamOptions, body.stream_options, 'stream_options', findings);
   }
   const tools = (body.tools ?? []) as readonly Json[];
-  return {
+  return Object.assign(fields.decodeSettings(body), {
     dialect: 'chat',
     body,
     model: body.model,
@@ -125,24 +119,13 @@ export function decodeRequest(input: unknown, address?: RequestAddress): TextReq
     turns: continuedTurns(body, decodeTurns(body.messages, findings), findings),
     tools: decodeTools(tools, hasFunctions ? 'functions' : 'tools', findings),
     toolChoice: toolChoiceOf(body.tool_choice),
-    parallelToolCalls: body.parallel_tool_calls ?? null,
     maxOutputTokens: maxOutputTokensOf(body),
-    temperature: body.temperature ?? null,
-    topP: body.top_p ?? null,
     topK: topKOf(body),
-    stop: stopOf(body.stop),
-    n: body.n ?? null,
-    frequencyPenalty: body.frequency_penalty ?? null,
-    presencePenalty: body.presence_penalty ?? null,
-    seed: body.seed ?? null,
-    logprobs: body.logprobs ?? null,
-    topLogprobs: body.top_logprobs ?? null,
-    logitBias: body.logit_bias ?? null,
+    stop: stopOf(body),
     format: formatOf(body.response_format),
-    verbosity: body.verbosity ?? null,
     reasoning: reasoningOf(body),
     native: findings.native,
     advice: findings.advice,
     endUser: openaiEndUser(body),
-  };
+  });
 }

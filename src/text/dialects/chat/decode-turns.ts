@@ -66,8 +66,8 @@ function decodePart(part: Json, path: string, findings: Findings): Content {
 }
 
 function collectMedia(part: Json, path: string, findings: Findings): void {
-  const type = part['type'] as string;
-  const table = fields.mediaParts[type]!;
+  const type = part['type'] as keyof typeof fields.mediaParts;
+  const table = fields.mediaParts[type];
   collect(table, part, path, findings);
   collect(table.within(type)!, part[type] as Json, `${path}.${type}`, findings);
 }

@@ -1,42 +1,17 @@
-import type {
-  Json,
-  RequestSetting,
-  ResponseFormat,
-  TextRequest,
-} from '../../canonical/canonical.ts';
+import type { Json, ResponseFormat, TextRequest } from '../../canonical/canonical.ts';
 import type { Target } from '../dialect.ts';
 import { endUserOnWire, MAX_OPENAI_USER } from '../end-user.ts';
 import { encodeJsonSchema, SHARED_LABELS } from '../openai-fields.ts';
 import { dialectNamed } from '../registry.ts';
 import { refuseNativeFields, refuseSettings, unsupportedSetting } from '../request-errors.ts';
-import { propertiesOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTool, encodeTurns, reencodeMessages, reencodeNamed } from './encode-turns.ts';
-import { settings as names } from './fields.ts';
+import { fields } from './fields.ts';
 
-/** RequestSettings that are one value with one name. */
-const PLAIN = {
-  temperature: 'temperature',
-  topP: 'top_p',
-  stop: 'stop',
-  n: 'n',
-  frequencyPenalty: 'frequency_penalty',
-  presencePenalty: 'presence_penalty',
-  seed: 'seed',
-  logprobs: 'logprobs',
-  topLogprobs: 'top_logprobs',
-  logitBias: 'logit_bias',
-  verbosity: 'verbosity',
-} as const satisfies Partial<Record<RequestSetting, string>>;
-
-const SETTINGS = [
-  ...(Object.keys(PLAIN) as (keyof typeof PLAIN)[]),
-  'toolChoice',
-  'parallelToolCalls',
-  'maxOutputTokens',
-  'format',
-  'reasoning',
-] as const satisfies readonly RequestSetting[];
+/** Properties that the settings of a request replace. */
+const REPLACED = Object.entries(fields.settings).flatMap(([setting, names]) =>
+  setting === 'topK' ? [] : names,
+);
 
 function labelsOf(request: TextRequest): Json {
   const { dialect, body, advice } = request;
@@ -77,11 +52,9 @@ function limitName({ dialect, body }: TextRequest, target: Target): string {
 }
 
 function encodeSettings(request: TextRequest, target: Target): Record<string, unknown> {
-  const settings: Record<string, unknown> = {};
-  for (const [setting, name] of Object.entries(PLAIN)) {
-    const value = request[setting as keyof typeof PLAIN];
-    if (value !== null) settings[name] = value;
-  }
+  const settings = fields.encodeSettings(request);
+  delete settings['parallel_tool_calls'];
+  if (request.stop !== null) settings['stop'] = request.stop;
   const { maxOutputTokens, format, reasoning, dialect, body } = request;
   if (maxOutputTokens !== null) settings[limitName(request, target)] = maxOutputTokens;
   if (reasoning !== null && reasoning.effort !== null) {
@@ -109,7 +82,7 @@ function streamFields({ stream, dialect, body }: TextRequest): Json {
 
 function reencode(request: TextRequest, target: Target): Json {
   const body: Record<string, unknown> = { ...request.body, model: target.model };
-  for (const name of SETTINGS.flatMap((setting) => propertiesOf(names, setting))) delete body[name];
+  for (const name of REPLACED) delete body[name];
   body['messages'] = reencodeMessages(request, target);
   if (Array.isArray(body['tools'])) body['tools'] = body['tools'].map(reencodeNamed);
   return { ...body, ...encodeSettings(request, target), ...streamFields(request) };

@@ -1,19 +1,39 @@
-import type { SettingNames } from '../dialect.ts';
+import * as v from 'valibot';
+import { EFFORTS } from '../../../config/settings/models.ts';
+import { choiceBy, openObject, wordOrObject } from '../../../schema/choice.ts';
+import { field, integer } from '../../../schema/fields.ts';
 import {
   advice,
   empty,
-  FieldTable,
+  fieldTable,
   hint,
   meaning,
   named,
   native,
-  object,
   untranslated,
   values,
 } from '../fields.ts';
 import type { Check } from '../inspection.ts';
-import { CHOICES, LABELS, ROUTING, SAMPLING, SETTINGS } from '../shared-fields.ts';
-import { message, toolChoice, tools } from './message-fields.ts';
+import {
+  CHOICES,
+  LABELS,
+  ROUTING,
+  SAMPLING,
+  SETTINGS,
+  STREAM_OPTIONS,
+  stops,
+} from '../shared-fields.ts';
+import {
+  functionFields,
+  message,
+  messageSchema,
+  toolChoice,
+  toolChoiceSchema,
+  toolList,
+  tools,
+} from './message-fields.ts';
+
+const text = v.string();
 
 /** Modalities that are not metered as text. */
 const modalities: Check = (value, found) => {
@@ -31,46 +51,115 @@ const textOnly = {
 
 const searches = (about: string) => untranslated(about, { feature: 'web_search' });
 
+const schemaFormat = openObject({
+  type: v.literal('json_schema'),
+  json_schema: openObject({
+    name: text,
+    description: v.nullish(text),
+    schema: v.nullish(openObject({})),
+    strict: v.nullish(v.boolean()),
+  }),
+});
+const plainFormat = openObject({ type: v.picklist(['text', 'json_object']) });
+const format = choiceBy('type', {
+  text: plainFormat,
+  json_object: plainFormat,
+  json_schema: schemaFormat,
+});
+
 /** The fields of a chat request. */
-export const fields = new FieldTable({
+export const fields = fieldTable({
   ...SAMPLING,
   add_generation_prompt: meaning('Whether the template asks for an answer.', {
+    value: v.boolean(),
     neutral: values(true),
   }),
   continue_final_message: meaning('Whether the answer continues the last message.', {
+    value: v.boolean(),
     neutral: values(false),
   }),
   ...LABELS,
+  metadata: advice('Labels of the answer.', { value: openObject({}) }),
   ...ROUTING,
   ...SETTINGS,
   ...CHOICES,
-  messages: meaning('The conversation so far.', { items: message.check }),
+  messages: meaning('The conversation so far.', {
+    required: v.pipe(
+      v.array(messageSchema),
+      v.nonEmpty(),
+      v.metadata({ expects: 'a list of one message at least' }),
+    ),
+    items: message.check,
+  }),
   stream_options: meaning('Options of the stream.', {
-    check: object({
-      include_usage: meaning('Whether the stream ends with the usage.'),
+    fields: {
+      ...STREAM_OPTIONS,
       ...named(
         advice('Padding and further usage in a stream.', { neutral: values(false) }),
         'continuous_usage_stats',
         'include_obfuscation',
       ),
-    }),
+    },
   }),
-  ...named(meaning('Maximum output tokens.'), 'max_completion_tokens', 'max_tokens'),
-  top_k: hint('Number of most likely tokens to choose from.', { neutral: values(0, -1) }),
-  stop: meaning('Stop sequences.', { neutral: empty }),
-  logprobs: meaning('Whether to return log probabilities.', { neutral: values(false) }),
-  top_logprobs: meaning('Number of alternatives with log probabilities.', { neutral: values(0) }),
-  ...named(meaning('How much the model reasons.'), 'reasoning_effort', 'thinking'),
+  max_completion_tokens: meaning('Maximum output tokens, including reasoning.', {
+    value: integer(1, 1_048_576),
+    decides: ['maxOutputTokens'],
+  }),
+  max_tokens: meaning('The former name of max_completion_tokens.', {
+    value: integer(1),
+    decides: ['maxOutputTokens'],
+  }),
+  top_k: hint('Number of most likely tokens to choose from.', {
+    value: integer(-1),
+    decides: ['topK'],
+    neutral: values(0, -1),
+  }),
+  stop: meaning('Stop sequences.', { value: stops, decides: ['stop'], neutral: empty }),
+  logprobs: meaning('Whether to return log probabilities of output tokens.', {
+    value: v.boolean(),
+    setting: 'logprobs',
+    neutral: values(false),
+  }),
+  top_logprobs: meaning('Number of most likely tokens to return at each position.', {
+    value: integer(0, 20),
+    setting: 'topLogprobs',
+    neutral: values(0),
+  }),
+  reasoning_effort: meaning(
+    'Reasoning effort; the model catalog lists the efforts that a model supports.',
+    { value: v.picklist(EFFORTS), decides: ['reasoning'] },
+  ),
+  thinking: meaning('Alias of reasoning_effort.', {
+    value: openObject({
+      type: v.picklist(['enabled', 'disabled']),
+      budget_tokens: v.nullish(field(integer(1), 'Reasoning budget in tokens.')),
+    }),
+    decides: ['reasoning'],
+  }),
   reasoning: untranslated('How much the model reasons, for a router.', { neutral: empty }),
-  verbosity: hint('Length of the answer.', { neutral: values('medium') }),
-  response_format: meaning('Format of the output.'),
-  tools: meaning('Tools that the model may call.', { items: tools }),
-  tool_choice: meaning('Which tools the model must call.', { check: toolChoice }),
-  parallel_tool_calls: meaning('Whether several tools may be called at once.', {
+  verbosity: hint('Length of the answer: low, medium, high.', {
+    value: text,
+    setting: 'verbosity',
+    neutral: values('medium'),
+  }),
+  response_format: meaning('Format of the output.', { value: format, decides: ['format'] }),
+  tools: meaning('Tools that the model may call.', { value: toolList, items: tools }),
+  tool_choice: meaning('Which tools the model must call.', {
+    value: toolChoiceSchema,
+    decides: ['toolChoice'],
+    check: toolChoice,
+  }),
+  parallel_tool_calls: meaning('Whether the model may call several tools in parallel.', {
+    value: v.boolean(),
+    setting: 'parallelToolCalls',
     neutral: values(true),
   }),
-  functions: meaning('The former name of tools.'),
-  function_call: meaning('The former name of tool_choice.'),
+  functions: meaning('The former name of tools.', {
+    value: v.pipe(v.array(functionFields.schema), v.metadata({ expects: 'a list of functions' })),
+  }),
+  function_call: meaning('The former name of tool_choice.', {
+    value: wordOrObject(['auto', 'none'], openObject({ name: text })),
+  }),
   prediction: advice('Text that the answer probably repeats, which makes it faster.'),
   moderation: native('Moderation of input and output by the provider.'),
   cache_control: advice('Mark of a prompt cache.'),
@@ -84,22 +173,5 @@ export const fields = new FieldTable({
   search_parameters: searches('Options of a web search.'),
 });
 
-export const settings: SettingNames = {
-  toolChoice: ['tool_choice'],
-  parallelToolCalls: ['parallel_tool_calls'],
-  maxOutputTokens: ['max_completion_tokens', 'max_tokens'],
-  temperature: ['temperature'],
-  topP: ['top_p'],
-  topK: ['top_k'],
-  stop: ['stop'],
-  n: ['n'],
-  frequencyPenalty: ['frequency_penalty'],
-  presencePenalty: ['presence_penalty'],
-  seed: ['seed'],
-  logprobs: ['logprobs'],
-  topLogprobs: ['top_logprobs'],
-  logitBias: ['logit_bias'],
-  format: ['response_format'],
-  verbosity: ['verbosity'],
-  reasoning: ['reasoning_effort', 'thinking'],
-};
+/** A valid request. */
+export type ChatRequest = v.InferInput<typeof fields.schema>;

@@ -1,7 +1,7 @@
 import { isObject, textOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import { invalid } from '../request-errors.ts';
-import type { ChatRequest } from './request.ts';
+import type { ChatRequest } from './fields.ts';
 
 /** Whether a request speaks of functions, which OpenAI has replaced with tools. */
 export function usesFunctions({ functions, function_call, messages }: ChatRequest): boolean {

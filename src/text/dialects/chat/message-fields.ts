@@ -1,10 +1,20 @@
+import * as v from 'valibot';
+import {
+  choice,
+  choiceBy,
+  openChoiceBy,
+  openObject,
+  textOrList,
+  wordOrObject,
+} from '../../../schema/choice.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import {
   advice,
   byType,
+  content,
   echo,
   type Fields,
-  FieldTable,
+  fieldTable,
   listedAs,
   meaning,
   type NeutralValues,
@@ -12,14 +22,21 @@ import {
   native,
   object,
   read,
+  schemasOf,
   untranslated,
   values,
 } from '../fields.ts';
 import { address, type Check, feature, media, reference } from '../inspection.ts';
-import { CACHE_MARKS, LOADING } from '../shared-fields.ts';
+import { CACHE_MARKS, functionName, LOADING } from '../shared-fields.ts';
+
+const text = v.string();
+const optional = v.nullish(text);
+
+/** A part, a tool or a call that only the provider knows. */
+const other = openObject({ type: text });
 
 /** Properties that other gateways and providers add to answers for their own use. */
-const FOREIGN: Fields = named(
+const FOREIGN = named(
   advice("Another provider's or gateway's property of an earlier answer."),
   'extra_content',
   'phase',
@@ -29,98 +46,122 @@ const FOREIGN: Fields = named(
   'thought_signature',
 );
 
-const ECHOED: Fields = named(echo(), 'annotations', 'id', 'index', 'object', 'parsed', 'status');
+const ECHOED = named(echo(), 'annotations', 'id', 'index', 'object', 'parsed', 'status');
 
-export const functionCall = new FieldTable({ ...read('name', 'arguments'), ...FOREIGN, ...ECHOED });
-
-export const call = new FieldTable({
-  ...ECHOED,
-  ...CACHE_MARKS,
+export const functionCall = fieldTable({
+  ...content({ name: text, arguments: optional }),
   ...FOREIGN,
-  ...read('id', 'type'),
-  function: meaning('The call of a function.', { check: functionCall.check }),
+  ...ECHOED,
 });
 
-const calls = byType(
-  {
-    function: call.check,
-    custom: object({ ...read('id', 'type', 'custom'), ...ECHOED, ...FOREIGN }),
-  },
-  { usual: 'function' },
-);
+export const call = fieldTable({
+  ...ECHOED,
+  ...CACHE_MARKS,
+  ...FOREIGN,
+  ...content({
+    id: v.pipe(text, v.nonEmpty(), v.metadata({ expects: "the call's id" })),
+    type: v.nullish(v.literal('function')),
+  }),
+  function: meaning('The call of a function.', {
+    required: functionCall,
+  }),
+});
 
-/** What a message has as an answer of the assistant. */
-const ANSWER: Fields = {
+const customCall = fieldTable({
+  ...content({ id: text, type: text }),
+  ...read('custom'),
   ...ECHOED,
   ...FOREIGN,
-  ...read('reasoning', 'reasoning_content', 'reasoning_details', 'refusal'),
-  tool_calls: meaning('Tool calls of the answer.', { items: calls }),
-  function_call: meaning('The former name of tool_calls.'),
+});
+
+const calls = byType({ function: call, custom: customCall }, { usual: 'function' });
+
+const toolCall = choice('a tool call', [call.schema, customCall.schema], (value) => {
+  // Old clients send function calls without a type.
+  const type = isObject(value) ? (value['type'] ?? 'function') : 'function';
+  return type === 'function' ? call.schema : customCall.schema;
+});
+
+/** What a message has as an answer of the assistant. */
+const ANSWER = {
+  ...ECHOED,
+  ...FOREIGN,
+  ...read('reasoning'),
+  ...content({
+    reasoning_content: optional,
+    reasoning_details: v.nullish(v.array(openObject({ type: optional }))),
+    refusal: optional,
+  }),
+  tool_calls: meaning('Tool calls of the answer.', { value: v.array(toolCall), items: calls }),
+  function_call: meaning('The former name of tool_calls.', {
+    value: openObject({ name: text, arguments: optional }),
+  }),
 };
 
-const content = (type: string, check: Check) =>
-  new FieldTable({
-    ...CACHE_MARKS,
-    type: meaning('Kind of the part.'),
-    [type]: meaning('Content.', { check }),
-  });
-
-export const textPart = new FieldTable({
+export const textPart = fieldTable({
   ...CACHE_MARKS,
-  ...read('type', 'text'),
+  ...content({ type: v.literal('text'), text }),
   ...named(echo(), 'annotations', 'citations', 'logprobs'),
 });
 
 /** A text part that repeats the whole answer. */
-export const echoedPart = new FieldTable({
+export const echoedPart = fieldTable({
   ...CACHE_MARKS,
   ...ANSWER,
   ...read('type', 'text', 'role', 'name', 'content'),
 });
 
-export const refusalPart = new FieldTable(read('type', 'refusal'));
+export const refusalPart = fieldTable(content({ type: v.literal('refusal'), refusal: text }));
+
+/** A part with media, which are an object with the name of its type. */
+function mediaPart<const Own extends Fields>(type: string, own: Own) {
+  return fieldTable({
+    ...CACHE_MARKS,
+    ...content({ type: v.literal(type) }),
+    [type]: meaning('The media.', { required: fieldTable(own) }),
+  });
+}
 
 /** Parts with media, by type. */
-export const mediaParts: Readonly<Record<string, FieldTable>> = {
-  image_url: content(
-    'image_url',
-    object({
-      url: meaning('Address or data.', { check: address }),
-      ...read('detail', 'format'),
-    }),
-  ),
-  video_url: content(
-    'video_url',
-    object({ url: meaning('Address or data.', { check: address }), fps: meaning('Sampling.') }),
-  ),
-  input_audio: content(
-    'input_audio',
-    object({ data: meaning('Base64.', { check: media }), ...read('format') }),
-  ),
-  file: content(
-    'file',
-    object({
-      file_data: meaning('Base64 or address.', { check: media }),
-      file_id: meaning('Identifier of a stored file.', { check: reference('file_id') }),
-      ...read('filename', 'format'),
-    }),
-  ),
-};
+export const mediaParts = {
+  image_url: mediaPart('image_url', {
+    url: meaning('Address or data.', { required: text, check: address }),
+    ...content({ detail: optional }),
+    ...read('format'),
+  }),
+  video_url: mediaPart('video_url', {
+    url: meaning('Address or data.', { required: text, check: address }),
+    fps: meaning('Sampling.'),
+  }),
+  input_audio: mediaPart('input_audio', {
+    data: meaning('Base64.', { required: text, check: media }),
+    ...content({ format: text }),
+  }),
+  file: mediaPart('file', {
+    file_data: meaning('Base64 or address.', { value: text, check: media }),
+    file_id: meaning('Identifier of a stored file.', { value: text, check: reference('file_id') }),
+    ...content({ filename: optional }),
+    ...read('format'),
+  }),
+} as const;
 
-const checksOf = (tables: Readonly<Record<string, FieldTable>>) =>
-  Object.fromEntries(Object.entries(tables).map(([name, { check }]) => [name, check]));
+const PARTS = { text: textPart, refusal: refusalPart, ...mediaParts };
 
 /** Every part of a message's content, by type. */
 const parts = byType(
   {
+    ...PARTS,
     text: listedAs(textPart.check, echoedPart.check),
-    refusal: refusalPart.check,
     thinking: object({ ...read('type', 'thinking', 'signature'), closed: echo() }),
     // Of Mistral, in answers that clients send back.
     reference: object(read('type', 'reference_ids')),
-    ...checksOf(mediaParts),
   },
-  { translated: ['text', 'refusal', ...Object.keys(mediaParts)] },
+  { translated: Object.keys(PARTS) },
+);
+
+const textOrParts = textOrList(
+  'a text or a list of parts',
+  v.array(openChoiceBy('type', schemasOf(PARTS), other)),
 );
 
 const HOSTED = {
@@ -139,17 +180,25 @@ const HOSTED = {
   x_search: feature('web_search'),
 } as const;
 
-export const functionFields = new FieldTable(read('name', 'description', 'parameters', 'strict'));
+/** A function that the model may call. */
+export const functionFields = fieldTable(
+  content({
+    name: functionName,
+    description: optional,
+    parameters: v.nullish(openObject({})),
+    strict: v.nullish(v.boolean()),
+  }),
+);
 
 const nameOfFunction: NeutralValues = {
   words: 'the name of its function',
   test: (value, owner) => isObject(owner['function']) && value === owner['function']['name'],
 };
 
-export const functionTool = new FieldTable({
+export const functionTool = fieldTable({
   ...CACHE_MARKS,
-  type: meaning('Kind of the tool.'),
-  function: meaning('The function.', { check: functionFields.check }),
+  ...content({ type: v.literal('function') }),
+  function: meaning('The function.', { required: functionFields }),
   // Codex repeats it here.
   name: native('Name of the function, again.', { neutral: nameOfFunction }),
   strict: native('Whether arguments follow the schema.', { neutral: values(false) }),
@@ -159,15 +208,21 @@ export const functionTool = new FieldTable({
 });
 
 export const tools = byType(
-  { function: functionTool.check, custom: object(read('type', 'custom')), ...HOSTED },
+  { function: functionTool, custom: object(read('type', 'custom')), ...HOSTED },
   { translated: ['function', 'custom'] },
 );
 
-const byName = object(read('name'));
+export const toolList = v.array(openChoiceBy('type', { function: functionTool.schema }, other));
+
+const byName = fieldTable(content({ name: text }));
+const functionChoice = fieldTable({
+  ...content({ type: v.literal('function') }),
+  function: meaning('The function.', { required: byName }),
+});
 
 export const toolChoice: Check = byType({
-  function: object({ ...read('type'), function: meaning('The function.', { check: byName }) }),
-  custom: object({ ...read('type'), custom: meaning('The tool.', { check: byName }) }),
+  function: functionChoice,
+  custom: object({ ...read('type'), custom: meaning('The tool.', { check: byName.check }) }),
   allowed_tools: object({
     ...read('type'),
     allowed_tools: meaning('The tools.', {
@@ -182,25 +237,60 @@ export const toolChoice: Check = byType({
   ...HOSTED,
 });
 
+export const toolChoiceSchema = wordOrObject(
+  ['auto', 'none', 'required'],
+  openChoiceBy('type', { function: functionChoice.schema }, other),
+);
+
 /** What a message of any role has. */
-const EVERY: Fields = {
+const EVERY = {
   ...CACHE_MARKS,
   ...ECHOED,
-  ...read('role', 'tool_call_id', 'partial', 'prefix'),
-  content: meaning('Text or parts.', { items: parts }),
-  name: meaning("The participant's name."),
-  tools: meaning('Tools that the message adds.', { items: tools }),
+  ...read('role', 'prefix'),
+  ...content({ tool_call_id: optional, partial: v.nullish(v.boolean()) }),
+  content: meaning('Text or parts.', { value: textOrParts, items: parts }),
+  name: meaning("The participant's name.", { value: text }),
+  tools: meaning('Tools that the message adds.', { value: toolList, items: tools }),
 };
 
 /** Messages of every role but the assistant's. */
-export const prompt = new FieldTable(EVERY);
+export const prompt = fieldTable(EVERY);
 
 /** Messages of any role. */
-export const message = new FieldTable({
+export const message = fieldTable({
   ...EVERY,
   ...ANSWER,
   audio: untranslated('Audio of an earlier answer, by its identifier.', {
     kept: 'content',
     check: reference('file_id'),
   }),
+});
+
+const {
+  content: anyContent,
+  name,
+  tools: added,
+  tool_call_id,
+  ...ofAnswer
+} = message.schema.entries;
+const system = openObject({
+  role: v.picklist(['system', 'developer']),
+  content: anyContent,
+  name,
+  tools: added,
+});
+
+/** A message, with what its role requires. */
+export const messageSchema = choiceBy('role', {
+  system,
+  developer: system,
+  user: openObject({ role: v.literal('user'), content: textOrParts, name }),
+  assistant: openObject({
+    role: v.literal('assistant'),
+    content: anyContent,
+    name,
+    ...ofAnswer,
+  }),
+  tool: openObject({ role: v.literal('tool'), content: textOrParts, tool_call_id: text }),
+  function: openObject({ role: v.literal('function'), name: text, content: anyContent }),
 });

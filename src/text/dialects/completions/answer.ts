@@ -4,7 +4,7 @@ import type { FinishReason, TextEvent } from '../../canonical/events.ts';
 import { untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { promptsOf } from './decode-request.ts';
-import type { CompletionsRequest } from './request.ts';
+import type { CompletionsRequest } from './fields.ts';
 
 const ID_LENGTH = 29;
 

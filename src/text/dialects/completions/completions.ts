@@ -7,12 +7,11 @@ import { decodeRequest } from './decode-request.ts';
 import { CompletionsEncoder, failFrames } from './encode-events.ts';
 import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
-import { completionsRequest } from './request.ts';
 
 const endpoint: Endpoint = {
   path: '/v1/completions',
   summary: "Text in OpenAI's legacy format of completions; with stream, as server-sent events",
-  request: completionsRequest,
+  request: fields.schema,
   example: { model: 'sandbox-chat', prompt: 'Hello' },
   response: v.looseObject({
     id: v.string(),
@@ -38,17 +37,7 @@ export const completions: Dialect = {
   operation: 'text_completion',
   endpoints: [endpoint],
   promptField: 'prompt',
-  settings: {
-    maxOutputTokens: ['max_tokens'],
-    temperature: ['temperature'],
-    topP: ['top_p'],
-    stop: ['stop'],
-    n: ['n'],
-    frequencyPenalty: ['frequency_penalty'],
-    presencePenalty: ['presence_penalty'],
-    seed: ['seed'],
-    logitBias: ['logit_bias'],
-  },
+  settings: fields.settings,
   prefillsAnswer: false,
   usesOpenaiFields: true,
   reasoning: { field: null, isUnsigned: false, isShown: false, hasBudget: false },

@@ -2,9 +2,9 @@ import { checkedBody } from '../../../schema/body.ts';
 import type { TextRequest, Turn } from '../../canonical/canonical.ts';
 import { openaiEndUser } from '../end-user.ts';
 import { collectRest, type Findings } from '../native-parts.ts';
+import { stopOf } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
-import { fields } from './fields.ts';
-import { type CompletionsRequest, completionsRequest } from './request.ts';
+import { type CompletionsRequest, fields } from './fields.ts';
 
 /** Choices of one request, those of all prompts together. */
 const MAX_CHOICES = 128;
@@ -41,13 +41,8 @@ function conversationsOf(body: CompletionsRequest): readonly (readonly Turn[])[]
   });
 }
 
-function stopOf({ stop }: CompletionsRequest): readonly string[] | null {
-  if (typeof stop === 'string') return [stop];
-  return stop && stop.length > 0 ? stop : null;
-}
-
 export function decodeRequest(input: unknown): TextRequest {
-  const body: CompletionsRequest = checkedBody(completionsRequest, input);
+  const body: CompletionsRequest = checkedBody(fields.schema, input);
   refuseCompletionOnly(body);
   const findings: Findings = { native: [], advice: [] };
   collectRest('completions', fields, body, '', findings);
@@ -57,7 +52,7 @@ export function decodeRequest(input: unknown): TextRequest {
     const received = `${body.n} for each of ${conversations.length} prompts`;
     throw invalid('n', `expected at most ${MAX_CHOICES} choices in all, received ${received}`);
   }
-  return {
+  return Object.assign(fields.decodeSettings(body), {
     dialect: 'completions',
     body,
     model: body.model,
@@ -66,24 +61,9 @@ export function decodeRequest(input: unknown): TextRequest {
     turns: conversations.flat(),
     conversations,
     tools: [],
-    toolChoice: null,
-    parallelToolCalls: null,
-    maxOutputTokens: body.max_tokens ?? null,
-    temperature: body.temperature ?? null,
-    topP: body.top_p ?? null,
-    topK: null,
     stop: stopOf(body),
     n: choices === 1 ? null : choices,
-    frequencyPenalty: body.frequency_penalty ?? null,
-    presencePenalty: body.presence_penalty ?? null,
-    seed: body.seed ?? null,
-    logprobs: null,
-    topLogprobs: null,
-    logitBias: body.logit_bias ?? null,
-    format: null,
-    verbosity: null,
-    reasoning: null,
     ...findings,
     endUser: openaiEndUser(body),
-  };
+  });
 }

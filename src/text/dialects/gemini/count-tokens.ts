@@ -8,17 +8,17 @@ import { invalid } from '../request-errors.ts';
 import { decodeRequest } from './decode-request.ts';
 import { pathsOf } from './endpoint.ts';
 import { inCamelCase } from './field-names.ts';
+import { fields } from './fields.ts';
 import { resourceOf } from './model-names.ts';
 import { replayRequest } from './replay-request.ts';
-import { geminiRequest } from './request.ts';
 
 const WHOLE = 'generateContentRequest';
 
 /** A request of generateContent, by itself or as a field: Google's SDK sends `contents` alone. */
 const countRequest = openObject({
-  ...geminiRequest.entries,
-  contents: v.nullish(geminiRequest.entries.contents),
-  [WHOLE]: v.nullish(geminiRequest),
+  ...fields.schema.entries,
+  contents: v.nullish(fields.schema.entries.contents),
+  [WHOLE]: v.nullish(fields.schema),
 });
 
 /** Google's countTokens. */

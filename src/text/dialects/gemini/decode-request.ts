@@ -6,11 +6,11 @@ import { invalid } from '../request-errors.ts';
 import { collectAll, settingsOf, toolsOf } from './decode-settings.ts';
 import { decodeTurns } from './decode-turns.ts';
 import { inCamelCase } from './field-names.ts';
-import { type GeminiRequest, geminiRequest } from './request.ts';
+import { fields, type GeminiRequest } from './fields.ts';
 
 /** @throws Failure invalid_request, `param` naming the field by its path */
 export function decodeRequest(value: unknown, address?: RequestAddress): TextRequest {
-  const body: GeminiRequest = checkedBody(geminiRequest, inCamelCase(value));
+  const body: GeminiRequest = checkedBody(fields.schema, inCamelCase(value));
   const stream = address?.stream === true;
   if (stream && (body.generationConfig?.candidateCount ?? 1) > 1) {
     throw invalid(

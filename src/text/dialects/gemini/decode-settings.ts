@@ -10,9 +10,8 @@ import type {
   ToolChoice,
 } from '../../canonical/canonical.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
-import { configFields, fields, toolConfigFields } from './fields.ts';
+import { configFields, fields, type GeminiRequest, toolConfigFields } from './fields.ts';
 import { fromOpenApi } from './openapi-schema.ts';
-import type { GeminiRequest } from './request.ts';
 
 type Config = NonNullable<GeminiRequest['generationConfig']>;
 type Calling = NonNullable<NonNullable<GeminiRequest['toolConfig']>['functionCallingConfig']>;
@@ -24,25 +23,13 @@ export function settingsOf({ generationConfig, toolConfig }: GeminiRequest): Req
   const config: Config = generationConfig ?? {};
   const calling = toolConfig?.functionCallingConfig;
   const { stopSequences: stop } = config;
-  return {
+  return Object.assign(configFields.decodeSettings(config), {
     toolChoice: calling ? toolChoiceOf(calling) : null,
-    parallelToolCalls: null,
-    maxOutputTokens: config.maxOutputTokens ?? null,
-    temperature: config.temperature ?? null,
-    topP: config.topP ?? null,
-    topK: config.topK ?? null,
     stop: stop?.length ? stop : null,
-    n: config.candidateCount ?? null,
-    frequencyPenalty: config.frequencyPenalty ?? null,
-    presencePenalty: config.presencePenalty ?? null,
-    seed: config.seed ?? null,
-    logprobs: config.responseLogprobs ?? null,
     topLogprobs: config.logprobs ?? null,
-    logitBias: null,
     format: formatOf(config),
-    verbosity: null,
     reasoning: reasoningOf(config),
-  };
+  });
 }
 
 function toolChoiceOf({ mode, allowedFunctionNames: names, ...rest }: Calling): ToolChoice | null {

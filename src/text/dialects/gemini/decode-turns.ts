@@ -10,9 +10,10 @@ import type {
 } from '../../canonical/canonical.ts';
 import { callIdFromWire } from '../calls.ts';
 import { nativePart } from '../native-parts.ts';
+import type { Content, GeminiRequest, WirePart } from './fields.ts';
+import { isStoredFile } from './media.ts';
 import type { SignedPart } from './reasoning.ts';
 import { signatureFromWire } from './reasoning.ts';
-import type { Content, GeminiRequest, WirePart } from './request.ts';
 
 /** Fields of a part by the one that holds its data; any other makes the part native. */
 const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -203,13 +204,6 @@ class TurnDecoder {
 /** The reasoning that stands for the signature of the part beside it. */
 function signing(signature: ReasoningSignature | null, path: string): readonly Part[] {
   return signature === null ? [] : [{ type: 'reasoning', path, text: '', signature }];
-}
-
-const FILES = /^(?:gs:|files\/|https:\/\/generativelanguage\.googleapis\.com\/)/i;
-
-/** Whether an address is that of a file in an account at Google. */
-export function isStoredFile(uri: string): boolean {
-  return FILES.test(uri) || !/^https?:/i.test(uri);
 }
 
 function mediaOf({ inlineData, fileData }: WirePart, path: string): MediaPart | NativePart {

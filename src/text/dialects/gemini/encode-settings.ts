@@ -12,27 +12,13 @@ import type { Target } from '../dialect.ts';
 import { dialectNamed } from '../registry.ts';
 import { refuseNative, refuseSettings, unsupportedSetting } from '../request-errors.ts';
 import { pathOf } from '../request-settings.ts';
+import { configFields } from './fields.ts';
 import { functionNameOnWire } from './function-names.ts';
 import { isGemini3 } from './model-names.ts';
 import { schemaOnWire } from './schema.ts';
 
-/** Settings that gemini does not have. */
-const UNSUPPORTED = ['logitBias', 'verbosity'] as const satisfies readonly RequestSetting[];
 /** The largest seed: Google's are signed integers of 32 bits. */
 const MAX_SEED = 2 ** 31;
-
-/** RequestSettings that are one value of `generationConfig` with one name. */
-const PLAIN = {
-  maxOutputTokens: 'maxOutputTokens',
-  temperature: 'temperature',
-  topP: 'topP',
-  topK: 'topK',
-  n: 'candidateCount',
-  presencePenalty: 'presencePenalty',
-  frequencyPenalty: 'frequencyPenalty',
-  seed: 'seed',
-  logprobs: 'responseLogprobs',
-} as const satisfies Partial<Record<RequestSetting, string>>;
 
 function refuse<Setting extends RequestSetting>(
   request: TextRequest,
@@ -49,16 +35,13 @@ function refuse<Setting extends RequestSetting>(
  * @throws Failure invalid_request for a setting that gemini does not have; `param` names its field
  */
 export function generationConfig(request: TextRequest, target: Target): Json {
-  refuseSettings(request, 'gemini', UNSUPPORTED);
+  refuseSettings(request, 'gemini');
   const { stop, seed, topLogprobs, logprobs } = request;
   if (seed !== null && (seed < -MAX_SEED || seed >= MAX_SEED)) {
     refuse(request, 'seed', `this upstream takes an integer of 32 bits, received ${seed}`);
   }
-  const config: Record<string, unknown> = {};
-  for (const [setting, name] of Object.entries(PLAIN)) {
-    const value = request[setting as keyof typeof PLAIN];
-    if (value !== null && value !== false) config[name] = value;
-  }
+  const config = configFields.encodeSettings(request);
+  if (logprobs === false) delete config['responseLogprobs'];
   if (topLogprobs !== null && logprobs === true) config['logprobs'] = topLogprobs;
   if (stop !== null && stop.length > 0) config['stopSequences'] = stop;
   const thinking = thinkingConfig(request, target);

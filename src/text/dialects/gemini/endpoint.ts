@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Endpoint } from '../endpoint.ts';
-import { geminiRequest } from './request.ts';
+import { fields } from './fields.ts';
 
 /** The path of a method, and that of the version v1, which Google's SDK uses from its version 3 on. */
 export function pathsOf(method: string): Pick<Endpoint, 'path' | 'aliases'> {
@@ -9,7 +9,7 @@ export function pathsOf(method: string): Pick<Endpoint, 'path' | 'aliases'> {
 }
 
 const shared = {
-  request: geminiRequest,
+  request: fields.schema,
   example: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
   response: v.looseObject({
     candidates: v.array(

@@ -1,9 +1,11 @@
+import * as v from 'valibot';
+import { openObject } from '../../../schema/choice.ts';
+import { integer, number } from '../../../schema/fields.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import type { SettingNames } from '../dialect.ts';
 import {
   advice,
-  type Fields,
-  FieldTable,
+  content,
+  fieldTable,
   gated,
   hint,
   meaning,
@@ -15,7 +17,11 @@ import {
   values,
 } from '../fields.ts';
 import { type Check, feature, reference } from '../inspection.ts';
-import { isStoredFile } from './decode-turns.ts';
+import { functionName } from '../shared-fields.ts';
+import { isStoredFile } from './media.ts';
+
+const text = v.string();
+const optional = v.nullish(text);
 
 /** A file of an account at Google, or an address that Google reads. */
 const fileUri: Check = (value, found) => {
@@ -24,13 +30,19 @@ const fileUri: Check = (value, found) => {
   else found.address(value);
 };
 
+const blob = fieldTable({
+  ...content({ mimeType: text, data: text }),
+  ...read('displayName'),
+});
+
 const media = {
-  inlineData: meaning('Base64.', { check: object(read('mimeType', 'data', 'displayName')) }),
+  inlineData: meaning('Base64.', { value: blob }),
   fileData: meaning('A file by its address.', {
-    check: object({
-      ...read('mimeType', 'displayName'),
-      fileUri: meaning('Address or stored file.', { check: fileUri }),
-    }),
+    fields: {
+      ...content({ mimeType: optional }),
+      ...read('displayName'),
+      fileUri: meaning('Address or stored file.', { required: text, check: fileUri }),
+    },
   }),
   ...named(
     native('How the media are read.'),
@@ -55,26 +67,39 @@ const KINDS = [
   ...['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'],
 ];
 
-const partFields: Fields = {
-  ...media,
-  ...read('text', 'thought', 'thoughtSignature', 'partMetadata'),
-  functionCall: meaning('A tool call.', { check: object(read('id', 'name', 'args')) }),
-  functionResponse: meaning('The result of a tool call.', {
-    check: object({
-      ...read('id', 'name', 'response'),
-      ...named(native('Further results of the call.'), 'scheduling', 'willContinue'),
-      parts: meaning('Media of the result.', { items: object(media) }),
+const part = fieldTable(
+  {
+    ...media,
+    ...content({ text: optional, thought: v.nullish(v.boolean()), thoughtSignature: optional }),
+    ...read('partMetadata'),
+    functionCall: meaning('A tool call.', {
+      fields: content({
+        id: optional,
+        name: functionName,
+        args: v.nullish(openObject({})),
+      }),
     }),
-  }),
-  ...named(ran(feature('code_interpreter')), 'executableCode', 'codeExecutionResult'),
-  ...named(ran(toolType), 'toolCall', 'toolResponse'),
-};
+    functionResponse: meaning('The result of a tool call.', {
+      fields: {
+        ...content({ id: optional, name: functionName, response: openObject({}) }),
+        ...named(native('Further results of the call.'), 'scheduling', 'willContinue'),
+        parts: meaning('Media of the result.', {
+          value: v.array(openObject({ inlineData: v.nullish(blob.schema) })),
+          items: object(media),
+        }),
+      },
+    }),
+    ...named(ran(feature('code_interpreter')), 'executableCode', 'codeExecutionResult'),
+    ...named(ran(toolType), 'toolCall', 'toolResponse'),
+  },
+  (value) => !KINDS.some((name) => name in value),
+);
 
-const parts = new FieldTable(partFields, (part) => !KINDS.some((name) => name in part)).check;
+const parts = meaning('Parts.', { required: v.array(part.schema), items: part.check });
 
-const content = object({
-  role: meaning('Author of the message.'),
-  parts: meaning('Parts.', { items: parts }),
+const message = fieldTable({
+  role: meaning('Author of the message.', { value: v.picklist(['user', 'model', 'function']) }),
+  parts,
 });
 
 const modalities: Check = (value, found) => {
@@ -89,60 +114,125 @@ const textOnly = {
   test: (value: unknown) => Array.isArray(value) && value.every((one) => one === 'TEXT'),
 };
 
-export const configFields = new FieldTable({
-  temperature: hint('Sampling temperature.'),
-  topP: hint('Nucleus sampling.', { neutral: values(1) }),
-  topK: hint('Number of most likely tokens to choose from.'),
-  maxOutputTokens: meaning('Maximum output tokens.'),
-  stopSequences: meaning('Stop sequences.'),
-  candidateCount: meaning('Number of answers.', { neutral: values(1) }),
-  seed: hint('Seed of the sampling.'),
-  ...named(
-    hint('Penalty for repeated tokens.', { neutral: values(0) }),
-    'frequencyPenalty',
-    'presencePenalty',
-  ),
-  responseLogprobs: meaning('Whether to return log probabilities.', { neutral: values(false) }),
-  logprobs: meaning('Number of alternatives with log probabilities.', { neutral: values(0) }),
-  ...named(meaning('JSON Schema of the output.'), 'responseSchema', 'responseJsonSchema'),
+const LEVELS = ['THINKING_LEVEL_UNSPECIFIED', 'MINIMAL', 'LOW', 'MEDIUM', 'HIGH'];
+
+export const configFields = fieldTable({
+  temperature: hint('Sampling temperature.', { value: number(0, 2), setting: 'temperature' }),
+  topP: hint('Nucleus sampling: the share of probability to choose from.', {
+    value: number(0, 1),
+    setting: 'topP',
+    neutral: values(1),
+  }),
+  topK: hint('Number of most likely tokens to choose from.', {
+    value: integer(0),
+    setting: 'topK',
+  }),
+  maxOutputTokens: meaning('Maximum output tokens, including reasoning.', {
+    value: integer(1),
+    setting: 'maxOutputTokens',
+  }),
+  stopSequences: meaning('Stop sequences.', {
+    value: v.pipe(
+      v.array(text),
+      v.maxLength(5),
+      v.metadata({ expects: 'a list of up to 5 texts' }),
+    ),
+    decides: ['stop'],
+  }),
+  candidateCount: meaning('Number of answers.', {
+    value: integer(1),
+    setting: 'n',
+    neutral: values(1),
+  }),
+  seed: hint('Seed for reproducible sampling.', {
+    value: integer(-(2 ** 31), 2 ** 31 - 1),
+    setting: 'seed',
+  }),
+  frequencyPenalty: hint('Penalty for frequent tokens.', {
+    value: number(-2, 2),
+    setting: 'frequencyPenalty',
+    neutral: values(0),
+  }),
+  presencePenalty: hint('Penalty for tokens that occurred.', {
+    value: number(-2, 2),
+    setting: 'presencePenalty',
+    neutral: values(0),
+  }),
+  responseLogprobs: meaning('Whether to return log probabilities of output tokens.', {
+    value: v.boolean(),
+    setting: 'logprobs',
+    neutral: values(false),
+  }),
+  logprobs: meaning('Number of most likely tokens to return at each position.', {
+    value: integer(0),
+    decides: ['topLogprobs'],
+    neutral: values(0),
+  }),
+  responseSchema: meaning('JSON Schema of the output.', { value: openObject({}) }),
+  responseJsonSchema: meaning('JSON Schema of the output.', {
+    value: openObject({}),
+    decides: ['format'],
+  }),
   responseMimeType: native('Format of the output.', {
+    value: text,
+    decides: ['format'],
     neutral: values('text/plain', 'application/json'),
   }),
   responseFormat: untranslated('Format of the output.'),
   thinkingConfig: meaning('How much the model reasons.', {
-    check: object(read('includeThoughts', 'thinkingBudget', 'thinkingLevel')),
+    decides: ['reasoning'],
+    fields: {
+      ...content({ includeThoughts: v.nullish(v.boolean()) }),
+      thinkingBudget: meaning('Reasoning budget in tokens; -1 for automatic.', {
+        value: integer(-1),
+      }),
+      thinkingLevel: meaning('How much the model reasons.', {
+        value: v.picklist([...LEVELS, ...LEVELS.map((level) => level.toLowerCase())]),
+      }),
+    },
   }),
   mediaResolution: untranslated('Resolution at which media are read.'),
   enableEnhancedCivicAnswers: native('Answers about civic matters.', { neutral: values(false) }),
-  responseModalities: untranslated('Kinds of output.', { check: modalities, neutral: textOnly }),
+  responseModalities: untranslated('Kinds of output.', {
+    value: v.array(text),
+    check: modalities,
+    neutral: textOnly,
+  }),
   imageConfig: untranslated('Images of the output.', { feature: 'image_generation' }),
   speechConfig: untranslated('Voice of the output.', { feature: 'audio' }),
 });
 
-export const toolConfigFields = new FieldTable({
-  functionCallingConfig: meaning('Which tools the model must call.'),
+const MODES = ['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED'] as const;
+
+export const toolConfigFields = fieldTable({
+  functionCallingConfig: meaning('Which tools the model must call.', {
+    value: openObject({
+      mode: v.nullish(v.picklist(MODES)),
+      allowedFunctionNames: v.nullish(v.array(text)),
+    }),
+    decides: ['toolChoice'],
+  }),
   includeServerSideToolInvocations: native('Whether the answer shows calls of hosted tools.', {
     neutral: values(false),
   }),
   retrievalConfig: native('Where the client is.'),
 });
 
-const declarations = object(
-  read(
-    'name',
-    'description',
-    'parameters',
-    'parametersJsonSchema',
-    'response',
-    'responseJsonSchema',
-  ),
-);
+const declaration = fieldTable({
+  ...content({
+    name: functionName,
+    description: optional,
+    parameters: v.nullish(openObject({})),
+    parametersJsonSchema: v.nullish(openObject({})),
+  }),
+  ...read('response', 'responseJsonSchema'),
+});
 
 const hosted = (check: Check) => untranslated('A tool that Google runs.', { check });
 
-const tool = new FieldTable(
+const tool = fieldTable(
   {
-    functionDeclarations: meaning('Functions.', { items: declarations }),
+    functionDeclarations: meaning('Functions.', { items: declaration }),
     googleSearch: hosted(feature('web_search')),
     googleSearchRetrieval: hosted(feature('web_search')),
     googleMaps: hosted(feature('web_search')),
@@ -161,17 +251,25 @@ const tool = new FieldTable(
   },
   // Each property with settings is a tool.
   (value, name) => isObject(value[name]),
-).check;
+);
 
 /** The fields of a gemini request. */
-export const fields = new FieldTable({
-  contents: meaning('The conversation so far.', { items: content }),
-  systemInstruction: meaning('Instructions.', { check: content }),
-  tools: meaning('Tools that the model may call.', {
-    items: tool,
+export const fields = fieldTable({
+  contents: meaning('The conversation so far.', {
+    required: v.pipe(
+      v.array(message.schema),
+      v.nonEmpty(),
+      v.metadata({ expects: 'a list of one content at least' }),
+    ),
+    items: message.check,
   }),
-  toolConfig: meaning('Which tools the model must call.', { check: toolConfigFields.check }),
-  generationConfig: meaning('Settings of the answer.', { check: configFields.check }),
+  systemInstruction: meaning('Instructions.', {
+    value: openObject({ parts: parts.schema }),
+    check: message.check,
+  }),
+  tools: meaning('Tools that the model may call.', { items: tool }),
+  toolConfig: meaning('Which tools the model must call.', { value: toolConfigFields }),
+  generationConfig: meaning('Settings of the answer.', { value: configFields }),
   labels: advice('Labels of the request.'),
   model: advice('The model, which the address names.'),
   safetySettings: advice('Thresholds of the filters of Google.'),
@@ -189,19 +287,6 @@ export const fields = new FieldTable({
   }),
 });
 
-export const settings: SettingNames = {
-  toolChoice: ['toolConfig.functionCallingConfig'],
-  maxOutputTokens: ['generationConfig.maxOutputTokens'],
-  temperature: ['generationConfig.temperature'],
-  topP: ['generationConfig.topP'],
-  topK: ['generationConfig.topK'],
-  stop: ['generationConfig.stopSequences'],
-  n: ['generationConfig.candidateCount'],
-  frequencyPenalty: ['generationConfig.frequencyPenalty'],
-  presencePenalty: ['generationConfig.presencePenalty'],
-  seed: ['generationConfig.seed'],
-  logprobs: ['generationConfig.responseLogprobs'],
-  topLogprobs: ['generationConfig.logprobs'],
-  format: ['generationConfig.responseJsonSchema', 'generationConfig.responseMimeType'],
-  reasoning: ['generationConfig.thinkingConfig'],
-};
+export type GeminiRequest = v.InferInput<typeof fields.schema>;
+export type Content = v.InferInput<typeof message.schema>;
+export type WirePart = v.InferInput<typeof part.schema>;

@@ -7,7 +7,7 @@ import { decodeRequest } from './decode-request.ts';
 import { GeminiEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { endpoints } from './endpoint.ts';
-import { fields, settings } from './fields.ts';
+import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { errorBody, failChunk, failFrames } from './google-error.ts';
 import { modelListing } from './model-listing.ts';
@@ -40,7 +40,7 @@ export const gemini: Dialect = {
   counting,
   modelListing,
   promptField: 'contents',
-  settings,
+  settings: fields.settings,
   choosesFunctionsOnly: true,
   abilities: ['json-object'],
   stops: { most: 5 },

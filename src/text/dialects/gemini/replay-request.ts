@@ -3,9 +3,9 @@ import type { Json, TextRequest } from '../../canonical/canonical.ts';
 import type { Target } from '../dialect.ts';
 import { settingsOf } from './decode-settings.ts';
 import { generationConfig } from './encode-settings.ts';
+import type { GeminiRequest } from './fields.ts';
 import { functionNameOnWire } from './function-names.ts';
 import { isOwn, signatureFromWire, signedCalls, signedPartOf } from './reasoning.ts';
-import type { GeminiRequest } from './request.ts';
 
 /** Fields of `generationConfig` whose settings the rules of a model may change. */
 const CHANGED = {

@@ -1,46 +1,49 @@
+import * as v from 'valibot';
+import { choice, choiceBy, openObject, selectBy, textOrList } from '../../../schema/choice.ts';
 import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Feature } from '../../../store/features.ts';
 import {
   advice,
   byType,
+  content,
   echo,
-  empty,
-  type Fields,
-  FieldTable,
+  type FieldTable,
+  fieldTable,
   gated,
   meaning,
   named,
   native,
   object,
   read,
-  values,
+  schemasOf,
 } from '../fields.ts';
 import { address, type Check, feature, reference } from '../inspection.ts';
-import { LOADING } from '../shared-fields.ts';
-
-const CACHE_MARK: Fields = { cache_control: advice('Mark of a prompt cache.') };
+import { CACHE_MARK, directCaller, optional, text, tools } from './tool-fields.ts';
 
 const nested: Check = (value, found, owner) => blocks(value, found, owner);
 
-const source: Check = byType({
-  base64: object(read('type', 'media_type', 'data')),
-  text: object(read('type', 'media_type', 'data')),
-  url: object({ ...read('type'), url: meaning('Address.', { check: address }) }),
-  file: object({
-    ...read('type'),
-    file_id: meaning('Identifier of a stored file.', { check: reference('file_id') }),
+const SOURCES = {
+  base64: fieldTable(
+    content({
+      type: v.literal('base64'),
+      media_type: text('a media type such as image/png'),
+      data: text('Base64'),
+    }),
+  ),
+  url: fieldTable({
+    ...content({ type: v.literal('url') }),
+    url: meaning('Address.', { required: text('an address'), check: address }),
   }),
-  content: object({ ...read('type'), content: meaning('Blocks.', { check: nested }) }),
-});
-
-/** Only the model itself calls the tool, which is the default. */
-const directCaller = {
-  words: 'direct',
-  test: (value: unknown) =>
-    isObject(value)
-      ? value['type'] === 'direct'
-      : Array.isArray(value) && value.every((one) => one === 'direct'),
+  file: fieldTable({
+    ...content({ type: v.literal('file') }),
+    file_id: meaning('Identifier of a stored file.', {
+      required: text('the identifier of a file'),
+      check: reference('file_id'),
+    }),
+  }),
 };
+
+const imageSource = choiceBy('type', schemasOf(SOURCES));
 
 /** Citations are off, or those of an earlier answer, which are only for display. */
 const citationsOff = {
@@ -49,7 +52,7 @@ const citationsOff = {
     isObject(value) ? value['enabled'] === false : listOf(value).length === 0,
 };
 
-const CALLER: Fields = {
+const CALLER = {
   caller: advice('What called the tool.', {
     feature: 'code_interpreter',
     neutral: directCaller,
@@ -57,78 +60,123 @@ const CALLER: Fields = {
   toolset_name: native('The toolset that has the tool.'),
 };
 
-const BLOCKS: Readonly<Record<string, FieldTable>> = {
-  text: new FieldTable({
-    ...read('type', 'text'),
-    ...CACHE_MARK,
-    citations: advice('Citations of an earlier answer, for display.', { neutral: citationsOff }),
-  }),
-  image: new FieldTable({
-    ...read('type'),
-    ...CACHE_MARK,
-    transformations: advice('Transformations of an earlier image.'),
-    source: meaning('The image.', { check: source }),
-  }),
-  document: new FieldTable({
-    ...read('type', 'title'),
-    ...CACHE_MARK,
-    context: native('Words about the document that are not cited.'),
-    citations: native('Whether the answer cites the document.', { neutral: citationsOff }),
-    source: meaning('The document.', { check: source }),
-  }),
-  thinking: new FieldTable({ ...read('type', 'thinking', 'signature'), ...CACHE_MARK }),
-  redacted_thinking: new FieldTable({ ...read('type', 'data'), ...CACHE_MARK }),
-  tool_use: new FieldTable({ ...read('type', 'id', 'name', 'input'), ...CACHE_MARK, ...CALLER }),
-  tool_result: new FieldTable({
-    ...read('type', 'tool_use_id', 'is_error'),
-    ...CACHE_MARK,
-    ...CALLER,
-    ...named(echo(), 'id', 'name'),
-    content: meaning('Text or blocks.', { items: nested }),
-  }),
-};
+const textBlock = fieldTable({
+  ...content({ type: v.literal('text'), text: v.string() }),
+  ...CACHE_MARK,
+  citations: advice('Citations of an earlier answer, for display.', { neutral: citationsOff }),
+});
 
-/** Whether a tool searches for further tools at the provider. */
-export function isToolSearch(name: unknown): boolean {
-  return typeof name === 'string' && name.startsWith('tool_search_tool_');
+const contentSource = fieldTable({
+  ...content({ type: v.literal('content') }),
+  content: meaning('Blocks.', {
+    required: textOrList(
+      'a text or a list of blocks',
+      v.array(
+        choiceBy('type', {
+          text: textBlock.schema,
+          image: openObject({ type: v.literal('image'), source: imageSource }),
+        }),
+      ),
+    ),
+    check: nested,
+  }),
+});
+const textSource = fieldTable({
+  ...content({ type: v.literal('text'), data: v.string() }),
+  ...read('media_type'),
+});
+const DOCUMENT_SOURCES = { ...SOURCES, text: textSource, content: contentSource };
+const source = byType(DOCUMENT_SOURCES);
+
+const imageBlock = fieldTable({
+  ...content({ type: v.literal('image') }),
+  ...CACHE_MARK,
+  transformations: advice('Transformations of an earlier image.'),
+  source: meaning('The image.', { required: imageSource, check: source }),
+});
+
+const documentBlock = fieldTable({
+  ...content({ type: v.literal('document'), title: optional }),
+  ...CACHE_MARK,
+  context: native('Words about the document that are not cited.'),
+  citations: native('Whether the answer cites the document.', { neutral: citationsOff }),
+  source: meaning('The document.', {
+    required: choiceBy('type', schemasOf(DOCUMENT_SOURCES)),
+    check: source,
+  }),
+});
+
+const RESULT_BLOCKS = { text: textBlock, image: imageBlock, document: documentBlock };
+
+/** Types of blocks that are decoded; all others are native. */
+const DECODED_TYPES = [
+  ...['text', 'image', 'document', 'thinking', 'redacted_thinking', 'tool_use', 'tool_result'],
+];
+
+const nativeBlock = openObject({ type: v.string() });
+
+/** A text, or blocks of the given types and native blocks. Refuses decoded types that are not given. */
+function textOrBlocks<const Known extends Readonly<Record<string, v.GenericSchema>>>(
+  expects: string,
+  known: Known,
+) {
+  const misplaced = openObject({ type: v.picklist(Object.keys(known)) });
+  const elsewhere = Object.fromEntries(DECODED_TYPES.map((type) => [type, misplaced]));
+  const options = [...Object.values(known), nativeBlock] as (
+    | Known[keyof Known]
+    | typeof nativeBlock
+  )[];
+  const select = selectBy('type', { ...elsewhere, ...known }, nativeBlock);
+  return textOrList(expects, v.array(choice('a block', options, select)));
 }
 
 /** Blocks that are translated, by type. */
-export const blockTables: ReadonlyMap<unknown, FieldTable> = new Map(Object.entries(BLOCKS));
-
-/** A tool that the client runs. */
-export const clientTool = new FieldTable({
-  ...read('type', 'name', 'description', 'input_schema', 'strict'),
-  ...CACHE_MARK,
-  eager_input_streaming: advice('Whether arguments are streamed before they are whole.', {
-    neutral: values(false),
+const BLOCKS = {
+  ...RESULT_BLOCKS,
+  thinking: fieldTable({
+    ...content({ type: v.literal('thinking'), thinking: v.string(), signature: optional }),
+    ...CACHE_MARK,
   }),
-  allowed_callers: native('What may call the tool.', { neutral: directCaller }),
-  ...LOADING,
-  ...read('input_examples', 'max_characters'),
-  configs: native('Setting of the tool.', { neutral: empty }),
-});
+  redacted_thinking: fieldTable({
+    ...content({ type: v.literal('redacted_thinking'), data: text('a text') }),
+    ...CACHE_MARK,
+  }),
+  tool_use: fieldTable({
+    ...content({
+      type: v.literal('tool_use'),
+      id: text('the identifier of the call'),
+      name: text('the name of a tool'),
+      input: openObject({}),
+    }),
+    ...CACHE_MARK,
+    ...CALLER,
+  }),
+  tool_result: fieldTable({
+    ...content({
+      type: v.literal('tool_result'),
+      tool_use_id: text('the identifier of a call'),
+      is_error: v.nullish(v.boolean()),
+    }),
+    ...CACHE_MARK,
+    ...CALLER,
+    ...named(echo(), 'id', 'name'),
+    content: meaning('Text or blocks.', {
+      value: textOrBlocks('a text or a list of blocks', schemasOf(RESULT_BLOCKS)),
+      items: nested,
+    }),
+  }),
+};
 
-const { check: client } = clientTool;
+type Of<Type extends keyof typeof BLOCKS> = v.InferInput<(typeof BLOCKS)[Type]['schema']>;
+export type ImageBlock = Of<'image'>;
+export type DocumentBlock = Of<'document'>;
+export type ToolResultBlock = Of<'tool_result'>;
+export type ThinkingBlock = Of<'thinking'>;
+export type Block = { [Type in keyof typeof BLOCKS]: Of<Type> }[keyof typeof BLOCKS];
 
-export const tools = byType(
-  {
-    custom: client,
-    bash: client,
-    memory: client,
-    text_editor: client,
-    tool_search_tool_bm25: client,
-    tool_search_tool_regex: client,
-    advisor: feature('advisor'),
-    browser_toolset: feature('computer_use'),
-    code_execution: feature('code_interpreter'),
-    computer: feature('computer_use'),
-    computer_toolset: feature('computer_use'),
-    mcp_toolset: feature('mcp'),
-    web_fetch: feature('web_fetch'),
-    web_search: feature('web_search'),
-  },
-  { usual: 'custom', translated: ['custom'] },
+/** Blocks that are translated, by type. */
+export const blockTables: ReadonlyMap<unknown, FieldTable> = new Map(
+  Object.entries<FieldTable>(BLOCKS),
 );
 
 const changedTool = byType({
@@ -163,7 +211,7 @@ const toolChange = object({
 /** Every block of a message, by type. */
 export const blocks: Check = byType(
   {
-    ...Object.fromEntries(Object.entries(BLOCKS).map(([type, { check }]) => [type, check])),
+    ...BLOCKS,
     search_result: object({
       ...read('type', 'source', 'title', 'citations'),
       ...CACHE_MARK,
@@ -200,7 +248,39 @@ export const blocks: Check = byType(
   { translated: Object.keys(BLOCKS) },
 );
 
-export const messageFields = new FieldTable({
+export const messageFields = fieldTable({
   role: meaning('Author of the message.'),
   content: meaning('Text or blocks.', { items: blocks }),
 });
+
+const CONTENT = 'a text or a list of content blocks';
+
+/** A list of texts, such as instructions are. */
+export const textOrTexts = (expects: string) =>
+  textOrList(expects, v.array(choiceBy('type', { text: textBlock.schema })));
+
+/** A message, with the blocks that its role may have. */
+export const messageSchema = choiceBy('role', {
+  user: openObject({
+    role: v.literal('user'),
+    content: textOrBlocks(
+      CONTENT,
+      schemasOf({ ...RESULT_BLOCKS, tool_result: BLOCKS.tool_result }),
+    ),
+  }),
+  assistant: openObject({
+    role: v.literal('assistant'),
+    content: textOrBlocks(
+      CONTENT,
+      schemasOf({
+        text: textBlock,
+        thinking: BLOCKS.thinking,
+        redacted_thinking: BLOCKS.redacted_thinking,
+        tool_use: BLOCKS.tool_use,
+      }),
+    ),
+  }),
+  system: openObject({ role: v.literal('system'), content: textOrTexts(CONTENT) }),
+});
+
+export type Message = v.InferInput<typeof messageSchema>;

@@ -4,13 +4,13 @@ import { countOf, isObject } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { TokenCounting } from '../dialect.ts';
 import { decodeRequest } from './decode-request.ts';
+import { fields } from './fields.ts';
 import { replayRequest } from './replay-request.ts';
-import { messagesRequest } from './request.ts';
 
 /** A request of messages, of which the output limit may be absent. */
 const countRequest = v.looseObject({
-  ...messagesRequest.entries,
-  max_tokens: v.nullish(messagesRequest.entries.max_tokens),
+  ...fields.schema.entries,
+  max_tokens: v.nullish(fields.schema.entries.max_tokens),
 });
 
 /** The output limit of a request without one: more than any budget for reasoning. */

@@ -5,11 +5,11 @@ import type { Findings } from '../native-parts.ts';
 import { collectTop, settingsOf } from './decode-settings.ts';
 import { decodeTurns, toolOf } from './decode-turns.ts';
 import { refuseThread } from './errors.ts';
-import { type MessagesRequest, messagesRequest } from './request.ts';
+import { fields, type MessagesRequest } from './fields.ts';
 
 /** @throws Failure invalid_request, `param` naming the field by its path */
 export function decodeRequest(value: unknown): TextRequest {
-  const body: MessagesRequest = checkedBody(messagesRequest, value);
+  const body: MessagesRequest = checkedBody(fields.schema, value);
   refuseThread(body);
   const findings: Findings = { native: [], advice: [] };
   collectTop(body, findings);

@@ -6,8 +6,7 @@ import type {
   ToolChoice,
 } from '../../canonical/canonical.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
-import { fields } from './fields.ts';
-import type { MessagesRequest } from './request.ts';
+import { fields, type MessagesRequest } from './fields.ts';
 
 const OWN = 'messages';
 
@@ -16,26 +15,13 @@ type Choice = NonNullable<MessagesRequest['tool_choice']>;
 /** The single values of a request. */
 export function settingsOf(body: MessagesRequest): RequestSettings {
   const { tool_choice: choice, stop_sequences: stop } = body;
-  return {
+  return Object.assign(fields.decodeSettings(body), {
     toolChoice: choice ? toolChoiceOf(choice) : null,
     parallelToolCalls: choice ? parallelOf(choice) : null,
-    maxOutputTokens: body.max_tokens,
-    temperature: body.temperature ?? null,
-    topP: body.top_p ?? null,
-    topK: body.top_k ?? null,
     stop: stop?.length ? stop : null,
     format: formatOf(body),
     reasoning: reasoningOf(body),
-    // Settings that messages does not have. Spreading them in would take longer than all else.
-    n: null,
-    frequencyPenalty: null,
-    presencePenalty: null,
-    seed: null,
-    logprobs: null,
-    topLogprobs: null,
-    logitBias: null,
-    verbosity: null,
-  };
+  });
 }
 
 function toolChoiceOf(choice: Choice): ToolChoice {

@@ -14,17 +14,18 @@ import { callIdFromWire } from '../calls.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
-import { blockTables, clientTool, isToolSearch, messageFields } from './block-fields.ts';
+import {
+  type Block,
+  blockTables,
+  type DocumentBlock,
+  type ImageBlock,
+  messageFields,
+  type ThinkingBlock,
+  type ToolResultBlock,
+} from './block-fields.ts';
 import { describedTool } from './defined-tools.ts';
-import type {
-  Block,
-  CustomTool,
-  DocumentBlock,
-  ImageBlock,
-  MessagesRequest,
-  ThinkingBlock,
-  ToolResultBlock,
-} from './request.ts';
+import type { MessagesRequest } from './fields.ts';
+import { type CustomTool, clientTool, isToolSearch } from './tool-fields.ts';
 
 /**
  * One block of a message.

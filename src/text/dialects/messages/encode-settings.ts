@@ -4,22 +4,12 @@ import { markedBlock } from '../cache-marks.ts';
 import type { Target } from '../dialect.ts';
 import { refuseNative, refuseSettings, unsupportedSetting } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
+import { fields } from './fields.ts';
 
 /** Output tokens if neither the client nor the model's configuration has a limit. */
 const DEFAULT_OUTPUT = 8192;
 /** Output tokens for the answer beside a reasoning budget. */
 const ANSWER_TOKENS = 4096;
-/** Settings that messages does not have. */
-const UNSUPPORTED = [
-  'n',
-  'frequencyPenalty',
-  'presencePenalty',
-  'seed',
-  'logprobs',
-  'topLogprobs',
-  'logitBias',
-  'verbosity',
-] as const satisfies readonly RequestSetting[];
 /** The smallest top_p that Anthropic accepts with reasoning. */
 const MIN_TOP_P = 0.95;
 
@@ -29,21 +19,19 @@ const MIN_TOP_P = 0.95;
  * @throws Failure invalid_request for a setting that messages does not have; `param` names its field
  */
 export function settingsOnWire(request: TextRequest, target: Target): Json {
-  refuseSettings(request, 'messages', UNSUPPORTED);
+  refuseSettings(request, 'messages');
   const limit = limitOf(request, target);
   const thinking = thinkingOf(request, limit);
   if (thinking?.['type'] === 'enabled') refuseWhileReasoning(request);
-  const { temperature, topP, topK, stop } = request;
+  const { temperature, stop } = request;
   if (temperature !== null && temperature > 1) {
     refuse(request, 'temperature', `this upstream accepts at most 1, received ${temperature}`, 1);
   }
   const choice = toolChoiceOf(request);
   const schema = schemaOf(request);
   return {
+    ...fields.encodeSettings(request),
     max_tokens: limit,
-    ...(temperature !== null && { temperature }),
-    ...(topP !== null && { top_p: topP }),
-    ...(topK !== null && { top_k: topK }),
     ...(stop !== null && stop.length > 0 && { stop_sequences: stop }),
     ...(choice !== null && { tool_choice: choice }),
     ...(thinking !== null && { thinking }),

@@ -3,7 +3,7 @@ import { isObject } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import { namedFrame } from '../named-frame.ts';
 import { invalid } from '../request-errors.ts';
-import type { MessagesRequest } from './request.ts';
+import type { MessagesRequest } from './fields.ts';
 
 /** The last frame of a stream that failed. */
 export function failFrames({ type, message: written, param, code }: Failure): string {

@@ -1,9 +1,11 @@
+import * as v from 'valibot';
+import { choiceBy, openObject } from '../../../schema/choice.ts';
+import { integer, number } from '../../../schema/fields.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import type { SettingNames } from '../dialect.ts';
 import {
   advice,
   empty,
-  FieldTable,
+  fieldTable,
   hint,
   meaning,
   named,
@@ -14,8 +16,9 @@ import {
 } from '../fields.ts';
 import { type Check, reference } from '../inspection.ts';
 import { LABELS, ROUTING, SETTINGS } from '../shared-fields.ts';
-import { blocks, messageFields, tools } from './block-fields.ts';
+import { blocks, messageFields, messageSchema, textOrTexts } from './block-fields.ts';
 import { contextEdits, keepsContext } from './context-management.ts';
+import { text, toolList, tools } from './tool-fields.ts';
 
 const container: Check = (value, found, owner) => {
   if (!isObject(value)) return reference('container')(value, found, owner);
@@ -27,17 +30,68 @@ const containerFields = object({
   skills: native('Skills of the container.', { feature: 'skills' }),
 });
 
+const thinking = choiceBy('type', {
+  enabled: openObject({ type: v.literal('enabled'), budget_tokens: integer(1) }),
+  disabled: openObject({ type: v.literal('disabled') }),
+  adaptive: openObject({ type: v.literal('adaptive') }),
+  between_tools: openObject({ type: v.literal('between_tools') }),
+});
+
+const outputFormat = choiceBy('type', {
+  json_schema: openObject({ type: v.literal('json_schema'), schema: openObject({}) }),
+});
+
+const parallel = { disable_parallel_tool_use: v.nullish(v.boolean()) };
+
+const toolChoice = choiceBy('type', {
+  auto: openObject({ type: v.literal('auto'), ...parallel }),
+  any: openObject({ type: v.literal('any'), ...parallel }),
+  tool: openObject({
+    type: v.literal('tool'),
+    name: text('the name of a tool'),
+    ...parallel,
+  }),
+  none: openObject({ type: v.literal('none') }),
+});
+
 /** The fields of a messages request. */
-export const fields = new FieldTable({
+export const fields = fieldTable({
   ...ROUTING,
   ...SETTINGS,
   client_metadata: LABELS['client_metadata']!,
-  system: meaning('Instructions.', { items: blocks }),
-  messages: meaning('The conversation so far.', { items: messageFields.check }),
-  max_tokens: meaning('Maximum output tokens.'),
-  top_k: hint('Number of most likely tokens to choose from.', { neutral: values(0) }),
-  stop_sequences: meaning('Stop sequences.', { neutral: empty }),
+  temperature: hint('Sampling temperature.', { value: number(0, 1), setting: 'temperature' }),
+  system: meaning('Instructions.', {
+    value: textOrTexts('a text or a list of text blocks'),
+    items: blocks,
+  }),
+  messages: meaning('The conversation so far.', {
+    required: v.pipe(
+      v.array(messageSchema),
+      v.nonEmpty(),
+      v.metadata({ expects: 'a list of one message at least' }),
+    ),
+    items: messageFields.check,
+  }),
+  max_tokens: meaning('Maximum output tokens, including reasoning.', {
+    required: integer(1),
+    setting: 'maxOutputTokens',
+  }),
+  top_k: hint('Number of most likely tokens to choose from.', {
+    value: integer(0),
+    setting: 'topK',
+    neutral: values(0),
+  }),
+  stop_sequences: meaning('Stop sequences.', {
+    value: v.pipe(
+      v.array(text('a text of one character at least')),
+      v.metadata({ expects: 'a list of texts' }),
+    ),
+    decides: ['stop'],
+    neutral: empty,
+  }),
   thinking: meaning('How much the model reasons.', {
+    value: thinking,
+    decides: ['reasoning'],
     check: object({
       type: meaning('Whether the model reasons.'),
       budget_tokens: meaning('Limit of the reasoning in tokens.'),
@@ -46,28 +100,41 @@ export const fields = new FieldTable({
     }),
   }),
   output_config: meaning('The output.', {
-    check: object({
-      effort: meaning('How much the model reasons.'),
-      format: meaning('Format of the output.'),
+    fields: {
+      // Without none: thinking switches reasoning off.
+      effort: meaning('Reasoning effort.', {
+        value: v.picklist(['low', 'medium', 'high', 'xhigh', 'max']),
+        decides: ['reasoning'],
+      }),
+      format: meaning('Format of the output.', { value: outputFormat, decides: ['format'] }),
       task_budget: native('Tokens for a task of several requests.'),
-    }),
+    },
   }),
-  output_format: meaning('The former name of output_config.format.'),
-  tools: meaning('Tools that the model may call.', { items: tools }),
+  output_format: meaning('The former name of output_config.format.', {
+    value: outputFormat,
+    decides: ['format'],
+  }),
+  tools: meaning('Tools that the model may call.', { value: toolList, items: tools }),
   tool_choice: meaning('Which tools the model must call.', {
+    value: toolChoice,
+    decides: ['toolChoice', 'parallelToolCalls'],
     check: object({
       ...named(meaning('The tools.'), 'type', 'name'),
       disable_parallel_tool_use: meaning('Whether only one tool may be called at once.', {
+        decides: ['parallelToolCalls'],
         neutral: values(false),
       }),
     }),
   }),
   metadata: advice('Labels of the request.', {
-    check: object({ user_id: advice('Identifier of the end user, for abuse detection.') }),
+    fields: {
+      user_id: advice('Identifier of the end user, for abuse detection.', { value: v.string() }),
+    },
   }),
   cache_control: advice('Mark of a prompt cache.'),
   diagnostics: advice('Report of cache misses.'),
   service_tier: advice('Priority and price of the request.', {
+    value: v.string(),
     feature: 'service_tier',
     neutral: values('auto', 'default', 'standard', 'standard_only'),
   }),
@@ -100,14 +167,4 @@ export const fields = new FieldTable({
   container: native('A container that the provider stores.', { check: container }),
 });
 
-export const settings: SettingNames = {
-  toolChoice: ['tool_choice'],
-  parallelToolCalls: ['tool_choice.disable_parallel_tool_use', 'tool_choice'],
-  maxOutputTokens: ['max_tokens'],
-  temperature: ['temperature'],
-  topP: ['top_p'],
-  topK: ['top_k'],
-  stop: ['stop_sequences'],
-  format: ['output_config.format', 'output_format'],
-  reasoning: ['thinking', 'output_config.effort'],
-};
+export type MessagesRequest = v.InferInput<typeof fields.schema>;

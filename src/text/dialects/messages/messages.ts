@@ -8,7 +8,7 @@ import { decodeRequest } from './decode-request.ts';
 import { MessagesEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { failFrames, withThreadDetails } from './errors.ts';
-import { fields, settings } from './fields.ts';
+import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { forwardHeaders, VERSION } from './headers.ts';
 import { modelListing } from './model-listing.ts';
@@ -20,12 +20,11 @@ import {
   observe,
   observeAnswer,
 } from './observe.ts';
-import { messagesRequest } from './request.ts';
 
 const endpoint: Endpoint = {
   path: '/v1/messages',
   summary: 'Text in the format of messages; with stream, as server-sent events',
-  request: messagesRequest,
+  request: fields.schema,
   example: {
     model: 'sandbox-chat',
     max_tokens: 200,
@@ -51,7 +50,7 @@ export const messages: Dialect = {
   counting,
   modelListing,
   promptField: 'messages',
-  settings,
+  settings: fields.settings,
   stops: { takesBlank: false },
   prefillsAnswer: true,
   usesOpenaiFields: false,

@@ -9,11 +9,11 @@ import type { Target } from '../dialect.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { propertiesOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
+import type { Block, Message } from './block-fields.ts';
 import { settingsOf } from './decode-settings.ts';
 import { settingsOnWire } from './encode-settings.ts';
-import { settings } from './fields.ts';
+import { fields, type MessagesRequest } from './fields.ts';
 import { replayedReasoning } from './reasoning.ts';
-import type { Block, Message, MessagesRequest } from './request.ts';
 
 /**
  * The body of a messages client for a messages upstream: unchanged but for names and ids that Anthropic
@@ -39,7 +39,7 @@ export function replayRequest(request: TextRequest, target: Target): Json {
   if (changed.length === 0) return replayed;
   const others = changed.filter((setting) => setting !== 'reasoning');
   const encoded = settingsOnWire({ ...request, reasoning: null }, target);
-  for (const property of others.flatMap((setting) => propertiesOf(settings, setting))) {
+  for (const property of others.flatMap((setting) => propertiesOf(fields.settings, setting))) {
     delete replayed[property];
     if (property in encoded) replayed[property] = encoded[property];
   }

@@ -14,7 +14,6 @@ import { decodeFunction, decodeJsonSchema } from '../openai-fields.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 import { decodeTurns } from './decode-turns.ts';
 import { fields } from './fields.ts';
-import { responsesRequest } from './request.ts';
 import { functionTool } from './tool-fields.ts';
 import { addedTools } from './tool-search.ts';
 
@@ -90,7 +89,7 @@ const ALWAYS_INCLUDED = 'reasoning.encrypted_content';
  * @throws Failure invalid_request, `param` naming the field by its path
  */
 export function decodeRequest(value: unknown): TextRequest {
-  const body: Json = checkedBody(responsesRequest, value);
+  const body: Json = checkedBody(fields.schema, value);
   const findings: Findings = { native: [], advice: [] };
   collectAll(body, findings);
   const tools = (body['tools'] ?? []) as readonly Json[];
@@ -106,7 +105,7 @@ export function decodeRequest(value: unknown): TextRequest {
   const reasoning = decodeReasoning(body['reasoning']);
   const format = decodeFormat(text['format'], findings);
   const turns = decodeTurns(body['instructions'], body['input'], findings);
-  return {
+  return Object.assign(fields.decodeSettings(body), {
     dialect: OWN,
     body,
     model: body['model'] as string,
@@ -115,24 +114,13 @@ export function decodeRequest(value: unknown): TextRequest {
     turns,
     tools: allTools(tools, body['input'], findings),
     toolChoice: decodeToolChoice(body['tool_choice']),
-    parallelToolCalls: (body['parallel_tool_calls'] ?? null) as boolean | null,
-    maxOutputTokens: (body['max_output_tokens'] ?? null) as number | null,
-    temperature: (body['temperature'] ?? null) as number | null,
-    topP: (body['top_p'] ?? null) as number | null,
-    topK: null,
-    stop: null,
-    n: null,
-    frequencyPenalty: null,
-    presencePenalty: null,
-    seed: null,
     logprobs: logprobs ? true : null,
     topLogprobs: logprobs ? topLogprobs : null,
-    logitBias: null,
     format,
     verbosity: (text['verbosity'] ?? null) as string | null,
     reasoning,
     native: findings.native,
     advice: findings.advice,
     endUser: openaiEndUser(body),
-  };
+  });
 }

@@ -11,7 +11,7 @@ import type {
 import { nativePart } from '../native-parts.ts';
 import { decodeCustom } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';
-import { functionTool } from './request.ts';
+import { functionTool } from './tool-fields.ts';
 import { decodeSearchTool } from './tool-search.ts';
 
 interface Decoding {
@@ -45,7 +45,7 @@ function decodeTool(
   switch (tool['type']) {
     case 'function':
       // The request's schema does not reach tools in namespaces and items.
-      if (!v.is(functionTool, tool)) {
+      if (!v.is(functionTool.schema, tool)) {
         throw invalid(path, 'expected a function with a name, and an object as its parameters');
       }
       return decodeFunction(tool, path);

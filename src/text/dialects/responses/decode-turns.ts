@@ -15,8 +15,7 @@ import { sourceOf } from '../media-source.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { invalid } from '../request-errors.ts';
-import { itemTables, partTables } from './item-fields.ts';
-import { isReference } from './items.ts';
+import { isReference, itemTables, partTables } from './item-fields.ts';
 import { reasoningText } from './reasoning.ts';
 import { decodeToolItem } from './tool-search.ts';
 

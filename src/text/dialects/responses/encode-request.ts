@@ -3,7 +3,6 @@ import type {
   Grammar,
   Json,
   NativePart,
-  RequestSetting,
   ResponseFormat,
   TextRequest,
   Tool,
@@ -19,20 +18,10 @@ import { dialectNamed } from '../registry.ts';
 import { refuseNativeFields, refuseSettings, unsupportedSetting } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { encodeTurns, reasoningItem } from './encode-turns.ts';
+import { fields } from './fields.ts';
 import { OWN_REASONING } from './reasoning.ts';
 
 const OWN = 'responses';
-
-/** Settings that responses does not have. */
-const UNSUPPORTED = [
-  'seed',
-  'topK',
-  'n',
-  'stop',
-  'frequencyPenalty',
-  'presencePenalty',
-  'logitBias',
-] as const satisfies readonly RequestSetting[];
 
 function encodeTool(tool: Tool | NativePart): unknown {
   if (tool.type === 'native') return nativeValue(tool, OWN, 'tool');
@@ -86,15 +75,10 @@ function encodeFormat(format: ResponseFormat): Json {
   return { type: 'json_schema', ...encodeJsonSchema(format, 'answer') };
 }
 
-/** Refuses settings that responses does not have, unless they have the default value. */
-function refuseUnsupported(request: TextRequest): void {
-  refuseSettings(request, OWN, UNSUPPORTED);
-  refuseNativeFields(request, OWN);
-}
-
 /** The body for a request of another dialect. */
 function translate(request: TextRequest, target: Target): Json {
-  refuseUnsupported(request);
+  refuseSettings(request, OWN);
+  refuseNativeFields(request, OWN);
   const { format, verbosity } = request;
   const include = [
     // Models without reasoning refuse it.
@@ -117,12 +101,7 @@ function translate(request: TextRequest, target: Target): Json {
     ...(request.toolChoice !== null && {
       tool_choice: encodeToolChoice(request, request.toolChoice),
     }),
-    ...(request.parallelToolCalls !== null && {
-      parallel_tool_calls: request.parallelToolCalls,
-    }),
-    ...(request.maxOutputTokens !== null && { max_output_tokens: request.maxOutputTokens }),
-    ...(request.temperature !== null && { temperature: request.temperature }),
-    ...(request.topP !== null && { top_p: request.topP }),
+    ...fields.encodeSettings(request),
     ...(request.topLogprobs !== null && { top_logprobs: request.topLogprobs }),
     ...((format !== null || verbosity !== null) && {
       text: {
@@ -188,19 +167,13 @@ function replay(request: TextRequest, target: Target): Json {
     model: target.model,
     input: replayedInput(request, target),
   };
-  const put = (name: string, value: unknown) => {
-    if (value !== null) replayed[name] = value;
-    else delete replayed[name];
-  };
-  put('max_output_tokens', request.maxOutputTokens);
-  put('temperature', request.temperature);
-  put('top_p', request.topP);
-  put('parallel_tool_calls', request.parallelToolCalls);
+  fields.encodeSettings(request, replayed);
   if (isObject(body['reasoning']) || reasoning !== null) {
     const { effort: _, ...others } = isObject(body['reasoning']) ? body['reasoning'] : {};
     const effort = reasoning?.effort ?? null;
     const changed = effort === null ? others : { ...others, effort };
-    put('reasoning', Object.keys(changed).length > 0 ? changed : null);
+    if (Object.keys(changed).length > 0) replayed['reasoning'] = changed;
+    else delete replayed['reasoning'];
   }
   if (Array.isArray(body['tools'])) {
     replayed['tools'] = (body['tools'] as readonly Json[]).map((tool) =>

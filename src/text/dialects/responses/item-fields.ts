@@ -1,64 +1,76 @@
+import * as v from 'valibot';
+import { choice, openChoiceBy, openObject, selectBy, textOrList } from '../../../schema/choice.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import {
   advice,
   byType,
+  content,
   echo,
-  type Fields,
-  FieldTable,
+  type FieldTable,
+  fieldTable,
   gated,
   meaning,
   named,
   native,
   object,
   read,
+  schemasOf,
 } from '../fields.ts';
 import { address, all, type Check, feature, media, reference } from '../inspection.ts';
 import { CACHE_MARKS } from '../shared-fields.ts';
-import { isReference } from './items.ts';
 import { OWN_REASONING } from './reasoning.ts';
 import { environments, tools } from './tool-fields.ts';
 
-const FILE: Fields = {
-  file_id: meaning('Identifier of a stored file.', { check: reference('file_id') }),
+const text = v.string();
+const optional = v.nullish(text);
+
+/** An item or a part that only the provider knows. */
+const other = openObject({ type: text });
+
+const FILE = {
+  file_id: meaning('Identifier of a stored file.', { value: text, check: reference('file_id') }),
 };
 
-const text = new FieldTable({
-  ...read('type', 'text'),
+const textPart = fieldTable({
+  ...content({ type: v.picklist(['input_text', 'output_text', 'text']), text }),
   ...CACHE_MARKS,
   ...named(echo(), 'annotations', 'logprobs'),
 });
 
-const image = new FieldTable({
-  ...read('type', 'detail'),
+const image = fieldTable({
+  ...content({ type: v.literal('input_image'), detail: optional }),
   ...CACHE_MARKS,
   ...FILE,
-  image_url: meaning('Address or data.', { check: address }),
+  image_url: meaning('Address or data.', { value: text, check: address }),
 });
 
-const PARTS: Readonly<Record<string, FieldTable>> = {
-  input_text: text,
-  output_text: text,
-  text,
-  refusal: new FieldTable(read('type', 'refusal')),
+const PARTS = {
+  input_text: textPart,
+  output_text: textPart,
+  text: textPart,
+  refusal: fieldTable(content({ type: v.literal('refusal'), refusal: text })),
   input_image: image,
-  input_file: new FieldTable({
-    ...read('type', 'filename', 'detail'),
+  input_file: fieldTable({
+    ...content({ type: v.literal('input_file'), filename: optional }),
+    ...read('detail'),
     ...CACHE_MARKS,
     ...FILE,
-    file_data: meaning('Base64 or data.', { check: media }),
-    file_url: meaning('Address.', { check: address }),
+    file_data: meaning('Base64 or data.', { value: text, check: media }),
+    file_url: meaning('Address.', { value: text, check: address }),
   }),
 };
 
 /** Parts of a message that are translated, by type. */
-export const partTables: ReadonlyMap<unknown, FieldTable> = new Map(Object.entries(PARTS));
+export const partTables: ReadonlyMap<unknown, FieldTable> = new Map(
+  Object.entries<FieldTable>(PARTS),
+);
 
 const parts = byType(
   {
-    ...Object.fromEntries(Object.entries(PARTS).map(([type, { check }]) => [type, check])),
-    summary_text: text.check,
-    reasoning_text: text.check,
-    computer_screenshot: image.check,
+    ...PARTS,
+    summary_text: textPart,
+    reasoning_text: textPart,
+    computer_screenshot: image,
     input_audio: object({
       ...read('type'),
       input_audio: meaning('The audio.', {
@@ -69,8 +81,13 @@ const parts = byType(
   { translated: Object.keys(PARTS) },
 );
 
+const textOrParts = textOrList(
+  'a text or a list of parts',
+  v.array(openChoiceBy('type', schemasOf(PARTS), other)),
+);
+
 /** What every item may have. */
-const ITEM: Fields = {
+const ITEM = {
   ...read('type', 'call_id', 'name', 'role'),
   ...named(echo(), 'id', 'status'),
   caller: advice('What called the tool.', {
@@ -84,22 +101,40 @@ const ITEM: Fields = {
   phase: advice('Whether the message is the final answer.'),
 };
 
-const callItem = new FieldTable({
+const callItem = fieldTable({
   ...ITEM,
   ...read('arguments', 'input', 'action'),
   execution: native('Where the search runs.'),
 });
-const outputItem = new FieldTable({
+const outputItem = fieldTable({
   ...ITEM,
-  output: meaning('Text or parts.', { items: parts }),
+  output: meaning('Text or parts.', { required: textOrParts, items: parts }),
 });
+
+const reasoningParts = v.nullish(v.array(openObject({ type: text, text })));
 
 /** Items that are translated, by type. */
 export const itemTables = {
-  message: new FieldTable({ ...ITEM, content: meaning('Text or parts.', { items: parts }) }),
+  message: fieldTable({
+    ...ITEM,
+    ...content({
+      type: v.nullish(v.literal('message')),
+      role: v.picklist(['user', 'assistant', 'system', 'developer']),
+    }),
+    content: meaning('Text or parts.', { required: textOrParts, items: parts }),
+  }),
   function_call: callItem,
   function_call_output: outputItem,
-  reasoning: new FieldTable({ ...ITEM, ...read('summary', 'content', 'encrypted_content') }),
+  reasoning: fieldTable({
+    ...ITEM,
+    ...content({
+      type: v.literal('reasoning'),
+      summary: reasoningParts,
+      content: reasoningParts,
+      encrypted_content: optional,
+    }),
+    id: echo('Part of an earlier answer, sent back.'),
+  }),
 } as const;
 
 const searched = object({
@@ -118,9 +153,12 @@ const reasoning: Check = (value, inspection, owner) => {
   inspection.within('id', reference('item_reference'), id, item);
 };
 
-const storedItem = object({
-  ...read('type'),
-  id: meaning('Identifier of a stored item.', { check: reference('item_reference') }),
+const storedItem = fieldTable({
+  ...content({ type: v.nullish(v.literal('item_reference')) }),
+  id: meaning('Identifier of a stored item.', {
+    required: text,
+    check: reference('item_reference'),
+  }),
 });
 
 const withContent = (...names: readonly string[]) => object({ ...ITEM, ...read(...names) });
@@ -128,19 +166,19 @@ const withContent = (...names: readonly string[]) => object({ ...ITEM, ...read(.
 /** The items of an input that are not references. */
 export const items = byType(
   {
-    message: itemTables.message.check,
-    function_call: callItem.check,
-    custom_tool_call: callItem.check,
-    local_shell_call: callItem.check,
-    tool_search_call: callItem.check,
+    message: itemTables.message,
+    function_call: callItem,
+    custom_tool_call: callItem,
+    local_shell_call: callItem,
+    tool_search_call: callItem,
     shell_call: object({
       ...ITEM,
       ...read('action'),
       environment: meaning('Where it runs.', { check: environments }),
     }),
     apply_patch_call: withContent('operation'),
-    function_call_output: outputItem.check,
-    custom_tool_call_output: outputItem.check,
+    function_call_output: outputItem,
+    custom_tool_call_output: outputItem,
     local_shell_call_output: withContent('output'),
     shell_call_output: withContent('output', 'max_output_length'),
     apply_patch_call_output: withContent('output'),
@@ -183,7 +221,38 @@ export const items = byType(
 export const input: Check = (value, inspection, owner) => {
   if (!Array.isArray(value)) return;
   for (const [index, item] of value.entries()) {
-    const check = isObject(item) && isReference(item) ? storedItem : items;
+    const check = isObject(item) && isReference(item) ? storedItem.check : items;
     inspection.within(index, check, item, owner);
   }
 };
+
+/** Whether an item refers to another by its id, with or without the type `item_reference`. */
+export function isReference(item: Readonly<Record<string, unknown>>): boolean {
+  const type = item['type'] ?? null;
+  return type === 'item_reference' || (type === null && item['role'] === undefined && 'id' in item);
+}
+
+const call = { call_id: text, name: text };
+const output = { call_id: text, output: textOrParts };
+const { message, reasoning: reasoningItem } = schemasOf(itemTables);
+
+const ITEMS = {
+  message,
+  function_call: openObject({ type: v.literal('function_call'), ...call, arguments: text }),
+  function_call_output: openObject({ type: v.literal('function_call_output'), ...output }),
+  custom_tool_call: openObject({ type: v.literal('custom_tool_call'), ...call, input: text }),
+  custom_tool_call_output: openObject({ type: v.literal('custom_tool_call_output'), ...output }),
+  reasoning: reasoningItem,
+  item_reference: storedItem.schema,
+};
+const typed = selectBy('type', ITEMS, other);
+
+/** One item of the input. The type of a message is optional. */
+export const inputItem = choice(
+  'an object with a type or a role',
+  [...Object.values(ITEMS), other],
+  (value) => {
+    if (!isObject(value) || (value['type'] ?? null) !== null) return typed(value);
+    return isReference(value) ? storedItem.schema : message;
+  },
+);

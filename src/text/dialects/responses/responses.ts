@@ -12,7 +12,7 @@ import { decodeRequest } from './decode-request.ts';
 import { ResponsesEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { failFrames } from './fail-frames.ts';
-import { fields, settings } from './fields.ts';
+import { fields } from './fields.ts';
 import {
   countOutput,
   finishReasons,
@@ -21,7 +21,6 @@ import {
   observe,
   observeAnswer,
 } from './observe.ts';
-import { responsesRequest } from './request.ts';
 
 /** Identifiers of an answer and its items, which the provider stores unless the request forbids it. */
 function storedIds({ body }: TextRequest, answer: Json): readonly string[] {
@@ -33,7 +32,7 @@ function storedIds({ body }: TextRequest, answer: Json): readonly string[] {
 const endpoint: Endpoint = {
   path: '/v1/responses',
   summary: 'Text in the format of responses; with stream, as server-sent events',
-  request: responsesRequest,
+  request: fields.schema,
   example: { model: 'sandbox-chat', input: 'Hello' },
   response: v.looseObject({
     id: v.string(),
@@ -53,7 +52,7 @@ export const responses: Dialect = {
   label: 'responses',
   endpoints: [endpoint],
   promptField: 'input',
-  settings,
+  settings: fields.settings,
   abilities: ['allowed-tools', 'json-object', 'namespaces', 'text-input', 'tool-search'],
   prefillsAnswer: false,
   usesOpenaiFields: true,

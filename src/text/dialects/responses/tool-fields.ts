@@ -1,9 +1,11 @@
+import * as v from 'valibot';
+import { openChoiceBy, openObject, wordOrObject } from '../../../schema/choice.ts';
 import { isObject, objectsOf } from '../../../schema/untrusted.ts';
 import {
   advice,
   byType,
-  type Fields,
-  FieldTable,
+  content,
+  fieldTable,
   gated,
   meaning,
   native,
@@ -11,15 +13,13 @@ import {
   read,
 } from '../fields.ts';
 import { address, type Check, feature, reference } from '../inspection.ts';
-import { LOADING } from '../shared-fields.ts';
+import { functionName, LOADING } from '../shared-fields.ts';
 
-const CONTAINER: Fields = {
+const containerFields = object({
   ...read('type', 'memory_limit', 'network_policy'),
   file_ids: meaning('Stored files.', { check: reference('file_id') }),
   skills: meaning('Skills.', { feature: 'skills' }),
-};
-
-const containerFields = object(CONTAINER);
+});
 
 /** Where a shell runs. */
 export const environments = byType({
@@ -47,8 +47,14 @@ const HOSTED = {
 /** Tools that the client runs. */
 const CLIENT_TOOLS = { apply_patch: null, custom: null, local_shell: null, tool_search: null };
 
-export const functionTool = new FieldTable({
-  ...read('type', 'name', 'description', 'parameters', 'strict'),
+export const functionTool = fieldTable({
+  ...content({
+    type: v.literal('function'),
+    name: functionName,
+    description: v.nullish(v.string()),
+    parameters: v.nullish(openObject({})),
+    strict: v.nullish(v.boolean()),
+  }),
   cache_control: advice('Mark of a prompt cache.'),
   allowed_callers: native('What may call the tool.', {
     neutral: {
@@ -66,7 +72,7 @@ export const tools: Check = byType(
   {
     ...CLIENT_TOOLS,
     ...HOSTED,
-    function: functionTool.check,
+    function: functionTool,
     namespace: object({
       ...read('type', 'name', 'description'),
       tools: meaning('The tools.', { items: nested }),
@@ -111,10 +117,22 @@ export const tools: Check = byType(
   { translated: ['function', 'custom', 'namespace', 'tool_search'] },
 );
 
+/** A tool that only the provider knows, or a choice of one. */
+const other = openObject({ type: v.string() });
+
+export const toolList = v.array(openChoiceBy('type', { function: functionTool.schema }, other));
+
+const functionChoice = fieldTable(content({ type: v.literal('function'), name: v.string() }));
+
+export const toolChoiceSchema = wordOrObject(
+  ['auto', 'none', 'required'],
+  openChoiceBy('type', { function: functionChoice.schema }, other),
+);
+
 export const toolChoice: Check = byType({
   ...CLIENT_TOOLS,
   ...HOSTED,
-  function: object(read('type', 'name')),
+  function: functionChoice,
   shell: null,
   allowed_tools: object({
     ...read('type', 'mode'),

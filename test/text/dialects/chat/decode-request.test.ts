@@ -5,7 +5,7 @@ import { Failure } from '../../../../src/failure.ts';
 import type { Json, TextRequest } from '../../../../src/text/canonical/canonical.ts';
 import { callIdOnWire } from '../../../../src/text/dialects/calls.ts';
 import { chat } from '../../../../src/text/dialects/chat/chat.ts';
-import { chatRequest } from '../../../../src/text/dialects/chat/request.ts';
+import { fields } from '../../../../src/text/dialects/chat/fields.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { request } from './conversation.ts';
 
@@ -125,7 +125,7 @@ describe('a chat request with every field', () => {
 });
 
 test('null equals an absent field', () => {
-  const names = Object.keys(chatRequest.entries).filter(
+  const names = Object.keys(fields.schema.entries).filter(
     (name) => name !== 'model' && name !== 'messages',
   );
   const nothing = request(Object.fromEntries([...names, 'unknown'].map((name) => [name, null])));
@@ -589,7 +589,7 @@ describe('reasoning in a chat request', () => {
 });
 
 test('the grammar of chat requests converts to JSON Schema', () => {
-  const schema = toJsonSchema(chatRequest, { typeMode: 'input', errorMode: 'ignore' });
+  const schema = toJsonSchema(fields.schema, { typeMode: 'input', errorMode: 'ignore' });
   expect(Object.keys(schema.properties ?? {})).toContain('messages');
   expect(schema.required).toEqual(['model', 'messages']);
 });

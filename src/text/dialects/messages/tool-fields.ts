@@ -1,0 +1,80 @@
+import * as v from 'valibot';
+import { choice, openObject } from '../../../schema/choice.ts';
+import { isObject } from '../../../schema/untrusted.ts';
+import { advice, byType, content, empty, fieldTable, native, read, values } from '../fields.ts';
+import { feature } from '../inspection.ts';
+import { LOADING } from '../shared-fields.ts';
+
+export const text = (expects: string) => v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects }));
+
+export const optional = v.nullish(v.string());
+
+export const CACHE_MARK = { cache_control: advice('Mark of a prompt cache.') };
+
+/** Only the model itself calls the tool, which is the default. */
+export const directCaller = {
+  words: 'direct',
+  test: (value: unknown) =>
+    isObject(value)
+      ? value['type'] === 'direct'
+      : Array.isArray(value) && value.every((one) => one === 'direct'),
+};
+
+/** Whether a tool searches for further tools at the provider. */
+export function isToolSearch(name: unknown): boolean {
+  return typeof name === 'string' && name.startsWith('tool_search_tool_');
+}
+
+/** A tool that the client runs. */
+export const clientTool = fieldTable({
+  ...content({
+    type: v.nullish(v.literal('custom')),
+    name: text('a name'),
+    description: optional,
+    input_schema: openObject({}),
+    strict: v.nullish(v.boolean()),
+  }),
+  ...CACHE_MARK,
+  eager_input_streaming: advice('Whether arguments are streamed before they are whole.', {
+    neutral: values(false),
+  }),
+  allowed_callers: native('What may call the tool.', { neutral: directCaller }),
+  ...LOADING,
+  ...read('input_examples', 'max_characters'),
+  configs: native('Setting of the tool.', { neutral: empty }),
+});
+
+export type CustomTool = v.InferInput<typeof clientTool.schema>;
+
+const nativeTool = openObject({ type: v.string() });
+
+/** The client's tools, and tools that Anthropic runs or has a schema for. */
+export const toolList = v.pipe(
+  v.array(
+    choice('a tool', [clientTool.schema, nativeTool], (value) => {
+      const type = isObject(value) ? (value['type'] ?? 'custom') : 'custom';
+      return type === 'custom' ? clientTool.schema : nativeTool;
+    }),
+  ),
+  v.metadata({ expects: 'a list of tools' }),
+);
+
+export const tools = byType(
+  {
+    custom: clientTool,
+    bash: clientTool,
+    memory: clientTool,
+    text_editor: clientTool,
+    tool_search_tool_bm25: clientTool,
+    tool_search_tool_regex: clientTool,
+    advisor: feature('advisor'),
+    browser_toolset: feature('computer_use'),
+    code_execution: feature('code_interpreter'),
+    computer: feature('computer_use'),
+    computer_toolset: feature('computer_use'),
+    mcp_toolset: feature('mcp'),
+    web_fetch: feature('web_fetch'),
+    web_search: feature('web_search'),
+  },
+  { usual: 'custom', translated: ['custom'] },
+);
