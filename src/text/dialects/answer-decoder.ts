@@ -1,5 +1,5 @@
 import { tryParseJson } from '../../schema/json.ts';
-import { isObject } from '../../schema/untrusted.ts';
+import { isObject, nonEmptyTextOf } from '../../schema/untrusted.ts';
 import type { Json } from '../canonical/canonical.ts';
 import type { TextEvent } from '../canonical/events.ts';
 import { decodingFailure, invalidAnswer, truncatedAnswer } from './answer-errors.ts';
@@ -11,6 +11,8 @@ import type { EventDecoder } from './dialect.ts';
  */
 export abstract class AnswerDecoder implements EventDecoder {
   readonly #receive: (event: TextEvent) => void;
+  /** Whether `start` was emitted. */
+  protected isStarted = false;
   #ended = false;
 
   constructor(emit: (event: TextEvent) => void) {
@@ -29,6 +31,20 @@ export abstract class AnswerDecoder implements EventDecoder {
   /** Finishes at the end of the connection. @throws Failure where the response lacks its end */
   protected decodeEnd(): void {
     throw truncatedAnswer();
+  }
+
+  /** Emits `start` unless it was emitted. The provider may name the answer and its model. */
+  protected start(id: unknown, model: unknown): void {
+    if (this.isStarted) return;
+    this.isStarted = true;
+    this.emit({ type: 'start', id: nonEmptyTextOf(id), model: nonEmptyTextOf(model) });
+  }
+
+  /** Emits a refusal in one piece. */
+  protected emitRefusal(block: number, text: string): void {
+    this.emit({ type: 'refusal-start', block });
+    this.emit({ type: 'refusal-delta', block, text });
+    this.emit({ type: 'refusal-end', block });
   }
 
   protected readonly emit = (event: TextEvent): void => {

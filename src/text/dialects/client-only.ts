@@ -1,21 +1,4 @@
-import type { Dialect } from './dialect.ts';
-
-/** Members of a dialect that describe its upstreams. */
-type UpstreamMember =
-  | 'path'
-  | 'headers'
-  | 'takesImageDetail'
-  | 'encodeRequest'
-  | 'forwardBody'
-  | 'decodeEvents'
-  | 'endMarker'
-  | 'markers'
-  | 'modelMember'
-  | 'modelPaths'
-  | 'finishReasons'
-  | 'countOutput'
-  | 'observe'
-  | 'observeAnswer';
+import type { Dialect, UpstreamSide } from './dialect.ts';
 
 /**
  * The members of a dialect that clients speak and upstreams do not.
@@ -25,7 +8,7 @@ type UpstreamMember =
 export function clientOnly(
   name: string,
   upstreamDialect: string,
-): Pick<Dialect, UpstreamMember | 'name' | 'upstreamDialect'> {
+): UpstreamSide & Pick<Dialect, 'name' | 'upstreamDialect'> {
   const refuse = (): never => {
     throw new Error(`No upstream speaks the dialect ${name}`);
   };

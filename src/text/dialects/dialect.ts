@@ -148,8 +148,57 @@ export type Ability =
   /** A tool by which the client finds further tools. */
   | 'tool-search';
 
+/** How a relay reads the answers that it passes on. */
+export interface AnswerObserver {
+  /** Strings of which each event that `observe` must see contains one: most events need not be parsed. */
+  readonly markers: readonly string[];
+  /** Why answers ended, in the provider's words, as an event or a whole answer says; empty where it does not. */
+  finishReasons(body: Json): readonly string[];
+  /** Counts the events in whole frames that hold output: not comments, pings or empty events. */
+  countOutput(frames: string): number;
+  /**
+   * Whether whole frames hold output, or the end of an answer, so that no other route can answer: not what
+   * providers send before they begin to. By default by `countOutput`.
+   */
+  hasOutput?(frames: string): boolean;
+  /** @param before the usage in earlier events of the stream; some upstreams send it in parts */
+  observe(event: Json, before?: Usage | null): Observation;
+  /** A whole answer with the six integers of usage in it, where it must have them. */
+  observeAnswer(body: Json): {
+    readonly usage: Usage | null;
+    readonly body: Json;
+    /** The failure that it reports. */
+    readonly failure?: Failure | null;
+  };
+}
+
+/** What a dialect says of its upstreams. */
+export interface UpstreamSide extends AnswerObserver {
+  /** The path of an upstream's endpoint below its base URL. */
+  path(target: Target, stream: boolean): string;
+  /** Headers of every request to an upstream. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether requests have a field for the detail at which an image is read. */
+  readonly takesImageDetail: boolean;
+  /**
+   * Encodes a request of any dialect for an upstream of this one.
+   *
+   * @throws Failure invalid_request where this dialect cannot express it; `param` names the client's field
+   */
+  encodeRequest(request: TextRequest, target: Target): Json;
+  /** A copy of a client's own body for an upstream of this dialect, which names the upstream's model and asks for usage. */
+  forwardBody(request: TextRequest, target: Target): Record<string, unknown>;
+  decodeEvents(context: DecodeContext, emit: (event: TextEvent) => void): EventDecoder;
+  /** The data of the event that ends a stream; null where the last event of the answer ends it. */
+  readonly endMarker: string | null;
+  /** The member by which every event names the model; null where only events with a marker name it. */
+  readonly modelMember: string | null;
+  /** The paths of the model's name in whole answers and in events. */
+  readonly modelPaths: readonly (readonly string[])[];
+}
+
 /** One wire format of text: its name in settings and URLs, and how its requests and answers are read and written. */
-export interface Dialect {
+export interface Dialect extends UpstreamSide {
   /** Its name in the configuration. */
   readonly name: string;
   /** Its name in error messages. */
@@ -185,12 +234,6 @@ export interface Dialect {
   /** Protocol headers of a client for an upstream of the same dialect. @param allowsAll whether every beta is allowed */
   forwardHeaders?(headers: Headers, allowsAll: boolean): ForwardedHeaders;
 
-  /** The path of an upstream's endpoint below its base URL. */
-  path(target: Target, stream: boolean): string;
-  /** Headers of every request to an upstream. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Whether requests have a field for the detail at which an image is read. */
-  readonly takesImageDetail: boolean;
   /** Whether requests have a field for the end user. */
   readonly namesEndUser?: true;
   /** The cache marks of a request of another dialect that an upstream of this one gets; absent for none. */
@@ -206,42 +249,14 @@ export interface Dialect {
   outputModalities?(body: Json): readonly unknown[];
   /** Every field of a request. Inspection, refusals and documentation derive from it. */
   readonly fields: FieldTable;
-  /**
-   * Encodes a request of any dialect for an upstream of this one.
-   *
-   * @throws Failure invalid_request where this dialect cannot express it; `param` names the client's field
-   */
-  encodeRequest(request: TextRequest, target: Target): Json;
-  /** A copy of a client's own body for an upstream of this dialect, which names the upstream's model and asks for usage. */
-  forwardBody(request: TextRequest, target: Target): Record<string, unknown>;
-  decodeEvents(context: DecodeContext, emit: (event: TextEvent) => void): EventDecoder;
   encodeEvents(context: EncodeContext): EventEncoder;
   /** Encodes the answer that is not streamed. @param choices the events of each of the `n` answers */
   foldEvents(context: EncodeContext, choices: readonly (readonly TextEvent[])[]): Json;
 
-  /** The data of the event that ends a stream; null where the last event of the answer ends it. */
-  readonly endMarker: string | null;
-  /** Strings of which each event that `observe` must see contains one: most events need not be parsed. */
-  readonly markers: readonly string[];
-  /** The member by which every event names the model; null where only events with a marker name it. */
-  readonly modelMember: string | null;
-  /** The paths of the model's name in whole answers and in events. */
-  readonly modelPaths: readonly (readonly string[])[];
-  /** Why answers ended, in the provider's words, as an event or a whole answer says; empty where it does not. */
-  finishReasons(body: Json): readonly string[];
   /** `gen_ai.operation.name` of its requests in OpenTelemetry; by default `chat`. */
   readonly operation?: string;
   /** Members of events whose strings are pieces of the answer. */
   readonly textMembers: readonly string[];
-  /** Counts the events in whole frames that hold output: not comments, pings or empty events. */
-  countOutput(frames: string): number;
-  /**
-   * Whether whole frames hold output, or the end of an answer, so that no other route can answer: not what
-   * providers send before they begin to. By default by `countOutput`.
-   */
-  hasOutput?(frames: string): boolean;
-  /** @param before the usage in earlier events of the stream; some upstreams send it in parts */
-  observe(event: Json, before?: Usage | null): Observation;
   /** Encodes the frames that end a relayed stream after a failure. */
   failFrames(failure: Failure, relayed: RelayProgress): string;
   /** A failure for clients that do not find it in frames: sent after them, in a chunk of its own. */
@@ -250,13 +265,6 @@ export interface Dialect {
   readonly signOfLife?: string;
   /** The field of a whole answer that holds a list with the model's output. */
   readonly answerKey: string;
-  /** A whole answer with the six integers of usage in it, where it must have them. */
-  observeAnswer(body: Json): {
-    readonly usage: Usage | null;
-    readonly body: Json;
-    /** The failure that it reports. */
-    readonly failure?: Failure | null;
-  };
   /** Identifiers of what the provider stored with an answer. */
   storedIds?(request: TextRequest, answer: Json): readonly string[];
 }

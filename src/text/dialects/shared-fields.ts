@@ -15,10 +15,23 @@ import {
 
 // Fields that requests of several formats have.
 
-const text = v.pipe(v.string(), v.nonEmpty());
+/** A text that is not empty. */
+export const nonEmptyText = (expects: string) =>
+  v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects }));
 
-export const modelName = v.pipe(text, v.metadata({ expects: "a model's name" }));
-export const functionName = v.pipe(text, v.metadata({ expects: "the function's name" }));
+export const functionName = nonEmptyText("the function's name");
+
+/** A list with one object at least. @param expects what it is called in messages */
+export const someOf = <const Item extends v.GenericSchema>(item: Item, expects: string) =>
+  v.pipe(v.array(item), v.nonEmpty(), v.metadata({ expects }));
+
+/** A list of texts, of which there is a limit. */
+export const fewTexts = (most: number) =>
+  v.pipe(
+    v.array(v.string()),
+    v.maxLength(most),
+    v.metadata({ expects: `a list of up to ${most} texts` }),
+  );
 
 /** Properties of routers and proxies that choose the provider, its address or its key. */
 export const ROUTING = named(
@@ -51,35 +64,63 @@ export const ROUTING = named(
   'workspace_id',
 );
 
-/** Settings that OpenAI's formats and Anthropic's have. */
-export const SETTINGS = {
-  model: meaning('The model that answers.', { required: modelName }),
-  stream: meaning('Whether to stream the answer as server-sent events.', { value: v.boolean() }),
+/** Settings by their names in the canonical request; formats have them by names of their own. */
+export const SETTING = {
   temperature: hint('Sampling temperature.', { value: number(0, 2), setting: 'temperature' }),
-  top_p: hint('Nucleus sampling: the share of probability to choose from.', {
+  topP: hint('Nucleus sampling: the share of probability to choose from.', {
     value: number(0, 1),
     setting: 'topP',
     neutral: values(1),
   }),
-};
-
-/** Settings of sampling and of several answers, which only some of OpenAI's formats have. */
-export const CHOICES = {
-  frequency_penalty: hint('Penalty for frequent tokens.', {
+  maxOutputTokens: meaning('Maximum output tokens, including reasoning.', {
+    value: integer(1),
+    setting: 'maxOutputTokens',
+  }),
+  n: meaning('Number of answers.', { value: integer(1), setting: 'n', neutral: values(1) }),
+  frequencyPenalty: hint('Penalty for frequent tokens.', {
     value: number(-2, 2),
     setting: 'frequencyPenalty',
     neutral: values(0),
   }),
-  presence_penalty: hint('Penalty for tokens that occurred.', {
+  presencePenalty: hint('Penalty for tokens that occurred.', {
     value: number(-2, 2),
     setting: 'presencePenalty',
     neutral: values(0),
   }),
+  logprobs: meaning('Whether to return log probabilities of output tokens.', {
+    value: v.boolean(),
+    setting: 'logprobs',
+    neutral: values(false),
+  }),
+  parallelToolCalls: meaning('Whether the model may call several tools in parallel.', {
+    value: v.boolean(),
+    setting: 'parallelToolCalls',
+    neutral: values(true),
+  }),
+  verbosity: hint('Length of the answer: low, medium, high.', {
+    value: v.string(),
+    setting: 'verbosity',
+    neutral: values('medium'),
+  }),
+};
+
+/** Settings that OpenAI's formats and Anthropic's have. */
+export const SETTINGS = {
+  model: meaning('The model that answers.', { required: nonEmptyText("a model's name") }),
+  stream: meaning('Whether to stream the answer as server-sent events.', { value: v.boolean() }),
+  temperature: SETTING.temperature,
+  top_p: SETTING.topP,
+};
+
+/** Settings of sampling and of several answers, which only some of OpenAI's formats have. */
+export const CHOICES = {
+  frequency_penalty: SETTING.frequencyPenalty,
+  presence_penalty: SETTING.presencePenalty,
   seed: hint('Seed for reproducible sampling.', {
     value: integer(Number.MIN_SAFE_INTEGER),
     setting: 'seed',
   }),
-  n: meaning('Number of answers.', { value: integer(1), setting: 'n', neutral: values(1) }),
+  n: SETTING.n,
   logit_bias: meaning('Bias of single tokens.', {
     value: openObject({}),
     setting: 'logitBias',
@@ -88,10 +129,7 @@ export const CHOICES = {
 };
 
 /** Stop sequences of chat and legacy completions. */
-export const stops = textOrList(
-  'a text or a list of up to 4 texts',
-  v.pipe(v.array(v.string()), v.maxLength(4), v.metadata({ expects: 'a list of up to 4 texts' })),
-);
+export const stops = textOrList('a text or a list of up to 4 texts', fewTexts(4));
 
 /** Options of a stream of chat and legacy completions. */
 export const STREAM_OPTIONS = {

@@ -65,15 +65,25 @@ export class MessageLayout {
   }
 
   /** A citation without positions covers its block so far. */
-  annotation({ url, title, start, end }: Citation): Json {
-    return {
-      type: 'url_citation',
-      url_citation: {
-        start_index: this.#textStart + (start ?? 0),
-        end_index: end === null ? this.#textLength : this.#textStart + end,
-        url,
-        title: title ?? url,
-      },
-    };
+  annotation(citation: Citation): Json {
+    const { start, end } = citation;
+    const range = { start: start ?? 0, end: end ?? this.#textLength - this.#textStart };
+    return annotationOf({ ...citation, ...range }, this.#textStart);
   }
+}
+
+/** A citation as chat has it. @param textStart the offset of its block in the text of the message */
+export function annotationOf(
+  { url, title, start, end }: Citation & { readonly start: number; readonly end: number },
+  textStart: number,
+): Json {
+  return {
+    type: 'url_citation',
+    url_citation: {
+      start_index: textStart + start,
+      end_index: textStart + end,
+      url,
+      title: title ?? url,
+    },
+  };
 }

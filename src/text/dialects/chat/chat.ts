@@ -10,14 +10,7 @@ import { ChatEncoder, failFrames } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
-import {
-  countOutput,
-  finishReasons,
-  hasOutput,
-  markers,
-  observe,
-  observeAnswer,
-} from './observe.ts';
+import { observer } from './observe.ts';
 
 /** Usage is requested whether the client wants it or not: the request is charged by it. */
 function usageOptions({ body, stream, includeUsage }: TextRequest): Json {
@@ -74,14 +67,13 @@ export const chat: Dialect = {
   fields,
   encodeRequest,
   forwardBody: (request, { model }) => ({ ...request.body, model, ...usageOptions(request) }),
+  ...observer,
   decodeEvents: (context, emit) => new ChatDecoder(context, emit),
   encodeEvents: (context) => new ChatEncoder(context),
   foldEvents,
   endMarker: '[DONE]',
-  markers: [...markers, '[DONE]'],
   modelMember: 'model',
   modelPaths: [['model']],
-  finishReasons,
   textMembers: [
     'content',
     'reasoning_content',
@@ -92,10 +84,6 @@ export const chat: Dialect = {
     'thinking',
     'summary',
   ],
-  countOutput,
-  hasOutput,
-  observe,
   failFrames,
   answerKey: 'choices',
-  observeAnswer,
 };

@@ -1,6 +1,6 @@
 import { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { isObject, listOf, nonEmptyTextOf } from '../../../schema/untrusted.ts';
+import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { Citation, TextEvent, Usage } from '../../canonical/events.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
@@ -21,7 +21,6 @@ const NATIVE = ['images', 'audio'] as const;
 export class ChatDecoder extends AnswerDecoder {
   readonly #blocks: BlockQueue;
   readonly #calls: CallAssembler;
-  #started = false;
   /** Whether a choice was received, also an empty one. */
   #hasChoice = false;
   #reason: string | null = null;
@@ -70,7 +69,8 @@ export class ChatDecoder extends AnswerDecoder {
   #read(chunk: Json, whole: boolean): void {
     if (isFailed(chunk)) throw upstreamFailure(null, chunk);
     const choices = listOf(chunk['choices']);
-    this.#start(chunk, choices.length > 0);
+    // Azure begins with a chunk about the prompt, without id and choices.
+    if (chunk['id'] || choices.length > 0) this.start(chunk['id'], chunk['model']);
     for (const choice of choices) {
       // Requests for several choices are sent upstream as one request each.
       if (!isObject(choice) || (choice['index'] ?? 0) !== 0) continue;
@@ -78,15 +78,6 @@ export class ChatDecoder extends AnswerDecoder {
     }
     const usage = usageIn(chunk);
     if (isObject(usage)) this.#emitUsage(usage);
-  }
-
-  #start(chunk: Json, hasChoices: boolean): void {
-    if (this.#started) return;
-    const id = nonEmptyTextOf(chunk['id']);
-    // Azure begins with a chunk about the prompt, without id and choices.
-    if (id === null && !hasChoices) return;
-    this.#started = true;
-    this.emit({ type: 'start', id, model: nonEmptyTextOf(chunk['model']) });
   }
 
   #choice(choice: Json, whole: boolean): void {

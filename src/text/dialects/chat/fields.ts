@@ -19,8 +19,10 @@ import {
   LABELS,
   ROUTING,
   SAMPLING,
+  SETTING,
   SETTINGS,
   STREAM_OPTIONS,
+  someOf,
   stops,
 } from '../shared-fields.ts';
 import {
@@ -84,11 +86,7 @@ export const fields = fieldTable({
   ...SETTINGS,
   ...CHOICES,
   messages: meaning('The conversation so far.', {
-    required: v.pipe(
-      v.array(messageSchema),
-      v.nonEmpty(),
-      v.metadata({ expects: 'a list of one message at least' }),
-    ),
+    required: someOf(messageSchema, 'a list of one message at least'),
     items: message.check,
   }),
   stream_options: meaning('Options of the stream.', {
@@ -115,11 +113,7 @@ export const fields = fieldTable({
     neutral: values(0, -1),
   }),
   stop: meaning('Stop sequences.', { value: stops, decides: ['stop'], neutral: empty }),
-  logprobs: meaning('Whether to return log probabilities of output tokens.', {
-    value: v.boolean(),
-    setting: 'logprobs',
-    neutral: values(false),
-  }),
+  logprobs: SETTING.logprobs,
   top_logprobs: meaning('Number of most likely tokens to return at each position.', {
     value: integer(0, 20),
     setting: 'topLogprobs',
@@ -137,11 +131,7 @@ export const fields = fieldTable({
     decides: ['reasoning'],
   }),
   reasoning: untranslated('How much the model reasons, for a router.', { neutral: empty }),
-  verbosity: hint('Length of the answer: low, medium, high.', {
-    value: text,
-    setting: 'verbosity',
-    neutral: values('medium'),
-  }),
+  verbosity: SETTING.verbosity,
   response_format: meaning('Format of the output.', { value: format, decides: ['format'] }),
   tools: meaning('Tools that the model may call.', { value: toolList, items: tools }),
   tool_choice: meaning('Which tools the model must call.', {
@@ -149,11 +139,7 @@ export const fields = fieldTable({
     decides: ['toolChoice'],
     check: toolChoice,
   }),
-  parallel_tool_calls: meaning('Whether the model may call several tools in parallel.', {
-    value: v.boolean(),
-    setting: 'parallelToolCalls',
-    neutral: values(true),
-  }),
+  parallel_tool_calls: SETTING.parallelToolCalls,
   functions: meaning('The former name of tools.', {
     value: v.pipe(v.array(functionFields.schema), v.metadata({ expects: 'a list of functions' })),
   }),

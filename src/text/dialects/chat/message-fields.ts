@@ -27,7 +27,7 @@ import {
   values,
 } from '../fields.ts';
 import { address, type Check, feature, media, reference } from '../inspection.ts';
-import { CACHE_MARKS, functionName, LOADING } from '../shared-fields.ts';
+import { CACHE_MARKS, functionName, LOADING, nonEmptyText } from '../shared-fields.ts';
 
 const text = v.string();
 const optional = v.nullish(text);
@@ -59,7 +59,7 @@ export const call = fieldTable({
   ...CACHE_MARKS,
   ...FOREIGN,
   ...content({
-    id: v.pipe(text, v.nonEmpty(), v.metadata({ expects: "the call's id" })),
+    id: nonEmptyText("the call's id"),
     type: v.nullish(v.literal('function')),
   }),
   function: meaning('The call of a function.', {

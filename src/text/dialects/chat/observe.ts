@@ -4,7 +4,7 @@ import { objectOf, textsOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { Usage } from '../../canonical/events.ts';
 import { outputCounter } from '../count-output.ts';
-import type { Observation } from '../dialect.ts';
+import type { AnswerObserver } from '../dialect.ts';
 import { completeUsage } from '../usage.ts';
 import { usageIn, usageOf } from './usage.ts';
 
@@ -12,7 +12,7 @@ import { usageIn, usageOf } from './usage.ts';
  * Most chunks have none of these, though many have `"usage":null` and `"finish_reason":null`. Texts
  * cannot contain them, since their quotes are escaped.
  */
-export const markers: readonly string[] = [
+const MARKERS = [
   '"usage":{',
   '"usage": {',
   '"finish_reason":"',
@@ -22,16 +22,9 @@ export const markers: readonly string[] = [
   '"base_resp"',
 ];
 
-/** Counts deltas that are not empty, with or without blanks in their JSON. */
-export const countOutput = outputCounter(/"delta": ?\{ ?"/g);
-
 /** A delta with text, a call or anything else than a role and empty values, or the end of an answer. */
 const OUTPUT =
   /"delta"\s*:\s*\{(?!(?:\s*"role"\s*:\s*"\w+"|\s*"\w+"\s*:\s*(?:""|null|\[\])|\s*,)*\s*\})|"finish_reason"\s*:\s*"/;
-
-export function hasOutput(frames: string): boolean {
-  return OUTPUT.test(frames);
-}
 
 /** Whether a chunk or an answer is an error. */
 export function isFailed(chunk: Json): boolean {
@@ -69,28 +62,27 @@ function choicesOf({ choices }: Json): readonly (Json | null)[] {
   return Array.isArray(choices) ? choices : [];
 }
 
-export function observe(chunk: Json, before: Usage | null = null): Observation {
-  const choices = choicesOf(chunk);
-  const failure = failureIn(chunk, choices);
-  if (failure) return { failure };
-  const { usage, isCompleted } = observedUsage(chunk, before);
-  const finished = choices.some((choice) => {
-    return typeof choice?.['finish_reason'] === 'string';
-  });
-  return {
-    ...(usage !== null && { usage }),
-    ...(isCompleted && { rewritten: chunk }),
-    ...(finished && { terminal: true }),
-    ...(usage !== null && choices.length === 0 && { usageOnly: true }),
-  };
-}
-
-export function finishReasons(body: Json): readonly string[] {
-  return textsOf(choicesOf(body).map((choice) => choice?.['finish_reason']));
-}
-
-/** Completes the usage of an answer that is not streamed. */
-export function observeAnswer(body: Json) {
-  const { usage } = observedUsage(body, null);
-  return { usage, body, failure: failureIn(body, choicesOf(body)) };
-}
+export const observer: AnswerObserver = {
+  markers: [...MARKERS, '[DONE]'],
+  // Deltas that are not empty, with or without blanks in their JSON.
+  countOutput: outputCounter(/"delta": ?\{ ?"/g),
+  hasOutput: (frames) => OUTPUT.test(frames),
+  observe(chunk, before = null) {
+    const choices = choicesOf(chunk);
+    const failure = failureIn(chunk, choices);
+    if (failure) return { failure };
+    const { usage, isCompleted } = observedUsage(chunk, before);
+    const finished = choices.some((choice) => typeof choice?.['finish_reason'] === 'string');
+    return {
+      ...(usage !== null && { usage }),
+      ...(isCompleted && { rewritten: chunk }),
+      ...(finished && { terminal: true }),
+      ...(usage !== null && choices.length === 0 && { usageOnly: true }),
+    };
+  },
+  observeAnswer(body) {
+    const { usage } = observedUsage(body, null);
+    return { usage, body, failure: failureIn(body, choicesOf(body)) };
+  },
+  finishReasons: (body) => textsOf(choicesOf(body).map((choice) => choice?.['finish_reason'])),
+};

@@ -4,9 +4,8 @@ import type { Dialect } from '../dialect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { usageSchema } from '../usage.ts';
 import { decodeRequest } from './decode-request.ts';
-import { CompletionsEncoder, failFrames } from './encode-events.ts';
+import { CompletionsEncoder, failFrames, foldEvents } from './encode-events.ts';
 import { fields } from './fields.ts';
-import { foldEvents } from './fold-events.ts';
 
 const endpoint: Endpoint = {
   path: '/v1/completions',

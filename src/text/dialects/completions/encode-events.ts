@@ -1,8 +1,63 @@
 import { Failure } from '../../../failure.ts';
-import type { TextEvent, Usage } from '../../canonical/events.ts';
+import { randomText } from '../../../store/identifier.ts';
+import type { Json } from '../../canonical/canonical.ts';
+import type { FinishReason, TextEvent, Usage } from '../../canonical/events.ts';
+import { untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
+import { type AnswerBlock, foldAnswer } from '../fold-answer.ts';
 import { openaiUsage, sumOf } from '../openai-usage.ts';
-import { echoOf, finishReasonOf, newCompletionId, textOf } from './answer.ts';
+import { promptsOf } from './decode-request.ts';
+import type { CompletionsRequest } from './fields.ts';
+
+const ID_LENGTH = 29;
+
+/** An id in the form of OpenAI's. */
+function newCompletionId(): string {
+  return `cmpl-${randomText(ID_LENGTH)}`;
+}
+
+const REASONS: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop',
+  length: 'length',
+  refusal: 'content_filter',
+  // The format has only the three reasons above.
+  'tool-calls': 'stop',
+  pause: 'stop',
+  other: 'stop',
+};
+
+function finishReasonOf(reason: FinishReason): string {
+  return REASONS[reason];
+}
+
+/** The text with which a choice begins: its prompt where the client asks for an echo. */
+function echoOf({ request }: EncodeContext, choice: number): string {
+  const body = request.body as Json & CompletionsRequest;
+  if (body.echo !== true) return '';
+  return promptsOf(body)[Math.floor(choice / (body.n ?? 1))]!;
+}
+
+/**
+ * The text of an event or a block. Reasoning and sources of citations have no field in this format.
+ *
+ * @throws Failure for output that is no text
+ */
+function textOf(event: TextEvent | AnswerBlock): string {
+  switch (event.type) {
+    case 'text':
+    case 'refusal':
+    case 'text-delta':
+    case 'refusal-delta':
+      return event.text;
+    case 'native':
+      throw untranslatableBlock('completions', event);
+    case 'call':
+    case 'tool-start':
+      throw untranslatableAnswer('completions', 'a tool call');
+    default:
+      return '';
+  }
+}
 
 const DONE = 'data: [DONE]\n\n';
 
@@ -78,4 +133,26 @@ export class CompletionsEncoder implements EventEncoder {
 /** The last frame of a stream that failed. */
 export function failFrames({ type, message, param, code }: Failure): string {
   return `data: ${JSON.stringify({ error: { type, message, param, code } })}\n\n`;
+}
+
+/** Folds the events of all choices into one completion. @throws Failure for output that is no text */
+export function foldEvents(
+  context: EncodeContext,
+  choices: readonly (readonly TextEvent[])[],
+): Json {
+  const answers = choices.map(foldAnswer);
+  const usage = sumOf(answers.map(({ finish }) => finish?.usage ?? null));
+  return {
+    id: newCompletionId(),
+    object: 'text_completion',
+    created: context.created,
+    model: answers[0]?.model ?? context.request.model,
+    choices: answers.map(({ blocks, finish }, index) => ({
+      index,
+      text: echoOf(context, index) + blocks.map(textOf).join(''),
+      logprobs: null,
+      finish_reason: finishReasonOf(finish?.reason ?? 'stop'),
+    })),
+    ...(usage !== null && { usage: openaiUsage(usage) }),
+  };
 }

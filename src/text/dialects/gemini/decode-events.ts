@@ -26,7 +26,6 @@ const ABOUT = new Set(['thought', 'thoughtSignature', 'partMetadata', 'videoMeta
 /** Decodes the responses of a stream, or a whole one, into TextEvents. */
 export class GeminiDecoder extends AnswerDecoder {
   readonly #context: DecodeContext;
-  #started = false;
   /** Number of the last block. */
   #block = -1;
   /** The kind of the open block. */
@@ -65,7 +64,7 @@ export class GeminiDecoder extends AnswerDecoder {
   #read(response: Json): void {
     if (isObject(response['error'])) throw upstreamFailure(null, response);
     const { candidates, promptFeedback, usageMetadata } = response;
-    this.#start(response);
+    this.start(response['responseId'], response['modelVersion']);
     const usage = usageOf(usageMetadata);
     if (usage !== null) {
       this.#usage = usage;
@@ -75,13 +74,6 @@ export class GeminiDecoder extends AnswerDecoder {
     const candidate = listOf(candidates).find((one) => isObject(one) && (one['index'] ?? 0) === 0);
     if (isObject(candidate)) this.#candidate(candidate);
     else if (isObject(promptFeedback)) this.#blocked(promptFeedback);
-  }
-
-  #start({ responseId, modelVersion }: Json): void {
-    if (this.#started) return;
-    this.#started = true;
-    const [id, model] = [nonEmptyTextOf(responseId), nonEmptyTextOf(modelVersion)];
-    this.emit({ type: 'start', id, model });
   }
 
   #candidate(candidate: Json): void {
@@ -197,10 +189,7 @@ export class GeminiDecoder extends AnswerDecoder {
   #refuse(text: string): void {
     this.#close();
     this.#block += 1;
-    const block = this.#block;
-    this.emit({ type: 'refusal-start', block });
-    this.emit({ type: 'refusal-delta', block, text });
-    this.emit({ type: 'refusal-end', block });
+    this.emitRefusal(this.#block, text);
   }
 
   #end(): void {

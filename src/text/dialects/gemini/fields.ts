@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { openObject } from '../../../schema/choice.ts';
-import { integer, number } from '../../../schema/fields.ts';
+import { integer } from '../../../schema/fields.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import {
   advice,
@@ -17,7 +17,7 @@ import {
   values,
 } from '../fields.ts';
 import { type Check, feature, reference } from '../inspection.ts';
-import { functionName } from '../shared-fields.ts';
+import { fewTexts, functionName, SETTING, someOf } from '../shared-fields.ts';
 import { isStoredFile } from './media.ts';
 
 const text = v.string();
@@ -117,52 +117,22 @@ const textOnly = {
 const LEVELS = ['THINKING_LEVEL_UNSPECIFIED', 'MINIMAL', 'LOW', 'MEDIUM', 'HIGH'];
 
 export const configFields = fieldTable({
-  temperature: hint('Sampling temperature.', { value: number(0, 2), setting: 'temperature' }),
-  topP: hint('Nucleus sampling: the share of probability to choose from.', {
-    value: number(0, 1),
-    setting: 'topP',
-    neutral: values(1),
-  }),
+  temperature: SETTING.temperature,
+  topP: SETTING.topP,
   topK: hint('Number of most likely tokens to choose from.', {
     value: integer(0),
     setting: 'topK',
   }),
-  maxOutputTokens: meaning('Maximum output tokens, including reasoning.', {
-    value: integer(1),
-    setting: 'maxOutputTokens',
-  }),
-  stopSequences: meaning('Stop sequences.', {
-    value: v.pipe(
-      v.array(text),
-      v.maxLength(5),
-      v.metadata({ expects: 'a list of up to 5 texts' }),
-    ),
-    decides: ['stop'],
-  }),
-  candidateCount: meaning('Number of answers.', {
-    value: integer(1),
-    setting: 'n',
-    neutral: values(1),
-  }),
+  maxOutputTokens: SETTING.maxOutputTokens,
+  stopSequences: meaning('Stop sequences.', { value: fewTexts(5), decides: ['stop'] }),
+  candidateCount: SETTING.n,
   seed: hint('Seed for reproducible sampling.', {
     value: integer(-(2 ** 31), 2 ** 31 - 1),
     setting: 'seed',
   }),
-  frequencyPenalty: hint('Penalty for frequent tokens.', {
-    value: number(-2, 2),
-    setting: 'frequencyPenalty',
-    neutral: values(0),
-  }),
-  presencePenalty: hint('Penalty for tokens that occurred.', {
-    value: number(-2, 2),
-    setting: 'presencePenalty',
-    neutral: values(0),
-  }),
-  responseLogprobs: meaning('Whether to return log probabilities of output tokens.', {
-    value: v.boolean(),
-    setting: 'logprobs',
-    neutral: values(false),
-  }),
+  frequencyPenalty: SETTING.frequencyPenalty,
+  presencePenalty: SETTING.presencePenalty,
+  responseLogprobs: SETTING.logprobs,
   logprobs: meaning('Number of most likely tokens to return at each position.', {
     value: integer(0),
     decides: ['topLogprobs'],
@@ -256,11 +226,7 @@ const tool = fieldTable(
 /** The fields of a gemini request. */
 export const fields = fieldTable({
   contents: meaning('The conversation so far.', {
-    required: v.pipe(
-      v.array(message.schema),
-      v.nonEmpty(),
-      v.metadata({ expects: 'a list of one content at least' }),
-    ),
+    required: someOf(message.schema, 'a list of one content at least'),
     items: message.check,
   }),
   systemInstruction: meaning('Instructions.', {

@@ -12,14 +12,7 @@ import { foldEvents } from './fold-events.ts';
 import { errorBody, failChunk, failFrames } from './google-error.ts';
 import { modelListing } from './model-listing.ts';
 import { resourceOf } from './model-names.ts';
-import {
-  countOutput,
-  finishReasons,
-  hasOutput,
-  markers,
-  observe,
-  observeAnswer,
-} from './observe.ts';
+import { observer } from './observe.ts';
 import { forwardBody } from './replay-request.ts';
 
 /** The path of a model's method. */
@@ -57,23 +50,18 @@ export const gemini: Dialect = {
   fields,
   encodeRequest,
   forwardBody,
+  ...observer,
   decodeEvents: (context, emit) => new GeminiDecoder(context, emit),
   encodeEvents: (context) => new GeminiEncoder(context),
   foldEvents,
   endMarker: null,
-  markers,
   modelMember: 'modelVersion',
   modelPaths: [['modelVersion']],
-  finishReasons,
   operation: 'generate_content',
   textMembers: ['text'],
-  countOutput,
-  hasOutput,
-  observe,
   failFrames,
   failChunk,
   // Google's SDKs for Go and, before version 2, for JavaScript fail at comments.
   signOfLife: '\n\n',
   answerKey: 'candidates',
-  observeAnswer,
 };

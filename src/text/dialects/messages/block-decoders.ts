@@ -1,5 +1,5 @@
 import { parseJson } from '../../../schema/json.ts';
-import { isObject, textOf } from '../../../schema/untrusted.ts';
+import { isObject, listOf, textOf } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { Citation, TextEvent } from '../../canonical/events.ts';
@@ -24,16 +24,16 @@ export interface BlockSink {
 export function startBlock(block: Json, sink: BlockSink): BlockDecoder {
   switch (block['type']) {
     case 'text':
-      return new TextBlock(block, sink);
+      return textBlock(block, sink);
     case 'thinking':
-      return new ThinkingBlock(block, sink);
+      return thinkingBlock(block, sink);
     case 'redacted_thinking':
-      return new RedactedBlock(block, sink);
+      return redactedBlock(block, sink);
     case 'tool_use':
       // A call by a program at Anthropic is native: other clients get its translation.
-      return isPlainCall(block) ? new ToolBlock(block, sink) : new NativeBlock(block, sink);
+      return isPlainCall(block) ? toolBlock(block, sink) : nativeBlock(block, sink);
     default:
-      return new NativeBlock(block, sink);
+      return nativeBlock(block, sink);
   }
 }
 
@@ -63,52 +63,6 @@ function translationOf(value: Json, block: number): TextEvent[] | null {
   });
 }
 
-class TextBlock implements BlockDecoder {
-  readonly #sink: BlockSink;
-  /** Number of the block; null while it is empty: empty texts are not emitted. */
-  #block: number | null = null;
-  /** Citations that only Anthropic has, such as of documents by their number. */
-  readonly #nativeCitations: unknown[] = [];
-
-  constructor(block: Json, sink: BlockSink) {
-    this.#sink = sink;
-    this.#text(textOf(block['text']));
-    const { citations } = block;
-    if (Array.isArray(citations)) for (const citation of citations) this.#cite(citation);
-  }
-
-  delta(delta: Json): void {
-    if (delta['type'] === 'text_delta') this.#text(textOf(delta['text']));
-    else if (delta['type'] === 'citations_delta') this.#cite(delta['citation']);
-  }
-
-  end(): void {
-    const { emit, nextBlock } = this.#sink;
-    if (this.#block !== null) emit({ type: 'text-end', block: this.#block });
-    if (this.#nativeCitations.length === 0) return;
-    const value = { type: 'text', text: '', citations: this.#nativeCitations };
-    emit({ type: 'native', block: nextBlock(), dialect: 'messages', value });
-  }
-
-  #text(text: string): void {
-    if (text !== '') this.#sink.emit({ type: 'text-delta', block: this.#startedBlock(), text });
-  }
-
-  #cite(value: unknown): void {
-    const citation = citationOf(value);
-    if (citation === null) this.#nativeCitations.push(value);
-    else this.#sink.emit({ type: 'citation', block: this.#startedBlock(), citation });
-  }
-
-  #startedBlock(): number {
-    if (this.#block === null) {
-      this.#block = this.#sink.nextBlock();
-      this.#sink.emit({ type: 'text-start', block: this.#block });
-    }
-    return this.#block;
-  }
-}
-
 /** A citation of a web page; null for any other. */
 function citationOf(value: unknown): Citation | null {
   if (!isObject(value) || value['type'] !== 'web_search_result_location') return null;
@@ -123,141 +77,133 @@ function citationOf(value: unknown): Citation | null {
   };
 }
 
-class ThinkingBlock implements BlockDecoder {
-  readonly #sink: BlockSink;
-  readonly #block: number;
-  #signature: string;
-
-  constructor(block: Json, sink: BlockSink) {
-    this.#sink = sink;
-    this.#block = sink.nextBlock();
-    this.#signature = textOf(block['signature']);
-    sink.emit({ type: 'reasoning-start', block: this.#block });
-    this.#text(textOf(block['thinking']));
-  }
-
-  delta(delta: Json): void {
-    if (delta['type'] === 'thinking_delta') this.#text(textOf(delta['thinking']));
-    else if (delta['type'] === 'signature_delta') this.#signature = textOf(delta['signature']);
-  }
-
-  end(): void {
-    const { emit, context } = this.#sink;
-    const value = { signature: this.#signature };
-    const signature =
-      this.#signature === ''
-        ? null
-        : ({ dialect: 'messages', provider: context.provider, value } as const);
-    emit({ type: 'reasoning-end', block: this.#block, signature });
-  }
-
-  #text(text: string): void {
-    if (text !== '') this.#sink.emit({ type: 'reasoning-delta', block: this.#block, text });
-  }
-}
-
-class RedactedBlock implements BlockDecoder {
-  readonly #end: () => void;
-
-  constructor(redacted: Json, { context, emit, nextBlock }: BlockSink) {
-    const block = nextBlock();
-    emit({ type: 'reasoning-start', block });
-    this.#end = () => {
-      const value = { data: textOf(redacted['data']) };
-      const signature = { dialect: 'messages', provider: context.provider, value } as const;
-      emit({ type: 'reasoning-end', block, signature });
-    };
-  }
-
-  delta(): void {}
-
-  end(): void {
-    this.#end();
-  }
-}
-
-class ToolBlock implements BlockDecoder {
-  readonly #sink: BlockSink;
-  readonly #block: number;
-  readonly #input: unknown;
-  #streamed = false;
-
-  constructor({ id, name, input }: Json, sink: BlockSink) {
-    this.#sink = sink;
-    this.#block = sink.nextBlock();
-    this.#input = input;
-    sink.emit({
-      type: 'tool-start',
-      block: this.#block,
-      id: textOf(id) || newId('toolu'),
-      name: sink.context.toolName(textOf(name)),
-    });
-  }
-
-  delta(delta: Json): void {
-    if (delta['type'] !== 'input_json_delta') return;
-    const json = textOf(delta['partial_json']);
-    if (json === '') return;
-    this.#streamed = true;
-    this.#sink.emit({ type: 'tool-delta', block: this.#block, json });
-  }
-
-  end(): void {
-    const { emit } = this.#sink;
-    // The start may have the whole input; deltas replace it.
-    if (!this.#streamed && isObject(this.#input) && Object.keys(this.#input).length > 0) {
-      emit({ type: 'tool-delta', block: this.#block, json: JSON.stringify(this.#input) });
+function textBlock(block: Json, { emit, nextBlock }: BlockSink): BlockDecoder {
+  /** Null while the block is empty: empty texts are not emitted. */
+  let number: number | null = null;
+  /** Citations that only Anthropic has, such as of documents by their number. */
+  const nativeCitations: unknown[] = [];
+  const started = (): number => {
+    if (number === null) {
+      number = nextBlock();
+      emit({ type: 'text-start', block: number });
     }
-    emit({ type: 'tool-end', block: this.#block });
-  }
+    return number;
+  };
+  const write = (text: string) => {
+    if (text !== '') emit({ type: 'text-delta', block: started(), text });
+  };
+  const cite = (value: unknown) => {
+    const citation = citationOf(value);
+    if (citation === null) nativeCitations.push(value);
+    else emit({ type: 'citation', block: started(), citation });
+  };
+  write(textOf(block['text']));
+  for (const citation of listOf(block['citations'])) cite(citation);
+  return {
+    delta({ type, text, citation }) {
+      if (type === 'text_delta') write(textOf(text));
+      else if (type === 'citations_delta') cite(citation);
+    },
+    end() {
+      if (number !== null) emit({ type: 'text-end', block: number });
+      if (nativeCitations.length === 0) return;
+      const value = { type: 'text', text: '', citations: nativeCitations };
+      emit({ type: 'native', block: nextBlock(), dialect: 'messages', value });
+    },
+  };
+}
+
+function thinkingBlock(given: Json, { context, emit, nextBlock }: BlockSink): BlockDecoder {
+  const block = nextBlock();
+  let signature = textOf(given['signature']);
+  const write = (text: string) => {
+    if (text !== '') emit({ type: 'reasoning-delta', block, text });
+  };
+  emit({ type: 'reasoning-start', block });
+  write(textOf(given['thinking']));
+  return {
+    delta(delta) {
+      if (delta['type'] === 'thinking_delta') write(textOf(delta['thinking']));
+      else if (delta['type'] === 'signature_delta') signature = textOf(delta['signature']);
+    },
+    end() {
+      const { provider } = context;
+      const own = signature === '' ? null : { dialect: 'messages', provider, value: { signature } };
+      emit({ type: 'reasoning-end', block, signature: own });
+    },
+  };
+}
+
+function redactedBlock({ data }: Json, { context, emit, nextBlock }: BlockSink): BlockDecoder {
+  const block = nextBlock();
+  emit({ type: 'reasoning-start', block });
+  return {
+    delta() {},
+    end() {
+      const { provider } = context;
+      const signature = { dialect: 'messages', provider, value: { data: textOf(data) } };
+      emit({ type: 'reasoning-end', block, signature });
+    },
+  };
+}
+
+function toolBlock(
+  { id, name, input }: Json,
+  { context, emit, nextBlock }: BlockSink,
+): BlockDecoder {
+  const block = nextBlock();
+  let streamed = false;
+  emit({
+    type: 'tool-start',
+    block,
+    id: textOf(id) || newId('toolu'),
+    name: context.toolName(textOf(name)),
+  });
+  return {
+    delta({ type, partial_json: partial }) {
+      const json = textOf(partial);
+      if (type !== 'input_json_delta' || json === '') return;
+      streamed = true;
+      emit({ type: 'tool-delta', block, json });
+    },
+    end() {
+      // The start may have the whole input; deltas replace it.
+      if (!streamed && isObject(input) && Object.keys(input).length > 0) {
+        emit({ type: 'tool-delta', block, json: JSON.stringify(input) });
+      }
+      emit({ type: 'tool-end', block });
+    },
+  };
 }
 
 /** Folds a block that only Anthropic has, and emits it whole. */
-class NativeBlock implements BlockDecoder {
-  readonly #sink: BlockSink;
-  readonly #block: Record<string, unknown>;
-  #json = '';
-
-  constructor(block: Json, sink: BlockSink) {
-    this.#sink = sink;
-    this.#block = { ...block };
-  }
-
-  delta(delta: Json): void {
-    if (delta['type'] === 'input_json_delta') {
-      this.#json += textOf(delta['partial_json']);
-      return;
-    }
-    if (delta['type'] === 'citations_delta') {
-      const citations = this.#block['citations'];
-      this.#block['citations'] = [
-        ...(Array.isArray(citations) ? citations : []),
-        delta['citation'],
-      ];
-      return;
-    }
-    for (const key of Object.keys(delta)) {
-      if (key === 'type' || key === '__proto__') continue;
-      const [before, added] = [this.#block[key], delta[key]];
-      const isText = typeof before === 'string' && typeof added === 'string';
-      this.#block[key] = isText ? before + added : added;
-    }
-  }
-
-  end(): void {
-    const { emit, nextBlock, context } = this.#sink;
-    const { type, name } = this.#block;
-    if (type === 'tool_use') this.#block['name'] = context.toolName(textOf(name));
-    if (this.#json !== '') this.#block['input'] = parseJson(this.#json);
-    const block = nextBlock();
-    const translation = translationOf(this.#block, block);
-    const value = this.#block;
-    emit({
-      type: 'native',
-      block,
-      dialect: 'messages',
-      value,
-      ...(translation && { translation }),
-    });
-  }
+function nativeBlock(given: Json, { context, emit, nextBlock }: BlockSink): BlockDecoder {
+  const value: Record<string, unknown> = { ...given };
+  let json = '';
+  return {
+    delta(delta) {
+      if (delta['type'] === 'input_json_delta') {
+        json += textOf(delta['partial_json']);
+        return;
+      }
+      if (delta['type'] === 'citations_delta') {
+        value['citations'] = [...listOf(value['citations']), delta['citation']];
+        return;
+      }
+      for (const key of Object.keys(delta)) {
+        if (key === 'type' || key === '__proto__') continue;
+        const [before, added] = [value[key], delta[key]];
+        const isText = typeof before === 'string' && typeof added === 'string';
+        value[key] = isText ? before + added : added;
+      }
+    },
+    end() {
+      if (value['type'] === 'tool_use') value['name'] = context.toolName(textOf(value['name']));
+      if (json !== '') value['input'] = parseJson(json);
+      const block = nextBlock();
+      const translation = translationOf(value, block);
+      const own = { block, dialect: 'messages', value, ...(translation && { translation }) };
+      emit({ type: 'native', ...own });
+    },
+  };
 }

@@ -18,7 +18,8 @@ import {
   schemasOf,
 } from '../fields.ts';
 import { address, type Check, feature, reference } from '../inspection.ts';
-import { CACHE_MARK, directCaller, optional, text, tools } from './tool-fields.ts';
+import { nonEmptyText } from '../shared-fields.ts';
+import { CACHE_MARK, directCaller, optional, tools } from './tool-fields.ts';
 
 const nested: Check = (value, found, owner) => blocks(value, found, owner);
 
@@ -26,18 +27,18 @@ const SOURCES = {
   base64: fieldTable(
     content({
       type: v.literal('base64'),
-      media_type: text('a media type such as image/png'),
-      data: text('Base64'),
+      media_type: nonEmptyText('a media type such as image/png'),
+      data: nonEmptyText('Base64'),
     }),
   ),
   url: fieldTable({
     ...content({ type: v.literal('url') }),
-    url: meaning('Address.', { required: text('an address'), check: address }),
+    url: meaning('Address.', { required: nonEmptyText('an address'), check: address }),
   }),
   file: fieldTable({
     ...content({ type: v.literal('file') }),
     file_id: meaning('Identifier of a stored file.', {
-      required: text('the identifier of a file'),
+      required: nonEmptyText('the identifier of a file'),
       check: reference('file_id'),
     }),
   }),
@@ -138,14 +139,14 @@ const BLOCKS = {
     ...CACHE_MARK,
   }),
   redacted_thinking: fieldTable({
-    ...content({ type: v.literal('redacted_thinking'), data: text('a text') }),
+    ...content({ type: v.literal('redacted_thinking'), data: nonEmptyText('a text') }),
     ...CACHE_MARK,
   }),
   tool_use: fieldTable({
     ...content({
       type: v.literal('tool_use'),
-      id: text('the identifier of the call'),
-      name: text('the name of a tool'),
+      id: nonEmptyText('the identifier of the call'),
+      name: nonEmptyText('the name of a tool'),
       input: openObject({}),
     }),
     ...CACHE_MARK,
@@ -154,7 +155,7 @@ const BLOCKS = {
   tool_result: fieldTable({
     ...content({
       type: v.literal('tool_result'),
-      tool_use_id: text('the identifier of a call'),
+      tool_use_id: nonEmptyText('the identifier of a call'),
       is_error: v.nullish(v.boolean()),
     }),
     ...CACHE_MARK,

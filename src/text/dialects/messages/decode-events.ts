@@ -1,6 +1,6 @@
 import { Failure } from '../../../failure.ts';
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
-import { isObject, nonEmptyTextOf } from '../../../schema/untrusted.ts';
+import { isObject } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { FinishReason, TextEvent } from '../../canonical/events.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
@@ -24,7 +24,6 @@ const DELTA = 'content_block_delta';
 /** Decodes messages answers, streamed or not. */
 export class MessagesDecoder extends AnswerDecoder {
   readonly #sink: BlockSink;
-  #started = false;
   #id: unknown;
   #counts: Counts = NOTHING_COUNTED;
   #blocks = 0;
@@ -59,19 +58,19 @@ export class MessagesDecoder extends AnswerDecoder {
       case DELTA:
       case 'content_block_start':
       case 'content_block_stop':
-        this.#emitStart({});
+        this.start(null, null);
         this.#block(event);
         return;
       case 'message_start':
         this.#start(isObject(event['message']) ? event['message'] : {});
         return;
       case 'message_delta':
-        this.#emitStart({});
+        this.start(null, null);
         this.#counts = counted(this.#counts, event['usage']);
         if (isObject(event['delta'])) this.#readStop(event['delta']);
         return;
       case 'message_stop':
-        this.#emitStart({});
+        this.start(null, null);
         this.#finish();
         return;
       case 'error':
@@ -81,21 +80,14 @@ export class MessagesDecoder extends AnswerDecoder {
     }
   }
 
-  #emitStart({ id, model }: Json): void {
-    if (this.#started) return;
-    this.#started = true;
-    this.#id = id;
-    this.emit({ type: 'start', id: nonEmptyTextOf(id), model: nonEmptyTextOf(model) });
-  }
-
   #start(message: Json): void {
-    if (this.#started && message['id'] === this.#id) return;
+    if (this.isStarted && message['id'] === this.#id) return;
     if (this.#blocks > 0 || this.#open !== null) {
       // The client already has a part of the first answer.
       const text = 'The provider restarted its answer after a part of it was sent';
       throw new Failure('service_error', text, { code: 'stream_restarted' });
     }
-    this.#emitStart(message);
+    this.start(message['id'], message['model']);
     this.#id = message['id'];
     this.#counts = counted(NOTHING_COUNTED, message['usage']);
     const usage = usageOf(this.#counts);
@@ -175,10 +167,7 @@ export class MessagesDecoder extends AnswerDecoder {
     const { stop_reason: raw, stop_sequence: sequence, stop_details: details } = this.#stop;
     const explanation = isObject(details) ? details['explanation'] : null;
     if (raw === 'refusal' && typeof explanation === 'string' && explanation !== '') {
-      const block = this.#blocks++;
-      this.emit({ type: 'refusal-start', block });
-      this.emit({ type: 'refusal-delta', block, text: explanation });
-      this.emit({ type: 'refusal-end', block });
+      this.emitRefusal(this.#blocks++, explanation);
     }
     const reason = REASONS.get(raw) ?? 'other';
     this.emit({

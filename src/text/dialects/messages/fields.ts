@@ -15,10 +15,10 @@ import {
   values,
 } from '../fields.ts';
 import { type Check, reference } from '../inspection.ts';
-import { LABELS, ROUTING, SETTINGS } from '../shared-fields.ts';
+import { LABELS, nonEmptyText, ROUTING, SETTINGS, someOf } from '../shared-fields.ts';
 import { blocks, messageFields, messageSchema, textOrTexts } from './block-fields.ts';
 import { contextEdits, keepsContext } from './context-management.ts';
-import { text, toolList, tools } from './tool-fields.ts';
+import { toolList, tools } from './tool-fields.ts';
 
 const container: Check = (value, found, owner) => {
   if (!isObject(value)) return reference('container')(value, found, owner);
@@ -48,7 +48,7 @@ const toolChoice = choiceBy('type', {
   any: openObject({ type: v.literal('any'), ...parallel }),
   tool: openObject({
     type: v.literal('tool'),
-    name: text('the name of a tool'),
+    name: nonEmptyText('the name of a tool'),
     ...parallel,
   }),
   none: openObject({ type: v.literal('none') }),
@@ -65,11 +65,7 @@ export const fields = fieldTable({
     items: blocks,
   }),
   messages: meaning('The conversation so far.', {
-    required: v.pipe(
-      v.array(messageSchema),
-      v.nonEmpty(),
-      v.metadata({ expects: 'a list of one message at least' }),
-    ),
+    required: someOf(messageSchema, 'a list of one message at least'),
     items: messageFields.check,
   }),
   max_tokens: meaning('Maximum output tokens, including reasoning.', {
@@ -83,7 +79,7 @@ export const fields = fieldTable({
   }),
   stop_sequences: meaning('Stop sequences.', {
     value: v.pipe(
-      v.array(text('a text of one character at least')),
+      v.array(nonEmptyText('a text of one character at least')),
       v.metadata({ expects: 'a list of texts' }),
     ),
     decides: ['stop'],

@@ -2,112 +2,66 @@ import { tryParseJson } from '../../../schema/json.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import { newId } from '../../../store/identifier.ts';
 import type { Json } from '../../canonical/canonical.ts';
-import type { TextEvent, Usage } from '../../canonical/events.ts';
+import type { FinishReason, TextEvent } from '../../canonical/events.ts';
 import { truncatedAnswer, untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
 import { callIdOnWire } from '../calls.ts';
 import type { EncodeContext } from '../dialect.ts';
+import { type AnswerBlock, type CallBlock, foldAnswer } from '../fold-answer.ts';
 import { isBare } from '../reasoning-signature.ts';
 import { citationObject, stopOf } from './answer.ts';
 import { redactedOf, signatureField } from './reasoning.ts';
 import { usageObject } from './usage.ts';
 
-type Finish = Extract<TextEvent, { readonly type: 'finish' }>;
-
 /** Folds events into a message, as the official client folds a stream. */
 export function foldEvents(
   { request, estimatedUsage }: EncodeContext,
-  choices: readonly (readonly TextEvent[])[],
+  [events = []]: readonly (readonly TextEvent[])[],
 ): Json {
-  const content: Json[] = [];
-  const calls: { readonly index: number; readonly name: string; readonly json: string }[] = [];
-  let model = request.model;
-  let usage: Usage | null = null;
-  let finish: Finish | null = null;
-  let refusal = '';
-  let text = '';
-  let citations: Json[] = [];
-  let call = { id: '', name: '' };
-  for (const event of choices[0] ?? []) {
-    switch (event.type) {
-      case 'start':
-        model = event.model ?? model;
-        break;
-      case 'usage':
-        usage = event.usage;
-        break;
-      case 'text-start':
-      case 'refusal-start':
-      case 'reasoning-start':
-        text = '';
-        citations = [];
-        break;
-      case 'tool-start':
-        text = '';
-        call = event;
-        break;
-      case 'refusal-delta':
-        refusal += event.text;
-        text += event.text;
-        break;
-      case 'text-delta':
-      case 'reasoning-delta':
-        text += event.text;
-        break;
-      case 'tool-delta':
-        text += event.json;
-        break;
-      case 'citation':
-        citations.push(citationObject(event.citation));
-        break;
-      case 'refusal-end':
-      case 'text-end':
-        if (text === '' && citations.length === 0) break;
-        content.push({ type: 'text', text, ...(citations.length > 0 && { citations }) });
-        break;
-      case 'reasoning-end': {
-        const { signature } = event;
-        const data = text === '' ? redactedOf(signature) : null;
-        const field = signature === null ? '' : signatureField(signature);
-        if (data !== null) content.push({ type: 'redacted_thinking', data });
-        else if (text !== '' || (signature !== null && !isBare(signature))) {
-          content.push({ type: 'thinking', thinking: text, signature: field });
-        }
-        break;
-      }
-      case 'tool-end':
-        calls.push({ index: content.length, name: call.name, json: text });
-        content.push({ type: 'tool_use', id: callIdOnWire(call.id), name: call.name });
-        break;
-      case 'native':
-        if (event.dialect !== 'messages') throw untranslatableBlock('messages', event);
-        content.push(event.value as Json);
-        break;
-      case 'finish':
-        finish = event;
-        usage = event.usage ?? usage;
-        break;
-      case 'error':
-        throw event.failure;
-    }
-  }
+  const { model, blocks, usage, finish } = foldAnswer(events);
   if (finish === null) throw truncatedAnswer();
-  for (const { index, name, json } of calls) {
-    content[index] = { ...content[index], input: inputOf(name, json, finish) };
-  }
+  const refusal = blocks.map((block) => (block.type === 'refusal' ? block.text : '')).join('');
   return {
     id: newId('msg'),
     type: 'message',
     role: 'assistant',
-    model,
-    content,
+    model: model ?? request.model,
+    content: blocks.flatMap((block) => contentOf(block, finish.reason) ?? []),
     ...stopOf(finish, refusal),
     usage: usageObject(usage ?? estimatedUsage?.(0) ?? null),
   };
 }
 
+/** The content for a block; null for one that is empty. */
+function contentOf(block: AnswerBlock, reason: FinishReason): Json | null {
+  switch (block.type) {
+    case 'text': {
+      const citations = block.citations.map(citationObject);
+      if (block.text === '' && citations.length === 0) return null;
+      return { type: 'text', text: block.text, ...(citations.length > 0 && { citations }) };
+    }
+    case 'refusal':
+      return block.text === '' ? null : { type: 'text', text: block.text };
+    case 'reasoning': {
+      const { text, signature } = block;
+      const data = text === '' ? redactedOf(signature) : null;
+      if (data !== null) return { type: 'redacted_thinking', data };
+      if (text === '' && (signature === null || isBare(signature))) return null;
+      const field = signature === null ? '' : signatureField(signature);
+      return { type: 'thinking', thinking: text, signature: field };
+    }
+    case 'call': {
+      const { id, name } = block;
+      return { type: 'tool_use', id: callIdOnWire(id), name, input: inputOf(block, reason) };
+    }
+    case 'native':
+      if (block.dialect !== 'messages') throw untranslatableBlock('messages', block);
+      return block.value as Json;
+  }
+}
+
 /** The arguments of a call as an object, which messages has in place of JSON text. */
-function inputOf(name: string, json: string, { reason }: Finish): Json {
-  const input = json === '' ? {} : tryParseJson(json);
+function inputOf({ name, text }: CallBlock, reason: FinishReason): Json {
+  const input = text === '' ? {} : tryParseJson(text);
   if (isObject(input)) return input;
   // The token limit may cut the arguments; the stop reason shows that.
   if (input === undefined && reason === 'length') return {};

@@ -12,14 +12,7 @@ import { fields } from './fields.ts';
 import { foldEvents } from './fold-events.ts';
 import { forwardHeaders, VERSION } from './headers.ts';
 import { modelListing } from './model-listing.ts';
-import {
-  countOutput,
-  finishReasons,
-  hasOutput,
-  markers,
-  observe,
-  observeAnswer,
-} from './observe.ts';
+import { observer } from './observe.ts';
 
 const endpoint: Endpoint = {
   path: '/v1/messages',
@@ -72,19 +65,14 @@ export const messages: Dialect = {
   fields,
   encodeRequest,
   forwardBody: ({ body }, { model }) => ({ ...body, model }),
+  ...observer,
   decodeEvents: (context, emit) => new MessagesDecoder(context, emit),
   encodeEvents: (context) => new MessagesEncoder(context),
   foldEvents,
   endMarker: null,
-  markers,
   modelMember: null,
   modelPaths: [['model'], ['message', 'model']],
-  finishReasons,
   textMembers: ['text', 'thinking', 'partial_json'],
-  countOutput,
-  hasOutput,
-  observe,
   failFrames,
   answerKey: 'content',
-  observeAnswer,
 };

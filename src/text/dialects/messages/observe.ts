@@ -1,49 +1,39 @@
 import { upstreamFailure } from '../../../routing/upstream-failure.ts';
 import { isObject, objectOf, textsOf } from '../../../schema/untrusted.ts';
-import type { Json } from '../../canonical/canonical.ts';
 import type { Usage } from '../../canonical/events.ts';
 import { outputCounter } from '../count-output.ts';
-import type { Observation } from '../dialect.ts';
+import type { AnswerObserver, Observation } from '../dialect.ts';
 import { counted, countsOf, NOTHING_COUNTED, usageOf } from './usage.ts';
-
-export const markers = ['"message_start"', '"message_delta"', '"message_stop"', '"error"'] as const;
-
-export const countOutput = outputCounter(/"content_block_delta"/g);
 
 /** Pings and `message_start` come before errors as well. */
 const OUTPUT = /"type"\s*:\s*"(?:content_block|message_delta|message_stop)/;
 
-export function hasOutput(frames: string): boolean {
-  return OUTPUT.test(frames);
-}
-
-/** @param before the usage so far: message_start has the input tokens, message_delta the output tokens */
-export function observe(event: Json, before: Usage | null = null): Observation {
-  switch (event['type']) {
-    case 'message_start': {
-      const { message } = event;
-      return isObject(message) ? observedUsage(message['usage'], before) : {};
+export const observer: AnswerObserver = {
+  markers: ['"message_start"', '"message_delta"', '"message_stop"', '"error"'],
+  countOutput: outputCounter(/"content_block_delta"/g),
+  hasOutput: (frames) => OUTPUT.test(frames),
+  // message_start has the input tokens, message_delta the output tokens.
+  observe(event, before = null) {
+    switch (event['type']) {
+      case 'message_start': {
+        const { message } = event;
+        return isObject(message) ? observedUsage(message['usage'], before) : {};
+      }
+      case 'message_delta':
+        return observedUsage(event['usage'], before);
+      case 'message_stop':
+        return { terminal: true };
+      case 'error':
+        return { failure: upstreamFailure(null, event) };
+      default:
+        return {};
     }
-    case 'message_delta':
-      return observedUsage(event['usage'], before);
-    case 'message_stop':
-      return { terminal: true };
-    case 'error':
-      return { failure: upstreamFailure(null, event) };
-    default:
-      return {};
-  }
-}
-
-export function finishReasons(body: Json): readonly string[] {
-  return textsOf([body['stop_reason'], objectOf(body['delta'])['stop_reason']]);
-}
+  },
+  observeAnswer: (body) => ({ usage: usageOf(counted(NOTHING_COUNTED, body['usage'])), body }),
+  finishReasons: (body) => textsOf([body['stop_reason'], objectOf(body['delta'])['stop_reason']]),
+};
 
 function observedUsage(reported: unknown, before: Usage | null): Observation {
   const usage = usageOf(counted(before ? countsOf(before) : NOTHING_COUNTED, reported));
   return usage === null ? {} : { usage };
-}
-
-export function observeAnswer(body: Json): { readonly usage: Usage | null; readonly body: Json } {
-  return { usage: usageOf(counted(NOTHING_COUNTED, body['usage'])), body };
 }

@@ -3,9 +3,7 @@ import { choice, openObject } from '../../../schema/choice.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import { advice, byType, content, empty, fieldTable, native, read, values } from '../fields.ts';
 import { feature } from '../inspection.ts';
-import { LOADING } from '../shared-fields.ts';
-
-export const text = (expects: string) => v.pipe(v.string(), v.nonEmpty(), v.metadata({ expects }));
+import { LOADING, nonEmptyText } from '../shared-fields.ts';
 
 export const optional = v.nullish(v.string());
 
@@ -29,7 +27,7 @@ export function isToolSearch(name: unknown): boolean {
 export const clientTool = fieldTable({
   ...content({
     type: v.nullish(v.literal('custom')),
-    name: text('a name'),
+    name: nonEmptyText('a name'),
     description: optional,
     input_schema: openObject({}),
     strict: v.nullish(v.boolean()),

@@ -78,7 +78,6 @@ export class ResponsesDecoder extends AnswerDecoder {
   readonly #byIndex = new Map<unknown, Item>();
   /** Position in #items of the first item that is not done. */
   #head = 0;
-  #started = false;
   #hasCalls = false;
 
   constructor(context: DecodeContext, emit: (event: TextEvent) => void) {
@@ -98,7 +97,7 @@ export class ResponsesDecoder extends AnswerDecoder {
     if (!Array.isArray(body['output'])) {
       throw body['error'] ? upstreamFailure(null, body) : invalidAnswer('an answer without output');
     }
-    this.#start(body);
+    this.start(body['id'], body['model']);
     this.#conclude(textOf(body['status']) || 'completed', body);
   }
 
@@ -107,15 +106,17 @@ export class ResponsesDecoder extends AnswerDecoder {
     switch (type) {
       case 'response.created':
       case 'response.in_progress':
-      case 'response.queued':
-        this.#start(objectOf(event['response']));
+      case 'response.queued': {
+        const { id, model } = objectOf(event['response']);
+        this.start(id, model);
         return;
+      }
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
       case 'response.cancelled': {
         const response = objectOf(event['response']);
-        this.#start(response);
+        this.start(response['id'], response['model']);
         this.#conclude(type.slice('response.'.length), response);
         return;
       }
@@ -136,16 +137,6 @@ export class ResponsesDecoder extends AnswerDecoder {
     }
   }
 
-  #start(response: Json): void {
-    if (this.#started) return;
-    this.#started = true;
-    this.emit({
-      type: 'start',
-      id: nonEmptyTextOf(response['id']),
-      model: nonEmptyTextOf(response['model']),
-    });
-  }
-
   /** Adds an item, which ends the former item of its output_index. */
   #add(event: Json): void {
     const outputIndex = event['output_index'];
@@ -155,7 +146,7 @@ export class ResponsesDecoder extends AnswerDecoder {
   }
 
   #enter(outputIndex: unknown, first: Json): Item {
-    this.#start({});
+    this.start(null, null);
     const item: Item = { first, decoder: null, queued: [], done: false };
     this.#items.push(item);
     this.#byIndex.set(outputIndex, item);

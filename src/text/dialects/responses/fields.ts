@@ -6,7 +6,6 @@ import {
   advice,
   empty,
   fieldTable,
-  hint,
   meaning,
   named,
   native,
@@ -15,7 +14,7 @@ import {
   values,
 } from '../fields.ts';
 import { reference } from '../inspection.ts';
-import { LABELS, ROUTING, SAMPLING, SETTINGS } from '../shared-fields.ts';
+import { LABELS, ROUTING, SAMPLING, SETTING, SETTINGS } from '../shared-fields.ts';
 import { input, inputItem, items } from './item-fields.ts';
 import { hasHostedTools, toolChoice, toolChoiceSchema, toolList, tools } from './tool-fields.ts';
 
@@ -62,10 +61,7 @@ export const fields = fieldTable({
       }),
     },
   }),
-  max_output_tokens: meaning('Maximum output tokens, including reasoning.', {
-    value: integer(1),
-    setting: 'maxOutputTokens',
-  }),
+  max_output_tokens: SETTING.maxOutputTokens,
   top_k: nativeHint('Number of most likely tokens to choose from.', { neutral: values(0, -1) }),
   ...named(
     nativeHint('Penalty for repeated tokens.', { neutral: values(0) }),
@@ -100,11 +96,7 @@ export const fields = fieldTable({
         value: openChoiceBy('type', { json_schema: schemaFormat }, otherFormat),
         decides: ['format'],
       }),
-      verbosity: hint('Length of the answer: low, medium, high.', {
-        value: text,
-        decides: ['verbosity'],
-        neutral: values('medium'),
-      }),
+      verbosity: SETTING.verbosity,
     },
   }),
   tools: meaning('Tools that the model may call.', { value: toolList, items: tools }),
@@ -113,11 +105,7 @@ export const fields = fieldTable({
     decides: ['toolChoice'],
     check: toolChoice,
   }),
-  parallel_tool_calls: meaning('Whether the model may call several tools in parallel.', {
-    value: v.boolean(),
-    setting: 'parallelToolCalls',
-    neutral: values(true),
-  }),
+  parallel_tool_calls: SETTING.parallelToolCalls,
   max_tool_calls: native('Limit of calls of hosted tools.', { neutral: unlessHosted }),
   include: meaning('Further output.', {
     value: v.array(text),

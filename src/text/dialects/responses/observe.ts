@@ -3,32 +3,10 @@ import { isObject, objectOf, objectsOf, textsOf } from '../../../schema/untruste
 import type { Json } from '../../canonical/canonical.ts';
 import type { Usage } from '../../canonical/events.ts';
 import { outputCounter } from '../count-output.ts';
-import type { Observation } from '../dialect.ts';
+import type { AnswerObserver } from '../dialect.ts';
 import { completeUsage } from '../usage.ts';
 import { outputText } from './answer.ts';
 import { usageOf } from './usage.ts';
-
-/** Events without one of these need no observation. */
-export const markers = [
-  // Has the model, and the response that a later failure continues.
-  'response.created',
-  'response.queued',
-  'response.in_progress',
-  'response.completed',
-  'response.incomplete',
-  'response.failed',
-  '"error"',
-] as const;
-
-/** Counts events such as `response.output_text.delta`. */
-export const countOutput = outputCounter(/\.delta"/g);
-
-/** These events come before failures as well. */
-const OUTPUT = /"type"\s*:\s*"response\.(?!created|queued|in_progress)/;
-
-export function hasOutput(frames: string): boolean {
-  return OUTPUT.test(frames);
-}
 
 /** The failure of an `error` event, whose details are in the event or in its property `error`. */
 export function failureIn(event: Json) {
@@ -38,37 +16,49 @@ export function failureIn(event: Json) {
   return upstreamFailure(null, { error: { code, message, param } });
 }
 
-/** Observes an event that a relay passes on. */
-export function observe(event: Json): Observation {
-  const { type } = event;
-  if (type === 'error') return { failure: failureIn(event) };
-  if (
-    type !== 'response.completed' &&
-    type !== 'response.incomplete' &&
-    type !== 'response.failed'
-  ) {
-    return {};
-  }
-  const response = objectOf(event['response']);
-  const { usage, body } = observeAnswer(response);
-  return {
-    terminal: true,
-    ...(usage && { usage }),
-    ...((usage || 'output_text' in body) && { rewritten: { ...event, response: body } }),
-    ...(type === 'response.failed' && {
-      failure: upstreamFailure(null, { error: response['error'] }),
-    }),
-  };
-}
+/** These events come before failures as well. */
+const OUTPUT = /"type"\s*:\s*"response\.(?!created|queued|in_progress)/;
 
-export function finishReasons(body: Json): readonly string[] {
-  const { status, incomplete_details: details } = objectOf(body['response'] ?? body);
-  if (status !== 'completed' && status !== 'incomplete') return [];
-  return textsOf([objectOf(details)['reason'] ?? status]);
-}
+/** The last events of a response. */
+const LAST = ['response.completed', 'response.incomplete', 'response.failed'];
+
+export const observer: AnswerObserver = {
+  markers: [
+    // Has the model, and the response that a later failure continues.
+    'response.created',
+    'response.queued',
+    'response.in_progress',
+    ...LAST,
+    '"error"',
+  ],
+  // Events such as `response.output_text.delta`.
+  countOutput: outputCounter(/\.delta"/g),
+  hasOutput: (frames) => OUTPUT.test(frames),
+  observe(event) {
+    const { type } = event;
+    if (type === 'error') return { failure: failureIn(event) };
+    if (!LAST.includes(String(type))) return {};
+    const response = objectOf(event['response']);
+    const { usage, body } = observeAnswer(response);
+    return {
+      terminal: true,
+      ...(usage && { usage }),
+      ...((usage || 'output_text' in body) && { rewritten: { ...event, response: body } }),
+      ...(type === 'response.failed' && {
+        failure: upstreamFailure(null, { error: response['error'] }),
+      }),
+    };
+  },
+  observeAnswer,
+  finishReasons(body) {
+    const { status, incomplete_details: details } = objectOf(body['response'] ?? body);
+    if (status !== 'completed' && status !== 'incomplete') return [];
+    return textsOf([objectOf(details)['reason'] ?? status]);
+  },
+};
 
 /** Completes the usage and the text of a response. */
-export function observeAnswer(body: Json): { readonly usage: Usage | null; readonly body: Json } {
+function observeAnswer(body: Json): { readonly usage: Usage | null; readonly body: Json } {
   const { usage: reported } = body;
   const usage = usageOf(reported);
   if (usage !== null) completeUsage(reported as Json, usage);

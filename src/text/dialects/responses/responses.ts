@@ -13,14 +13,7 @@ import { ResponsesEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
 import { failFrames } from './fail-frames.ts';
 import { fields } from './fields.ts';
-import {
-  countOutput,
-  finishReasons,
-  hasOutput,
-  markers,
-  observe,
-  observeAnswer,
-} from './observe.ts';
+import { observer } from './observe.ts';
 
 /** Identifiers of an answer and its items, which the provider stores unless the request forbids it. */
 function storedIds({ body }: TextRequest, answer: Json): readonly string[] {
@@ -66,21 +59,16 @@ export const responses: Dialect = {
   fields,
   encodeRequest,
   forwardBody: ({ body }, { model }) => ({ ...body, model }),
+  ...observer,
   decodeEvents: (context, emit) => new ResponsesDecoder(context, emit),
   encodeEvents: (context) => new ResponsesEncoder(context),
   foldEvents,
   endMarker: null,
-  markers,
   modelMember: null,
   modelPaths: [['model'], ['response', 'model']],
-  finishReasons,
   textMembers: ['delta', 'text', 'arguments', 'refusal', 'summary', 'content'],
-  countOutput,
-  hasOutput,
-  observe,
   failFrames,
   answerKey: 'output',
-  observeAnswer,
   storedIds,
 };
 

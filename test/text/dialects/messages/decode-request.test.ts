@@ -29,7 +29,7 @@ const parts = (body: unknown) => messages.decodeRequest(body).turns.map((turn) =
 
 describe('a malformed messages request is refused', () => {
   it.each([
-    ['model', { ...hello, model: undefined }, 'is required: a model's name'],
+    ['model', { ...hello, model: undefined }, "is required: a model's name"],
     ['max_tokens', { ...hello, max_tokens: undefined }, 'is required: an integer of at least 1'],
     ['max_tokens', { ...hello, max_tokens: 0 }, 'expected an integer of at least 1, received 0'],
     [
