@@ -1,9 +1,7 @@
 import '../../../../src/text/built-in-dialects.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Json } from '../../../../src/text/canonical/canonical.ts';
 import type { TextEvent } from '../../../../src/text/canonical/events.ts';
-import { outsideFolder, SKIPPED } from '../../../outside-material.ts';
 import { block, decoded, decodedWhole, delta, end, joined, start, stop, text } from './answers.ts';
 
 const types = (events: readonly TextEvent[]) => events.map(({ type }) => type);
@@ -454,118 +452,4 @@ it('decodes a messages stream to the same events for any split of its texts', ()
       expect(joined(decoded(stream(places)))).toEqual(whole);
     }),
   );
-});
-
-describe('recorded messages answers', () => {
-  const folder = outsideFolder('recordings/anthropic');
-  const files = folder.files.filter((name) => /\.(json|chunks\.txt)$/.test(name));
-
-  /** The content of an answer by block, read without code under test. */
-  function held(content: readonly Json[]): string[] {
-    return content.map((one) => {
-      switch (one['type']) {
-        case 'text':
-          return one['text'] as string;
-        case 'thinking':
-          return `${one['thinking']}|${one['signature']}`;
-        default:
-          return JSON.stringify([one['id'], one['name'], one['input'], one['tool_use_id']]);
-      }
-    });
-  }
-
-  function contentOf(events: readonly TextEvent[]): string[] {
-    const made: string[] = [];
-    let calls: unknown[] = [];
-    for (const event of joined(events)) {
-      if (event.type === 'text-start' || event.type === 'reasoning-start') made.push('');
-      if (event.type === 'text-delta' || event.type === 'reasoning-delta') {
-        made[made.length - 1] += event.text;
-      }
-      if (event.type === 'reasoning-end')
-        made[made.length - 1] += `|${event.signature?.value['signature']}`;
-      if (event.type === 'tool-start') calls = [event.id, event.name, {}];
-      if (event.type === 'tool-delta') calls[2] = JSON.parse(event.json);
-      if (event.type === 'tool-end') made.push(JSON.stringify([...calls, undefined]));
-      if (event.type === 'native') made.push(...held([event.value as Json]));
-    }
-    return made;
-  }
-
-  /** Folds a recorded stream without code under test. */
-  function folded(events: readonly Json[]): { content: Json[]; reason: unknown; output: unknown } {
-    const content: Record<string, unknown>[] = [];
-    let reason: unknown = null;
-    let output: unknown = null;
-    // biome-ignore lint/suspicious/noExplicitAny: recordings are what they are
-    for (const event of events as readonly Record<string, any>[]) {
-      if (event['type'] === 'message_start') {
-        content.push(...(event['message']!['content'] as Json[]));
-        reason = event['message']!['stop_reason'];
-        output = event['message']!['usage']!['output_tokens'];
-      }
-      const at = content[event['index']!]!;
-      if (event['type'] === 'content_block_start')
-        content.push({ ...(event['content_block'] as Json), json: '' });
-      if (event['type'] === 'content_block_delta') {
-        const { type, ...rest } = event['delta'] as Json;
-        if (type === 'input_json_delta') at['json'] += rest['partial_json'] as string;
-        else if (type === 'text_delta') at['text'] += rest['text'] as string;
-        else if (type === 'thinking_delta') at['thinking'] += rest['thinking'] as string;
-        else Object.assign(at, rest);
-      }
-      if (event['type'] === 'content_block_stop' && at['json'])
-        at['input'] = JSON.parse(at['json'] as string);
-      if (event['type'] === 'message_delta') {
-        reason = event['delta']!['stop_reason'];
-        output = event['usage']!['output_tokens'];
-      }
-    }
-    return { content, reason, output };
-  }
-
-  it.each(files.filter((name) => !/spliced|duplicate/.test(name)))('%s', (name) => {
-    const source = folder.read(name);
-    if (name.endsWith('.json')) {
-      const body = JSON.parse(source) as Json;
-      const events = decodedWhole(body);
-      if (!Array.isArray(body['content']))
-        return expect(finish(events)).toMatchObject({ type: 'error' });
-      const refused = (body['stop_details'] as Json | null)?.['explanation'];
-      expect(contentOf(events)).toEqual(
-        held(body['content'] as Json[]).filter((one) => one !== ''),
-      );
-      expect(finish(events)).toMatchObject({
-        type: 'finish',
-        raw: body['stop_reason'],
-        usage: { output: (body['usage'] as Json)['output_tokens'] },
-      });
-      if (refused)
-        expect(events).toContainEqual({ type: 'refusal-delta', block: 0, text: refused });
-      return;
-    }
-    const lines = source.split('\n').filter((line) => line.trim() !== '');
-    const streams: Json[][] = [];
-    for (const line of lines) {
-      const event = JSON.parse(line) as Json;
-      if (event['type'] === 'message_start') streams.push([]);
-      streams.at(-1)!.push(event);
-    }
-    for (const stream of streams) {
-      const { content, reason, output } = folded(stream);
-      const events = decoded(stream);
-      expect(contentOf(events)).toEqual(held(content).filter((one) => one !== ''));
-      expect(finish(events)).toMatchObject({ type: 'finish', raw: reason, usage: { output } });
-    }
-  });
-
-  it('with two starts', ({ skip }) => {
-    if (!folder.isPresent) skip(SKIPPED);
-    const lines = (name: string) => folder.read(`${name}.chunks.txt`).trim().split('\n');
-    expect(finish(decoded(lines('duplicate-message-start')))).toMatchObject({ reason: 'stop' });
-    expect(finish(decoded(lines('spliced-message-start')))).toMatchObject({
-      type: 'error',
-      failure: { code: 'stream_restarted' },
-    });
-  });
 });

@@ -1,6 +1,5 @@
 import '../../../../src/text/built-in-dialects.ts';
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../../../src/failure.ts';
 import { messages } from '../../../../src/text/dialects/messages/messages.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 
@@ -15,178 +14,16 @@ const assistant = (content: unknown) => ({
 });
 const hello = { ...base, messages: [{ role: 'user', content: 'Hello' }] };
 
-function refused(body: unknown): Failure {
-  try {
-    messages.decodeRequest(body);
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
-  throw new Error('accepted');
-}
-
 const parts = (body: unknown) => messages.decodeRequest(body).turns.map((turn) => turn.parts);
 
-describe('a malformed messages request is refused', () => {
-  it.each([
-    ['model', { ...hello, model: undefined }, "is required: a model's name"],
-    ['max_tokens', { ...hello, max_tokens: undefined }, 'is required: an integer of at least 1'],
-    ['max_tokens', { ...hello, max_tokens: 0 }, 'expected an integer of at least 1, received 0'],
-    [
-      'max_tokens',
-      { ...hello, max_tokens: 1.5 },
-      'expected an integer of at least 1, received 1.5',
-    ],
-    ['messages', base, 'is required: a list of one message at least'],
-    [
-      'messages',
-      { ...base, messages: [] },
-      'expected a list of one message at least, received a list',
-    ],
-    ['messages[0]', { ...base, messages: ['Hello'] }, 'expected an object, received a text'],
-    ['messages[0]', { ...base, messages: [null] }, 'expected an object, received null'],
-    [
-      'messages[0].role',
-      { ...base, messages: [{ role: 'tool', content: '' }] },
-      'expected one of user, assistant, system, received "tool"',
-    ],
-    ['messages[0].content', user(7), 'expected a text or a list of content blocks, received 7'],
-    [
-      'messages[0].content',
-      { ...base, messages: [{ role: 'user' }] },
-      'is required: a text or a list of content blocks',
-    ],
-    ['messages[0].content[0]', user(['Hello']), 'expected an object, received a text'],
-    ['messages[0].content[0].text', user([{ type: 'text' }]), 'is required: a text'],
-    [
-      'messages[0].content[0].text',
-      user([{ type: 'text', text: null }]),
-      'expected a text, received null',
-    ],
-    [
-      'messages[0].content[0].type',
-      user([{ type: 'tool_use', id: 'a', name: 'b', input: {} }]),
-      'expected one of text, image, document, tool_result, received "tool_use"',
-    ],
-    ['messages[0].content[0].type', user([{ text: 'Hello' }]), 'is required'],
-    [
-      'messages[2].content[0].source.data',
-      {
-        ...base,
-        messages: [
-          { role: 'user', content: 'Hello' },
-          { role: 'assistant', content: 'Hello' },
-          {
-            role: 'user',
-            content: [
-              { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 5 } },
-            ],
-          },
-        ],
-      },
-      'expected Base64, received 5',
-    ],
-    [
-      'messages[0].content[0].source.type',
-      user([{ type: 'image', source: { type: 'ftp' } }]),
-      'expected one of base64, url, file, received "ftp"',
-    ],
-    [
-      'messages[0].content[0].content[1].text',
-      user([
-        {
-          type: 'tool_result',
-          tool_use_id: 'a',
-          content: [
-            { type: 'text', text: 'yes' },
-            { type: 'text', text: 1 },
-          ],
-        },
-      ]),
-      'expected a text, received 1',
-    ],
-    [
-      'messages[0].content[0].input',
-      assistant([{ type: 'tool_use', id: 'a', name: 'b', input: [] }]),
-      'expected an object, received a list',
-    ],
-    [
-      'messages[0].content[0].input',
-      assistant([{ type: 'tool_use', id: 'a', name: 'b', input: '{}' }]),
-      'expected an object, received a text',
-    ],
-    [
-      'messages[0].content[0].data',
-      assistant([{ type: 'redacted_thinking' }]),
-      'is required: a text',
-    ],
-    ['temperature', { ...hello, temperature: 1.1 }, 'expected a number from 0 to 1, received 1.1'],
-    ['top_p', { ...hello, top_p: -1 }, 'expected a number from 0 to 1, received -1'],
-    ['top_k', { ...hello, top_k: 'many' }, 'expected an integer of at least 0, received "many"'],
-    [
-      'stop_sequences',
-      { ...hello, stop_sequences: 'END' },
-      'expected a list of texts, received "END"',
-    ],
-    ['stop_sequences[1]', { ...hello, stop_sequences: ['a', 2] }, 'received 2'],
-    ['stream', { ...hello, stream: 'yes' }, 'expected true or false, received "yes"'],
-    ['system', { ...hello, system: 5 }, 'expected a text or a list of text blocks, received 5'],
-    [
-      'system[0].type',
-      { ...hello, system: [{ type: 'image' }] },
-      'expected one of text, received "image"',
-    ],
-    ['tools', { ...hello, tools: {} }, 'expected a list of tools, received an object'],
-    ['tools[0].name', { ...hello, tools: [{ input_schema: {} }] }, 'is required: a name'],
-    ['tools[0].input_schema', { ...hello, tools: [{ name: 'a' }] }, 'is required: an object'],
-    [
-      'tool_choice.type',
-      { ...hello, tool_choice: { type: 'required' } },
-      'expected one of auto, any, tool, none, received "required"',
-    ],
-    ['tool_choice', { ...hello, tool_choice: 'auto' }, 'expected an object, received a text'],
-    [
-      'tool_choice.name',
-      { ...hello, tool_choice: { type: 'tool' } },
-      'is required: the name of a tool',
-    ],
-    ['thinking.budget_tokens', { ...hello, thinking: { type: 'enabled' } }, 'is required'],
-    ['output_config.effort', { ...hello, output_config: { effort: 'some' } }, 'received "some"'],
-    [
-      'output_config.format.type',
-      { ...hello, output_config: { format: { type: 'xml' } } },
-      'received "xml"',
-    ],
-    [
-      'output_config.format.schema',
-      { ...hello, output_config: { format: { type: 'json_schema' } } },
-      'is required',
-    ],
-    ['metadata.user_id', { ...hello, metadata: { user_id: 1 } }, 'expected a text, received 1'],
-  ])('naming %s', (param, body, message) => {
-    const failure = refused(JSON.parse(JSON.stringify(body)));
-    expect(failure).toMatchObject({ type: 'invalid_request', status: 400, param });
-    expect(failure.message).toMatch(
-      new RegExp(`^${param.replace(/[[\].]/g, '\\$&')}(: expected | is required: )`),
-    );
-    expect(failure.message).toContain(message);
-  });
-
-  it.each([null, undefined, 5, 'text', [], [hello], true])('body %j', (body) => {
-    expect(refused(body)).toMatchObject({ type: 'invalid_request', param: null });
-  });
-
-  it('for the field thread, so that clients send the history', () => {
-    expect(refused({ ...hello, thread: { id: 'thread_1' } })).toMatchObject({ param: 'thread' });
-  });
-
-  it('for arguments nested too deeply to serialize', () => {
-    const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
-    const body = JSON.parse(
-      `{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":${deep}}]}]}`,
-    );
-    expect(refused(body)).toMatchObject({ param: 'messages[0].content[0].input' });
-  });
+it('a messages request is refused for arguments nested too deeply to serialize', () => {
+  const deep = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+  const body = JSON.parse(
+    `{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"b","input":${deep}}]}]}`,
+  );
+  expect(() => messages.decodeRequest(body)).toThrow(
+    expect.objectContaining({ param: 'messages[0].content[0].input' }),
+  );
 });
 
 describe('a messages request is decoded', () => {
