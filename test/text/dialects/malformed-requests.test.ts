@@ -285,7 +285,8 @@ describe.each<[string, object, readonly Row[]]>([
     expect(dialectNamed(dialect).decodeRequest(body)).toMatchObject({ dialect, model: 'm' });
   });
 
-  it.each(rows)('naming %s, where it is %j: %s', (path, value, message, param = path) => {
+  const all = rows.map(([path, value, message, param = path]) => ({ path, value, message, param }));
+  it.each(all)('naming $param, for $path: $value', ({ path, value, message, param }) => {
     const failure = refusalOf(dialect, withValue(body, path, value));
     expect(failure).toMatchObject({ type: 'invalid_request', status: 400, param });
     expect(failure.message.replace(' is required', '').startsWith(`${param}: `)).toBe(true);

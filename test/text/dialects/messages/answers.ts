@@ -1,44 +1,8 @@
-import type { Json } from '../../../../src/text/canonical/canonical.ts';
 import type { TextEvent } from '../../../../src/text/canonical/events.ts';
-import { messages } from '../../../../src/text/dialects/messages/messages.ts';
-import { textRequest } from '../../request.ts';
+import { decoded as decodedFrom, decodedWhole as wholeFrom } from '../answer-events.ts';
 
-const context = { provider: 'anthropic', toolName: (name: string) => name };
-export const encoding = { request: textRequest({ dialect: 'messages' }), created: 0 };
-
-/** The decoded events of an upstream stream. */
-export function decoded(events: readonly (object | string)[], ended = true): TextEvent[] {
-  const heard: TextEvent[] = [];
-  const decoder = messages.decodeEvents(context, (event) => heard.push(event));
-  for (const event of events)
-    decoder.push(typeof event === 'string' ? event : JSON.stringify(event));
-  if (ended) decoder.end();
-  return heard;
-}
-
-export function decodedWhole(body: unknown): TextEvent[] {
-  const heard: TextEvent[] = [];
-  messages.decodeEvents(context, (event) => heard.push(event)).whole(body);
-  return heard;
-}
-
-/** The encoded frames of events. */
-export function framesOf(events: readonly TextEvent[]): string {
-  const encoder = messages.encodeEvents(encoding);
-  return events.map((event) => encoder.push(event)).join('');
-}
-
-export function eventsOf(frames: string): Json[] {
-  return frames
-    .split('\n\n')
-    .filter((frame) => frame !== '')
-    .map((frame) => {
-      const [, type, data] = /^event: (\w+)\ndata: ([^\n]*)$/.exec(frame)!;
-      const event = JSON.parse(data!) as Json;
-      if (event['type'] !== type) throw new Error(`${type} names ${data}`);
-      return event;
-    });
-}
+export const decoded = (chunks: readonly unknown[]) => decodedFrom('messages', chunks);
+export const decodedWhole = (body: unknown) => wholeFrom('messages', body);
 
 /** Events with adjacent deltas joined. */
 export function joined(events: readonly TextEvent[]): TextEvent[] {

@@ -35,7 +35,7 @@ describe('a messages stream', () => {
       stop(3),
       ...end('tool_use'),
     ]);
-    const signature = (value: object) => ({ dialect: 'messages', provider: 'anthropic', value });
+    const signature = (value: object) => ({ dialect: 'messages', provider: 'acme', value });
     expect(events).toEqual([
       { type: 'start', id: 'msg_1', model: 'claude' },
       {

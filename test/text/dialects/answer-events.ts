@@ -1,0 +1,107 @@
+import type { Json, ReasoningSignature } from '../../../src/text/canonical/canonical.ts';
+import type { TextEvent, Usage } from '../../../src/text/canonical/events.ts';
+import { dialectNamed } from '../../../src/text/dialects/registry.ts';
+import { textRequest } from '../request.ts';
+
+// Events of answers, how a dialect writes them for a client, and how it reads them as an upstream's.
+
+export type EventOf<Type extends TextEvent['type']> = Extract<TextEvent, { readonly type: Type }>;
+
+export const USAGE: Usage = { input: 10, output: 5, cachedInput: 4, cacheWrite: 0, reasoning: 2 };
+export const START: TextEvent = { type: 'start', id: 'upstream', model: 'upstream-model' };
+export const SIGNATURE = {
+  dialect: 'messages',
+  provider: 'a',
+  value: { signature: 'sig' },
+} as const;
+
+export const finished = (
+  reason: EventOf<'finish'>['reason'] = 'stop',
+  more: Partial<EventOf<'finish'>> = {},
+): TextEvent => ({ type: 'finish', reason, raw: null, stopSequence: null, usage: USAGE, ...more });
+
+export const says = (block: number, ...pieces: readonly string[]): TextEvent[] => [
+  { type: 'text-start', block },
+  ...pieces.map((text) => ({ type: 'text-delta', block, text }) as const),
+  { type: 'text-end', block },
+];
+
+export const refuses = (block: number, text: string): TextEvent[] => [
+  { type: 'refusal-start', block },
+  { type: 'refusal-delta', block, text },
+  { type: 'refusal-end', block },
+];
+
+export const thinks = (
+  block: number,
+  signature: ReasoningSignature | null,
+  ...pieces: readonly string[]
+): TextEvent[] => [
+  { type: 'reasoning-start', block },
+  ...pieces.map((text) => ({ type: 'reasoning-delta', block, text }) as const),
+  { type: 'reasoning-end', block, signature },
+];
+
+export const calls = (block: number, id: string, ...pieces: readonly string[]): TextEvent[] => [
+  { type: 'tool-start', block, id, name: 'look' },
+  ...pieces.map((json) => ({ type: 'tool-delta', block, json }) as const),
+  { type: 'tool-end', block },
+];
+
+/** The events of an upstream's stream. @param chunks objects, or the data of events */
+export function decoded(
+  dialect: string,
+  chunks: readonly unknown[],
+  toolName = (wire: string) => wire,
+): TextEvent[] {
+  const events: TextEvent[] = [];
+  const decoder = dialectNamed(dialect).decodeEvents({ provider: 'acme', toolName }, (event) =>
+    events.push(event),
+  );
+  for (const chunk of chunks) {
+    decoder.push(typeof chunk === 'string' ? chunk : JSON.stringify(chunk));
+  }
+  decoder.end();
+  return events;
+}
+
+/** The events of an upstream's answer that is not streamed. */
+export function decodedWhole(dialect: string, body: unknown): TextEvent[] {
+  const events: TextEvent[] = [];
+  const context = { provider: 'acme', toolName: (wire: string) => wire };
+  const decoder = dialectNamed(dialect).decodeEvents(context, (event) => events.push(event));
+  decoder.whole(body);
+  decoder.end();
+  return events;
+}
+
+const contextOf = (dialect: string) => ({
+  request: textRequest({ dialect, stream: true, includeUsage: true }),
+  created: 7,
+});
+
+/** The frames that a client is sent. */
+export function framesOf(
+  dialect: string,
+  events: readonly TextEvent[],
+  context = contextOf(dialect),
+): string {
+  const encoder = dialectNamed(dialect).encodeEvents(context);
+  return events.map((event) => encoder.push(event)).join('');
+}
+
+/** The data of frames. */
+export function dataOf(frames: string): string[] {
+  return frames
+    .split('\n\n')
+    .filter((frame) => frame !== '')
+    .map((frame) => /^(?:event: \S+\n)?data: ([^\n]+)$/.exec(frame)![1]!);
+}
+
+export function folded(
+  dialect: string,
+  events: readonly TextEvent[],
+  context = contextOf(dialect),
+): Json {
+  return dialectNamed(dialect).foldEvents(context, [events]);
+}
