@@ -1,4 +1,5 @@
-import type { Json } from '../canonical/canonical.ts';
+import type { DialectName, Json, TextPart, TextRequest, Turn } from '../canonical/canonical.ts';
+import { refuseNames, refuseNative, untranslatable } from './request-errors.ts';
 
 /** The result of a tool call, as the upstream's dialect writes it. */
 interface Result {
@@ -16,8 +17,62 @@ export interface AlternatingTurn {
   readonly results: Result[];
 }
 
+/**
+ * A conversation for upstreams whose turns alternate, whose first system turns have a field of their own.
+ *
+ * Later ones keep their position as text of the user in `<system>` tags: at the front they would be out of
+ * order, and most models accept no other role.
+ *
+ * @param encode adds a turn that is no instruction
+ */
+export function alternatingTurns(
+  request: TextRequest,
+  target: DialectName,
+  { textBlock, encode }: TurnEncoder,
+): { readonly system: readonly Json[]; readonly turns: AlternatingTurn[] } {
+  const { turns } = request;
+  // The name of a tool message is redundant: results have the id of their call.
+  refuseNames(request, target, ({ parts }) => {
+    return !parts.every(({ type }) => type === 'tool-result');
+  });
+  const instructions = ({ parts }: Turn): TextPart[] =>
+    parts.flatMap((part) => {
+      if (part.type === 'native') return refuseNative(part, target);
+      if (part.type !== 'text') throw untranslatable(part.path, target);
+      return part.text === '' ? [] : [part];
+    });
+  const isInstruction = ({ role }: Turn) => role === 'system' || role === 'developer';
+  const first = turns.findIndex((turn) => !isInstruction(turn));
+  // A conversation of instructions only needs a turn of the user.
+  const leading = first === -1 ? turns.length - 1 : first;
+  const system = turns.slice(0, leading).flatMap(instructions);
+  const encoded = turns.slice(leading).map((turn): AlternatingTurn => {
+    const role = turn.role === 'assistant' ? 'assistant' : 'user';
+    const own: AlternatingTurn = { role, blocks: [], calls: [], results: [] };
+    if (!isInstruction(turn)) {
+      encode(turn, own);
+      return own;
+    }
+    const parts = instructions(turn);
+    const text = `<system>\n${parts.map((part) => part.text).join('\n\n')}\n</system>`;
+    const marked = parts.findLast(({ cacheMark }) => cacheMark !== undefined);
+    if (parts.length > 0) own.blocks.push(textBlock(text, marked ?? {}));
+    return own;
+  });
+  return {
+    system: system.map((part) => textBlock(part.text, part)),
+    turns: matchResults(merged(encoded)),
+  };
+}
+
+interface TurnEncoder {
+  /** @param marked the part with the cache mark of the block, if any */
+  textBlock(text: string, marked: Pick<TextPart, 'cacheMark'>): Json;
+  encode(turn: Turn, encoded: AlternatingTurn): void;
+}
+
 /** Merges adjacent turns of one role and drops empty ones. */
-export function merged(turns: readonly AlternatingTurn[]): AlternatingTurn[] {
+function merged(turns: readonly AlternatingTurn[]): AlternatingTurn[] {
   const mergedTurns: AlternatingTurn[] = [];
   for (const { role, blocks, calls, results } of turns) {
     if (blocks.length === 0 && results.length === 0) continue;
@@ -41,7 +96,7 @@ export function merged(turns: readonly AlternatingTurn[]): AlternatingTurn[] {
  * @param turns merged ones
  * @returns the turns without those that lost all their results
  */
-export function matchResults(turns: readonly AlternatingTurn[]): AlternatingTurn[] {
+function matchResults(turns: readonly AlternatingTurn[]): AlternatingTurn[] {
   const unmatched = new Map<string, { readonly from: number; readonly result: Result }[]>();
   for (const [from, { results }] of turns.entries()) {
     for (const result of results.splice(0)) {

@@ -3,7 +3,7 @@ import type { Json } from '../../canonical/canonical.ts';
 import type { TextEvent, Usage } from '../../canonical/events.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
-import { openaiUsage, sumOf } from '../openai-usage.ts';
+import { openaiUsage, sumOf } from '../usage.ts';
 import { finishReasonOf, MessageLayout, newCompletionId } from './answer.ts';
 
 const DONE = 'data: [DONE]\n\n';

@@ -3,7 +3,7 @@ import type { TextEvent } from '../../canonical/events.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
 import { type AnswerBlock, type CallBlock, foldAnswer } from '../fold-answer.ts';
-import { openaiUsage, sumOf } from '../openai-usage.ts';
+import { openaiUsage, sumOf } from '../usage.ts';
 import { annotationOf, finishReasonOf, newCompletionId } from './answer.ts';
 import { type AnsweredReasoning, detailsOf } from './reasoning.ts';
 

@@ -62,9 +62,7 @@ export const call = fieldTable({
     id: nonEmptyText("the call's id"),
     type: v.nullish(v.literal('function')),
   }),
-  function: meaning('The call of a function.', {
-    required: functionCall,
-  }),
+  function: meaning('The call of a function.', { required: functionCall }),
 });
 
 const customCall = fieldTable({

@@ -5,7 +5,7 @@ import type { FinishReason, TextEvent, Usage } from '../../canonical/events.ts';
 import { untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
 import { type AnswerBlock, foldAnswer } from '../fold-answer.ts';
-import { openaiUsage, sumOf } from '../openai-usage.ts';
+import { openaiUsage, sumOf } from '../usage.ts';
 import { promptsOf } from './decode-request.ts';
 import type { CompletionsRequest } from './fields.ts';
 

@@ -3,7 +3,7 @@ import { newId } from '../../../store/identifier.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { TextEvent, Usage } from '../../canonical/events.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
-import { sumOf } from '../openai-usage.ts';
+import { sumOf } from '../usage.ts';
 import { AnswerParts, responseFields } from './answer-parts.ts';
 import { failFrames } from './google-error.ts';
 

@@ -9,15 +9,9 @@ import type {
   ToolResultPart,
   Turn,
 } from '../../canonical/canonical.ts';
-import { type AlternatingTurn, matchResults, merged } from '../alternating-turns.ts';
+import { type AlternatingTurn, alternatingTurns } from '../alternating-turns.ts';
 import type { Target } from '../dialect.ts';
-import {
-  invalid,
-  refuseNames,
-  refuseNative,
-  refusePrefill,
-  untranslatable,
-} from '../request-errors.ts';
+import { invalid, refuseNative, refusePrefill, untranslatable } from '../request-errors.ts';
 import { functionNameOnWire } from './function-names.ts';
 import { encodeMedia } from './media.ts';
 import { isGemini3 } from './model-names.ts';
@@ -29,61 +23,24 @@ interface Conversation {
   readonly contents: readonly Json[];
 }
 
-/**
- * Encodes a conversation of another dialect.
- *
- * The first system turns become `systemInstruction`. Later ones keep their position as text of the user in
- * `<system>` tags: at the front they would be out of order, and contents have no other role.
- */
+/** Encodes a conversation of another dialect. */
 export function encodeTurns(request: TextRequest, target: Target): Conversation {
-  const { turns } = request;
-  // The name of a tool message is redundant: results have the id of their call.
-  refuseNames(request, 'gemini', ({ parts }) => {
-    return !parts.every(({ type }) => type === 'tool-result');
-  });
   refusePrefill(request, 'gemini');
-  const first = turns.findIndex(({ role }) => !isInstruction(role));
-  // A conversation of instructions only needs a content of the user.
-  const leading = first === -1 ? turns.length - 1 : first;
-  const system = turns.slice(0, leading).flatMap(instructionsOf);
-  const alternating = turns.slice(leading).map((turn) => encodeTurn(turn, target));
-  const matched = matchResults(merged(alternating));
+  const { system, turns } = alternatingTurns(request, 'gemini', {
+    textBlock: (text) => ({ text }),
+    encode: (turn, encoded) => {
+      if (turn.role === 'assistant') encodeAnswer(turn, encoded, target);
+      else for (const part of turn.parts) encodePrompt(part, encoded, target);
+    },
+  });
   return {
     systemInstruction: system.length === 0 ? null : { parts: system },
-    contents: matched.map((turn, index) =>
+    contents: turns.map((turn, index) =>
       turn.role === 'assistant'
         ? { role: 'model', parts: signedCalls(turn.blocks, target) }
-        : { role: 'user', parts: [...responsesOf(turn, matched[index - 1]), ...turn.blocks] },
+        : { role: 'user', parts: [...responsesOf(turn, turns[index - 1]), ...turn.blocks] },
     ),
   };
-}
-
-function isInstruction(role: Turn['role']): boolean {
-  return role === 'system' || role === 'developer';
-}
-
-function instructionsOf({ parts }: Turn): { readonly text: string }[] {
-  return parts.flatMap((part) => {
-    if (part.type === 'native') return refuseNative(part, 'gemini');
-    if (part.type !== 'text') throw untranslatable(part.path, 'gemini');
-    return part.text === '' ? [] : [{ text: part.text }];
-  });
-}
-
-function encodeTurn(turn: Turn, target: Target): AlternatingTurn {
-  const role = turn.role === 'assistant' ? 'assistant' : 'user';
-  const encoded: AlternatingTurn = { role, blocks: [], calls: [], results: [] };
-  if (isInstruction(turn.role)) {
-    const text = instructionsOf(turn).map((one) => one.text);
-    if (text.length > 0) {
-      encoded.blocks.push({ text: `<system>\n${text.join('\n\n')}\n</system>` });
-    }
-  } else if (role === 'assistant') {
-    encodeAnswer(turn, encoded, target);
-  } else {
-    for (const part of turn.parts) encodePrompt(part, encoded, target);
-  }
-  return encoded;
 }
 
 function encodePrompt(part: Part, { blocks, results }: AlternatingTurn, target: Target): void {

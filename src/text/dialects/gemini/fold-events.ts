@@ -3,7 +3,7 @@ import type { Json } from '../../canonical/canonical.ts';
 import type { TextEvent, Usage } from '../../canonical/events.ts';
 import { truncatedAnswer } from '../answer-errors.ts';
 import type { EncodeContext } from '../dialect.ts';
-import { sumOf } from '../openai-usage.ts';
+import { sumOf } from '../usage.ts';
 import { AnswerParts, responseFields } from './answer-parts.ts';
 
 /**

@@ -1,21 +1,11 @@
 import { isObject, objectsOf } from '../../../schema/untrusted.ts';
 import type { Json, TextRequest } from '../../canonical/canonical.ts';
 import type { Target } from '../dialect.ts';
-import { settingsOf } from './decode-settings.ts';
+import { settingsOf } from './decode-request.ts';
 import { generationConfig } from './encode-settings.ts';
-import type { GeminiRequest } from './fields.ts';
+import { configFields, type GeminiRequest } from './fields.ts';
 import { functionNameOnWire } from './function-names.ts';
 import { isOwn, signatureFromWire, signedCalls, signedPartOf } from './reasoning.ts';
-
-/** Fields of `generationConfig` whose settings the rules of a model may change. */
-const CHANGED = {
-  maxOutputTokens: ['maxOutputTokens'],
-  temperature: ['temperature'],
-  topP: ['topP'],
-  frequencyPenalty: ['frequencyPenalty'],
-  presencePenalty: ['presencePenalty'],
-  reasoning: ['thinkingConfig'],
-} as const;
 
 /**
  * A copy of a client's own body for gemini, whose URL names the model: with the limit that the rules set, and
@@ -52,19 +42,15 @@ export function replayRequest(request: TextRequest, target: Target): Json {
     replayed['systemInstruction'] = replayContent(systemInstruction, target)[0];
   }
   if (Array.isArray(body['tools'])) replayed['tools'] = body['tools'].map(replayTool);
-  const config = body['generationConfig'] as Json | undefined;
-  const sent = settingsOf(request.body as GeminiRequest);
-  const encoded = generationConfig(request, target);
-  const changes: Record<string, unknown> = {};
-  for (const [setting, names] of Object.entries(CHANGED)) {
-    const key = setting as keyof typeof CHANGED;
-    if (JSON.stringify(sent[key]) === JSON.stringify(request[key])) continue;
-    // The gateway may have derived the effort from the client's budget.
-    const budget = sent.reasoning?.budget ?? null;
-    if (key === 'reasoning' && budget !== null && budget === request.reasoning?.budget) continue;
-    for (const name of names) changes[name] = encoded[name];
+  const given = body['generationConfig'] as Json | undefined;
+  const config = configFields.encodeSettings(request, { ...given });
+  const { reasoning } = settingsOf(request.body as GeminiRequest);
+  // The gateway may have derived the effort from the client's budget.
+  const isDerived = reasoning?.budget != null && reasoning.budget === request.reasoning?.budget;
+  if (!isDerived && JSON.stringify(reasoning) !== JSON.stringify(request.reasoning)) {
+    config['thinkingConfig'] = generationConfig(request, target)['thinkingConfig'];
   }
-  if (Object.keys(changes).length > 0) replayed['generationConfig'] = { ...config, ...changes };
+  if (Object.keys(config).length > 0) replayed['generationConfig'] = config;
   return replayed;
 }
 

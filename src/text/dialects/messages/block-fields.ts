@@ -54,10 +54,7 @@ const citationsOff = {
 };
 
 const CALLER = {
-  caller: advice('What called the tool.', {
-    feature: 'code_interpreter',
-    neutral: directCaller,
-  }),
+  caller: advice('What called the tool.', { feature: 'code_interpreter', neutral: directCaller }),
   toolset_name: native('The toolset that has the tool.'),
 };
 

@@ -1,8 +1,14 @@
 import { checkedBody } from '../../../schema/body.ts';
 import { nonEmptyTextOf } from '../../../schema/untrusted.ts';
-import type { Json, TextRequest } from '../../canonical/canonical.ts';
-import type { Findings } from '../native-parts.ts';
-import { collectTop, settingsOf } from './decode-settings.ts';
+import type {
+  Json,
+  ReasoningRequest,
+  RequestSettings,
+  ResponseFormat,
+  TextRequest,
+  ToolChoice,
+} from '../../canonical/canonical.ts';
+import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeTurns, toolOf } from './decode-turns.ts';
 import { refuseThread } from './errors.ts';
 import { fields, type MessagesRequest } from './fields.ts';
@@ -31,4 +37,83 @@ export function decodeRequest(value: unknown): TextRequest {
     advice,
     endUser: userId === null ? null : { path: 'metadata', id: userId },
   });
+}
+
+const OWN = 'messages';
+
+type Choice = NonNullable<MessagesRequest['tool_choice']>;
+
+/** The single values of a request. */
+export function settingsOf(body: MessagesRequest): RequestSettings {
+  const { tool_choice: choice, stop_sequences: stop } = body;
+  return Object.assign(fields.decodeSettings(body), {
+    toolChoice: choice ? toolChoiceOf(choice) : null,
+    parallelToolCalls: choice ? parallelOf(choice) : null,
+    stop: stop?.length ? stop : null,
+    format: formatOf(body),
+    reasoning: reasoningOf(body),
+  });
+}
+
+function toolChoiceOf(choice: Choice): ToolChoice {
+  switch (choice.type) {
+    case 'any':
+      return { type: 'required' };
+    case 'tool':
+      return { type: 'tool', name: choice.name };
+    default:
+      return { type: choice.type };
+  }
+}
+
+function parallelOf(choice: Choice): boolean | null {
+  if (choice.type === 'none') return null;
+  const disabled = choice.disable_parallel_tool_use;
+  return disabled === undefined || disabled === null ? null : !disabled;
+}
+
+function formatOf({
+  output_config,
+  output_format: former,
+}: MessagesRequest): ResponseFormat | null {
+  const format = output_config?.format ?? former;
+  if (!format) return null;
+  return {
+    type: 'json-schema',
+    name: null,
+    description: null,
+    schema: format.schema as Json,
+    strict: null,
+  };
+}
+
+function reasoningOf({ thinking, output_config }: MessagesRequest): ReasoningRequest | null {
+  const effort = output_config?.effort ?? null;
+  switch (thinking?.type) {
+    case 'enabled':
+      return { effort, budget: thinking.budget_tokens, summary: null };
+    case 'disabled':
+      return { effort: 'none', budget: null, summary: null };
+    case 'adaptive':
+      return { effort, budget: null, summary: null };
+    default:
+      return effort === null ? null : { effort, budget: null, summary: null };
+  }
+}
+
+const thinkingFields = fields.within('thinking')!;
+const outputFields = fields.within('output_config')!;
+
+/** Collects the properties at the top of a request that the canonical request does not hold. */
+export function collectTop(body: MessagesRequest, findings: Findings): void {
+  collectRest(OWN, fields, body, '', findings);
+  const { thinking, output_config: output } = body;
+  if (thinking) collectRest(OWN, thinkingFields, thinking, 'thinking', findings);
+  if (thinking?.type === 'between_tools') {
+    findings.native.push(nativePart(OWN, 'thinking', thinking));
+  }
+  if (output) collectRest(OWN, outputFields, output, 'output_config', findings);
+  if (thinking?.type === 'disabled' && output?.effort) {
+    findings.advice.push('output_config.effort');
+  }
 }

@@ -8,13 +8,12 @@ import type {
   TextRequest,
   ToolCallPart,
   ToolResultPart,
-  Turn,
 } from '../../canonical/canonical.ts';
-import { type AlternatingTurn as Message, matchResults, merged } from '../alternating-turns.ts';
+import { alternatingTurns, type AlternatingTurn as Message } from '../alternating-turns.ts';
 import { markedBlock } from '../cache-marks.ts';
 import { callIdOnWire } from '../calls.ts';
 import type { Target } from '../dialect.ts';
-import { refuseNames, refuseNative, untranslatable } from '../request-errors.ts';
+import { refuseNative, untranslatable } from '../request-errors.ts';
 import { nameOnWire } from '../tool-names.ts';
 import { replayedReasoning } from './reasoning.ts';
 
@@ -24,42 +23,21 @@ export interface Conversation {
   readonly messages: readonly Json[];
 }
 
-/**
- * Encodes a conversation of another dialect.
- *
- * The first system turns become `system`. Later ones keep their position as text of a user message in
- * `<system>` tags: at the front they would be out of order, and most models accept no other role.
- */
+/** Encodes a conversation of another dialect. */
 export function encodeTurns(request: TextRequest, target: Target): Conversation {
-  const { turns } = request;
-  // The name of a tool message is redundant: results have the id of their call.
-  refuseNames(request, 'messages', ({ parts }) => {
-    return !parts.every(({ type }) => type === 'tool-result');
+  const { system, turns } = alternatingTurns(request, 'messages', {
+    textBlock: (text, part) => markedBlock(textBlock(text), part),
+    encode: (turn, message) => {
+      for (const part of turn.parts) add(message, part, target);
+    },
   });
-  const first = turns.findIndex(({ role }) => !isInstruction(role));
-  // A conversation of instructions only needs a user message.
-  const leading = first === -1 ? turns.length - 1 : first;
-  const system = turns.slice(0, leading).flatMap(instructionsOf);
-  const messages = merged(turns.slice(leading).map((turn) => messageOf(turn, target)));
   return {
     system: system.length === 0 ? null : contentOf(system),
-    messages: matchResults(messages).map(({ role, blocks, results }) => ({
+    messages: turns.map(({ role, blocks, results }) => ({
       role,
       content: contentOf([...results.map(({ block }) => block), ...blocks]),
     })),
   };
-}
-
-function isInstruction(role: Turn['role']): boolean {
-  return role === 'system' || role === 'developer';
-}
-
-function instructionsOf({ parts }: Turn): Json[] {
-  return parts.flatMap((part) => {
-    if (part.type === 'native') return refuseNative(part, 'messages');
-    if (part.type !== 'text') throw untranslatable(part.path, 'messages');
-    return part.text === '' ? [] : [markedBlock(textBlock(part.text), part)];
-  });
 }
 
 function contentOf(blocks: readonly Json[]): string | readonly Json[] {
@@ -67,22 +45,6 @@ function contentOf(blocks: readonly Json[]): string | readonly Json[] {
   const isPlain =
     blocks.length === 1 && only!['type'] === 'text' && only!['cache_control'] === undefined;
   return isPlain ? (only!['text'] as string) : blocks;
-}
-
-function messageOf(turn: Turn, target: Target): Message {
-  const role = turn.role === 'assistant' ? 'assistant' : 'user';
-  const message: Message = { role, blocks: [], calls: [], results: [] };
-  if (isInstruction(turn.role)) {
-    const texts = instructionsOf(turn).map(({ text }) => text);
-    if (texts.length > 0) {
-      const block = textBlock(`<system>\n${texts.join('\n\n')}\n</system>`);
-      const marked = turn.parts.findLast((part) => 'cacheMark' in part) as TextPart | undefined;
-      message.blocks.push(marked ? markedBlock(block, marked) : block);
-    }
-    return message;
-  }
-  for (const part of turn.parts) add(message, part, target);
-  return message;
 }
 
 function textBlock(text: string): Json {

@@ -10,7 +10,7 @@ import { isWrapped, unwrapSignature } from '../reasoning-signature.ts';
 import { propertiesOf } from '../request-settings.ts';
 import { nameOnWire } from '../tool-names.ts';
 import type { Block, Message } from './block-fields.ts';
-import { settingsOf } from './decode-settings.ts';
+import { settingsOf } from './decode-request.ts';
 import { settingsOnWire } from './encode-settings.ts';
 import { fields, type MessagesRequest } from './fields.ts';
 import { replayedReasoning } from './reasoning.ts';

@@ -7,11 +7,11 @@ import { breakpointsOf } from '../cache-marks.ts';
 import type { Dialect, EncodeContext } from '../dialect.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { usageSchema } from '../usage.ts';
+import { failFrames } from './answer.ts';
 import { ResponsesDecoder } from './decode-events.ts';
 import { decodeRequest } from './decode-request.ts';
 import { ResponsesEncoder } from './encode-events.ts';
 import { encodeRequest } from './encode-request.ts';
-import { failFrames } from './fail-frames.ts';
 import { fields } from './fields.ts';
 import { observer } from './observe.ts';
 
