@@ -2,7 +2,7 @@ import type { Failure } from '../../failure.ts';
 import type { CacheMark, Json, TextRequest } from '../canonical/canonical.ts';
 import type { TextEvent, Usage } from '../canonical/events.ts';
 import type { Endpoint, ModelListing, RequestAddress } from './endpoint.ts';
-import type { FieldTable, SettingNames } from './fields.ts';
+import type { FieldTable, SettingNames } from './field-table.ts';
 
 /** Where a request is sent. */
 export interface Target {

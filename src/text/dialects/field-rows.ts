@@ -1,4 +1,5 @@
-import { ANY, type Field, type FieldClass, type FieldTable } from './fields.ts';
+import type { Field, FieldClass, FieldTable } from './field-table.ts';
+import { ANY } from './fields.ts';
 
 /** One field of a request, for documentation. */
 export interface FieldRow {

@@ -1,5 +1,5 @@
 import type { DialectName, Json, NativePart } from '../canonical/canonical.ts';
-import type { FieldTable } from './fields.ts';
+import type { FieldTable } from './field-table.ts';
 import { refuseNative } from './request-errors.ts';
 import type { NeverOmitted } from './unsupported-field.ts';
 

@@ -7,7 +7,7 @@ import type {
   RequestSetting,
   TextRequest,
 } from '../canonical/canonical.ts';
-import { type Field, NO_SETTINGS } from './fields.ts';
+import { type Field, NO_SETTINGS } from './field-table.ts';
 import { dialectNamed } from './registry.ts';
 import { pathOf, valueAt } from './request-settings.ts';
 import { type NeverOmitted, UnsupportedField } from './unsupported-field.ts';

@@ -1,6 +1,6 @@
 import { isObject } from '../../schema/untrusted.ts';
 import type { Json, RequestSetting, TextRequest } from '../canonical/canonical.ts';
-import type { SettingNames } from './fields.ts';
+import type { SettingNames } from './field-table.ts';
 import { dialectNamed } from './registry.ts';
 
 /** The properties at the top of a body that hold a setting. */

@@ -17,7 +17,8 @@ import type {
   EventEncoder,
 } from '../../../src/text/dialects/dialect.ts';
 import type { RequestAddress } from '../../../src/text/dialects/endpoint.ts';
-import { fieldTable, meaning, named } from '../../../src/text/dialects/fields.ts';
+import { fieldTable } from '../../../src/text/dialects/field-table.ts';
+import { meaning, named } from '../../../src/text/dialects/fields.ts';
 import { refuseSettings, untranslatable } from '../../../src/text/dialects/request-errors.ts';
 import { textRequest } from '../request.ts';
 

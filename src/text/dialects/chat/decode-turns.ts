@@ -12,7 +12,7 @@ import type {
 } from '../../canonical/canonical.ts';
 import { cacheMarkOf, withMark } from '../cache-marks.ts';
 import { argumentsOf, callIdFromWire } from '../calls.ts';
-import type { FieldTable } from '../fields.ts';
+import type { FieldTable } from '../field-table.ts';
 import { collectRest, type Findings, nativePart } from '../native-parts.ts';
 import { decodeFunction } from '../openai-fields.ts';
 import { invalid } from '../request-errors.ts';

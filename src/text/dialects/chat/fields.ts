@@ -2,17 +2,8 @@ import * as v from 'valibot';
 import { EFFORTS } from '../../../config/settings/models.ts';
 import { choiceBy, openObject, wordOrObject } from '../../../schema/choice.ts';
 import { field, integer } from '../../../schema/fields.ts';
-import {
-  advice,
-  empty,
-  fieldTable,
-  hint,
-  meaning,
-  named,
-  native,
-  untranslated,
-  values,
-} from '../fields.ts';
+import { fieldTable } from '../field-table.ts';
+import { advice, empty, hint, meaning, named, native, untranslated, values } from '../fields.ts';
 import type { Check } from '../inspection.ts';
 import {
   CHOICES,

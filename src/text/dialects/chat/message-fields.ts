@@ -9,20 +9,22 @@ import {
 } from '../../../schema/choice.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import {
-  advice,
   byType,
-  content,
-  echo,
   type Fields,
   fieldTable,
   listedAs,
-  meaning,
   type NeutralValues,
+  object,
+  schemasOf,
+} from '../field-table.ts';
+import {
+  advice,
+  content,
+  echo,
+  meaning,
   named,
   native,
-  object,
   read,
-  schemasOf,
   untranslated,
   values,
 } from '../fields.ts';

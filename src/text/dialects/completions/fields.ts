@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { choice } from '../../../schema/choice.ts';
 import { integer } from '../../../schema/fields.ts';
-import { fieldTable, meaning, nativeHint, values } from '../fields.ts';
+import { fieldTable } from '../field-table.ts';
+import { meaning, nativeHint, values } from '../fields.ts';
 import {
   CHOICES,
   LABELS,

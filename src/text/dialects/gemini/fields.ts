@@ -2,16 +2,14 @@ import * as v from 'valibot';
 import { openObject } from '../../../schema/choice.ts';
 import { integer } from '../../../schema/fields.ts';
 import { isObject } from '../../../schema/untrusted.ts';
+import { fieldTable, gated, object } from '../field-table.ts';
 import {
   advice,
   content,
-  fieldTable,
-  gated,
   hint,
   meaning,
   named,
   native,
-  object,
   read,
   untranslated,
   values,

@@ -2,21 +2,8 @@ import * as v from 'valibot';
 import { choice, choiceBy, openObject, selectBy, textOrList } from '../../../schema/choice.ts';
 import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Feature } from '../../../store/features.ts';
-import {
-  advice,
-  byType,
-  content,
-  echo,
-  type FieldTable,
-  fieldTable,
-  gated,
-  meaning,
-  named,
-  native,
-  object,
-  read,
-  schemasOf,
-} from '../fields.ts';
+import { byType, type FieldTable, fieldTable, gated, object, schemasOf } from '../field-table.ts';
+import { advice, content, echo, meaning, named, native, read } from '../fields.ts';
 import { address, type Check, feature, reference } from '../inspection.ts';
 import { nonEmptyText } from '../shared-fields.ts';
 import { CACHE_MARK, directCaller, optional, tools } from './tool-fields.ts';

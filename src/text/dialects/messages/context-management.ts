@@ -1,6 +1,6 @@
 import { isObject, listOf, objectsOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
-import { byType, type NeutralValues } from '../fields.ts';
+import { byType, type NeutralValues } from '../field-table.ts';
 import { feature } from '../inspection.ts';
 
 /** The reported usage does not include the tokens of compaction. */

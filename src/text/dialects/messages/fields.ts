@@ -2,18 +2,8 @@ import * as v from 'valibot';
 import { choiceBy, openObject } from '../../../schema/choice.ts';
 import { integer, number } from '../../../schema/fields.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import {
-  advice,
-  empty,
-  fieldTable,
-  hint,
-  meaning,
-  named,
-  native,
-  object,
-  untranslated,
-  values,
-} from '../fields.ts';
+import { fieldTable, object } from '../field-table.ts';
+import { advice, empty, hint, meaning, named, native, untranslated, values } from '../fields.ts';
 import { type Check, reference } from '../inspection.ts';
 import { LABELS, nonEmptyText, ROUTING, SETTINGS, someOf } from '../shared-fields.ts';
 import { blocks, messageFields, messageSchema, textOrTexts } from './block-fields.ts';

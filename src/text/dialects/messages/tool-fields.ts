@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { choice, openObject } from '../../../schema/choice.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import { advice, byType, content, empty, fieldTable, native, read, values } from '../fields.ts';
+import { byType, fieldTable } from '../field-table.ts';
+import { advice, content, empty, native, read, values } from '../fields.ts';
 import { feature } from '../inspection.ts';
 import { LOADING, nonEmptyText } from '../shared-fields.ts';
 

@@ -2,10 +2,10 @@ import * as v from 'valibot';
 import { EFFORTS } from '../../../config/settings/models.ts';
 import { openChoiceBy, openObject, textOrList } from '../../../schema/choice.ts';
 import { integer } from '../../../schema/fields.ts';
+import { fieldTable } from '../field-table.ts';
 import {
   advice,
   empty,
-  fieldTable,
   meaning,
   named,
   native,

@@ -1,21 +1,8 @@
 import * as v from 'valibot';
 import { choice, openChoiceBy, openObject, selectBy, textOrList } from '../../../schema/choice.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import {
-  advice,
-  byType,
-  content,
-  echo,
-  type FieldTable,
-  fieldTable,
-  gated,
-  meaning,
-  named,
-  native,
-  object,
-  read,
-  schemasOf,
-} from '../fields.ts';
+import { byType, type FieldTable, fieldTable, gated, object, schemasOf } from '../field-table.ts';
+import { advice, content, echo, meaning, named, native, read } from '../fields.ts';
 import { address, all, type Check, feature, media, reference } from '../inspection.ts';
 import { CACHE_MARKS } from '../shared-fields.ts';
 import { OWN_REASONING } from './reasoning.ts';

@@ -1,17 +1,8 @@
 import * as v from 'valibot';
 import { openChoiceBy, openObject, wordOrObject } from '../../../schema/choice.ts';
 import { isObject, objectsOf } from '../../../schema/untrusted.ts';
-import {
-  advice,
-  byType,
-  content,
-  fieldTable,
-  gated,
-  meaning,
-  native,
-  object,
-  read,
-} from '../fields.ts';
+import { byType, fieldTable, gated, object } from '../field-table.ts';
+import { advice, content, meaning, native, read } from '../fields.ts';
 import { address, type Check, feature, reference } from '../inspection.ts';
 import { functionName, LOADING } from '../shared-fields.ts';
 
