@@ -1,6 +1,8 @@
 import '../../src/text/built-in-dialects.ts';
+import { Failure } from '../../src/failure.ts';
 import type { Part, TextRequest, Turn } from '../../src/text/canonical/canonical.ts';
 import type { Target } from '../../src/text/dialects/dialect.ts';
+import { NO_SETTINGS } from '../../src/text/dialects/field-table.ts';
 
 /** A request with default settings. */
 export function textRequest(request: Partial<TextRequest> = {}): TextRequest {
@@ -14,23 +16,7 @@ export function textRequest(request: Partial<TextRequest> = {}): TextRequest {
     tools: [],
     native: [],
     advice: [],
-    toolChoice: null,
-    parallelToolCalls: null,
-    maxOutputTokens: null,
-    temperature: null,
-    topP: null,
-    topK: null,
-    stop: null,
-    n: null,
-    frequencyPenalty: null,
-    presencePenalty: null,
-    seed: null,
-    logprobs: null,
-    topLogprobs: null,
-    logitBias: null,
-    format: null,
-    verbosity: null,
-    reasoning: null,
+    ...NO_SETTINGS,
     ...request,
   };
 }
@@ -40,7 +26,7 @@ export function turn(role: Turn['role'], parts: readonly Part[], rest: Partial<T
 }
 
 /** A route to an upstream of a dialect. */
-export function target(dialect: string): Target {
+export function target(dialect: string, more: Partial<Target> = {}): Target {
   return {
     dialect,
     provider: 'some-provider',
@@ -48,5 +34,17 @@ export function target(dialect: string): Target {
     rules: null,
     reasons: false,
     maxOutputTokens: null,
+    ...more,
   };
+}
+
+/** The failure of a call. */
+export function failureOf(run: () => unknown): Failure {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+  throw new Error('it was accepted');
 }

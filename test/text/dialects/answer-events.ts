@@ -1,5 +1,6 @@
 import type { Json, ReasoningSignature } from '../../../src/text/canonical/canonical.ts';
 import type { TextEvent, Usage } from '../../../src/text/canonical/events.ts';
+import type { EncodeContext } from '../../../src/text/dialects/dialect.ts';
 import { dialectNamed } from '../../../src/text/dialects/registry.ts';
 import { textRequest } from '../request.ts';
 
@@ -75,7 +76,7 @@ export function decodedWhole(dialect: string, body: unknown): TextEvent[] {
   return events;
 }
 
-const contextOf = (dialect: string) => ({
+const contextOf = (dialect: string): EncodeContext => ({
   request: textRequest({ dialect, stream: true, includeUsage: true }),
   created: 7,
 });

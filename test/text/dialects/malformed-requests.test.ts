@@ -1,7 +1,7 @@
 import '../../../src/text/built-in-dialects.ts';
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../../src/failure.ts';
 import { dialectNamed } from '../../../src/text/dialects/registry.ts';
+import { failureOf } from '../request.ts';
 
 /** A path of a valid request, an invalid value to put there, the message, and the refused path if it is another one. */
 type Row = readonly [path: string, value: unknown, message: string, param?: string];
@@ -255,15 +255,8 @@ const MESSAGES_ROWS: readonly Row[] = [
   ['thread', { id: 'thread_1' }, 'send the whole conversation in messages'],
 ];
 
-function refusalOf(dialect: string, body: unknown): Failure {
-  try {
-    dialectNamed(dialect).decodeRequest(body);
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
-  throw new Error('it was accepted');
-}
+const refusalOf = (dialect: string, body: unknown) =>
+  failureOf(() => dialectNamed(dialect).decodeRequest(body));
 
 /** A copy of a body with a value at a path. */
 function withValue(body: object, path: string, value: unknown): unknown {

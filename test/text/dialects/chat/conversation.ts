@@ -1,8 +1,8 @@
 import type { Json, TextRequest } from '../../../../src/text/canonical/canonical.ts';
 import type { TextEvent } from '../../../../src/text/canonical/events.ts';
-import { chat } from '../../../../src/text/dialects/chat/chat.ts';
 import { decodeRequest } from '../../../../src/text/dialects/chat/decode-request.ts';
-import type { Target } from '../../../../src/text/dialects/dialect.ts';
+import { target } from '../../request.ts';
+import { decoded, decodedWhole } from '../answer-events.ts';
 
 /** A request of a chat client. */
 export function request(more: Json = {}): TextRequest {
@@ -18,37 +18,11 @@ export function foreign(more: Partial<TextRequest> = {}): TextRequest {
   return { ...request(), dialect: 'messages', body: {}, ...more };
 }
 
-export const TARGET: Target = {
-  dialect: 'chat',
-  provider: 'upstream',
-  model: 'upstream-model',
-  rules: null,
-  reasons: true,
-  maxOutputTokens: null,
-};
+export const TARGET = target('chat', { reasons: true });
 
-/** The events of a stream of chunks; the caller adds `[DONE]`. */
-export function decode(chunks: readonly unknown[], toolName = (wire: string) => wire): TextEvent[] {
-  const events: TextEvent[] = [];
-  const decoder = chat.decodeEvents({ provider: 'upstream', toolName }, (event) =>
-    events.push(event),
-  );
-  for (const chunk of chunks) {
-    decoder.push(typeof chunk === 'string' ? chunk : JSON.stringify(chunk));
-  }
-  decoder.end();
-  return events;
-}
-
-export function decodeWhole(body: unknown): TextEvent[] {
-  const events: TextEvent[] = [];
-  const decoder = chat.decodeEvents({ provider: 'upstream', toolName: (wire) => wire }, (event) =>
-    events.push(event),
-  );
-  decoder.whole(body);
-  decoder.end();
-  return events;
-}
+export const decode = (chunks: readonly unknown[], toolName?: (wire: string) => string) =>
+  decoded('chat', chunks, toolName);
+export const decodeWhole = (body: unknown) => decodedWhole('chat', body);
 
 export function chunk(delta: unknown, finish: string | null = null, more: Json = {}): Json {
   return {

@@ -375,7 +375,7 @@ describe('reasoning of a chat stream', () => {
         text: 'Hm',
         more: {
           dialect: 'chat',
-          provider: 'upstream',
+          provider: 'acme',
           value: { reasoning_details: [{ type: 'reasoning.text', index: 0, signature: 'sig' }] },
         },
       },
@@ -667,51 +667,12 @@ describe('a chat answer that is not streamed', () => {
   );
 });
 
-/** An answer and a way to split it into deltas. */
-const answer = fc.array(
-  fc.oneof(
-    fc.record({
-      kind: fc.constantFrom('content', 'reasoning_content', 'refusal'),
-      text: fc.string({ minLength: 1, unit: 'binary' }),
-    }),
-    fc.record({
-      kind: fc.constant('tool' as const),
-      text: fc.dictionary(fc.string(), fc.json()).map((value) => JSON.stringify(value)),
-    }),
-  ),
-  { maxLength: 6 },
-);
-
 function cut(text: string, points: readonly number[]): string[] {
   const places = [...new Set(points.map((point) => point % (text.length + 1)))].sort(
     (a, b) => a - b,
   );
   return [...places, text.length].map((place, index) => text.slice(places[index - 1] ?? 0, place));
 }
-
-test('an answer split anywhere into deltas decodes to the same blocks', () => {
-  fc.assert(
-    fc.property(answer, fc.array(fc.nat(), { maxLength: 5 }), (blocks, points) => {
-      let index = -1;
-      const deltas = blocks.flatMap(({ kind, text }): unknown[] => {
-        const pieces = cut(text, points);
-        if (kind !== 'tool') return pieces.map((one) => ({ [kind]: one }));
-        index += 1;
-        return [call(index, `id${index}`, 'f'), ...pieces.map((one) => piece(index, one))];
-      });
-      const expected: { type: string; text: string }[] = [];
-      for (const { kind, text } of blocks) {
-        const type =
-          kind === 'content' ? 'text' : kind === 'reasoning_content' ? 'reasoning' : kind;
-        const before = expected.at(-1);
-        if (before?.type === type && type !== 'tool') before.text += text;
-        else expected.push({ type, text });
-      }
-      const decoded = blocksOf(decode(stream(deltas))).map(({ type, text }) => ({ type, text }));
-      expect(decoded).toEqual(expected);
-    }),
-  );
-});
 
 test('interleaved calls decode whole, in the order of their start', () => {
   const calls = fc.array(

@@ -6,17 +6,18 @@ import { gemini } from '../../../../src/text/dialects/gemini/gemini.ts';
 import '../../../../src/text/built-in-dialects.ts';
 import { runs } from '../../../runs.ts';
 import { textRequest } from '../../request.ts';
+import {
+  calls,
+  dataOf,
+  decoded as decodedFrom,
+  finished,
+  framesOf,
+  START,
+  says,
+  thinks,
+} from '../answer-events.ts';
 
-const context = { provider: 'google', toolName: (name: string) => name };
-
-/** The events of a stream of responses. */
-function decoded(...responses: readonly Json[]): TextEvent[] {
-  const events: TextEvent[] = [];
-  const decoder = gemini.decodeEvents(context, (event) => events.push(event));
-  for (const response of responses) decoder.push(JSON.stringify(response));
-  decoder.end();
-  return events;
-}
+const decoded = (...responses: readonly Json[]) => decodedFrom('gemini', responses);
 
 const response = (parts: readonly Json[], candidate: Json = {}, more: Json = {}): Json => ({
   candidates: [{ content: { role: 'model', parts }, index: 0, ...candidate }],
@@ -66,7 +67,7 @@ describe('the decoder of gemini', () => {
       'finish',
     ]);
     expect(events[6]).toMatchObject({
-      signature: { provider: 'google', value: { thoughtSignature: 'c2ln', part: 'text' } },
+      signature: { provider: 'acme', value: { thoughtSignature: 'c2ln', part: 'text' } },
     });
   });
 
@@ -135,12 +136,10 @@ describe('the decoder of gemini', () => {
     );
     fc.assert(
       fc.property(fc.array(event, { maxLength: 4 }), (responses) => {
-        const ends: string[] = [];
-        const decoder = gemini.decodeEvents(context, ({ type }) => {
-          if (type === 'finish' || type === 'error') ends.push(type);
-        });
-        for (const one of responses) decoder.push(JSON.stringify(one) ?? 'undefined');
-        decoder.end();
+        const json = responses.map((one) => JSON.stringify(one) ?? 'undefined');
+        const ends = decodedFrom('gemini', json).filter(
+          ({ type }) => type === 'finish' || type === 'error',
+        );
         expect(ends).toHaveLength(1);
       }),
       { numRuns: runs(300) },
@@ -160,36 +159,15 @@ type Block = typeof block extends fc.Arbitrary<infer One> ? One : never;
 
 function eventsOf(blocks: readonly Block[]): TextEvent[] {
   const inner = blocks.flatMap((one, number): TextEvent[] => {
-    if ('text' in one) {
-      return [
-        { type: 'text-start', block: number },
-        { type: 'text-delta', block: number, text: one.text },
-        { type: 'text-end', block: number },
-      ];
-    }
+    if ('text' in one) return says(number, one.text);
     if ('call' in one) {
-      return [
-        { type: 'tool-start', block: number, id: `call_${number}`, name: one.call },
-        { type: 'tool-delta', block: number, json: JSON.stringify(one.args) },
-        { type: 'tool-end', block: number },
-      ];
+      const [begin, ...rest] = calls(number, `call_${number}`, JSON.stringify(one.args));
+      return [{ ...begin, name: one.call } as TextEvent, ...rest];
     }
     const value = { signature: one.signature };
-    return [
-      { type: 'reasoning-start', block: number },
-      { type: 'reasoning-delta', block: number, text: one.reasoning },
-      {
-        type: 'reasoning-end',
-        block: number,
-        signature: { dialect: 'messages', provider: 'anthropic', value },
-      },
-    ];
+    return thinks(number, { dialect: 'messages', provider: 'anthropic', value }, one.reasoning);
   });
-  return [
-    { type: 'start', id: null, model: 'm' },
-    ...inner,
-    { type: 'finish', reason: 'stop', raw: null, stopSequence: null, usage: null },
-  ];
+  return [START, ...inner, finished('stop', { usage: null })];
 }
 
 /** What a client sends back of an answer: texts, and calls and reasoning in order. */
@@ -227,12 +205,9 @@ it('an answer that a client of gemini sends back is the answer, streamed or not'
       const encoding = { request: textRequest({ dialect: 'gemini' }), created: 0 };
       const { candidates } = gemini.foldEvents(encoding, [events]);
       expect(keptOf([(candidates as Json[])[0]!['content'] as Json])).toEqual(expected);
-      const encoder = gemini.encodeEvents(encoding);
-      const frames = events.map((event) => encoder.push(event)).join('');
-      const contents = frames
-        .split('\n\n')
-        .filter((frame) => frame !== '')
-        .map((frame) => JSON.parse(frame.slice('data: '.length)).candidates[0].content);
+      const contents = dataOf(framesOf('gemini', events, encoding)).map(
+        (data) => JSON.parse(data).candidates[0].content,
+      );
       expect(keptOf(contents)).toEqual(expected);
     }),
     { numRuns: runs(200) },

@@ -424,32 +424,3 @@ describe('a messages answer that is not streamed', () => {
     expect(types(decodedWhole(body)).at(-1)).toBe('error');
   });
 });
-
-it('decodes a messages stream to the same events for any split of its texts', () => {
-  const cut = (words: string, places: readonly number[]) => {
-    const at = [...new Set(places.map((place) => place % (words.length + 1)))].sort(
-      (a, b) => a - b,
-    );
-    return [0, ...at].map((from, index) => words.slice(from, at[index] ?? words.length));
-  };
-  const stream = (places: readonly number[]) => [
-    start(),
-    block(0, { type: 'thinking', thinking: '', signature: '' }),
-    ...cut('Zwölf ⛵ "boats"', places).map((thinking) => delta(0, 'thinking_delta', { thinking })),
-    delta(0, 'signature_delta', { signature: 'signed' }),
-    stop(0),
-    block(1, { type: 'text', text: '' }),
-    ...cut('Hello\n🌍 \\ there', places).map((words) => text(1, words)),
-    stop(1),
-    call(2),
-    ...cut('{"a":"ü\\n","b":[1,2]}', places).map((piece) => json(2, piece)),
-    stop(2),
-    ...end('tool_use'),
-  ];
-  const whole = joined(decoded(stream([])));
-  fc.assert(
-    fc.property(fc.array(fc.nat(40)), (places) => {
-      expect(joined(decoded(stream(places)))).toEqual(whole);
-    }),
-  );
-});

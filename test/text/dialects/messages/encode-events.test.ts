@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../../src/failure.ts';
 import type { Json } from '../../../../src/text/canonical/canonical.ts';
 import type { TextEvent, Usage } from '../../../../src/text/canonical/events.ts';
-import { messages } from '../../../../src/text/dialects/messages/messages.ts';
 import { unwrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import * as answers from '../answer-events.ts';
 import { calls, dataOf, framesOf, refuses, START, says, thinks } from '../answer-events.ts';
@@ -204,45 +203,4 @@ describe('a messages stream that fails', () => {
       ).toThrow('not a JSON object');
     },
   );
-});
-
-describe('observation of a passed-on messages stream', () => {
-  it('joins the usage of start and end', () => {
-    const first = messages.observe({
-      type: 'message_start',
-      message: { usage: { input_tokens: 5, cache_read_input_tokens: 10, output_tokens: 1 } },
-    });
-    expect(first.usage).toMatchObject({ input: 15, cachedInput: 10, output: 1 });
-    const last = messages.observe(
-      { type: 'message_delta', usage: { output_tokens: 7 } },
-      first.usage,
-    );
-    expect(last).toEqual({
-      usage: { input: 15, cachedInput: 10, cacheWrite: 0, output: 7, reasoning: null },
-    });
-  });
-
-  it('has markers for the end and for failures', () => {
-    const events = [
-      { type: 'message_stop' },
-      { type: 'error', error: { type: 'api_error', message: 'a' } },
-    ];
-    for (const event of events) {
-      expect(messages.markers.some((marker) => JSON.stringify(event).includes(marker))).toBe(true);
-    }
-    expect(messages.observe(events[0]!)).toEqual({ terminal: true });
-    expect(messages.observe(events[1]!).failure).toBeInstanceOf(Failure);
-    expect(messages.observe({ type: 'ping' })).toEqual({});
-    for (const odd of [{ type: 'message_start' }, { type: 'message_delta', usage: 'much' }, {}]) {
-      expect(messages.observe(odd)).toEqual({});
-    }
-  });
-
-  it('leaves an answer that is not streamed unchanged', () => {
-    const body = { usage: { input_tokens: 5, cache_creation_input_tokens: 3, output_tokens: 1 } };
-    const seen = messages.observeAnswer(body);
-    expect(seen.body).toBe(body);
-    expect(seen.usage).toMatchObject({ input: 8, cacheWrite: 3 });
-    expect(messages.observeAnswer({}).usage).toBeNull();
-  });
 });

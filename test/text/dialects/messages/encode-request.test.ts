@@ -1,20 +1,12 @@
 import '../../../../src/text/built-in-dialects.ts';
 import { describe, expect, it } from 'vitest';
-import { Failure } from '../../../../src/failure.ts';
 import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical/canonical.ts';
 import type { Target } from '../../../../src/text/dialects/dialect.ts';
 import { messages } from '../../../../src/text/dialects/messages/messages.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
-import { textRequest, turn } from '../../request.ts';
+import { failureOf, target as targetOf, textRequest, turn } from '../../request.ts';
 
-const target: Target = {
-  dialect: 'messages',
-  provider: 'anthropic',
-  model: 'claude',
-  rules: null,
-  reasons: true,
-  maxOutputTokens: null,
-};
+const target = targetOf('messages', { provider: 'anthropic', model: 'claude', reasons: true });
 
 const says = (text: string): Part => ({ type: 'text', path: 'messages[0].content', text });
 const user = (...parts: readonly (Part | string)[]): Turn =>
@@ -62,15 +54,7 @@ function sent(request: Partial<TextRequest>, to: Partial<Target> = {}): Record<s
 /** The messages of an encoded request. */
 const conversation = (...turns: readonly Turn[]) => sent({ turns })['messages'];
 
-function refused(request: Partial<TextRequest>): Failure {
-  try {
-    sent(request);
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
-  throw new Error('accepted');
-}
+const refused = (request: Partial<TextRequest>) => failureOf(() => sent(request));
 
 describe('a conversation encoded for a messages upstream', () => {
   it('has the first system turns in the field system', () => {

@@ -1,20 +1,12 @@
 import '../../../../src/text/built-in-dialects.ts';
 import { describe, expect, it, test } from 'vitest';
 import type { Json, Part, TextRequest, Turn } from '../../../../src/text/canonical/canonical.ts';
-import type { Target } from '../../../../src/text/dialects/dialect.ts';
 import { wrapSignature } from '../../../../src/text/dialects/reasoning-signature.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
-import { turn } from '../../request.ts';
+import { target as targetOf, turn } from '../../request.ts';
 import { documents } from './documents.ts';
 
-const target: Target = {
-  dialect: 'responses',
-  provider: 'acme',
-  model: 'gpt-5',
-  rules: null,
-  reasons: true,
-  maxOutputTokens: null,
-};
+const target = targetOf('responses', { provider: 'acme', model: 'gpt-5', reasons: true });
 
 const text = (value: string): Part => ({ type: 'text', path: 'messages[0].content', text: value });
 const call: Part = {

@@ -2,42 +2,18 @@ import type { Json } from '../../../../src/text/canonical/canonical.ts';
 import type { TextEvent } from '../../../../src/text/canonical/events.ts';
 import type { EncodeContext } from '../../../../src/text/dialects/dialect.ts';
 import { responses } from '../../../../src/text/dialects/responses/responses.ts';
+import { decoded, decodedWhole, framesOf } from '../answer-events.ts';
 
-/** The decoded events of an upstream stream. @param events objects, or data of events */
-export function decode(events: readonly (Json | string)[], provider = 'acme'): TextEvent[] {
-  const out: TextEvent[] = [];
-  const decoder = responses.decodeEvents({ provider, toolName: (wire) => wire }, (event) => {
-    out.push(event);
-  });
-  for (const event of events) {
-    decoder.push(typeof event === 'string' ? event : JSON.stringify(event));
-  }
-  decoder.end();
-  return out;
-}
-
-export function decodeWhole(body: unknown): TextEvent[] {
-  const out: TextEvent[] = [];
-  const decoder = responses.decodeEvents(
-    { provider: 'acme', toolName: (wire) => wire },
-    (event) => {
-      out.push(event);
-    },
-  );
-  decoder.whole(body);
-  decoder.end();
-  return out;
-}
+export const decode = (events: readonly unknown[]) => decoded('responses', events);
+export const decodeWhole = (body: unknown) => decodedWhole('responses', body);
 
 export function contextOf(body: Json = {}): EncodeContext {
   const request = responses.decodeRequest({ model: 'm', input: 'hi', ...body });
   return { request, created: 1_700_000_000 };
 }
 
-export function encode(events: readonly TextEvent[], context = contextOf()): string {
-  const encoder = responses.encodeEvents(context);
-  return events.map((event) => encoder.push(event)).join('');
-}
+export const encode = (events: readonly TextEvent[], context = contextOf()) =>
+  framesOf('responses', events, context);
 
 /** The events in frames, whose names it checks against their types. */
 export function eventsIn(frames: string): Json[] {
