@@ -2,7 +2,7 @@ import '../../src/text/built-in-dialects.ts';
 import { Failure } from '../../src/failure.ts';
 import type { Part, TextRequest, Turn } from '../../src/text/canonical/canonical.ts';
 import type { Target } from '../../src/text/dialects/dialect.ts';
-import { NO_SETTINGS } from '../../src/text/dialects/field-table.ts';
+import { noSettings } from '../../src/text/dialects/field-table.ts';
 
 /** A request with default settings. */
 export function textRequest(request: Partial<TextRequest> = {}): TextRequest {
@@ -16,7 +16,7 @@ export function textRequest(request: Partial<TextRequest> = {}): TextRequest {
     tools: [],
     native: [],
     advice: [],
-    ...NO_SETTINGS,
+    ...noSettings(),
     ...request,
   };
 }

@@ -6,19 +6,25 @@ type EventOf<Type extends TextEvent['type']> = TextEvent & { readonly type: Type
 /** A call; its text is the arguments or the input, empty where there are none. */
 export type CallBlock = Omit<EventOf<'tool-start'>, 'type'> & {
   readonly type: 'call';
-  text: string;
+  readonly text: string;
 };
+
+/** A citation whose positions are known. */
+type PlacedCitation = Citation & { readonly start: number; readonly end: number };
 
 export type AnswerBlock =
   | {
       readonly type: 'text';
-      text: string;
-      /** All have positions. */
-      readonly citations: (Citation & { readonly start: number; readonly end: number })[];
-      readonly logprobs: unknown[];
+      readonly text: string;
+      readonly citations: readonly PlacedCitation[];
+      readonly logprobs: readonly unknown[];
     }
-  | { readonly type: 'refusal'; text: string }
-  | { readonly type: 'reasoning'; text: string; signature: ReasoningSignature | null }
+  | { readonly type: 'refusal'; readonly text: string }
+  | {
+      readonly type: 'reasoning';
+      readonly text: string;
+      readonly signature: ReasoningSignature | null;
+    }
   | CallBlock
   | EventOf<'native'>;
 
@@ -35,11 +41,11 @@ export interface FoldedAnswer {
 /** Folds the events of one answer. @throws Failure if the answer failed */
 export function foldAnswer(events: readonly TextEvent[]): FoldedAnswer {
   const answer: FoldedAnswer = { model: null, blocks: [], usage: null, finish: null };
-  let open: AnswerBlock | undefined;
-  const begin = (block: AnswerBlock) => {
-    open = block;
-    answer.blocks.push(block);
-  };
+  const { blocks } = answer;
+  let text = '';
+  let citations: PlacedCitation[] = [];
+  let logprobs: unknown[] = [];
+  let call: EventOf<'tool-start'> | null = null;
   for (const event of events) {
     switch (event.type) {
       case 'start':
@@ -49,43 +55,49 @@ export function foldAnswer(events: readonly TextEvent[]): FoldedAnswer {
         answer.usage = event.usage;
         break;
       case 'text-start':
-        begin({ type: 'text', text: '', citations: [], logprobs: [] });
+        citations = [];
+        logprobs = [];
+        text = '';
         break;
       case 'refusal-start':
-        begin({ type: 'refusal', text: '' });
-        break;
       case 'reasoning-start':
-        begin({ type: 'reasoning', text: '', signature: null });
+        text = '';
         break;
       case 'tool-start':
-        begin({ ...event, type: 'call', text: '' });
-        break;
-      case 'native':
-        begin(event);
+        call = event;
+        text = '';
         break;
       case 'text-delta':
-        for (const token of event.logprobs ?? []) {
-          if (open?.type === 'text') open.logprobs.push(token);
-        }
-        append(open, event.text);
+        text += event.text;
+        if (event.logprobs) for (const token of event.logprobs) logprobs.push(token);
         break;
       case 'refusal-delta':
       case 'reasoning-delta':
-        append(open, event.text);
+        text += event.text;
         break;
       case 'tool-delta':
-        append(open, event.json);
+        text += event.json;
         break;
-      case 'citation':
-        if (open?.type === 'text') {
-          // A citation without positions covers its block so far.
-          const { start, end } = event.citation;
-          const range = { start: start ?? 0, end: end ?? open.text.length };
-          open.citations.push({ ...event.citation, ...range });
-        }
+      case 'citation': {
+        // A citation without positions covers its block so far.
+        const { start, end } = event.citation;
+        citations.push({ ...event.citation, start: start ?? 0, end: end ?? text.length });
+        break;
+      }
+      case 'text-end':
+        blocks.push({ type: 'text', text, citations, logprobs });
+        break;
+      case 'refusal-end':
+        blocks.push({ type: 'refusal', text });
         break;
       case 'reasoning-end':
-        if (open?.type === 'reasoning') open.signature = event.signature;
+        blocks.push({ type: 'reasoning', text, signature: event.signature });
+        break;
+      case 'tool-end':
+        if (call) blocks.push({ ...call, type: 'call', text });
+        break;
+      case 'native':
+        blocks.push(event);
         break;
       case 'finish':
         answer.finish = event;
@@ -96,8 +108,4 @@ export function foldAnswer(events: readonly TextEvent[]): FoldedAnswer {
     }
   }
   return answer;
-}
-
-function append(open: AnswerBlock | undefined, text: string): void {
-  if (open && 'text' in open) open.text += text;
 }

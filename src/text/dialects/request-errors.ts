@@ -7,7 +7,7 @@ import type {
   RequestSetting,
   TextRequest,
 } from '../canonical/canonical.ts';
-import { type Field, NO_SETTINGS } from './field-table.ts';
+import { type Field, noSettings } from './field-table.ts';
 import { dialectNamed } from './registry.ts';
 import { pathOf, valueAt } from './request-settings.ts';
 import { type NeverOmitted, UnsupportedField } from './unsupported-field.ts';
@@ -102,7 +102,7 @@ function patternOf({ path }: NativePart): string {
   return path.replace(/\[\d+\]/g, '[]');
 }
 
-const SETTINGS = Object.keys(NO_SETTINGS) as RequestSetting[];
+const SETTINGS = Object.keys(noSettings()) as RequestSetting[];
 
 /** Refuses settings, by default those that the target's dialect does not have, unless their values ask for what happens anyway. */
 export function refuseSettings(
