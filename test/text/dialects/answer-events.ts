@@ -8,7 +8,7 @@ import { textRequest } from '../request.ts';
 
 export type EventOf<Type extends TextEvent['type']> = Extract<TextEvent, { readonly type: Type }>;
 
-export const USAGE: Usage = { input: 10, output: 5, cachedInput: 4, cacheWrite: 0, reasoning: 2 };
+const USAGE: Usage = { input: 10, output: 5, cachedInput: 4, cacheWrite: 0, reasoning: 2 };
 export const START: TextEvent = { type: 'start', id: 'upstream', model: 'upstream-model' };
 export const SIGNATURE = {
   dialect: 'messages',

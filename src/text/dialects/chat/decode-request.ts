@@ -130,7 +130,7 @@ export function decodeRequest(input: unknown, address?: RequestAddress): TextReq
 }
 
 /** Whether a request speaks of functions, which OpenAI has replaced with tools. */
-export function usesFunctions({ functions, function_call, messages }: ChatRequest): boolean {
+function usesFunctions({ functions, function_call, messages }: ChatRequest): boolean {
   if (functions != null || function_call != null) return true;
   return messages.some(
     (message) => message.role === 'function' || (message as Json)['function_call'] != null,
@@ -142,7 +142,7 @@ export function usesFunctions({ functions, function_call, messages }: ChatReques
  *
  * @throws Failure invalid_request for a request with both, or with a result that no call precedes
  */
-export function withTools(body: ChatRequest): ChatRequest {
+function withTools(body: ChatRequest): ChatRequest {
   const { functions, function_call: choice, ...rest } = body;
   for (const [former, name] of [
     ['functions', 'tools'],

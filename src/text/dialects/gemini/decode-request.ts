@@ -111,7 +111,7 @@ function reasoningOf({ thinkingConfig }: Config): ReasoningRequest | null {
 }
 
 /** The functions of a request, and tools that Google runs. */
-export function toolsOf({ tools, toolConfig }: GeminiRequest): readonly (Tool | NativePart)[] {
+function toolsOf({ tools, toolConfig }: GeminiRequest): readonly (Tool | NativePart)[] {
   const mode = toolConfig?.functionCallingConfig?.mode;
   return (tools ?? []).flatMap((tool, index): (Tool | NativePart)[] => {
     const path = `tools[${index}]`;
@@ -138,7 +138,7 @@ export function toolsOf({ tools, toolConfig }: GeminiRequest): readonly (Tool | 
 }
 
 /** Collects the fields of a request that the canonical request does not hold. */
-export function collectAll(body: GeminiRequest, findings: Findings): void {
+function collectAll(body: GeminiRequest, findings: Findings): void {
   const { generationConfig: config, toolConfig } = body;
   collectRest('gemini', fields, body, '', findings);
   if (config) collectRest('gemini', configFields, config, 'generationConfig', findings);

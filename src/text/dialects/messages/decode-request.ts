@@ -105,7 +105,7 @@ const thinkingFields = fields.within('thinking')!;
 const outputFields = fields.within('output_config')!;
 
 /** Collects the properties at the top of a request that the canonical request does not hold. */
-export function collectTop(body: MessagesRequest, findings: Findings): void {
+function collectTop(body: MessagesRequest, findings: Findings): void {
   collectRest(OWN, fields, body, '', findings);
   const { thinking, output_config: output } = body;
   if (thinking) collectRest(OWN, thinkingFields, thinking, 'thinking', findings);
