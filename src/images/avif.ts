@@ -1,14 +1,5 @@
-import type { CodedColours } from './icc.ts';
-
-/** Colour properties of the primary image of a container. */
-export interface AvifColours {
-  readonly monochrome: boolean;
-  /** The box colr of type nclx (ITU-T H.273); null if there is none. */
-  readonly coded: (CodedColours & { readonly fullRange: boolean }) | null;
-}
-
-/** Reads the colour properties; null if the bytes have no such boxes. */
-export function readAvifColours(bytes: Uint8Array): AvifColours | null {
+/** Reads the colour properties of the primary image; null if the bytes have no such boxes. */
+export function readAvifColours(bytes: Uint8Array) {
   try {
     const { buffer, byteOffset, byteLength } = bytes;
     return coloursOf(primaryProperties(Buffer.from(buffer, byteOffset, byteLength)));
@@ -81,7 +72,7 @@ function primaryProperties(file: Buffer): Box[] {
 /** The flag of av1C in its third byte (AV1 in ISOBMFF, 2.3.3). */
 const MONOCHROME = 0x10;
 
-function coloursOf(properties: readonly Box[]): AvifColours | null {
+function coloursOf(properties: readonly Box[]) {
   if (properties.length === 0) return null;
   const named = (type: string) => properties.find((box) => box.type === type)?.body;
   const nclx = properties.find(
@@ -92,6 +83,7 @@ function coloursOf(properties: readonly Box[]): AvifColours | null {
   const configured = ((named('av1C')?.[2] ?? 0) & MONOCHROME) !== 0;
   return {
     monochrome: channels === undefined ? configured : channels === 1,
+    /** The box colr of type nclx (ITU-T H.273); null if there is none. */
     coded: nclx
       ? {
           primaries: nclx.readUInt16BE(4),

@@ -55,6 +55,8 @@ export function parseColour(text: string): Colour {
   };
 }
 
+export const TRANSPARENT: Colour = { r: 0, g: 0, b: 0, alpha: 0 };
+
 /** The opaque colour that results on a white background, for formats without transparency. */
 export function onWhite({ r, g, b, alpha }: Colour): Colour {
   const blend = (channel: number) => Math.round(channel * alpha + 255 * (1 - alpha));

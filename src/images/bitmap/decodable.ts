@@ -3,7 +3,7 @@ import { checkPixels } from '../limits.ts';
 import { completePng } from '../png/png.ts';
 import { sniff } from '../sniff.ts';
 import { decodeDib } from './decode-dib.ts';
-import { damaged, readDib } from './dib.ts';
+import { type BitmapFormat, damaged, readDib } from './dib.ts';
 import { largestOfIco } from './ico.ts';
 
 /** Bytes of the header of a BMP file before that of its bitmap. */
@@ -29,7 +29,7 @@ export function decodable({
   }
   return decodeBitmap(file.subarray(FILE_HEADER_BYTES), 'BMP', pixelsAt(file));
 
-  function decodeBitmap(bytes: Uint8Array, kind: 'BMP' | 'ICO', given: number | null): Uint8Array {
+  function decodeBitmap(bytes: Uint8Array, kind: BitmapFormat, given: number | null): Uint8Array {
     const dib = readDib(bytes, kind);
     const { width, height } = dib;
     checkPixels({ width, height, pages: 1 }, limits);
@@ -38,7 +38,7 @@ export function decodable({
     // Some writers leave the offset at 0.
     const offset = given || dib.end;
     if (offset < 0 || offset >= bytes.byteLength) throw damaged(kind, 'it breaks off');
-    return decodeDib(bytes, dib, { format: kind, offset });
+    return decodeDib(bytes.subarray(offset), dib, kind);
   }
 }
 

@@ -1,28 +1,15 @@
-import { type Dib, damaged } from './dib.ts';
+import { type BitmapFormat, type Dib, damaged } from './dib.ts';
 import { tiffCanvas } from './tiff-canvas.ts';
-
-/** Rows of the transparent pixels of an icon: a set bit for each. */
-interface AndMask {
-  readonly bytes: Uint8Array;
-  readonly stride: number;
-}
-
-export interface DibPlace {
-  readonly format: 'BMP' | 'ICO';
-  /** Offset of the pixels in the bytes. */
-  readonly offset: number;
-}
 
 /**
  * Decodes the pixels of a bitmap to a TIFF file. The caller has checked its width and height.
  *
- * @param bytes from the header on
+ * @param data from the pixels on
  * @throws Failure corrupt_image
  */
-export function decodeDib(bytes: Uint8Array, dib: Dib, { format, offset }: DibPlace): Uint8Array {
+export function decodeDib(data: Uint8Array, dib: Dib, format: BitmapFormat): Uint8Array {
   const { width, height, bits } = dib;
   const stride = Math.ceil((width * bits) / 32) * 4;
-  const data = bytes.subarray(offset);
   if (dib.compression === 'none' && data.length < stride * height) {
     // The last row of some files is not padded.
     const least = stride * (height - 1) + Math.ceil((width * bits) / 8);
@@ -36,22 +23,18 @@ export function decodeDib(bytes: Uint8Array, dib: Dib, { format, offset }: DibPl
     : paintSamples(rows, dib, alpha, mask);
 }
 
-/** Places of the rows of a picture. */
-interface Rows {
-  readonly bytes: Uint8Array;
-  readonly bits: number;
-  /** Offset of a row, counted from the top. */
-  startOf(row: number): number;
-}
+type Rows = ReturnType<typeof rowsOf>;
 
-function rowsOf(data: Uint8Array, dib: Dib, stride: number, format: DibPlace['format']): Rows {
+/** Places of the rows of a picture, of which `startOf` is the offset, counted from the top. */
+function rowsOf(data: Uint8Array, dib: Dib, stride: number, format: BitmapFormat) {
   const { width, height, topDown, compression, bits } = dib;
   if (compression === 'none') {
-    return { bytes: data, bits, startOf: (row) => (topDown ? row : height - 1 - row) * stride };
+    const startOf = (row: number) => (topDown ? row : height - 1 - row) * stride;
+    return { bytes: data, bits, startOf };
   }
-  const bytes = expandRle(data, { width, height, compression });
+  const bytes = expandRle(data, width, height, compression === 'rle4');
   if (bytes === null) throw damaged(format, 'it breaks off');
-  return { bytes, bits: 8, startOf: (row) => row * width };
+  return { bytes, bits: 8, startOf: (row: number) => row * width };
 }
 
 /** Bits of a pixel as a number. */
@@ -66,11 +49,7 @@ function pixelAt(bytes: Uint8Array, at: number, bits: number): number {
  * The mask of alpha; 0 where all pixels would be transparent, which writers mean that leave the bits unset. The
  * masks of icons need no mention in the header.
  */
-function alphaOf(
-  rows: Rows,
-  { width, height, masks, bits }: Dib,
-  format: DibPlace['format'],
-): number {
+function alphaOf(rows: Rows, { width, height, masks, bits }: Dib, format: BitmapFormat): number {
   const isIcon = format === 'ICO' && bits === 32;
   const mask = masks ? masks.alpha || (isIcon ? 0xff000000 : 0) : 0;
   if (mask === 0) return 0;
@@ -83,24 +62,24 @@ function alphaOf(
   return 0;
 }
 
-/** The mask of an icon; null where no pixel is transparent. */
-function maskOf(bytes: Uint8Array, { width, height, bits }: Dib): AndMask | null {
+/** Whether a pixel is transparent: a set bit in the mask of an icon. */
+type IsMasked = (x: number, y: number) => boolean;
+
+/** Reads the mask of an icon; null where no pixel is transparent. */
+function maskOf(bytes: Uint8Array, { width, height, bits }: Dib): IsMasked | null {
   const stride = Math.ceil(width / 32) * 4;
   if (bytes.length < stride * height) {
     // Writers of icons with alpha leave it out.
     if (bits === 32) return null;
     throw damaged('ICO', 'it breaks off in the mask');
   }
-  const mask = { bytes, stride };
+  // Rows count from the bottom.
+  const isMasked = (x: number, y: number) =>
+    (bytes[(height - 1 - y) * stride + (x >> 3)]! & (0x80 >> (x & 7))) !== 0;
   for (let y = 0; y < height; y += 1) {
-    for (let x = 0; x < width; x += 1) if (isMasked(mask, x, height - 1 - y)) return mask;
+    for (let x = 0; x < width; x += 1) if (isMasked(x, y)) return isMasked;
   }
   return null;
-}
-
-/** @param row counted from the bottom */
-function isMasked({ bytes, stride }: AndMask, x: number, row: number): boolean {
-  return (bytes[row * stride + (x >> 3)]! & (0x80 >> (x & 7))) !== 0;
 }
 
 function isGrey(palette: Uint8Array): boolean {
@@ -114,11 +93,11 @@ function paintIndices(
   { bytes, bits, startOf }: Rows,
   dib: Dib,
   palette: Uint8Array,
-  mask: AndMask | null,
+  isMasked: IsMasked | null,
 ): Uint8Array {
   const { width, height, profile } = dib;
-  const grey = isGrey(palette) && profile === null && mask === null;
-  const channels = grey ? 1 : mask ? 4 : 3;
+  const grey = isGrey(palette) && profile === null && isMasked === null;
+  const channels = grey ? 1 : isMasked ? 4 : 3;
   const { file, pixels } = tiffCanvas({ ...dib, channels });
   const perByte = 8 / bits;
   const most = 2 ** bits - 1;
@@ -135,7 +114,7 @@ function paintIndices(
         pixels[to + 1] = palette[colour + 1] ?? 0;
         pixels[to + 2] = palette[colour + 2] ?? 0;
       }
-      if (mask) pixels[to + 3] = isMasked(mask, x, height - 1 - y) ? 0 : 255;
+      if (isMasked) pixels[to + 3] = isMasked(x, y) ? 0 : 255;
       to += channels;
     }
   }
@@ -146,10 +125,10 @@ function paintSamples(
   { bytes, startOf }: Rows,
   dib: Dib,
   alpha: number,
-  mask: AndMask | null,
+  isMasked: IsMasked | null,
 ): Uint8Array {
   const { width, height, bits, masks } = dib;
-  const channels = alpha !== 0 || mask ? 4 : 3;
+  const channels = alpha !== 0 || isMasked ? 4 : 3;
   const { file, pixels } = tiffCanvas({ ...dib, channels });
   const { red, green, blue } = masks!;
   const scales = [red, green, blue, ...(alpha === 0 ? [] : [alpha])].map(scaleOf);
@@ -172,7 +151,7 @@ function paintSamples(
           pixels[to + channel] = most === 255 ? value : Math.round((value * 255) / (most || 1));
         }
       }
-      if (mask) pixels[to + 3] = isMasked(mask, x, height - 1 - y) ? 0 : 255;
+      if (isMasked) pixels[to + 3] = isMasked(x, y) ? 0 : 255;
       to += channels;
       at += step;
     }
@@ -195,13 +174,15 @@ function scaleOf(mask: number): { readonly shift: number; readonly most: number 
  * Expands rows of run-length encoded indices, the lowest row first. Pixels that are skipped have the index 0.
  * The position only moves on, so that the work is bounded by the bytes and the pixels, whatever they say.
  *
+ * @param isNibble whether an index has four bits
  * @returns an index for each pixel, row by row from the top; null where the data breaks off
  */
 function expandRle(
   bytes: Uint8Array,
-  { width, height, compression }: { width: number; height: number; compression: 'rle8' | 'rle4' },
+  width: number,
+  height: number,
+  isNibble: boolean,
 ): Uint8Array | null {
-  const isNibble = compression === 'rle4';
   const indices = new Uint8Array(width * height);
   let x = 0;
   let y = 0;

@@ -1,33 +1,12 @@
 import { fileFailure } from '../file-error.ts';
 
-/** Masks of the channels in a pixel of 16 or 32 bits. */
-interface Masks {
-  readonly red: number;
-  readonly green: number;
-  readonly blue: number;
-  /** 0 where there is no transparency. */
-  readonly alpha: number;
-}
-
 /** The header of a device-independent bitmap, of which BMP files and most images of ICO files consist. */
-export interface Dib {
-  readonly width: number;
-  /** Rows of the picture, without those of an icon's mask. */
-  readonly height: number;
-  readonly topDown: boolean;
-  readonly bits: 1 | 2 | 4 | 8 | 16 | 24 | 32;
-  readonly compression: 'none' | 'rle8' | 'rle4';
-  /** Null for pixels that are indices into the palette. */
-  readonly masks: Masks | null;
-  /** Red, green and blue of 2^bits colours; those that the file lacks are black. */
-  readonly palette: Uint8Array | null;
-  /** First byte after header, masks and palette, counted from the header. */
-  readonly end: number;
-  /** 0 where it is not known. */
-  readonly pixelsPerMetre: number;
-  /** An embedded ICC profile. */
-  readonly profile: Uint8Array | null;
-}
+export type Dib = Readonly<ReturnType<typeof readDib>>;
+
+export type BitmapFormat = 'BMP' | 'ICO';
+
+/** Masks of the channels in a pixel of 16 or 32 bits. That of alpha is 0 where there is no transparency. */
+type Masks = Readonly<Record<'red' | 'green' | 'blue' | 'alpha', number>>;
 
 /** Sizes of the header of OS/2 1.x and of the first one of Windows. */
 const CORE = 12;
@@ -50,7 +29,7 @@ const DEFAULT_MASKS: Readonly<Record<number, Masks>> = {
   32: { red: 0xff0000, green: 0xff00, blue: 0xff, alpha: 0 },
 };
 
-export function damaged(format: 'BMP' | 'ICO', detail: string) {
+export function damaged(format: BitmapFormat, detail: string) {
   return fileFailure('corrupt_image', `this ${format} image is damaged: ${detail}`);
 }
 
@@ -60,7 +39,7 @@ export function damaged(format: 'BMP' | 'ICO', detail: string) {
  * @param bytes from the header on
  * @throws Failure corrupt_image or unsupported_format
  */
-export function readDib(bytes: Uint8Array, format: 'BMP' | 'ICO'): Dib {
+export function readDib(bytes: Uint8Array, format: BitmapFormat) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const size = bytes.byteLength < 4 ? 0 : view.getUint32(0, true);
   if (size !== CORE && !(size >= 16 && size <= V5)) throw damaged(format, 'unknown header');
@@ -75,13 +54,13 @@ export function readDib(bytes: Uint8Array, format: 'BMP' | 'ICO'): Dib {
   const bits = BITS.find((known) => known === depth);
   const isWindows = WINDOWS.includes(size);
   const number = isCore ? COMPRESSION.none : field(16);
-  const compression = compressionOf(number, { bits, isWindows, format });
+  const compression = compressionOf(number, bits, isWindows, format);
   if (bits === undefined) throw damaged(format, `${depth} bits per pixel`);
   const topDown = stored < 0;
   if (compression !== 'none' && topDown) throw damaged(format, 'compressed rows from the top');
   const hasMasks = number === COMPRESSION.bitFields || number === COMPRESSION.alphaBitFields;
   const masks = hasMasks
-    ? readMasks(view, { size, number, format })
+    ? readMasks(view, size >= WITH_ALPHA || number === COMPRESSION.alphaBitFields, format)
     : (DEFAULT_MASKS[bits] ?? null);
   const behind = hasMasks && size === INFO ? (number === COMPRESSION.alphaBitFields ? 16 : 12) : 0;
   const start = size + behind;
@@ -89,15 +68,21 @@ export function readDib(bytes: Uint8Array, format: 'BMP' | 'ICO'): Dib {
   const used = bits > 8 ? 0 : Math.min(field(32) || 2 ** bits, 2 ** bits);
   return {
     width,
+    /** Rows of the picture, without those of an icon's mask. */
     height: rows,
     topDown,
     bits,
     compression,
+    /** Null for pixels that are indices into the palette. */
     masks,
+    /** Red, green and blue of 2^bits colours; those that the file lacks are black. */
     palette:
       bits > 8 ? null : readPalette(bytes.subarray(start, start + used * entry), bits, entry),
+    /** First byte after header, masks and palette, counted from the header. */
     end: start + used * entry,
+    /** 0 where it is not known. */
     pixelsPerMetre: Math.max(0, field(24) | 0),
+    /** An embedded ICC profile. */
     profile:
       size === V5 && field(56) === EMBEDDED ? profileOf(bytes, field(112), field(116)) : null,
   };
@@ -105,16 +90,10 @@ export function readDib(bytes: Uint8Array, format: 'BMP' | 'ICO'): Dib {
 
 function compressionOf(
   number: number,
-  {
-    bits,
-    isWindows,
-    format,
-  }: {
-    readonly bits: number | undefined;
-    readonly isWindows: boolean;
-    readonly format: 'BMP' | 'ICO';
-  },
-): Dib['compression'] {
+  bits: number | undefined,
+  isWindows: boolean,
+  format: BitmapFormat,
+): 'none' | 'rle8' | 'rle4' {
   const { none, rle8, rle4, bitFields, alphaBitFields } = COMPRESSION;
   if (number === none) return 'none';
   if (number === rle8 && bits === 8 && format === 'BMP') return 'rle8';
@@ -131,24 +110,12 @@ function compressionOf(
   throw damaged(format, `compression ${number} of ${bits} bits per pixel`);
 }
 
-function readMasks(
-  view: DataView,
-  {
-    size,
-    number,
-    format,
-  }: { readonly size: number; readonly number: number; readonly format: 'BMP' | 'ICO' },
-): Masks {
-  const withAlpha = size >= WITH_ALPHA || number === COMPRESSION.alphaBitFields;
+function readMasks(view: DataView, withAlpha: boolean, format: BitmapFormat): Masks {
   if (view.byteLength < INFO + (withAlpha ? 16 : 12)) {
     throw damaged(format, 'it breaks off in the header');
   }
-  const [red, green, blue] = [0, 4, 8].map((offset) => view.getUint32(INFO + offset, true)) as [
-    number,
-    number,
-    number,
-  ];
-  return { red, green, blue, alpha: withAlpha ? view.getUint32(INFO + 12, true) : 0 };
+  const mask = (index: number) => view.getUint32(INFO + index * 4, true);
+  return { red: mask(0), green: mask(1), blue: mask(2), alpha: withAlpha ? mask(3) : 0 };
 }
 
 function readPalette(stored: Uint8Array, bits: number, entry: 3 | 4): Uint8Array {

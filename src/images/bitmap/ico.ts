@@ -1,23 +1,10 @@
 import { damaged } from './dib.ts';
 
-/** The largest image of an ICO file. */
-export interface IcoImage {
-  /** Bytes from its header on. */
-  readonly bytes: Uint8Array;
-  readonly isPng: boolean;
-}
-
-interface Entry extends IcoImage {
-  readonly pixels: number;
-  readonly bits: number;
-  readonly isWhole: boolean;
-}
-
 const HEADER_BYTES = 6;
 const ENTRY_BYTES = 16;
 const PNG_HEAD_BYTES = 24;
 
-function entryAt(file: Uint8Array, view: DataView, at: number): Entry {
+function entryAt(file: Uint8Array, view: DataView, at: number) {
   const length = view.getUint32(at + 8, true);
   const offset = view.getUint32(at + 12, true);
   const bytes = file.subarray(offset, offset + length);
@@ -34,6 +21,7 @@ function entryAt(file: Uint8Array, view: DataView, at: number): Entry {
     height = Math.abs(inside.getInt32(8, true)) / 2;
   }
   return {
+    /** Bytes from the header of the image on. */
     bytes,
     isPng,
     pixels: width * height,
@@ -47,31 +35,26 @@ function entryAt(file: Uint8Array, view: DataView, at: number): Entry {
  *
  * @throws Failure corrupt_image
  */
-export function largestOfIco(file: Uint8Array): IcoImage {
+export function largestOfIco(file: Uint8Array) {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
   const count = file.byteLength < HEADER_BYTES ? 0 : view.getUint16(4, true);
   if (count === 0) throw damaged('ICO', 'it contains no image');
   if (file.byteLength < HEADER_BYTES + count * ENTRY_BYTES) {
     throw damaged('ICO', 'it breaks off in the directory');
   }
-  let largest: Entry | undefined;
-  for (let index = 0; index < count; index += 1) {
-    const entry = entryAt(file, view, HEADER_BYTES + index * ENTRY_BYTES);
-    const isLarger =
-      !largest ||
-      entry.pixels > largest.pixels ||
-      (entry.pixels === largest.pixels && entry.bits > largest.bits);
-    if (isLarger) largest = entry;
-  }
-  if (!largest!.isWhole) throw damaged('ICO', 'it breaks off');
-  return largest!;
+  const entries = Array.from({ length: count }, (_, index) =>
+    entryAt(file, view, HEADER_BYTES + index * ENTRY_BYTES),
+  );
+  const largest = entries.reduce((one, other) =>
+    (other.pixels - one.pixels || other.bits - one.bits) > 0 ? other : one,
+  );
+  if (!largest.isWhole) throw damaged('ICO', 'it breaks off');
+  return largest;
 }
 
-/** A square image of an icon. */
+/** A square image of an icon: pixels of a side, at most 256, and red, green, blue and alpha of each pixel. */
 export interface IconImage {
-  /** Pixels, at most 256. */
   readonly side: number;
-  /** Red, green, blue and alpha of each pixel, row by row. */
   readonly rgba: Uint8Array;
 }
 

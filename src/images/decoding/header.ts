@@ -1,4 +1,3 @@
-import type { Metadata } from 'sharp';
 import { exifOfTiff } from '../exif/copy.ts';
 import { fileFailure } from '../file-error.ts';
 import type { ImageInput } from '../input.ts';
@@ -6,42 +5,11 @@ import { checkPixels, type Limits } from '../limits.ts';
 import type { Warning } from '../output.ts';
 import { countApngFrames, hasDensity } from '../png/png.ts';
 import { type InputFormat, sniff, unsupportedMessage } from '../sniff.ts';
-import { codedColours, colourWarnings, findRawSamples, type RawSamples } from './samples.ts';
-import { type ToneCurve, toneCurveOf } from './tone-curve.ts';
+import { codedColours, colourWarnings, findRawSamples } from './samples.ts';
+import { toneCurveOf } from './tone-curve.ts';
 
 /** The header of an image, with width and height after EXIF orientation. */
-export interface Header {
-  readonly format: InputFormat;
-  readonly mediaType: string | undefined;
-  /** Pixels of one frame after EXIF orientation. */
-  readonly width: number;
-  readonly height: number;
-  /** Frames or pages that the decoder can read. */
-  readonly pages: number;
-  /** Frames or pages of the file: more than `pages` for an animated PNG, of which the first is read. */
-  readonly storedPages: number;
-  /** Whether several frames are an animation, not pages of a document. */
-  readonly animated: boolean;
-  readonly hasAlpha: boolean;
-  /** Whether it has more than eight bits per channel. */
-  readonly deep: boolean;
-  readonly grey: boolean;
-  readonly oriented: boolean;
-  /** Whether the picture has a colour profile, its own or one that `withTrueColours` adds. */
-  readonly profiled: boolean;
-  /** Curve of deep greyscale with a profile, which the decoder does not apply; null for all others. */
-  readonly tone: ToneCurve | null;
-  /** Conversion that the decoder's samples need; null if they need none. */
-  readonly raw: RawSamples | null;
-  /** Elements of an SVG image that need a buffer of their own, such as filters; at most 8. */
-  readonly layers: number;
-  /** Warnings for every output of this image. */
-  readonly warnings: readonly Warning[];
-  /** The EXIF block; for TIFF, whose decoder returns none, the tags that describe the picture. */
-  readonly exif: Uint8Array | null;
-  /** All other metadata of the decoder. */
-  readonly metadata: Metadata;
-}
+export type Header = Readonly<Awaited<ReturnType<typeof readHeader>>>;
 
 /** Media types of formats that Oriel decodes to another one for libvips. */
 const MEDIA_TYPES: Partial<Readonly<Record<InputFormat, string>>> = {
@@ -55,7 +23,7 @@ const MEDIA_TYPES: Partial<Readonly<Record<InputFormat, string>>> = {
  *
  * @throws Failure with a file error code
  */
-export async function readHeader(input: ImageInput): Promise<Header> {
+export async function readHeader(input: ImageInput) {
   const { file, limits, sharp } = input;
   if (file.byteLength === 0) throw fileFailure('empty_file', 'the file is empty');
   const sniffed = sniff(file);
@@ -79,26 +47,42 @@ export async function readHeader(input: ImageInput): Promise<Header> {
   const pages = format === 'avif' || format === 'heic' ? 1 : (metadata.pages ?? 1);
   const { width, height } = metadata.autoOrient;
   checkPixels({ width, height, pages: 1 }, limits);
-  const raw = findRawSamples(format, bytes, metadata.hasProfile);
   const isDeepGrey = metadata.space === 'grey16';
+  /** Conversion that the decoder's samples need; null if they need none. */
+  const raw = findRawSamples(format, bytes, metadata.hasProfile);
+  /** Warnings for every output of this image. */
+  const warnings: readonly Warning[] = colourWarnings(
+    codedColours(format, bytes),
+    metadata.hasProfile,
+  );
   return {
     format,
     mediaType: MEDIA_TYPES[format] ?? metadata.mediaType,
+    /** Pixels of one frame after EXIF orientation. */
     width,
     height,
+    /** Frames or pages that the decoder can read. */
     pages,
+    /** Frames or pages of the file: more than `pages` for an animated PNG, of which the first is read. */
     storedPages: format === 'png' ? countApngFrames(bytes) : pages,
+    /** Whether several frames are an animation, not pages of a document. */
     animated: pages > 1 && (format === 'gif' || format === 'webp'),
     hasAlpha: metadata.hasAlpha,
+    /** Whether it has more than eight bits per channel. */
     deep: metadata.depth !== 'uchar',
-    grey: metadata.space === 'b-w' || metadata.space === 'grey16',
-    exif: metadata.exif ?? (sniffed.format === 'tiff' ? exifOfTiff(bytes) : null),
+    grey: metadata.space === 'b-w' || isDeepGrey,
+    /** The EXIF block; for TIFF, whose decoder returns none, the tags that describe the picture. */
+    exif: metadata.exif ?? (format === 'tiff' ? exifOfTiff(bytes) : null),
+    /** Curve of deep greyscale with a profile, which the decoder does not apply; null for all others. */
     tone: isDeepGrey && metadata.icc ? toneCurveOf(metadata.icc) : null,
     raw,
+    /** Elements of an SVG image that need a buffer of their own, such as filters; at most 8. */
     layers: format === 'svg' ? countLayers(bytes) : 0,
+    /** Whether the picture has a colour profile, its own or one that `withTrueColours` adds. */
     profiled: metadata.hasProfile || raw?.kind === 'coded',
-    warnings: colourWarnings(codedColours(sniffed.format, bytes), metadata.hasProfile),
+    warnings,
     oriented: (metadata.orientation ?? 1) > 1,
+    /** All other metadata of the decoder. */
     metadata,
   };
 }

@@ -12,19 +12,39 @@ export interface Pixels {
   readonly pageHeight?: number | undefined;
 }
 
+/** Samples of eight bits. */
+export interface Samples extends Pixels {
+  readonly data: Uint8Array;
+}
+
 /** Reads the pixels of a pipeline. */
 export async function read(image: Sharp, { deep }: Pick<Facts, 'deep'>): Promise<Pixels> {
-  const { data, info } = await image
-    .toColourspace(deep ? 'rgb16' : 'srgb')
-    .raw({ depth: deep ? 'ushort' : 'uchar' })
-    .toBuffer({ resolveWithObject: true });
-  const samples = deep ? new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2) : data;
+  return deep ? readDeep(image, 'rgb16') : readSamples(image);
+}
+
+/** Reads the pixels of a pipeline in sRGB with eight bits. */
+export function readSamples(image: Sharp): Promise<Samples> {
+  return readRaw(image.toColourspace('srgb').raw());
+}
+
+/** Reads the pixels of a pipeline with sixteen bits. */
+export async function readDeep(image: Sharp, space: 'rgb16' | 'grey16') {
+  const { data, ...size } = await readRaw(image.toColourspace(space).raw({ depth: 'ushort' }));
+  return { ...size, data: new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2) };
+}
+
+/** Reads the bytes of a pipeline whose output is raw. */
+export async function readRaw(image: Sharp): Promise<Samples> {
+  const { data, info } = await image.toBuffer({ resolveWithObject: true });
   const { width, height, channels, pageHeight } = info;
-  return { data: samples, width, height, channels: channels as Pixels['channels'], pageHeight };
+  return { data, width, height, channels: channels as Pixels['channels'], pageHeight };
 }
 
 /** Begins a pipeline with pixels. */
-export function start({ sharp }: ImageInput, { data, pageHeight, ...raw }: Pixels): Sharp {
+export function start(
+  { sharp }: Pick<ImageInput, 'sharp'>,
+  { data, pageHeight, ...raw }: Pixels,
+): Sharp {
   return sharp(data, {
     limitInputPixels: false,
     raw: { ...raw, ...(pageHeight !== undefined && { pageHeight }) },

@@ -1,7 +1,7 @@
 import type { ImageInput } from '../input.ts';
 import { completePng } from '../png/png.ts';
 import { type Header, readHeader } from './header.ts';
-import { type Pixels, read } from './pixels.ts';
+import { type Pixels, read, readSamples } from './pixels.ts';
 import { readDisplayed } from './true-colours.ts';
 
 /** An image as it is stored: upright, but in its own colours. */
@@ -26,16 +26,8 @@ export async function readStored(input: ImageInput, header: Header): Promise<Dec
 
 /** An encoded image as an input. */
 export async function openEncoded(input: ImageInput, file: Uint8Array) {
-  const encoded: ImageInput = {
-    file,
-    bytes: completePng(file),
-    limits: input.limits,
-    admit: () => {},
-    sharp: input.sharp,
-    withFile: input.withFile,
-    withNamed: input.withNamed,
-    variables: input.variables,
-  };
+  const { sharp } = input;
+  const encoded = { ...input, sharp, file, bytes: completePng(file), admit: () => {} };
   return { input: encoded, header: await readHeader(encoded) };
 }
 
@@ -122,14 +114,8 @@ export async function needsProfile(input: ImageInput, header: Header): Promise<b
     limitInputPixels: input.limits.pixels,
     ignoreIcc: true,
   });
-  const { data, info } = await (header.deep
-    ? plain.pipelineColourspace(header.grey ? 'b-w' : 'srgb')
-    : plain
-  )
-    .autoOrient()
-    .toColourspace('srgb')
-    .raw()
-    .toBuffer({ resolveWithObject: true });
-  if (data.length !== shown.length || info.channels < 3) return true;
+  const eight = header.deep ? plain.pipelineColourspace(header.grey ? 'b-w' : 'srgb') : plain;
+  const { data, channels } = await readSamples(eight.autoOrient());
+  if (data.length !== shown.length || channels < 3) return true;
   return data.some((sample, at) => Math.abs(sample - shown[at]!) > ROUNDING);
 }

@@ -1,9 +1,9 @@
 import { fileFailure } from '../file-error.ts';
 import type { ImageInput, Sharp } from '../input.ts';
 import { pngWithDensity, pngWithProfile } from '../png/png.ts';
-import type { Samples } from '../similarity/ssim.ts';
 import { estimateDecoding } from './estimate.ts';
 import type { Header, Size } from './header.ts';
+import { readDeep, readSamples, type Samples, start } from './pixels.ts';
 import type { RawSamples, Weights } from './samples.ts';
 import { type ToneCurve, toSrgbTable } from './tone-curve.ts';
 
@@ -34,17 +34,12 @@ export async function withTone(
   { metadata: { density } }: Header,
 ): Promise<ImageInput> {
   const { bytes, limits, sharp } = input;
-  const { data, info } = await sharp(bytes, { limitInputPixels: limits.pixels, ignoreIcc: true })
-    .autoOrient()
-    .toColourspace('grey16')
-    .raw({ depth: 'ushort' })
-    .toBuffer({ resolveWithObject: true });
-  const { width, height } = info;
-  const channels = info.channels as 1 | 2;
-  const samples = new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2);
+  const stored = sharp(bytes, { limitInputPixels: limits.pixels, ignoreIcc: true }).autoOrient();
+  const pixels = await readDeep(stored, 'grey16');
+  const { data } = pixels;
   const table = toSrgbTable(curve);
-  for (let at = 0; at < samples.length; at += channels) samples[at] = table[samples[at]!]!;
-  const png = await sharp(samples, { raw: { width, height, channels }, limitInputPixels: false })
+  for (let at = 0; at < data.length; at += pixels.channels) data[at] = table[data[at]!]!;
+  const png = await start(input, pixels)
     .toColourspace('grey16')
     .png({ compressionLevel: 0 })
     .toBuffer();
@@ -111,14 +106,4 @@ export async function readDisplayed(
 ): Promise<Samples> {
   const image = (await openInEightBits(input, header)).autoOrient();
   return readSamples(size ? image.resize({ ...size, fit: 'fill' }) : image);
-}
-
-/** The pixels of a pipeline in sRGB with eight bits. */
-export async function readSamples(image: Sharp): Promise<Samples> {
-  const { data, info } = await image
-    .toColourspace('srgb')
-    .raw()
-    .toBuffer({ resolveWithObject: true });
-  const { width, height, channels } = info;
-  return { data, width, height, channels: channels as 3 | 4 };
 }

@@ -1,8 +1,9 @@
 import { unmapFreedBlocks } from '../../libc.ts';
 import { onWhite, parseColour } from '../colour.ts';
 import type { Header } from '../decoding/header.ts';
+import { readSamples } from '../decoding/pixels.ts';
 import { openEncoded } from '../decoding/stored.ts';
-import { readDisplayed, readSamples } from '../decoding/true-colours.ts';
+import { readDisplayed } from '../decoding/true-colours.ts';
 import { fileFailure } from '../file-error.ts';
 import { FORMATS, type OutputFormat } from '../formats.ts';
 import type { ImageInput, Sharp } from '../input.ts';

@@ -1,20 +1,15 @@
 import type { BitReader } from './bit-reader.ts';
-import { BLOCK, type Component, MAX_AC_BITS, MAX_DC_BITS } from './frame.ts';
+import { type Band, BLOCK, type Component, MAX_AC_BITS, MAX_DC_BITS } from './frame.ts';
 import type { DecodingTable } from './huffman.ts';
 import { damaged } from './segments.ts';
 
 /** One scan: components and the part of the coefficients that it has (T.81, B.2.3). */
-export interface Scan {
+export interface Scan extends Band {
   readonly components: readonly {
     readonly component: Component;
     readonly dc: DecodingTable | undefined;
     readonly ac: DecodingTable | undefined;
   }[];
-  readonly first: number;
-  readonly last: number;
-  /** Bit position of the scan before, 0 for the first; and of this one. */
-  readonly high: number;
-  readonly low: number;
 }
 
 export interface BlockDecoder {

@@ -8,6 +8,7 @@ import {
   sequentialDecoder,
 } from './decode-blocks.ts';
 import {
+  type Band,
   BLOCK,
   coefficientBytes,
   type Frame,
@@ -40,20 +41,13 @@ export interface JpegBounds {
 /** Most scans of a picture: the common scripts have about ten, and each one visits all blocks. */
 const MAX_SCANS = 256;
 
-export interface DecodedJpeg {
-  readonly frame: Frame;
-  /** Metadata between scans. */
-  readonly metadata: readonly Segment[];
-  /** Bytes after the picture's end: further pictures, or data of editors. */
-  readonly trailer: Buffer;
-}
-
 /**
  * Decodes a picture to quantised coefficients: Huffman-coded, 8 bits, sequential or progressive.
  *
+ * @returns the picture, metadata between scans, and bytes after its end: further pictures, or data of editors
  * @throws Failure corrupt_image for damage, lossless_impossible for other processes
  */
-export function decodeJpeg({ segments, scans }: JpegFile, bounds: JpegBounds): DecodedJpeg {
+export function decodeJpeg({ segments, scans }: JpegFile, bounds: JpegBounds) {
   const decoder = new Decoder(bounds);
   for (const segment of segments) decoder.table(segment);
   const metadata: Segment[] = [];
@@ -197,7 +191,7 @@ class Decoder {
   }
 
   /** Notes which bits of a component a scan adds: each once, from the highest on (G.1.1.1). */
-  #advance(positions: Int8Array, { first, last, high, low }: Omit<Scan, 'components'>): void {
+  #advance(positions: Int8Array, { first, last, high, low }: Band): void {
     for (let index = first; index <= last; index += 1) {
       if (positions[index] !== (high === 0 ? -1 : high)) throw damaged('scans are out of order');
       positions[index] = low;

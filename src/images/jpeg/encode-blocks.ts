@@ -1,14 +1,10 @@
 import { AC, type Sink } from './entropy-sink.ts';
-import { BLOCK, type Component, MAX_AC_BITS } from './frame.ts';
+import { type Band, BLOCK, type Component, MAX_AC_BITS } from './frame.ts';
 import { damaged } from './segments.ts';
 
 /** One scan of an encoding (T.81, B.2.3), of components by their number in the frame. */
-export interface Scan {
+export interface Scan extends Band {
   readonly components: readonly number[];
-  readonly first: number;
-  readonly last: number;
-  readonly high: number;
-  readonly low: number;
 }
 
 /** The tables of a component: the baseline process has two of each kind, for luma and for colour. */

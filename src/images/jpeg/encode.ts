@@ -8,6 +8,7 @@ import {
 } from './encode-blocks.ts';
 import { AC, Counter, type Sink, Writer } from './entropy-sink.ts';
 import {
+  type Band,
   BLOCK,
   type Component,
   type Frame,
@@ -16,7 +17,7 @@ import {
   quantisationSegment,
 } from './frame.ts';
 import type { CodeLengths } from './huffman.ts';
-import { joinJpeg, MARKER, type Segment } from './segments.ts';
+import { joinJpeg, MARKER, type Segment, segmentBytes } from './segments.ts';
 
 /** A scan with its best tables and its size. */
 interface ScanPlan {
@@ -38,11 +39,10 @@ export function encodeJpeg(
   check: () => void,
 ): { readonly bytes: Buffer; readonly progressive: boolean } {
   const encoder = new Encoder(frame, check);
-  const size = (scans: readonly ScanPlan[]) => scans.reduce((sum, scan) => sum + scan.size, 0);
   const sequential = progressive === true ? null : encoder.sequential();
   const several = progressive === false ? null : encoder.progressive();
   const isProgressive =
-    sequential === null || (several !== null && size(several) < size(sequential));
+    sequential === null || (several !== null && sizeOf(several) < sizeOf(sequential));
   const scans = (isProgressive ? several : sequential)!.flatMap((measured) =>
     encoder.write(measured, isProgressive),
   );
@@ -52,19 +52,17 @@ export function encodeJpeg(
   return { bytes, progressive: isProgressive };
 }
 
-/** Scans of AC of one component that are compared by size: as [first, last, high, low]. */
-const SCRIPTS: readonly (readonly (readonly [number, number, number, number])[])[] = [
-  [[1, 63, 0, 0]],
-  [
-    [1, 8, 0, 0],
-    [9, 63, 0, 0],
-  ],
-  [
-    [1, 8, 0, 2],
-    [9, 63, 0, 2],
-    [1, 63, 2, 1],
-    [1, 63, 1, 0],
-  ],
+function sizeOf(scans: readonly ScanPlan[]): number {
+  return scans.reduce((sum, { size }) => sum + size, 0);
+}
+
+const band = (first: number, last: number, high = 0, low = 0): Band => ({ first, last, high, low });
+
+/** Scans of AC of one component that are compared by size. */
+const SCRIPTS: readonly (readonly Band[])[] = [
+  [band(1, 63)],
+  [band(1, 8), band(9, 63)],
+  [band(1, 8, 0, 2), band(9, 63, 0, 2), band(1, 63, 2, 1), band(1, 63, 1, 0)],
 ];
 
 class Encoder {
@@ -81,20 +79,20 @@ class Encoder {
 
   sequential(): ScanPlan[] {
     const components = this.#frame.components.map((_, index) => index);
-    return [this.#measure({ components, first: 0, last: 63, high: 0, low: 0 }, false)];
+    return [this.#measure({ components, ...band(0, 63) }, false)];
   }
 
   progressive(): ScanPlan[] {
     const components = this.#frame.components.map((_, index) => index);
-    const dc = this.#measure({ components, first: 0, last: 0, high: 0, low: 0 }, true);
+    const dc = this.#measure({ components, ...band(0, 0) }, true);
     const ac = components.flatMap((component) => {
       let best: readonly ScanPlan[] = [];
       let least = Number.POSITIVE_INFINITY;
       for (const script of SCRIPTS) {
-        const scans = script.map(([first, last, high, low]) =>
-          this.#measure({ components: [component], first, last, high, low }, true),
+        const scans = script.map((scan) =>
+          this.#measure({ components: [component], ...scan }, true),
         );
-        const size = scans.reduce((sum, scan) => sum + scan.size, 0);
+        const size = sizeOf(scans);
         if (size < least) [best, least] = [scans, size];
       }
       return best;
@@ -128,8 +126,10 @@ class Encoder {
     ];
     const writer = new Writer(tables, size);
     this.#encode(scan, progressive, writer);
-    const dht = tableData.length > 0 ? [segment(MARKER.DHT, Buffer.concat(tableData))] : [];
-    return [...dht, segment(MARKER.SOS, Buffer.from(header)), writer.finish()];
+    const dht = { marker: MARKER.DHT, data: Buffer.concat(tableData) };
+    const sos = { marker: MARKER.SOS, data: Buffer.from(header) };
+    const segments = tableData.length > 0 ? [dht, sos] : [sos];
+    return [...segments.map(segmentBytes), writer.finish()];
   }
 
   #encode(scan: Scan, progressive: boolean, sink: Sink): void {
@@ -186,10 +186,4 @@ function lastPlaces({ coefficients }: Component): Uint8Array {
     ends[block] = coefficients[block * BLOCK + last] === 0 ? last - 1 : last;
   }
   return ends;
-}
-
-function segment(marker: number, data: Buffer): Buffer {
-  const head = Buffer.from([0xff, marker, 0, 0]);
-  head.writeUInt16BE(data.length + 2, 2);
-  return Buffer.concat([head, data]);
 }

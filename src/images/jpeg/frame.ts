@@ -7,64 +7,38 @@ export const BLOCK = 64;
 export const MAX_DC_BITS = 11;
 export const MAX_AC_BITS = 10;
 
-/** One component with its quantised coefficients. */
-export interface Component {
-  readonly id: number;
-  /** Sampling factors (T.81, A.1.1). */
-  readonly horizontal: number;
-  readonly vertical: number;
-  /** Number of its quantisation table. */
-  readonly table: number;
-  /** Blocks that have samples of the picture. */
-  readonly columns: number;
-  readonly rows: number;
-  /** Blocks of a row in memory: whole MCUs. */
-  readonly stride: number;
-  /** Blocks by row, each in zigzag order. */
-  readonly coefficients: Int16Array;
-}
-
 /** A picture as quantised coefficients. */
-export interface Frame {
-  readonly width: number;
-  readonly height: number;
-  /** Whether it is not of the baseline process, for its tables of 16 bits. */
-  readonly extended: boolean;
-  readonly progressive: boolean;
-  readonly components: readonly Component[];
-  /** Largest sampling factors. */
-  readonly horizontal: number;
-  readonly vertical: number;
-  /** Contents of DQT by number, each in zigzag order. */
-  readonly quantisation: ReadonlyMap<number, Uint16Array>;
-}
+export type Frame = Readonly<ReturnType<typeof openFrame>>;
 
-type Shape = Pick<Frame, 'width' | 'height' | 'extended' | 'progressive'> & {
-  readonly components: readonly Pick<Component, 'id' | 'horizontal' | 'vertical' | 'table'>[];
-};
+/** One component with its quantised coefficients. */
+export type Component = Readonly<Frame['components'][number]>;
+
+export type Shape = ReturnType<typeof readShape>;
+
+/** The part of the coefficients of a scan (T.81, B.2.3). */
+export interface Band {
+  readonly first: number;
+  readonly last: number;
+  /** Bit position of the scan before, 0 for the first; and of this one. */
+  readonly high: number;
+  readonly low: number;
+}
 
 /** Names of the processes that are not transcoded, by marker. */
-const PROCESSES: Readonly<Record<number, string>> = {
-  [0xc3]: 'lossless',
-  [0xc5]: 'hierarchical',
-  [0xc6]: 'hierarchical',
-  [0xc7]: 'hierarchical',
-  [0xc9]: 'arithmetic-coded',
-  [0xca]: 'arithmetic-coded',
-  [0xcb]: 'arithmetic-coded',
-  [0xcd]: 'hierarchical',
-  [0xce]: 'hierarchical',
-  [0xcf]: 'hierarchical',
-};
+const PROCESSES: ReadonlyMap<number, string> = new Map([
+  [0xc3, 'lossless'],
+  ...[0xc5, 0xc6, 0xc7, 0xcd, 0xce, 0xcf].map((marker) => [marker, 'hierarchical'] as const),
+  ...[0xc9, 0xca, 0xcb].map((marker) => [marker, 'arithmetic-coded'] as const),
+]);
 
 /** Whether a segment is the header of a frame of any process. */
 export function isFrameHeader(marker: number): boolean {
-  return marker in PROCESSES || (marker >= MARKER.SOF0 && marker <= MARKER.SOF2);
+  return PROCESSES.has(marker) || (marker >= MARKER.SOF0 && marker <= MARKER.SOF2);
 }
 
 /** Reads SOF0, SOF1 or SOF2 (B.2.2). @throws Failure corrupt_image or lossless_impossible */
-export function readShape({ marker, data }: Segment): Shape {
-  const process = PROCESSES[marker];
+export function readShape({ marker, data }: Segment) {
+  const process = PROCESSES.get(marker);
   if (process) throw impossible(`${process} JPEG cannot be changed without loss`);
   if (data.length < 6) throw damaged('its frame header breaks off');
   const [precision, count] = [data[0]!, data[5]!];
@@ -77,7 +51,13 @@ export function readShape({ marker, data }: Segment): Shape {
     throw damaged(`it has ${count} components`);
   const components = Array.from({ length: count }, (_, index) => {
     const [id, sampling, table] = data.subarray(6 + index * 3) as unknown as number[];
-    return { id: id!, horizontal: sampling! >> 4, vertical: sampling! & 15, table: table! };
+    return {
+      id: id!,
+      /** Sampling factors (T.81, A.1.1). */
+      ...{ horizontal: sampling! >> 4, vertical: sampling! & 15 },
+      /** Number of its quantisation table. */
+      table: table!,
+    };
   });
   if (new Set(components.map(({ id }) => id)).size < count)
     throw damaged('two components have one number');
@@ -90,6 +70,7 @@ export function readShape({ marker, data }: Segment): Shape {
   return {
     width,
     height,
+    /** Whether it is not of the baseline process, for its tables of 16 bits. */
     extended: marker === MARKER.SOF1,
     progressive: marker === MARKER.SOF2,
     // The one component of a picture is not interleaved, whatever its factors (A.2.2).
@@ -98,7 +79,7 @@ export function readShape({ marker, data }: Segment): Shape {
 }
 
 /** A frame with room for its coefficients. */
-export function openFrame(shape: Shape, quantisation: Frame['quantisation']): Frame {
+export function openFrame(shape: Shape, quantisation: ReadonlyMap<number, Uint16Array>) {
   const horizontal = Math.max(...shape.components.map((component) => component.horizontal));
   const vertical = Math.max(...shape.components.map((component) => component.vertical));
   const mcusAcross = Math.ceil(shape.width / (8 * horizontal));
@@ -107,13 +88,23 @@ export function openFrame(shape: Shape, quantisation: Frame['quantisation']): Fr
     const stride = mcusAcross * component.horizontal;
     return {
       ...component,
+      /** Blocks that have samples of the picture. */
       columns: Math.ceil(Math.ceil((shape.width * component.horizontal) / horizontal) / 8),
       rows: Math.ceil(Math.ceil((shape.height * component.vertical) / vertical) / 8),
+      /** Blocks of a row in memory: whole MCUs. */
       stride,
+      /** Blocks by row, each in zigzag order. */
       coefficients: new Int16Array(stride * mcusDown * component.vertical * BLOCK),
     };
   });
-  return { ...shape, components, horizontal, vertical, quantisation };
+  return {
+    ...shape,
+    components,
+    /** Largest sampling factors. */
+    ...{ horizontal, vertical },
+    /** Contents of DQT by number, each in zigzag order. */
+    quantisation,
+  };
 }
 
 /** Bytes of all coefficients, at most. */

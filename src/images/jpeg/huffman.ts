@@ -12,20 +12,15 @@ export interface CodeLengths {
   readonly symbols: Uint8Array;
 }
 
-export interface DecodingTable {
-  /** Length << 8 | symbol by the next LOOKUP_BITS bits; 0 for longer codes and for none. */
-  readonly lookup: Uint16Array;
-  /** By length: one more than its largest code, shifted to 16 bits. */
-  readonly limits: Int32Array;
-  /** By length: what to add to a code for the index of its symbol. */
-  readonly offsets: Int32Array;
-  readonly symbols: Uint8Array;
-}
+export type DecodingTable = Readonly<ReturnType<typeof decodingTable>>;
 
 /** @throws Failure corrupt_image for lengths that are no prefix code */
-export function decodingTable({ counts, symbols }: CodeLengths): DecodingTable {
+export function decodingTable({ counts, symbols }: CodeLengths) {
+  /** Length << 8 | symbol by the next LOOKUP_BITS bits; 0 for longer codes and for none. */
   const lookup = new Uint16Array(1 << LOOKUP_BITS);
+  /** By length: one more than its largest code, shifted to 16 bits. */
   const limits = new Int32Array(MAX_CODE_BITS + 1);
+  /** By length: what to add to a code for the index of its symbol. */
   const offsets = new Int32Array(MAX_CODE_BITS + 1);
   let code = 0;
   let index = 0;

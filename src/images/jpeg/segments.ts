@@ -55,13 +55,14 @@ export function splitJpeg(bytes: Uint8Array): JpegFile {
 }
 
 export function joinJpeg(segments: readonly Segment[], scans: Uint8Array): Buffer {
-  const head = segments.flatMap(({ marker, data }) => {
-    if (data.length > MAX_SEGMENT_BYTES) throw new Error(`a segment of ${data.length} bytes`);
-    const prefix = Buffer.from([0xff, marker, 0, 0]);
-    prefix.writeUInt16BE(data.length + 2, 2);
-    return [prefix, data];
-  });
-  return Buffer.concat([Buffer.from([0xff, MARKER.SOI]), ...head, scans]);
+  return Buffer.concat([Buffer.from([0xff, MARKER.SOI]), ...segments.map(segmentBytes), scans]);
+}
+
+export function segmentBytes({ marker, data }: Segment): Buffer {
+  if (data.length > MAX_SEGMENT_BYTES) throw new Error(`a segment of ${data.length} bytes`);
+  const head = Buffer.from([0xff, marker, 0, 0]);
+  head.writeUInt16BE(data.length + 2, 2);
+  return Buffer.concat([head, data]);
 }
 
 /**

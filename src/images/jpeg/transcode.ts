@@ -31,27 +31,19 @@ export interface TranscodeOptions {
   readonly metadata: MetadataPolicy;
 }
 
-export interface TranscodedJpeg {
-  readonly bytes: Buffer;
-  /** As stored. */
-  readonly width: number;
-  readonly height: number;
-  readonly progressive: boolean;
-  /** Whether data after the picture, such as gain maps and data of editors, are not in the result. */
-  readonly lostTrailer: boolean;
-}
-
 /**
  * Encodes a JPEG anew from its quantised coefficients, with the best Huffman tables: decoded pixels stay the same. On
  * average, 12 megapixels take a second.
  *
+ * @returns the bytes, with width and height as stored; `lostTrailer` where data after the picture, such as gain maps and
+ *   data of editors, are not in the result
  * @throws Failure lossless_impossible for arithmetic-coded, hierarchical and other rare files, and for partial blocks
  *   that would have to move; corrupt_image; timeout
  */
 export function transcodeJpeg(
   input: Pick<ImageInput, 'bytes' | 'limits' | 'admit'>,
   { transform, trim = false, progressive = 'auto', metadata }: TranscodeOptions,
-): TranscodedJpeg {
+) {
   const { bytes, limits } = input;
   const started = performance.now();
   const check = () => {
@@ -59,19 +51,13 @@ export function transcodeJpeg(
       throw fileFailure('timeout', `not done within ${limits.deadline / 1000} s`);
   };
   const file = splitJpeg(bytes);
-  const {
-    frame,
-    metadata: late,
-    trailer,
-  } = decodeJpeg(file, {
-    pixels: limits.pixels,
-    admit: (pixels, memory) => {
-      const { milliseconds } = forPixels(pixels, 0, MICROSECONDS);
-      input.admit({ milliseconds, bytes: (transform ? 2 : 1) * memory + 2 * bytes.length });
-    },
-    check,
-  });
-  const stored = [...file.segments, ...late];
+  const admit = (pixels: number, memory: number) => {
+    const { milliseconds } = forPixels(pixels, 0, MICROSECONDS);
+    input.admit({ milliseconds, bytes: (transform ? 2 : 1) * memory + 2 * bytes.length });
+  };
+  const decoded = decodeJpeg(file, { pixels: limits.pixels, admit, check });
+  const { frame, trailer } = decoded;
+  const stored = [...file.segments, ...decoded.metadata];
   const orientation = orientationOf(stored);
   const change = transform && compose(uprightTransform(orientation), transform);
   const segments = keptSegments(stored, metadata, change ? 1 : orientation);
@@ -80,12 +66,8 @@ export function transcodeJpeg(
     const keepsTrailer = metadata === 'all' && trailer.length > 0;
     const whole = keepsTrailer ? Buffer.concat([encoded.bytes, trailer]) : encoded.bytes;
     if (keepsTrailer) correctPictures(bytes, whole, trailer.length);
-    return {
-      ...encoded,
-      ...sizeOf(frame),
-      bytes: whole,
-      lostTrailer: trailer.length > 0 && !keepsTrailer,
-    };
+    const lostTrailer = trailer.length > 0 && !keepsTrailer;
+    return { ...encoded, ...sizeOf(frame), bytes: whole, lostTrailer };
   }
   const trimmed = trimFrame(frame, change);
   if (!trim && (trimmed.width < frame.width || trimmed.height < frame.height))

@@ -1,16 +1,8 @@
 import { BLOCK, type Component, type Frame } from './frame.ts';
 import { impossible } from './segments.ts';
 
-/** A change of orientation: mirrored first, then rows and columns exchanged. */
-export interface Transform {
-  /** Left to right. */
-  readonly flop: boolean;
-  /** Top to bottom. */
-  readonly flip: boolean;
-  readonly transpose: boolean;
-}
-
-export const IDENTITY: Transform = { flop: false, flip: false, transpose: false };
+/** A change of orientation: mirrored left to right and top to bottom, then rows and columns exchanged. */
+export type Transform = Readonly<Record<'flop' | 'flip' | 'transpose', boolean>>;
 
 const change = (marks: string): Transform => ({
   flop: marks.includes('x'),
@@ -22,7 +14,7 @@ const change = (marks: string): Transform => ({
 const ORIENTATIONS = ['', 'x', 'xy', 'y', 't', 'yt', 'xyt', 'xt'].map(change);
 
 export function uprightTransform(orientation: number): Transform {
-  return ORIENTATIONS[orientation - 1] ?? IDENTITY;
+  return ORIENTATIONS[orientation - 1] ?? change('');
 }
 
 /** The rotation by a number of quarters clockwise. */
@@ -88,21 +80,15 @@ export function transformFrame(frame: Frame, change: Transform): Frame {
   if (isIdentity(change)) return frame;
   const components = frame.components.map((component) => transformed(component, change));
   if (!change.transpose) return { ...frame, components };
-  const { width, height, horizontal, vertical, quantisation } = frame;
-  return {
-    ...frame,
-    width: height,
-    height: width,
-    horizontal: vertical,
-    vertical: horizontal,
-    components,
-    quantisation: new Map(
-      [...quantisation].map(([number, values]) => [
-        number,
-        values.map((_, place) => values[TRANSPOSED[place]!]!),
-      ]),
-    ),
-  };
+  const { width, height, horizontal, vertical } = frame;
+  const quantisation = new Map(
+    Array.from(frame.quantisation, ([number, values]) => [
+      number,
+      values.map((_, place) => values[TRANSPOSED[place]!]!),
+    ]),
+  );
+  const sides = { width: height, height: width, horizontal: vertical, vertical: horizontal };
+  return { ...frame, ...sides, components, quantisation };
 }
 
 function transformed(component: Component, { flop, flip, transpose }: Transform): Component {
@@ -123,13 +109,6 @@ function transformed(component: Component, { flop, flip, transpose }: Transform)
     }
   }
   if (!transpose) return { ...component, stride: columns, coefficients: result };
-  return {
-    ...component,
-    horizontal: vertical,
-    vertical: horizontal,
-    columns: rows,
-    rows: columns,
-    stride: rows,
-    coefficients: result,
-  };
+  const sides = { horizontal: vertical, vertical: horizontal, columns: rows, rows: columns };
+  return { ...component, ...sides, stride: rows, coefficients: result };
 }

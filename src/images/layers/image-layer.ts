@@ -1,4 +1,5 @@
-import { readHeader, type Size } from '../decoding/header.ts';
+import { isSameSize, readHeader, type Size } from '../decoding/header.ts';
+import { readSamples, start } from '../decoding/pixels.ts';
 import { openInEightBits } from '../decoding/true-colours.ts';
 import { forPixels, type ImageInput } from '../input.ts';
 import type { Warning } from '../output.ts';
@@ -36,25 +37,17 @@ async function decode(input: ImageInput, name: string): Promise<ImageLayer> {
   // The decoded pixels, a copy, and those of another size.
   input.admit(forPixels(header.width * header.height, 12, 0.05));
   const image = (await openInEightBits(input, header)).autoOrient();
-  const { data, info } = await image
-    .toColourspace('srgb')
-    .ensureAlpha()
-    .raw()
-    .toBuffer({ resolveWithObject: true });
-  const { width, height } = info;
-  const { sharp } = input;
+  const pixels = await readSamples(image.ensureAlpha());
+  const { width, height } = pixels;
   const message = `only the first of ${header.storedPages} frames of ${name} was laid over the image`;
   return {
     size: { width, height },
     ratio: width / height,
-    grey: isGrey(data),
+    grey: isGrey(pixels.data),
     warnings: header.storedPages > 1 ? [{ code: 'overlay_frames_lost', message }] : [],
     async draw(size) {
-      const raw = { width, height, channels: 4 } as const;
-      const whole = sharp(data, { limitInputPixels: false, raw });
-      return size.width === width && size.height === height
-        ? whole
-        : whole.resize({ ...size, fit: 'fill' });
+      const whole = start(input, pixels);
+      return isSameSize(size, pixels) ? whole : whole.resize({ ...size, fit: 'fill' });
     },
   };
 }

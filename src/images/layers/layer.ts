@@ -1,4 +1,6 @@
+import { TRANSPARENT } from '../colour.ts';
 import type { Size } from '../decoding/header.ts';
+import { readRaw, start } from '../decoding/pixels.ts';
 import type { ImageInput, Sharp } from '../input.ts';
 
 /** Red, green, blue and alpha in eight bits. */
@@ -35,23 +37,21 @@ export function boundsOf({ width, height }: Size, angle: number): Size {
 
 /** The pixels of a layer: rotated with transparent corners, and as opaque as asked for. */
 export async function drawLayer(
-  { sharp }: ImageInput,
+  input: ImageInput,
   layer: Layer,
   size: Size,
   { angle, opacity }: LayerStyle,
 ): Promise<LayerPixels> {
   let image = await layer.draw(size);
   if (angle % 360 !== 0) {
-    const { data, info } = await image.raw().toBuffer({ resolveWithObject: true });
-    const { width, height } = info;
-    image = sharp(data, { limitInputPixels: false, raw: { width, height, channels: 4 } });
-    image = image.rotate(angle, { background: { r: 0, g: 0, b: 0, alpha: 0 } });
+    const upright = start(input, await readRaw(image.raw()));
+    image = upright.rotate(angle, { background: TRANSPARENT });
   }
-  const { data, info } = await image.raw().toBuffer({ resolveWithObject: true });
+  const { data, width, height } = await readRaw(image.raw());
   if (opacity < 1) {
     for (let at = 3; at < data.length; at += 4) data[at] = Math.round(data[at]! * opacity);
   }
-  return { data, width: info.width, height: info.height };
+  return { data, width, height };
 }
 
 /**

@@ -1,5 +1,6 @@
-import { isGrey, parseColour } from '../colour.ts';
+import { isGrey, parseColour, TRANSPARENT } from '../colour.ts';
 import type { Size } from '../decoding/header.ts';
+import { readRaw, start } from '../decoding/pixels.ts';
 import { fileFailure } from '../file-error.ts';
 import type { ImageInput } from '../input.ts';
 import type { Warning } from '../output.ts';
@@ -46,10 +47,11 @@ const FILLED = 0.85;
  * @throws Failure font_not_found or text_too_long
  */
 export async function openTextLayer(
-  { sharp }: ImageInput,
+  input: ImageInput,
   text: string,
   { font: name, color, box }: TextOptions,
 ): Promise<TextLayer> {
+  const { sharp } = input;
   if (text.length > MAX_LENGTH) {
     const message = `the text has ${text.length} characters, more than the limit of ${MAX_LENGTH}`;
     throw fileFailure('text_too_long', message);
@@ -77,26 +79,27 @@ export async function openTextLayer(
   const message = `no installed font has ${missing.join(' ')}`;
   /** Draws at a size of the font; the picture is made smaller where it is larger than `room`. */
   const draw = async (pixels: number, room: Size, wrapping?: object) => {
-    const { data, info } = await sharp({
-      limitInputPixels: false,
-      text: { ...textOf(pixels, wrapping), rgba: true },
-    })
-      .raw()
-      .toBuffer({ resolveWithObject: true });
+    const rgba = { ...textOf(pixels, wrapping), rgba: true };
+    const drawn = await readRaw(sharp({ limitInputPixels: false, text: rgba }).raw());
+    const { data } = drawn;
     for (let at = 3; at < data.length && letters.alpha < 1; at += 4) {
       data[at] = Math.round(data[at]! * letters.alpha);
     }
-    const drawn = { width: info.width, height: info.height, channels: 4 } as const;
     const edge = box === undefined ? 0 : Math.round(PADDING * pixels);
     const boxed = { width: drawn.width + 2 * edge, height: drawn.height + 2 * edge };
     // Hinting makes letters of another size up to a few pixels wider than measured.
     const fitted = Math.min(1, room.width / boxed.width, room.height / boxed.height);
-    const background = box === undefined ? { r: 0, g: 0, b: 0, alpha: 0 } : parseColour(box);
-    const { data: all } = await sharp({ create: { ...boxed, channels: 4, background } })
-      .composite([{ input: data, raw: drawn, left: edge, top: edge }])
-      .raw()
-      .toBuffer({ resolveWithObject: true });
-    const whole = sharp(all, { limitInputPixels: false, raw: { ...boxed, channels: 4 } });
+    const background = box === undefined ? TRANSPARENT : parseColour(box);
+    const { width, height } = drawn;
+    const composed = sharp({ create: { ...boxed, channels: 4, background } }).composite([
+      {
+        input: Buffer.from(data.buffer, data.byteOffset, data.byteLength),
+        raw: { width, height, channels: 4 },
+        left: edge,
+        top: edge,
+      },
+    ]);
+    const whole = start(input, await readRaw(composed.raw()));
     return fitted === 1
       ? whole
       : whole.resize({

@@ -1,4 +1,5 @@
-import { type Luma, lumaOf, reductionFor, type Samples, ssim } from './ssim.ts';
+import type { Samples } from '../decoding/pixels.ts';
+import { type Luma, lumaOf, reductionFor, ssim } from './ssim.ts';
 
 /** How much two pictures of one size differ. */
 export interface Difference {

@@ -4,13 +4,7 @@
  * program `ssim.m` does, pictures are first reduced so that the shorter side has about 256 pixels.
  */
 
-/** Interleaved samples of eight bits, opaque. */
-export interface Samples {
-  readonly width: number;
-  readonly height: number;
-  readonly channels: 3 | 4;
-  readonly data: Uint8Array;
-}
+import type { Samples } from '../decoding/pixels.ts';
 
 /** A luma plane of 0 to 255. */
 export interface Luma {

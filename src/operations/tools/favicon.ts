@@ -1,5 +1,5 @@
-import { writeIco } from '../../images/bitmap/ico.ts';
-import { type Colour, onWhite, parseColour } from '../../images/colour.ts';
+import { type IconImage, writeIco } from '../../images/bitmap/ico.ts';
+import { type Colour, onWhite, parseColour, TRANSPARENT } from '../../images/colour.ts';
 import { type Header, readHeader } from '../../images/decoding/header.ts';
 import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import { forPixels, type ImageInput, type Sharp } from '../../images/input.ts';
@@ -47,11 +47,6 @@ const VISIBLE = 8;
 const SVG_DENSITY = 72;
 const MAX_DENSITY = 100_000;
 
-interface Square {
-  readonly side: number;
-  readonly rgba: Uint8Array;
-}
-
 /** Makes the icons of a website from one image. */
 export const favicon: ThreadOperation<FaviconOptions> = {
   name: 'favicon',
@@ -70,7 +65,7 @@ export const favicon: ThreadOperation<FaviconOptions> = {
         output: { index, nameTemplate: name },
       });
     }
-    const entries: Square[] = [];
+    const entries: IconImage[] = [];
     for (const side of ICO_SIDES) {
       const rgba = await iconOf(input, square, side, 1, null).ensureAlpha().raw().toBuffer();
       entries.push({ side, rgba });
@@ -94,7 +89,7 @@ function warningsOf({ width, height, format }: Header): Warning[] {
 }
 
 /** The picture in the middle of a transparent square. */
-async function squareOf(input: ImageInput, header: Header): Promise<Square> {
+async function squareOf(input: ImageInput, header: Header): Promise<IconImage> {
   const { width, height, format } = header;
   const isVector = format === 'svg';
   const side = isVector ? MAX_BASE : Math.min(MAX_BASE, Math.max(width, height));
@@ -111,10 +106,8 @@ async function squareOf(input: ImageInput, header: Header): Promise<Square> {
   return { side, rgba };
 }
 
-const TRANSPARENT = { r: 0, g: 0, b: 0, alpha: 0 };
-
 /** The largest scale, at most 1, at which all visible pixels are in the safe circle. */
-function safeScale({ side, rgba }: Square): number {
+function safeScale({ side, rgba }: IconImage): number {
   const centre = (side - 1) / 2;
   let farthest = 0;
   for (let y = 0; y < side; y += 1) {
@@ -129,7 +122,7 @@ function safeScale({ side, rgba }: Square): number {
 /** @param background null for a transparent icon */
 function iconOf(
   { sharp }: ImageInput,
-  { side: from, rgba }: Square,
+  { side: from, rgba }: IconImage,
   side: number,
   scale: number,
   background: Colour | null,

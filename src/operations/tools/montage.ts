@@ -1,12 +1,12 @@
 import { type Colour, parseColour } from '../../images/colour.ts';
 import { factsOf, readHeader, type Size } from '../../images/decoding/header.ts';
-import { start } from '../../images/decoding/pixels.ts';
+import { readSamples, start } from '../../images/decoding/pixels.ts';
 import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import { checkOutputSize } from '../../images/encoding/encoding.ts';
 import type { EncodingOptions } from '../../images/encoding/options.ts';
 import type { OutputFormat } from '../../images/formats.ts';
-import { forPixels, type ImageInput } from '../../images/input.ts';
-import { drawLayer } from '../../images/layers/layer.ts';
+import { forPixels } from '../../images/input.ts';
+import { drawLayer, type LayerPixels } from '../../images/layers/layer.ts';
 import { openTextLayer } from '../../images/layers/text-layer.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
 import { beginProgress, encodeResult } from '../definition/run-steps.ts';
@@ -64,8 +64,10 @@ export const montageSheet: ThreadOperation<SheetOptions> = {
       const left = gap + (index % columns) * (cell.width + gap);
       const line = Math.round(labelSize * LINE);
       const top = gap + Math.floor(index / columns) * (cell.height + line + gap);
-      if (bytes) canvas.drawCentred(await decode(input, bytes), { left, top, ...cell });
-      else canvas.cross({ left, top, ...cell });
+      if (bytes) {
+        const picture = input.sharp(bytes, { limitInputPixels: false }).ensureAlpha();
+        canvas.drawCentred(await readSamples(picture), { left, top, ...cell });
+      } else canvas.cross({ left, top, ...cell });
       if (label === '' || labelSize === 0) continue;
       const text = await openTextLayer(input, label, { font, color });
       const height = labelSize * text.emsHigh;
@@ -103,23 +105,9 @@ export const montageSheet: ThreadOperation<SheetOptions> = {
   },
 };
 
-interface Samples extends Size {
-  /** Red, green, blue and alpha. */
-  readonly data: Uint8Array;
-}
-
 interface Box extends Size {
   readonly left: number;
   readonly top: number;
-}
-
-async function decode({ sharp }: ImageInput, png: Uint8Array): Promise<Samples> {
-  const { data, info } = await sharp(png, { limitInputPixels: false })
-    .toColourspace('srgb')
-    .ensureAlpha()
-    .raw()
-    .toBuffer({ resolveWithObject: true });
-  return { data, width: info.width, height: info.height };
 }
 
 const CROSS = [200, 60, 60, 255];
@@ -137,7 +125,7 @@ class Canvas {
   }
 
   /** Draws a picture in the middle of a box, which it does not exceed. */
-  drawCentred({ data, width, height }: Samples, box: Box): void {
+  drawCentred({ data, width, height }: LayerPixels, box: Box): void {
     const left = box.left + Math.floor((box.width - width) / 2);
     const top = box.top + Math.floor((box.height - height) / 2);
     for (let y = 0; y < height; y += 1) {

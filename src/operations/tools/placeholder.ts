@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { type Header, readHeader } from '../../images/decoding/header.ts';
-import { reducedRgba } from '../../images/decoding/pixels.ts';
+import { readHeader } from '../../images/decoding/header.ts';
+import { readRaw, reducedRgba, type Samples, start } from '../../images/decoding/pixels.ts';
 import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import type { ImageInput } from '../../images/input.ts';
 import { quantise } from '../../images/palette/quantise.ts';
@@ -12,13 +12,6 @@ const SIDE = 100;
 
 /** Quality of the data URL: at 16 pixels it is enlarged so much that higher ones do not show. */
 const QUALITY = 40;
-
-/** Pixels of four samples: red, green, blue and alpha. */
-interface Raster {
-  readonly data: Uint8Array;
-  readonly width: number;
-  readonly height: number;
-}
 
 export const placeholder = defineOperation({
   name: 'placeholder',
@@ -48,7 +41,8 @@ export const placeholder = defineOperation({
   async run(input, { components, dataUrl, side }) {
     const header = await readHeader(input);
     const { width, height } = header;
-    const raster = await readRaster(input, header);
+    const image = await openInEightBits(input, header);
+    const raster = await readRaw(reducedRgba(image.autoOrient(), SIDE));
     // Imported here, because the command line loads this file for every command.
     const [{ encode }, { rgbaToThumbHash }] = await Promise.all([
       import('blurhash'),
@@ -72,16 +66,8 @@ export const placeholder = defineOperation({
   },
 });
 
-async function readRaster(input: ImageInput, header: Header): Promise<Raster> {
-  const image = await openInEightBits(input, header);
-  const { data, info } = await reducedRgba(image.autoOrient(), SIDE).toBuffer({
-    resolveWithObject: true,
-  });
-  return { data, width: info.width, height: info.height };
-}
-
 /** The pixels on white: BlurHash has no transparency. */
-function onWhite({ data }: Raster): Uint8ClampedArray {
+function onWhite({ data }: Samples): Uint8ClampedArray {
   const opaque = new Uint8ClampedArray(data.length);
   for (let at = 0; at < data.length; at += 4) {
     const alpha = data[at + 3]! / 255;
@@ -94,12 +80,12 @@ function onWhite({ data }: Raster): Uint8ClampedArray {
 }
 
 async function dataUrlOf(
-  { sharp }: ImageInput,
-  { data, width, height }: Raster,
+  input: ImageInput,
+  raster: Samples,
   format: 'webp' | 'jpeg',
   side: number,
 ): Promise<string> {
-  const image = sharp(data, { raw: { width, height, channels: 4 } })
+  const image = start(input, raster)
     .resize({ width: side, height: side, fit: 'inside', withoutEnlargement: true })
     .flatten(format === 'jpeg' ? { background: 'white' } : false);
   const encoded =

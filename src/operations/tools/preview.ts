@@ -1,4 +1,5 @@
 import { readHeader } from '../../images/decoding/header.ts';
+import { readRaw } from '../../images/decoding/pixels.ts';
 import { openInEightBits } from '../../images/decoding/true-colours.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
 
@@ -30,12 +31,8 @@ export const preview: ThreadOperation<PreviewOptions> = {
       const png = await image.png({ compressionLevel: 1 }).toBuffer();
       return { data: { png } satisfies Preview };
     }
-    const { data, info } = await image
-      .flatten({ background: 'white' })
-      .ensureAlpha()
-      .raw()
-      .toBuffer({ resolveWithObject: true });
-    const { width, height } = info;
+    const opaque = image.flatten({ background: 'white' }).ensureAlpha();
+    const { data, width, height } = await readRaw(opaque.raw());
     return { data: { width, height, rgba: data } satisfies Preview };
   },
 };

@@ -5,24 +5,21 @@ import sharp, { type JpegOptions } from 'sharp';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import { joinJpeg, MARKER, splitJpeg } from '../../../src/images/jpeg/segments.ts';
-import {
-  type TranscodedJpeg,
-  type TranscodeOptions,
-  transcodeJpeg,
-} from '../../../src/images/jpeg/transcode.ts';
-import { compose, IDENTITY, rotation } from '../../../src/images/jpeg/transform.ts';
+import { type TranscodeOptions, transcodeJpeg } from '../../../src/images/jpeg/transcode.ts';
+import { compose, rotation, type Transform } from '../../../src/images/jpeg/transform.ts';
 import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
 import { outsideFolder, SKIPPED } from '../../outside-material.ts';
 import { runs } from '../../runs.ts';
 
 const { isPresent, files, path } = outsideFolder('images');
+const NONE = rotation(0);
 const hasJpegtran = spawnSync('jpegtran', ['-version']).error === undefined;
 
 function needJpegtran(context: TestContext): void {
   context.skip(!hasJpegtran, 'jpegtran is not installed');
 }
 
-function transcode(bytes: Uint8Array, options: Partial<TranscodeOptions> = {}): TranscodedJpeg {
+function transcode(bytes: Uint8Array, options: Partial<TranscodeOptions> = {}) {
   const input = { bytes, limits: DEFAULT_LIMITS, admit: () => {} };
   return transcodeJpeg(input, { metadata: 'all', ...options });
 }
@@ -201,9 +198,9 @@ describe('transcodeJpeg with a transform', () => {
     ['-rotate 90', rotation(1)],
     ['-rotate 180', rotation(2)],
     ['-rotate 270', rotation(3)],
-    ['-flip horizontal', { ...IDENTITY, flop: true }],
-    ['-flip vertical', { ...IDENTITY, flip: true }],
-    ['-transpose', { ...IDENTITY, transpose: true }],
+    ['-flip horizontal', { ...NONE, flop: true }],
+    ['-flip vertical', { ...NONE, flip: true }],
+    ['-transpose', { ...NONE, transpose: true }],
     ['-transverse', { flop: true, flip: true, transpose: true }],
   ] as const;
 
@@ -237,7 +234,7 @@ describe('transcodeJpeg with a transform', () => {
   });
 
   it('composes changes like one after the other', () => {
-    const apply = ({ flop, flip, transpose }: typeof IDENTITY, [x, y]: number[]) => {
+    const apply = ({ flop, flip, transpose }: Transform, [x, y]: number[]) => {
       const mirrored = [flop ? -x! : x!, flip ? -y! : y!];
       return transpose ? mirrored.toReversed() : mirrored;
     };

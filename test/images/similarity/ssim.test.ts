@@ -1,13 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Samples } from '../../../src/images/decoding/pixels.ts';
 import { difference, differencePicture } from '../../../src/images/similarity/difference.ts';
-import {
-  type Luma,
-  lumaOf,
-  reductionFor,
-  type Samples,
-  ssim,
-} from '../../../src/images/similarity/ssim.ts';
+import { type Luma, lumaOf, reductionFor, ssim } from '../../../src/images/similarity/ssim.ts';
 import { randomNumbers } from '../../fixtures/images.ts';
 import { runs } from '../../runs.ts';
 
