@@ -3,26 +3,30 @@ export const OUTPUT_FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff'] as 
 
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-export interface FormatTraits {
+/** Traits that most formats have. */
+const USUAL = {
+  alpha: true,
+  animation: false,
+  /** Whether it holds more than eight bits per channel. */
+  deep: false,
+  grey: false,
+  /** Default of `quality`; null if the encoder has no such setting. */
+  quality: null as number | null,
+  /** Whether it holds a palette, so that fewer colours make it smaller. */
+  palette: false,
+  lossless: 'optional' as 'always' | 'optional' | 'never',
+  progressive: false,
+  chromaSubsampling: false,
+  /** Whether it holds a colour profile, EXIF or XMP. */
+  metadata: true,
+};
+
+export interface FormatTraits extends Readonly<typeof USUAL> {
   /** File name extensions; Oriel writes the first. */
   readonly extensions: readonly [string, ...string[]];
   readonly mediaType: string;
-  readonly alpha: boolean;
-  readonly animation: boolean;
-  /** Whether it holds more than eight bits per channel. */
-  readonly deep: boolean;
-  readonly grey: boolean;
-  /** Default of `quality`; null if the encoder has no such setting. */
-  readonly quality: number | null;
-  /** Whether it holds a palette, so that fewer colours make it smaller. */
-  readonly palette: boolean;
-  readonly lossless: 'always' | 'optional' | 'never';
   /** The encoder's scale of CPU effort; null if it has none. */
   readonly effort: { readonly min: number; readonly max: number; readonly default: number } | null;
-  readonly progressive: boolean;
-  readonly chromaSubsampling: boolean;
-  /** Whether it holds a colour profile, EXIF or XMP. */
-  readonly metadata: boolean;
 }
 
 /**
@@ -32,94 +36,64 @@ export interface FormatTraits {
  */
 export const FORMATS: Readonly<Record<OutputFormat, FormatTraits>> = {
   jpeg: {
+    ...USUAL,
     extensions: ['jpg', 'jpeg', 'jpe', 'jfif'],
     mediaType: 'image/jpeg',
     alpha: false,
-    animation: false,
-    deep: false,
     grey: true,
     quality: 80,
-    palette: false,
     lossless: 'never',
     effort: { min: 0, max: 10, default: 0 },
     progressive: true,
     chromaSubsampling: true,
-    metadata: true,
   },
   png: {
+    ...USUAL,
     extensions: ['png'],
     mediaType: 'image/png',
-    alpha: true,
-    animation: false,
     deep: true,
     grey: true,
-    quality: null,
     palette: true,
     lossless: 'always',
     effort: { min: 0, max: 9, default: 6 },
     progressive: true,
-    chromaSubsampling: false,
-    metadata: true,
   },
   webp: {
+    ...USUAL,
     extensions: ['webp'],
     mediaType: 'image/webp',
-    alpha: true,
     animation: true,
-    deep: false,
-    grey: false,
     quality: 80,
-    palette: false,
-    lossless: 'optional',
     effort: { min: 0, max: 6, default: 4 },
-    progressive: false,
-    chromaSubsampling: false,
-    metadata: true,
   },
   avif: {
+    ...USUAL,
     extensions: ['avif'],
     mediaType: 'image/avif',
-    alpha: true,
-    animation: false,
     deep: true,
-    grey: false,
     quality: 50,
-    palette: false,
-    lossless: 'optional',
     effort: { min: 0, max: 9, default: 3 },
-    progressive: false,
     chromaSubsampling: true,
-    metadata: true,
   },
   gif: {
+    ...USUAL,
     extensions: ['gif'],
     mediaType: 'image/gif',
-    alpha: true,
     animation: true,
-    deep: false,
-    grey: false,
-    quality: null,
     palette: true,
     lossless: 'never',
     effort: { min: 1, max: 10, default: 7 },
     progressive: true,
-    chromaSubsampling: false,
     metadata: false,
   },
   tiff: {
+    ...USUAL,
     extensions: ['tiff', 'tif'],
     mediaType: 'image/tiff',
-    alpha: true,
-    animation: false,
     deep: true,
     grey: true,
-    quality: null,
-    palette: false,
     lossless: 'always',
     effort: null,
-    progressive: false,
-    chromaSubsampling: false,
-    metadata: true,
   },
 };
 

@@ -16,47 +16,14 @@ type ExifValue = number | string | null | (number | null)[];
 
 type Tags = Record<string, ExifValue>;
 
-/** The tags of an Exif block by directory. Keys are the standard's names, `0x....` for unknown tags. */
-export interface ExifTags {
-  /** IFD0: tags of the file. */
-  image: Tags;
-  /** The Exif directory: tags of the exposure. */
-  photo: Tags;
-  gps: Tags;
-  interop: Tags;
-}
+/**
+ * The tags of an Exif block by directory: `image` of the file (IFD0), `photo` of the exposure. Keys are the standard's
+ * names, `0x....` for unknown tags.
+ */
+export type ExifTags = Record<'image' | 'photo' | 'gps' | 'interop', Tags>;
 
 /** The most used tags; a key exists only if its value is known. */
-export interface BasicExif {
-  make?: string;
-  model?: string;
-  lens?: string;
-  software?: string;
-  /** Date taken, else digitised, else last changed: `YYYY-MM-DDTHH:MM:SS`, `+HH:MM`. */
-  dateTime?: string;
-  /** Exposure time in seconds. */
-  exposureTime?: number;
-  fNumber?: number;
-  iso?: number;
-  /** Focal length of the lens in millimetres. */
-  focalLength?: number;
-  /** Whether the flash fired. */
-  flash?: boolean;
-  /** Orientation 1 to 8, as stored. */
-  orientation?: number;
-  copyright?: string;
-  artist?: string;
-}
-
-export interface GpsPosition {
-  /** Degrees, north and east positive, rounded to seven decimals, which is a centimetre. */
-  latitude: number;
-  longitude: number;
-  /** Metres above sea level; negative below. */
-  altitude?: number;
-  /** Time in UTC, `YYYY-MM-DDTHH:MM:SSZ`. */
-  timestamp?: string;
-}
+export type BasicExif = ReturnType<typeof basicExif>;
 
 /** Most values of an array that is returned; of longer ones, tables for programs, only the number is. */
 const MAX_ARRAY_LENGTH = 64;
@@ -167,7 +134,7 @@ function withOffset(date: string | null, offset: ExifValue | undefined): string 
 }
 
 /** The most used tags, under plain names. */
-export function basicExif(tags: ExifTags): BasicExif {
+export function basicExif(tags: ExifTags) {
   // Some writers put the Exif directory's tags into IFD0, and the other way round.
   const all: Tags = { ...tags.image, ...tags.photo };
   const text = (...names: string[]) =>
@@ -184,12 +151,17 @@ export function basicExif(tags: ExifTags): BasicExif {
     model: text('Model'),
     lens: text('LensModel'),
     software: text('Software'),
+    /** Date taken, else digitised, else last changed: `YYYY-MM-DDTHH:MM:SS`, `+HH:MM`. */
     dateTime: text('DateTimeOriginal', 'DateTimeDigitized', 'DateTime'),
+    /** Exposure time in seconds. */
     exposureTime: number('ExposureTime'),
     fNumber: number('FNumber'),
     iso: sensitivity(number),
+    /** Focal length of the lens in millimetres. */
     focalLength: number('FocalLength'),
+    /** Whether the flash fired. */
     flash: flash === undefined ? undefined : flash % 2 === 1,
+    /** Orientation 1 to 8, as stored. */
     orientation: orientation !== undefined && orientation <= 8 ? orientation : undefined,
     copyright: text('Copyright'),
     artist: text('Artist'),
@@ -216,22 +188,21 @@ function present<T extends object>(record: T): { [K in keyof T]?: Exclude<T[K], 
 /**
  * The position where the picture was taken; null if it or its hemisphere is missing, or it is invalid.
  * An invalid altitude or time leaves out only itself.
+ *
+ * @returns degrees, north and east positive, rounded to seven decimals, which is a centimetre; metres above sea level,
+ *   negative below; time in UTC, `YYYY-MM-DDTHH:MM:SSZ`
  */
-export function gpsPosition(tags: ExifTags): GpsPosition | null {
-  const { gps } = tags;
+export function gpsPosition({ gps }: ExifTags) {
   const latitude = degrees(gps['GPSLatitude'], gps['GPSLatitudeRef'], 'N', 'S', 90);
   const longitude = degrees(gps['GPSLongitude'], gps['GPSLongitudeRef'], 'E', 'W', 180);
   if (latitude === null || longitude === null) return null;
-  const position: GpsPosition = { latitude, longitude };
-  const altitude = gps['GPSAltitude'];
-  if (typeof altitude === 'number') {
-    // 1 is below sea level, 3 (Exif 3.0) below the ellipsoid.
-    const below = gps['GPSAltitudeRef'] === 1 || gps['GPSAltitudeRef'] === 3;
-    position.altitude = below ? 0 - altitude : altitude;
-  }
-  const timestamp = gpsTimestamp(gps);
-  if (timestamp !== null) position.timestamp = timestamp;
-  return position;
+  const stored = gps['GPSAltitude'];
+  // 1 is below sea level, 3 (Exif 3.0) below the ellipsoid.
+  const below = gps['GPSAltitudeRef'] === 1 || gps['GPSAltitudeRef'] === 3;
+  const height = typeof stored === 'number' ? stored : undefined;
+  const altitude = below && height !== undefined ? 0 - height : height;
+  const rest = present({ altitude, timestamp: gpsTimestamp(gps) ?? undefined });
+  return { latitude, longitude, ...rest };
 }
 
 /** Converts degrees, minutes and seconds, of which the last may be missing or null. */

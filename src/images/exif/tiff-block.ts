@@ -12,28 +12,28 @@ export interface Field {
 }
 
 /** The types of TIFF 6.0 section 2, IFD of its supplement 1, and UTF-8 of Exif 3.0. */
-const TYPES = {
-  1: { name: 'byte', bytes: 1 },
-  2: { name: 'ascii', bytes: 1 },
-  3: { name: 'short', bytes: 2 },
-  4: { name: 'long', bytes: 4 },
-  5: { name: 'rational', bytes: 8 },
-  6: { name: 'sbyte', bytes: 1 },
-  7: { name: 'undefined', bytes: 1 },
-  8: { name: 'sshort', bytes: 2 },
-  9: { name: 'slong', bytes: 4 },
-  10: { name: 'srational', bytes: 8 },
-  11: { name: 'float', bytes: 4 },
-  12: { name: 'double', bytes: 8 },
-  13: { name: 'ifd', bytes: 4 },
-  129: { name: 'utf8', bytes: 1 },
-} as const;
+const TYPES = new Map([
+  [1, { name: 'byte', bytes: 1, read: 'getUint8' }],
+  [2, { name: 'ascii', bytes: 1, read: 'getUint8' }],
+  [3, { name: 'short', bytes: 2, read: 'getUint16' }],
+  [4, { name: 'long', bytes: 4, read: 'getUint32' }],
+  [5, { name: 'rational', bytes: 8, read: 'getUint32' }],
+  [6, { name: 'sbyte', bytes: 1, read: 'getInt8' }],
+  [7, { name: 'undefined', bytes: 1, read: 'getUint8' }],
+  [8, { name: 'sshort', bytes: 2, read: 'getInt16' }],
+  [9, { name: 'slong', bytes: 4, read: 'getInt32' }],
+  [10, { name: 'srational', bytes: 8, read: 'getInt32' }],
+  [11, { name: 'float', bytes: 4, read: 'getFloat32' }],
+  [12, { name: 'double', bytes: 8, read: 'getFloat64' }],
+  [13, { name: 'ifd', bytes: 4, read: 'getUint32' }],
+  [129, { name: 'utf8', bytes: 1, read: 'getUint8' }],
+] as const);
 
-export type FieldType = (typeof TYPES)[keyof typeof TYPES];
+export type FieldType = typeof TYPES extends Map<number, infer Type> ? Type : never;
 
 /** The type of this number; undefined if there is none. */
 export function typeOf(code: number): FieldType | undefined {
-  return (TYPES as Readonly<Record<number, FieldType>>)[code];
+  return (TYPES as ReadonlyMap<number, FieldType>).get(code);
 }
 
 const LITTLE_ENDIAN = 0x4949;
@@ -144,34 +144,10 @@ export class TiffBlock {
   }
 
   #number(type: FieldType, offset: number): number | null {
-    const view = this.#view;
-    const little = this.littleEndian;
-    switch (type.name) {
-      case 'byte':
-      case 'ascii':
-      case 'undefined':
-      case 'utf8':
-        return view.getUint8(offset);
-      case 'sbyte':
-        return view.getInt8(offset);
-      case 'short':
-        return view.getUint16(offset, little);
-      case 'sshort':
-        return view.getInt16(offset, little);
-      case 'long':
-      case 'ifd':
-        return view.getUint32(offset, little);
-      case 'slong':
-        return view.getInt32(offset, little);
-      case 'rational':
-        return finite(view.getUint32(offset, little) / view.getUint32(offset + 4, little));
-      case 'srational':
-        return finite(view.getInt32(offset, little) / view.getInt32(offset + 4, little));
-      case 'float':
-        return finite(view.getFloat32(offset, little));
-      case 'double':
-        return finite(view.getFloat64(offset, little));
-    }
+    const { read } = type;
+    const value = this.#view[read](offset, this.littleEndian);
+    if (!type.name.endsWith('rational')) return finite(value);
+    return finite(value / this.#view[read](offset + 4, this.littleEndian));
   }
 
   #take(bytes: number): boolean {
@@ -188,15 +164,6 @@ function finite(value: number): number | null {
 
 export type Fields = ReadonlyMap<number, Field>;
 
-/** The directories of an Exif block that describe its picture; a missing one is empty. */
-export interface Directories {
-  /** IFD0. */
-  readonly image: Fields;
-  readonly photo: Fields;
-  readonly gps: Fields;
-  readonly interop: Fields;
-}
-
 /** Prefix of the TIFF header in JPEG and HEIF. */
 const PREFIX = [0x45, 0x78, 0x69, 0x66, 0, 0];
 
@@ -206,8 +173,8 @@ export function openExif(bytes: Uint8Array): TiffBlock | null {
   return TiffBlock.open(prefixed ? bytes.subarray(PREFIX.length) : bytes);
 }
 
-/** Reads the directories; null if the block has no first one. */
-export function readDirectories(block: TiffBlock): Directories | null {
+/** The directories that describe the picture; a missing one is empty. Null if the block has no first one. */
+export function readDirectories(block: TiffBlock) {
   const image = block.directory(block.start);
   if (image === null) return null;
   const photo = directoryAt(block, image, DIRECTORY_TAGS.photo);

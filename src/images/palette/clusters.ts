@@ -1,9 +1,8 @@
-/** Weighted points in OKLab, one array per coordinate, all of length `size`. */
+/** Weighted points in OKLab. */
 export interface Points {
   size: number;
-  lightness: Float64Array;
-  a: Float64Array;
-  b: Float64Array;
+  /** Lightness, a and b of each point. */
+  places: Float64Array;
   /** Weights. Points of weight 0 get a label, but do not move centres. */
   weight: Float64Array;
 }
@@ -16,33 +15,29 @@ export interface Clusters {
   labels: Uint8Array;
 }
 
-/** Smallest distance, which avoids an infinite weight; a third of one 8-bit level. */
-const SOFTENING = 1e-3;
 /** The weight of each cluster's points. */
 export function clusterWeights(points: Points, clusters: Clusters): Float64Array {
   const weights = new Float64Array(clusters.count);
   for (let point = 0; point < points.size; point += 1) {
-    const cluster = clusters.labels[point]!;
-    weights[cluster] = weights[cluster]! + points.weight[point]!;
+    weights[clusters.labels[point]!]! += points.weight[point]!;
   }
   return weights;
 }
 
 /** Labels each point with its nearest centre; returns the weighted sum of the distances. */
-export function assign(points: Points, clusters: Clusters): number {
-  const { size, lightness, a, b, weight } = points;
+export function assign({ size, places, weight }: Points, clusters: Clusters): number {
   const { count, centres, labels } = clusters;
   let sum = 0;
   for (let point = 0; point < size; point += 1) {
-    const pointLightness = lightness[point]!;
-    const pointA = a[point]!;
-    const pointB = b[point]!;
+    const lightness = places[point * 3]!;
+    const a = places[point * 3 + 1]!;
+    const b = places[point * 3 + 2]!;
     let nearest = 0;
     let least = Number.POSITIVE_INFINITY;
     for (let cluster = 0, at = 0; cluster < count; cluster += 1, at += 3) {
-      const x = centres[at]! - pointLightness;
-      const y = centres[at + 1]! - pointA;
-      const z = centres[at + 2]! - pointB;
+      const x = centres[at]! - lightness;
+      const y = centres[at + 1]! - a;
+      const z = centres[at + 2]! - b;
       const square = x * x + y * y + z * z;
       if (square < least) {
         least = square;
@@ -56,18 +51,11 @@ export function assign(points: Points, clusters: Clusters): number {
 }
 
 export function moveToMeans(points: Points, clusters: Clusters): void {
-  const { lightness, a, b, weight } = points;
-  const sums = new Float64Array(clusters.count * 4);
-  for (let point = 0; point < points.size; point += 1) {
-    const pull = weight[point]!;
-    const at = clusters.labels[point]! * 4;
-    sums[at] = sums[at]! + pull * lightness[point]!;
-    sums[at + 1] = sums[at + 1]! + pull * a[point]!;
-    sums[at + 2] = sums[at + 2]! + pull * b[point]!;
-    sums[at + 3] = sums[at + 3]! + pull;
-  }
-  moveToSums(clusters, sums);
+  move(points, clusters, false);
 }
+
+/** Smallest distance, which avoids an infinite weight; a third of one 8-bit level. */
+const SOFTENING = 1e-3;
 
 /**
  * One step of Weiszfeld's iteration towards the geometric median: a mean in which each point
@@ -75,35 +63,43 @@ export function moveToMeans(points: Points, clusters: Clusters): void {
  * distances de n points donnés est minimum", 1937.)
  */
 export function moveToMedians(points: Points, clusters: Clusters): void {
-  const { lightness, a, b, weight } = points;
-  const { centres, labels } = clusters;
-  const sums = new Float64Array(clusters.count * 4);
-  for (let point = 0; point < points.size; point += 1) {
-    const cluster = labels[point]!;
-    const x = lightness[point]!;
-    const y = a[point]!;
-    const z = b[point]!;
-    const square =
-      (centres[cluster * 3]! - x) ** 2 +
-      (centres[cluster * 3 + 1]! - y) ** 2 +
-      (centres[cluster * 3 + 2]! - z) ** 2;
-    const pull = weight[point]! / Math.sqrt(square + SOFTENING * SOFTENING);
-    const at = cluster * 4;
-    sums[at] = sums[at]! + pull * x;
-    sums[at + 1] = sums[at + 1]! + pull * y;
-    sums[at + 2] = sums[at + 2]! + pull * z;
-    sums[at + 3] = sums[at + 3]! + pull;
-  }
-  moveToSums(clusters, sums);
+  move(points, clusters, true);
 }
 
-/** Moves centres to weighted means; a cluster without points keeps its centre. */
-function moveToSums(clusters: Clusters, sums: Float64Array): void {
-  for (let cluster = 0; cluster < clusters.count; cluster += 1) {
+/**
+ * Moves centres to weighted means; a cluster without points keeps its centre.
+ *
+ * @param nearest whether the weight of a point is divided by its distance from the centre
+ */
+function move(
+  { size, places, weight }: Points,
+  { count, centres, labels }: Clusters,
+  nearest: boolean,
+): void {
+  const sums = new Float64Array(count * 4);
+  for (let point = 0; point < size; point += 1) {
+    const cluster = labels[point]!;
+    const x = places[point * 3]!;
+    const y = places[point * 3 + 1]!;
+    const z = places[point * 3 + 2]!;
+    let pull = weight[point]!;
+    if (nearest) {
+      const square =
+        (centres[cluster * 3]! - x) ** 2 +
+        (centres[cluster * 3 + 1]! - y) ** 2 +
+        (centres[cluster * 3 + 2]! - z) ** 2;
+      pull /= Math.sqrt(square + SOFTENING * SOFTENING);
+    }
+    sums[cluster * 4]! += pull * x;
+    sums[cluster * 4 + 1]! += pull * y;
+    sums[cluster * 4 + 2]! += pull * z;
+    sums[cluster * 4 + 3]! += pull;
+  }
+  for (let cluster = 0; cluster < count; cluster += 1) {
     const pull = sums[cluster * 4 + 3]!;
     if (pull === 0) continue;
     for (let axis = 0; axis < 3; axis += 1) {
-      clusters.centres[cluster * 3 + axis] = sums[cluster * 4 + axis]! / pull;
+      centres[cluster * 3 + axis] = sums[cluster * 4 + axis]! / pull;
     }
   }
 }

@@ -26,32 +26,9 @@ const SPECKS_SHARE = 1 / 64;
 
 /**
  * The colours of an image, with one entry per filled bin in the order of the bins: the same pixels in any
- * order have the same histogram. All arrays have the length `size`.
+ * order have the same histogram.
  */
-export interface Histogram {
-  size: number;
-  /** Visible pixels in all bins. */
-  total: number;
-  /** Visible pixels in each bin. */
-  weight: Float64Array;
-  /** As `weight`, but 0 for colours of blurred edges between flat areas. */
-  genuine: Float64Array;
-  /** The bin's mean colour in OKLab. */
-  lightness: Float64Array;
-  a: Float64Array;
-  b: Float64Array;
-  /** The colour of more than half of the bin's pixels (0xrrggbb); -1 if there is none. */
-  flat: Int32Array;
-  /** Pixels of that colour; 0 if there is none. */
-  flatWeight: Float64Array;
-}
-
-/** Mean colours in sRGB, used only while the histogram is made. */
-interface Means {
-  red: Float64Array;
-  green: Float64Array;
-  blue: Float64Array;
-}
+export type Histogram = ReturnType<typeof gather>;
 
 /**
  * Counts RGBA pixels (8 bits, interleaved, sRGB) by colour. Pixels with an alpha under 128 and an incomplete
@@ -71,13 +48,13 @@ export function colourHistogram(pixels: Uint8Array): Histogram {
     const blue = pixels[offset + 2]!;
     const bin = binOf(red, green, blue);
     const at = bin * 4;
-    sums[at] = sums[at]! + 1;
-    sums[at + 1] = sums[at + 1]! + red;
-    sums[at + 2] = sums[at + 2]! + green;
-    sums[at + 3] = sums[at + 3]! + blue;
+    sums[at]! += 1;
+    sums[at + 1]! += red;
+    sums[at + 2]! += green;
+    sums[at + 3]! += blue;
     const colour = (red << 16) | (green << 8) | blue;
     if (lead[bin] === 0) candidate[bin] = colour;
-    lead[bin] = lead[bin]! + (candidate[bin] === colour ? 1 : -1);
+    lead[bin]! += candidate[bin] === colour ? 1 : -1;
   }
   // The vote has a candidate even without a majority, so that its pixels must be counted.
   const votes = new Float64Array(BINS);
@@ -96,25 +73,26 @@ function binOf(red: number, green: number, blue: number): number {
   return ((red >> SHIFT) << (2 * BITS)) | ((green >> SHIFT) << BITS) | (blue >> SHIFT);
 }
 
-function gather(sums: Float64Array, candidate: Int32Array, votes: Float64Array): Histogram {
+function gather(sums: Float64Array, candidate: Int32Array, votes: Float64Array) {
   let size = 0;
   for (let bin = 0; bin < BINS; bin += 1) if (sums[bin * 4]! > 0) size += 1;
-  const histogram: Histogram = {
+  const histogram = {
+    /** Filled bins. */
     size,
+    /** Visible pixels in all bins. */
     total: 0,
+    /** Visible pixels in each bin. */
     weight: new Float64Array(size),
+    /** As `weight`, but 0 for colours of blurred edges between flat areas. */
     genuine: new Float64Array(size),
-    lightness: new Float64Array(size),
-    a: new Float64Array(size),
-    b: new Float64Array(size),
+    /** The bin's mean colour in OKLab: lightness, a and b. */
+    places: new Float64Array(size * 3),
+    /** The colour of more than half of the bin's pixels (0xrrggbb); -1 if there is none. */
     flat: new Int32Array(size).fill(-1),
+    /** Pixels of that colour; 0 if there is none. */
     flatWeight: new Float64Array(size),
   };
-  const means: Means = {
-    red: new Float64Array(size),
-    green: new Float64Array(size),
-    blue: new Float64Array(size),
-  };
+  const means = new Float64Array(size * 3);
   let index = 0;
   for (let bin = 0; bin < BINS; bin += 1) {
     const weight = sums[bin * 4]!;
@@ -122,13 +100,9 @@ function gather(sums: Float64Array, candidate: Int32Array, votes: Float64Array):
     const red = sums[bin * 4 + 1]! / weight;
     const green = sums[bin * 4 + 2]! / weight;
     const blue = sums[bin * 4 + 3]! / weight;
-    means.red[index] = red;
-    means.green[index] = green;
-    means.blue[index] = blue;
-    const mean = oklabFromSrgb({ red, green, blue });
-    histogram.lightness[index] = mean.lightness;
-    histogram.a[index] = mean.a;
-    histogram.b[index] = mean.b;
+    means.set([red, green, blue], index * 3);
+    const { lightness, a, b } = oklabFromSrgb({ red, green, blue });
+    histogram.places.set([lightness, a, b], index * 3);
     histogram.total += weight;
     histogram.weight[index] = weight;
     histogram.genuine[index] = weight;
@@ -147,8 +121,10 @@ function gather(sums: Float64Array, candidate: Int32Array, votes: Float64Array):
  * edge are mixtures of the colours of two areas. Without the positions of the pixels, a mixture is detected
  * by its position on the line between two far more common colours in encoded sRGB, in which nearly all
  * programs blend.
+ *
+ * @param means red, green and blue of each bin
  */
-function removeBlends(histogram: Histogram, means: Means): void {
+function removeBlends(histogram: Histogram, means: Float64Array): void {
   const { total, genuine } = histogram;
   const flats = flatBins(histogram);
   let covered = 0;
@@ -186,25 +162,19 @@ function flatBins(histogram: Histogram): number[] {
 
 /** The bins on the line between two flat bins; none if they are too common together. */
 function blendsBetween(
-  histogram: Histogram,
-  means: Means,
+  { size, weight }: Histogram,
+  means: Float64Array,
   start: number,
   end: number,
 ): readonly number[] {
-  const { red, green, blue } = means;
-  const { weight } = histogram;
   const rarer = Math.min(weight[start]!, weight[end]!);
-  const towardsRed = red[end]! - red[start]!;
-  const towardsGreen = green[end]! - green[start]!;
-  const towardsBlue = blue[end]! - blue[start]!;
+  const [towardsRed, towardsGreen, towardsBlue] = vectorBetween(means, start, end);
   const square = towardsRed ** 2 + towardsGreen ** 2 + towardsBlue ** 2;
   const found: number[] = [];
   let sum = 0;
-  for (let bin = 0; bin < histogram.size; bin += 1) {
+  for (let bin = 0; bin < size; bin += 1) {
     if (weight[bin]! > rarer * BLEND_SHARE) continue;
-    const fromRed = red[bin]! - red[start]!;
-    const fromGreen = green[bin]! - green[start]!;
-    const fromBlue = blue[bin]! - blue[start]!;
+    const [fromRed, fromGreen, fromBlue] = vectorBetween(means, start, bin);
     const along =
       (fromRed * towardsRed + fromGreen * towardsGreen + fromBlue * towardsBlue) / square;
     if (along < -OVERSHOOT || along > 1 + OVERSHOOT) continue;
@@ -217,4 +187,9 @@ function blendsBetween(
     sum += weight[bin]!;
   }
   return sum <= rarer * BLENDS_SHARE ? found : [];
+}
+
+function vectorBetween(means: Float64Array, from: number, to: number): [number, number, number] {
+  const axis = (index: number) => means[to * 3 + index]! - means[from * 3 + index]!;
+  return [axis(0), axis(1), axis(2)];
 }

@@ -141,18 +141,14 @@ function representatives(histogram: Histogram, clusters: Clusters): number[] {
 
 /** The number of pixels that are nearest to each colour. */
 function pixelsOf(histogram: Histogram, colours: readonly number[]): Map<number, number> {
-  const centres = new Float64Array(colours.length * 3);
-  for (const [index, colour] of colours.entries()) {
-    const { lightness, a, b } = oklabFromSrgb({
-      red: colour >> 16,
-      green: (colour >> 8) & 255,
-      blue: colour & 255,
-    });
-    centres.set([lightness, a, b], index * 3);
-  }
+  const centres = colours.flatMap((colour) => {
+    const channels = { red: colour >> 16, green: (colour >> 8) & 255, blue: colour & 255 };
+    const { lightness, a, b } = oklabFromSrgb(channels);
+    return [lightness, a, b];
+  });
   const nearest: Clusters = {
     count: colours.length,
-    centres,
+    centres: Float64Array.from(centres),
     labels: new Uint8Array(histogram.size),
   };
   assign(histogram, nearest);

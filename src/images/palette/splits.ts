@@ -32,23 +32,23 @@ export function split(points: Points, clusters: Clusters): boolean {
 
 /** A unit vector for each cluster and the standard deviation along it. Centres must be means. */
 function longestAxes(points: Points, clusters: Clusters): Float64Array {
-  const { lightness, a, b, weight } = points;
+  const { places, weight } = points;
   const { centres, labels, count } = clusters;
   const moments = new Float64Array(count * 7);
   for (let point = 0; point < points.size; point += 1) {
     const pull = weight[point]!;
     const cluster = labels[point]!;
-    const x = lightness[point]! - centres[cluster * 3]!;
-    const y = a[point]! - centres[cluster * 3 + 1]!;
-    const z = b[point]! - centres[cluster * 3 + 2]!;
+    const x = places[point * 3]! - centres[cluster * 3]!;
+    const y = places[point * 3 + 1]! - centres[cluster * 3 + 1]!;
+    const z = places[point * 3 + 2]! - centres[cluster * 3 + 2]!;
     const at = cluster * 7;
-    moments[at] = moments[at]! + pull * x * x;
-    moments[at + 1] = moments[at + 1]! + pull * x * y;
-    moments[at + 2] = moments[at + 2]! + pull * x * z;
-    moments[at + 3] = moments[at + 3]! + pull * y * y;
-    moments[at + 4] = moments[at + 4]! + pull * y * z;
-    moments[at + 5] = moments[at + 5]! + pull * z * z;
-    moments[at + 6] = moments[at + 6]! + pull;
+    moments[at]! += pull * x * x;
+    moments[at + 1]! += pull * x * y;
+    moments[at + 2]! += pull * x * z;
+    moments[at + 3]! += pull * y * y;
+    moments[at + 4]! += pull * y * z;
+    moments[at + 5]! += pull * z * z;
+    moments[at + 6]! += pull;
   }
   const axes = new Float64Array(count * 4);
   for (let cluster = 0; cluster < count; cluster += 1) {
@@ -59,13 +59,7 @@ function longestAxes(points: Points, clusters: Clusters): Float64Array {
 
 /** The first principal axis, by power iteration, from the six second moments and their weight. */
 function longestAxis(moments: Float64Array): [number, number, number, number] {
-  const xx = moments[0]!;
-  const xy = moments[1]!;
-  const xz = moments[2]!;
-  const yy = moments[3]!;
-  const yz = moments[4]!;
-  const zz = moments[5]!;
-  const weight = moments[6]!;
+  const [xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0, weight = 0] = moments;
   // The column of the widest coordinate is never perpendicular to the longest axis.
   let [x, y, z] = xx >= yy && xx >= zz ? [xx, xy, xz] : yy >= zz ? [xy, yy, yz] : [xz, yz, zz];
   let length = Math.hypot(x, y, z);
@@ -78,19 +72,15 @@ function longestAxis(moments: Float64Array): [number, number, number, number] {
   return [x / length, y / length, z / length, Math.sqrt(length / weight)];
 }
 
-interface Slices {
-  /** The slice of each point, along the axis of its cluster. */
-  ofPoint: Uint8Array;
-  /** Weight, and weight times position on the axis, of each slice of each cluster. */
-  weight: Float64Array;
-  place: Float64Array;
-}
+type Slices = ReturnType<typeof slicePoints>;
 
-function slicePoints(points: Points, clusters: Clusters, axes: Float64Array): Slices {
-  const { lightness, a, b, weight } = points;
+function slicePoints(points: Points, clusters: Clusters, axes: Float64Array) {
+  const { places, weight } = points;
   const { centres, labels, count } = clusters;
-  const slices: Slices = {
+  const slices = {
+    /** The slice of each point, along the axis of its cluster. */
     ofPoint: new Uint8Array(points.size),
+    /** Weight, and weight times position on the axis, of each slice of each cluster. */
     weight: new Float64Array(count * SLICES),
     place: new Float64Array(count * SLICES),
   };
@@ -99,15 +89,15 @@ function slicePoints(points: Points, clusters: Clusters, axes: Float64Array): Sl
     const deviation = axes[cluster * 4 + 3]!;
     if (deviation === 0) continue;
     const place =
-      (lightness[point]! - centres[cluster * 3]!) * axes[cluster * 4]! +
-      (a[point]! - centres[cluster * 3 + 1]!) * axes[cluster * 4 + 1]! +
-      (b[point]! - centres[cluster * 3 + 2]!) * axes[cluster * 4 + 2]!;
+      (places[point * 3]! - centres[cluster * 3]!) * axes[cluster * 4]! +
+      (places[point * 3 + 1]! - centres[cluster * 3 + 1]!) * axes[cluster * 4 + 1]! +
+      (places[point * 3 + 2]! - centres[cluster * 3 + 2]!) * axes[cluster * 4 + 2]!;
     const slice = Math.floor((place / (2 * REACH * deviation) + 0.5) * SLICES);
     const inside = Math.min(Math.max(slice, 0), SLICES - 1);
     slices.ofPoint[point] = inside;
     const at = cluster * SLICES + inside;
-    slices.weight[at] = slices.weight[at]! + weight[point]!;
-    slices.place[at] = slices.place[at]! + weight[point]! * place;
+    slices.weight[at]! += weight[point]!;
+    slices.place[at]! += weight[point]! * place;
   }
   return slices;
 }
