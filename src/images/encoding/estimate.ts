@@ -12,6 +12,30 @@ const PHOTOGRAPH_DENSITY = 0.1;
 /** Smallest part of a photograph's time that a plain image takes. */
 const MIN_DETAIL = 0.1;
 
+/** Cost of an encoding per pixel: bytes of the encoder and the encoded file, and CPU microseconds. */
+const ENCODING: Readonly<
+  Record<
+    OutputFormat,
+    (work: EncodingWork, header: Header) => Record<'bytes' | 'microseconds', number>
+  >
+> = {
+  jpeg: ({ effort }) => ({ bytes: 7, microseconds: effort >= 7 ? 0.1 : 0.02 }),
+  png: ({ effort, progressive, quantised }, { deep }) => ({
+    bytes: (progressive ? 8 : 4) * (deep ? 2 : 1) + (quantised ? 12 : 0),
+    microseconds: (effort > 6 ? 0.5 : 0.08) + (quantised ? 0.5 : 0),
+  }),
+  webp: ({ effort, lossless }) => ({
+    bytes: lossless ? 26 : 9,
+    microseconds: (lossless ? 0.3 : 0.1) + effort * 0.04,
+  }),
+  avif: ({ effort }, { deep, hasAlpha }) => ({
+    bytes: (deep ? 50 : 34) + (hasAlpha ? 14 : 0),
+    microseconds: AVIF_TIME[effort]!,
+  }),
+  gif: ({ effort }) => ({ bytes: 15, microseconds: 0.2 + effort * 0.15 }),
+  tiff: (_, { deep }) => ({ bytes: deep ? 8 : 4, microseconds: 0.08 }),
+};
+
 export interface EncodingWork {
   readonly to: OutputFormat;
   /** The encoder's own effort. */
@@ -37,7 +61,8 @@ export function estimateEncoding(header: Header, work: EncodingWork): Estimate {
   const decoding = estimateDecoding(header, frames);
   const turned = header.oriented ? Math.max(held, 8) : held;
   const holding = forPixels(header.width * header.height * frames, turned, 0);
-  const encoding = forPixels(pixels, bytesOf(header, work), microsecondsOf(work) * detail);
+  const { bytes, microseconds } = ENCODING[work.to](work, header);
+  const encoding = forPixels(pixels, bytes, microseconds * detail);
   return {
     milliseconds: decoding.milliseconds + encoding.milliseconds,
     bytes: decoding.bytes + holding.bytes + encoding.bytes,
@@ -79,48 +104,4 @@ export function estimateLossless(header: Header, frames: number, to: OutputForma
   const { width, height, deep } = header;
   const { bytes, microseconds } = CANDIDATES[to];
   return forPixels(width * height * frames, bytes * (deep ? 2 : 1), microseconds);
-}
-
-/** Bytes per pixel of the encoder and the encoded file. */
-function bytesOf(
-  { deep, hasAlpha }: Header,
-  {
-    to,
-    lossless,
-    progressive,
-    quantised,
-  }: Pick<EncodingWork, 'to' | 'lossless' | 'progressive' | 'quantised'>,
-): number {
-  const depth = deep ? 2 : 1;
-  switch (to) {
-    case 'jpeg':
-      return 7;
-    case 'png':
-      return (progressive ? 8 : 4) * depth + (quantised ? 12 : 0);
-    case 'webp':
-      return lossless ? 26 : 9;
-    case 'avif':
-      return (deep ? 50 : 34) + (hasAlpha ? 14 : 0);
-    case 'gif':
-      return 15;
-    case 'tiff':
-      return 4 * depth;
-  }
-}
-
-function microsecondsOf({ to, effort, lossless, quantised }: EncodingWork): number {
-  switch (to) {
-    case 'jpeg':
-      return effort >= 7 ? 0.1 : 0.02;
-    case 'png':
-      return (effort > 6 ? 0.5 : 0.08) + (quantised ? 0.5 : 0);
-    case 'webp':
-      return (lossless ? 0.3 : 0.1) + effort * 0.04;
-    case 'avif':
-      return AVIF_TIME[effort]!;
-    case 'gif':
-      return 0.2 + effort * 0.15;
-    case 'tiff':
-      return 0.08;
-  }
 }

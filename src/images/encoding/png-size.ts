@@ -9,18 +9,9 @@ import type { Header } from '../decoding/header.ts';
 import { needsProfile } from '../decoding/stored.ts';
 import type { ImageInput } from '../input.ts';
 import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from '../png/chunks.ts';
-import { asGrey, asPalette, Colours, MAX_COLOURS, packSamples } from '../png/colour-coding.ts';
+import { asGrey, asPalette, Colours, indexSamples, packSamples } from '../png/colour-coding.ts';
 import { filterRows } from '../png/filters.ts';
 import { hasDensity } from '../png/png.ts';
-
-/** The fields of IHDR (ISO 15948, 11.2.2). */
-interface ImageHeader {
-  readonly width: number;
-  readonly height: number;
-  readonly depth: number;
-  readonly colourType: number;
-  readonly interlaced: boolean;
-}
 
 /** Chunks of the pixels; all others are metadata. */
 const PIXEL_CHUNKS = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT']);
@@ -73,7 +64,8 @@ function smaller(one: readonly PngChunk[], other: readonly PngChunk[] | null): r
   return other && pngLength(other) < pngLength(one) ? other : one;
 }
 
-function readImageHeader([header]: readonly PngChunk[]): ImageHeader {
+/** The fields of IHDR (ISO 15948, 11.2.2). */
+function readImageHeader([header]: readonly PngChunk[]) {
   const { data } = header!;
   return {
     width: data.readUInt32BE(0),
@@ -127,7 +119,7 @@ function imageData(chunks: readonly PngChunk[]): Buffer[] {
 /** The image with a palette or fewer bits; null if it needs all of its bits. */
 async function reduced(chunks: readonly PngChunk[], level: number): Promise<PngChunk[] | null> {
   const header = readImageHeader(chunks);
-  const indexed = await indexPixels(header, chunks);
+  const indexed = await indexPixels(chunks);
   if (!indexed) return null;
   const grey = header.colourType === GREY;
   const { depth, values, pixels } = grey ? asGrey(indexed.colours) : asPalette(indexed.colours);
@@ -142,18 +134,9 @@ async function reduced(chunks: readonly PngChunk[], level: number): Promise<PngC
   return withPixels(chunks, [pngChunk('IHDR', data), ...pixels, pngChunk('IDAT', deflated)]);
 }
 
-interface ColourIndex {
-  /** Colours with red in the highest byte, then green, blue and alpha. */
-  readonly colours: readonly number[];
-  /** The index of each pixel's colour. */
-  readonly pixels: Uint8Array;
-}
-
 /** Indexes the colours of an image; null above 256 colours, which ends the inflation of a photograph early. */
-async function indexPixels(
-  { width, height, depth, colourType, interlaced }: ImageHeader,
-  chunks: readonly PngChunk[],
-): Promise<ColourIndex | null> {
+async function indexPixels(chunks: readonly PngChunk[]) {
+  const { width, height, depth, colourType, interlaced } = readImageHeader(chunks);
   const channels = CHANNELS[colourType];
   if (channels === undefined || depth !== 8 || interlaced) return null;
   const colours = new Colours();
@@ -171,7 +154,7 @@ async function indexPixels(
       filled = 0;
       // The encoder uses no filter.
       if (row[0] !== 0) return null;
-      const indices = indexRow(row, channels, colours);
+      const indices = indexSamples(row.subarray(1), channels, colours);
       if (!indices) return null;
       pixels ??= new Uint8Array(width * height);
       pixels.set(indices, y * width);
@@ -179,32 +162,4 @@ async function indexPixels(
     }
   }
   return pixels && y === height ? { colours: colours.list, pixels } : null;
-}
-
-function indexRow(row: Buffer, channels: number, colours: Colours): Uint8Array | null {
-  const indices = new Uint8Array((row.length - 1) / channels);
-  let last = -1;
-  let index = 0;
-  for (let x = 0, at = 1; x < indices.length; x += 1, at += channels) {
-    const red = row[at]!;
-    const colour =
-      channels === 1
-        ? grey(red)
-        : ((red << 24) |
-            (row[at + 1]! << 16) |
-            (row[at + 2]! << 8) |
-            (channels === 4 ? row[at + 3]! : 255)) >>>
-          0;
-    if (colour !== last) {
-      index = colours.indexOf(colour);
-      if (index === MAX_COLOURS) return null;
-      last = colour;
-    }
-    indices[x] = index;
-  }
-  return indices;
-}
-
-function grey(level: number): number {
-  return ((level * 0x01010100) | 0xff) >>> 0;
 }

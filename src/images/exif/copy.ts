@@ -11,7 +11,10 @@ const IPTC_MARK = 0x1c;
 /** Types of fields. */
 const BYTE = 1;
 const ASCII = 2;
+const SHORT = 3;
 const LONG = 4;
+const RATIONAL = 5;
+const UNDEFINED = 7;
 
 /** The EXIF of a TIFF file as a separate little-endian block; null if it has none. */
 export function exifOfTiff(tiff: Uint8Array): Uint8Array | null {
@@ -71,10 +74,10 @@ export function tiffWithMetadata(file: Uint8Array, { exif, photoshop }: TiffMeta
 }
 
 /** Encoded entries of a directory, by tag. */
-type Rows = Map<number, Buffer>;
+export type Rows = Map<number, Buffer>;
 
 /** Writes little-endian directories with the values that they point to. */
-class DirectoryWriter {
+export class DirectoryWriter {
   readonly parts: Buffer[] = [];
   #position: number;
 
@@ -163,6 +166,21 @@ class DirectoryWriter {
     this.#add(rows, { tag, code: ASCII, count: value.length, value });
   }
 
+  /** Adds numbers of two bytes (SHORT) or four (LONG). */
+  addNumbers(rows: Rows, tag: number, size: 2 | 4, values: readonly number[]): void {
+    const value = littleEndian(size, values);
+    this.#add(rows, { tag, code: size === 2 ? SHORT : LONG, count: values.length, value });
+  }
+
+  addFraction(rows: Rows, tag: number, numerator: number, denominator: number): void {
+    const value = littleEndian(4, [numerator, denominator]);
+    this.#add(rows, { tag, code: RATIONAL, count: 1, value });
+  }
+
+  addBytes(rows: Rows, tag: number, bytes: Uint8Array): void {
+    this.#add(rows, { tag, code: UNDEFINED, count: bytes.length, value: Buffer.from(bytes) });
+  }
+
   #add(
     rows: Rows,
     { tag, code, count, value }: { tag: number; code: number; count: number; value: Buffer },
@@ -174,6 +192,12 @@ class DirectoryWriter {
 }
 
 const POINTERS: ReadonlySet<number> = new Set(Object.values(DIRECTORY_TAGS));
+
+function littleEndian(size: 2 | 4, values: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * size);
+  for (const [index, value] of values.entries()) bytes.writeUIntLE(value, index * size, size);
+  return bytes;
+}
 
 /** @param value the value or its offset */
 function row(tag: number, code: number, count: number, value: number): Buffer {

@@ -1,20 +1,10 @@
+import type { Size } from '../decoding/header.ts';
 import type { Pixels } from '../decoding/pixels.ts';
 import { type PngChunk, pngChunk } from '../png/chunks.ts';
-import { asGrey, asPalette, Colours, MAX_COLOURS, packSamples } from '../png/colour-coding.ts';
+import { asGrey, asPalette, Colours, indexSamples, packSamples } from '../png/colour-coding.ts';
 
 /** The image data of a PNG before filtering and compression, and the chunks before it. */
-export interface Raster {
-  readonly header: PngChunk;
-  /** PLTE and tRNS, where there are any. */
-  readonly palette: readonly PngChunk[];
-  readonly rows: Uint8Array;
-  /** Bytes of a row. */
-  readonly stride: number;
-  /** Bytes of a pixel, at least 1. */
-  readonly unit: number;
-  /** Whether neighbouring samples have similar values, so that filters help. */
-  readonly smooth: boolean;
-}
+export type Raster = Readonly<ReturnType<typeof raster>>;
 
 /** Colour types (ISO 15948, 11.2.2) by the number of channels. */
 const COLOUR_TYPES = [0, 0, 4, 2, 6] as const;
@@ -36,43 +26,34 @@ export function rastersOf(
   if (samples === null) {
     const kept = keptChannels(pixels.data, channels, 0xffff, mayBeGrey);
     const bytes = bigEndian(selectChannels(pixels.data, channels, kept));
-    return [raster(size, { depth: 16, colourType: COLOUR_TYPES[kept.length]!, rows: bytes })];
+    return [raster(size, bytes, 16, COLOUR_TYPES[kept.length]!)];
   }
   const kept = keptChannels(samples, channels, 0xff, mayBeGrey);
   const direct = selectChannels(samples, channels, kept);
-  const rasters = [
-    raster(size, { depth: 8, colourType: COLOUR_TYPES[kept.length]!, rows: direct }),
-  ];
-  const indexed = indexSamples(direct, kept.length);
-  if (!indexed) return rasters;
-  const { colours, indices } = indexed;
+  const rasters = [raster(size, direct, 8, COLOUR_TYPES[kept.length]!)];
+  const colours = new Colours();
+  const indices = indexSamples(direct, kept.length, colours);
+  if (!indices) return rasters;
   if (kept.length === 1) {
-    const { depth, values } = asGrey(colours);
+    const { depth, values } = asGrey(colours.list);
     if (depth < 8) {
       const rows = packSamples(indices, values, { width, depth });
-      return [raster(size, { depth, colourType: 0, rows })];
+      return [raster(size, rows, depth, 0)];
     }
   }
-  const { depth, values, pixels: palette } = asPalette(colours);
+  const { depth, values, pixels: palette } = asPalette(colours.list);
   const rows = packSamples(indices, values, { width, depth });
-  rasters.push(raster(size, { depth, colourType: INDEXED, rows, palette }));
+  rasters.push(raster(size, rows, depth, INDEXED, palette));
   return rasters;
 }
 
 function raster(
-  { width, height }: { readonly width: number; readonly height: number },
-  {
-    depth,
-    colourType,
-    rows,
-    palette = [],
-  }: {
-    readonly depth: number;
-    readonly colourType: number;
-    readonly rows: Uint8Array;
-    readonly palette?: readonly PngChunk[];
-  },
-): Raster {
+  { width, height }: Size,
+  rows: Uint8Array,
+  depth: number,
+  colourType: number,
+  palette: readonly PngChunk[] = [],
+) {
   const data = Buffer.alloc(13);
   data.writeUInt32BE(width, 0);
   data.writeUInt32BE(height, 4);
@@ -81,10 +62,14 @@ function raster(
   const stride = rows.length / height;
   return {
     header: pngChunk('IHDR', data),
+    /** PLTE and tRNS, where there are any. */
     palette,
     rows,
+    /** Bytes of a row. */
     stride,
+    /** Bytes of a pixel, at least 1. */
     unit: Math.max(1, Math.floor(stride / width)),
+    /** Whether neighbouring samples have similar values, so that filters help. */
     smooth: colourType !== INDEXED && depth >= 8,
   };
 }
@@ -111,11 +96,8 @@ function keptChannels(
   const colours = channels < 3 ? 1 : 3;
   let grey = colours === 3 && mayBeGrey;
   let hasAlpha = false;
-  for (
-    let at = 0;
-    at < data.length && (grey || (colours < channels && !hasAlpha));
-    at += channels
-  ) {
+  for (let at = 0; at < data.length; at += channels) {
+    if (!grey && (colours === channels || hasAlpha)) break;
     if (grey && (data[at] !== data[at + 1] || data[at] !== data[at + 2])) grey = false;
     if (colours < channels && data[at + colours] !== opaque) hasAlpha = true;
   }
@@ -149,21 +131,4 @@ function bigEndian(data: Pixels['data']): Uint8Array {
     bytes[at * 2 + 1] = data[at]! & 0xff;
   }
   return bytes;
-}
-
-/** The colours of samples of eight bits; null above 256. */
-function indexSamples(data: Uint8Array, channels: number) {
-  const colours = new Colours();
-  const indices = new Uint8Array(data.length / channels);
-  const hasAlpha = channels === 2 || channels === 4;
-  for (let at = 0, pixel = 0; at < data.length; at += channels, pixel += 1) {
-    const red = data[at]!;
-    const green = channels < 3 ? red : data[at + 1]!;
-    const blue = channels < 3 ? red : data[at + 2]!;
-    const alpha = hasAlpha ? data[at + channels - 1]! : 255;
-    const index = colours.indexOf(((red << 24) | (green << 16) | (blue << 8) | alpha) >>> 0);
-    if (index === MAX_COLOURS) return null;
-    indices[pixel] = index;
-  }
-  return { colours: colours.list, indices };
 }

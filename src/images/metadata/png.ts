@@ -2,26 +2,14 @@ import { ExifEditor } from '../exif/edit.ts';
 import { fileFailure } from '../file-error.ts';
 import type { Warning } from '../output.ts';
 import { type PngChunk, pngChunk, pngChunks, pngLength, pngOf } from '../png/chunks.ts';
-import { exifOfText, inflated, rawProfile, rawProfileBytes } from '../png/png.ts';
+import { COLOUR_CHUNKS } from '../png/colours.ts';
+import { densityChunk, exifOfText, inflated, rawProfile, rawProfileBytes } from '../png/png.ts';
 import { type EditResult, editExif, isStripped, type MetadataEdit } from './edit.ts';
 import { editXmp, withoutGps, XMP_LOST } from './xmp.ts';
 
 /** Chunks of which a change would be seen: of the standard's third edition, and animation. */
 const DISPLAYED = new Set([
-  ...[
-    'IHDR',
-    'PLTE',
-    'IDAT',
-    'IEND',
-    'tRNS',
-    'gAMA',
-    'cHRM',
-    'sRGB',
-    'iCCP',
-    'cICP',
-    'mDCV',
-    'cLLI',
-  ],
+  ...['IHDR', 'PLTE', 'IDAT', 'IEND', 'tRNS', ...COLOUR_CHUNKS, 'mDCV', 'cLLI'],
   ...['sBIT', 'bKGD', 'hIST', 'sPLT', 'pHYs', 'acTL', 'fcTL', 'fdAT'],
 ]);
 const TEXTS = ['tEXt', 'zTXt', 'iTXt'];
@@ -38,9 +26,7 @@ export function editPng(bytes: Uint8Array, edit: MetadataEdit): EditResult {
   const warnings: Warning[] = [];
   // EXIF is stored in a chunk, or as text by older programs.
   const source = chunks.find(({ name }) => name === 'eXIf') ?? chunks.find(exifOfText);
-  const exif = source
-    ? editedExif(exifOfText(source) ?? source.data, edit)
-    : editedExif(null, edit);
+  const exif = editedExif(source ? (exifOfText(source) ?? source.data) : null, edit);
   const kept = chunks
     .filter((chunk) => chunk !== source)
     .flatMap((chunk) => editChunk(chunk, edit, warnings));
@@ -68,7 +54,11 @@ function editChunk(chunk: PngChunk, edit: MetadataEdit, warnings: Warning[]): Pn
   if (data.subarray(0, XMP.length).equals(XMP)) {
     const packet = packetOf(chunk);
     const xmp = editXmp(packet, edit, warnings);
-    if (packet.length === 0 && edit.strip.has('gps')) return unreadable(warnings);
+    // The text might have a position.
+    if (packet.length === 0 && edit.strip.has('gps')) {
+      warnings.push(XMP_LOST);
+      return [];
+    }
     if (xmp === packet) return [chunk];
     return xmp ? [pngChunk('iTXt', Buffer.concat([XMP, Buffer.alloc(4), xmp]))] : [];
   }
@@ -77,15 +67,8 @@ function editChunk(chunk: PngChunk, edit: MetadataEdit, warnings: Warning[]): Pn
 
 /** Kinds of metadata that profiles in text chunks are, by the name of the profile. */
 const PROFILES: Readonly<Record<string, string>> = {
-  ...{
-    exif: 'exif',
-    APP1: 'exif',
-    xmp: 'xmp',
-    iptc: 'iptc',
-    '8bim': 'iptc',
-    icc: 'icc',
-    icm: 'icc',
-  },
+  ...{ exif: 'exif', APP1: 'exif', xmp: 'xmp' },
+  ...{ iptc: 'iptc', '8bim': 'iptc', icc: 'icc', icm: 'icc' },
 };
 
 /** Whether a text stays. */
@@ -101,12 +84,6 @@ function editText(chunk: PngChunk, edit: MetadataEdit, warnings: Warning[]): boo
   return false;
 }
 
-/** Removes a text that might have a position. */
-function unreadable(warnings: Warning[]): [] {
-  warnings.push(XMP_LOST);
-  return [];
-}
-
 /** The packet of XMP, which programs also write as other texts than iTXt (11.3.3). */
 function packetOf({ name, data }: PngChunk): Buffer {
   const rest = data.subarray(XMP.length);
@@ -117,15 +94,4 @@ function packetOf({ name, data }: PngChunk): Buffer {
   const keyword = language < 0 ? -1 : rest.indexOf(0, language + 1);
   const packet = keyword < 0 ? rest.subarray(rest.length) : rest.subarray(keyword + 1);
   return rest[0] === 0 ? packet : inflated(packet);
-}
-
-const INCH_IN_METRES = 0.0254;
-
-function densityChunk(dpi: number): PngChunk {
-  const data = Buffer.alloc(9);
-  const density = Math.round(dpi / INCH_IN_METRES);
-  data.writeUInt32BE(density, 0);
-  data.writeUInt32BE(density, 4);
-  data[8] = 1;
-  return pngChunk('pHYs', data);
 }

@@ -1,15 +1,12 @@
 /** Palettes and few bits of grey, by which a PNG codes its colours (ISO 15948). */
 import { type PngChunk, pngChunk } from './chunks.ts';
 
-export const MAX_COLOURS = 256;
+const MAX_COLOURS = 256;
 
-/** The encoding of an image's colours. */
-export interface Coding {
-  /** Bits per pixel: 1, 2, 4 or 8. */
+/** The encoding of an image's colours: bits per pixel (1, 2, 4 or 8), the sample of each colour, PLTE and tRNS. */
+interface Coding {
   readonly depth: number;
-  /** The sample of each colour. */
   readonly values: Uint8Array;
-  /** The chunks PLTE and tRNS, if there are any. */
   readonly pixels: readonly PngChunk[];
 }
 
@@ -88,4 +85,28 @@ export class Colours {
       if (this.list[found] === colour) return found;
     }
   }
+}
+
+/** Indices of the colours of samples of eight bits, which are added to others; null above 256 colours. */
+export function indexSamples(
+  samples: Uint8Array,
+  channels: number,
+  colours: Colours,
+): Uint8Array | null {
+  const indices = new Uint8Array(samples.length / channels);
+  const hasAlpha = channels === 2 || channels === 4;
+  let last = -1;
+  let index = 0;
+  for (let pixel = 0, at = 0; pixel < indices.length; pixel += 1, at += channels) {
+    const red = samples[at]!;
+    const green = channels < 3 ? red : samples[at + 1]!;
+    const blue = channels < 3 ? red : samples[at + 2]!;
+    const alpha = hasAlpha ? samples[at + channels - 1]! : 255;
+    const colour = ((red << 24) | (green << 16) | (blue << 8) | alpha) >>> 0;
+    if (colour !== last) index = colours.indexOf(colour);
+    if (index === MAX_COLOURS) return null;
+    last = colour;
+    indices[pixel] = index;
+  }
+  return indices;
 }

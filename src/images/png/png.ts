@@ -19,14 +19,20 @@ function profileChunk(profile: Uint8Array): Buffer {
 
 /** A PNG with another density. @param density pixels per inch */
 export function pngWithDensity(png: Uint8Array, density: number): Buffer {
+  const remove = [...pngChunks(png)].filter(({ name }) => name === 'pHYs');
+  return rewrite(png, { add: [densityChunk(density).stored], remove });
+}
+
+const INCH_IN_METRES = 0.0254;
+
+/** The chunk of a density (PNG, 11.3.4.3). */
+export function densityChunk(pixelsPerInch: number): PngChunk {
   const data = Buffer.alloc(9);
-  // By metres (PNG, 11.3.4.3).
-  const perMetre = Math.round(density / 0.0254);
+  const perMetre = Math.round(pixelsPerInch / INCH_IN_METRES);
   data.writeUInt32BE(perMetre, 0);
   data.writeUInt32BE(perMetre, 4);
   data[8] = 1;
-  const remove = [...pngChunks(png)].filter(({ name }) => name === 'pHYs');
-  return rewrite(png, { add: [pngChunk('pHYs', data).stored], remove });
+  return pngChunk('pHYs', data);
 }
 
 /** A PNG with an added EXIF block. */

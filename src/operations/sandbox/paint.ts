@@ -1,9 +1,5 @@
+import type { Size } from '../../images/decoding/header.ts';
 import { type Colour, mix, pixelOf, type Scene } from './scene.ts';
-
-interface Size {
-  readonly width: number;
-  readonly height: number;
-}
 
 /**
  * Paints a scene as opaque RGBA pixels. Everything but the sun is looked up by row and column, so that a
@@ -11,20 +7,20 @@ interface Size {
  *
  * @param time position in a film, from 0 to 1: the sun rises a little and the hills move
  */
-export function paint(scene: Scene, { width, height }: Size, time = 0): Uint8Array {
-  const pixels = new Uint32Array(width * height);
-  const skies = paintSky(pixels, scene, { width, height });
+export function paint(scene: Scene, size: Size, time = 0): Uint8Array {
+  const pixels = new Uint32Array(size.width * size.height);
+  const skies = paintSky(pixels, scene, size);
   const sun = { ...scene.sun, y: scene.sun.y - 0.2 * time, x: scene.sun.x + 0.05 * time };
-  paintStars(pixels, scene, skies, { width, height });
-  paintSun(pixels, sun, skies, { width, height });
-  for (const hills of scene.hills) paintHills(pixels, hills, time, { width, height });
-  drawWatermark(pixels, { width, height });
+  paintStars(pixels, scene, skies, size);
+  paintSun(pixels, sun, skies, size);
+  for (const hills of scene.hills) paintHills(pixels, hills, time, size);
+  drawWatermark(pixels, size);
   return new Uint8Array(pixels.buffer);
 }
 
 /** Paints the sky. @returns the colour of each row */
 function paintSky(pixels: Uint32Array, { sky }: Scene, { width, height }: Size): Colour[] {
-  const [top, middle, foot] = sky;
+  const { top, middle, foot } = sky;
   return Array.from({ length: height }, (_, row) => {
     // Hills hide the lower part.
     const at = Math.min(1, row / (height * 0.75));
@@ -128,10 +124,7 @@ const TALL = 7;
 const MARGIN = 5;
 
 /** Draws SANDBOX small into the lower left corner, so that the picture is not mistaken for a real one. */
-function drawWatermark(
-  pixels: Uint32Array,
-  { width, height }: { readonly width: number; readonly height: number },
-): void {
+function drawWatermark(pixels: Uint32Array, { width, height }: Size): void {
   if (width < WIDE + 2 * MARGIN || height < TALL + 2 * MARGIN) return;
   const dot = Math.max(1, Math.floor(Math.min(width / 4 / WIDE, height / 24 / TALL)));
   const left = MARGIN * dot;

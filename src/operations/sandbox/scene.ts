@@ -1,77 +1,34 @@
 import { SeededRandom } from './seeded-random.ts';
 
-/** One of the waves that form the outline of a range of hills, across a picture of width 1. */
-interface Wave {
-  readonly height: number;
-  readonly frequency: number;
-  readonly phase: number;
-}
-
-interface Hills {
-  /** Distance of the base from the top, as a share of the picture's height. */
-  readonly base: number;
-  readonly waves: readonly Wave[];
-  readonly crest: Colour;
-  readonly foot: Colour;
-  /** Movement from the first frame of a film to its last, in widths of the picture. */
-  readonly drift: number;
-}
-
 /** A landscape: sky, sun and ranges of hills. Positions are shares of width and height. */
-export interface Scene {
-  /** Colours of the sky from top to bottom. */
-  readonly sky: readonly [Colour, Colour, Colour];
-  readonly sun: {
-    readonly x: number;
-    readonly y: number;
-    /** Radius as a share of the shorter side. */
-    readonly radius: number;
-    readonly colour: Colour;
-    readonly glow: Colour;
-  };
-  /** Ranges of hills, the farthest first. */
-  readonly hills: readonly Hills[];
-  readonly stars: readonly { readonly x: number; readonly y: number; readonly light: number }[];
-}
+export type Scene = Readonly<ReturnType<typeof sceneOf>>;
 
-interface Mood {
-  readonly words: RegExp;
-  /** Hues of the sky at top and bottom. */
-  readonly hues: readonly [number, number];
-  readonly light: readonly [number, number];
-  readonly sunHeight: readonly [number, number];
-  readonly stars: number;
-}
-
-const DAY: Mood = {
-  words: /\b(day|noon|sunny|summer|bright|blue)\b/i,
-  hues: [212, 190],
-  light: [0.55, 0.88],
-  sunHeight: [0.14, 0.3],
-  stars: 0,
-};
-const DUSK: Mood = {
-  words: /\b(dusk|sunset|evening|twilight|autumn|warm)\b/i,
-  hues: [262, 22],
-  light: [0.34, 0.7],
-  sunHeight: [0.32, 0.46],
-  stars: 12,
-};
-const DAWN: Mood = {
-  words: /\b(dawn|sunrise|morning|spring|mist|fog)\b/i,
-  hues: [228, 345],
-  light: [0.6, 0.86],
-  sunHeight: [0.3, 0.46],
-  stars: 0,
-};
-const NIGHT: Mood = {
-  words: /\b(night|midnight|moon|moonlit|stars?|dark|space)\b/i,
-  hues: [232, 210],
-  light: [0.1, 0.32],
-  sunHeight: [0.14, 0.34],
-  stars: 120,
-};
-const MOODS = [DAY, DUSK, DAWN, NIGHT] as const;
+const NIGHT = /\b(night|midnight|moon|moonlit|stars?|dark|space)\b/i;
+/** Moods by words of the prompt: hues and light of the sky at top and bottom, the least and most height of the sun, and stars. */
+const MOODS = [
+  {
+    words: /\b(day|noon|sunny|summer|bright|blue)\b/i,
+    ...{ high: 212, low: 190, dim: 0.55, bright: 0.88, least: 0.14, most: 0.3, stars: 0 },
+  },
+  {
+    words: /\b(dusk|sunset|evening|twilight|autumn|warm)\b/i,
+    ...{ high: 262, low: 22, dim: 0.34, bright: 0.7, least: 0.32, most: 0.46, stars: 12 },
+  },
+  {
+    words: /\b(dawn|sunrise|morning|spring|mist|fog)\b/i,
+    ...{ high: 228, low: 345, dim: 0.6, bright: 0.86, least: 0.3, most: 0.46, stars: 0 },
+  },
+  {
+    words: NIGHT,
+    high: 232,
+    low: 210,
+    dim: 0.1,
+    bright: 0.32,
+    least: 0.14,
+    most: 0.34,
+    stars: 120,
+  },
+] as const;
 
 /**
  * Generates a landscape from a prompt: the same for the same prompt, seed and number.
@@ -83,34 +40,39 @@ export function sceneOf(
   seed: number | null,
   number: number,
   colours: readonly Colour[] = [],
-): Scene {
+) {
   const random = new SeededRandom(prompt, String(seed), String(number));
   const mood = MOODS.find(({ words }) => words.test(prompt)) ?? random.of(MOODS);
   const turn = random.between(-22, 22);
   const like = (colour: Colour, index: number) =>
     colours.length === 0 ? colour : mix(colour, colours[index % colours.length]!, 0.6);
-  const [high, low] = mood.hues;
-  const [dim, bright] = mood.light;
+  const { high, low, dim, bright } = mood;
   const top = like(fromHue(high + turn, 0.55, dim), 0);
   const foot = like(fromHue(low + turn, 0.7, bright), 1);
   const middle = mix(top, foot, 0.45);
-  const night = mood === NIGHT;
+  const night = mood.words === NIGHT;
   const ground = like(fromHue(random.between(0, 360), 0.45, night ? 0.1 : 0.24), 2);
   const count = Math.floor(random.between(4, 7));
+  const white: Colour = night ? [238, 240, 250] : [255, 246, 222];
   return {
-    sky: [top, middle, foot],
+    /** Colours of the sky from top to bottom. */
+    sky: { top, middle, foot },
     sun: {
       x: random.between(0.15, 0.85),
-      y: random.between(...mood.sunHeight),
+      y: random.between(mood.least, mood.most),
+      /** Radius as a share of the shorter side. */
       radius: random.between(0.05, 0.1),
-      colour: night ? [238, 240, 250] : [255, 246, 222],
-      glow: night ? [150, 170, 210] : like(fromHue(low + turn + 20, 0.9, 0.75), 1),
+      colour: white,
+      glow: night ? ([150, 170, 210] as const) : like(fromHue(low + turn + 20, 0.9, 0.75), 1),
     },
+    /** Ranges of hills, the farthest first. */
     hills: Array.from({ length: count }, (_, index) => {
       const near = (index + 1) / count;
       const crest = mix(foot, ground, 0.2 + 0.8 * near);
       return {
+        /** Distance of the base from the top, as a share of the picture's height. */
         base: 0.5 + 0.42 * (index / count) + random.between(0, 0.05),
+        /** Waves that form the outline, across a picture of width 1. */
         waves: [1, 2, 3].map((rank) => ({
           height: (0.1 / rank ** 1.3) * random.between(0.5, 1),
           frequency: rank * random.between(2.5, 6) * (0.6 + near),
@@ -118,6 +80,7 @@ export function sceneOf(
         })),
         crest,
         foot: mix(crest, index === count - 1 ? [0, 0, 0] : foot, 0.25),
+        /** Movement from the first frame of a film to its last, in widths of the picture. */
         drift: 0.15 * near,
       };
     }),
