@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { FileErrorCode } from '../src/error-codes.ts';
 import { Failure } from '../src/failure.ts';
-import { decodable } from '../src/images/bitmap/decodable.ts';
+import { decodable } from '../src/images/bitmap/decode-dib.ts';
 import { diagnose } from '../src/images/decoding/diagnose.ts';
 import { type Header, readHeader } from '../src/images/decoding/header.ts';
 import { basicExif, readExif } from '../src/images/exif/exif.ts';

@@ -12,6 +12,11 @@ export interface Warning {
   readonly message: string;
 }
 
+/** The warnings without those that equal an earlier one. */
+export function distinctWarnings(warnings: readonly Warning[]): Warning[] {
+  return [...new Map(warnings.map((warning) => [JSON.stringify(warning), warning])).values()];
+}
+
 /** An encoded image; width and height are those of one frame. */
 export interface OutputImage {
   readonly bytes: Uint8Array;

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
-import { decodable } from '../../src/images/bitmap/decodable.ts';
+import { decodable } from '../../src/images/bitmap/decode-dib.ts';
 import { DEFAULT_LIMITS } from '../../src/images/limits.ts';
 import { type Files, runBatch } from '../batch.ts';
 import { bmp, dib, ico, rows } from '../fixtures/bitmaps.ts';

@@ -8,8 +8,8 @@ import {
   resultRecord,
 } from '../../operations/batch/batch-record.ts';
 import type { BatchInput } from '../../operations/batch/process-files.ts';
-import { imagesOf, type StoredImage } from '../../operations/cache/cache-index.ts';
-import type { Operation } from '../../operations/definition/operation.ts';
+import type { StoredImage } from '../../operations/cache/cache-index.ts';
+import { imagesOf, type Operation } from '../../operations/definition/operation.ts';
 import { sizeOf } from '../../operations/pool/pool.ts';
 import type { Input } from '../files/inputs.ts';
 import type { OutputNames } from '../files/naming.ts';

@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
 import { fileFailure } from '../file-error.ts';
-import type { ImageInput } from '../input.ts';
+import type { ImageInput, SharpOptions } from '../input.ts';
 import { HEIC_UNSUPPORTED, type InputFormat, sniff } from '../sniff.ts';
 
 /** Prefixes of the error messages of each loader of libvips. */
@@ -29,48 +29,48 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
   if (!sniffed || 'unsupported' in sniffed)
     return fileFailure('processing_failed', firstLine(text), error);
   const { format } = sniffed;
-  const name = format.toUpperCase();
-  if (format === 'heic') {
-    return fileFailure('unsupported_format', HEIC_UNSUPPORTED, error);
-  }
+  if (format === 'heic') return fileFailure('unsupported_format', HEIC_UNSUPPORTED, error);
   // sharp itself throws this before it decodes anything.
   if (/not supported for multi-page/i.test(text)) {
-    return fileFailure(
-      'animation_unsupported',
-      `${firstLine(text)}; animated "first" takes one frame`,
-      error,
-    );
+    const message = `${firstLine(text)}; animated "first" takes one frame`;
+    return fileFailure('animation_unsupported', message, error);
   }
   // A worker process of the daemon is limited to little more memory than its job's estimate.
   if (/out of memory/i.test(text)) {
-    return fileFailure(
-      'work_exceeds_memory',
-      'this image needs more memory than it may use',
-      error,
-    );
+    const message = 'this image needs more memory than it may use';
+    return fileFailure('work_exceeds_memory', message, error);
   }
   if (await decodes(input, format)) {
     return fileFailure('processing_failed', firstLine(text), error);
   }
   const message = text.split('\n').find((line) => LOADER_PREFIXES[format].test(line));
   const detail = message ? `: ${message.replace(LOADER_PREFIXES[format], '').trim()}` : '';
-  return fileFailure('corrupt_image', `this ${name} image is damaged${detail}`, error);
+  return fileFailure(
+    'corrupt_image',
+    `this ${format.toUpperCase()} image is damaged${detail}`,
+    error,
+  );
 }
 
 async function decodes(input: ImageInput, format: InputFormat): Promise<boolean> {
-  const animated = format === 'gif' || format === 'webp';
-  const { limits, sharp } = input;
   try {
-    // Decodes every pixel and keeps few. Not stats(), which misses half of the damaged files while
-    // other threads decode (sharp 0.35.5).
-    await sharp(input.bytes, { limitInputPixels: limits.pixels, animated })
-      .resize({ width: 8, height: 8, fit: 'fill', fastShrinkOnLoad: false })
-      .raw()
-      .toBuffer();
+    await decodeAll(input, { animated: format === 'gif' || format === 'webp' });
     return true;
   } catch {
     return false;
   }
+}
+
+/**
+ * Decodes every pixel and keeps 8x8. Not by stats(), which misses half of the damage while other threads decode
+ * (sharp 0.35.5).
+ */
+export async function decodeAll(input: ImageInput, which: SharpOptions): Promise<void> {
+  await input
+    .sharp(input.bytes, { limitInputPixels: input.limits.pixels, ...which })
+    .resize({ width: 8, height: 8, fit: 'fill', fastShrinkOnLoad: false })
+    .raw()
+    .toBuffer();
 }
 
 function firstLine(text: string): string {

@@ -10,7 +10,6 @@ import {
   ROW_BYTES,
   type Row,
   rangesOf,
-  shortAt,
   thumbnailOf,
 } from './directories.ts';
 import { DIRECTORY_TAGS } from './tags.ts';
@@ -68,15 +67,6 @@ export class ExifEditor {
 
   has(directory: DirectoryName, tag: number): boolean {
     return this.#rowOf(directory, tag) !== undefined;
-  }
-
-  /** The first number of a tag of type SHORT or LONG; undefined if there is none. */
-  number(directory: DirectoryName, tag: number): number | undefined {
-    const row = this.#rowOf(directory, tag);
-    if (!row || row.value) return undefined;
-    const code = shortAt(this.#block, row.place + 2);
-    if (code === TYPE.SHORT) return shortAt(this.#block, row.place + 8);
-    return code === TYPE.LONG ? longAt(this.#block, row.place + 8) : undefined;
   }
 
   /** Sets a tag, and makes its directory if it is missing. */

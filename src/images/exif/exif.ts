@@ -133,6 +133,12 @@ function withOffset(date: string | null, offset: ExifValue | undefined): string 
   return date !== null && typeof offset === 'string' && OFFSET.test(offset) ? date + offset : date;
 }
 
+/** The orientation of a block, 1 to 8; 1 where it is unknown. */
+export function orientationOf(block: Uint8Array | null): number {
+  const value = block && readExif(block)?.image['Orientation'];
+  return typeof value === 'number' && value >= 1 && value <= 8 ? value : 1;
+}
+
 /** The most used tags, under plain names. */
 export function basicExif(tags: ExifTags) {
   // Some writers put the Exif directory's tags into IFD0, and the other way round.

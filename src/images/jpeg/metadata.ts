@@ -43,11 +43,10 @@ export const MAX_EXIF_BYTES = MAX_SEGMENT_BYTES - KINDS.exif[1].length;
 
 const [PIXEL_WIDTH, PIXEL_HEIGHT] = [0xa002, 0xa003];
 
-/** The orientation of EXIF, 1 to 8; 1 where it is unknown. */
-export function orientationOf(segments: readonly Segment[]): number {
+/** The EXIF block of a file; null where it has none. */
+export function exifOf(segments: readonly Segment[]): Buffer | null {
   const exif = segments.find((segment) => isKind(segment, 'exif'));
-  const value = exif && readExif(contentOf(exif, 'exif'))?.image['Orientation'];
-  return typeof value === 'number' && value >= 1 && value <= 8 ? value : 1;
+  return exif ? contentOf(exif, 'exif') : null;
 }
 
 /**
@@ -69,8 +68,8 @@ export function keptSegments(
   const exif = ExifEditor.open(null);
   if (orientation > 1) exif.setShort('image', ORIENTATION, orientation);
   if (policy === 'copyright') {
-    const stored = segments.find((segment) => isKind(segment, 'exif'));
-    const tags = stored && readExif(contentOf(stored, 'exif'))?.image;
+    const stored = exifOf(segments);
+    const tags = stored && readExif(stored)?.image;
     for (const [name, tag] of Object.entries(COPYRIGHT_TAGS)) {
       const text = tags?.[name];
       if (typeof text === 'string') exif.setText('image', tag, text);
@@ -102,15 +101,12 @@ export function uprightSegments(
     .filter((segment) => !isKind(segment, 'pictures') && !isThumbnail(segment))
     .map(withoutJfifThumbnail)
     .map((segment) => (size.transposed ? withSwappedDensity(segment) : segment));
-  const exif = kept.find((segment) => isKind(segment, 'exif'));
-  if (!exif || !readExif(contentOf(exif, 'exif'))) return kept;
-  const editor = ExifEditor.open(contentOf(exif, 'exif'));
+  const exif = exifOf(kept);
+  if (!exif || !readExif(exif)) return kept;
+  const editor = ExifEditor.open(exif);
   if (editor.has('image', ORIENTATION)) editor.setShort('image', ORIENTATION, 1);
-  for (const [tag, value] of [
-    [PIXEL_WIDTH, size.width] as const,
-    [PIXEL_HEIGHT, size.height] as const,
-  ])
-    if (editor.has('photo', tag)) editor.setShort('photo', tag, value);
+  if (editor.has('photo', PIXEL_WIDTH)) editor.setShort('photo', PIXEL_WIDTH, size.width);
+  if (editor.has('photo', PIXEL_HEIGHT)) editor.setShort('photo', PIXEL_HEIGHT, size.height);
   editor.removeThumbnail();
   return withExif(kept, editor.bytes());
 }

@@ -1,10 +1,11 @@
+import { orientationOf } from '../exif/exif.ts';
 import { fileFailure } from '../file-error.ts';
 import { forPixels, type ImageInput } from '../input.ts';
 import type { MetadataPolicy } from '../output.ts';
 import { decodeJpeg } from './decode.ts';
 import { encodeJpeg } from './encode.ts';
 import type { Frame } from './frame.ts';
-import { keptSegments, orientationOf, uprightSegments } from './metadata.ts';
+import { exifOf, keptSegments, uprightSegments } from './metadata.ts';
 import { correctPictures } from './pictures.ts';
 import { impossible, splitJpeg } from './segments.ts';
 import {
@@ -58,7 +59,7 @@ export function transcodeJpeg(
   const decoded = decodeJpeg(file, { pixels: limits.pixels, admit, check });
   const { frame, trailer } = decoded;
   const stored = [...file.segments, ...decoded.metadata];
-  const orientation = orientationOf(stored);
+  const orientation = orientationOf(exifOf(stored));
   const change = transform && compose(uprightTransform(orientation), transform);
   const segments = keptSegments(stored, metadata, change ? 1 : orientation);
   if (!change || isIdentity(change)) {

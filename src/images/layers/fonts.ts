@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import * as v from 'valibot';
 import { field } from '../../schema/fields.ts';
+import { readRaw, type Samples } from '../decoding/pixels.ts';
 import { fileFailure } from '../file-error.ts';
 import type { SharpFactory } from '../input.ts';
 
@@ -56,19 +57,10 @@ const PIXELS = 20;
 
 const probeFile = () => createRequire(import.meta.url).resolve('#config/fonts/probe.ttf');
 
-interface Raster {
-  readonly data: Uint8Array;
-  readonly width: number;
-  readonly height: number;
-}
-
 /** The shape of a markup, one byte for each pixel. */
-async function draw(sharp: SharpFactory, font: string, markup: string): Promise<Raster> {
-  const { data, info } = await sharp({ text: { text: markup, font, fontfile: probeFile() } })
-    .extractChannel(0)
-    .raw()
-    .toBuffer({ resolveWithObject: true });
-  return { data, width: info.width, height: info.height };
+function draw(sharp: SharpFactory, font: string, markup: string): Promise<Samples> {
+  const text = { text: markup, font, fontfile: probeFile() };
+  return readRaw(sharp({ text }).extractChannel(0).raw());
 }
 
 /** Results of fontconfig's searches: it does not see fonts that are installed while a process runs. */
@@ -128,7 +120,7 @@ export async function missingCharacters(
 ): Promise<string[]> {
   const description = describeFont(font, PIXELS);
   const missing: string[] = [];
-  const boxes = new Map<string, Raster>();
+  const boxes = new Map<string, Samples>();
   for (const character of new Set(text)) {
     // Blanks, marks and format characters draw nothing by themselves.
     if (/[\s\p{M}\p{Cc}\p{Cf}]/u.test(character)) continue;
@@ -148,7 +140,7 @@ export async function missingCharacters(
 }
 
 /** Whether two rasters have the same size and the same outermost pixels, as two boxes have. */
-function hasFrameOf(one: Raster, other: Raster): boolean {
+function hasFrameOf(one: Samples, other: Samples): boolean {
   const { width, height } = one;
   if (width !== other.width || height !== other.height) return false;
   for (let y = 0; y < height; y += 1) {

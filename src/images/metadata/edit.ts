@@ -1,4 +1,5 @@
 import { ExifEditor } from '../exif/edit.ts';
+import { orientationOf } from '../exif/exif.ts';
 import { ORIENTATION } from '../exif/tags.ts';
 import type { Warning } from '../output.ts';
 import type { TagChange } from './tags.ts';
@@ -36,9 +37,9 @@ export function editExif(block: Uint8Array | null, edit: MetadataEdit): Uint8Arr
   const { set } = edit;
   if (block === null && set.length === 0) return null;
   if (isStripped(edit, 'exif')) {
-    const orientation = block && orientationOf(block);
+    const orientation = orientationOf(block);
     const editor = ExifEditor.open(null);
-    if (orientation && orientation > 1) editor.setShort('image', ORIENTATION, orientation);
+    if (orientation > 1) editor.setShort('image', ORIENTATION, orientation);
     return apply(editor, set);
   }
   if (set.length === 0 && !edit.strip.has('gps') && !edit.strip.has('thumbnail')) return block;
@@ -51,13 +52,4 @@ export function editExif(block: Uint8Array | null, edit: MetadataEdit): Uint8Arr
 function apply(editor: ExifEditor, set: readonly TagChange[]): Buffer | null {
   for (const change of set) change.apply(editor);
   return editor.bytes();
-}
-
-function orientationOf(block: Uint8Array): number | undefined {
-  try {
-    return ExifEditor.open(block).number('image', ORIENTATION);
-  } catch {
-    // A damaged block can be removed as well.
-    return undefined;
-  }
 }

@@ -5,10 +5,10 @@ import {
   moveToMeans,
   moveToMedians,
   type Points,
+  split,
 } from './clusters.ts';
 import { colourHistogram, type Histogram } from './histogram.ts';
 import { oklabFromSrgb, srgbFromOklab } from './oklab.ts';
-import { split } from './splits.ts';
 
 /** One colour of a palette. */
 export interface Swatch {

@@ -1,4 +1,4 @@
-import type { Operation } from '../definition/operation.ts';
+import type { Operation, SomeImages } from '../definition/operation.ts';
 
 /** A code for programs and a sentence for people. */
 export interface CodedMessage {
@@ -21,21 +21,13 @@ export interface OutputRecord {
 }
 
 /** One element of `results` in a report, with the properties of its output image. */
-export interface FileRecord {
+export interface FileRecord extends Partial<OutputRecord> {
   readonly index: number;
   readonly inputFilename: string;
   /** Only the command line has `skipped` and `planned` (a dry run). */
   readonly status: 'succeeded' | 'failed' | 'skipped' | 'planned';
   /** Bytes; 0 where the input could not be read. */
   readonly originalSize: number;
-  readonly outputFilename?: string;
-  readonly format?: string;
-  readonly width?: number;
-  readonly height?: number;
-  readonly pages?: number;
-  /** Bytes of the output. */
-  readonly size?: number;
-  readonly sha256?: string;
   /** The outputs of an operation that gives several for one input. */
   readonly outputs?: readonly OutputRecord[];
   readonly data?: object;
@@ -50,16 +42,14 @@ export interface FileRecord {
   readonly cached?: true;
 }
 
-interface Result<Image> {
-  readonly image?: Image;
-  readonly images?: readonly Image[];
-  readonly data?: object;
-  readonly warnings: readonly CodedMessage[];
-}
-
 /** The part of a record that describes the result of a job. */
 export function resultRecord<Image extends Omit<OutputRecord, 'size'>>(
-  { image, images, data, warnings }: Result<Image>,
+  {
+    image,
+    images,
+    data,
+    warnings,
+  }: Pick<FileRecord, 'data'> & Required<Pick<FileRecord, 'warnings'>> & SomeImages<Image>,
   sizeOf: (image: Image) => number,
 ): Partial<FileRecord> {
   const outputRecord = (one: Image): OutputRecord => {

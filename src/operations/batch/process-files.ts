@@ -2,7 +2,7 @@ import { Failure } from '../../failure.ts';
 import type { TextVariables } from '../../images/input.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { Job, JobImage, NamedImages, Source } from '../definition/job.ts';
-import type { Operation } from '../definition/operation.ts';
+import { imagesOf, type Operation } from '../definition/operation.ts';
 import type { ImagePool } from '../pool/pool.ts';
 import { type FileRecord, resultRecord } from './batch-record.ts';
 
@@ -190,12 +190,11 @@ async function runOne<Input extends BatchInput>(
     return { record, images: [] };
   }
 
-  const { image, images } = result;
   const refused = result.warnings.find(({ code }) => failOn.includes(code));
   if (refused) {
     return { record: { ...base, status: 'failed', originalSize, error: refused }, images: [] };
   }
-  const all = images ?? (image ? [image] : []);
+  const all = imagesOf(result);
   const done: FileRecord = {
     ...base,
     status: result.planned ? 'planned' : 'succeeded',
@@ -215,7 +214,7 @@ async function runOne<Input extends BatchInput>(
       status: 'failed',
       originalSize,
       // Those that were written before stay.
-      ...(images && { outputs: withStored(done, stored).outputs!.slice(0, stored.length) }),
+      ...(result.images && { outputs: withStored(done, stored).outputs!.slice(0, stored.length) }),
       error: { code: code ?? 'processing_failed', message },
     };
     return { record, images: [] };

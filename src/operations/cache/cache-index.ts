@@ -2,19 +2,13 @@ import { appendFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { JobImage, JobSuccess } from '../definition/job.ts';
+import type { SomeImages } from '../definition/operation.ts';
 
 export type StoredImage = Omit<JobImage, 'bytes'> & { readonly size: number };
 
 /** The result of a job. The bytes of its images are objects, named by their SHA-256. */
-export interface StoredResult extends Pick<JobSuccess, 'originalSize' | 'data' | 'warnings'> {
-  readonly image?: StoredImage;
-  readonly images?: readonly StoredImage[];
-}
-
-/** All images of a result. */
-export function imagesOf({ image, images }: StoredResult): readonly StoredImage[] {
-  return images ?? (image ? [image] : []);
-}
+export type StoredResult = Pick<JobSuccess, 'originalSize' | 'data' | 'warnings'> &
+  SomeImages<StoredImage>;
 
 /** A file of the user: an input, an output, or both. */
 export interface KnownFile {

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import type { JobImage, JobSuccess } from '../definition/job.ts';
+import { imagesOf } from '../definition/operation.ts';
 import {
   CacheIndex,
-  imagesOf,
   type OutputOrigin,
   type StoredImage,
   type StoredResult,
@@ -108,25 +108,25 @@ export class ResultCache {
   }
 
   /** The result with the bytes of its images; undefined where some were removed. */
-  load({ image, images, ...result }: StoredResult): JobSuccess | undefined {
-    const read = ({ size: _, ...stored }: StoredImage): JobImage | undefined => {
-      const bytes = this.#objects.read(stored.sha256);
-      return bytes ? { ...stored, bytes } : undefined;
-    };
+  load(stored: StoredResult): JobSuccess | undefined {
+    const { image, images, ...result } = stored;
+    const all: JobImage[] = [];
+    for (const { size: _, ...one } of imagesOf(stored)) {
+      const bytes = this.#objects.read(one.sha256);
+      if (!bytes) return undefined;
+      all.push({ ...one, bytes });
+    }
     const base = { ...result, ok: true, cached: true } as const;
-    const all = (images ?? (image ? [image] : [])).map(read);
-    if (!all.every((one) => one !== undefined)) return undefined;
-    if (images) return { ...base, images: all };
-    return all[0] ? { ...base, image: all[0] } : base;
+    return images ? { ...base, images: all } : { ...base, ...(image && { image: all[0]! }) };
   }
 
   /** Stores the result of a job for an input with this hash. */
-  store(maker: string, sha256: string, { image, images, ...success }: JobSuccess): void {
+  store(maker: string, sha256: string, success: JobSuccess): void {
     if (this.#options.readOnly) return;
-    const all = images ?? (image ? [image] : []);
+    const all = imagesOf(success);
     const bytes = all.reduce((sum, one) => sum + one.bytes.byteLength, 0);
     if (bytes > this.#options.maxBytes * KEPT_SHARE) return;
-    const { originalSize, data, warnings } = success;
+    const { originalSize, data, warnings, image, images } = success;
     const result: StoredResult = {
       ...{ originalSize, warnings },
       ...(data && { data }),

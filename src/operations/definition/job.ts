@@ -2,6 +2,7 @@ import type { FileErrorCode } from '../../error-codes.ts';
 import type { TextVariables } from '../../images/input.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { OutputImage, Warning } from '../../images/output.ts';
+import type { OperationResult, SomeImages } from './operation.ts';
 
 /** One input of a job: a file that the worker reads, or bytes that are moved to it. */
 export type Source = { readonly path: string } | { readonly bytes: Uint8Array };
@@ -49,14 +50,11 @@ export interface JobImage extends OutputImage {
   readonly taken?: string | null;
 }
 
-export interface JobSuccess extends Outcome {
+export interface JobSuccess
+  extends Outcome,
+    SomeImages<JobImage>,
+    Pick<OperationResult, 'data' | 'planned'> {
   readonly ok: true;
-  readonly image?: JobImage;
-  /** In place of `image`, all outputs of an operation that gives several for one input. */
-  readonly images?: readonly JobImage[];
-  readonly data?: object;
-  /** Whether `data` is a plan, and nothing was made. */
-  readonly planned?: boolean;
   readonly warnings: readonly Warning[];
   readonly inputSha256?: string;
   /** Whether it comes from a cache. */

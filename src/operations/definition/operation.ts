@@ -5,10 +5,18 @@ import type { OutputImage, Warning } from '../../images/output.ts';
 import type { ObjectSchema } from '../../schema/fields.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
 
-export interface OperationResult {
-  readonly image?: OutputImage;
+/** The output of an operation, or none. */
+export interface SomeImages<Image> {
+  readonly image?: Image;
   /** In place of `image`, all outputs of an operation that gives several for one input. */
-  readonly images?: readonly OutputImage[];
+  readonly images?: readonly Image[];
+}
+
+export function imagesOf<Image>({ image, images }: SomeImages<Image>): readonly Image[] {
+  return images ?? (image ? [image] : []);
+}
+
+export interface OperationResult extends SomeImages<OutputImage> {
   readonly data?: object;
   /** Whether `data` is a plan, and nothing was made. */
   readonly planned?: boolean;

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import type { Size } from '../../images/decoding/header.ts';
+import type { Facts, Size } from '../../images/decoding/header.ts';
+import { fileFailure } from '../../images/file-error.ts';
 import { field } from '../../schema/fields.ts';
 
 /** Fixed places of a part within a whole. */
@@ -24,6 +25,15 @@ type Strategy = (typeof STRATEGIES)[number];
 
 export function isStrategy(position: Gravity | Strategy | undefined): position is Strategy {
   return STRATEGIES.some((strategy) => strategy === position);
+}
+
+/** Refuses an animation whose content decides how each frame is cut. @throws Failure animation_unsupported */
+export function checkOneFrame({ frames }: Facts, setting: string): void {
+  if (frames === 1) return;
+  throw fileFailure(
+    'animation_unsupported',
+    `${setting} would cut each of the ${frames} frames elsewhere; animated "first" takes one`,
+  );
 }
 
 /** The offset of a part in a whole, or of a smaller image on a canvas. */

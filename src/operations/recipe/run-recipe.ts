@@ -6,7 +6,13 @@ import { checkOutputSize, estimateOutput, sameFormat } from '../../images/encodi
 import type { EncodingOptions } from '../../images/encoding/options.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import type { Estimate, ImageInput } from '../../images/input.ts';
-import type { EncodingResult, OutputImage, Search, Warning } from '../../images/output.ts';
+import {
+  distinctWarnings,
+  type EncodingResult,
+  type OutputImage,
+  type Search,
+  type Warning,
+} from '../../images/output.ts';
 import type { OperationResult } from '../definition/operation.ts';
 import {
   applyStep,
@@ -22,8 +28,8 @@ import type { Recipe, RecipeOutput, RecipeStep } from './recipe.ts';
 import { type Branch, type Engine, type Leaf, traverse } from './traverse.ts';
 
 /** Outputs that share decoded frames. */
-interface Group {
-  readonly selection: Selection;
+interface Group extends Selection {
+  readonly warnings: Warning[];
   readonly branches: Branch[];
 }
 
@@ -88,7 +94,7 @@ export async function runRecipe(input: ImageInput, given: Recipe): Promise<Opera
   });
   const made: { readonly leaf: Leaf; readonly image: OutputImage; readonly search?: Search }[] = [];
   for (const group of groups) {
-    warnings.push(...group.selection.warnings);
+    warnings.push(...group.warnings);
     await runGroup(input, header, recipe, group, (leaf, { image, search, warnings: own }) => {
       made.push({ leaf, image, ...(search && { search }) });
       warnings.push(...own);
@@ -104,11 +110,10 @@ export async function runRecipe(input: ImageInput, given: Recipe): Promise<Opera
     ...image,
     output: { index, nameTemplate: leaf.name },
   }));
-  const distinct = new Map(warnings.map((warning) => [JSON.stringify(warning), warning]));
   return {
     images,
     ...(targets.length > 0 && { data: { targets } }),
-    warnings: [...distinct.values()],
+    warnings: distinctWarnings(warnings),
   };
 }
 
@@ -147,22 +152,12 @@ async function groupsOf(input: ImageInput, header: Header, recipe: Recipe): Prom
       const { frames, profiled } = selection;
       // Raw pixels have no profile and no metadata: these outputs are decoded by themselves.
       const key = profiled ? `${index} ${position}` : `${frames} frames`;
-      const group = groups.get(key) ?? { selection: { ...selection, warnings: [] }, branches: [] };
-      const merged = {
-        selection: {
-          ...group.selection,
-          warnings: [...group.selection.warnings, ...selection.warnings],
-        },
-        branches: group.branches,
-      };
-      groups.set(key, merged);
-      const last = merged.branches.at(-1);
-      if (last?.index === index) {
-        merged.branches[merged.branches.length - 1] = {
-          ...last,
-          formats: [...last.formats, [position, to]],
-        };
-      } else merged.branches.push({ index, output, formats: [[position, to]] });
+      const group = groups.get(key) ?? { frames, profiled, warnings: [], branches: [] };
+      groups.set(key, group);
+      group.warnings.push(...selection.warnings);
+      const last = group.branches.at(-1);
+      if (last?.index === index) last.formats.push([position, to]);
+      else group.branches.push({ index, output, formats: [[position, to]] });
     }
   }
   return [...groups.values()];
@@ -173,14 +168,13 @@ async function planGroup(
   input: ImageInput,
   header: Header,
   recipe: Recipe,
-  { selection, branches }: Group,
+  { frames, branches }: Group,
   lists: { readonly planned: PlannedOutput[]; readonly warnings: Warning[] },
 ): Promise<Estimate> {
-  const facts = factsOf(header, selection.frames);
-  const pixels = facts.width * facts.height * facts.frames;
-  const decoding = estimateDecoding(header, selection.frames);
-  let { milliseconds } = decoding;
-  let { bytes } = decoding;
+  const facts = factsOf(header, frames);
+  const pixels = facts.width * facts.height * frames;
+  const decoding = estimateDecoding(header, frames);
+  let { milliseconds, bytes } = decoding;
   const engine: Engine<PlanState> = {
     factsOf: (state) => state.facts,
     async apply(state, chosen, context) {
@@ -220,10 +214,10 @@ async function runGroup(
   input: ImageInput,
   header: Header,
   recipe: Recipe,
-  { selection, branches }: Group,
+  group: Group,
   add: (leaf: Leaf, encoded: EncodingResult) => void,
 ): Promise<void> {
-  const source = { input, header, profiled: selection.profiled };
+  const source = { input, header, profiled: group.profiled };
   const engine: Engine<Progress> = {
     factsOf: (progress) => progress.facts,
     apply: (progress, step, context) => applyStep(source, progress, step, context),
@@ -241,7 +235,7 @@ async function runGroup(
       add(leaf, await encodeResult(source, progress, leaf.to, leaf.encoding));
     },
   };
-  const image = await openPicture(input, header, selection);
-  const begin = beginProgress(image, factsOf(header, selection.frames));
-  await traverse(engine, header, begin, recipe.steps, branches);
+  const image = await openPicture(input, header, group);
+  const begin = beginProgress(image, factsOf(header, group.frames));
+  await traverse(engine, header, begin, recipe.steps, group.branches);
 }

@@ -21,7 +21,7 @@ export interface Leaf {
 export interface Branch {
   readonly index: number;
   readonly output: RecipeOutput;
-  readonly formats: readonly (readonly [position: number, to: OutputFormat])[];
+  readonly formats: (readonly [position: number, to: OutputFormat])[];
 }
 
 /** Plans or makes the outputs of a recipe. */

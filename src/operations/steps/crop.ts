@@ -3,6 +3,7 @@ import { type Facts, isSameSize, type Size } from '../../images/decoding/header.
 import { fileFailure } from '../../images/file-error.ts';
 import { type Fault, field, integer, number } from '../../schema/fields.ts';
 import {
+  checkOneFrame,
   GRAVITIES,
   isStrategy,
   offsetOf,
@@ -96,12 +97,7 @@ export const crop = stepOperation({
     const size = sizeOf(facts, options);
     const after = { ...facts, ...size };
     if (isStrategy(gravity)) {
-      if (facts.frames > 1) {
-        throw fileFailure(
-          'animation_unsupported',
-          `gravity ${gravity} would cut each of the ${facts.frames} frames elsewhere; animated "first" takes one`,
-        );
-      }
+      checkOneFrame(facts, `gravity ${gravity}`);
       return {
         after,
         from: PLACE.RESIZE,

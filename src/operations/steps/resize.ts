@@ -2,10 +2,15 @@ import * as v from 'valibot';
 import { colourField, isGrey, onWhite, parseColour } from '../../images/colour.ts';
 import { type Facts, isSameSize, type Size } from '../../images/decoding/header.ts';
 import { addAlpha } from '../../images/decoding/pixels.ts';
-import { fileFailure } from '../../images/file-error.ts';
 import type { Sharp } from '../../images/input.ts';
 import { field, integer, number } from '../../schema/fields.ts';
-import { GRAVITIES, isStrategy, offsetOf, STRATEGIES } from '../definition/placement.ts';
+import {
+  checkOneFrame,
+  GRAVITIES,
+  isStrategy,
+  offsetOf,
+  STRATEGIES,
+} from '../definition/placement.ts';
 import { type OptionsOf, PLACE, placeOfPaint } from '../definition/step.ts';
 import { stepOperation } from '../definition/step-operation.ts';
 
@@ -50,47 +55,39 @@ const fields = {
 
 type ResizeOptions = OptionsOf<typeof fields>;
 
-const atLeastOne = (pixels: number) => Math.max(1, Math.round(pixels));
-
 /**
  * The size that an image is scaled to, and the size of the output: a canvas for `contain`, a cut-out
  * for `cover`. Computed here rather than by sharp, so that too large outputs are refused before any
  * work, and because sharp's `withoutEnlargement` has no effect on `contain`.
  */
 export function resizedSize(from: Size, to: ResizeOptions): { scaled: Size; final: Size } {
+  const scaledBy = (x: number, y = x) => ({
+    width: Math.max(1, Math.round(from.width * x)),
+    height: Math.max(1, Math.round(from.height * y)),
+  });
   if (to.percent !== undefined) {
-    const scaled = {
-      width: atLeastOne((from.width * to.percent) / 100),
-      height: atLeastOne((from.height * to.percent) / 100),
-    };
+    const share = (side: number) => Math.max(1, Math.round((side * to.percent!) / 100));
+    const scaled = { width: share(from.width), height: share(from.height) };
     return { scaled, final: scaled };
   }
   const xScale = to.width === undefined ? undefined : to.width / from.width;
   const yScale = to.height === undefined ? undefined : to.height / from.height;
   const largest = to.enlarge ? Number.POSITIVE_INFINITY : 1;
+  const [x, y] = [xScale ?? yScale!, yScale ?? xScale!];
   if (to.fit === 'fill' && xScale !== undefined && yScale !== undefined) {
-    const scaled = {
-      width: atLeastOne(from.width * Math.min(xScale, largest)),
-      height: atLeastOne(from.height * Math.min(yScale, largest)),
-    };
+    const scaled = scaledBy(Math.min(x, largest), Math.min(y, largest));
     return { scaled, final: scaled };
   }
   const pick = to.fit === 'cover' || to.fit === 'outside' ? Math.max : Math.min;
-  const scale = Math.min(
-    largest,
-    xScale === undefined || yScale === undefined ? (xScale ?? yScale)! : pick(xScale, yScale),
-  );
-  const scaled = { width: atLeastOne(from.width * scale), height: atLeastOne(from.height * scale) };
+  const scaled = scaledBy(Math.min(largest, pick(x, y)));
   const box = { width: to.width ?? scaled.width, height: to.height ?? scaled.height };
   if (to.fit === 'contain') return { scaled, final: box };
-  if (to.fit === 'cover') {
-    const final = {
-      width: Math.min(box.width, scaled.width),
-      height: Math.min(box.height, scaled.height),
-    };
-    return { scaled, final };
-  }
-  return { scaled, final: scaled };
+  if (to.fit !== 'cover') return { scaled, final: scaled };
+  const final = {
+    width: Math.min(box.width, scaled.width),
+    height: Math.min(box.height, scaled.height),
+  };
+  return { scaled, final };
 }
 
 function place(image: Sharp, from: Facts, to: ResizeOptions, alpha: boolean): Sharp {
@@ -145,12 +142,7 @@ export const resize = stepOperation({
   plan(facts, options, { alpha }) {
     const { scaled, final } = resizedSize(facts, options);
     const { fit, position } = options;
-    if (facts.frames > 1 && isStrategy(position)) {
-      throw fileFailure(
-        'animation_unsupported',
-        `position ${position} would cut each of the ${facts.frames} frames elsewhere; animated "first" takes one`,
-      );
-    }
+    if (isStrategy(position)) checkOneFrame(facts, `position ${position}`);
     const grows = fit === 'contain' && !isSameSize(scaled, final);
     const background = parseColour(options.background);
     const after = {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { colourField, parseColour } from '../../images/colour.ts';
-import { fileFailure } from '../../images/file-error.ts';
 import { field, integer, number } from '../../schema/fields.ts';
+import { checkOneFrame } from '../definition/placement.ts';
 import { PLACE } from '../definition/step.ts';
 import { stepOperation } from '../definition/step-operation.ts';
 
@@ -26,12 +26,7 @@ export const trim = stepOperation({
   },
   examples: ['trim --threshold 20 --out trimmed *.jpg'],
   plan(facts, { threshold, edge, margin, lineArt }) {
-    if (facts.frames > 1) {
-      throw fileFailure(
-        'animation_unsupported',
-        `trim would cut each of the ${facts.frames} frames elsewhere; animated "first" takes one`,
-      );
-    }
+    checkOneFrame(facts, 'trim');
     return {
       after: facts,
       from: PLACE.FIRST,

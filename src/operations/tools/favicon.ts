@@ -19,22 +19,18 @@ export interface FaviconData {
 /** Sides of the images in the ICO file: tabs, tabs on dense screens, the task bar of Windows. */
 export const ICO_SIDES = [16, 32, 48] as const;
 
-export interface IconFile {
-  readonly name: string;
-  readonly side: number;
-  /** Whether it is laid on the background: iOS shows transparency as black. */
-  readonly opaque: boolean;
-  /** Whether systems cut a shape of their own out of it. */
-  readonly maskable: boolean;
-}
-
-/** Icons beside the ICO file: of iOS, and those that a web app manifest must have. */
-export const ICON_FILES: readonly IconFile[] = [
+/**
+ * Icons beside the ICO file: of iOS, and those that a web app manifest must have. Opaque ones are laid on the background,
+ * since iOS shows transparency as black; systems cut shapes of their own out of maskable ones.
+ */
+export const ICON_FILES = [
   { name: 'apple-touch-icon.png', side: 180, opaque: true, maskable: false },
   { name: 'icon-192.png', side: 192, opaque: false, maskable: false },
   { name: 'icon-512.png', side: 512, opaque: false, maskable: false },
   { name: 'icon-maskable-512.png', side: 512, opaque: true, maskable: true },
 ];
+
+export type IconFile = (typeof ICON_FILES)[number];
 
 const LARGEST = 512;
 /** Pixels of the square that all icons are made from, at most. */

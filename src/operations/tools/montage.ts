@@ -8,6 +8,7 @@ import type { OutputFormat } from '../../images/formats.ts';
 import { forPixels } from '../../images/input.ts';
 import { drawLayer, type LayerPixels } from '../../images/layers/layer.ts';
 import { openTextLayer } from '../../images/layers/text-layer.ts';
+import { distinctWarnings } from '../../images/output.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
 import { beginProgress, encodeResult } from '../definition/run-steps.ts';
 
@@ -100,8 +101,8 @@ export const montageSheet: ThreadOperation<SheetOptions> = {
       format,
       encoding,
     );
-    const distinct = new Map(warnings.map((warning) => [warning.message, warning]));
-    return { image: encoded.image, warnings: [...distinct.values(), ...encoded.warnings] };
+    const all = [...distinctWarnings(warnings), ...encoded.warnings];
+    return { image: encoded.image, warnings: all };
   },
 };
 

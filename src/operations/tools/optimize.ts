@@ -18,7 +18,13 @@ import { isTruncatedGif } from '../../images/gif.ts';
 import type { ImageInput } from '../../images/input.ts';
 import { smallerApng, smallestLossless } from '../../images/lossless/candidates.ts';
 import { isLosslessWebp } from '../../images/lossless/webp.ts';
-import type { Attempt, OutputImage, Search, Warning } from '../../images/output.ts';
+import {
+  type Attempt,
+  distinctWarnings,
+  type OutputImage,
+  type Search,
+  type Warning,
+} from '../../images/output.ts';
 import { rule } from '../../schema/fields.ts';
 import { defineOperation } from '../definition/operation.ts';
 import { runSteps } from '../definition/run-steps.ts';
@@ -102,7 +108,7 @@ async function optimizeImage(input: ImageInput, options: OptimizeOptions) {
   return {
     image: chosen.image,
     data: search,
-    warnings: distinct([
+    warnings: distinctWarnings([
       ...header.warnings,
       ...chosen.warnings,
       ...ignoredSettings(to, options),
@@ -263,10 +269,4 @@ function keptMetadata({ metadata, exif }: Header, options: EncodingOptions): War
   if (options.metadata === 'all' || found.length === 0) return [];
   const message = `${found.join(', ')} was kept, because nothing smaller without it was found`;
   return [{ code: 'metadata_kept', message }];
-}
-
-function distinct(warnings: readonly Warning[]): Warning[] {
-  return [
-    ...new Map(warnings.map((warning) => [warning.code + warning.message, warning])).values(),
-  ];
 }

@@ -81,10 +81,6 @@ describe('differenceHash', () => {
     const flipped = differenceHash(mirrored(smallScene, 9));
     expect(differingBits(flipped, differenceHash(smallScene))).toBeGreaterThan(20);
   });
-
-  it('throws for a raster of another size', () => {
-    expect(() => differenceHash(new Uint8Array(64))).toThrow(/9x8 \(72 bytes\), got 64 bytes/);
-  });
 });
 
 describe('perceptualHash', () => {
@@ -156,9 +152,5 @@ describe('perceptualHash', () => {
   it('sets half of the bits for an image with detail', () => {
     const noise = large((x, y) => (x * 7919 + y * 104729 + x * x * y * 31) % 251);
     expect(differingBits(perceptualHash(noise), '0000000000000000')).toBe(32);
-  });
-
-  it('throws for a raster of another size', () => {
-    expect(() => perceptualHash(new Uint8Array(64))).toThrow(/32x32 \(1024 bytes\), got 64 bytes/);
   });
 });
