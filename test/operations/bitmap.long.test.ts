@@ -10,7 +10,7 @@ import { decodable } from '../../src/images/bitmap/decode-dib.ts';
 import { DEFAULT_LIMITS } from '../../src/images/limits.ts';
 import { type Files, runBatch } from '../batch.ts';
 import { bmp, dib, ico, rows } from '../fixtures/bitmaps.ts';
-import { photo } from '../fixtures/images.ts';
+import { photo, pngOf } from '../fixtures/images.ts';
 import { decode } from '../pixels.ts';
 import { runs } from '../runs.ts';
 
@@ -152,10 +152,9 @@ describe('BMP', () => {
   });
 
   test('applies an embedded colour profile', async () => {
-    const p3 = await sharp({ create: { ...SIZE, channels: 3, background: 'red' } })
-      .withIccProfile('p3')
-      .png()
-      .toBuffer();
+    const p3 = await pngOf(
+      sharp({ create: { ...SIZE, channels: 3, background: 'red' } }).withIccProfile('p3'),
+    );
     const profile = (await sharp(p3).metadata()).icc!;
     const plain = bmp({ ...direct(24, () => 0xc81e1e), header: 124 });
     plain.writeUInt32LE(0x4d424544, 14 + 56);
@@ -237,13 +236,13 @@ describe('ICO', () => {
     const small = {
       width: 16,
       height: 16,
-      bytes: await sharp({
-        create: { width: 16, height: 16, channels: 3, background: 'black' },
-      })
-        .png()
-        .toBuffer(),
+      bytes: await pngOf(
+        sharp({
+          create: { width: 16, height: 16, channels: 3, background: 'black' },
+        }),
+      ),
     };
-    const large = await photo({ width: 300, height: 290 }).png().toBuffer();
+    const large = await pngOf(photo({ width: 300, height: 290 }));
     const opaque = direct(32, (colour) => 0xff000000 + packed(colour));
     const files = {
       '24.ico': ico([{ ...SIZE, bytes: icon(direct(24, packed), mask(inCorner)) }]),
@@ -341,7 +340,7 @@ describe.skipIf(missing)(
       const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
       try {
         const source = join(folder, 'source.png');
-        writeFileSync(source, await photo({ width: 61, height: 37 }).png().toBuffer());
+        writeFileSync(source, await pngOf(photo({ width: 61, height: 37 })));
         const indices = ['-colors', '200', '-type', 'palette'];
         const kinds: Record<string, string[]> = {
           'a24.bmp': ['BMP3:'],

@@ -6,7 +6,7 @@ import { readAvifColours } from '../../src/images/avif.ts';
 import { findRawSamples } from '../../src/images/decoding/samples.ts';
 import { completePng } from '../../src/images/png/png.ts';
 import { runBatch, runOne } from '../batch.ts';
-import { painted, pngChunk, type Samples } from '../fixtures/images.ts';
+import { painted, pngChunk, pngOf, type Samples } from '../fixtures/images.ts';
 import { displayP3, ORANGE } from '../fixtures/kinds.ts';
 import { greyProfile } from '../fixtures/profile.ts';
 import { tiffFile } from '../fixtures/tiff.ts';
@@ -44,9 +44,7 @@ function tagged(png: Buffer, chunks: readonly Chunk[]): Buffer {
 function plain(colour: Samples, deep = false): Promise<Buffer> {
   const samples = colour.map((sample) => (deep ? sample * 257 : sample));
   const channels = colour.length as 1 | 3;
-  return painted({ ...SIZE, channels, deep }, () => samples)
-    .png()
-    .toBuffer();
+  return pngOf(painted({ ...SIZE, channels, deep }, () => samples));
 }
 
 /** A sample of light to the power of `gamma` as sRGB has it (IEC 61966-2-1). */

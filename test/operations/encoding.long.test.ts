@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runBatch, runOne } from '../batch.ts';
-import { PRIVATE_EXIF, painted, photo, quadrants } from '../fixtures/images.ts';
+import { PRIVATE_EXIF, painted, photo, pngOf, quadrants } from '../fixtures/images.ts';
 import { displayP3, isDisplayP3, ORANGE, SECRETS, withEverything } from '../fixtures/kinds.ts';
 import { greyProfile, tagJpeg } from '../fixtures/profile.ts';
 import { oriel } from '../oriel.ts';
@@ -37,7 +37,7 @@ describe('options that a format does not support', () => {
   ])('are ignored in %s, with a warning', async (format, flags, expected) => {
     const pixels = await runOne(
       ['convert', '--format', format, ...flags],
-      await quadrants({ width: 32, height: 32 }).png().toBuffer(),
+      await pngOf(quadrants({ width: 32, height: 32 })),
     );
     expect(pixels.warnings.toSorted()).toEqual(expected.toSorted());
     expect(quarters(pixels)).toBe('RGBW');
@@ -47,7 +47,7 @@ describe('options that a format does not support', () => {
     const batch = await runBatch(['resize', '--width', '16', '--lossless'], {
       'a.jpg': await image().jpeg().toBuffer(),
       'b.gif': await image().gif().toBuffer(),
-      'c.png': await image().png().toBuffer(),
+      'c.png': await pngOf(image()),
     });
     expect(batch.warnings('a.jpg')).toEqual(['lossless_ignored']);
     expect(batch.warnings('b.gif')).toEqual(['lossless_ignored']);
@@ -72,7 +72,7 @@ describe('options that a format supports', () => {
   ])('chroma in %s at %s is subsampled %j', async (format, setting, expected) => {
     const args = ['convert', '--format', format, '--chroma-subsampling', setting];
     const batch = await runBatch(args, {
-      'full.png': await image().png().toBuffer(),
+      'full.png': await pngOf(image()),
       'half.jpg': await image().jpeg({ chromaSubsampling: '4:2:0' }).toBuffer(),
       'whole.jpg': await image().jpeg({ chromaSubsampling: '4:4:4' }).toBuffer(),
     });
@@ -86,7 +86,7 @@ describe('options that a format supports', () => {
   });
 
   test.each(['webp', 'avif'])('lossless %s keeps all pixels', async (format) => {
-    const source = await image().png().toBuffer();
+    const source = await pngOf(image());
     const pixels = await runOne(['convert', '--format', format, '--lossless'], source);
     expect(differences(pixels, (await decode(source)).rgb)).toEqual([]);
     expect(pixels.warnings).toEqual([]);
@@ -94,7 +94,7 @@ describe('options that a format supports', () => {
 
   test('lossless AVIF of 16 bits keeps the upper 10 bits', async () => {
     const deep = image().toColourspace('rgb16');
-    const source = await deep.png().toBuffer();
+    const source = await pngOf(deep);
     const pixels = await runOne(['convert', '--format', 'avif', '--lossless'], source);
     const original = await decode(source);
     expect(pixels.metadata.bitsPerSample).toBe(10);
@@ -115,7 +115,7 @@ describe('options that a format supports', () => {
   });
 
   test('quality and effort change the size', async () => {
-    const source = await photo({ width: 128, height: 96 }).png().toBuffer();
+    const source = await pngOf(photo({ width: 128, height: 96 }));
     const size = async (...flags: string[]) =>
       (await runOne(['convert', '--format', 'jpeg', ...flags], source)).bytes.length;
     const plain = await size();

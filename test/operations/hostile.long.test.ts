@@ -8,6 +8,7 @@ import {
   multipageTiff,
   painted,
   photo,
+  pngOf,
   pngPromising,
   quadrants,
   randomNumbers,
@@ -58,7 +59,7 @@ async function healthy(): Promise<Record<string, Buffer>> {
       .withIccProfile('p3')
       .jpeg()
       .toBuffer(),
-    png: await image().png().toBuffer(),
+    png: await pngOf(image()),
     'interlaced-png': await image().png({ progressive: true }).toBuffer(),
     'palette-png': await image().png({ palette: true }).toBuffer(),
     webp: await image().webp().toBuffer(),
@@ -125,7 +126,7 @@ describe('truncated files', () => {
 describe('files with other content', () => {
   test('are read by content, not by name', async () => {
     const batch = await runBatch(['resize', '--width', '20'], {
-      'png.jpg': await quadrants(SIZE).png().toBuffer(),
+      'png.jpg': await pngOf(quadrants(SIZE)),
       'webp.png': await quadrants(SIZE).webp().toBuffer(),
       'jpeg.tiff': await quadrants(SIZE).jpeg().toBuffer(),
       noending: await quadrants(SIZE).gif().toBuffer(),
@@ -221,9 +222,7 @@ describe('SVG', () => {
   });
 
   test('is drawn with --allow-svg, and reads no other file', async () => {
-    const secret = await painted({ width: 60, height: 40 }, () => BLUE)
-      .png()
-      .toBuffer();
+    const secret = await pngOf(painted({ width: 60, height: 40 }, () => BLUE));
     const files = {
       'plain.svg': drawing,
       'prologue.svg': Buffer.concat([
@@ -278,7 +277,7 @@ describe('limits', () => {
     const batch = await runBatch(['convert', '--format', 'webp'], {
       'promise.png': pngPromising({ width: 60_000, height: 60_000 }),
       'bomb.png': await sharp({ create: black }).png({ palette: true, effort: 1 }).toBuffer(),
-      'healthy.png': await quadrants(SIZE).png().toBuffer(),
+      'healthy.png': await pngOf(quadrants(SIZE)),
     });
     expectPlainErrors(batch);
     expect(batch.record('promise.png').error?.code).toBe('image_too_large');
@@ -302,8 +301,8 @@ describe('limits', () => {
       'enough.gif': await gif(frames(256, 2, 2)),
       'large.gif': await gif(frames(11, 100, 100)),
       'fits.gif': await gif(frames(10, 100, 100)),
-      'large.png': await photo({ width: 400, height: 251 }).png().toBuffer(),
-      'fits.png': await photo({ width: 400, height: 250 }).png().toBuffer(),
+      'large.png': await pngOf(photo({ width: 400, height: 251 })),
+      'fits.png': await pngOf(photo({ width: 400, height: 250 })),
     };
     const args = ['convert', '--format', 'gif', '--effort', '1', '--max-pixels', '0.1'];
     const batch = await runBatch([...args, '--name', '{name}.{index}.{ext}'], files);
@@ -364,10 +363,10 @@ describe('limits', () => {
   });
 
   test('apply to the bytes of a file', async () => {
-    const large = await photo({ width: 120, height: 120 }).png().toBuffer();
+    const large = await pngOf(photo({ width: 120, height: 120 }));
     const batch = await runBatch(['convert', '--format', 'jpeg', '--max-file-size', '0.01'], {
       'large.png': large,
-      'small.png': await quadrants(SIZE).png().toBuffer(),
+      'small.png': await pngOf(quadrants(SIZE)),
     });
     const { error } = batch.record('large.png');
     expect(error?.code).toBe('file_too_large');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { photo } from '../fixtures/images.ts';
+import { photo, pngOf } from '../fixtures/images.ts';
 import { oriel } from '../oriel.ts';
 
 /** A program that does the same work: another library, or libvips of another version than sharp's. */
@@ -181,12 +181,12 @@ describe('pixels of steps', () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   beforeAll(async () => {
-    const picture = await photo(SIZE).blur(1).png().toBuffer();
+    const picture = await pngOf(photo(SIZE).blur(1));
     writeFileSync(fileOf('photo.png'), picture);
     const inner = await sharp(picture).resize(100, 60, { fit: 'fill' }).linear(0.5, 0).toBuffer();
     const paper = { ...SIZE, channels: 3, background: '#f4f1ea' } as const;
     const scan = sharp({ create: paper }).composite([{ input: inner, left: 31, top: 17 }]);
-    writeFileSync(fileOf('scan.png'), await scan.png().toBuffer());
+    writeFileSync(fileOf('scan.png'), await pngOf(scan));
     // One process makes all outputs.
     for (const input of ['photo', 'scan']) {
       const outputs = CASES.flatMap(({ steps, input: own = 'photo' }, index) =>

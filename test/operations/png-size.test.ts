@@ -7,6 +7,7 @@ import {
   painted,
   photo,
   pngChunk,
+  pngOf,
   quadrants,
   randomNumbers,
   storedAs,
@@ -71,7 +72,7 @@ describe('PNG output', () => {
     [256, 8],
   ])('of %i colours has a palette of %i bits and the same pixels', async (count, depth) => {
     for (const channels of [3, 4] as const) {
-      const input = await colours(count, channels).png().toBuffer();
+      const input = await pngOf(colours(count, channels));
       const { bytes } = await runOne([...TO_PNG, '--effort', '9'], input);
       expect([bytes[DEPTH], bytes[COLOUR_TYPE]]).toEqual([depth, 3]);
       expect(bytes.length).toBeLessThan(input.length);
@@ -80,7 +81,7 @@ describe('PNG output', () => {
   });
 
   test('of 257 colours has no palette', async () => {
-    const input = await colours(257, 3).png().toBuffer();
+    const input = await pngOf(colours(257, 3));
     const { bytes } = await runOne(TO_PNG, input);
     expect([bytes[DEPTH], bytes[COLOUR_TYPE]]).toEqual([8, 2]);
     await expectSamePixels(bytes, input);
@@ -92,7 +93,7 @@ describe('PNG output', () => {
     [[17, 34, 204], 4],
     [[0, 1, 255], 8],
   ])('of the grey levels %j has %i bits', async (values, depth) => {
-    const input = await levels(values).png().toBuffer();
+    const input = await pngOf(levels(values));
     const { bytes } = await runOne(TO_PNG, input);
     expect([bytes[DEPTH], bytes[COLOUR_TYPE]]).toEqual([depth, 0]);
     await expectSamePixels(bytes, input);
@@ -100,7 +101,7 @@ describe('PNG output', () => {
 
   test('of 16 bits keeps 16 bits', async () => {
     const deep = painted({ ...SIZE, deep: true }, (x) => [x > 9 ? 65_535 : 257, 0, 4096]);
-    const input = await deep.png().toBuffer();
+    const input = await pngOf(deep);
     const { bytes } = await runOne(TO_PNG, input);
     expect(bytes[DEPTH]).toBe(16);
     await expectSamePixels(bytes, input);
@@ -124,18 +125,18 @@ describe('PNG output', () => {
   });
 
   test('has a density only where the input has one', async () => {
-    const plain = await photo(SIZE).png().toBuffer();
+    const plain = await pngOf(photo(SIZE));
     const at = plain.indexOf('pHYs') - 4;
     const batch = await runBatch(TO_PNG, {
       'without.png': Buffer.concat([plain.subarray(0, at), plain.subarray(at + 21)]),
-      'with.png': await photo(SIZE).withDensity(300).png().toBuffer(),
+      'with.png': await pngOf(photo(SIZE).withDensity(300)),
     });
     expect(chunkNames(batch.bytes('without.png'))).not.toContain('pHYs');
     expect((await sharp(batch.bytes('with.png')).metadata()).density).toBe(300);
   });
 
   test('gets no density by steps that read its pixels again', async () => {
-    const plain = await photo(SIZE).png().toBuffer();
+    const plain = await pngOf(photo(SIZE));
     const at = plain.indexOf('pHYs') - 4;
     const without = Buffer.concat([plain.subarray(0, at), plain.subarray(at + 21)]);
     const { bytes } = await runOne(['trim'], without);
@@ -221,7 +222,7 @@ describe('PNG converted to PNG', () => {
   test('is oriented and converted to sRGB even where it becomes larger', async () => {
     const oriented = await storedAs(quadrants({ width: 40, height: 20 }), 6);
     const batch = await runBatch(TO_PNG, {
-      'turned.png': await oriented.png().toBuffer(),
+      'turned.png': await pngOf(oriented),
       ...(await displayP3()),
     });
     expect(batch.record('turned.png')).toMatchObject({ width: 40, height: 20 });

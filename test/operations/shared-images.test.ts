@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { type Batch, type Files, runBatch } from '../batch.ts';
+import { pngOf } from '../fixtures/images.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { outsideFolder } from '../outside-material.ts';
 import { decode, differences, expectColour } from '../pixels.ts';
@@ -147,7 +148,7 @@ describe.skipIf(!isPresent)('real images of the folder ORIEL_SHARED', () => {
     const looks = await Promise.all(
       [1, 2, 3, 4, 5, 6, 7, 8].map(async (orientation) => {
         const bytes = batch.bytes(`jpeg-orientation-${orientation}.jpg`);
-        return decode(await sharp(bytes).resize(30, 20, { kernel: 'linear' }).png().toBuffer());
+        return decode(await pngOf(sharp(bytes).resize(30, 20, { kernel: 'linear' })));
       }),
     );
     for (const look of looks) {

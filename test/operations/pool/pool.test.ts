@@ -5,7 +5,7 @@ import { inlinePool, startPool } from '../../../src/operations/pool/pool.ts';
 import { convert } from '../../../src/operations/tools/convert.ts';
 import { parseFields } from '../../../src/schema/fields.ts';
 import { Threads } from '../../../src/threads/threads.ts';
-import { quadrants } from '../../fixtures/images.ts';
+import { pngOf, quadrants } from '../../fixtures/images.ts';
 import { decode, quarters } from '../../pixels.ts';
 
 /** Thread files: one follows the job's instructions, one cannot be loaded. */
@@ -267,7 +267,7 @@ describe.each([
   test('fails with a timeout past its deadline', async () => {
     const pool = await start();
     onTestFinished(() => pool.close());
-    const large = await quadrants({ width: 1000, height: 1000 }).png().toBuffer();
+    const large = await pngOf(quadrants({ width: 1000, height: 1000 }));
     const slow = parseFields(convert.options, { format: 'avif', effort: 9, quality: 90 });
     const { limits } = job('convert', {}, 1);
     const result = await pool.run({

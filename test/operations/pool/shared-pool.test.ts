@@ -11,7 +11,7 @@ import {
 } from '../../../src/operations/pool/shared-pool.ts';
 import { convert } from '../../../src/operations/tools/convert.ts';
 import { parseFields } from '../../../src/schema/fields.ts';
-import { quadrants } from '../../fixtures/images.ts';
+import { pngOf, quadrants } from '../../fixtures/images.ts';
 import { ROOT, startProgram, temporaryFolder } from '../../oriel.ts';
 
 /** Process files: one follows the job's instructions, one cannot be loaded. */
@@ -319,7 +319,7 @@ test.runIf(process.platform === 'linux')(
   async () => {
     const pool = await startSharedPool({ threads: 2, memory: 300 * MB });
     onTestFinished(() => pool.close());
-    const picture = await quadrants({ width: 4000, height: 3000 }).png().toBuffer();
+    const picture = await pngOf(quadrants({ width: 4000, height: 3000 }));
     const run = (options: Record<string, unknown>, deadline = 120_000) =>
       pool.run({
         ...job('convert', parseFields(convert.options, options), deadline),

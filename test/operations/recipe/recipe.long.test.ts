@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import type { BatchResult } from '../../../src/operations/batch/batch-record.ts';
 import { readRecipe } from '../../../src/operations/recipe/read-recipe.ts';
-import { animatedGif, disc, painted, photo, quadrants } from '../../fixtures/images.ts';
+import { animatedGif, disc, painted, photo, pngOf, quadrants } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { decode } from '../../pixels.ts';
 import { residentCommand } from '../../resident.ts';
@@ -74,23 +74,25 @@ type Name = keyof typeof STEPS;
 const NAMES = Object.keys(STEPS) as Name[];
 
 const IMAGES = {
-  photo: () => photo({ width: 60, height: 44 }).png().toBuffer(),
-  disc: () => disc({ width: 60, height: 44 }).png().toBuffer(),
+  photo: () => pngOf(photo({ width: 60, height: 44 })),
+  disc: () => pngOf(disc({ width: 60, height: 44 })),
   deep: () =>
-    painted({ width: 60, height: 44, deep: true }, (x, y) => [x * 1000, y * 1400, 60_000 - x * 500])
-      .png()
-      .toBuffer(),
+    pngOf(
+      painted({ width: 60, height: 44, deep: true }, (x, y) => [
+        x * 1000,
+        y * 1400,
+        60_000 - x * 500,
+      ]),
+    ),
   grey: () =>
-    painted({ width: 60, height: 44, channels: 1 }, (x, y) => [(x * 4 + y * 2) % 256])
-      .png()
-      .toBuffer(),
+    pngOf(painted({ width: 60, height: 44, channels: 1 }, (x, y) => [(x * 4 + y * 2) % 256])),
 };
 
 describe('a recipe of one step', () => {
   test.each(NAMES)('%s gives the bytes of its command', async (name) => {
     const images = {
       'a.jpg': await photo({ width: 300, height: 200 }).jpeg().toBuffer(),
-      'b.png': await disc({ width: 60, height: 44 }).png().toBuffer(),
+      'b.png': await pngOf(disc({ width: 60, height: 44 })),
     };
     const { files, code } = await runRecipe({ steps: [{ [name]: STEPS[name] }] }, images);
     expect(code).toBe(0);
@@ -215,7 +217,7 @@ describe('outputs', () => {
   });
 
   test('of a smaller width look as if made from the whole image', async () => {
-    const bytes = await photo({ width: 900, height: 600 }).png().toBuffer();
+    const bytes = await pngOf(photo({ width: 900, height: 600 }));
     const outputs = [{ widths: [800, 390, 100], format: 'png' }];
     const { files } = await runRecipe({ outputs }, { 'a.png': bytes });
     for (const width of [800, 390, 100]) {
@@ -381,7 +383,7 @@ test('names of outputs have the placeholders of --name, in files and in an archi
   const exif = { IFD2: { DateTimeOriginal: '2024:05:06 07:08:09' } };
   const dated = photo({ width: 30, height: 20 }).withExif(exif).jpeg();
   writeFileSync(join(cwd, 'in/trip/a.jpg'), await dated.toBuffer());
-  writeFileSync(join(cwd, 'in/trip/b.png'), await photo({ width: 9, height: 8 }).png().toBuffer());
+  writeFileSync(join(cwd, 'in/trip/b.png'), await pngOf(photo({ width: 9, height: 8 })));
   const names = ['1-trip-a-20240506-30x20-webp.webp', '2-trip-b-undated-9x8-webp.webp'];
   const files = await oriel(['run', 'r.yaml', '-r', 'in', '--out', 'out', '-q'], { cwd });
   expect([files.code, files.stderr]).toEqual([0, '']);
@@ -398,7 +400,7 @@ test('PNG outputs of raw pixels keep the density of the input, as those of comma
     .withMetadata({ density: 300 })
     .jpeg()
     .toBuffer();
-  const plain = await photo({ width: 80, height: 60 }).png().toBuffer();
+  const plain = await pngOf(photo({ width: 80, height: 60 }));
   const steps = [{ blur: { sigma: 1 } }, { resize: { width: 40 } }, { sharpen: {} }];
   const outputs = [{ format: 'png' }, { name: 's.{ext}', format: 'png', widths: [9] }];
   const { files } = await runRecipe({ steps, outputs }, { 'a.jpg': jpeg });

@@ -12,6 +12,7 @@ import {
   multipageTiff,
   ORIENTATIONS,
   painted,
+  pngOf,
   quadrants,
   RED,
   storedAs,
@@ -22,7 +23,7 @@ import { decode, differences, letter, quarters } from '../../pixels.ts';
 const SIZE = { width: 48, height: 32 };
 /** Every pixel encodes its position. */
 const place = (x: number, y: number) => [x * 5, y * 7, 9];
-const map = () => painted(SIZE, place).png().toBuffer();
+const map = () => pngOf(painted(SIZE, place));
 
 const rectangle = (left: number, top: number, width: number, height: number) => [
   ...['--left', `${left}`, '--top', `${top}`],
@@ -64,7 +65,7 @@ describe('the rectangle', () => {
   test('is checked against each file', async () => {
     const batch = await runBatch(['crop', ...rectangle(20, 20, 20, 10)], {
       'large.png': await map(),
-      'small.png': await quadrants({ width: 30, height: 30 }).png().toBuffer(),
+      'small.png': await pngOf(quadrants({ width: 30, height: 30 })),
     });
     expect(batch.result.summary).toMatchObject({ total: 2, succeeded: 1, failed: 1 });
     expect(batch.record('small.png').error?.code).toBe('crop_out_of_bounds');
@@ -98,7 +99,7 @@ describe('the rectangle', () => {
 describe('the format', () => {
   const kinds = async () => ({
     'a.jpg': await quadrants(SIZE).jpeg({ quality: 95 }).toBuffer(),
-    'b.png': await quadrants(SIZE).png().toBuffer(),
+    'b.png': await pngOf(quadrants(SIZE)),
     'c.webp': await quadrants(SIZE).webp().toBuffer(),
     'd.gif': await quadrants(SIZE).gif().toBuffer(),
     'e.tiff': await quadrants(SIZE).tiff().toBuffer(),
@@ -152,16 +153,12 @@ describe('the pixels in the rectangle', () => {
   test('keep depth, grey and transparency', async () => {
     const deep = (x: number, y: number) => [x * 1201, y * 1999, 65_535 - x];
     const batch = await runBatch(['crop', ...rectangle(5, 3, 30, 20)], {
-      'deep.png': await painted({ ...SIZE, deep: true }, deep)
-        .png()
-        .toBuffer(),
+      'deep.png': await pngOf(painted({ ...SIZE, deep: true }, deep)),
       'deep-lzw.tiff': await painted({ ...SIZE, deep: true }, deep)
         .tiff({ compression: 'lzw' })
         .toBuffer(),
-      'grey.png': await painted({ ...SIZE, channels: 1 }, (x) => [x * 5])
-        .png()
-        .toBuffer(),
-      'disc.png': await disc({ width: 48, height: 32 }).png().toBuffer(),
+      'grey.png': await pngOf(painted({ ...SIZE, channels: 1 }, (x) => [x * 5])),
+      'disc.png': await pngOf(disc({ width: 48, height: 32 })),
     });
     const png = await batch.pixels('deep.png');
     expect(differences(png, (x, y) => deep(x + 5, y + 3))).toEqual([]);
@@ -175,7 +172,7 @@ describe('the pixels in the rectangle', () => {
   });
 
   test('are flattened on the background in JPEG', async () => {
-    const source = await disc({ width: 48, height: 32 }).png().toBuffer();
+    const source = await pngOf(disc({ width: 48, height: 32 }));
     const args = ['crop', ...rectangle(0, 0, 48, 16), '--format', 'jpeg'];
     expect(letter(await runOne(args, source), 2, 2)).toBe('W');
     const blue = await runOne([...args, '--background', 'blue'], source);

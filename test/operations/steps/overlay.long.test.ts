@@ -8,7 +8,14 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { BatchResult } from '../../../src/operations/batch/batch-record.ts';
 import { runBatch, runOne } from '../../batch.ts';
 import { HAS_FONTS } from '../../fixtures/fonts.ts';
-import { animatedGif, painted, photo, quadrants, type Samples } from '../../fixtures/images.ts';
+import {
+  animatedGif,
+  painted,
+  photo,
+  pngOf,
+  quadrants,
+  type Samples,
+} from '../../fixtures/images.ts';
 import { oriel, temporaryFolder } from '../../oriel.ts';
 import { decode, expectColour, type Pixels } from '../../pixels.ts';
 import { residentCommand } from '../../resident.ts';
@@ -21,7 +28,7 @@ const LOGO = { width: 10, height: 6 };
 /** Every pixel encodes its position. */
 const place = (x: number, y: number) => [x * 4, y * 6, 90];
 const mark = (x: number, y: number) => [200 - x * 9, 10 + y * 30, 250];
-const base = await painted(SIZE, place).png().toBuffer();
+const base = await pngOf(painted(SIZE, place));
 
 const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -30,12 +37,10 @@ function fileOf(name: string, bytes: Uint8Array): string {
   writeFileSync(path, bytes);
   return path;
 }
-const logo = fileOf('logo.png', await painted(LOGO, mark).png().toBuffer());
+const logo = fileOf('logo.png', await pngOf(painted(LOGO, mark)));
 const half = fileOf(
   'half.png',
-  await painted({ ...LOGO, channels: 4 }, (x, y) => [...mark(x, y), 128])
-    .png()
-    .toBuffer(),
+  await pngOf(painted({ ...LOGO, channels: 4 }, (x, y) => [...mark(x, y), 128])),
 );
 
 const HAS_COMPOSITE =
@@ -117,10 +122,7 @@ describe('an image laid over another', () => {
   test('is scaled to a share of the width, and shrunk where it is too large', async () => {
     const scaled = await runOne(['overlay', '--image', logo, '--scale', '0.5'], base);
     expect(inkOf(scaled, place)).toMatchObject({ left: 30, right: 59, top: 22, bottom: 39 });
-    const large = fileOf(
-      'large.png',
-      await quadrants({ width: 300, height: 300 }).png().toBuffer(),
-    );
+    const large = fileOf('large.png', await pngOf(quadrants({ width: 300, height: 300 })));
     const shrunk = await runOne(
       ['overlay', '--image', large, '--gravity', 'west', '--x', '10'],
       base,
@@ -141,9 +143,7 @@ describe('an image laid over another', () => {
   test('turned by an angle has transparent corners', async () => {
     const red = fileOf(
       'red.png',
-      await sharp({ create: { width: 20, height: 20, channels: 3, background: 'red' } })
-        .png()
-        .toBuffer(),
+      await pngOf(sharp({ create: { width: 20, height: 20, channels: 3, background: 'red' } })),
     );
     const flags = ['--gravity', 'center', '--angle', '45'];
     const pixels = await runOne(['overlay', '--image', red, ...flags], base);
@@ -170,9 +170,7 @@ describe('an image laid over another', () => {
 describe('the image below', () => {
   test('keeps sixteen bits, and pixels beside the overlay exactly', async () => {
     const deepPlace = (x: number, y: number) => [x * 1091, y * 1637, 30_001];
-    const deep = await painted({ ...SIZE, deep: true }, deepPlace)
-      .png()
-      .toBuffer();
+    const deep = await pngOf(painted({ ...SIZE, deep: true }, deepPlace));
     const pixels = await runOne(['overlay', '--image', logo], deep);
     expect(pixels.deep).toBe(true);
     const inside = insideOf(50, 34);
@@ -182,14 +180,10 @@ describe('the image below', () => {
   });
 
   test('stays grey under a grey overlay and takes the colours of another', async () => {
-    const grey = await painted({ ...SIZE, channels: 1 }, (x, y) => [x * 2 + y])
-      .png()
-      .toBuffer();
+    const grey = await pngOf(painted({ ...SIZE, channels: 1 }, (x, y) => [x * 2 + y]));
     const dot = fileOf(
       'dot.png',
-      await sharp({ create: { ...LOGO, channels: 3, background: '#808080' } })
-        .png()
-        .toBuffer(),
+      await pngOf(sharp({ create: { ...LOGO, channels: 3, background: '#808080' } })),
     );
     const greyed = await runOne(['overlay', '--image', dot], grey);
     expect(greyed.metadata.space).toBe('b-w');
@@ -201,12 +195,9 @@ describe('the image below', () => {
   });
 
   test('keeps its transparency, and shows the overlay on transparent pixels', async () => {
-    const clear = await painted({ ...SIZE, channels: 4 }, (x, y) => [
-      ...place(x, y),
-      x < 55 ? 100 : 0,
-    ])
-      .png()
-      .toBuffer();
+    const clear = await pngOf(
+      painted({ ...SIZE, channels: 4 }, (x, y) => [...place(x, y), x < 55 ? 100 : 0]),
+    );
     const pixels = await runOne(['overlay', '--image', logo, '--y', '4'], clear);
     expect([pixels.alpha(10, 10), pixels.alpha(59, 10), pixels.alpha(57, 32)]).toEqual([
       100, 0, 255,
@@ -251,9 +242,7 @@ describe('the image below', () => {
     const gif = await animatedGif(frames, { delay: [100, 200, 300], loop: 2 });
     const white = fileOf(
       'white.png',
-      await sharp({ create: { ...LOGO, channels: 3, background: 'fuchsia' } })
-        .png()
-        .toBuffer(),
+      await pngOf(sharp({ create: { ...LOGO, channels: 3, background: 'fuchsia' } })),
     );
     const pixels = await runOne(['overlay', '--image', white], gif, 'a.gif');
     expect([pixels.pages, pixels.metadata.delay]).toEqual([3, [100, 200, 300]]);
@@ -264,16 +253,16 @@ describe('the image below', () => {
 
 test.skipIf(!HAS_COMPOSITE)('an overlay has the pixels of composite', async () => {
   const cwd = temporaryFolder();
-  const below = await photo({ width: 200, height: 120 }).png().toBuffer();
+  const below = await pngOf(photo({ width: 200, height: 120 }));
   writeFileSync(join(cwd, 'a.png'), below);
-  const soft = await painted({ width: 50, height: 30, channels: 4 }, (x, y) => [
-    x * 5,
-    255 - y * 8,
-    x * y,
-    (x * 5 + y) % 256,
-  ])
-    .png()
-    .toBuffer();
+  const soft = await pngOf(
+    painted({ width: 50, height: 30, channels: 4 }, (x, y) => [
+      x * 5,
+      255 - y * 8,
+      x * y,
+      (x * 5 + y) % 256,
+    ]),
+  );
   writeFileSync(join(cwd, 'logo.png'), soft);
   const args = ['-gravity', 'southwest', '-geometry', '+7+9', 'logo.png', 'a.png', 'im.png'];
   expect(spawnSync('composite', args, { cwd }).status).toBe(0);
@@ -285,10 +274,7 @@ test.skipIf(!HAS_COMPOSITE)('an overlay has the pixels of composite', async () =
 });
 
 describe.skipIf(!HAS_FONTS)('a text', () => {
-  const black = (size = { width: 400, height: 200 }) =>
-    painted(size, () => [0, 0, 0])
-      .png()
-      .toBuffer();
+  const black = (size = { width: 400, height: 200 }) => pngOf(painted(size, () => [0, 0, 0]));
   const dark = () => [0, 0, 0];
 
   test('is drawn in its size, colour and place', async () => {
@@ -332,7 +318,7 @@ describe.skipIf(!HAS_FONTS)('a text', () => {
   ])('of fewer than eight pixels has a warning: %j %j', async (sides, args, codes) => {
     const [[name, side]] = Object.entries(sides) as [[string, number]];
     const noise = { width: side, height: side, channels: 3, background: 'black' } as const;
-    const png = await sharp({ create: noise }).png().toBuffer();
+    const png = await pngOf(sharp({ create: noise }));
     expect((await runBatch(['overlay', ...args], { [name]: png })).warnings(name)).toEqual(codes);
   });
 
@@ -443,9 +429,7 @@ describe('faults are named before any work', () => {
   test('the limits of inputs hold for overlays', async () => {
     const large = fileOf(
       'pixels.png',
-      await sharp({ create: { width: 2000, height: 600, channels: 3, background: 'red' } })
-        .png()
-        .toBuffer(),
+      await pngOf(sharp({ create: { width: 2000, height: 600, channels: 3, background: 'red' } })),
     );
     const { record } = await runBatch(['overlay', '--image', large, '--max-pixels', '1'], {
       'a.png': base,

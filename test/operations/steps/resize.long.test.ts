@@ -13,6 +13,7 @@ import {
   ORIENTATIONS,
   painted,
   photo,
+  pngOf,
   quadrants,
   RED,
   randomNumbers,
@@ -23,7 +24,7 @@ import { oriel } from '../../oriel.ts';
 import { differences, expectColour, letter, type Pixels, quarters } from '../../pixels.ts';
 
 const flat = (size: Size, colour: readonly number[] = RED) => painted(size, () => colour);
-const png = (image: ReturnType<typeof flat>) => image.png().toBuffer();
+const png = (image: ReturnType<typeof flat>) => pngOf(image);
 const sides = ({ width, height }: Size) => `${width}x${height}`;
 
 describe('the size of the output', () => {
@@ -425,7 +426,7 @@ describe('inputs', () => {
     const image = () => quadrants({ width: 40, height: 40 });
     const files = {
       'a.jpg': await image().jpeg().toBuffer(),
-      'b.png': await image().png().toBuffer(),
+      'b.png': await pngOf(image()),
       'c.webp': await image().webp().toBuffer(),
       'd.avif': await image().avif({ effort: 0 }).toBuffer(),
       'e.gif': await image().gif().toBuffer(),

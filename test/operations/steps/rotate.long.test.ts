@@ -10,6 +10,7 @@ import {
   multipageTiff,
   ORIENTATIONS,
   painted,
+  pngOf,
   quadrants,
   RED,
   storedAs,
@@ -18,7 +19,7 @@ import { oriel } from '../../oriel.ts';
 import { expectColour, letter, quarters } from '../../pixels.ts';
 
 const UPRIGHT = { width: 48, height: 32 };
-const picture = () => quadrants(UPRIGHT).png().toBuffer();
+const picture = () => pngOf(quadrants(UPRIGHT));
 
 /** What the quadrants RGBW become, in reading order. */
 const TURNED = { 0: 'RGBW', 90: 'BRWG', 180: 'WBGR', 270: 'GWRB' } as const;
@@ -59,7 +60,7 @@ describe('quarter turns', () => {
   test('all pixels keep their values', async () => {
     const side = 7;
     const source = painted({ width: side, height: 5 }, (x, y) => [x * 30, y * 50, x + y]);
-    const pixels = await runOne(['rotate', '--angle', '90'], await source.png().toBuffer());
+    const pixels = await runOne(['rotate', '--angle', '90'], await pngOf(source));
     for (let y = 0; y < side; y += 1) {
       for (let x = 0; x < 5; x += 1) {
         const [fromX, fromY] = [y, 4 - x];
@@ -97,7 +98,7 @@ describe('other angles', () => {
 
   test('edges beside transparent corners are not darkened', async () => {
     const white = painted({ width: 40, height: 40 }, () => [255, 255, 255]);
-    const pixels = await runOne(['rotate', '--angle', '30'], await white.png().toBuffer());
+    const pixels = await runOne(['rotate', '--angle', '30'], await pngOf(white));
     for (let y = 0; y < pixels.height; y += 1) {
       for (let x = 0; x < pixels.width; x += 1) {
         if (pixels.alpha(x, y) > 0) expectColour(pixels.rgb(x, y), [255, 255, 255], 1, `${x},${y}`);
@@ -155,7 +156,7 @@ describe('other angles', () => {
   });
 
   test('transparency of the input is kept', async () => {
-    const source = await disc({ width: 60, height: 60 }).png().toBuffer();
+    const source = await pngOf(disc({ width: 60, height: 60 }));
     const pixels = await runOne(['rotate', '--angle', '20'], source);
     expect(letter(pixels, pixels.width >> 1, pixels.height >> 1)).toBe('R');
     expect(pixels.alpha(pixels.width >> 1, 6)).toBe(0);
@@ -163,11 +164,9 @@ describe('other angles', () => {
 
   test('flip and flop are applied after the rotation', async () => {
     // Upright, only the upper left pixel block is red; turned by 30 degrees it moves to the right.
-    const source = await painted({ width: 60, height: 60 }, (x, y) =>
-      x < 20 && y < 20 ? RED : BLUE,
-    )
-      .png()
-      .toBuffer();
+    const source = await pngOf(
+      painted({ width: 60, height: 60 }, (x, y) => (x < 20 && y < 20 ? RED : BLUE)),
+    );
     const plain = await runOne(['rotate', '--angle', '30'], source);
     const flip = await runOne(['rotate', '--angle', '30', '--flip'], source);
     const flop = await runOne(['rotate', '--angle', '30', '--flop'], source);
@@ -194,9 +193,9 @@ describe('other angles', () => {
 
 describe('samples', () => {
   const deep = () =>
-    painted({ width: 20, height: 12, deep: true }, (x, y) => [x * 3001, y * 5003, 65_535 - x])
-      .png()
-      .toBuffer();
+    pngOf(
+      painted({ width: 20, height: 12, deep: true }, (x, y) => [x * 3001, y * 5003, 65_535 - x]),
+    );
 
   test('16 bits are kept', async () => {
     const turned = await runOne(['rotate', '--angle', '180'], await deep());
@@ -208,11 +207,9 @@ describe('samples', () => {
   test.each([[], ['--flip'], ['--flop']])(
     'sixteen bits outlive an angle between and mirrors %j',
     async (...mirrors) => {
-      const source = await painted({ width: 20, height: 20, deep: true }, () => [
-        65_535, 1000, 30_001,
-      ])
-        .png()
-        .toBuffer();
+      const source = await pngOf(
+        painted({ width: 20, height: 20, deep: true }, () => [65_535, 1000, 30_001]),
+      );
       const pixels = await runOne(['rotate', '--angle', '45', ...mirrors], source);
       const middle = pixels.width >> 1;
       expect(pixels.metadata.depth).toBe('ushort');
@@ -226,8 +223,8 @@ describe('samples', () => {
     const grey = painted({ width: 9, height: 5, channels: 1 }, (x) => [x * 20]);
     const grey16 = painted({ width: 9, height: 5, channels: 1, deep: true }, (x) => [x * 7001]);
     const batch = await runBatch(['rotate', '--angle', '90'], {
-      'grey.png': await grey.png().toBuffer(),
-      'grey16.png': await grey16.png().toBuffer(),
+      'grey.png': await pngOf(grey),
+      'grey16.png': await pngOf(grey16),
     });
     const [eight, sixteen] = [await batch.pixels('grey.png'), await batch.pixels('grey16.png')];
     expect(eight.metadata).toMatchObject({ space: 'b-w', channels: 1 });
@@ -237,9 +234,7 @@ describe('samples', () => {
   });
 
   test('a coloured background of a grey image has its colour', async () => {
-    const grey = await painted({ width: 20, height: 20, channels: 1 }, () => [100])
-      .png()
-      .toBuffer();
+    const grey = await pngOf(painted({ width: 20, height: 20, channels: 1 }, () => [100]));
     const pixels = await runOne(['rotate', '--angle', '45', '--background', '#ff0000'], grey);
     expect(pixels.rgb(0, 0)).toEqual([255, 0, 0]);
     expect(pixels.rgb(14, 14)).toEqual([100, 100, 100]);
@@ -384,7 +379,7 @@ describe('errors', () => {
   test('an output beyond the limit fails only its file', async () => {
     const batch = await runBatch(['rotate', '--angle', '45', '--max-side', '50'], {
       'big.png': await picture(),
-      'small.png': await quadrants({ width: 16, height: 16 }).png().toBuffer(),
+      'small.png': await pngOf(quadrants({ width: 16, height: 16 })),
     });
     expect(batch.code).toBe(1);
     expect(batch.record('big.png').error?.code).toBe('output_too_large');

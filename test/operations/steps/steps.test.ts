@@ -4,13 +4,13 @@ import { STEPS } from '../../../src/operations/steps/steps.ts';
 import { editMetadata } from '../../../src/operations/tools/edit-metadata.ts';
 import { parseFields } from '../../../src/schema/fields.ts';
 import { runBatch, runOne } from '../../batch.ts';
-import { painted } from '../../fixtures/images.ts';
+import { painted, pngOf } from '../../fixtures/images.ts';
 import { differences } from '../../pixels.ts';
 
 const SIZE = { width: 48, height: 32 };
 /** Every pixel encodes its position. */
 const place = (x: number, y: number) => [x * 5, y * 7, 9];
-const map = () => painted(SIZE, place).png().toBuffer();
+const map = () => pngOf(painted(SIZE, place));
 
 describe('overlay', () => {
   test.each(['sharpen', 'blur', 'greyscale'])(
@@ -47,7 +47,7 @@ describe('crop', () => {
     );
     const pixels = await runOne(
       ['crop', '--ratio', '1:1', '--gravity', 'attention'],
-      await scene.png().toBuffer(),
+      await pngOf(scene),
     );
     expect([pixels.width, pixels.height]).toEqual([100, 100]);
     expect(pixels.rgb(50, 50)[0]).toBeGreaterThan(200);

@@ -7,6 +7,7 @@ import {
   gridAvif,
   painted,
   photo,
+  pngOf,
 } from '../../fixtures/images.ts';
 import {
   animations,
@@ -43,14 +44,10 @@ const inputs = {
   samples: (async (): Promise<Files> => {
     const deep = () => painted({ ...small, deep: true }, rgb16);
     return {
-      'samples.png': await deep().png().toBuffer(),
+      'samples.png': await pngOf(deep()),
       'samples-lzw.tiff': await deep().tiff({ compression: 'lzw' }).toBuffer(),
-      'greys.png': await painted({ ...small, channels: 1 }, grey8)
-        .png()
-        .toBuffer(),
-      'greys-deep.png': await painted({ ...small, channels: 1, deep: true }, grey16)
-        .png()
-        .toBuffer(),
+      'greys.png': await pngOf(painted({ ...small, channels: 1 }, grey8)),
+      'greys-deep.png': await pngOf(painted({ ...small, channels: 1, deep: true }, grey16)),
       'photo.tiff': await photo({ width: 64, height: 64 }).tiff({ compression: 'lzw' }).toBuffer(),
     };
   })(),
@@ -246,7 +243,7 @@ describe('--background', () => {
     const half = painted({ width: 40, height: 40, channels: 4 }, () => [200, 100, 0, 128]);
     const batch = await runBatch([...args, '--background', given], {
       ...(await inputs.transparency),
-      'half.png': await half.png().toBuffer(),
+      'half.png': await pngOf(half),
     });
     for (const name of Object.keys(await inputs.transparency)) {
       const pixels = await batch.pixels(name);

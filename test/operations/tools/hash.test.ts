@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { runBatch } from '../../batch.ts';
-import { painted, photo, quadrants, randomNumbers, storedAs } from '../../fixtures/images.ts';
+import {
+  painted,
+  photo,
+  pngOf,
+  quadrants,
+  randomNumbers,
+  storedAs,
+} from '../../fixtures/images.ts';
 import { oriel } from '../../oriel.ts';
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
@@ -18,7 +25,7 @@ describe('hash', () => {
     const files: Record<string, Buffer> = {
       'photo.jpg': image,
       'cut.jpg': image.subarray(0, image.length - 9),
-      'wrong-ending.gif': await quadrants({ width: 9, height: 9 }).png().toBuffer(),
+      'wrong-ending.gif': await pngOf(quadrants({ width: 9, height: 9 })),
       'text.txt': Buffer.from('Oriel\r\n\0'),
       'one-byte': Buffer.from([0]),
       'block.bin': randomBytes(64),
@@ -82,7 +89,7 @@ describe('hash', () => {
         'colour.png': colour().png({ compressionLevel: 1 }).toBuffer(),
         'colour.webp': colour().webp({ lossless: true, effort: 0 }).toBuffer(),
         'colour.tiff': colour().tiff({ compression: 'none' }).toBuffer(),
-        'turned.png': storedAs(colour(), 6).then((stored) => stored.png().toBuffer()),
+        'turned.png': storedAs(colour(), 6).then((stored) => pngOf(stored)),
         'opaque.png': colour().ensureAlpha().png({ compressionLevel: 1 }).toBuffer(),
         'deep.png': painted({ ...size, deep: true }, (x, y) =>
           [at(x, y), at(y, x % 310), at(x, 309 - y)].map((sample) => sample * 257),

@@ -6,6 +6,7 @@ import {
   ORIENTATIONS,
   PRIVATE_EXIF,
   photo,
+  pngOf,
   pngPromising,
   quadrants,
   storedAs,
@@ -39,11 +40,11 @@ describe('metadata', () => {
       'photo.jpg': await photo(SIZE).jpeg({ chromaSubsampling: '4:4:4' }).toBuffer(),
       'progressive.jpg': await photo(SIZE).jpeg({ progressive: true }).toBuffer(),
       'grey.png': await grey.toColourspace('b-w').png().toBuffer(),
-      'deep.png': await photo(SIZE).toColourspace('rgb16').png().toBuffer(),
+      'deep.png': await pngOf(photo(SIZE).toColourspace('rgb16')),
       'alpha.webp': await photo(SIZE).ensureAlpha(0.5).webp().toBuffer(),
       'photo.avif': await photo(SIZE).avif({ effort: 0 }).toBuffer(),
       'ink.tiff': await photo(SIZE).toColourspace('cmyk').tiff().toBuffer(),
-      'dense.png': await photo(SIZE).withDensity(300).png().toBuffer(),
+      'dense.png': await pngOf(photo(SIZE).withDensity(300)),
       ...(await displayP3()),
       ...(await pages()),
       ...(await animations()),
@@ -116,7 +117,7 @@ describe('metadata', () => {
   });
 
   test('reads a file without pixels, and fails for a damaged header', async () => {
-    const image = await photo(SIZE).png().toBuffer();
+    const image = await pngOf(photo(SIZE));
     const batch = await runBatch(['metadata'], {
       'cut.png': image.subarray(0, image.length / 2),
       'promise.png': pngPromising({ width: 640, height: 480 }),

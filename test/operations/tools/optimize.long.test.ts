@@ -13,6 +13,7 @@ import {
   disc,
   painted,
   photo,
+  pngOf,
   quadrants,
   randomNumbers,
 } from '../../fixtures/images.ts';
@@ -117,7 +118,7 @@ describe('optimize without options', () => {
             Array.from({ length: size.channels }, () => random(most)),
           );
           const image = painted(size, () => palette[random(colours)]!);
-          files[`${index}.png`] = await image.png().toBuffer();
+          files[`${index}.png`] = await pngOf(image);
         }
         const batch = await runBatch(['optimize'], files);
         for (const [name, bytes] of Object.entries(files)) {
@@ -154,7 +155,7 @@ describe('optimize without options', () => {
   });
 
   test('keeps a profile of other colours, and removes that of sRGB', async () => {
-    const srgb = await photo(SIZE).withIccProfile('srgb').png().toBuffer();
+    const srgb = await pngOf(photo(SIZE).withIccProfile('srgb'));
     const batch = await runBatch(['optimize'], { ...(await displayP3()), 'srgb.png': srgb });
     expect((await batch.pixels('p3.png')).metadata.icc).toBeDefined();
     expect((await batch.pixels('srgb.png')).metadata.icc).toBeUndefined();
@@ -218,7 +219,7 @@ describe('--target-ssim', () => {
       const source = join(folder, 'in.png');
       // From 384 pixels on, `compare` measures another figure without --full-size.
       const size = format === 'jpeg' ? { width: 400, height: 400 } : SIZE;
-      writeFileSync(source, await photo(size).blur(1.5).png().toBuffer());
+      writeFileSync(source, await pngOf(photo(size).blur(1.5)));
       const args = ['optimize', '--format', format, '--target-ssim', '0.95', '--json', source];
       const run = await resident([...args, '--out', join(folder, 'out')]);
       expect(run.stderr).toContain('1 of 1 file done');
@@ -246,7 +247,7 @@ describe('--target-ssim', () => {
   });
 
   test('that no quality reaches gives the most similar output with --best-effort', async () => {
-    const files = { 'a.png': await photo(SIZE).png().toBuffer() };
+    const files = { 'a.png': await pngOf(photo(SIZE)) };
     const args = ['convert', '--format', 'jpeg', '--target-ssim', '1', '--best-effort'];
     const batch = await runBatch(args, files);
     expect(batch.code).toBe(0);
@@ -268,7 +269,7 @@ describe('--target-ssim', () => {
 
 describe('--target-size', () => {
   test.each(['jpeg', 'webp', 'avif', 'png', 'gif'])('of %s is an upper bound', async (format) => {
-    const files = { 'a.png': await photo(SIZE).png().toBuffer() };
+    const files = { 'a.png': await pngOf(photo(SIZE)) };
     const batch = await runBatch(['optimize', '--format', format, '--target-size', '4KiB'], files);
     expect(batch.bytes('a.png').length).toBeLessThanOrEqual(4096);
     expect(batch.bytes('a.png').length).toBeGreaterThan(1500);
@@ -308,7 +309,7 @@ describe('--target-size', () => {
   });
 
   test('of TIFF is refused, which has no quality', async () => {
-    const files = { 'a.png': await photo(SIZE).png().toBuffer() };
+    const files = { 'a.png': await pngOf(photo(SIZE)) };
     const batch = await runBatch(['convert', '--format', 'tiff', '--target-size', '1KB'], files);
     expect(batch.record('a.png').error?.code).toBe('target_unsupported');
   });
@@ -337,7 +338,7 @@ describe('--target-size', () => {
 
 describe('fewer colours', () => {
   test('by --colors give a PNG and a GIF with so many', async () => {
-    const files = { 'a.png': await photo(SIZE).png().toBuffer() };
+    const files = { 'a.png': await pngOf(photo(SIZE)) };
     for (const format of ['png', 'gif']) {
       const args = ['convert', '--format', format, '--colors', '16', '--dither', '0'];
       const { bytes } = await runOne(args, files['a.png']);
@@ -358,7 +359,7 @@ describe('fewer colours', () => {
 });
 
 test('--near-lossless gives WebP that is smaller than lossless and nearly the same', async () => {
-  const files = { 'a.png': await photo(SIZE).png().toBuffer() };
+  const files = { 'a.png': await pngOf(photo(SIZE)) };
   const near = await runBatch(['optimize', '--format', 'webp', '--near-lossless'], files);
   const exact = await runBatch(['optimize', '--format', 'webp'], files);
   await expectSamePixels(exact.bytes('a.png'), files['a.png']);
@@ -463,7 +464,7 @@ test('--incremental makes an output again only with other targets', async () => 
 
 test('outputs of a recipe may have targets, which are in its report', async () => {
   const cwd = temporaryFolder();
-  writeFileSync(join(cwd, 'a.png'), await photo({ width: 200, height: 150 }).png().toBuffer());
+  writeFileSync(join(cwd, 'a.png'), await pngOf(photo({ width: 200, height: 150 })));
   const recipe = `
 steps: [{ resize: { width: 150 } }]
 outputs:

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runBatch } from '../../batch.ts';
-import { animatedGif, painted, photo, quadrants } from '../../fixtures/images.ts';
+import { animatedGif, painted, photo, pngOf, quadrants } from '../../fixtures/images.ts';
 
 interface Colour {
   readonly hex: string;
@@ -31,7 +31,7 @@ async function palettes(files: Record<string, Buffer>, ...args: string[]) {
 describe('palette', () => {
   test('of a flag returns its colours and shares, largest first', async () => {
     const of = await palettes({
-      'large.png': await flag(TRICOLOUR).png().toBuffer(),
+      'large.png': await pngOf(flag(TRICOLOUR)),
       'lossless.webp': await flag(TRICOLOUR).webp({ lossless: true }).toBuffer(),
       'tall.tiff': await flag(TRICOLOUR, 900).rotate(90).tiff({ compression: 'lzw' }).toBuffer(),
     });
@@ -72,9 +72,9 @@ describe('palette', () => {
       painted({ width: 20, height: 20 }, () => [1, 2, 3]),
     ];
     const of = await palettes({
-      'red.png': await red.png().toBuffer(),
-      'unseen.png': await unseen.png().toBuffer(),
-      'half.png': await half.png().toBuffer(),
+      'red.png': await pngOf(red),
+      'unseen.png': await pngOf(unseen),
+      'half.png': await pngOf(half),
       'ink.tiff': await red
         .removeAlpha()
         .toColourspace('cmyk')

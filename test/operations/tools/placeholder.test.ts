@@ -7,7 +7,7 @@ import {
 } from 'thumbhash';
 import { describe, expect, test } from 'vitest';
 import { runBatch } from '../../batch.ts';
-import { disc, painted, photo, quadrants, storedAs } from '../../fixtures/images.ts';
+import { disc, painted, photo, pngOf, quadrants, storedAs } from '../../fixtures/images.ts';
 
 interface Placeholder {
   readonly width: number;
@@ -38,10 +38,7 @@ function at({ width, rgba }: { width: number; rgba: ArrayLike<number> }, x: numb
 
 describe('placeholder', () => {
   test('of one colour is known', async () => {
-    const plain = (colour: readonly number[]) =>
-      painted(SIZE, () => colour)
-        .png()
-        .toBuffer();
+    const plain = (colour: readonly number[]) => pngOf(painted(SIZE, () => colour));
     const of = await placeholders({
       'red.png': await plain([255, 0, 0]),
       'white.png': await plain([255, 255, 255]),
@@ -53,11 +50,7 @@ describe('placeholder', () => {
   });
 
   test('shows where the colours are', async () => {
-    const of = await placeholders(
-      { 'a.png': await quadrants(SIZE).png().toBuffer() },
-      '--components',
-      '5x5',
-    );
+    const of = await placeholders({ 'a.png': await pngOf(quadrants(SIZE)) }, '--components', '5x5');
     const { blurhash, thumbhash, dataUrl } = of('a.png');
     const blurred = { width: 30, rgba: decodeBlurHash(blurhash, 30, 20) };
     const { w, rgba } = thumbHashToRGBA(Buffer.from(thumbhash, 'base64'));
@@ -96,7 +89,7 @@ describe('placeholder', () => {
   });
 
   test('keeps transparency in ThumbHash and WebP, and lays it on white in BlurHash and JPEG', async () => {
-    const files = { 'disc.png': await disc({ width: 100, height: 100 }).png().toBuffer() };
+    const files = { 'disc.png': await pngOf(disc({ width: 100, height: 100 })) };
     const { thumbhash, blurhash, dataUrl } = (await placeholders(files))('disc.png');
     expect(thumbHashToAverageRGBA(Buffer.from(thumbhash, 'base64')).a).toBeLessThan(0.6);
     expect(at({ width: 10, rgba: decodeBlurHash(blurhash, 10, 10) }, 0, 0)[1]).toBeGreaterThan(180);
@@ -125,13 +118,9 @@ describe('placeholder', () => {
 
   test('of tiny, narrow and invisible pictures is made', async () => {
     const of = await placeholders({
-      'dot.png': await painted({ width: 1, height: 1 }, () => [1, 2, 3])
-        .png()
-        .toBuffer(),
-      'line.png': await quadrants({ width: 2000, height: 1 }).png().toBuffer(),
-      'none.png': await painted({ width: 9, height: 9, channels: 4 }, () => [0, 0, 0, 0])
-        .png()
-        .toBuffer(),
+      'dot.png': await pngOf(painted({ width: 1, height: 1 }, () => [1, 2, 3])),
+      'line.png': await pngOf(quadrants({ width: 2000, height: 1 })),
+      'none.png': await pngOf(painted({ width: 9, height: 9, channels: 4 }, () => [0, 0, 0, 0])),
     });
     expect(of('dot.png').color).toBe('#010203');
     expect(of('line.png').blurhash).toHaveLength(28);

@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
 import { INTERNAL_OPERATIONS } from '../../../src/operations/internal.ts';
 import { inlinePool } from '../../../src/operations/pool/pool.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
-import { animatedGif, photo, quadrants, stacked, storedAs } from '../../fixtures/images.ts';
+import { animatedGif, photo, pngOf, quadrants, stacked, storedAs } from '../../fixtures/images.ts';
 import { oriel } from '../../oriel.ts';
 
 const SMALL = { width: 40, height: 30 };
@@ -34,7 +34,7 @@ it('reports frames, alpha and the oriented size', async () => {
   const frames = [quadrants(SMALL), photo(SMALL), photo(SMALL, 2)];
   const gif = await animatedGif(frames, { delay: [50, 50, 50], loop: 0 });
   expect(await verify(gif)).toMatchObject({ data: { ...SMALL, frames: 3 } });
-  const clear = await photo(SMALL).ensureAlpha(0.5).png().toBuffer();
+  const clear = await pngOf(photo(SMALL).ensureAlpha(0.5));
   expect(await verify(clear)).toMatchObject({ data: { hasAlpha: true } });
   const turned = await (await storedAs(photo(SMALL), 6)).jpeg().toBuffer();
   expect(await verify(turned)).toMatchObject({ data: SMALL });
@@ -60,11 +60,11 @@ it('decodes the last frame, too', async () => {
 });
 
 it('decodes no more pixels than the limit', async () => {
-  const bomb = await sharp({
-    create: { width: 9000, height: 9000, channels: 3, background: 'red' },
-  })
-    .png()
-    .toBuffer();
+  const bomb = await pngOf(
+    sharp({
+      create: { width: 9000, height: 9000, channels: 3, background: 'red' },
+    }),
+  );
   expect(await verify(bomb)).toMatchObject({ ok: false, error: { code: 'image_too_large' } });
   const gif = await animatedGif([quadrants(SMALL), photo(SMALL)], { delay: [9, 9], loop: 0 });
   const limits = { pixels: 1.5 * SMALL.width * SMALL.height };
