@@ -18,6 +18,8 @@ export interface Batch {
   /** Output of the file with this name. */
   bytes(name: string): Buffer;
   pixels(name: string): Promise<Pixels>;
+  /** Outputs of some files with the names of the files. */
+  decoded(files: Files | readonly string[]): Promise<readonly (readonly [string, Pixels])[]>;
   /** Codes of the file's warnings. */
   warnings(name: string): string[];
 }
@@ -75,6 +77,10 @@ function readBatch({ code, stderr, out }: Run): Batch {
     record,
     bytes,
     pixels: (name) => decode(bytes(name)),
+    decoded: (files) => {
+      const names = Array.isArray(files) ? (files as string[]) : Object.keys(files);
+      return Promise.all(names.map(async (name) => [name, await decode(bytes(name))] as const));
+    },
     warnings: (name) => (record(name).warnings ?? []).map((warning) => warning.code),
   };
 }

@@ -57,6 +57,22 @@ export function expectColour(
   expect(worst, `${where}: is ${actual}, expected ${expected}`).toBeLessThanOrEqual(tolerance);
 }
 
+/** Every sample of all frames as displayed, in sixteen bits where the image has them. */
+export async function samplesOf(bytes: Uint8Array): Promise<Buffer> {
+  const { depth, pages = 1 } = await sharp(bytes).metadata();
+  const deep = depth === 'ushort';
+  const image = sharp(bytes, { pages: pages > 1 ? -1 : 1 });
+  return (pages > 1 ? image : image.autoOrient())
+    .toColourspace(deep ? 'rgb16' : 'srgb')
+    .ensureAlpha()
+    .raw({ depth: deep ? 'ushort' : 'uchar' })
+    .toBuffer();
+}
+
+export async function expectSamePixels(output: Uint8Array, input: Uint8Array): Promise<void> {
+  expect((await samplesOf(output)).equals(await samplesOf(input))).toBe(true);
+}
+
 /** Descriptions of the first few pixels that are not exactly as expected. */
 export function differences(
   pixels: Pixels,

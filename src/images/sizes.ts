@@ -74,7 +74,7 @@ const TIE_TOLERANCE = 1e-12;
  * The nearest output size of the target's orientation, by the ratio of the sides in both directions:
  * √(ln²(w/W) + ln²(h/H)).
  *
- * @throws {RangeError} for sides that are not positive and finite, which parsed targets never have
+ * @param target sides that are positive and finite
  */
 export function outputSize(target: Size): Size {
   let nearest: Size | undefined;
@@ -90,10 +90,7 @@ export function outputSize(target: Size): Size {
       least = distance;
     }
   }
-  if (nearest === undefined) {
-    throw new RangeError(`No output size is near ${target.width}x${target.height}`);
-  }
-  return nearest;
+  return nearest!;
 }
 
 /** -1 for portrait, 0 for square, 1 for landscape. */

@@ -103,8 +103,7 @@ const HALF = { ...SIZE, bits: 1 };
 describe('BMP', () => {
   test('of every depth, row order, compression and header gives its pixels', async () => {
     const batch = await runBatch(['convert', '--format', 'png'], KINDS);
-    for (const name of Object.keys(KINDS)) {
-      const pixels = await batch.pixels(name);
+    for (const [name, pixels] of await batch.decoded(KINDS)) {
       expect([name, pixels.width, pixels.height]).toEqual([name, SIZE.width, SIZE.height]);
       const colours = name === '1.bmp' ? 2 : 4;
       // Half a step of five bits.
@@ -262,8 +261,13 @@ describe('ICO', () => {
     };
     const batch = await runBatch(['convert', '--format', 'png'], files);
     expect(await decode(batch.bytes('png.ico'))).toMatchObject({ width: 300, height: 290 });
-    for (const name of ['24.ico', '8.ico', 'unset.ico', '32.ico', 'none.ico']) {
-      const pixels = await batch.pixels(name);
+    for (const [name, pixels] of await batch.decoded([
+      '24.ico',
+      '8.ico',
+      'unset.ico',
+      '32.ico',
+      'none.ico',
+    ])) {
       const masked = name === '32.ico' || name === 'none.ico' ? 255 : 0;
       expect([name, pixels.width, pixels.height]).toEqual([name, SIZE.width, SIZE.height]);
       expect(pixels.rgb(10, 4), name).toEqual(COLOURS[colourAt(10, 4)]);

@@ -105,8 +105,7 @@ describe('EXIF that libvips does not read', () => {
   test('orients the image, and is dropped by default', async () => {
     const files = await hiddenExif();
     const batch = await runBatch(['convert', '--format', 'png'], files);
-    for (const name of Object.keys(files)) {
-      const pixels = await batch.pixels(name);
+    for (const [name, pixels] of await batch.decoded(files)) {
       expect([pixels.width, quarters(pixels)], name).toEqual([48, 'RGBW']);
       expect(batch.bytes(name).includes('Acme'), name).toBe(false);
       expect(batch.bytes(name).includes('Raw profile'), name).toBe(false);
@@ -135,8 +134,7 @@ describe('EXIF that libvips does not read', () => {
         Object.keys(files).map((name) => [`${name}.${format}`, batch.bytes(name)]),
       );
       const metadata = await runBatch(['metadata', '--exif', 'full'], outputs);
-      for (const name of Object.keys(files)) {
-        const pixels = await batch.pixels(name);
+      for (const [name, pixels] of await batch.decoded(files)) {
         expect([pixels.width, quarters(pixels)], name).toEqual([48, 'RGBW']);
         expect(pixels.metadata.orientation ?? 1, name).toBe(1);
         expect(batch.warnings(name), name).toEqual([]);

@@ -251,8 +251,7 @@ describe('SVG', () => {
     const args = ['convert', '--format', 'png', '--allow-svg', '--name', '{name}.{index}.{ext}'];
     const batch = await runBatch(args, files);
     expectPlainErrors(batch);
-    for (const name of ['plain.svg', 'prologue.svg', 'script.svg']) {
-      const pixels = await batch.pixels(name);
+    for (const [name, pixels] of await batch.decoded(['plain.svg', 'prologue.svg', 'script.svg'])) {
       expect([pixels.width, pixels.height, letter(pixels, 30, 20)], name).toEqual([60, 40, 'R']);
     }
     for (const name of ['relative.svg', 'relative2.svg', 'entity.svg']) {

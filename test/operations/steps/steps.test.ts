@@ -3,7 +3,7 @@ import { crop } from '../../../src/operations/steps/crop.ts';
 import { STEPS } from '../../../src/operations/steps/steps.ts';
 import { editMetadata } from '../../../src/operations/tools/edit-metadata.ts';
 import { parseFields } from '../../../src/schema/fields.ts';
-import { runBatch, runOne } from '../../batch.ts';
+import { runOne } from '../../batch.ts';
 import { painted, pngOf } from '../../fixtures/images.ts';
 import { differences } from '../../pixels.ts';
 
@@ -59,21 +59,6 @@ describe('crop', () => {
     const parse = () => parseFields(crop.options, { left: 1, format: 'png' });
     expect(parse).toThrow(
       /^top is required: .*; width is required: .*; height is required: an integer of at least 1$/,
-    );
-  });
-
-  test.each([
-    [['--ratio', '1:1', '--left', '1'], '--left'],
-    [['--ratio', '1:1', '--width', '9'], '--width'],
-    [['--ratio', '1:1', '--percent', '9'], '--percent'],
-    [['--ratio', '0:1'], '--ratio'],
-    [['--ratio', '16x9'], '--ratio'],
-    [['--gravity', 'north', '--width', '9'], '--height'],
-    [['--gravity', 'attention', '--width', '9', '--height', '9'], '--gravity'],
-    [['--percent', '50', '--gravity', 'entropy'], '--gravity'],
-  ])('refuses %j, naming %s', async (flags, name) => {
-    await expect(runBatch(['crop', ...flags], { 'a.png': await map() })).rejects.toThrow(
-      new RegExp(`oriel: ${name}(?::| is) `),
     );
   });
 });

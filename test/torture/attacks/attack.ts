@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerFaults } from '../answer.ts';
-import { type Answer, ask, NoAnswer, type Outgoing } from '../client.ts';
+import { type Answer, ask, type FormPart, form, NoAnswer, type Outgoing } from '../client.ts';
 import type { Outages } from '../outages.ts';
 import type { Random } from '../random.ts';
 import type { Violations } from '../violations.ts';
@@ -95,17 +95,43 @@ export class Attacker {
     }
   }
 
+  /**
+   * Sends an object as JSON, text as it is, or the parts of a form.
+   *
+   * @param statuses expected statuses, beside those of overload; any but 500 where not given
+   */
+  post(
+    path: string,
+    content: object | string | readonly FormPart[],
+    statuses?: readonly number[],
+    more: Partial<Outgoing> = {},
+  ): Promise<Answer | null> {
+    const body = Array.isArray(content) ? form(content) : { body: content };
+    const expected = statuses && [...statuses, ...OVERLOAD_STATUSES];
+    return this.ask({ method: 'POST', path, key: this.key, ...body, ...more }, expected);
+  }
+
   /** Opens a TCP connection for arbitrary bytes. */
-  async socket(options: { readonly halfOpen?: boolean } = {}): Promise<Raw> {
+  connection(allowHalfOpen = false): Raw {
     this.requests += 1;
     const { hostname, port } = new URL(this.context.url);
-    const socket = connect({
-      port: Number(port),
-      host: hostname,
-      allowHalfOpen: options.halfOpen ?? false,
-    });
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen });
     this.#sockets.push(socket);
     return new Raw(socket);
+  }
+
+  /** Opens connections that send bytes. */
+  connections(count: number, bytesOf: (index: number) => string, allowHalfOpen = false): Raw[] {
+    return Array.from({ length: count }, (_, index) => {
+      const connection = this.connection(allowHalfOpen);
+      connection.write(bytesOf(index));
+      return connection;
+    });
+  }
+
+  /** The head of a request up to its own headers. */
+  head(method: string, path: string): string {
+    return `${method} ${path} HTTP/1.1\r\nHost: oriel\r\nAuthorization: Bearer ${this.key}\r\n`;
   }
 
   end(): void {
@@ -172,4 +198,4 @@ export async function together(
 }
 
 /** Statuses that overload may have. */
-export const OVERLOAD_STATUSES = [429, 503] as const;
+const OVERLOAD_STATUSES = [429, 503] as const;

@@ -1,26 +1,16 @@
+import { failedKeys, failingTasks, metricsWithATenantsKey } from './accounts.ts';
 import type { Attack } from './attack.ts';
-import { avifEncodes } from './avif-encodes.ts';
-import { badUpstreams } from './bad-upstreams.ts';
-import { brokenForms } from './broken-forms.ts';
-import { decoderBombs } from './decoder-bombs.ts';
-import { deepBodies } from './deep-bodies.ts';
-import { failedKeys } from './failed-keys.ts';
-import { failingTasks } from './failing-tasks.ts';
-import { freeEdits } from './free-edits.ts';
-import { halfClosed } from './half-closed.ts';
-import { hangingBodies } from './hanging-bodies.ts';
-import { hostileNames } from './hostile-names.ts';
-import { hostileUpstream } from './hostile-upstream.ts';
-import { malformedRequests } from './malformed-requests.ts';
-import { metricsWithATenantsKey } from './metrics-with-a-tenants-key.ts';
-import { operatorsMoney } from './operators-money.ts';
-import { overcharge } from './overcharge.ts';
-import { pipelining } from './pipelining.ts';
-import { schemaBomb } from './schema-bomb.ts';
-import { slowReaders } from './slow-readers.ts';
-import { slowWriters } from './slow-writers.ts';
-import { twoHosts } from './two-hosts.ts';
-import { unreadDownloads } from './unread-downloads.ts';
+import { brokenForms, deepBodies, hangingBodies, schemaBomb } from './bodies.ts';
+import {
+  halfClosed,
+  malformedRequests,
+  pipelining,
+  slowReaders,
+  slowWriters,
+  unreadDownloads,
+} from './connections.ts';
+import { avifEncodes, decoderBombs, freeEdits, hostileNames } from './pictures.ts';
+import { badUpstreams, hostileUpstream, operatorsMoney, overcharge } from './providers.ts';
 
 /** All scenarios, the longest first, so that a short run completes them. */
 export const ATTACKS: readonly Attack[] = [
@@ -37,7 +27,6 @@ export const ATTACKS: readonly Attack[] = [
   hostileNames,
   pipelining,
   brokenForms,
-  twoHosts,
   failedKeys,
   deepBodies,
   halfClosed,
