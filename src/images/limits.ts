@@ -32,28 +32,19 @@ export const DEFAULT_LIMITS: Limits = {
 /** Checks the size of an input. @throws Failure file_too_large */
 export function checkFileSize(size: number, { fileBytes }: Pick<Limits, 'fileBytes'>): void {
   if (size <= fileBytes) return;
-  throw fileFailure(
-    'file_too_large',
-    `${size} bytes, more than the limit of ${sizeText(fileBytes)}`,
-  );
+  const message = `${size} bytes, more than the limit of ${sizeText(fileBytes)}`;
+  throw fileFailure('file_too_large', message);
 }
 
 /** Checks the pixels of an input. @throws Failure image_too_large */
 export function checkPixels(
-  {
-    width,
-    height,
-    pages,
-  }: { readonly width: number; readonly height: number; readonly pages: number },
+  { width, height, pages }: Readonly<Record<'width' | 'height' | 'pages', number>>,
   limits: Pick<Limits, 'pixels'>,
 ): void {
   if (width * height * pages <= limits.pixels) return;
-  throw fileFailure(
-    'image_too_large',
-    `${width}x${height}${pages > 1 ? ` in ${pages} frames` : ''} is more than the limit of ${
-      limits.pixels / 1e6
-    } megapixels`,
-  );
+  const image = `${width}x${height}${pages > 1 ? ` in ${pages} frames` : ''}`;
+  const limit = `the limit of ${limits.pixels / 1e6} megapixels`;
+  throw fileFailure('image_too_large', `${image} is more than ${limit}`);
 }
 
 /**

@@ -1,14 +1,6 @@
-export type InputFormat =
-  | 'jpeg'
-  | 'png'
-  | 'webp'
-  | 'avif'
-  | 'heic'
-  | 'gif'
-  | 'tiff'
-  | 'svg'
-  | 'bmp'
-  | 'ico';
+import type { OutputFormat } from './formats.ts';
+
+export type InputFormat = OutputFormat | 'heic' | 'svg' | 'bmp' | 'ico';
 
 /** The format of the first bytes: one that may be read, a known one that is not read, or null. */
 export type SniffResult =

@@ -15,27 +15,20 @@ const LABELS: { readonly [Name in keyof Jobs]: string } = {
 const MAX_WAITING = 256;
 
 /** Runs functions of `workers/text.ts` in threads. */
-export interface TextJobs {
-  /**
-   * @param deadline milliseconds after which the function's thread is terminated
-   * @throws ThreadLostError; Failure too_many_waiting; the signal's reason
-   */
-  run<Name extends keyof Jobs>(
-    name: Name,
-    input: Parameters<Jobs[Name]>[0],
-    deadline: number,
-    context?: JobContext,
-  ): Promise<Awaited<ReturnType<Jobs[Name]>>>;
-}
+export type TextJobs = Pick<TextThreads, 'run'>;
 
 /** Threads for texts that are so long that the event loop would wait for them. */
-export class TextThreads implements TextJobs {
+export class TextThreads {
   readonly #threads: Threads;
 
   constructor(threads = availableParallelism()) {
     this.#threads = new Threads({ file: workerFile('text'), threads });
   }
 
+  /**
+   * @param deadline milliseconds after which the function's thread is terminated
+   * @throws ThreadLostError; Failure too_many_waiting; the signal's reason
+   */
   async run<Name extends keyof Jobs>(
     name: Name,
     input: Parameters<Jobs[Name]>[0],

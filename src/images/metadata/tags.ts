@@ -35,15 +35,19 @@ function textTag(directory: DirectoryName, tag: number, ...xmp: string[]): Setta
   };
 }
 
+/** Whether a text is empty, which removes a tag, or an integer within limits. */
+function isInteger(text: string, least: number, most: number): boolean {
+  const value = Number(text);
+  return text === '' || (/^\d{1,5}$/.test(text) && value >= least && value <= most);
+}
+
 function numberTag(tag: number, least: number, most: number, ...xmp: string[]): SettableTag {
+  const set = (text: string) => (exif: ExifEditor) => exif.setShort('image', tag, Number(text));
   return {
     expects: `an integer from ${least} to ${most}`,
     xmp,
-    read(text) {
-      const value = Number(text);
-      if (text !== '' && !(/^\d{1,5}$/.test(text) && value >= least && value <= most)) return null;
-      return { apply: orRemove(text, 'image', tag, (exif) => exif.setShort('image', tag, value)) };
-    },
+    read: (text) =>
+      isInteger(text, least, most) ? { apply: orRemove(text, 'image', tag, set(text)) } : null,
   };
 }
 
@@ -108,7 +112,7 @@ const DPI: SettableTag = {
   expects: 'an integer from 1 to 65535',
   read(text) {
     const dpi = Number(text);
-    if (text !== '' && !(/^\d{1,5}$/.test(text) && dpi >= 1 && dpi <= 65_535)) return null;
+    if (!isInteger(text, 1, 65_535)) return null;
     const apply = (editor: ExifEditor) => {
       for (const tag of [X_RESOLUTION, Y_RESOLUTION]) {
         if (text === '') editor.remove('image', tag);

@@ -1,5 +1,5 @@
 import type { Samples } from '../decoding/pixels.ts';
-import { type Luma, lumaOf, reductionFor, ssim } from './ssim.ts';
+import { lumaOf, reductionFor, ssim } from './ssim.ts';
 
 /** How much two pictures of one size differ. */
 export interface Difference {
@@ -50,17 +50,12 @@ export function ssimMeter(reference: Samples): (other: Samples) => number {
     lumaOf(flatten(picture, background), 1);
   const hasTransparency = isTransparent(reference);
   const onWhite = lumaOn(reference, 255);
-  const lumas: Readonly<Record<Background, Luma>> = {
-    0: hasTransparency ? lumaOn(reference, 0) : onWhite,
-    255: onWhite,
-  };
+  const onBlack = hasTransparency ? lumaOn(reference, 0) : onWhite;
   // Refers to the lumas only, so that the reference's samples are freed.
   return (other) => {
-    const backgrounds: readonly Background[] =
-      hasTransparency || isTransparent(other) ? [0, 255] : [255];
-    return Math.min(
-      ...backgrounds.map((background) => ssim(lumas[background], lumaOn(other, background))),
-    );
+    const white = ssim(onWhite, lumaOn(other, 255));
+    if (!hasTransparency && !isTransparent(other)) return white;
+    return Math.min(white, ssim(onBlack, lumaOn(other, 0)));
   };
 }
 

@@ -106,15 +106,10 @@ class LeaderIndex {
     const ratio = width / height;
     const nearest = this.#nearest(low, high, ratio);
     if (nearest >= 0) return this.#leaders[nearest]!;
-    this.#ratios[this.#count] = ratio;
-    this.#add(low, high, own);
-    return own;
-  }
-
-  #add(low: number, high: number, own: number): void {
     const leader = this.#count;
     this.#count += 1;
     this.#leaders[leader] = own;
+    this.#ratios[leader] = ratio;
     this.#low[leader] = low;
     this.#high[leader] = high;
     for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
@@ -122,6 +117,7 @@ class LeaderIndex {
       this.#previous[chunk]![leader] = this.#last[chunk]![value]!;
       this.#last[chunk]![value] = leader;
     }
+    return own;
   }
 
   /** The nearest leader within the threshold, the first of equally near ones; -1 for none. */

@@ -156,30 +156,20 @@ export async function* processFiles<Input extends BatchInput>(
 async function runOne<Input extends BatchInput>(
   input: Input,
   index: number,
-  {
-    operation,
-    options,
-    images: named,
-    limits,
-    taken,
-    pool,
-    client,
-    signal,
-    store,
-    failOn = [],
-  }: ProcessFilesOptions<Input>,
+  batch: ProcessFilesOptions<Input>,
 ): Promise<BatchEntry> {
+  const { options, limits, client, signal, store, failOn = [] } = batch;
   const base = { index, inputFilename: input.filename };
   if (input.knownRecord) return { record: { ...base, ...input.knownRecord }, images: [] };
   const { source, variables } = input;
   const own = input.options ? { ...(options as object), ...input.options } : options;
   const job: Job = {
-    ...{ operation: operation.name, options: own, source, limits },
-    ...(named && { images: named }),
+    ...{ operation: batch.operation.name, options: own, source, limits },
+    ...(batch.images && { images: batch.images }),
     ...(variables && { variables }),
-    ...(taken && { taken }),
+    ...(batch.taken && { taken: true }),
   };
-  const result = await pool.run(job, { client, signal });
+  const result = await batch.pool.run(job, { client, signal });
   const { originalSize } = result;
   if (!result.ok) {
     const { error } = result;

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { BroadcastChannel, MessageChannel, type MessagePort } from 'node:worker_threads';
-import type { FairSemaphoreLimits } from '../../fair-semaphore.ts';
 import type { Estimate } from '../../images/input.ts';
 import {
   ThreadLostError,
-  type ThreadStatistics,
   Threads,
+  type ThreadsOptions,
   workerFile,
 } from '../../threads/threads.ts';
 import type { Job, JobResult } from '../definition/job.ts';
@@ -54,13 +53,6 @@ export type DecoderOutcome =
   | ProcessOutcome
   | { readonly lost: ProcessLoss; readonly result?: never };
 
-export interface DecoderThreadsOptions {
-  readonly threads: number;
-  readonly limits: FairSemaphoreLimits;
-  readonly worker: string;
-  readonly nice: number;
-}
-
 /** Milliseconds for all threads to end their processes. */
 const CLOSE_TIMEOUT_MS = 2000;
 
@@ -70,34 +62,27 @@ const CLOSE_TIMEOUT_MS = 2000;
  * pipe would take it 6 ms for each megabyte. Piscina never terminates these threads: their processes would
  * become zombies.
  */
-export class DecoderThreads {
-  readonly #threads: Threads;
-  readonly #data: DecoderThreadData;
+export class DecoderThreads extends Threads {
+  readonly #channel: string;
   #startFault: string | null = null;
-  #closed = false;
+  #isClosing = false;
 
-  constructor({ threads, limits, worker, nice }: DecoderThreadsOptions) {
-    this.#data = { worker, nice, channel: `oriel-decoders-${randomUUID()}` };
-    const file = workerFile('supervisor');
-    this.#threads = new Threads({ file, threads, limits, workerData: this.#data });
+  constructor({
+    worker,
+    nice,
+    ...options
+  }: Omit<ThreadsOptions, 'file'> & Omit<DecoderThreadData, 'channel'>) {
+    const workerData: DecoderThreadData = {
+      ...{ worker, nice },
+      channel: `oriel-decoders-${randomUUID()}`,
+    };
+    super({ ...options, file: workerFile('supervisor'), workerData });
+    this.#channel = workerData.channel;
   }
 
   /** The error of the last attempt to start a process; null where it succeeded. */
   get startFault(): string | null {
     return this.#startFault;
-  }
-
-  waitingOf(client: string): number {
-    return this.#threads.waitingOf(client);
-  }
-
-  statistics(): ThreadStatistics {
-    return this.#threads.statistics();
-  }
-
-  /** Waits until a job of the client could start. @throws the signal's reason */
-  probe(client: string, signal: AbortSignal): Promise<void> {
-    return this.#threads.probe(client, signal);
   }
 
   /**
@@ -108,7 +93,7 @@ export class DecoderThreads {
    * @param limits.ends whether an outcome ends the job, for the statistics
    * @throws the signal's reason
    */
-  async run(
+  async decode(
     request: DecoderJob,
     context: JobContext,
     limits: {
@@ -122,7 +107,7 @@ export class DecoderThreads {
     const abort = () => channel?.port1.postMessage(null);
     signal?.addEventListener('abort', abort);
     try {
-      const outcome = (await this.#threads.run(
+      const outcome = (await this.run(
         {
           name: request.job.operation,
           input: channel ? { ...request, abort: channel.port2 } : request,
@@ -134,7 +119,7 @@ export class DecoderThreads {
       )) as DecoderOutcome;
       const lost = 'lost' in outcome ? outcome.lost : null;
       if (lost?.reason === 'abort') throw signal!.reason;
-      if (!this.#closed) this.#startFault = lost?.reason === 'start' ? lost.message : null;
+      if (!this.#isClosing) this.#startFault = lost?.reason === 'start' ? lost.message : null;
       return outcome;
     } catch (error) {
       if (!(error instanceof ThreadLostError)) throw error;
@@ -147,17 +132,17 @@ export class DecoderThreads {
   }
 
   /** Kills all processes, and ends the threads. */
-  async close(): Promise<void> {
-    this.#closed = true;
+  override async close(): Promise<void> {
+    this.#isClosing = true;
     await this.#endProcesses();
-    await this.#threads.close();
+    await super.close();
   }
 
   /** Resolves when each thread has seen its process end. */
   async #endProcesses(): Promise<void> {
-    let left = this.#threads.started;
+    let left = this.started;
     if (left === 0) return;
-    const channel = new BroadcastChannel(this.#data.channel);
+    const channel = new BroadcastChannel(this.#channel);
     await new Promise<void>((resolve) => {
       // A thread that has just died does not answer.
       const timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);

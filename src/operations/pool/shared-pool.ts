@@ -67,7 +67,7 @@ export function startSharedPool({
       : Math.min(job.limits.deadline, smallJobTimeoutMs);
     const isFinal = (lost: ProcessLoss) =>
       lost.reason !== 'timeout' || deadline === job.limits.deadline;
-    const outcome = await (isLarge ? large : small).run({ job, grant, deadline }, context, {
+    const outcome = await (isLarge ? large : small).decode({ job, grant, deadline }, context, {
       bytes: isLarge ? grant.bytes : 0,
       // A small job is not aborted: starting another process would cost more than finishing it.
       isAborted: isLarge,

@@ -39,18 +39,8 @@ export type Conditions = v.InferOutput<typeof conditionsSchema>;
 function compares(value: number, condition: number | string): boolean {
   const [, sign = '=', text] = COMPARISON.exec(String(condition)) ?? [];
   const limit = Number(text);
-  switch (sign) {
-    case '<':
-      return value < limit;
-    case '<=':
-      return value <= limit;
-    case '>':
-      return value > limit;
-    case '>=':
-      return value >= limit;
-    default:
-      return value === limit;
-  }
+  if (value === limit) return sign.endsWith('=');
+  return sign.startsWith(value < limit ? '<' : '>');
 }
 
 function shapeOf({ width, height }: Facts): (typeof SHAPES)[number] {

@@ -28,41 +28,32 @@ import {
 /** Pixels of letters below which a text is hard to read. */
 const LEGIBLE = 8;
 
-async function load(source: Source, options: OverlayOptions) {
+async function load(source: Source, options: OverlayOptions): Promise<LoadedOptions> {
   const { input, header } = source;
   const { image, text, font, color = 'white', box } = options;
+  let loaded: LayerOptions;
+  let warnings: readonly Warning[];
   if (image !== undefined) {
     const layer = await openImageLayer(input, image);
-    const loaded: LayerOptions = { layer, own: layer.size };
-    return withColours(source, options, loaded, layer.warnings);
+    loaded = { layer, own: layer.size };
+    warnings = layer.warnings;
+  } else {
+    const shown = await textOf(input, header, text!);
+    const layer = await openTextLayer(input, shown, { font, color, box });
+    loaded = { layer, letters: layer };
+    warnings = layer.warnings;
   }
-  const layer = await openTextLayer(input, await textOf(input, header, text!), {
-    font,
-    color,
-    box,
-  });
-  const loaded: LayerOptions = { layer, letters: layer };
-  return withColours(source, options, loaded, layer.warnings);
+  const own = loaded.layer.grey ? [] : colourWarnings(source);
+  return { options: { ...options, ...loaded }, warnings: [...warnings, ...own] };
 }
 
 /** Warns of colours of sRGB over an image whose own colours are kept. */
-function withColours(
-  { header, profiled }: Source,
-  options: OverlayOptions,
-  loaded: LayerOptions,
-  warnings: readonly Warning[],
-): LoadedOptions {
+function colourWarnings({ header, profiled }: Source): Warning[] {
   const { icc, space } = header.metadata;
-  const differs = profiled && icc !== undefined && space !== 'cmyk' && !isSrgb(icc);
+  if (!profiled || icc === undefined || space === 'cmyk' || isSrgb(icc)) return [];
   const message =
     "the overlay's colours were not converted to the colour profile that the output keeps";
-  return {
-    options: { ...options, ...loaded },
-    warnings:
-      differs && !loaded.layer.grey
-        ? [...warnings, { code: 'overlay_colours_not_converted', message }]
-        : warnings,
-  };
+  return [{ code: 'overlay_colours_not_converted', message }];
 }
 
 /** Whether a profile is called sRGB, in ASCII or in UTF-16. */

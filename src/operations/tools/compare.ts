@@ -1,8 +1,7 @@
-import { type Header, readHeader, type Size } from '../../images/decoding/header.ts';
+import { readHeader, type Size } from '../../images/decoding/header.ts';
 import { readDisplayed } from '../../images/decoding/true-colours.ts';
 import { fileFailure } from '../../images/file-error.ts';
 import type { ImageInput } from '../../images/input.ts';
-import type { Warning } from '../../images/output.ts';
 import {
   type Difference,
   difference,
@@ -71,11 +70,10 @@ export const compare: ThreadOperation<CompareOptions> = {
 async function readSamples(input: ImageInput, size?: Size) {
   const header = await readHeader(input);
   const samples = await readDisplayed(input, header, size);
-  return { samples, warnings: [...header.warnings, ...frameWarnings(header)] };
-}
-
-function frameWarnings({ storedPages }: Header): Warning[] {
-  if (storedPages === 1) return [];
-  const message = `only the first of ${storedPages} frames or pages was compared`;
-  return [{ code: 'frames_not_compared', message }];
+  const warnings = [...header.warnings];
+  if (header.storedPages > 1) {
+    const message = `only the first of ${header.storedPages} frames or pages was compared`;
+    warnings.push({ code: 'frames_not_compared', message });
+  }
+  return { samples, warnings };
 }

@@ -90,31 +90,22 @@ function rowOf(data: object) {
 }
 
 /** Date, camera, exposure and lens as short texts; undefined where nothing is known. */
-function shortTexts({
-  dateTime,
-  make = '',
-  model = '',
-  lens,
-  exposureTime,
-  fNumber,
-  iso,
-  focalLength,
-}: BasicExif) {
+function shortTexts({ make = '', model = '', ...exif }: BasicExif) {
   // Most models begin with the name of the maker: `Canon`, `Canon EOS 5D`.
   const [maker = ''] = make.split(' ');
   const camera = model.toLowerCase().startsWith(maker.toLowerCase()) ? model : `${make} ${model}`;
   const exposure = [
-    exposureTime !== undefined && `${fraction(exposureTime)} s`,
-    fNumber !== undefined && `f/${fNumber}`,
-    iso !== undefined && `ISO ${iso}`,
-    focalLength !== undefined && `${focalLength} mm`,
+    exif.exposureTime !== undefined && `${fraction(exif.exposureTime)} s`,
+    exif.fNumber !== undefined && `f/${exif.fNumber}`,
+    exif.iso !== undefined && `ISO ${exif.iso}`,
+    exif.focalLength !== undefined && `${exif.focalLength} mm`,
   ];
   return {
     // Without the offset from UTC: the time on the clock of the photographer.
-    date: dateTime?.slice(0, 16).replace('T', ' '),
+    date: exif.dateTime?.slice(0, 16).replace('T', ' '),
     camera: camera.trim() || undefined,
     exposure: exposure.filter(Boolean).join(' ') || undefined,
-    lens,
+    lens: exif.lens,
   };
 }
 
