@@ -21,7 +21,8 @@ const modules = {
     'src/cli/main.ts',
     // The binary loads it before everything else.
     'src/libc.ts',
-    ...readdirSync('workers').map((name) => `workers/${name}`),
+    // Only the files that threads and processes run: each further entry splits chunks that others share.
+    ...['image', 'process', 'supervisor', 'text'].map((name) => `workers/${name}.ts`),
   ],
   format: 'esm',
   bundle: true,

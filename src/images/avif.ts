@@ -10,13 +10,8 @@ export function readAvifColours(bytes: Uint8Array) {
   }
 }
 
-interface Box {
-  readonly type: string;
-  readonly body: Buffer;
-}
-
 /** Boxes of ISO base media files (ISO/IEC 14496-12, 4.2) up to the first truncated one. */
-function* boxes(bytes: Buffer): Generator<Box> {
+function* boxes(bytes: Buffer) {
   for (let at = 0; at + 8 <= bytes.length; ) {
     const size = bytes.readUInt32BE(at);
     const head = size === 1 ? 16 : 8;
@@ -38,7 +33,7 @@ function child(bytes: Buffer, name: string): Buffer {
 const FULL = 4;
 
 /** The properties of the primary item (ISO/IEC 23008-12, 9.3). */
-function primaryProperties(file: Buffer): Box[] {
+function primaryProperties(file: Buffer) {
   const meta = child(file, 'meta').subarray(FULL);
   const pitm = child(meta, 'pitm');
   if (pitm.length === 0) return [];
@@ -72,7 +67,7 @@ function primaryProperties(file: Buffer): Box[] {
 /** The flag of av1C in its third byte (AV1 in ISOBMFF, 2.3.3). */
 const MONOCHROME = 0x10;
 
-function coloursOf(properties: readonly Box[]) {
+function coloursOf(properties: ReturnType<typeof primaryProperties>) {
   if (properties.length === 0) return null;
   const named = (type: string) => properties.find((box) => box.type === type)?.body;
   const nclx = properties.find(

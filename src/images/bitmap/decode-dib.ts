@@ -12,7 +12,7 @@ import { tiffCanvas } from './tiff-canvas.ts';
  * @param data from the pixels on
  * @throws Failure corrupt_image
  */
-export function decodeDib(data: Uint8Array, dib: Dib, format: BitmapFormat): Uint8Array {
+function decodeDib(data: Uint8Array, dib: Dib, format: BitmapFormat): Uint8Array {
   const { width, height, bits } = dib;
   const stride = Math.ceil((width * bits) / 32) * 4;
   if (dib.compression === 'none' && data.length < stride * height) {

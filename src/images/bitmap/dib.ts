@@ -102,10 +102,8 @@ function compressionOf(
   if (hasMasks && (bits === 16 || bits === 32)) return 'none';
   // 3 and 4 are Huffman and RLE24 of OS/2, or 4 and 5 a whole JPEG or PNG, which only printers take.
   if (number <= 5 && !hasMasks && number > rle4) {
-    throw fileFailure(
-      'unsupported_format',
-      `${format} images of compression ${number} are not supported`,
-    );
+    const message = `${format} images of compression ${number} are not supported`;
+    throw fileFailure('unsupported_format', message);
   }
   throw damaged(format, `compression ${number} of ${bits} bits per pixel`);
 }

@@ -49,10 +49,8 @@ export function estimateDecoding(header: Header, frames: number): Estimate {
   const estimate = forPixels(width * height * frames, bytes, microseconds);
   if (format === 'svg' && estimate.bytes > MAX_SVG_BYTES) {
     const needed = `${width}x${height} with ${layers} filters, masks or translucent groups`;
-    throw fileFailure(
-      'image_too_large',
-      `${needed} needs more memory than the limit of ${sizeText(MAX_SVG_BYTES)} for SVG`,
-    );
+    const message = `${needed} needs more memory than the limit of ${sizeText(MAX_SVG_BYTES)} for SVG`;
+    throw fileFailure('image_too_large', message);
   }
   return estimate;
 }

@@ -109,10 +109,8 @@ function countLayers(svg: Uint8Array): number {
 export function checkFrames(header: Header, limits: Limits): void {
   const { pages } = header;
   if (pages > limits.frames) {
-    throw fileFailure(
-      'too_many_frames',
-      `${pages} frames, more than the limit of ${limits.frames}`,
-    );
+    const message = `${pages} frames, more than the limit of ${limits.frames}`;
+    throw fileFailure('too_many_frames', message);
   }
   checkPixels(header, limits);
 }
@@ -122,18 +120,11 @@ export interface Size {
   readonly height: number;
 }
 
-/** Properties of an image between two steps. */
-export interface Facts extends Size {
-  /** 1, or the number of frames (pages) that are processed. Width and height are those of one. */
-  readonly frames: number;
-  readonly hasAlpha: boolean;
-  /** Whether it has more than eight bits per channel. */
-  readonly deep: boolean;
-  readonly grey: boolean;
-}
+/** Properties of an image between two steps. Width and height are those of one frame. */
+export type Facts = Readonly<ReturnType<typeof factsOf>>;
 
-/** The facts of a decoded input. */
-export function factsOf(header: Header, frames: number): Facts {
+/** The facts of a decoded input. @param frames 1, or the number of frames (pages) that are processed */
+export function factsOf(header: Header, frames: number) {
   const { width, height, hasAlpha, deep, grey } = header;
   return { width, height, frames, hasAlpha, deep, grey };
 }

@@ -26,10 +26,8 @@ const MAX_EXIF_BYTES = 65_527;
 export function checkOutputSize(input: ImageInput, size: Size & Pick<Facts, 'frames'>): void {
   const { side } = input.limits;
   if (Math.max(size.width, size.height) > side) {
-    throw fileFailure(
-      'output_too_large',
-      `the output would be ${size.width}x${size.height}, more than ${side} pixels along a side`,
-    );
+    const message = `the output would be ${size.width}x${size.height}, more than ${side} pixels along a side`;
+    throw fileFailure('output_too_large', message);
   }
   checkPixelCount(input, size);
 }
@@ -40,10 +38,8 @@ export function checkPixelCount(
   { width, height, frames }: Size & Pick<Facts, 'frames'>,
 ): void {
   if (width * height * frames <= limits.pixels * 4) return;
-  throw fileFailure(
-    'output_too_large',
-    `the output would be ${width}x${height} in ${frames} frames`,
-  );
+  const message = `the output would be ${width}x${height} in ${frames} frames`;
+  throw fileFailure('output_too_large', message);
 }
 
 /** Parameters of an encoding beyond the user's options. */

@@ -12,24 +12,16 @@ export interface Range {
   readonly end: number;
 }
 
-export interface Directory extends Range {
-  readonly rows: readonly Row[];
-  /** Place of the offset of the next directory. */
-  readonly next: number;
-}
+export type Directory = Readonly<NonNullable<ReturnType<typeof directoryAt>>>;
 
 /** An entry of a directory, and the range of its value unless the entry itself holds it. */
-export interface Row {
-  readonly tag: number;
-  readonly place: number;
-  readonly value: Range | null;
-}
+export type Row = Readonly<Directory['rows'][number]>;
 
 function isLittleEndian(block: Buffer): boolean {
   return block[0] === 0x49;
 }
 
-export function shortAt(block: Buffer, place: number): number {
+function shortAt(block: Buffer, place: number): number {
   return isLittleEndian(block) ? block.readUInt16LE(place) : block.readUInt16BE(place);
 }
 
@@ -46,19 +38,20 @@ export function numberBytes(block: Buffer, value: number, length: 2 | 4): Buffer
 }
 
 /** The directory at an offset; null where there is none. */
-export function directoryAt(block: Buffer, offset: number): Directory | null {
+export function directoryAt(block: Buffer, offset: number) {
   if (offset < 8 || offset + 2 > block.length) return null;
   const count = shortAt(block, offset);
   const next = offset + 2 + count * ROW_BYTES;
   if (count > MAX_ROWS || next + 4 > block.length) return null;
-  const rows = Array.from({ length: count }, (_, index): Row => {
+  const rows = Array.from({ length: count }, (_, index) => {
     const place = offset + 2 + index * ROW_BYTES;
     const length = (typeOf(shortAt(block, place + 2))?.bytes ?? 0) * longAt(block, place + 4);
     const start = longAt(block, place + 8);
     const isOutside = length > 4 && start >= 8 && start + length <= block.length;
-    const value = isOutside ? { start, end: start + length } : null;
+    const value: Range | null = isOutside ? { start, end: start + length } : null;
     return { tag: shortAt(block, place), place, value };
   });
+  // `next` is the place of the offset of the next directory.
   return { start: offset, end: next + 4, rows, next };
 }
 

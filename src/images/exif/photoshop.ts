@@ -3,16 +3,8 @@ const IPTC = 0x0404;
 export const IPTC_RESOURCES = [IPTC, 0x0425] as const;
 export const THUMBNAIL_RESOURCES = [0x0409, 0x040c] as const;
 
-interface Resource {
-  readonly number: number;
-  /** Places of the resource in the content, and of its data. */
-  readonly start: number;
-  readonly end: number;
-  readonly data: Buffer;
-}
-
 /** The resources up to the end or to damage (Adobe Photoshop File Formats, "Image Resource Blocks"). */
-function* resourcesOf(content: Buffer): Generator<Resource> {
+function* resourcesOf(content: Buffer) {
   for (let start = 0; start + 12 <= content.length; ) {
     if (content.toString('latin1', start, start + 4) !== '8BIM') return;
     // The name and the data are padded to even lengths.
@@ -23,6 +15,7 @@ function* resourcesOf(content: Buffer): Generator<Resource> {
     const end = length + 4 + bytes + (bytes % 2);
     if (end > content.length + 1) return;
     const data = content.subarray(length + 4, length + 4 + bytes);
+    // Places of the resource in the content.
     yield { number: content.readUInt16BE(start + 4), start, end, data };
     start = end;
   }

@@ -1,17 +1,16 @@
 import { type DecodingTable, LOOKUP_BITS } from './huffman.ts';
 import { damaged, MARKER } from './segments.ts';
 
-/** The entropy-coded data of one scan, without stuffed zeros (T.81, B.1.1.5). */
-export interface ScanData {
-  readonly bytes: Uint8Array;
-  /** Ends of the restart intervals in `bytes`. */
-  readonly ends: readonly number[];
-  /** Place of the next marker in the file. */
-  readonly end: number;
-}
+/** The entropy-coded data of one scan. */
+type ScanData = Readonly<ReturnType<typeof readScanData>>;
 
-/** @throws Failure corrupt_image if restart markers are out of order */
-export function readScanData(file: Uint8Array, start: number): ScanData {
+/**
+ * Reads the data of one scan, without stuffed zeros (T.81, B.1.1.5).
+ *
+ * @returns the bytes, the ends of the restart intervals in them, and the place of the next marker in the file
+ * @throws Failure corrupt_image if restart markers are out of order
+ */
+export function readScanData(file: Uint8Array, start: number) {
   const bytes = new Uint8Array(scanLength(file, start));
   const ends: number[] = [];
   let length = 0;

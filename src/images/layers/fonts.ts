@@ -91,10 +91,9 @@ export async function checkFont(sharp: SharpFactory, { families }: Font): Promis
     if (GENERIC.includes(family.toLowerCase())) {
       const missing = await missingCharacters(sharp, { families: [family], style: '' }, 'o');
       if (missing.length === 0) return;
-      throw fileFailure(
-        'font_not_found',
-        'no font is installed on this machine; install one, such as the Debian package fonts-dejavu-core',
-      );
+      const message =
+        'no font is installed on this machine; install one, such as the Debian package fonts-dejavu-core';
+      throw fileFailure('font_not_found', message);
     }
     if (await hasFamily(sharp, family)) return;
   }

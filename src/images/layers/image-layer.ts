@@ -3,14 +3,10 @@ import { readSamples, start } from '../decoding/pixels.ts';
 import { openInEightBits } from '../decoding/true-colours.ts';
 import { forPixels, type ImageInput } from '../input.ts';
 import type { Warning } from '../output.ts';
-import type { Layer, LayerPixels } from './layer.ts';
+import type { LayerPixels } from './layer.ts';
 
 /** An image as a layer. */
-interface ImageLayer extends Layer {
-  /** The size of the image. */
-  readonly size: Size;
-  readonly warnings: readonly Warning[];
-}
+type ImageLayer = Awaited<ReturnType<typeof decode>>;
 
 /** Bytes of decoded pixels that are kept for the next job. */
 const MAX_KEPT_BYTES = 32 * 1024 * 1024;
@@ -19,8 +15,8 @@ const MAX_KEPT_BYTES = 32 * 1024 * 1024;
 let last: { readonly key: string; readonly layer: ImageLayer } | undefined;
 
 /** Decodes an image that the options refer to. @throws Failure with a file error code that names it */
-export async function openImageLayer(input: ImageInput, name: string): Promise<ImageLayer> {
-  const layer = await input.withNamed(name, async (other, content) => {
+export function openImageLayer(input: ImageInput, name: string): Promise<ImageLayer> {
+  return input.withNamed(name, async (other, content) => {
     // An image may be within the limits of one job and not of another.
     const key = `${content} ${name} ${JSON.stringify(input.limits)}`;
     if (last?.key === key) return last.layer;
@@ -29,10 +25,9 @@ export async function openImageLayer(input: ImageInput, name: string): Promise<I
     if (isSmall) last = { key, layer: opened };
     return opened;
   });
-  return layer;
 }
 
-async function decode(input: ImageInput, name: string): Promise<ImageLayer> {
+async function decode(input: ImageInput, name: string) {
   const header = await readHeader(input);
   // The decoded pixels, a copy, and those of another size.
   input.admit(forPixels(header.width * header.height, 12, 0.05));
@@ -40,12 +35,14 @@ async function decode(input: ImageInput, name: string): Promise<ImageLayer> {
   const pixels = await readSamples(image.ensureAlpha());
   const { width, height } = pixels;
   const message = `only the first of ${header.storedPages} frames of ${name} was laid over the image`;
+  const warnings: Warning[] =
+    header.storedPages > 1 ? [{ code: 'overlay_frames_lost', message }] : [];
   return {
     size: { width, height },
     ratio: width / height,
     grey: isGrey(pixels.data),
-    warnings: header.storedPages > 1 ? [{ code: 'overlay_frames_lost', message }] : [],
-    async draw(size) {
+    warnings,
+    async draw(size: Size) {
       const whole = start(input, pixels);
       return isSameSize(size, pixels) ? whole : whole.resize({ ...size, fit: 'fill' });
     },

@@ -114,10 +114,7 @@ const INDEXED = 3;
  *
  * @param mayBeGrey whether colour may be removed, which a profile of colours does not allow
  */
-export function rastersOf(
-  pixels: Pixels,
-  { mayBeGrey }: { readonly mayBeGrey: boolean },
-): Raster[] {
+function rastersOf(pixels: Pixels, { mayBeGrey }: { readonly mayBeGrey: boolean }): Raster[] {
   const samples = inEightBits(pixels.data);
   const { width, height, channels } = pixels;
   const size = { width, height };

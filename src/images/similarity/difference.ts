@@ -2,14 +2,7 @@ import type { Samples } from '../decoding/pixels.ts';
 import { lumaOf, reductionFor, ssim } from './ssim.ts';
 
 /** How much two pictures of one size differ. */
-export interface Difference {
-  /** SSIM of luma: 1 where they are equal. */
-  readonly ssim: number;
-  /** Peak signal-to-noise ratio of red, green and blue in decibels; null where no sample differs. */
-  readonly psnr: number | null;
-  /** Share of the pixels that differ, 0 to 1. */
-  readonly differing: number;
-}
+export type Difference = Readonly<ReturnType<typeof difference>>;
 
 /** The background that a transparent picture is measured on; of several, the greater difference counts. */
 type Background = 0 | 255;
@@ -24,7 +17,7 @@ export function difference(
   one: Samples,
   other: Samples,
   factor = reductionFor(one.width, one.height),
-): Difference {
+) {
   const measured = backgroundsOf(one, other).map((background) => {
     const first = flatten(one, background);
     const second = flatten(other, background);
@@ -35,8 +28,11 @@ export function difference(
   });
   const error = Math.max(...measured.map(({ meanSquare }) => meanSquare));
   return {
+    /** SSIM of luma: 1 where they are equal. */
     ssim: Math.min(...measured.map((each) => each.ssim)),
+    /** Peak signal-to-noise ratio of red, green and blue in decibels; null where no sample differs. */
     psnr: error === 0 ? null : 10 * Math.log10(255 ** 2 / error),
+    /** Share of the pixels that differ, 0 to 1. */
     differing: Math.max(...measured.map((each) => each.differing)),
   };
 }

@@ -69,18 +69,7 @@ function bytesOf(outputs: readonly OutputRecord[]): number {
 }
 
 /** The `summary` of a report. */
-export interface BatchTotals {
-  readonly total: number;
-  readonly succeeded: number;
-  readonly failed: number;
-  readonly originalBytes: number;
-  /** Only where files were skipped. */
-  readonly skipped?: number;
-  /** Only in a dry run. */
-  readonly planned?: number;
-  /** Only for operations that give images. */
-  readonly outputBytes?: number;
-}
+export type BatchTotals = Readonly<ReturnType<BatchSummary['totals']>>;
 
 /** The warning of an output that was kept although its input changed after it was made. */
 export const OUTPUT_OUTDATED = 'output_outdated';
@@ -122,15 +111,18 @@ export class BatchSummary {
     }
   }
 
-  totals(gives: Operation['gives']): BatchTotals {
+  totals(gives: Operation['gives']) {
     const { total, succeeded, failed, skipped, planned, originalBytes, outputBytes } = this;
     return {
       total,
       succeeded,
       failed,
       originalBytes,
+      /** Only where files were skipped. */
       ...(skipped > 0 && { skipped }),
+      /** Only in a dry run. */
       ...(planned > 0 && { planned }),
+      /** Only for operations that give images. */
       ...(gives === 'image' && { outputBytes }),
     };
   }

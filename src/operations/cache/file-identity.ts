@@ -35,12 +35,6 @@ export function isSettled({ mtimeMs, ctimeMs, ctimeNs }: BigIntStats, now: numbe
   return now - Number(last) > tick;
 }
 
-export interface FileDigest {
-  readonly stat: BigIntStats;
-  /** Hexadecimal. */
-  readonly sha256: string;
-}
-
 const chunk = Buffer.allocUnsafeSlow(1024 * 1024);
 
 /**
@@ -49,7 +43,7 @@ const chunk = Buffer.allocUnsafeSlow(1024 * 1024);
  * @param maxBytes a larger file is not hashed
  * @returns null where it is no readable regular file, is too large, or changes while it is read
  */
-export function digestFile(path: string, maxBytes: number): FileDigest | null {
+export function digestFile(path: string, maxBytes: number) {
   let descriptor: number | undefined;
   try {
     // Opening a pipe without this flag would wait for its writer.

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { type BigIntStats, mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import type { JobImage, JobSuccess } from '../definition/job.ts';
 import { imagesOf } from '../definition/operation.ts';
@@ -13,11 +13,7 @@ import { CacheObjects } from './objects.ts';
 import { keyOf, ResultKeys } from './result-keys.ts';
 
 /** An output as it was just written: before its rename, which changes the time of the inode. */
-export interface WrittenFile {
-  readonly ino: bigint;
-  readonly size: bigint;
-  readonly mtimeNs: bigint;
-}
+export type WrittenFile = Pick<BigIntStats, 'ino' | 'size' | 'mtimeNs'>;
 
 interface UnsettledOutput {
   readonly path: string;

@@ -30,10 +30,8 @@ export function isStrategy(position: Gravity | Strategy | undefined): position i
 /** Refuses an animation whose content decides how each frame is cut. @throws Failure animation_unsupported */
 export function checkOneFrame({ frames }: Facts, setting: string): void {
   if (frames === 1) return;
-  throw fileFailure(
-    'animation_unsupported',
-    `${setting} would cut each of the ${frames} frames elsewhere; animated "first" takes one`,
-  );
+  const message = `${setting} would cut each of the ${frames} frames elsewhere; animated "first" takes one`;
+  throw fileFailure('animation_unsupported', message);
 }
 
 /** The offset of a part in a whole, or of a smaller image on a canvas. */

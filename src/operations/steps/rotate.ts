@@ -114,7 +114,7 @@ export interface LosslessOptions extends EncodingOptions {
  * @returns null where decoding and encoding lose nothing either: between other formats that can be lossless
  * @throws Failure lossless_impossible
  */
-export async function rotateLossless(
+async function rotateLossless(
   input: ImageInput,
   options: LosslessOptions,
   format: OutputFormat | undefined,

@@ -47,10 +47,8 @@ async function decodePages(input: ImageInput, { pages }: Header): Promise<void> 
     pixels += width * height;
     if (pixels > limits.pixels) {
       const most = limits.pixels / 1e6;
-      throw fileFailure(
-        'image_too_large',
-        `${pages} pages are more than the limit of ${most} megapixels`,
-      );
+      const message = `${pages} pages are more than the limit of ${most} megapixels`;
+      throw fileFailure('image_too_large', message);
     }
     await decodeAll(input, { page });
   }
