@@ -73,17 +73,19 @@ export async function expectSamePixels(output: Uint8Array, input: Uint8Array): P
   expect((await samplesOf(output)).equals(await samplesOf(input))).toBe(true);
 }
 
-/** Descriptions of the first few pixels that are not exactly as expected. */
+/** Descriptions of the first few pixels that differ by more than `tolerance` in any channel. */
 export function differences(
   pixels: Pixels,
   expected: (x: number, y: number) => readonly number[],
-): string[] {
-  const found: string[] = [];
+  { tolerance = 0, page = 0, atMost = 5 } = {},
+): { x: number; y: number; is: readonly number[]; should: readonly number[] }[] {
+  const found: ReturnType<typeof differences> = [];
   for (let y = 0; y < pixels.height; y += 1) {
     for (let x = 0; x < pixels.width; x += 1) {
-      const [is, should] = [pixels.rgb(x, y).join(), expected(x, y).join()];
-      if (is !== should) found.push(`${x},${y} is ${is}, expected ${should}`);
-      if (found.length > 5) return found;
+      const [is, should] = [pixels.rgb(x, y, page), expected(x, y)];
+      const same = is.every((sample, at) => Math.abs(sample - should[at]!) <= tolerance);
+      if (!same) found.push({ x, y, is, should });
+      if (found.length > atMost) return found;
     }
   }
   return found;

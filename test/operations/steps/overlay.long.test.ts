@@ -15,9 +15,10 @@ import {
   pngOf,
   quadrants,
   type Samples,
+  type Size,
 } from '../../fixtures/images.ts';
 import { oriel, temporaryFolder } from '../../oriel.ts';
-import { decode, expectColour, type Pixels } from '../../pixels.ts';
+import { decode, differences, expectColour, type Pixels } from '../../pixels.ts';
 import { residentCommand } from '../../resident.ts';
 import { runs } from '../../runs.ts';
 
@@ -43,6 +44,12 @@ const half = fileOf(
   await pngOf(painted({ ...LOGO, channels: 4 }, (x, y) => [...mark(x, y), 128])),
 );
 
+/** What an image becomes with another over it, by flags between spaces. */
+const laid = (flags: string, { over = logo, below = base, name = 'a.png' } = {}) =>
+  runOne(['overlay', '--image', over, ...flags.split(' ').filter(Boolean)], below, name);
+const flatFile = async (name: string, size: Size, background: string) =>
+  fileOf(name, await pngOf(sharp({ create: { ...size, channels: 3, background } })));
+
 const HAS_COMPOSITE =
   spawnSync('composite', ['-version']).stdout?.toString().includes('ImageMagick') ?? false;
 if (!HAS_COMPOSITE) console.warn('skipped: comparison with composite, which is not installed');
@@ -52,36 +59,11 @@ const insideOf =
   (x: number, y: number) =>
     x >= left && y >= top && x < left + width && y < top + height;
 
-/** Expects every pixel of an image. */
-function expectPixels(
-  pixels: Pixels,
-  expected: (x: number, y: number) => Samples,
-  tolerance: number,
-): void {
-  const wrong: unknown[] = [];
-  for (let y = 0; y < pixels.height; y += 1) {
-    for (let x = 0; x < pixels.width; x += 1) {
-      const wanted = expected(x, y);
-      const rgb = pixels.rgb(x, y);
-      const differs = rgb.some((sample, at) => Math.abs(sample - wanted[at]!) > tolerance);
-      if (differs) wrong.push({ x, y, rgb, wanted });
-    }
-  }
-  expect(wrong.slice(0, 5)).toEqual([]);
-}
-
 /** Pixels that differ from the image without an overlay. */
 function inkOf(pixels: Pixels, original: (x: number, y: number) => Samples, page = 0) {
-  const ink: [number, number][] = [];
-  for (let y = 0; y < pixels.height; y += 1) {
-    for (let x = 0; x < pixels.width; x += 1) {
-      const rgb = pixels.rgb(x, y, page);
-      const before = original(x, y);
-      if (rgb.some((sample, channel) => Math.abs(sample - before[channel]!) > 8)) ink.push([x, y]);
-    }
-  }
-  const xs = ink.map(([x]) => x);
-  const ys = ink.map(([, y]) => y);
+  const ink = differences(pixels, original, { tolerance: 8, page, atMost: Infinity });
+  const xs = ink.map(({ x }) => x);
+  const ys = ink.map(({ y }) => y);
   return {
     count: ink.length,
     ...{ left: Math.min(...xs), right: Math.max(...xs) },
@@ -91,69 +73,65 @@ function inkOf(pixels: Pixels, original: (x: number, y: number) => Samples, page
 
 describe('an image laid over another', () => {
   test.each([
-    [[], 50, 34],
-    [['--gravity', 'northwest'], 0, 0],
-    [['--gravity', 'center'], 25, 17],
-    [['--gravity', 'northwest', '--x', '3', '--y', '5'], 3, 5],
-    [['--x', '3', '--y', '5'], 47, 29],
-    [['--gravity', 'center', '--x=-5', '--y', '2'], 20, 19],
-    [['--x=-4', '--y=-2'], 54, 36],
-    [['--gravity', 'northwest', '--x=-4', '--y=-2'], -4, -2],
-  ])('%j is at %i,%i', async (flags, left, top) => {
-    const pixels = await runOne(['overlay', '--image', logo, ...flags], base);
+    ['', 50, 34],
+    ['--gravity northwest', 0, 0],
+    ['--gravity center', 25, 17],
+    ['--gravity northwest --x 3 --y 5', 3, 5],
+    ['--x 3 --y 5', 47, 29],
+    ['--gravity center --x=-5 --y 2', 20, 19],
+    ['--x=-4 --y=-2', 54, 36],
+    ['--gravity northwest --x=-4 --y=-2', -4, -2],
+  ])('%s is at %i,%i', async (flags, left, top) => {
+    const pixels = await laid(flags);
     const inside = insideOf(left, top);
-    expectPixels(pixels, (x, y) => (inside(x, y) ? mark(x - left, y - top) : place(x, y)), 0);
+    expect(
+      differences(pixels, (x, y) => (inside(x, y) ? mark(x - left, y - top) : place(x, y))),
+    ).toEqual([]);
   });
 
   test.each([
-    ['half transparent', half, [], 128 / 255],
-    ['with opacity', logo, ['--opacity', '0.25'], 64 / 255],
-    ['both', half, ['--opacity', '0.5'], 64 / 255],
-  ])('%s mixes the colours', async (_, image, flags, alpha) => {
-    const pixels = await runOne(['overlay', '--image', image, ...flags], base);
+    ['half transparent', half, '', 128 / 255],
+    ['with opacity', logo, '--opacity 0.25', 64 / 255],
+    ['both', half, '--opacity 0.5', 64 / 255],
+  ])('%s mixes the colours', async (_, over, flags, alpha) => {
+    const pixels = await laid(flags, { over });
     const inside = insideOf(50, 34);
     const mixed = (x: number, y: number) => {
       const above = mark(x - 50, y - 34);
       return place(x, y).map((below, channel) => below * (1 - alpha) + above[channel]! * alpha);
     };
-    expectPixels(pixels, (x, y) => (inside(x, y) ? mixed(x, y) : place(x, y)), 1.5);
+    expect(
+      differences(pixels, (x, y) => (inside(x, y) ? mixed(x, y) : place(x, y)), { tolerance: 1.5 }),
+    ).toEqual([]);
   });
 
   test('is scaled to a share of the width, and shrunk where it is too large', async () => {
-    const scaled = await runOne(['overlay', '--image', logo, '--scale', '0.5'], base);
+    const scaled = await laid('--scale 0.5');
     expect(inkOf(scaled, place)).toMatchObject({ left: 30, right: 59, top: 22, bottom: 39 });
-    const large = fileOf('large.png', await pngOf(quadrants({ width: 300, height: 300 })));
-    const shrunk = await runOne(
-      ['overlay', '--image', large, '--gravity', 'west', '--x', '10'],
-      base,
-    );
+    const over = fileOf('large.png', await pngOf(quadrants({ width: 300, height: 300 })));
+    const shrunk = await laid('--gravity west --x 10', { over });
     expect(inkOf(shrunk, place)).toMatchObject({ left: 10, right: 49, top: 0, bottom: 39 });
   });
 
   test('as tiles repeats over the whole image from its place', async () => {
-    const flags = ['--tile', '--gap', '2', '--gravity', 'northwest', '--x', '3', '--y', '1'];
-    const pixels = await runOne(['overlay', '--image', logo, ...flags], base);
+    const pixels = await laid('--tile --gap 2 --gravity northwest --x 3 --y 1');
     const expected = (x: number, y: number) => {
       const [column, row] = [(x - 3 + 12) % 12, (y - 1 + 8) % 8];
       return column < 10 && row < 6 ? mark(column, row) : place(x, y);
     };
-    expectPixels(pixels, expected, 0);
+    expect(differences(pixels, expected)).toEqual([]);
   });
 
   test('turned by an angle has transparent corners', async () => {
-    const red = fileOf(
-      'red.png',
-      await pngOf(sharp({ create: { width: 20, height: 20, channels: 3, background: 'red' } })),
-    );
-    const flags = ['--gravity', 'center', '--angle', '45'];
-    const pixels = await runOne(['overlay', '--image', red, ...flags], base);
+    const over = await flatFile('red.png', { width: 20, height: 20 }, 'red');
+    const pixels = await laid('--gravity center --angle 45', { over });
     expectColour(pixels.rgb(30, 20), [255, 0, 0]);
     expectColour(pixels.rgb(30, 9), [255, 0, 0], 60);
     expectColour(pixels.rgb(20, 10), place(20, 10));
   });
 
   test.each(['multiply', 'screen', 'darken', 'lighten', 'difference'])('%s', async (blend) => {
-    const pixels = await runOne(['overlay', '--image', logo, '--blend', blend], base);
+    const pixels = await laid(`--blend ${blend}`);
     const mix: Record<string, (a: number, b: number) => number> = {
       multiply: (a, b) => (a * b) / 255,
       screen: (a, b) => a + b - (a * b) / 255,
@@ -170,44 +148,42 @@ describe('an image laid over another', () => {
 describe('the image below', () => {
   test('keeps sixteen bits, and pixels beside the overlay exactly', async () => {
     const deepPlace = (x: number, y: number) => [x * 1091, y * 1637, 30_001];
-    const deep = await pngOf(painted({ ...SIZE, deep: true }, deepPlace));
-    const pixels = await runOne(['overlay', '--image', logo], deep);
+    const below = await pngOf(painted({ ...SIZE, deep: true }, deepPlace));
+    const pixels = await laid('', { below });
     expect(pixels.deep).toBe(true);
     const inside = insideOf(50, 34);
     const expected = (x: number, y: number) =>
       inside(x, y) ? mark(x - 50, y - 34).map((sample) => sample * 257) : deepPlace(x, y);
-    expectPixels(pixels, expected, 0);
+    expect(differences(pixels, expected)).toEqual([]);
   });
 
   test('stays grey under a grey overlay and takes the colours of another', async () => {
     const grey = await pngOf(painted({ ...SIZE, channels: 1 }, (x, y) => [x * 2 + y]));
-    const dot = fileOf(
-      'dot.png',
-      await pngOf(sharp({ create: { ...LOGO, channels: 3, background: '#808080' } })),
-    );
-    const greyed = await runOne(['overlay', '--image', dot], grey);
+    const over = await flatFile('dot.png', LOGO, '#808080');
+    const greyed = await laid('', { over, below: grey });
     expect(greyed.metadata.space).toBe('b-w');
     const below = (x: number, y: number) => Array<number>(3).fill(x * 2 + y);
     const inside = insideOf(50, 34);
-    expectPixels(greyed, (x, y) => (inside(x, y) ? [128, 128, 128] : below(x, y)), 0);
-    const coloured = await runOne(['overlay', '--image', logo], grey);
-    expectPixels(coloured, (x, y) => (inside(x, y) ? mark(x - 50, y - 34) : below(x, y)), 0);
+    expect(differences(greyed, (x, y) => (inside(x, y) ? [128, 128, 128] : below(x, y)))).toEqual(
+      [],
+    );
+    const coloured = await laid('', { below: grey });
+    expect(
+      differences(coloured, (x, y) => (inside(x, y) ? mark(x - 50, y - 34) : below(x, y))),
+    ).toEqual([]);
   });
 
   test('keeps its transparency, and shows the overlay on transparent pixels', async () => {
     const clear = await pngOf(
       painted({ ...SIZE, channels: 4 }, (x, y) => [...place(x, y), x < 55 ? 100 : 0]),
     );
-    const pixels = await runOne(['overlay', '--image', logo, '--y', '4'], clear);
+    const pixels = await laid('--y 4', { below: clear });
     expect([pixels.alpha(10, 10), pixels.alpha(59, 10), pixels.alpha(57, 32)]).toEqual([
       100, 0, 255,
     ]);
     expectColour(pixels.rgb(57, 32), mark(7, 2));
     expectColour(pixels.rgb(10, 10), place(10, 10), 2);
-    const jpeg = await runOne(
-      ['overlay', '--image', logo, '--format', 'jpeg', '--quality', '95'],
-      clear,
-    );
+    const jpeg = await laid('--format jpeg --quality 95', { below: clear });
     expectColour(
       jpeg.rgb(2, 2),
       place(2, 2).map((below) => 255 - ((255 - below) * 100) / 255),
@@ -219,9 +195,8 @@ describe('the image below', () => {
     ['p3', ['overlay_colours_not_converted']],
     ['srgb', []],
   ])('with the profile %s that is kept has the warnings %j', async (profile, codes) => {
-    const jpeg = await photo(SIZE).withIccProfile(profile).jpeg().toBuffer();
-    const flags = ['--image', logo, '--metadata', 'icc'];
-    const { warnings, metadata } = await runOne(['overlay', ...flags], jpeg, 'a.jpg');
+    const below = await photo(SIZE).withIccProfile(profile).jpeg().toBuffer();
+    const { warnings, metadata } = await laid('--metadata icc', { below, name: 'a.jpg' });
     expect([warnings, metadata.hasProfile]).toEqual([codes, true]);
   });
 
@@ -230,8 +205,7 @@ describe('the image below', () => {
       .toColourspace('cmyk')
       .jpeg({ quality: 95 })
       .toBuffer();
-    const flags = ['--image', logo, '--format', 'png'];
-    const { rgb } = await runOne(['overlay', ...flags], cmyk, 'a.jpg');
+    const { rgb } = await laid('--format png', { below: cmyk, name: 'a.jpg' });
     const plain = await runOne(['convert', '--format', 'png'], cmyk, 'a.jpg');
     expectColour(rgb(2, 2), plain.rgb(2, 2));
     expectColour(rgb(55, 37), mark(5, 3));
@@ -239,12 +213,9 @@ describe('the image below', () => {
 
   test('has the overlay on every frame of an animation', async () => {
     const frames = [quadrants(SIZE), painted(SIZE, () => [0, 0, 0]), quadrants(SIZE)];
-    const gif = await animatedGif(frames, { delay: [100, 200, 300], loop: 2 });
-    const white = fileOf(
-      'white.png',
-      await pngOf(sharp({ create: { ...LOGO, channels: 3, background: 'fuchsia' } })),
-    );
-    const pixels = await runOne(['overlay', '--image', white], gif, 'a.gif');
+    const below = await animatedGif(frames, { delay: [100, 200, 300], loop: 2 });
+    const over = await flatFile('fuchsia.png', LOGO, 'fuchsia');
+    const pixels = await laid('', { over, below, name: 'a.gif' });
     expect([pixels.pages, pixels.metadata.delay]).toEqual([3, [100, 200, 300]]);
     for (const page of [0, 1, 2]) expectColour(pixels.rgb(55, 37, page), [255, 0, 255], 8);
     expectColour(pixels.rgb(5, 5, 1), [0, 0, 0], 8);
@@ -256,12 +227,9 @@ test.skipIf(!HAS_COMPOSITE)('an overlay has the pixels of composite', async () =
   const below = await pngOf(photo({ width: 200, height: 120 }));
   writeFileSync(join(cwd, 'a.png'), below);
   const soft = await pngOf(
-    painted({ width: 50, height: 30, channels: 4 }, (x, y) => [
-      x * 5,
-      255 - y * 8,
-      x * y,
-      (x * 5 + y) % 256,
-    ]),
+    painted({ width: 50, height: 30, channels: 4 }, (x, y) =>
+      [x * 5, 255 - y * 8, x * y].concat((x * 5 + y) % 256),
+    ),
   );
   writeFileSync(join(cwd, 'logo.png'), soft);
   const args = ['-gravity', 'southwest', '-geometry', '+7+9', 'logo.png', 'a.png', 'im.png'];
@@ -270,7 +238,7 @@ test.skipIf(!HAS_COMPOSITE)('an overlay has the pixels of composite', async () =
   await resident(['overlay', '--image', 'logo.png', ...flags, 'a.png', '-q'], { cwd });
   const theirs = await decode(readFileSync(join(cwd, 'im.png')));
   const ours = await decode(readFileSync(join(cwd, 'ours.png')));
-  expectPixels(ours, (x, y) => theirs.rgb(x, y), 1);
+  expect(differences(ours, (x, y) => theirs.rgb(x, y), { tolerance: 1 })).toEqual([]);
 });
 
 describe.skipIf(!HAS_FONTS)('a text', () => {
@@ -427,13 +395,9 @@ describe('faults are named before any work', () => {
   });
 
   test('the limits of inputs hold for overlays', async () => {
-    const large = fileOf(
-      'pixels.png',
-      await pngOf(sharp({ create: { width: 2000, height: 600, channels: 3, background: 'red' } })),
-    );
-    const { record } = await runBatch(['overlay', '--image', large, '--max-pixels', '1'], {
-      'a.png': base,
-    });
+    const large = await flatFile('pixels.png', { width: 2000, height: 600 }, 'red');
+    const flags = ['--image', large, '--max-pixels', '1'];
+    const { record } = await runBatch(['overlay', ...flags], { 'a.png': base });
     expect(record('a.png').error).toMatchObject({
       code: 'image_too_large',
       message: expect.stringContaining('pixels.png'),
@@ -490,7 +454,7 @@ describe('recipes', () => {
       const expected = await decode(readFileSync(join(cwd, from)));
       const actual = await decode(readFileSync(join(cwd, 'out', `${index}.png`)));
       expect([actual.width, actual.height]).toEqual([expected.width, expected.height]);
-      expectPixels(actual, (x, y) => expected.rgb(x, y), 1);
+      expect(differences(actual, (x, y) => expected.rgb(x, y), { tolerance: 1 })).toEqual([]);
     }
   });
 

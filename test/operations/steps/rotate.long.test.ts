@@ -6,19 +6,23 @@ import {
   BLACK,
   BLUE,
   disc,
+  everyOrientation,
   GREEN,
   multipageTiff,
-  ORIENTATIONS,
   painted,
   pngOf,
   quadrants,
   RED,
-  storedAs,
 } from '../../fixtures/images.ts';
-import { expectColour, letter, quarters } from '../../pixels.ts';
+import { differences, expectColour, letter, type Pixels, quarters } from '../../pixels.ts';
 
 const UPRIGHT = { width: 48, height: 32 };
 const picture = () => pngOf(quadrants(UPRIGHT));
+const turn = async (flags: string, bytes = picture()) =>
+  runOne(['rotate', ...flags.split(' ')], await bytes);
+/** The rows and columns of the first and the last pixels. */
+const corners = ({ width, height }: Pixels) =>
+  [0, width - 1].flatMap((x) => [0, height - 1].map((y) => [x, y] as const));
 
 /** What the quadrants RGBW become, in reading order. */
 const TURNED = { 0: 'RGBW', 90: 'BRWG', 180: 'WBGR', 270: 'GWRB' } as const;
@@ -34,7 +38,7 @@ describe('quarter turns', () => {
     [-90, 270],
     [360, 0],
   ] as const)('%i degrees rotate clockwise', async (angle, same) => {
-    const pixels = await runOne(['rotate', `--angle=${angle}`], await picture());
+    const pixels = await turn(`--angle=${angle}`);
     const sides = same % 180 === 0 ? [48, 32] : [32, 48];
     expect([pixels.width, pixels.height]).toEqual(sides);
     expect(quarters(pixels)).toBe(TURNED[same]);
@@ -42,27 +46,22 @@ describe('quarter turns', () => {
   });
 
   test.each([
-    [['--angle', '90', '--flip'], flipped(TURNED[90])],
-    [['--angle', '90', '--flop'], flopped(TURNED[90])],
-    [['--angle', '90', '--flip', '--flop'], flipped(flopped(TURNED[90]))],
-    [['--angle', '-90', '--flip'], flipped(TURNED[270])],
-    [['--angle', '180', '--flop'], flopped(TURNED[180])],
-    [['--flip'], flipped('RGBW')],
-    [['--flop'], flopped('RGBW')],
-  ])('%j rotates, then mirrors', async (flags, expected) => {
-    expect(quarters(await runOne(['rotate', ...flags], await picture()))).toBe(expected);
+    ['--angle 90 --flip', flipped(TURNED[90])],
+    ['--angle 90 --flop', flopped(TURNED[90])],
+    ['--angle 90 --flip --flop', flipped(flopped(TURNED[90]))],
+    ['--angle -90 --flip', flipped(TURNED[270])],
+    ['--angle 180 --flop', flopped(TURNED[180])],
+    ['--flip', flipped('RGBW')],
+    ['--flop', flopped('RGBW')],
+  ])('%s rotates, then mirrors', async (flags, expected) => {
+    expect(quarters(await turn(flags))).toBe(expected);
   });
 
   test('all pixels keep their values', async () => {
-    const side = 7;
-    const source = painted({ width: side, height: 5 }, (x, y) => [x * 30, y * 50, x + y]);
-    const pixels = await runOne(['rotate', '--angle', '90'], await pngOf(source));
-    for (let y = 0; y < side; y += 1) {
-      for (let x = 0; x < 5; x += 1) {
-        const [fromX, fromY] = [y, 4 - x];
-        expect(pixels.rgb(x, y)).toEqual([fromX * 30, fromY * 50, fromX + fromY]);
-      }
-    }
+    const source = painted({ width: 7, height: 5 }, (x, y) => [x * 30, y * 50, x + y]);
+    const pixels = await turn('--angle 90', pngOf(source));
+    expect([pixels.width, pixels.height]).toEqual([5, 7]);
+    expect(differences(pixels, (x, y) => [y * 30, (4 - x) * 50, y + 4 - x])).toEqual([]);
   });
 });
 
@@ -72,7 +71,7 @@ describe('other angles', () => {
     ['30.5', 58, 52],
     ['-12.25', 54, 41],
   ])('at %s degrees the output is the bounding box', async (angle, width, height) => {
-    const pixels = await runOne(['rotate', `--angle=${angle}`], await picture());
+    const pixels = await turn(`--angle=${angle}`);
     // The box of libvips may be a pixel wider than the sum of sines and cosines.
     expect(Math.abs(pixels.width - width)).toBeLessThanOrEqual(1);
     expect(Math.abs(pixels.height - height)).toBeLessThanOrEqual(1);
@@ -80,7 +79,7 @@ describe('other angles', () => {
 
   test('edges beside transparent corners are not darkened', async () => {
     const white = painted({ width: 40, height: 40 }, () => [255, 255, 255]);
-    const pixels = await runOne(['rotate', '--angle', '30'], await pngOf(white));
+    const pixels = await turn('--angle 30', pngOf(white));
     for (let y = 0; y < pixels.height; y += 1) {
       for (let x = 0; x < pixels.width; x += 1) {
         if (pixels.alpha(x, y) > 0) expectColour(pixels.rgb(x, y), [255, 255, 255], 1, `${x},${y}`);
@@ -98,64 +97,45 @@ describe('other angles', () => {
     });
     const names = ['a.webp', 'b.avif', 'c.tiff', 'd.gif', 'e.png'];
     for (const [name, pixels] of await batch.decoded(names)) {
-      const [right, bottom] = [pixels.width - 1, pixels.height - 1];
-      for (const x of [0, right])
-        for (const y of [0, bottom]) expect(pixels.alpha(x, y), name).toBe(0);
+      for (const at of corners(pixels)) expect(pixels.alpha(...at), name).toBe(0);
       expect(pixels.alpha(pixels.width >> 1, pixels.height >> 1), name).toBe(255);
     }
   });
 
   test.each([
-    [[], [255, 255, 255]],
-    [
-      ['--background', '#ff8800'],
-      [255, 136, 0],
-    ],
-    [
-      ['--background', 'transparent'],
-      [255, 255, 255],
-    ],
-    [
-      ['--background', '#ff880080'],
-      [255, 195, 127],
-    ],
-  ])('corners of JPEG are filled, with %j', async (flags, expected) => {
-    const args = ['rotate', '--angle', '45', '--format', 'jpeg', '--quality', '100', ...flags];
-    const pixels = await runOne([...args, '--chroma-subsampling', '4:4:4'], await picture());
+    ['', [255, 255, 255]],
+    [' --background #ff8800', [255, 136, 0]],
+    [' --background transparent', [255, 255, 255]],
+    [' --background #ff880080', [255, 195, 127]],
+  ])('corners of JPEG are filled, with%s', async (flags, expected) => {
+    const jpeg = '--format jpeg --quality 100 --chroma-subsampling 4:4:4';
+    const pixels = await turn(`--angle 45 ${jpeg}${flags}`);
     expectColour(pixels.rgb(0, 0), expected, 3);
   });
 
   test('a semitransparent background is kept', async () => {
-    const opaque = await runOne(
-      ['rotate', '--angle', '45', '--background', '#ff8800'],
-      await picture(),
-    );
+    const opaque = await turn('--angle 45 --background #ff8800');
     expect(opaque.rgb(0, 0)).toEqual([255, 136, 0]);
     expect(opaque.alpha(0, 0)).toBe(255);
-    const half = await runOne(
-      ['rotate', '--angle', '45', '--background', '#ff880080'],
-      await picture(),
-    );
+    const half = await turn('--angle 45 --background #ff880080');
     expectColour([...half.rgb(0, 0), half.alpha(0, 0)], [255, 136, 0, 128], 1);
     expect(half.alpha(half.width >> 1, half.height >> 1)).toBe(255);
   });
 
   test('transparency of the input is kept', async () => {
-    const source = await pngOf(disc({ width: 60, height: 60 }));
-    const pixels = await runOne(['rotate', '--angle', '20'], source);
+    const pixels = await turn('--angle 20', pngOf(disc({ width: 60, height: 60 })));
     expect(letter(pixels, pixels.width >> 1, pixels.height >> 1)).toBe('R');
     expect(pixels.alpha(pixels.width >> 1, 6)).toBe(0);
   });
 
   test('flip and flop are applied after the rotation', async () => {
     // Upright, only the upper left pixel block is red; turned by 30 degrees it moves to the right.
-    const source = await pngOf(
-      painted({ width: 60, height: 60 }, (x, y) => (x < 20 && y < 20 ? RED : BLUE)),
-    );
-    const plain = await runOne(['rotate', '--angle', '30'], source);
-    const flip = await runOne(['rotate', '--angle', '30', '--flip'], source);
-    const flop = await runOne(['rotate', '--angle', '30', '--flop'], source);
-    const both = await runOne(['rotate', '--angle', '30', '--flip', '--flop'], source);
+    const square = { width: 60, height: 60 };
+    const source = pngOf(painted(square, (x, y) => (x < 20 && y < 20 ? RED : BLUE)));
+    const plain = await turn('--angle 30', source);
+    const flip = await turn('--angle 30 --flip', source);
+    const flop = await turn('--angle 30 --flop', source);
+    const both = await turn('--angle 30 --flip --flop', source);
     const { width, height } = plain;
     for (const other of [flip, flop, both]) {
       expect([other.width, other.height]).toEqual([width, height]);
@@ -183,22 +163,21 @@ describe('samples', () => {
     );
 
   test('16 bits are kept', async () => {
-    const turned = await runOne(['rotate', '--angle', '180'], await deep());
+    const turned = await turn('--angle 180', deep());
     expect(turned.metadata).toMatchObject({ depth: 'ushort', channels: 3 });
     expect(turned.rgb(19, 11)).toEqual([0, 0, 65_535]);
     expect(turned.rgb(2, 3)).toEqual([17 * 3001, 8 * 5003, 65_535 - 17]);
   });
 
-  test.each([[], ['--flip'], ['--flop']])(
-    'sixteen bits outlive an angle between and mirrors %j',
-    async (...mirrors) => {
-      const source = await pngOf(
-        painted({ width: 20, height: 20, deep: true }, () => [65_535, 1000, 30_001]),
-      );
-      const pixels = await runOne(['rotate', '--angle', '45', ...mirrors], source);
+  test.each(['', ' --flip', ' --flop'])(
+    'sixteen bits outlive an angle between,%s',
+    async (flag) => {
+      const colour = [65_535, 1000, 30_001];
+      const source = painted({ width: 20, height: 20, deep: true }, () => colour);
+      const pixels = await turn(`--angle 45${flag}`, pngOf(source));
       const middle = pixels.width >> 1;
       expect(pixels.metadata.depth).toBe('ushort');
-      expectColour(pixels.rgb(middle, middle), [65_535, 1000, 30_001], 1);
+      expectColour(pixels.rgb(middle, middle), colour, 1);
       expect(pixels.alpha(middle, middle)).toBe(65_535);
       expect(pixels.alpha(0, 0)).toBe(0);
     },
@@ -219,8 +198,8 @@ describe('samples', () => {
   });
 
   test('a coloured background of a grey image has its colour', async () => {
-    const grey = await pngOf(painted({ width: 20, height: 20, channels: 1 }, () => [100]));
-    const pixels = await runOne(['rotate', '--angle', '45', '--background', '#ff0000'], grey);
+    const grey = painted({ width: 20, height: 20, channels: 1 }, () => [100]);
+    const pixels = await turn('--angle 45 --background #ff0000', pngOf(grey));
     expect(pixels.rgb(0, 0)).toEqual([255, 0, 0]);
     expect(pixels.rgb(14, 14)).toEqual([100, 100, 100]);
   });
@@ -228,14 +207,7 @@ describe('samples', () => {
 
 describe('oriented inputs', () => {
   test('are rotated and mirrored after orientation by EXIF', async () => {
-    const files = Object.fromEntries(
-      await Promise.all(
-        ORIENTATIONS.map(async (orientation) => [
-          `o${orientation}.jpg`,
-          await (await storedAs(quadrants(UPRIGHT), orientation)).jpeg({ quality: 95 }).toBuffer(),
-        ]),
-      ),
-    );
+    const files = await everyOrientation(UPRIGHT);
     const runs: [string[], string, number][] = [
       [['--angle', '90'], TURNED[90], 32],
       [['--flip'], flipped('RGBW'), 48],
@@ -244,22 +216,18 @@ describe('oriented inputs', () => {
     ];
     for (const [flags, expected, width] of runs) {
       const batch = await runBatch(['rotate', ...flags, '--metadata', 'all'], files);
-      for (const orientation of ORIENTATIONS) {
-        const pixels = await batch.pixels(`o${orientation}.jpg`);
-        expect(quarters(pixels), `${flags} of orientation ${orientation}`).toBe(expected);
+      for (const [name, pixels] of await batch.decoded(files)) {
+        expect(quarters(pixels), `${flags} of ${name}`).toBe(expected);
         expect(pixels.width).toBe(width);
         expect(pixels.metadata.orientation ?? 1).toBe(1);
       }
     }
     const tilted = await runBatch(['rotate', '--angle', '30', '--format', 'png'], files);
-    const [reference] = [await tilted.pixels('o1.jpg')];
-    for (const orientation of ORIENTATIONS) {
-      const pixels = await tilted.pixels(`o${orientation}.jpg`);
+    const reference = await tilted.pixels('1.jpg');
+    for (const [name, pixels] of await tilted.decoded(files)) {
       expect([pixels.width, pixels.height]).toEqual([reference.width, reference.height]);
       for (let x = 6; x < pixels.width; x += 6) {
-        expect(letter(pixels, x, 20), `orientation ${orientation} at ${x},20`).toBe(
-          letter(reference, x, 20),
-        );
+        expect(letter(pixels, x, 20), `${name} at ${x},20`).toBe(letter(reference, x, 20));
       }
     }
   });
@@ -314,13 +282,10 @@ describe('animations', () => {
     for (const [name, pixels] of await batch.decoded(['a.gif', 'b.webp'])) {
       expect(batch.record(name)).toMatchObject({ pages: 3, width: pixels.width });
       order.forEach((colour, page) => {
-        const [right, bottom] = [pixels.width - 1, pixels.height - 1];
-        expect(letter(pixels, 0, 0, page)).toBe('.');
-        expect(letter(pixels, right, bottom, page)).toBe('.');
-        expect(letter(pixels, (pixels.width >> 1) + 3, (pixels.height >> 1) - 4, page)).toBe(
-          colour,
-        );
-        expect(letter(pixels, (pixels.width >> 1) - 3, (pixels.height >> 1) + 4, page)).toBe('K');
+        const [x, y] = [pixels.width >> 1, pixels.height >> 1];
+        for (const at of corners(pixels)) expect(letter(pixels, ...at, page)).toBe('.');
+        expect(letter(pixels, x + 3, y - 4, page)).toBe(colour);
+        expect(letter(pixels, x - 3, y + 4, page)).toBe('K');
       });
     }
   });
@@ -363,35 +328,24 @@ describe('lossless', () => {
     quadrants(upright).jpeg({ quality: 90, chromaSubsampling: '4:4:4' }).toBuffer();
 
   test.each([
-    [['--angle', '90'], TURNED[90]],
-    [['--angle=-90', '--flip'], flipped(TURNED[270])],
-    [['--angle', '180', '--flop'], flopped(TURNED[180])],
-    [['--flip'], flipped('RGBW')],
-    [['--angle', '360'], 'RGBW'],
-  ])('%j turns JPEG as without it', async (flags, expected) => {
-    const pixels = await runOne(['rotate', ...flags, '--lossless'], await jpeg());
+    ['--angle 90', TURNED[90]],
+    ['--angle=-90 --flip', flipped(TURNED[270])],
+    ['--angle 180 --flop', flopped(TURNED[180])],
+    ['--flip', flipped('RGBW')],
+    ['--angle 360', 'RGBW'],
+  ])('%s turns JPEG as without it', async (flags, expected) => {
+    const pixels = await turn(`${flags} --lossless`, jpeg());
     expect(quarters(pixels)).toBe(expected);
     expect(pixels.metadata.format).toBe('jpeg');
   });
 
   test('EXIF orientation becomes 1, with other metadata kept on request', async () => {
-    const files = Object.fromEntries(
-      await Promise.all(
-        ORIENTATIONS.map(async (orientation) => {
-          const stored = await storedAs(quadrants(upright), orientation);
-          const bytes = await stored
-            .withExifMerge({ IFD0: { Artist: 'A. Painter' } })
-            .jpeg({ chromaSubsampling: '4:4:4' })
-            .toBuffer();
-          return [`${orientation}.jpg`, bytes] as const;
-        }),
-      ),
+    const files = await everyOrientation(upright, (image) =>
+      image.withExifMerge({ IFD0: { Artist: 'A. Painter' } }).jpeg({ chromaSubsampling: '4:4:4' }),
     );
-    const all = await runBatch(
-      ['rotate', '--angle', '0', '--lossless', '--metadata', 'all'],
-      files,
-    );
-    const none = await runBatch(['rotate', '--angle', '0', '--lossless'], files);
+    const flags = ['rotate', '--angle', '0', '--lossless'];
+    const all = await runBatch([...flags, '--metadata', 'all'], files);
+    const none = await runBatch(flags, files);
     for (const [name, pixels] of await all.decoded(files)) {
       expect([pixels.width, pixels.height, quarters(pixels)], name).toEqual([64, 48, 'RGBW']);
       expect(pixels.metadata.orientation ?? 1, name).toBe(1);

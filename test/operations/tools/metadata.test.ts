@@ -2,14 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { runBatch } from '../../batch.ts';
 import {
   animatedPng,
+  everyOrientation,
   gridAvif,
   ORIENTATIONS,
   PRIVATE_EXIF,
   photo,
   pngOf,
   pngPromising,
-  quadrants,
-  storedAs,
 } from '../../fixtures/images.ts';
 import { animations, displayP3, pages, TIMING } from '../../fixtures/kinds.ts';
 
@@ -17,15 +16,7 @@ const SIZE = { width: 30, height: 20 };
 
 describe('metadata', () => {
   test('reports the oriented and the stored size for any orientation', async () => {
-    const files = Object.fromEntries(
-      await Promise.all(
-        ORIENTATIONS.map(async (orientation) => {
-          const stored = await storedAs(quadrants(SIZE), orientation);
-          return [`${orientation}.jpg`, await stored.jpeg().toBuffer()] as const;
-        }),
-      ),
-    );
-    const batch = await runBatch(['metadata', '--exif', 'none'], files);
+    const batch = await runBatch(['metadata', '--exif', 'none'], await everyOrientation(SIZE));
     expect(batch.code).toBe(0);
     for (const orientation of ORIENTATIONS) {
       const [storedWidth, storedHeight] = orientation > 4 ? [20, 30] : [30, 20];
