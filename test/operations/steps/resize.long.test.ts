@@ -8,6 +8,7 @@ import {
   animatedWebp,
   BLUE,
   disc,
+  everyFormat,
   everyOrientation,
   GREEN,
   multipageTiff,
@@ -372,20 +373,12 @@ describe('inputs', () => {
   });
 
   test('keep their format', async () => {
-    const image = () => quadrants({ width: 40, height: 40 });
-    const files = {
-      'a.jpg': await image().jpeg().toBuffer(),
-      'b.png': await pngOf(image()),
-      'c.webp': await image().webp().toBuffer(),
-      'd.avif': await image().avif({ effort: 0 }).toBuffer(),
-      'e.gif': await image().gif().toBuffer(),
-      'f.tiff': await image().tiff().toBuffer(),
-    };
+    const files = await everyFormat(quadrants({ width: 40, height: 40 }));
     const batch = await runBatch(['resize', '--width', '20'], files);
     const formats = batch.result.results.map(({ format }) => format);
     expect(formats).toEqual(['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff']);
-    for (const name of Object.keys(files)) {
-      expect(quarters(await batch.pixels(name)), name).toBe('RGBW');
+    for (const [name, pixels] of await batch.decoded(files)) {
+      expect(quarters(pixels), name).toBe('RGBW');
     }
   });
 
