@@ -9,31 +9,24 @@ export const SERVER = new URL('../../', import.meta.url);
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   /** HTTP status; 0 if no response came. */
-  readonly status: number;
-  readonly type: string;
-  readonly code: string | null;
+  readonly status: number = 0;
+  readonly type: string = 'unknown';
+  readonly code: string | null = null;
   /** Field of the request that was refused. */
-  readonly param: string | null;
+  readonly param: string | null = null;
   /** Finds the request in the log of the server. */
-  readonly requestId: string | null;
+  readonly requestId: string | null = null;
   /** Seconds until a retry may succeed. */
-  readonly retryAfter: number | null;
+  readonly retryAfter: number | null = null;
 
-  constructor(
-    message: string,
-    fields: Partial<
-      Pick<ApiError, 'status' | 'type' | 'code' | 'param' | 'requestId' | 'retryAfter'>
-    > = {},
-  ) {
+  constructor(message: string, fields: ErrorFields = {}) {
     super(message);
-    this.status = fields.status ?? 0;
-    this.type = fields.type ?? 'unknown';
-    this.code = fields.code ?? null;
-    this.param = fields.param ?? null;
-    this.requestId = fields.requestId ?? null;
-    this.retryAfter = fields.retryAfter ?? null;
+    Object.assign(this, fields);
   }
 }
+
+/** What is known of an error beside its message. */
+export type ErrorFields = Partial<Omit<ApiError, keyof Error>>;
 
 export interface RequestOptions {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -137,19 +130,6 @@ async function errorOf(response: Response): Promise<ApiError> {
   const { status, headers } = response;
   const text = await response.text().catch(() => '');
   const retryAfter = Number(headers.get('retry-after'));
-  return statedError(text, {
-    status,
-    requestId: headers.get('x-request-id'),
-    retryAfter: retryAfter > 0 ? retryAfter : null,
-  });
-}
-
-/** The error that a body or an event of a stream states. */
-function statedError(
-  text: string,
-  fields: Partial<Pick<ApiError, 'status' | 'requestId' | 'retryAfter'>> = {},
-): ApiError {
-  const { status } = fields;
   let error: Readonly<Record<string, unknown>> = {};
   try {
     const body = JSON.parse(text) as { readonly error?: object } | null;
@@ -159,7 +139,9 @@ function statedError(
   }
   const textOf = (value: unknown) => (typeof value === 'string' ? value : null);
   return new ApiError(textOf(error['message']) ?? `The server answered with status ${status}.`, {
-    ...fields,
+    status,
+    requestId: headers.get('x-request-id'),
+    retryAfter: retryAfter > 0 ? retryAfter : null,
     type: textOf(error['type']) ?? textOf(error['status']) ?? 'unknown',
     code: textOf(error['code']),
     param: textOf(error['param']),

@@ -45,6 +45,35 @@ export function useResource<Data>(
   return { ...state, reload: () => setTurn((value) => value + 1) };
 }
 
+/** Loads JSON of the server, and again when its path changes. */
+export function useJson<Data>(path: string, inputs: readonly unknown[] = []): Resource<Data> {
+  return useResource((signal) => sendJson<Data>(path, { signal }), [path, ...inputs]);
+}
+
+/** Something that the reader does, and how it went. */
+export interface Action<Arguments extends readonly unknown[]> {
+  /** Why it failed the last time. */
+  readonly error: ApiError | undefined;
+  readonly isBusy: boolean;
+  readonly run: (...given: Arguments) => Promise<void>;
+  readonly forgetError: () => void;
+}
+
+/** @param act rejects where it fails */
+export function useAction<Arguments extends readonly unknown[]>(
+  act: (...given: Arguments) => Promise<void>,
+): Action<Arguments> {
+  const [error, setError] = useState<ApiError>();
+  const [isBusy, setBusy] = useState(false);
+  const run = async (...given: Arguments) => {
+    setBusy(true);
+    setError(undefined);
+    await act(...given).catch((failure: unknown) => setError(apiErrorOf(failure)));
+    setBusy(false);
+  };
+  return { error, isBusy, run, forgetError: () => setError(undefined) };
+}
+
 /** Loads a resource again at an interval, while the page is visible. */
 export function useRefresh(reload: () => void, milliseconds: number): void {
   const latest = useRef(reload);
@@ -60,8 +89,8 @@ export function useRefresh(reload: () => void, milliseconds: number): void {
 export type SessionKey = AccountAnswer['key'];
 
 /** The account of the session, with its credits. */
-export function useAccount(inputs: readonly unknown[] = []): Resource<AccountAnswer> {
-  return useResource((signal) => sendJson<AccountAnswer>('v1/account', { signal }), inputs);
+export function useAccount(inputs?: readonly unknown[]): Resource<AccountAnswer> {
+  return useJson('v1/account', inputs);
 }
 
 export type Model = ModelRecord;

@@ -1,32 +1,23 @@
 import { useState } from 'preact/hooks';
 import { ApiError } from '../api/request.ts';
+import { useAction } from '../api/resource.ts';
 import { signIn } from '../api/session.ts';
 import { Button } from '../components/button.tsx';
-import { TextField } from '../components/field.tsx';
+import { Form, TextField } from '../components/field.tsx';
 import { Link } from '../components/navigation.tsx';
 
 /** Asks for an API key. The view of the address opens once the key is accepted. */
 export function SignIn() {
   const [key, setKey] = useState('');
-  const [fault, setFault] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event: Event) => {
-    event.preventDefault();
+  const { error, isBusy, run } = useAction(async () => {
     const trimmed = key.trim();
-    if (trimmed === '') return setFault('Paste an API key.');
-    setBusy(true);
-    setFault(undefined);
-    try {
-      await signIn(trimmed);
-    } catch (error) {
-      setFault(messageOf(error));
-      setBusy(false);
-    }
-  };
+    if (trimmed === '') throw new ApiError('Paste an API key');
+    await signIn(trimmed);
+  });
   return (
     <div class="sign-in">
       <h1>Sign in to Oriel</h1>
-      <form class="card" onSubmit={submit} noValidate>
+      <Form class="card" onSubmit={run} noValidate>
         <TextField
           label="API key"
           type="password"
@@ -34,14 +25,14 @@ export function SignIn() {
           spellcheck={false}
           value={key}
           onValue={setKey}
-          error={fault}
+          error={error && messageOf(error)}
           required
           hint="The owner's key was printed when the server first started, or is in the file first-key of its data folder."
         />
         <Button kind="primary" type="submit" isBusy={isBusy}>
           Sign in
         </Button>
-      </form>
+      </Form>
       <p class="muted">
         The browser gets a cookie for twelve hours, and no page can read the key. New keys:{' '}
         <code>oriel keys create --account owner</code>. The <Link to="api">API</Link> can be read
@@ -51,9 +42,7 @@ export function SignIn() {
   );
 }
 
-function messageOf(error: unknown): string {
-  if (!(error instanceof ApiError)) return String(error);
-  const { retryAfter, message } = error;
-  const sentence = message.charAt(0).toUpperCase() + message.slice(1);
-  return retryAfter === null ? `${sentence}.` : `${sentence}. Try again in ${retryAfter} s.`;
+function messageOf({ retryAfter, message }: ApiError): string {
+  const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1).replace(/\.$/, '')}.`;
+  return retryAfter === null ? sentence : `${sentence} Try again in ${retryAfter} s.`;
 }

@@ -1,5 +1,6 @@
 import type {
   ComponentChildren,
+  FormHTMLAttributes,
   InputHTMLAttributes,
   PartialInputHTMLAttributes,
   TextareaHTMLAttributes,
@@ -56,56 +57,54 @@ export function Fault({ id, text }: FaultProps) {
   );
 }
 
+interface FormProps extends Omit<FormHTMLAttributes<HTMLFormElement>, 'onSubmit'> {
+  readonly onSubmit: () => void;
+}
+
+/** A form that the page sends itself. */
+export function Form({ onSubmit, ...rest }: FormProps) {
+  const submit = (event: Event) => {
+    event.preventDefault();
+    onSubmit();
+  };
+  return <form {...rest} onSubmit={submit} />;
+}
+
 type ValueProps = { readonly onValue: (value: string) => void; readonly value: string };
+
+/** Reports what the reader types or chooses. */
+export function reporting(onValue: ValueProps['onValue']) {
+  return ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
+    onValue(currentTarget.value);
+}
 
 type TextFieldProps = LabelProps &
   ValueProps &
   Omit<PartialInputHTMLAttributes<HTMLInputElement>, 'value' | 'role'>;
 
 /** A field of one line: text, number, date. */
-export function TextField({ label, hint, error, onValue, value, ...rest }: TextFieldProps) {
+export function TextField({ label, hint, error, onValue, ...rest }: TextFieldProps) {
+  // Each type of input has a type of attributes of its own.
+  const given = rest as InputHTMLAttributes<HTMLInputElement>;
   return (
-    <Field label={label} hint={hint} error={error}>
+    <Field {...{ label, hint, error }}>
       {(attributes) => (
-        <input
-          type="text"
-          // Each type of input has a type of attributes of its own.
-          {...(rest as InputHTMLAttributes<HTMLInputElement>)}
-          {...attributes}
-          value={value}
-          onInput={({ currentTarget }) => onValue(currentTarget.value)}
-        />
+        <input type="text" {...given} {...attributes} onInput={reporting(onValue)} />
       )}
     </Field>
   );
 }
 
-interface LateFieldProps {
-  readonly label: string;
-  readonly value: string;
-  readonly placeholder: string;
-  readonly onValue: (value: string) => void;
-}
+type LateFieldProps = Pick<TextFieldProps, 'label' | 'value' | 'placeholder' | 'onValue'>;
 
 /** A field that gives its value when it is complete, not at each letter, since the server is asked. */
-export function LateField({ label, value, placeholder, onValue }: LateFieldProps) {
+export function LateField({ value, onValue, ...rest }: LateFieldProps) {
   const [text, setText] = useState(value);
   const give = () => text.trim() !== value && onValue(text.trim());
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        give();
-      }}
-    >
-      <TextField
-        label={label}
-        value={text}
-        placeholder={placeholder}
-        onValue={setText}
-        onBlur={give}
-      />
-    </form>
+    <Form onSubmit={give}>
+      <TextField {...rest} value={text} onValue={setText} onBlur={give} />
+    </Form>
   );
 }
 
@@ -114,36 +113,26 @@ type TextAreaProps = LabelProps &
   Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, 'value'>;
 
 /** A field of several lines. */
-export function TextArea({ label, hint, error, onValue, value, ...rest }: TextAreaProps) {
+export function TextArea({ label, hint, error, onValue, ...rest }: TextAreaProps) {
   return (
-    <Field label={label} hint={hint} error={error}>
-      {(attributes) => (
-        <textarea
-          rows={4}
-          {...rest}
-          {...attributes}
-          value={value}
-          onInput={({ currentTarget }) => onValue(currentTarget.value)}
-        />
-      )}
+    <Field {...{ label, hint, error }}>
+      {(attributes) => <textarea rows={4} {...rest} {...attributes} onInput={reporting(onValue)} />}
     </Field>
   );
 }
 
 interface SelectFieldProps extends LabelProps, ValueProps {
-  /** Values, or pairs of a value and its label. */
-  readonly choices: readonly (string | readonly [value: string, label: string])[];
+  readonly choices: readonly Choice[];
 }
 
-export function SelectField({ label, hint, error, onValue, value, choices }: SelectFieldProps) {
+/** A value, or a value and its label. */
+export type Choice = string | readonly [value: string, label: string];
+
+export function SelectField({ onValue, value, choices, ...labels }: SelectFieldProps) {
   return (
-    <Field label={label} hint={hint} error={error}>
+    <Field {...labels}>
       {(attributes) => (
-        <select
-          {...attributes}
-          value={value}
-          onChange={({ currentTarget }) => onValue(currentTarget.value)}
-        >
+        <select {...attributes} value={value} onChange={reporting(onValue)}>
           {choices.map((choice) => {
             const [one, text] = typeof choice === 'string' ? [choice, choice] : choice;
             return (

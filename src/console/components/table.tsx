@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
 
-export interface Column<Row> {
-  readonly title: string;
-  readonly cell: (row: Row) => ComponentChildren;
-  /** Right-aligned, with digits of equal width. */
-  readonly isNumber?: boolean;
-}
+/** Title and cell of a column. Numbers are right-aligned, with digits of equal width. */
+export type Column<Row> = readonly [
+  title: string,
+  cell: (row: Row) => ComponentChildren,
+  kind?: 'number',
+];
 
 interface TableProps<Row> {
   /** Read to users of screen readers; visible if `showCaption` is set. */
@@ -17,13 +17,8 @@ interface TableProps<Row> {
 }
 
 /** A table that scrolls sideways where it is wider than the screen. The first column names the row. */
-export function Table<Row>({
-  caption,
-  showCaption = false,
-  columns,
-  rows,
-  keyOf,
-}: TableProps<Row>) {
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, showCaption = false, columns, rows, keyOf } = props;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by arrow keys
     <section class="table" aria-label={caption} tabIndex={0}>
@@ -31,8 +26,8 @@ export function Table<Row>({
         <caption class={showCaption ? undefined : 'hidden'}>{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ title, isNumber }) => (
-              <th key={title} scope="col" class={isNumber ? 'number' : undefined}>
+            {columns.map(([title, , kind]) => (
+              <th key={title} scope="col" class={kind}>
                 {title}
               </th>
             ))}
@@ -41,17 +36,14 @@ export function Table<Row>({
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)}>
-              {columns.map(({ title, cell, isNumber }, index) =>
-                index === 0 ? (
-                  <th key={title} scope="row">
+              {columns.map(([title, cell, kind], index) => {
+                const Cell = index === 0 ? 'th' : 'td';
+                return (
+                  <Cell key={title} scope={index === 0 ? 'row' : undefined} class={kind}>
                     {cell(row)}
-                  </th>
-                ) : (
-                  <td key={title} class={isNumber ? 'number' : undefined}>
-                    {cell(row)}
-                  </td>
-                ),
-              )}
+                  </Cell>
+                );
+              })}
             </tr>
           ))}
         </tbody>

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { type ApiError, apiErrorOf, sendJson } from '../../api/request.ts';
+import { sendJson } from '../../api/request.ts';
+import { useAction } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { SelectField, TextField } from '../../components/field.tsx';
+import { Form, SelectField, TextField } from '../../components/field.tsx';
 import { ErrorState } from '../../components/states.tsx';
 import type { Outcome } from './pages.tsx';
 
@@ -43,26 +44,16 @@ export function ActionDialog({ action, onClose, onDone }: ActionDialogProps) {
   const [values, setValues] = useState<Readonly<Record<string, string>>>(
     Object.fromEntries(fields.map(({ name, value = '' }) => [name, value])),
   );
-  const [error, setError] = useState<ApiError>();
-  const [isBusy, setBusy] = useState(false);
-  const send = async (event: Event) => {
-    event.preventDefault();
-    setBusy(true);
-    setError(undefined);
+  const { error, isBusy, run } = useAction(async () => {
     const [path, options] = command;
     const given = Object.entries(values).filter(([, value]) => value.trim() !== '');
-    try {
-      const json = { ...options, ...Object.fromEntries(given) };
-      onDone(await sendJson(`v1/admin/${path}`, { json }));
-    } catch (failure) {
-      setError(apiErrorOf(failure));
-      setBusy(false);
-    }
-  };
+    const json = { ...options, ...Object.fromEntries(given) };
+    onDone(await sendJson(`v1/admin/${path}`, { json }));
+  });
   const isOwnFault = fields.some(({ name }) => name === error?.param);
   return (
     <Dialog title={title} onClose={onClose}>
-      <form class="stack" onSubmit={send}>
+      <Form class="stack" onSubmit={run}>
         {text}
         {fields.map(({ name, label, hint, type, choices, isRequired = false }) => {
           const shared = {
@@ -91,7 +82,7 @@ export function ActionDialog({ action, onClose, onDone }: ActionDialogProps) {
           </Button>
           <Button onClick={onClose}>Cancel</Button>
         </p>
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { AccountRecord, KeyRecord } from '../../../administration/records.ts';
-import { sendJson } from '../../api/request.ts';
-import { type Resource, useResource } from '../../api/resource.ts';
+import { type Resource, useJson } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 
 /** Elements of a page. */
@@ -28,10 +27,7 @@ export function usePages<Result>(command: string, account = ''): Pages<Result> {
     ...(after !== undefined && { after }),
   });
   const path = `v1/admin/${command}?${query}`;
-  const resource = useResource(
-    (signal) => sendJson<Outcome<Result & { readonly has_more: boolean }>>(path, { signal }),
-    [path],
-  );
+  const resource = useJson<Outcome<Result & { readonly has_more: boolean }>>(path);
   const go = (to: readonly string[]) => setPlace({ account, cursors: to });
   return {
     ...resource,

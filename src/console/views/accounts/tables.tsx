@@ -6,63 +6,58 @@ import type { Action } from './action-dialog.tsx';
 import { changeOf, grantTo, planOf, revokeOf } from './actions.ts';
 import type { Account, Key } from './pages.tsx';
 
-interface AccountTableProps {
-  readonly accounts: readonly Account[];
+interface TableProps {
   readonly act: (action: Action) => void;
 }
 
-export function AccountTable({ accounts, act }: AccountTableProps) {
+export function AccountTable({
+  accounts,
+  act,
+}: TableProps & { readonly accounts: readonly Account[] }) {
   return (
     <Table
       caption="Accounts"
       rows={accounts}
       keyOf={({ id }) => id}
       columns={[
-        { title: 'Account', cell: ({ name }) => name },
-        { title: 'Plan', cell: ({ plan }) => <span class="badge">{plan}</span> },
-        {
-          title: 'Available',
-          isNumber: true,
-          cell: ({ credits }) => formatCredits(credits.available),
-        },
-        {
-          title: 'Reserved',
-          isNumber: true,
-          cell: ({ credits }) => formatCredits(credits.reserved),
-        },
-        { title: 'Spent', isNumber: true, cell: ({ credits }) => formatCredits(credits.spent) },
-        {
-          title: 'Change',
-          cell: (account) => (
-            <div class="row">
-              <Button
-                kind="quiet"
-                aria-label={`Grant credits to ${account.name}`}
-                onClick={() => act(grantTo(account))}
-              >
-                Grant credits
-              </Button>
-              <Button
-                kind="quiet"
-                aria-label={`Plan of ${account.name}`}
-                onClick={() => act(planOf(account))}
-              >
-                Plan
-              </Button>
-            </div>
-          ),
-        },
+        ['Account', ({ name }) => name],
+        ['Plan', ({ plan }) => <span class="badge">{plan}</span>],
+        ['Available', ({ credits }) => formatCredits(credits.available), 'number'],
+        ['Reserved', ({ credits }) => formatCredits(credits.reserved), 'number'],
+        ['Spent', ({ credits }) => formatCredits(credits.spent), 'number'],
+        [
+          'Change',
+          (account) => {
+            const [grant, plan] = [grantTo(account), planOf(account)];
+            return (
+              <div class="row">
+                <ActionButton text="Grant credits" label={grant.title} action={grant} act={act} />
+                <ActionButton text="Plan" label={plan.title} action={plan} act={act} />
+              </div>
+            );
+          },
+        ],
       ]}
     />
   );
 }
 
-interface KeyTableProps {
-  readonly keys: readonly Key[];
-  readonly act: (action: Action) => void;
+interface ActionButtonProps extends TableProps {
+  readonly text: string;
+  /** What screen readers read: the text and what is changed. */
+  readonly label: string;
+  readonly action: Action;
 }
 
-export function KeyTable({ keys, act }: KeyTableProps) {
+function ActionButton({ text, label, action, act }: ActionButtonProps) {
+  return (
+    <Button kind="quiet" aria-label={label} onClick={() => act(action)}>
+      {text}
+    </Button>
+  );
+}
+
+export function KeyTable({ keys, act }: TableProps & { readonly keys: readonly Key[] }) {
   if (keys.length === 0) {
     return (
       <Empty title="No keys">
@@ -76,47 +71,46 @@ export function KeyTable({ keys, act }: KeyTableProps) {
       rows={keys}
       keyOf={({ id }) => id}
       columns={[
-        {
-          title: 'Key',
-          cell: ({ name, hint }) => (
+        [
+          'Key',
+          ({ name, hint }) => (
             <>
               {name || <span class="muted">unnamed</span>} <code class="muted">{hint}</code>
             </>
           ),
-        },
-        {
-          title: 'State',
-          cell: ({ status }) => (
+        ],
+        [
+          'State',
+          ({ status }) => (
             <span class={`badge ${status === 'active' ? 'good' : 'warn'}`}>{status}</span>
           ),
-        },
-        {
-          title: 'Account',
-          cell: ({ account, team }) => (team ? `${account} · ${team}` : account),
-        },
-        { title: 'Limits', cell: Limits },
-        {
-          title: 'Change',
-          cell: (key) =>
-            key.status === 'active' && (
-              <div class="row">
-                <Button
-                  kind="quiet"
-                  aria-label={`Change ${key.name} ${key.hint}`}
-                  onClick={() => act(changeOf(key))}
-                >
-                  Change
-                </Button>
-                <Button
-                  kind="quiet"
-                  aria-label={`Revoke ${key.name} ${key.hint}`}
-                  onClick={() => act(revokeOf(key))}
-                >
-                  Revoke
-                </Button>
-              </div>
-            ),
-        },
+        ],
+        ['Account', ({ account, team }) => (team ? `${account} · ${team}` : account)],
+        ['Limits', Limits],
+        [
+          'Change',
+          (key) => {
+            const name = `${key.name} ${key.hint}`;
+            return (
+              key.status === 'active' && (
+                <div class="row">
+                  <ActionButton
+                    text="Change"
+                    label={`Change ${name}`}
+                    action={changeOf(key)}
+                    act={act}
+                  />
+                  <ActionButton
+                    text="Revoke"
+                    label={`Revoke ${name}`}
+                    action={revokeOf(key)}
+                    act={act}
+                  />
+                </div>
+              )
+            );
+          },
+        ],
       ]}
     />
   );

@@ -2,7 +2,7 @@ import { Checkbox, Field, SelectField, TextArea, TextField } from '../../compone
 import { bodyOf, type Endpoint } from './document.ts';
 import type { Draft } from './draft.ts';
 import { sampleName } from './sample.ts';
-import { fieldsOf, fileKind, type ShownField, typeText } from './schema.ts';
+import { defaultText, fieldsOf, fileKind, type ShownField, typeText } from './schema.ts';
 
 interface EditorProps {
   readonly endpoint: Endpoint;
@@ -138,7 +138,7 @@ function ValueField({ field: { name, schema, isRequired }, value, onValue }: Val
     );
   }
   const choices = schema.type === 'boolean' ? ['true', 'false'] : schema.enum?.map(String);
-  const preset = schema.default === undefined ? '' : String(schema.default);
+  const preset = defaultText(schema);
   if (choices) {
     const none = ['', preset === '' ? 'not given' : `${preset} (default)`] as const;
     const listed = isRequired ? choices : [none, ...choices];

@@ -4,7 +4,7 @@ import type { Session } from '../../api/session.ts';
 import { Table } from '../../components/table.tsx';
 import { bodyOf, type Endpoint } from './document.ts';
 import { exampleOf } from './draft.ts';
-import { fieldsOf, type ShownField, typeText } from './schema.ts';
+import { defaultText, fieldsOf, type ShownField, typeText } from './schema.ts';
 import { Trial } from './trial.tsx';
 
 interface EndpointViewProps {
@@ -89,21 +89,18 @@ function Fields({ caption, fields }: FieldsProps) {
       rows={fields}
       keyOf={({ name }) => name}
       columns={[
-        {
-          title: 'Name',
-          cell: ({ name, isRequired }) => (
+        [
+          'Name',
+          ({ name, isRequired }) => (
             <>
               <code>{name}</code>
               {isRequired && <span class="required"> required</span>}
             </>
           ),
-        },
-        { title: 'Type', cell: ({ schema }) => typeText(schema) },
-        {
-          title: 'Default',
-          cell: ({ schema }) => (schema.default === undefined ? '' : String(schema.default)),
-        },
-        { title: 'Meaning', cell: ({ description }) => withCode(description) },
+        ],
+        ['Type', ({ schema }) => typeText(schema)],
+        ['Default', ({ schema }) => defaultText(schema)],
+        ['Meaning', ({ description }) => withCode(description)],
       ]}
     />
   );

@@ -64,6 +64,11 @@ function rangeText(minimum?: number, maximum?: number): string {
   return top === undefined ? '' : `, up to ${top}`;
 }
 
+/** The default of a field; empty if it has none. */
+export function defaultText({ default: byDefault }: Schema): string {
+  return byDefault === undefined ? '' : String(byDefault);
+}
+
 /** Whether a field of a form takes files, and whether several. */
 export function fileKind({ format, items }: Schema): 'one' | 'many' | null {
   if (format === 'binary') return 'one';

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, sendJson } from '../../api/request.ts';
-import { useRefresh, useResource } from '../../api/resource.ts';
+import { type Action, useAction, useJson, useRefresh } from '../../api/resource.ts';
 import { filesOf, hasEnded, type Task, type TaskList, useTaskEvents } from '../../api/tasks.ts';
-import { type Older, OlderButton, useOlder } from '../../components/older.tsx';
+import { OlderButton } from '../../components/older.tsx';
 import { Empty, ErrorState, Loading } from '../../components/states.tsx';
 import type { Kind } from './draft.ts';
 import { NO_PAGES, withFirst, withNext, withTask } from './task-pages.ts';
@@ -19,7 +19,7 @@ export interface Gallery {
   /** Why they were not loaded. */
   readonly error: ApiError | undefined;
   readonly hasMore: boolean;
-  readonly older: Older;
+  readonly older: Action<[]>;
   /** What a screen reader says about the last end of a task. */
   readonly news: string;
   add(task: Task): void;
@@ -29,7 +29,7 @@ export interface Gallery {
 /** The tasks of a kind, live. @param onEnd called when a task has ended */
 export function useGallery(kind: Kind, onEnd: () => void): Gallery {
   const path = `v1/tasks?type=${kind}&include=request&limit=${PAGE}`;
-  const first = useResource((signal) => sendJson<TaskList>(path, { signal }), [path]);
+  const first = useJson<TaskList>(path);
   const [pages, setPages] = useState(NO_PAGES);
   const [news, setNews] = useState('');
   const { tasks, hasMore, isLoaded } = pages;
@@ -50,7 +50,7 @@ export function useGallery(kind: Kind, onEnd: () => void): Gallery {
   // Events of tasks that other programs create do not have the prompt.
   const isChanging = tasks.slice(0, PAGE).some((task) => !hasEnded(task) || !task.request);
   useRefresh(() => isChanging && first.reload(), REFRESH_MS);
-  const older = useOlder(async () => {
+  const older = useAction(async () => {
     const after = encodeURIComponent(tasks.at(-1)!.task_id);
     const page = await sendJson<TaskList>(`${path}&after=${after}`);
     setPages((known) => withNext(known, page));

@@ -22,12 +22,9 @@ export function Report({ data }: { readonly data: Readonly<Record<string, unknow
         rows={facts}
         keyOf={({ label }) => label}
         columns={[
-          { title: 'Property', cell: ({ label }) => label },
-          { title: 'Value', cell: FactValue },
-          {
-            title: 'Copy',
-            cell: ({ label, text, isLong }) => isLong && <CopyButton text={text} label={label} />,
-          },
+          ['Property', ({ label }) => label],
+          ['Value', FactValue],
+          ['Copy', ({ label, text, isLong }) => isLong && <CopyButton text={text} label={label} />],
         ]}
       />
     </div>

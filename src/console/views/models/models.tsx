@@ -1,6 +1,5 @@
 import type { CatalogAnswer } from '../../../http/owner/models.ts';
-import { sendJson } from '../../api/request.ts';
-import { useRefresh, useResource } from '../../api/resource.ts';
+import { useJson, useRefresh } from '../../api/resource.ts';
 import { formatNumber, formatTime } from '../../components/format.ts';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
@@ -11,7 +10,7 @@ const REFRESH_MS = 10_000;
 
 /** Models with their routes, and the health of providers, for the owner. */
 export default function Models() {
-  const catalog = useResource((signal) => sendJson<CatalogAnswer>(PATH, { signal }), []);
+  const catalog = useJson<CatalogAnswer>(PATH);
   useRefresh(catalog.reload, REFRESH_MS);
   return (
     <>
@@ -52,19 +51,19 @@ function ModelTable({ models }: Pick<CatalogAnswer, 'models'>) {
       rows={models}
       keyOf={({ id }) => id}
       columns={[
-        {
-          title: 'Model',
-          cell: ({ id, aliases }) => (
+        [
+          'Model',
+          ({ id, aliases }) => (
             <>
               {id}
               {aliases.length > 0 && <span class="muted"> also {aliases.join(', ')}</span>}
             </>
           ),
-        },
-        { title: 'Type', cell: ({ type }) => type },
-        {
-          title: 'Routes',
-          cell: ({ routes }) => (
+        ],
+        ['Type', ({ type }) => type],
+        [
+          'Routes',
+          ({ routes }) => (
             <ol>
               {routes.map(({ provider, model, resting }) => (
                 <li key={`${provider} ${model}`}>
@@ -82,7 +81,7 @@ function ModelTable({ models }: Pick<CatalogAnswer, 'models'>) {
               ))}
             </ol>
           ),
-        },
+        ],
       ]}
     />
   );

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { OwnerRequestRecord } from '../../../http/routes/account/requests.ts';
-import { sendJson } from '../../api/request.ts';
-import { useRefresh, useResource } from '../../api/resource.ts';
+import { useJson, useRefresh } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -27,10 +26,7 @@ export default function Requests({ place }: ViewProps) {
   const filters = Object.fromEntries(FILTERS.map((name) => [name, place.query.get(name) ?? '']));
   const path = pathOf(filters);
   const [shown, setShown] = useState<OwnerRequestRecord>();
-  const list = useResource(
-    (signal) => sendJson<{ data: readonly OwnerRequestRecord[] }>(path, { signal }),
-    [path],
-  );
+  const list = useJson<{ data: readonly OwnerRequestRecord[] }>(path);
   useRefresh(list.reload, REFRESH_MS);
   const change = (name: string, value: string) =>
     open(placeOf({ ...filters, [name]: value }), { replace: true });
@@ -99,9 +95,9 @@ function RequestTable({ requests, show }: RequestTableProps) {
       rows={requests}
       keyOf={({ number }) => number}
       columns={[
-        {
-          title: 'Ended',
-          cell: (request) => (
+        [
+          'Ended',
+          (request) => (
             <Button
               kind="quiet"
               aria-label={`${formatTime(request.ended)}, details of ${request.id}`}
@@ -110,30 +106,19 @@ function RequestTable({ requests, show }: RequestTableProps) {
               {formatTime(request.ended)}
             </Button>
           ),
-        },
-        { title: 'Status', cell: Status },
-        {
-          title: 'Account',
-          cell: ({ account, key }) => account && `${account.name} · ${key?.name}`,
-        },
-        { title: 'Model', cell: ({ model, route }) => model ?? <span class="muted">{route}</span> },
-        { title: 'Provider', cell: ({ provider }) => provider },
-        {
-          title: 'Took',
-          isNumber: true,
-          cell: ({ latency_ms: latency }) => formatDuration(latency),
-        },
-        {
-          title: 'Tokens in, out',
-          isNumber: true,
-          cell: ({ input_tokens: input, output_tokens: output }) =>
+        ],
+        ['Status', Status],
+        ['Account', ({ account, key }) => account && `${account.name} · ${key?.name}`],
+        ['Model', ({ model, route }) => model ?? <span class="muted">{route}</span>],
+        ['Provider', ({ provider }) => provider],
+        ['Took', ({ latency_ms: latency }) => formatDuration(latency), 'number'],
+        [
+          'Tokens in, out',
+          ({ input_tokens: input, output_tokens: output }) =>
             input !== null && `${formatNumber(input)}, ${formatNumber(output ?? 0)}`,
-        },
-        {
-          title: 'Credits',
-          isNumber: true,
-          cell: ({ credits }) => credits !== null && formatCredits(credits),
-        },
+          'number',
+        ],
+        ['Credits', ({ credits }) => credits !== null && formatCredits(credits), 'number'],
       ]}
     />
   );

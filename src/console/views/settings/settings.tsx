@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { ConfigurationAnswer } from '../../../http/owner/configuration.ts';
 import type { StatusAnswer } from '../../../http/owner/status.ts';
-import { sendJson } from '../../api/request.ts';
-import { useRefresh, useResource } from '../../api/resource.ts';
+import { useJson, useRefresh } from '../../api/resource.ts';
 import { Code } from '../../components/copy.tsx';
 import { formatBytes, formatCredits, formatNumber, formatTime } from '../../components/format.ts';
 import { FromProgram } from '../../components/snippets.tsx';
@@ -12,11 +11,8 @@ const REFRESH_MS = 5000;
 
 /** The state of the server and its configuration as it is in force, for the owner. */
 export default function Settings() {
-  const status = useResource((signal) => sendJson<StatusAnswer>('v1/admin/status', { signal }), []);
-  const configuration = useResource(
-    (signal) => sendJson<ConfigurationAnswer>('v1/admin/config', { signal }),
-    [],
-  );
+  const status = useJson<StatusAnswer>('v1/admin/status');
+  const configuration = useJson<ConfigurationAnswer>('v1/admin/config');
   useRefresh(status.reload, REFRESH_MS);
   return (
     <>

@@ -1,6 +1,6 @@
 import type { Readiness } from '../../../http/routes/server/health.ts';
-import { SERVER, sendJson } from '../../api/request.ts';
-import { type Model, useAccount, useModels, useResource } from '../../api/resource.ts';
+import { SERVER } from '../../api/request.ts';
+import { type Model, useAccount, useJson, useModels } from '../../api/resource.ts';
 import { Code } from '../../components/copy.tsx';
 import { formatCredits, formatNumber } from '../../components/format.ts';
 import { Link, type ViewProps } from '../../components/navigation.tsx';
@@ -130,7 +130,7 @@ function ModelCounts({ models }: { readonly models: readonly Model[] }) {
 }
 
 function Health() {
-  const readiness = useResource((signal) => sendJson<Readiness>('readyz', { signal }), []);
+  const readiness = useJson<Readiness>('readyz');
   return (
     <section class="card" aria-labelledby="health">
       <h2 id="health">Server</h2>

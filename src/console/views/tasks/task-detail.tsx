@@ -1,7 +1,6 @@
 import type { CallbackList } from '../../../http/routes/tasks/media-schema.ts';
 import type { Timeline } from '../../../http/routes/tasks/task-timeline.ts';
-import { sendJson } from '../../api/request.ts';
-import { useResource } from '../../api/resource.ts';
+import { useJson } from '../../api/resource.ts';
 import { hasEnded, type Task, useTaskEvents } from '../../api/tasks.ts';
 import { Code } from '../../components/copy.tsx';
 import {
@@ -19,11 +18,8 @@ import { TaskFiles, TaskState } from '../../components/task-files.tsx';
 /** One task: what it made or why it failed, its way in time, its charge and its callbacks. */
 export function TaskDetail({ id }: { readonly id: string }) {
   const path = `v1/tasks/${encodeURIComponent(id)}`;
-  const task = useResource((signal) => sendJson<Task>(path, { signal }), [path]);
-  const timeline = useResource(
-    (signal) => sendJson<Timeline>(`${path}/timeline`, { signal }),
-    [path],
-  );
+  const task = useJson<Task>(path);
+  const timeline = useJson<Timeline>(`${path}/timeline`);
   const reload = () => {
     task.reload();
     timeline.reload();
@@ -127,10 +123,7 @@ function Times({ timeline }: { readonly timeline: Timeline }) {
 
 /** The callbacks of a task and their tries. @param path of the task on the server */
 function Callbacks({ path, url }: { readonly path: string; readonly url: string }) {
-  const list = useResource(
-    (signal) => sendJson<CallbackList>(`${path}/callbacks`, { signal }),
-    [path],
-  );
+  const list = useJson<CallbackList>(`${path}/callbacks`);
   return (
     <section class="card" aria-labelledby="callbacks">
       <h2 id="callbacks">Callback</h2>
@@ -158,17 +151,12 @@ function Callbacks({ path, url }: { readonly path: string; readonly url: string 
                     rows={attempts.map((one, number) => ({ ...one, number }))}
                     keyOf={({ number }) => number}
                     columns={[
-                      { title: 'Time', cell: ({ at }) => formatTime(at) },
-                      {
-                        title: 'Answer',
-                        cell: ({ status: code, error }) =>
-                          error ?? (code === null ? '' : formatNumber(code)),
-                      },
-                      {
-                        title: 'Took',
-                        isNumber: true,
-                        cell: ({ milliseconds }) => formatDuration(milliseconds),
-                      },
+                      ['Time', ({ at }) => formatTime(at)],
+                      [
+                        'Answer',
+                        ({ status: code, error }) => error ?? (code && formatNumber(code)),
+                      ],
+                      ['Took', ({ milliseconds }) => formatDuration(milliseconds), 'number'],
                     ]}
                   />
                 )}

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { sendJson } from '../../api/request.ts';
-import { useResource } from '../../api/resource.ts';
+import { useAction, useJson } from '../../api/resource.ts';
 import {
   TASK_STATES,
   TASK_TYPES,
@@ -10,7 +10,7 @@ import {
 } from '../../api/tasks.ts';
 import { LateField, SelectField, TextField } from '../../components/field.tsx';
 import { Link, open, type ViewProps } from '../../components/navigation.tsx';
-import { OlderButton, useOlder } from '../../components/older.tsx';
+import { OlderButton } from '../../components/older.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
@@ -31,7 +31,7 @@ export default function Tasks({ place }: ViewProps) {
 function TaskTable({ query }: { readonly query: URLSearchParams }) {
   const filters = filtersOf(query);
   const path = pathOf(filters);
-  const list = useResource((signal) => sendJson<TaskList>(path, { signal }), [path]);
+  const list = useJson<TaskList>(path);
   const change = (changed: Partial<TaskFilters>) =>
     open(placeOf({ ...filters, ...changed }), { replace: true });
   return (
@@ -101,7 +101,7 @@ function Pages({ first, filters, reload }: PagesProps) {
   const pages = [first, ...later];
   const listed = pages.flatMap(({ data }) => data);
   const tasks = changedList(listed, changed, filters);
-  const older = useOlder(async () => {
+  const older = useAction(async () => {
     const page = await sendJson<TaskList>(pathOf(filters, listed.at(-1)!.task_id));
     setLater([...later, page]);
   });
@@ -122,19 +122,11 @@ function Pages({ first, filters, reload }: PagesProps) {
         rows={tasks}
         keyOf={({ task_id }) => task_id}
         columns={[
-          {
-            title: 'Task',
-            cell: ({ task_id }) => (
-              <Link to={`tasks/${encodeURIComponent(task_id)}`}>{task_id}</Link>
-            ),
-          },
-          { title: 'State', cell: TaskState },
-          { title: 'Type', cell: ({ type }) => type },
-          { title: 'Model', cell: ({ model }) => model },
-          {
-            title: 'Error',
-            cell: ({ error: fault }) => fault && <code>{fault.code ?? fault.type}</code>,
-          },
+          ['Task', ({ task_id: id }) => <Link to={`tasks/${encodeURIComponent(id)}`}>{id}</Link>],
+          ['State', TaskState],
+          ['Type', ({ type }) => type],
+          ['Model', ({ model }) => model],
+          ['Error', ({ error: fault }) => fault && <code>{fault.code ?? fault.type}</code>],
         ]}
       />
       <OlderButton older={older} hasMore={pages.at(-1)!.has_more}>

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { LedgerRecord } from '../../../http/routes/account/account.ts';
 import { sendJson } from '../../api/request.ts';
-import { type SessionKey, useAccount, useResource } from '../../api/resource.ts';
+import { type SessionKey, useAccount, useAction, useResource } from '../../api/resource.ts';
 import { formatCredits, formatNumber, formatTime } from '../../components/format.ts';
 import { Link } from '../../components/navigation.tsx';
-import { OlderButton, useOlder } from '../../components/older.tsx';
+import { OlderButton } from '../../components/older.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 
@@ -65,7 +65,7 @@ function Entries({ first }: { readonly first: Page }) {
   const [later, setLater] = useState<readonly Page[]>([]);
   const pages = [first, ...later];
   const entries = pages.flatMap(({ data }) => data);
-  const older = useOlder(async () => {
+  const older = useAction(async () => {
     const page = await loadPage(undefined, entries.at(-1)!.id);
     setLater([...later, page]);
   });
@@ -76,10 +76,10 @@ function Entries({ first }: { readonly first: Page }) {
         rows={entries}
         keyOf={({ id }) => id}
         columns={[
-          { title: 'Time', cell: ({ created }) => formatTime(created) },
-          { title: 'Entry', cell: Reason },
-          { title: 'Credits', isNumber: true, cell: ({ amount }) => formatCredits(amount) },
-          { title: 'Available', isNumber: true, cell: ({ available }) => formatCredits(available) },
+          ['Time', ({ created }) => formatTime(created)],
+          ['Entry', Reason],
+          ['Credits', ({ amount }) => formatCredits(amount), 'number'],
+          ['Available', ({ available }) => formatCredits(available), 'number'],
         ]}
       />
       <OlderButton older={older} hasMore={pages.at(-1)!.has_more}>

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { UsageRow } from '../../../http/routes/account/usage.ts';
-import { SERVER, sendJson } from '../../api/request.ts';
-import { useResource } from '../../api/resource.ts';
+import { SERVER } from '../../api/request.ts';
+import { useJson } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { SelectField, TextField } from '../../components/field.tsx';
 import { formatCredits, formatDay, formatNumber, formatPercent } from '../../components/format.ts';
@@ -41,14 +41,8 @@ export default function Usage({ place, session }: ViewProps) {
   const change = (changed: Partial<Question>) =>
     open(placeOf({ ...question, ...changed }), { replace: true });
   const { from, to, by, all } = question;
-  const days = useResource(
-    (signal) => sendJson<UsageList>(pathOf({ from, to, by: 'day', all }), { signal }),
-    [from, to, all],
-  );
-  const parts = useResource(
-    (signal) => sendJson<UsageList>(pathOf({ from, to, by, all }), { signal }),
-    [from, to, by, all],
-  );
+  const days = useJson<UsageList>(pathOf({ from, to, by: 'day', all }));
+  const parts = useJson<UsageList>(pathOf({ from, to, by, all }));
   return (
     <>
       <h1>Usage</h1>
@@ -219,32 +213,26 @@ function Parts({ rows, by }: { readonly rows: readonly UsageRow[]; readonly by: 
     by === 'day'
       ? rows.toReversed()
       : rows.toSorted((a, b) => b.credits - a.credits || b.requests - a.requests);
-  const number = (title: string, of: (row: UsageRow) => string) => ({
-    title,
-    isNumber: true,
-    cell: of,
-  });
   return (
     <Table
       caption={`Usage by ${DIMENSIONS[by].toLowerCase()}`}
       rows={sorted}
       keyOf={(row) => [row.account_id, row.key_id, row.team_id, row.model, row.day].join(' ')}
       columns={[
-        {
-          title: DIMENSIONS[by],
-          cell: (row) => (by === 'day' ? formatDay(row.day!) : nameOf(row, by)),
-        },
-        number('Requests', (row) => formatNumber(row.requests)),
-        number('Errors', (row) => formatNumber(row.errors)),
-        number('Input tokens', (row) => formatNumber(row.input_tokens)),
-        number('Cached', (row) => {
-          const share = cachedShare(row);
-          return share === null ? '' : formatPercent(share);
-        }),
-        number('Output tokens', (row) => formatNumber(row.output_tokens)),
-        number('Files', (row) => formatNumber(row.outputs)),
-        number('Credits', (row) => formatCredits(row.credits)),
+        [DIMENSIONS[by], (row) => (by === 'day' ? formatDay(row.day!) : nameOf(row, by))],
+        ['Requests', (row) => formatNumber(row.requests), 'number'],
+        ['Errors', (row) => formatNumber(row.errors), 'number'],
+        ['Input tokens', (row) => formatNumber(row.input_tokens), 'number'],
+        ['Cached', cachedText, 'number'],
+        ['Output tokens', (row) => formatNumber(row.output_tokens), 'number'],
+        ['Files', (row) => formatNumber(row.outputs), 'number'],
+        ['Credits', (row) => formatCredits(row.credits), 'number'],
       ]}
     />
   );
+}
+
+function cachedText(row: UsageRow): string {
+  const share = cachedShare(row);
+  return share === null ? '' : formatPercent(share);
 }
