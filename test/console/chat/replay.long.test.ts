@@ -63,7 +63,7 @@ async function ask(format: FormatName, turns: readonly Turn[]): Promise<AnswerTu
   }
   const { answer } = folder;
   expect(answer).toMatchObject({ isComplete: true, error: null });
-  return { ...newAnswer(turns.length + 1, settings, body), answer, replay: decoder.replay() };
+  return { ...newAnswer(turns.length + 1, settings, body), answer, replay: decoder.replay(answer) };
 }
 
 const NAMES = Object.keys(FORMATS) as FormatName[];

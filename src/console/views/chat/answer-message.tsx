@@ -1,30 +1,29 @@
 import { ApiError } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
-import { CopyButton } from '../../components/copy.tsx';
+import { Code, CopyButton } from '../../components/copy.tsx';
+import { Form, TextArea } from '../../components/field.tsx';
 import { formatCredits, formatDuration, formatNumber } from '../../components/format.ts';
+import { pretty } from '../../components/json.ts';
 import { ErrorState } from '../../components/states.tsx';
-import { Calls } from './calls.tsx';
-import { type Answer, type Part, textOf } from './formats/answer.ts';
-import type { AnswerTurn } from './formats/conversation.ts';
+import { type Answer, callsOf, type Part, textOf } from './formats/answer.ts';
+import { type AnswerTurn, awaitsResults } from './formats/conversation.ts';
 import { FORMATS } from './formats/formats.ts';
 import { RichText } from './rich-text.tsx';
+import type { Talk } from './talk.ts';
 
 interface AnswerMessageProps {
+  readonly talk: Talk;
   readonly turn: AnswerTurn;
   /** Of the answers of the conversation, from 1. */
   readonly number: number;
   readonly isLast: boolean;
-  readonly isBlocked: boolean;
-  readonly isInspected: boolean;
-  readonly onRetry: () => void;
-  readonly onInspect: () => void;
-  readonly onResult: (index: number, text: string) => void;
-  readonly onSendResults: () => void;
 }
 
-export function AnswerMessage(props: AnswerMessageProps) {
-  const { turn, number, isLast, isBlocked, isInspected, onRetry, onInspect } = props;
+export function AnswerMessage({ talk, turn, number, isLast }: AnswerMessageProps) {
+  const { chat, model, isBlocked, inspected, onInspect } = talk;
   const { answer, isStreaming, isStopped } = turn;
+  const isInspected = turn.id === inspected;
+  const onRetry = () => chat.retry(turn, model);
   const { error, parts } = answer;
   const name = `answer ${number}`;
   return (
@@ -39,20 +38,13 @@ export function AnswerMessage(props: AnswerMessageProps) {
       {parts.map((part, index) => (
         <PartView
           key={index}
-          of={name}
+          answerName={name}
           part={part}
           isOpen={isStreaming && index === parts.length - 1}
         />
       ))}
       {isStreaming && parts.length === 0 && <p class="muted pulse">Waiting for the first token…</p>}
-      <Calls
-        turn={turn}
-        of={name}
-        isLast={isLast}
-        isBlocked={isBlocked}
-        onResult={props.onResult}
-        onSend={props.onSendResults}
-      />
+      <Calls {...{ talk, turn, isLast }} answerName={name} />
       {turn.leftOut && (
         <p class="notice warn">The server dropped these fields of the request: {turn.leftOut}</p>
       )}
@@ -73,7 +65,11 @@ export function AnswerMessage(props: AnswerMessageProps) {
               Retry
             </Button>
           )}
-          <Button kind="quiet" aria-expanded={isInspected} onClick={onInspect}>
+          <Button
+            kind="quiet"
+            aria-expanded={isInspected}
+            onClick={() => onInspect(isInspected ? null : turn.id)}
+          >
             Request and events
           </Button>
         </span>
@@ -84,15 +80,15 @@ export function AnswerMessage(props: AnswerMessageProps) {
 
 interface PartViewProps {
   readonly part: Part;
-  readonly of: string;
+  readonly answerName: string;
   /** Whether it still grows. */
   readonly isOpen: boolean;
 }
 
-function PartView({ part, of, isOpen }: PartViewProps) {
+function PartView({ part, answerName, isOpen }: PartViewProps) {
   switch (part.type) {
     case 'text':
-      return <RichText of={of} text={part.text} />;
+      return <RichText partOf={answerName} text={part.text} />;
     case 'reasoning':
       return (
         <details class="reasoning">
@@ -115,45 +111,106 @@ function PartView({ part, of, isOpen }: PartViewProps) {
   }
 }
 
-const NOTES: Readonly<Record<string, string | null>> = {
-  stop: null,
-  calls: null,
+/** What readers are told of an end; empty for the usual ones. */
+const NOTES: Readonly<Record<string, string>> = {
+  stop: '',
+  calls: '',
   length: 'The answer ends here because it reached the limit of tokens.',
   refusal: 'The answer was ended by a content filter.',
 };
 
 function StopNote({ answer: { stop } }: { readonly answer: Answer }) {
-  const note = stop === null ? null : (NOTES[stop] ?? `Ended with ${stop}.`);
-  if (note === null || NOTES[stop!] === null) return null;
-  return <p class="notice warn">{note}</p>;
+  const note = stop && (NOTES[stop] ?? `Ended with ${stop}.`);
+  return note ? <p class="notice warn">{note}</p> : null;
 }
 
 function Measures({ turn }: Pick<AnswerMessageProps, 'turn'>) {
   const { firstToken, duration, answer, credits } = turn;
-  const { usage } = answer;
-  const writing = duration !== null && firstToken !== null ? duration - firstToken : 0;
-  const facts: readonly (readonly [name: string, value: string] | false)[] = [
-    firstToken !== null && ['First token', formatDuration(firstToken)],
-    duration !== null && ['Total', formatDuration(duration)],
-    usage !== null && ['Input', `${formatNumber(usage.input)} tokens`],
-    usage !== null && usage.cached > 0 && ['Cached', formatNumber(usage.cached)],
-    usage !== null && ['Output', `${formatNumber(usage.output)} tokens`],
-    usage !== null && usage.reasoning > 0 && ['Reasoning', formatNumber(usage.reasoning)],
-    usage !== null &&
-      writing >= 100 && ['Speed', `${formatNumber((usage.output * 1000) / writing)} tokens/s`],
-    credits !== null && ['Credits', formatCredits(credits)],
+  const { input = 0, cached = 0, output = 0, reasoning = 0 } = answer.usage ?? {};
+  const writing = firstToken != null && duration != null ? duration - firstToken : 0;
+  const facts: readonly (readonly [name: string, value: string | false | null | undefined])[] = [
+    ['First token', firstToken != null && formatDuration(firstToken)],
+    ['Total', duration != null && formatDuration(duration)],
+    ['Input', answer.usage && `${formatNumber(input)} tokens`],
+    ['Cached', cached > 0 && formatNumber(cached)],
+    ['Output', answer.usage && `${formatNumber(output)} tokens`],
+    ['Reasoning', reasoning > 0 && formatNumber(reasoning)],
+    [
+      'Speed',
+      answer.usage && writing >= 100 && `${formatNumber((output * 1000) / writing)} tokens/s`,
+    ],
+    ['Credits', credits != null && formatCredits(credits)],
   ];
   return (
     <dl class="facts measures">
       {facts.map(
-        (fact) =>
-          fact && (
-            <div key={fact[0]}>
-              <dt>{fact[0]}</dt>
-              <dd>{fact[1]}</dd>
+        ([name, value]) =>
+          value && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
             </div>
           ),
       )}
     </dl>
+  );
+}
+
+interface CallsProps extends Omit<AnswerMessageProps, 'number'> {
+  /** `answer 2` */
+  readonly answerName: string;
+}
+
+/** Calls of tools in an answer, with fields for their results. */
+function Calls({ talk, turn, answerName, isLast }: CallsProps) {
+  const { chat, model, isBlocked, field } = talk;
+  const calls = callsOf(turn.answer);
+  if (calls.length === 0) return null;
+  const isOpen = isLast && awaitsResults(turn);
+  const send = () => {
+    if (isBlocked) return;
+    chat.sendResults(model);
+    field.current!.focus();
+  };
+  return (
+    <Form class="stack" onSubmit={send}>
+      {calls.map((call, index) => (
+        <div key={index} class="stack call">
+          <p>
+            Calls <code>{call.name}</code> <code class="muted">{call.id}</code>
+          </p>
+          <Code
+            label={`arguments ${index + 1} of ${answerName}`}
+            text={pretty(call.arguments || '{}')}
+          />
+          {isOpen ? (
+            <TextArea
+              label={`Result of ${call.name}`}
+              rows={3}
+              class="mono"
+              spellcheck={false}
+              placeholder="What the function returns, such as JSON"
+              value={turn.results[index] ?? ''}
+              onValue={(text) => chat.changeResult(turn, index, text)}
+            />
+          ) : (
+            awaitsResults(turn) && (
+              <Code
+                label={`result ${index + 1} of ${answerName}`}
+                text={turn.results[index] || '(empty)'}
+              />
+            )
+          )}
+        </div>
+      ))}
+      {isOpen && (
+        <div class="row">
+          <Button kind="primary" type="submit" disabled={isBlocked}>
+            {calls.length === 1 ? 'Send the result' : 'Send the results'}
+          </Button>
+          <span class="hint">The model reads results as text. An empty one is sent as empty.</span>
+        </div>
+      )}
+    </Form>
   );
 }

@@ -1,65 +1,44 @@
-import type { RefObject } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button, CloseButton, FileButton } from '../../components/button.tsx';
+import { Form, reporting } from '../../components/field.tsx';
 import { showToast } from '../../components/toast.tsx';
 import type { Picture } from './formats/conversation.ts';
 import { pictureOf } from './pictures.ts';
-import type { ChatState } from './storage.ts';
+import type { ChatStore } from './store.ts';
+import { type Talk, toEnd } from './talk.ts';
 
-interface ComposerProps {
-  readonly draft: ChatState['draft'];
-  readonly field: RefObject<HTMLTextAreaElement>;
-  readonly isStreaming: boolean;
-  /** Why nothing can be sent; null if it can. */
-  readonly obstacle: string | null;
-  readonly onText: (text: string) => void;
-  /** Called after the time that reading takes, in which the draft may have changed. */
-  readonly onAdd: (pictures: readonly Picture[]) => void;
-  readonly onPictures: (pictures: readonly Picture[]) => void;
-  readonly onSend: () => void;
-  readonly onStop: () => void;
-}
-
-/** Reads files as pictures, and reports those that are none. */
-export async function readPictures(files: readonly File[]): Promise<readonly Picture[]> {
-  const results = await Promise.allSettled(files.map(pictureOf));
-  for (const result of results) {
-    if (result.status === 'rejected') {
-      showToast((result.reason as Error).message, { isFault: true });
-    }
+/** Adds files to the draft as pictures, and reports those that are none. */
+export async function addPictures(chat: ChatStore, files: readonly File[]): Promise<void> {
+  const pictures: Picture[] = [];
+  for (const result of await Promise.allSettled(files.map(pictureOf))) {
+    if (result.status === 'fulfilled') pictures.push(result.value);
+    else showToast((result.reason as Error).message, { isFault: true });
   }
-  return results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  // The draft may have changed in the meantime.
+  chat.changeDraft({ pictures: [...chat.state.draft.pictures, ...pictures] });
 }
 
 /** The field for the next message. */
-export function Composer({
-  draft,
-  field,
-  isStreaming,
-  obstacle,
-  onText,
-  onAdd,
-  onPictures,
-  onSend,
-  onStop,
-}: ComposerProps) {
+export function Composer({ talk: { chat, model, field, obstacle } }: { readonly talk: Talk }) {
   const [isReading, setReading] = useState(false);
+  const { draft } = chat.state;
   const isEmpty = draft.text.trim() === '' && draft.pictures.length === 0;
-  const canSend = !isEmpty && !isStreaming && !isReading && obstacle === null;
+  const canSend = !isEmpty && !chat.isStreaming && !isReading && obstacle === null;
   const add = async (files: readonly File[]) => {
     setReading(true);
-    const pictures = await readPictures(files);
+    await addPictures(chat, files);
     setReading(false);
-    onAdd(pictures);
   };
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (canSend) onSend();
+  const submit = () => {
+    if (!canSend) return;
+    chat.send(model);
+    toEnd();
   };
   const onKeyDown = (event: KeyboardEvent) => {
     // Enter also ends the composition of characters.
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-    submit(event);
+    event.preventDefault();
+    submit();
   };
   const onPaste = (event: ClipboardEvent) => {
     const files = [...(event.clipboardData?.files ?? [])];
@@ -67,8 +46,12 @@ export function Composer({
     event.preventDefault();
     void add(files);
   };
+  const stop = () => {
+    chat.stop();
+    field.current!.focus();
+  };
   return (
-    <form class="composer card" onSubmit={submit}>
+    <Form class="composer card" onSubmit={submit}>
       <label for="message" class="hidden">
         Message
       </label>
@@ -80,14 +63,14 @@ export function Composer({
         placeholder="Message"
         aria-describedby="message-hint"
         value={draft.text}
-        onInput={({ currentTarget }) => onText(currentTarget.value)}
+        onInput={reporting((text) => chat.changeDraft({ text }))}
         onKeyDown={onKeyDown}
         onPaste={onPaste}
       />
       {draft.pictures.length > 0 && (
         <Pictures
           pictures={draft.pictures}
-          onRemove={(index) => onPictures(draft.pictures.filter((_, other) => other !== index))}
+          onRemove={(index) => chat.changeDraft({ pictures: draft.pictures.toSpliced(index, 1) })}
         />
       )}
       <div class="row">
@@ -98,8 +81,8 @@ export function Composer({
           {obstacle ?? 'Enter sends, Shift+Enter starts a line'}
         </span>
         <span class="end">
-          {isStreaming ? (
-            <Button onClick={onStop}>Stop</Button>
+          {chat.isStreaming ? (
+            <Button onClick={stop}>Stop</Button>
           ) : (
             <Button kind="primary" type="submit" disabled={!canSend}>
               Send
@@ -107,7 +90,7 @@ export function Composer({
           )}
         </span>
       </div>
-    </form>
+    </Form>
   );
 }
 

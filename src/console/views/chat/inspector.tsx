@@ -1,12 +1,14 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { CloseButton } from '../../components/button.tsx';
 import { Code } from '../../components/copy.tsx';
 import { formatDuration, formatNumber } from '../../components/format.ts';
+import { sdkCode } from '../../components/shown-request.ts';
 import { Snippets } from '../../components/snippets.tsx';
 import { Tabs } from '../../components/tabs.tsx';
 import { KEPT_FIRST } from './events-kept.ts';
-import type { AnswerTurn } from './formats/conversation.ts';
+import type { Json } from './formats/answer.ts';
+import type { AnswerTurn, FormatName } from './formats/conversation.ts';
 import { FORMATS } from './formats/formats.ts';
-import { sdkOf } from './sdk.ts';
 
 interface InspectorProps {
   readonly turn: AnswerTurn;
@@ -27,17 +29,15 @@ export function Inspector({ turn, onClose }: InspectorProps) {
     <section
       class="inspector card"
       aria-label="Request and events"
-      onKeyDown={({ key }) => {
-        if (key === 'Escape') onClose();
-      }}
+      onKeyDown={({ key }) => key === 'Escape' && onClose()}
     >
       <header class="row">
         <h2 ref={title} tabIndex={-1}>
           Request and events
         </h2>
-        <button type="button" class="close end" aria-label="Close" onClick={onClose}>
-          ×
-        </button>
+        <span class="end">
+          <CloseButton onClick={onClose} />
+        </span>
       </header>
       <Exchange turn={turn} />
     </section>
@@ -47,12 +47,12 @@ export function Inspector({ turn, onClose }: InspectorProps) {
 /** The parts of the inspector. */
 export function Exchange({ turn }: Pick<InspectorProps, 'turn'>) {
   const { path } = FORMATS[turn.format];
-  const body = turn.body ?? {};
+  const { body } = turn;
   return (
     <div class="stack">
       <p class="facts">
         <span>POST /{path}</span>
-        {turn.status !== null && <span>Status {turn.status}</span>}
+        {turn.status && <span>Status {turn.status}</span>}
         {turn.requestId && <code title="Finds the request in the log">{turn.requestId}</code>}
       </p>
       <Tabs
@@ -110,4 +110,38 @@ function Events({ turn: { events, eventsOmitted, isStreaming } }: Pick<Inspector
       <Code label="events" text={lines.join('\n')} />
     </>
   );
+}
+
+/** Calls of the official SDKs, and what prints the text of the stream. */
+const CALLS = {
+  chat: {
+    sdk: 'OpenAI',
+    method: 'chat.completions.create',
+    print: ["process.stdout.write(event.choices[0]?.delta.content ?? '');"],
+  },
+  responses: {
+    sdk: 'OpenAI',
+    method: 'responses.create',
+    print: ["if (event.type === 'response.output_text.delta') process.stdout.write(event.delta);"],
+  },
+  messages: {
+    sdk: 'Anthropic',
+    method: 'messages.create',
+    print: [
+      "if (event.type === 'content_block_delta' && event.delta.type === 'text_delta') {",
+      '  process.stdout.write(event.delta.text);',
+      '}',
+    ],
+  },
+} as const;
+
+/** Code that sends a request by the SDK of its format. */
+function sdkOf(format: FormatName, body: Json): readonly [label: string, text: string] {
+  const { sdk, method, print } = CALLS[format];
+  return sdkCode(sdk, [
+    `const stream = await client.${method}(${JSON.stringify(body, null, 2)});`,
+    'for await (const event of stream) {',
+    ...print.map((line) => `  ${line}`),
+    '}',
+  ]);
 }

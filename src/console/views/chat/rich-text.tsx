@@ -6,25 +6,25 @@ import { type Block, blocksOf, type Inline } from './markdown.ts';
 interface RichTextProps {
   readonly text: string;
   /** What the text is part of, for the names of its parts: `answer 2`. */
-  readonly of: string;
+  readonly partOf: string;
 }
 
 /** Text of a model as Markdown. Nothing of it becomes markup, and links open in another tab. */
-export function RichText({ text, of }: RichTextProps) {
+export function RichText({ text, partOf }: RichTextProps) {
   return useMemo(
     () => (
       <div class="stack rich" dir="auto">
-        {blocksOf(text).map(renderer(of))}
+        {blocksOf(text).map(renderer(partOf))}
       </div>
     ),
-    [text, of],
+    [text, partOf],
   );
 }
 
 /** Renders blocks, and numbers those that screen readers list. */
-function renderer(of: string) {
+function renderer(partOf: string) {
   let number = 0;
-  const named = (name: string) => `${name}, part ${++number} of ${of}`;
+  const named = (name: string) => `${name}, part ${++number} of ${partOf}`;
   const render = (one: Block, index: number): ComponentChildren => {
     switch (one.type) {
       case 'paragraph':

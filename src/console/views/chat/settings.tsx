@@ -6,16 +6,19 @@ import { formatCredits, formatNumber } from '../../components/format.ts';
 import type { FormatName, Settings, Tool } from './formats/conversation.ts';
 import { effortsOf } from './formats/format.ts';
 import { FORMAT_NAMES, FORMATS } from './formats/formats.ts';
+import type { ChatStore } from './store.ts';
 import { NEW_TOOL, settingsFaults, type ToolFaults } from './validation.ts';
 
 interface SettingsPanelProps {
-  readonly settings: Settings;
+  readonly chat: ChatStore;
+  /** The model of the settings; another one if the key has no such model. */
   readonly model: Model;
-  readonly onChange: (change: Partial<Settings>) => void;
 }
 
 /** What every request of the conversation is sent with. */
-function SettingsPanel({ settings, model, onChange }: SettingsPanelProps) {
+function SettingsPanel({ chat, model }: SettingsPanelProps) {
+  const { settings } = chat.state;
+  const onChange = (change: Partial<Settings>) => chat.changeSettings(change);
   const format = FORMATS[settings.format];
   const faults = settingsFaults(settings, format);
   const efforts = effortsOf(model, format);
@@ -164,20 +167,18 @@ function ToolEditor({ tool, isNew, faults, onChange, onRemove }: ToolEditorProps
   );
 }
 
-interface ChoicesProps {
-  readonly settings: Settings;
+interface ChoicesProps extends Pick<SettingsPanelProps, 'chat' | 'model'> {
   readonly models: readonly Model[];
-  /** The model of the settings; another one if the key has no such model. */
-  readonly model: Model;
-  /** Answers that are complete: each has been charged. */
-  readonly answers: number;
   /** Whether the window has space for the settings. */
   readonly isWide: boolean;
-  readonly onChange: (change: Partial<Settings>) => void;
 }
 
 /** Model, format and settings of the conversation. */
-export function Choices({ settings, models, model, answers, isWide, onChange }: ChoicesProps) {
+export function Choices({ chat, models, model, isWide }: ChoicesProps) {
+  const { settings, turns } = chat.state;
+  const onChange = (change: Partial<Settings>) => chat.changeSettings(change);
+  // Each complete answer has been charged.
+  const answers = turns.filter((turn) => turn.type === 'answer' && !turn.isStreaming).length;
   const account = useAccount([answers]);
   const isUnknown = settings.model !== '' && model.id !== settings.model;
   useEffect(() => {
@@ -189,7 +190,7 @@ export function Choices({ settings, models, model, answers, isWide, onChange }: 
   }, [model.id, settings.format]);
   const panel = (
     <div class="stack">
-      <SettingsPanel {...{ settings, model, onChange }} />
+      <SettingsPanel chat={chat} model={model} />
       {account.data && (
         <p class="hint">Credits left: {formatCredits(account.data.credits.available)}</p>
       )}

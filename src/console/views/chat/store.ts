@@ -1,19 +1,22 @@
+import type { OwnerRequestRecord } from '../../../http/routes/account/requests.ts';
 import { eventsOf } from '../../api/events.ts';
 import { Listeners, useChanges } from '../../api/listeners.ts';
 import { ApiError, send, sendJson } from '../../api/request.ts';
 import type { Model } from '../../api/resource.ts';
+import { keepFirst, readKept } from '../../api/storage.ts';
 import { KeptEvents, withoutPictures } from './events-kept.ts';
 import { type AnswerError, AnswerFolder } from './formats/answer.ts';
 import {
   type AnswerTurn,
   CONNECTION_LOST,
+  NEW_SETTINGS,
   newAnswer,
+  type Picture,
   type Settings,
   type Turn,
   type UserTurn,
 } from './formats/conversation.ts';
 import { FORMATS } from './formats/formats.ts';
-import { type ChatState, keep, NEW_STATE, restore } from './storage.ts';
 
 /** Milliseconds between two renderings of a stream, and between two writes to the storage. */
 const RENDER_MS = 40;
@@ -22,14 +25,41 @@ const KEEP_MS = 1000;
 /** Requests of the account among which that of an answer is looked for. */
 const RECENT_REQUESTS = 20;
 
-/** Answer of `v1/requests`, as far as this view reads it. */
-interface RequestList {
-  readonly data: readonly { readonly id: string; readonly credits: number | null }[];
+/** What the view keeps, and a reload brings back. */
+export interface ChatState {
+  readonly settings: Settings;
+  readonly turns: readonly Turn[];
+  /** What the user types. */
+  readonly draft: { readonly text: string; readonly pictures: readonly Picture[] };
+  /** The user's message that is edited. */
+  readonly edit: { readonly id: number; readonly text: string } | null;
+}
+
+const NEW_STATE: ChatState = {
+  settings: NEW_SETTINGS,
+  turns: [],
+  draft: { text: '', pictures: [] },
+  edit: null,
+};
+
+/** Version of the state's shape, in the key. */
+const keyOf = (account: string) => `oriel.chat.2.${account}`;
+
+/** The state before the reload. An answer that the reload ended is marked as stopped. */
+function restore(account: string): ChatState {
+  const kept = readKept<ChatState>(keyOf(account));
+  if (kept === null) return NEW_STATE;
+  const turns = kept.turns.map((turn) =>
+    turn.type === 'answer' && turn.isStreaming
+      ? { ...turn, isStreaming: false, isStopped: true }
+      : turn,
+  );
+  return { ...NEW_STATE, ...kept, turns };
 }
 
 /** The conversation of an account. It outlives the view, so that an answer continues while another is open. */
 export class ChatStore {
-  #state: ChatState;
+  state: ChatState;
   /** Whether a reload brings the conversation back. */
   isKept = true;
   readonly #account: string;
@@ -39,12 +69,8 @@ export class ChatStore {
 
   constructor(account: string) {
     this.#account = account;
-    this.#state = restore(account);
+    this.state = restore(account);
     addEventListener('pagehide', () => this.#keep());
-  }
-
-  get state(): ChatState {
-    return this.#state;
   }
 
   get isStreaming(): boolean {
@@ -52,7 +78,7 @@ export class ChatStore {
   }
 
   #set(change: Partial<ChatState>): void {
-    this.#state = { ...this.#state, ...change };
+    this.state = { ...this.state, ...change };
     this.#keepTimer ??= setTimeout(() => this.#keep(), KEEP_MS);
     this.changes.call();
   }
@@ -60,18 +86,23 @@ export class ChatStore {
   #keep(): void {
     clearTimeout(this.#keepTimer);
     this.#keepTimer = undefined;
-    const isKept = keep(this.#account, this.#state);
+    // Without raw events where the state is too large for the storage.
+    const turns = this.state.turns.map((turn) =>
+      turn.type === 'answer' ? { ...turn, events: [], eventsOmitted: turn.events.length } : turn,
+    );
+    const states = [this.state, { ...this.state, turns }];
+    const isKept = keepFirst(keyOf(this.#account), states);
     if (isKept === this.isKept) return;
     this.isKept = isKept;
     this.changes.call();
   }
 
   changeSettings(change: Partial<Settings>): void {
-    this.#set({ settings: { ...this.#state.settings, ...change } });
+    this.#set({ settings: { ...this.state.settings, ...change } });
   }
 
   changeDraft(change: Partial<ChatState['draft']>): void {
-    this.#set({ draft: { ...this.#state.draft, ...change } });
+    this.#set({ draft: { ...this.state.draft, ...change } });
   }
 
   changeEdit(edit: ChatState['edit']): void {
@@ -96,14 +127,14 @@ export class ChatStore {
 
   /** Sends the draft. */
   send(model: Model): void {
-    const { draft, turns } = this.#state;
+    const { draft, turns } = this.state;
     const turn: UserTurn = { id: this.#nextId(), type: 'user', ...draft };
     this.#answer([...turns, turn], model, { draft: NEW_STATE.draft });
   }
 
   /** Sends an edited message, which replaces what follows. */
   sendEdit(model: Model): void {
-    const { edit, turns } = this.#state;
+    const { edit, turns } = this.state;
     const index = turns.findIndex(({ id }) => id === edit?.id);
     const turn = turns[index];
     if (!edit || turn?.type !== 'user') return;
@@ -113,29 +144,29 @@ export class ChatStore {
 
   /** Sends the results of calls. */
   sendResults(model: Model): void {
-    this.#answer(this.#state.turns, model);
+    this.#answer(this.state.turns, model);
   }
 
   /** Asks for an answer again, without what follows it. */
   retry({ id }: AnswerTurn, model: Model): void {
-    const { turns } = this.#state;
+    const { turns } = this.state;
     const index = turns.findIndex((turn) => turn.id === id);
     this.#answer(turns.slice(0, index), model);
   }
 
   #nextId(): number {
-    return Math.max(0, ...this.#state.turns.map(({ id }) => id)) + 1;
+    return Math.max(0, ...this.state.turns.map(({ id }) => id)) + 1;
   }
 
   #replace(turn: Turn): void {
-    const { turns } = this.#state;
+    const { turns } = this.state;
     this.#set({ turns: turns.map((one) => (one.id === turn.id ? turn : one)) });
   }
 
   /** @param change of the state, once the request is sent */
   #answer(turns: readonly Turn[], model: Model, change: Partial<ChatState> = {}): void {
     if (this.#controller) return;
-    const { settings } = this.#state;
+    const { settings } = this.state;
     const body = FORMATS[settings.format].bodyOf({ settings, turns }, model);
     const turn = newAnswer(this.#nextId() + 1, settings, withoutPictures(body));
     this.#controller = new AbortController();
@@ -150,13 +181,15 @@ export class ChatStore {
 
   /** Adds the charge of an answer, which the server records when the request has ended. */
   async #addCredits({ id, requestId }: AnswerTurn): Promise<void> {
-    if (requestId === null) return;
+    if (!requestId) return;
     const path = `v1/requests?limit=${RECENT_REQUESTS}`;
     // Without it the answer is as good.
-    const list = await sendJson<RequestList>(path).catch(() => null);
+    const list = await sendJson<{ data: readonly Pick<OwnerRequestRecord, 'id' | 'credits'>[] }>(
+      path,
+    ).catch(() => null);
     const credits = list?.data.find((request) => request.id === requestId)?.credits;
     // A further attempt may have replaced the answer.
-    const turn = this.#state.turns.find((one) => one.id === id);
+    const turn = this.state.turns.find((one) => one.id === id);
     if (credits == null || turn?.type !== 'answer' || turn.requestId !== requestId) return;
     this.#replace({ ...turn, credits });
   }
@@ -180,8 +213,8 @@ export class ChatStore {
       clearTimeout(timer);
       const last = current();
       const answer = { ...last.answer, error: last.answer.error ?? error };
-      const replay = answer.isComplete && answer.error === null ? decoder.replay() : null;
-      if (answer.error) answer.error = { requestId: turn.requestId, ...answer.error };
+      const replay = answer.isComplete && answer.error === null ? decoder.replay(answer) : null;
+      if (answer.error) answer.error = { requestId: turn.requestId ?? null, ...answer.error };
       return { ...last, answer, replay, isStopped, isStreaming: false, duration: elapsed() };
     };
     try {
@@ -190,7 +223,7 @@ export class ChatStore {
       for await (const event of eventsOf(response)) {
         events.add(event, elapsed());
         for (const one of decoder.decode(event)) folder.add(one);
-        if (turn.firstToken === null && folder.answer.parts.length > 0) {
+        if (turn.firstToken === undefined && folder.answer.parts.length > 0) {
           turn = { ...turn, firstToken: elapsed() };
         }
         timer ??= setTimeout(render, RENDER_MS);
@@ -199,9 +232,9 @@ export class ChatStore {
     } catch (error) {
       if (signal.aborted) return end(null, true);
       if (!(error instanceof ApiError)) return end(CONNECTION_LOST);
-      const { message, status, type, code, param, requestId, retryAfter } = error;
+      const { message, status, requestId } = error;
       turn = { ...turn, status, requestId };
-      return end({ message, status, type, code, param, requestId, retryAfter });
+      return end({ ...error, message });
     }
   }
 }
@@ -210,7 +243,7 @@ function factsOf({ status, headers }: Response) {
   const leftOut = [headers.get('x-oriel-ignored'), headers.get('x-oriel-dropped')]
     .filter(Boolean)
     .join(', ');
-  return { status, requestId: headers.get('x-request-id'), leftOut: leftOut || null };
+  return { status, requestId: headers.get('x-request-id'), leftOut };
 }
 
 const stores = new Map<string, ChatStore>();

@@ -1,81 +1,33 @@
-import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Model } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { Empty } from '../../components/states.tsx';
 import { AnswerMessage } from './answer-message.tsx';
 import { callsOf } from './formats/answer.ts';
 import type { AnswerTurn, Turn } from './formats/conversation.ts';
-import type { ChatStore } from './store.ts';
+import { type Talk, toEnd } from './talk.ts';
 import { UserMessage } from './user-message.tsx';
 
 /** Pixels from the end of the page within which the page follows a stream. */
 const FOLLOWED = 120;
 
-interface TurnsProps {
-  readonly chat: ChatStore;
-  readonly model: Model;
-  /** Whether nothing can be sent now. */
-  readonly isBlocked: boolean;
-  /** Identifier of the answer whose request is shown. */
-  readonly inspected: number | null;
-  /** The field for the next message. */
-  readonly field: RefObject<HTMLTextAreaElement>;
-  readonly onInspect: (id: number | null) => void;
-}
-
 /** The messages of the conversation, or ideas for the first one. */
-export function Turns({ chat, model, isBlocked, inspected, field, onInspect }: TurnsProps) {
-  const { turns, edit } = chat.state;
+export function Turns({ talk }: { readonly talk: Talk }) {
+  const { turns } = talk.chat.state;
   useEffect(() => {
     if (turns.length > 0) toEnd();
   }, []);
   useFollow(turns);
+  let answers = 0;
   return (
     <>
-      {turns.length === 0 ? (
-        <FirstMessages
-          model={model}
-          onChoose={(text) => {
-            const { text: typed } = chat.state.draft;
-            chat.changeDraft({ text: typed === '' ? text : `${typed}\n${text}` });
-            field.current!.focus();
-          }}
-        />
-      ) : (
+      {turns.length === 0 && <FirstMessages talk={talk} />}
+      {turns.length > 0 && (
         <div class="stack">
           {turns.map((turn, index) => {
-            const isLast = index === turns.length - 1;
-            return turn.type === 'user' ? (
-              <UserMessage
-                key={turn.id}
-                turn={turn}
-                edit={edit}
-                isLast={isLast}
-                isBlocked={isBlocked}
-                onEdit={(change) => chat.changeEdit(change)}
-                onSend={() => {
-                  chat.sendEdit(model);
-                  field.current!.focus();
-                }}
-              />
-            ) : (
-              <AnswerMessage
-                key={turn.id}
-                turn={turn}
-                number={turns.slice(0, index + 1).filter(({ type }) => type === 'answer').length}
-                isLast={isLast}
-                isBlocked={isBlocked}
-                isInspected={turn.id === inspected}
-                onRetry={() => chat.retry(turn, model)}
-                onInspect={() => onInspect(turn.id === inspected ? null : turn.id)}
-                onResult={(call, text) => chat.changeResult(turn, call, text)}
-                onSendResults={() => {
-                  chat.sendResults(model);
-                  field.current!.focus();
-                }}
-              />
-            );
+            const common = { talk, isLast: index === turns.length - 1 };
+            if (turn.type === 'user') return <UserMessage key={turn.id} {...common} turn={turn} />;
+            answers += 1;
+            return <AnswerMessage key={turn.id} {...common} turn={turn} number={answers} />;
           })}
         </div>
       )}
@@ -89,18 +41,18 @@ const FIRST_MESSAGES = [
   'Explain HTTP caching in five short points.',
 ];
 
-interface FirstMessagesProps {
-  readonly model: Model;
-  readonly onChoose: (text: string) => void;
-}
-
-function FirstMessages({ model, onChoose }: FirstMessagesProps) {
+function FirstMessages({ talk: { chat, model, field } }: { readonly talk: Talk }) {
+  const choose = (text: string) => {
+    const { text: typed } = chat.state.draft;
+    chat.changeDraft({ text: typed === '' ? text : `${typed}\n${text}` });
+    field.current!.focus();
+  };
   return (
     <Empty title={`Say something to ${model.name ?? model.id}`}>
       {model.description && <p>{model.description}</p>}
       <div class="row">
         {FIRST_MESSAGES.map((text) => (
-          <Button key={text} onClick={() => onChoose(text)}>
+          <Button key={text} onClick={() => choose(text)}>
             {text}
           </Button>
         ))}
@@ -133,10 +85,6 @@ function endOf({ answer, isStopped }: AnswerTurn): string {
   const calls = callsOf(answer).length;
   if (calls === 0) return 'The answer is complete';
   return `The answer is complete and calls ${calls === 1 ? 'a tool' : `${calls} tools`}`;
-}
-
-export function toEnd(): void {
-  requestAnimationFrame(() => scrollTo(0, document.documentElement.scrollHeight));
 }
 
 /** Keeps the end of the page in sight while it grows, if the reader was there. */

@@ -1,36 +1,26 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
-import { TextArea } from '../../components/field.tsx';
+import { Form, TextArea } from '../../components/field.tsx';
 import { Pictures } from './composer.tsx';
 import type { UserTurn } from './formats/conversation.ts';
-import type { ChatState } from './storage.ts';
+import type { Talk } from './talk.ts';
 
 interface UserMessageProps {
+  readonly talk: Talk;
   readonly turn: UserTurn;
-  readonly edit: ChatState['edit'];
   readonly isLast: boolean;
-  /** Whether another answer arrives now, or the settings are not valid. */
-  readonly isBlocked: boolean;
-  readonly onEdit: (edit: ChatState['edit']) => void;
-  readonly onSend: () => void;
 }
 
-export function UserMessage({ turn, edit, isLast, isBlocked, onEdit, onSend }: UserMessageProps) {
-  const { id, text, pictures } = turn;
+export function UserMessage(props: UserMessageProps) {
+  const { id, text, pictures } = props.turn;
+  const { chat, isBlocked } = props.talk;
   return (
     <article class="stack message user" aria-label="You">
       <h2 class="hidden">You</h2>
       {pictures.length > 0 && <Pictures pictures={pictures} />}
-      {edit?.id === id ? (
-        <EditForm
-          text={edit.text}
-          isLast={isLast}
-          isBlocked={isBlocked || (edit.text.trim() === '' && pictures.length === 0)}
-          onText={(value) => onEdit({ id, text: value })}
-          onSend={onSend}
-          onCancel={() => onEdit(null)}
-        />
+      {chat.state.edit?.id === id ? (
+        <EditForm {...props} text={chat.state.edit.text} />
       ) : (
         <>
           {text !== '' && (
@@ -39,7 +29,7 @@ export function UserMessage({ turn, edit, isLast, isBlocked, onEdit, onSend }: U
             </p>
           )}
           <div class="row actions">
-            <Button kind="quiet" disabled={isBlocked} onClick={() => onEdit({ id, text })}>
+            <Button kind="quiet" disabled={isBlocked} onClick={() => chat.changeEdit({ id, text })}>
               Edit
             </Button>
             <CopyButton text={text} label="message" />
@@ -50,38 +40,37 @@ export function UserMessage({ turn, edit, isLast, isBlocked, onEdit, onSend }: U
   );
 }
 
-interface EditFormProps {
+interface EditFormProps extends UserMessageProps {
   readonly text: string;
-  readonly isLast: boolean;
-  readonly isBlocked: boolean;
-  readonly onText: (text: string) => void;
-  readonly onSend: () => void;
-  readonly onCancel: () => void;
 }
 
-function EditForm({ text, isLast, isBlocked, onText, onSend, onCancel }: EditFormProps) {
+function EditForm({ talk, turn, isLast, text }: EditFormProps) {
+  const { chat, model, field } = talk;
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => form.current!.querySelector('textarea')!.focus(), []);
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (!isBlocked) onSend();
+  const isEmpty = text.trim() === '' && turn.pictures.length === 0;
+  const isBlocked = talk.isBlocked || isEmpty;
+  const submit = () => {
+    if (isBlocked) return;
+    chat.sendEdit(model);
+    field.current!.focus();
   };
   return (
-    <form ref={form} class="stack" onSubmit={submit}>
+    <Form ref={form} class="stack" onSubmit={submit}>
       <TextArea
         label="Edit the message"
         hint={isLast ? undefined : 'What follows this message is replaced.'}
         dir="auto"
         rows={4}
         value={text}
-        onValue={onText}
+        onValue={(value) => chat.changeEdit({ id: turn.id, text: value })}
       />
       <div class="row">
         <Button kind="primary" type="submit" disabled={isBlocked}>
           Send again
         </Button>
-        <Button onClick={onCancel}>Cancel</Button>
+        <Button onClick={() => chat.changeEdit(null)}>Cancel</Button>
       </div>
-    </form>
+    </Form>
   );
 }

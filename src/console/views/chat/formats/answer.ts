@@ -1,4 +1,5 @@
 import type { ServerEvent } from '../../../api/events.ts';
+import type { ErrorFields } from '../../../api/request.ts';
 
 /** JSON of a server that is not checked. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -11,12 +12,19 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
+interface TextPart {
+  readonly type: 'text' | 'reasoning' | 'refusal';
+  readonly text: string;
+}
+
+/** Something that this page shows by its name alone, such as the call of a hosted tool. */
+interface OtherPart {
+  readonly type: 'other';
+  readonly name: string;
+}
+
 /** One piece of an answer, in the order in which the model wrote it. */
-export type Part =
-  | { readonly type: 'text' | 'reasoning' | 'refusal'; readonly text: string }
-  | ToolCall
-  /** Something that this page shows by its name alone, such as a hosted tool's call. */
-  | { readonly type: 'other'; readonly name: string };
+export type Part = TextPart | ToolCall | OtherPart;
 
 export interface TokenUsage {
   /** All input, with what was read from and written to caches. */
@@ -28,15 +36,8 @@ export interface TokenUsage {
   readonly reasoning: number;
 }
 
-/** Fields of an error, as `ApiError` takes them. */
-export interface AnswerError {
+export interface AnswerError extends ErrorFields {
   readonly message: string;
-  readonly status?: number;
-  readonly type?: string;
-  readonly code?: string | null;
-  readonly param?: string | null;
-  readonly requestId?: string | null;
-  readonly retryAfter?: number | null;
 }
 
 /** Why an answer ended: `stop`, `length`, `calls`, `refusal`, or the provider's own word. */
@@ -44,13 +45,13 @@ export type StopReason = string;
 
 /** What the events of a stream mean, in any format. */
 export type AnswerEvent =
-  | { readonly type: 'text' | 'reasoning' | 'refusal'; readonly text: string }
+  | TextPart
+  | OtherPart
   /** @property key identifies the call within the stream */
   | { readonly type: 'call'; readonly key: string; readonly id: string; readonly name: string }
   | { readonly type: 'arguments'; readonly key: string; readonly text: string }
   /** All arguments of a call, which replace those that came in pieces. */
   | { readonly type: 'all-arguments'; readonly key: string; readonly text: string }
-  | { readonly type: 'other'; readonly name: string }
   | { readonly type: 'usage'; readonly usage: TokenUsage }
   | { readonly type: 'stop'; readonly reason: StopReason }
   | { readonly type: 'error'; readonly error: AnswerError }
@@ -60,11 +61,8 @@ export type AnswerEvent =
 /** Reads the stream of one answer. */
 export interface AnswerDecoder {
   decode(event: ServerEvent): readonly AnswerEvent[];
-  /**
-   * The answer as the format sends it back in the next request, with the signatures of its reasoning;
-   * null if the stream did not end.
-   */
-  replay(): readonly Json[] | null;
+  /** A complete answer as the format sends it back in the next request, with the signatures of its reasoning. */
+  replay(answer: Answer): readonly Json[];
 }
 
 /** An answer as far as it came. */
@@ -86,74 +84,59 @@ export const NO_ANSWER: Answer = {
 
 /** Adds events to an answer. Calls are found by the keys of their stream. */
 export class AnswerFolder {
-  #answer = NO_ANSWER;
+  answer = NO_ANSWER;
   /** Index of each call in the parts, by its key. */
   readonly #calls = new Map<string, number>();
 
-  get answer(): Answer {
-    return this.#answer;
+  add(event: AnswerEvent): void {
+    this.answer = { ...this.answer, ...this.#changeBy(event) };
   }
 
-  add(event: AnswerEvent): void {
-    const { parts } = this.#answer;
+  #changeBy(event: AnswerEvent): Partial<Answer> {
+    const { parts } = this.answer;
     switch (event.type) {
       case 'text':
       case 'reasoning':
       case 'refusal': {
-        if (event.text === '') return;
+        if (event.text === '') return {};
         const last = parts.at(-1);
-        this.#set({
-          parts:
-            last?.type === event.type
-              ? parts.with(-1, { type: event.type, text: last.text + event.text })
-              : [...parts, { type: event.type, text: event.text }],
-        });
-        return;
+        if (last?.type !== event.type) return { parts: [...parts, event] };
+        return { parts: parts.with(-1, { type: event.type, text: last.text + event.text }) };
       }
-      case 'call':
+      case 'call': {
+        const { id, name } = event;
         this.#calls.set(event.key, parts.length);
-        this.#set({
-          parts: [...parts, { type: 'call', id: event.id, name: event.name, arguments: '' }],
-        });
-        return;
+        return { parts: [...parts, { type: 'call', id, name, arguments: '' }] };
+      }
       case 'arguments':
-        this.#change(event.key, (call) => call.arguments + event.text);
-        return;
+        return this.#withArguments(event.key, (before) => before + event.text);
       case 'all-arguments':
-        this.#change(event.key, () => event.text);
-        return;
+        return this.#withArguments(event.key, () => event.text);
       case 'other':
-        this.#set({ parts: [...parts, event] });
-        return;
+        return { parts: [...parts, event] };
       case 'usage':
-        this.#set({ usage: event.usage });
-        return;
+        return { usage: event.usage };
       case 'stop':
-        this.#set({ stop: event.reason });
-        return;
+        return { stop: event.reason };
       case 'error':
-        this.#set({ error: event.error });
-        return;
+        return { error: event.error };
       case 'end':
-        this.#set({ isComplete: true });
+        return { isComplete: true };
     }
   }
 
-  #set(change: Partial<Answer>): void {
-    this.#answer = { ...this.#answer, ...change };
-  }
-
-  #change(key: string, argumentsOf: (call: ToolCall) => string): void {
-    const index = this.#calls.get(key);
-    const call = index === undefined ? undefined : this.#answer.parts[index];
-    if (index === undefined || call?.type !== 'call') return;
-    const changed = { ...call, arguments: argumentsOf(call) };
-    this.#set({ parts: this.#answer.parts.with(index, changed) });
+  #withArguments(key: string, change: (before: string) => string): Partial<Answer> {
+    const { parts } = this.answer;
+    const index = this.#calls.get(key) ?? -1;
+    const call = parts[index];
+    if (call?.type !== 'call') return {};
+    return { parts: parts.with(index, { ...call, arguments: change(call.arguments) }) };
   }
 }
 
-export function textOf(answer: Answer): string {
-  return answer.parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+/** All texts of one kind in an answer. */
+export function textOf({ parts }: Answer, type: TextPart['type'] = 'text'): string {
+  return parts.map((part) => (part.type === type ? part.text : '')).join('');
 }
 
 export function callsOf(answer: Answer): readonly ToolCall[] {

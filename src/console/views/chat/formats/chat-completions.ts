@@ -1,11 +1,18 @@
-import { type AnswerDecoder, type AnswerEvent, type Json, textOf } from './answer.ts';
+import {
+  type Answer,
+  type AnswerDecoder,
+  type AnswerEvent,
+  callsOf,
+  type Json,
+  type ToolCall,
+  textOf,
+} from './answer.ts';
 import type { Turn } from './conversation.ts';
 import {
   type Conversation,
   contentOf,
   type Format,
-  resultOf,
-  sentCalls,
+  sentAnswer,
   settingsOf,
   toolsOf,
 } from './format.ts';
@@ -21,11 +28,8 @@ const STOPS: Readonly<Record<string, string>> = {
 const JOINED = new Set(['text', 'summary', 'data', 'signature', 'encrypted_content']);
 
 class ChatDecoder implements AnswerDecoder {
-  #text = '';
-  #reasoning = '';
-  #refusal = '';
-  /** By their index in the stream. */
-  readonly #calls = new Map<string, { id: string; name: string; arguments: string }>();
+  /** Calls that have begun, by their index in the stream. */
+  readonly #calls = new Set<string>();
   readonly #details = new Map<string, Record<string, unknown>>();
   #hasStopped = false;
 
@@ -44,17 +48,11 @@ class ChatDecoder implements AnswerDecoder {
 
   #addChoice(choice: Json, events: AnswerEvent[]): void {
     const delta = objectOf(choice['delta']);
-    const reasoning = stringOf(delta['reasoning_content'] ?? delta['reasoning']);
-    const text = stringOf(delta['content']);
-    const refusal = stringOf(delta['refusal']);
-    this.#reasoning += reasoning;
-    this.#text += text;
-    this.#refusal += refusal;
     for (const detail of listOf(delta['reasoning_details'])) this.#addDetail(detail);
     events.push(
-      { type: 'reasoning', text: reasoning },
-      { type: 'text', text },
-      { type: 'refusal', text: refusal },
+      { type: 'reasoning', text: stringOf(delta['reasoning_content'] ?? delta['reasoning']) },
+      { type: 'text', text: stringOf(delta['content']) },
+      { type: 'refusal', text: stringOf(delta['refusal']) },
     );
     for (const call of listOf(delta['tool_calls'])) this.#addCall(call, events);
     const reason = stringOf(choice['finish_reason']);
@@ -66,15 +64,15 @@ class ChatDecoder implements AnswerDecoder {
   #addCall(piece: Json, events: AnswerEvent[]): void {
     const key = String(piece['index'] ?? this.#calls.size);
     const called = objectOf(piece['function'] ?? piece['custom']);
-    const text = stringOf(called['arguments'] ?? called['input']);
-    let call = this.#calls.get(key);
-    if (!call) {
-      call = { id: stringOf(piece['id']), name: stringOf(called['name']), arguments: '' };
-      this.#calls.set(key, call);
-      events.push({ type: 'call', key, id: call.id, name: call.name });
+    if (!this.#calls.has(key)) {
+      this.#calls.add(key);
+      events.push({ type: 'call', key, id: stringOf(piece['id']), name: stringOf(called['name']) });
     }
-    call.arguments += text;
-    events.push({ type: 'arguments', key, text });
+    events.push({
+      type: 'arguments',
+      key,
+      text: stringOf(called['arguments'] ?? called['input']),
+    });
   }
 
   #addDetail(detail: Json): void {
@@ -90,24 +88,31 @@ class ChatDecoder implements AnswerDecoder {
     }
   }
 
-  replay(): readonly Json[] | null {
-    if (!this.#hasStopped) return null;
-    const calls = [...this.#calls.values()];
-    return [
-      {
-        role: 'assistant',
-        content: this.#text || null,
-        ...(this.#refusal !== '' && { refusal: this.#refusal }),
-        ...(this.#reasoning !== '' && { reasoning_content: this.#reasoning }),
-        ...(this.#details.size > 0 && { reasoning_details: [...this.#details.values()] }),
-        ...(calls.length > 0 && { tool_calls: calls.map(toolCallOf) }),
-      },
-    ];
+  replay(answer: Answer): readonly Json[] {
+    const refusal = textOf(answer, 'refusal');
+    const reasoning = textOf(answer, 'reasoning');
+    const message = {
+      ...messageOf(textOf(answer), callsOf(answer)),
+      ...(refusal !== '' && { refusal }),
+      ...(reasoning !== '' && { reasoning_content: reasoning }),
+      ...(this.#details.size > 0 && { reasoning_details: [...this.#details.values()] }),
+    };
+    return [message];
   }
 }
 
-function toolCallOf({ id, ...called }: { id: string; name: string; arguments: string }): Json {
-  return { id, type: 'function', function: { ...called, arguments: called.arguments || '{}' } };
+/** A message of the model. */
+function messageOf(text: string, calls: readonly ToolCall[]): Json {
+  const toolCalls = calls.map(({ id, name, arguments: json }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: json || '{}' },
+  }));
+  return {
+    role: 'assistant',
+    content: text || null,
+    ...(calls.length > 0 && { tool_calls: toolCalls }),
+  };
 }
 
 function imageOf(url: string): Json {
@@ -116,22 +121,14 @@ function imageOf(url: string): Json {
 
 function messagesOf(turn: Turn): readonly Json[] {
   if (turn.type === 'user') return [{ role: 'user', content: contentOf(turn, imageOf, 'text') }];
-  const { answer, format, replay } = turn;
-  const calls = sentCalls(turn);
-  const text = textOf(answer);
-  const results = calls.map(({ id }, index) => ({
+  const { text, calls, replay } = sentAnswer(turn, 'chat');
+  if (!replay && text === '' && calls.length === 0) return [];
+  const results = calls.map(({ id, result }) => ({
     role: 'tool',
     tool_call_id: id,
-    content: resultOf(turn, index),
+    content: result,
   }));
-  if (format === 'chat' && replay) return [...replay, ...results];
-  if (text === '' && calls.length === 0) return [];
-  const own = {
-    role: 'assistant',
-    content: text || null,
-    ...(calls.length > 0 && { tool_calls: calls.map(({ type: _, ...call }) => toolCallOf(call)) }),
-  };
-  return [own, ...results];
+  return [...(replay ?? [messageOf(text, calls)]), ...results];
 }
 
 export const chatCompletions: Format = {

@@ -52,27 +52,27 @@ export interface AnswerTurn {
   readonly format: FormatName;
   readonly answer: Answer;
   /** The answer in its format, to be sent back in the same format. */
-  readonly replay: readonly Json[] | null;
+  readonly replay?: readonly Json[] | null;
   /** Results that the user gave to calls, by the place of the call in the answer. */
   readonly results: readonly string[];
   readonly isStreaming: boolean;
   /** The user stopped it. */
-  readonly isStopped: boolean;
-  /** Body of the request; null once it was too large to be kept. */
-  readonly body: Json | null;
-  readonly status: number | null;
-  readonly requestId: string | null;
+  readonly isStopped?: boolean;
+  /** Body of the request. */
+  readonly body: Json;
+  readonly status?: number;
+  readonly requestId?: string | null;
   /** Fields that the server left out of the request, as its headers name them. */
-  readonly leftOut: string | null;
+  readonly leftOut?: string;
   readonly events: readonly RawEvent[];
   /** Events that came after as many as are kept. */
   readonly eventsOmitted: number;
   /** Milliseconds until the first of text, reasoning or a call. */
-  readonly firstToken: number | null;
+  readonly firstToken?: number;
   /** Milliseconds of the whole answer. */
-  readonly duration: number | null;
-  /** What the account was charged, as the server recorded it; null until that is known. */
-  readonly credits: number | null;
+  readonly duration?: number;
+  /** What the account was charged, as the server recorded it. */
+  readonly credits?: number;
 }
 
 export type Turn = UserTurn | AnswerTurn;
@@ -98,23 +98,15 @@ export function newAnswer(
     model,
     format,
     answer: NO_ANSWER,
-    replay: null,
     results: [],
     isStreaming: true,
-    isStopped: false,
     body,
-    status: null,
-    requestId: null,
-    leftOut: null,
     events: [],
     eventsOmitted: 0,
-    firstToken: null,
-    duration: null,
-    credits: null,
   };
 }
 
-/** Whether the calls of an answer can get results: those of an answer that broke off have no whole arguments. */
+/** Whether the calls of an answer can get results: the arguments are whole only where the answer is. */
 export function awaitsResults({ answer }: AnswerTurn): boolean {
   return answer.isComplete && answer.error === null && callsOf(answer).length > 0;
 }

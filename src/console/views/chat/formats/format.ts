@@ -1,8 +1,9 @@
 import type { Model } from '../../../api/resource.ts';
-import { type AnswerDecoder, callsOf, type Json, type ToolCall } from './answer.ts';
+import { type AnswerDecoder, callsOf, type Json, textOf } from './answer.ts';
 import {
   type AnswerTurn,
   awaitsResults,
+  type FormatName,
   type Settings,
   type Turn,
   type UserTurn,
@@ -34,13 +35,14 @@ export function effortsOf(
   return supported.filter((effort) => efforts === null || efforts.includes(effort));
 }
 
-/** Calls that a request sends back: those of a broken answer have no whole arguments. */
-export function sentCalls(turn: AnswerTurn): readonly ToolCall[] {
-  return awaitsResults(turn) ? callsOf(turn.answer) : [];
-}
-
-export function resultOf({ results }: AnswerTurn, index: number): string {
-  return results[index] ?? '';
+/** An answer as a request of a format sends it back: what the format keeps of its own answers, else the text. */
+export function sentAnswer(turn: AnswerTurn, format: FormatName) {
+  const calls = awaitsResults(turn) ? callsOf(turn.answer) : [];
+  return {
+    text: textOf(turn.answer),
+    calls: calls.map((call, index) => ({ ...call, result: turn.results[index] ?? '' })),
+    replay: turn.format === format ? turn.replay : null,
+  };
 }
 
 /** A user's pictures and text as parts of a format. */

@@ -1,19 +1,12 @@
 import type { ServerEvent } from '../../../api/events.ts';
 import type { Model } from '../../../api/resource.ts';
-import {
-  type AnswerDecoder,
-  type AnswerEvent,
-  type Json,
-  type TokenUsage,
-  textOf,
-} from './answer.ts';
+import type { AnswerDecoder, AnswerEvent, Json, TokenUsage } from './answer.ts';
 import type { Turn } from './conversation.ts';
 import {
   type Conversation,
   type Format,
   partsOf,
-  resultOf,
-  sentCalls,
+  sentAnswer,
   settingsOf,
   toolsOf,
 } from './format.ts';
@@ -36,7 +29,6 @@ class MessagesDecoder implements AnswerDecoder {
   /** Pieces of the JSON of calls. */
   readonly #json = new Map<string, string>();
   #usage: Json = {};
-  #isComplete = false;
 
   decode(event: ServerEvent): readonly AnswerEvent[] {
     const [type, body] = typedJsonOf(event);
@@ -58,7 +50,6 @@ class MessagesDecoder implements AnswerDecoder {
         return [...counted, { type: 'stop', reason: STOPS[reason] ?? reason }];
       }
       case 'message_stop':
-        this.#isComplete = true;
         return [{ type: 'end' }];
       case 'error':
         return [{ type: 'error', error: errorOf(body['error']) }];
@@ -116,8 +107,7 @@ class MessagesDecoder implements AnswerDecoder {
     if (block && json) block['input'] = jsonOf(json);
   }
 
-  replay(): readonly Json[] | null {
-    if (!this.#isComplete) return null;
+  replay(): readonly Json[] {
     // Requests with empty texts are refused.
     return [...this.#blocks.values()].filter(({ type, text }) => type !== 'text' || text !== '');
   }
@@ -148,25 +138,20 @@ function imageOf(url: string): Json {
 
 function messagesOf(turn: Turn): readonly Message[] {
   if (turn.type === 'user') return [{ role: 'user', content: partsOf(turn, imageOf, 'text') }];
-  const { answer, format, replay } = turn;
-  const calls = sentCalls(turn);
-  const text = textOf(answer);
-  const own: readonly Json[] =
-    format === 'messages' && replay
-      ? replay
-      : [
-          ...(text === '' ? [] : [{ type: 'text', text }]),
-          ...calls.map(({ id, name, arguments: json }) => ({
-            type: 'tool_use',
-            id,
-            name,
-            input: jsonOf(json),
-          })),
-        ];
-  const results = calls.map(({ id }, index) => ({
+  const { text, calls, replay } = sentAnswer(turn, 'messages');
+  const own: readonly Json[] = replay ?? [
+    ...(text === '' ? [] : [{ type: 'text', text }]),
+    ...calls.map(({ id, name, arguments: json }) => ({
+      type: 'tool_use',
+      id,
+      name,
+      input: jsonOf(json),
+    })),
+  ];
+  const results = calls.map(({ id, result }) => ({
     type: 'tool_result',
     tool_use_id: id,
-    content: resultOf(turn, index),
+    content: result,
   }));
   return [
     { role: 'assistant', content: own },

@@ -1,14 +1,13 @@
 import type { ServerEvent } from '../../../api/events.ts';
 import type { Model } from '../../../api/resource.ts';
-import { type AnswerDecoder, type AnswerEvent, type Json, textOf } from './answer.ts';
+import type { AnswerDecoder, AnswerEvent, Json } from './answer.ts';
 import type { Turn } from './conversation.ts';
 import {
   type Conversation,
   contentOf,
   effortsOf,
   type Format,
-  resultOf,
-  sentCalls,
+  sentAnswer,
   settingsOf,
   toolsOf,
 } from './format.ts';
@@ -26,7 +25,6 @@ class ResponsesDecoder implements AnswerDecoder {
   /** Whole items, by their index. */
   readonly #items: Json[] = [];
   #hasCalls = false;
-  #isComplete = false;
   #hasFailed = false;
 
   decode(event: ServerEvent): readonly AnswerEvent[] {
@@ -79,7 +77,6 @@ class ResponsesDecoder implements AnswerDecoder {
   }
 
   #end(response: Json): readonly AnswerEvent[] {
-    this.#isComplete = true;
     const reason = stringOf(objectOf(response['incomplete_details'])['reason']);
     const stop = STOPS[reason] ?? (reason || (this.#hasCalls ? 'calls' : 'stop'));
     return [...usageEvents(response), { type: 'stop', reason: stop }, { type: 'end' }];
@@ -93,8 +90,8 @@ class ResponsesDecoder implements AnswerDecoder {
       : [...usage, { type: 'error', error: errorOf(response['error']) }];
   }
 
-  replay(): readonly Json[] | null {
-    return this.#isComplete ? this.#items : null;
+  replay(): readonly Json[] {
+    return this.#items;
   }
 }
 
@@ -111,15 +108,13 @@ function itemsOf(turn: Turn): readonly Json[] {
   if (turn.type === 'user') {
     return [{ role: 'user', content: contentOf(turn, imageOf, 'input_text') }];
   }
-  const { answer, format, replay } = turn;
-  const calls = sentCalls(turn);
-  const results = calls.map(({ id }, index) => ({
+  const { text, calls, replay } = sentAnswer(turn, 'responses');
+  const results = calls.map(({ id, result }) => ({
     type: 'function_call_output',
     call_id: id,
-    output: resultOf(turn, index),
+    output: result,
   }));
-  if (format === 'responses' && replay) return [...replay, ...results];
-  const text = textOf(answer);
+  if (replay) return [...replay, ...results];
   return [
     ...(text === '' ? [] : [{ role: 'assistant', content: text }]),
     ...calls.map(({ id, name, arguments: json }) => ({
