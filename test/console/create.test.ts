@@ -3,6 +3,13 @@ import sharp from 'sharp';
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../../src/console/api/events.ts';
 import type { Model } from '../../src/console/api/resource.ts';
+import {
+  NO_PAGES,
+  type TaskPages,
+  withFirst,
+  withNext,
+  withTask,
+} from '../../src/console/api/task-list.ts';
 import type { Task } from '../../src/console/api/tasks.ts';
 import {
   type Draft,
@@ -21,13 +28,6 @@ import {
 import { pngOf } from '../../src/console/views/create/png.ts';
 import { estimateOf, requestOf } from '../../src/console/views/create/request.ts';
 import { shapesOf } from '../../src/console/views/create/shapes.ts';
-import {
-  NO_PAGES,
-  type TaskPages,
-  withFirst,
-  withNext,
-  withTask,
-} from '../../src/console/views/create/task-pages.ts';
 import { modelWith } from './model.ts';
 
 const situation = (draft: Partial<Draft>, kind: Kind = 'image', fields: Partial<Model> = {}) => ({
@@ -63,8 +63,11 @@ describe('a mask', () => {
     height,
     shapes,
   });
-  const rectangle = (x: number, y: number, width: number, height: number, isErased = false) =>
-    ({ type: 'rectangle', x, y, width, height, isErased }) as const;
+  const rectangle = (x: number, y: number, width: number, height: number, isErased = false) => ({
+    points: [x, y, x + width, y + height],
+    radius: null,
+    isErased,
+  });
   const at = (one: Mask, x: number, y: number) => alphaOf(one)[y * one.width + x];
 
   it('is transparent within painted rectangles and opaque where they are erased', () => {
@@ -82,12 +85,7 @@ describe('a mask', () => {
         fc.array(point, { minLength: 1, maxLength: 4 }),
         fc.integer({ min: 1, max: 6 }),
         (points, radius) => {
-          const stroke = {
-            type: 'stroke',
-            points: points.flat(),
-            radius,
-            isErased: false,
-          } as const;
+          const stroke = { points: points.flat(), radius, isErased: false };
           const alpha = alphaOf(mask([stroke], 20, 20));
           for (let index = 0; index < 400; index += 1) {
             const [x, y] = [(index % 20) + 0.5, Math.floor(index / 20) + 0.5];

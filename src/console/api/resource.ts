@@ -59,16 +59,21 @@ export interface Action<Arguments extends readonly unknown[]> {
   readonly forgetError: () => void;
 }
 
-/** @param act rejects where it fails */
+/** Runs something once at a time. @param act rejects where it fails */
 export function useAction<Arguments extends readonly unknown[]>(
   act: (...given: Arguments) => Promise<void>,
 ): Action<Arguments> {
   const [error, setError] = useState<ApiError>();
   const [isBusy, setBusy] = useState(false);
+  const isRunning = useRef(false);
   const run = async (...given: Arguments) => {
+    // The state is a rendering late for the second click of a double click.
+    if (isRunning.current) return;
+    isRunning.current = true;
     setBusy(true);
     setError(undefined);
     await act(...given).catch((failure: unknown) => setError(apiErrorOf(failure)));
+    isRunning.current = false;
     setBusy(false);
   };
   return { error, isBusy, run, forgetError: () => setError(undefined) };

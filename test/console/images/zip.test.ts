@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { crc32 } from '../../../src/console/components/crc.ts';
 import { archiveOf, reportOf } from '../../../src/console/views/images/archive.ts';
 import type { Item } from '../../../src/console/views/images/store.ts';
-import { crcOf, readZip, writeZip } from '../../../src/console/views/images/zip.ts';
+import { readZip, writeZip } from '../../../src/console/views/images/zip.ts';
 import { createZip } from '../../../src/operations/batch/zip.ts';
 
 const entryOf = (name: string, bytes: Uint8Array<ArrayBuffer>) => ({
-  ...{ name, blob: new Blob([bytes]), crc: crcOf(bytes) },
+  ...{ name, blob: new Blob([bytes]), crc: crc32(bytes) },
 });
 
 const NOW = new Date(2026, 0, 31, 12, 30);
@@ -30,13 +31,13 @@ describe('a ZIP', () => {
     await zip.finish({ results: [] } as never, {});
     await ended;
     expect(await contents(new Blob(chunks))).toMatchObject([
-      { name: 'Été 1.webp', text: 'pixels', crc: crcOf(bytes) },
+      { name: 'Été 1.webp', text: 'pixels', crc: crc32(bytes) },
       { name: 'manifest.json' },
     ]);
   });
 
   it('has the CRC-32 of the standard', () => {
-    expect(crcOf(new TextEncoder().encode('123456789'))).toBe(0xcbf43926);
+    expect(crc32(new TextEncoder().encode('123456789'))).toBe(0xcbf43926);
   });
 
   it('comes back as it was written', async () => {
@@ -84,7 +85,7 @@ describe('a ZIP', () => {
 describe('the archive of all results', () => {
   const item = (path: string, outputFilename: string, text: string): Item => {
     const blob = new Blob([text]);
-    const crc = crcOf(new TextEncoder().encode(text));
+    const crc = crc32(new TextEncoder().encode(text));
     const output = { outputFilename, format: 'webp', width: 1, height: 1, size: 1, sha256: '' };
     const record = { inputFilename: 'sent', status: 'succeeded' as const, outputFilename };
     return {

@@ -1,14 +1,11 @@
-import { useEffect } from 'preact/hooks';
-import { type Model, useAccount, useModels } from '../../api/resource.ts';
-import { Link, open, type ViewProps } from '../../components/navigation.tsx';
+import { useModels } from '../../api/resource.ts';
+import { Link, type ViewProps } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import css from './create.css';
-import { type Draft, EMPTY_DRAFT, KINDS, type Kind } from './draft.ts';
-import { useGallery } from './gallery.tsx';
+import { KINDS, type Kind } from './draft.ts';
 import { RequestForm } from './request-form.tsx';
 import { Results } from './results.tsx';
-import { useCreateStore } from './store.ts';
-import { useSubmission } from './submission.ts';
+import { type StudioProps, useStudio } from './studio.ts';
 
 export const style = css;
 
@@ -40,7 +37,7 @@ export default function Create({ place, session }: ViewProps) {
               <p>This key may use none. The server's owner adds models to the configuration.</p>
             </Empty>
           ) : (
-            <Studio
+            <StudioView
               key={kind}
               kind={kind}
               models={own}
@@ -55,64 +52,13 @@ export default function Create({ place, session }: ViewProps) {
   );
 }
 
-interface StudioProps {
-  readonly kind: Kind;
-  /** Of this kind; at least one. */
-  readonly models: readonly Model[];
-  readonly hasVideo: boolean;
-  readonly query: URLSearchParams;
-  readonly account: string;
-}
-
 /** The form for one kind of media, and what was made. */
-function Studio({ kind, models, hasVideo, query, account: accountId }: StudioProps) {
-  const store = useCreateStore(accountId);
-  const account = useAccount();
-  const gallery = useGallery(kind, account.reload);
-  const draft = store.state.drafts[kind];
-  const wanted = query.get('model');
-  const find = (id: string | null | undefined) => models.find((model) => model.id === id);
-  const modelOf = ({ values }: Draft) => find(values['model']) ?? models[0]!;
-  const model = modelOf(draft);
-  const submission = useSubmission(kind, store, gallery, modelOf, account.reload);
-  const { error, forgetError, isBusy } = submission;
-  useEffect(() => {
-    if (find(wanted)) store.fill(kind, { model: wanted! });
-  }, [wanted]);
+function StudioView(props: StudioProps) {
+  const studio = useStudio(props);
   return (
     <div class="stack create">
-      <RequestForm
-        situation={{ kind, model, draft }}
-        models={models}
-        error={error}
-        isBusy={isBusy}
-        available={account.data?.credits.available}
-        onDraft={(changed) => {
-          forgetError();
-          store.change(kind, changed);
-        }}
-        onInput={(input) =>
-          store.change(kind, { inputs: [...store.state.drafts[kind].inputs, input] })
-        }
-        onValues={(values) => {
-          forgetError();
-          store.fill(kind, values);
-          if (values['model']) {
-            const picked = new URLSearchParams({ model: values['model'] });
-            open(`create/${kind}?${picked}`, { replace: true });
-          }
-        }}
-        onSubmit={() => submission.submit(draft)}
-        onReset={() => {
-          forgetError();
-          store.replace(kind, { ...EMPTY_DRAFT, values: { model: model.id } });
-        }}
-        onBringBack={store.state.replaced[kind] && (() => store.bringBack(kind))}
-      />
-      <Results
-        {...{ kind, model, store, gallery, submission, hasVideo }}
-        shown={query.get('show')}
-      />
+      <RequestForm studio={studio} />
+      <Results studio={studio} shown={props.query.get('show')} />
     </div>
   );
 }

@@ -17,24 +17,23 @@ export interface FieldSpec {
   readonly label: string;
   readonly hint?: string;
   readonly type: 'choice' | 'number' | 'text' | 'area';
-  readonly choices?: (situation: Situation) => readonly Choice[];
+  readonly choices?: readonly Choice[];
   readonly min?: number;
   readonly max?: number;
   readonly step?: number;
-  readonly placeholder?: (model: Model) => string;
+  readonly placeholder?: string;
   /** Whether it stands among those that are folded away. */
   readonly isMore?: boolean;
-  readonly applies?: (situation: Situation) => boolean;
+}
+
+/** Whether images can be changed by a model. */
+export function canEdit({ endpoints }: Model): boolean {
+  return endpoints.includes('/v1/images/edits');
 }
 
 /** Whether a draft changes its images rather than making new ones. */
 export function isEdit({ kind, model, draft }: Situation): boolean {
-  return (
-    kind === 'image' &&
-    draft.use === 'edit' &&
-    draft.inputs.length > 0 &&
-    model.endpoints.includes('/v1/images/edits')
-  );
+  return kind === 'image' && draft.use === 'edit' && draft.inputs.length > 0 && canEdit(model);
 }
 
 const AUTOMATIC: Choice = ['', 'Automatic'];
@@ -50,7 +49,12 @@ const formats = (...values: readonly string[]): readonly Choice[] => [
   ...values.map((value) => [value, value.toUpperCase()] as const),
 ];
 
-const maxImages = ({ limits }: Model) => limits['max_images'] ?? 1;
+const choice = (
+  name: string,
+  label: string,
+  choices: readonly Choice[],
+  isMore = true,
+): FieldSpec => ({ name, label, type: 'choice', choices, isMore });
 
 const SEED: FieldSpec = {
   name: 'seed',
@@ -62,36 +66,32 @@ const SEED: FieldSpec = {
   isMore: true,
 };
 
-const FIELDS: Readonly<Record<Kind, readonly FieldSpec[]>> = {
-  image: [
-    {
+const SECONDS = { name: 'duration', label: 'Seconds', type: 'number', min: 1, step: 1 } as const;
+
+/** The fields of images; false for those that the draft cannot have. */
+function imageFields(situation: Situation): readonly (FieldSpec | false)[] {
+  const { model, draft } = situation;
+  const hasOwnSizes = model.sizes === null;
+  const most = model.limits['max_images'] ?? 1;
+  const numbers = Array.from({ length: most }, (_, index) => String(index + 1));
+  const format = draft.values['output_format'];
+  return [
+    most > 1 && {
       name: 'n',
       label: 'Number of images',
       type: 'number',
-      choices: ({ model }) =>
-        Array.from({ length: maxImages(model) }, (_, index) => [
-          index === 0 ? '' : String(index + 1),
-          String(index + 1),
-        ]),
-      applies: ({ model }) => maxImages(model) > 1,
+      choices: numbers.map((number) => [number === '1' ? '' : number, number]),
     },
-    {
-      name: 'quality',
-      label: 'Quality',
-      type: 'choice',
-      choices: ({ model }) =>
-        model.sizes === null
-          ? [OWN, ['standard', 'Standard'], ['hd', 'HD']]
-          : choicesOf(AUTOMATIC, 'low', 'medium', 'high'),
-    },
-    {
-      name: 'output_format',
-      label: 'File format',
-      type: 'choice',
-      choices: () => formats('png', 'jpeg', 'webp'),
-      isMore: true,
-    },
-    {
+    choice(
+      'quality',
+      'Quality',
+      hasOwnSizes
+        ? [OWN, ['standard', 'Standard'], ['hd', 'HD']]
+        : choicesOf(AUTOMATIC, 'low', 'medium', 'high'),
+      false,
+    ),
+    choice('output_format', 'File format', formats('png', 'jpeg', 'webp')),
+    (format === 'jpeg' || format === 'webp') && {
       name: 'output_compression',
       label: 'Quality of the file',
       hint: '0 for the smallest file, 100 for the best.',
@@ -99,95 +99,49 @@ const FIELDS: Readonly<Record<Kind, readonly FieldSpec[]>> = {
       min: 0,
       max: 100,
       step: 1,
-      placeholder: () => '100',
-      isMore: true,
-      applies: ({ draft: { values } }) =>
-        values['output_format'] === 'jpeg' || values['output_format'] === 'webp',
-    },
-    {
-      name: 'background',
-      label: 'Background',
-      type: 'choice',
-      choices: () => choicesOf(AUTOMATIC, 'transparent', 'opaque'),
+      placeholder: '100',
       isMore: true,
     },
-    {
-      name: 'style',
-      label: 'Style',
-      type: 'choice',
-      choices: () => choicesOf(OWN, 'vivid', 'natural'),
-      isMore: true,
-      applies: (situation) => situation.model.sizes === null && !isEdit(situation),
-    },
-    {
-      name: 'input_fidelity',
-      label: 'Closeness to the images',
-      type: 'choice',
-      choices: () => choicesOf(OWN, 'low', 'high'),
-      isMore: true,
-      applies: isEdit,
-    },
+    choice('background', 'Background', choicesOf(AUTOMATIC, 'transparent', 'opaque')),
+    hasOwnSizes &&
+      !isEdit(situation) &&
+      choice('style', 'Style', choicesOf(OWN, 'vivid', 'natural')),
+    isEdit(situation) &&
+      choice('input_fidelity', 'Closeness to the images', choicesOf(OWN, 'low', 'high')),
     SEED,
-  ],
-  video: [
-    {
-      name: 'duration',
-      label: 'Seconds',
-      type: 'number',
-      min: 1,
-      max: 60,
-      step: 1,
-      placeholder: ({ limits }) => String(limits['default_duration'] ?? ''),
-    },
-    SEED,
-  ],
-  audio: [
-    {
-      name: 'voice',
-      label: 'Voice',
-      hint: 'A name that the model knows, such as alloy.',
-      type: 'text',
-      placeholder: () => "The model's own",
-    },
-    {
-      name: 'format',
-      label: 'File format',
-      type: 'choice',
-      choices: () => formats('mp3', 'wav', 'opus', 'aac', 'flac', 'pcm'),
-    },
-    {
-      name: 'instructions',
-      label: 'How to speak',
-      type: 'area',
-      isMore: true,
-    },
-    {
-      name: 'speed',
-      label: 'Speed',
-      type: 'number',
-      min: 0.25,
-      max: 4,
-      step: 0.05,
-      placeholder: () => '1',
-      isMore: true,
-    },
-    {
-      name: 'duration',
-      label: 'Seconds',
-      hint: 'For models that support it.',
-      type: 'number',
-      min: 1,
-      max: 600,
-      step: 1,
-      isMore: true,
-    },
-    SEED,
-  ],
-};
+  ];
+}
+
+const AUDIO_FIELDS: readonly FieldSpec[] = [
+  {
+    name: 'voice',
+    label: 'Voice',
+    hint: 'A name that the model knows, such as alloy.',
+    type: 'text',
+    placeholder: "The model's own",
+  },
+  choice('format', 'File format', formats('mp3', 'wav', 'opus', 'aac', 'flac', 'pcm'), false),
+  { name: 'instructions', label: 'How to speak', type: 'area', isMore: true },
+  {
+    name: 'speed',
+    label: 'Speed',
+    type: 'number',
+    min: 0.25,
+    max: 4,
+    step: 0.05,
+    placeholder: '1',
+    isMore: true,
+  },
+  { ...SECONDS, hint: 'For models that support it.', max: 600, isMore: true },
+  SEED,
+];
 
 /** The fields that a draft can have. */
 export function fieldsFor(situation: Situation): readonly FieldSpec[] {
-  return FIELDS[situation.kind].filter(({ applies }) => applies?.(situation) ?? true);
+  if (situation.kind === 'audio') return AUDIO_FIELDS;
+  if (situation.kind === 'image') return imageFields(situation).filter((field) => field !== false);
+  const usual = situation.model.limits['default_duration'];
+  return [{ ...SECONDS, max: 60, placeholder: String(usual ?? '') }, SEED];
 }
 
 /** Longest prompt, in characters. */
@@ -211,7 +165,7 @@ export function faultsOf(situation: Situation): Readonly<Record<string, string>>
       const range = max === Infinity ? `from ${min}` : `from ${min} to ${max}`;
       faults[name] = `Use a ${step === 1 ? 'whole ' : ''}number ${range}.`;
     }
-    if (choices && !choices(situation).some(([value]) => value === text)) {
+    if (choices && !choices.some(([value]) => value === text)) {
       faults[name] = 'This model does not have it. Choose another.';
     }
   }

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { ApiError } from '../../api/request.ts';
-import { faultsOf, fieldsFor, type Situation } from './fields.ts';
+import { faultsOf, fieldsFor } from './fields.ts';
+import type { Studio } from './studio.ts';
 
 /** Fields of the form that no declaration has. */
 const FIXED = ['model', 'prompt', 'size'];
@@ -9,33 +9,15 @@ const FIXED = ['model', 'prompt', 'size'];
 /** Parameters of the API that errors about the images to start from state. */
 const INPUT_PARAM = /^(image|mask|input_images)/;
 
-export interface FormFaults {
-  /** What is wrong with a field, by the browser or by the server. */
-  readonly faultOf: (name: string) => string | undefined;
-  /** What the server refused about the images to start from. */
-  readonly inputFault: string | undefined;
-  /** The server's error, unless it stands at a field. */
-  readonly error: ApiError | undefined;
-  /** Whether the fields that are folded away are shown. */
-  readonly isMoreOpen: boolean;
-  readonly setMoreOpen: (isOpen: boolean) => void;
-  /** Shows all faults and moves the focus to the first. @returns whether there are none */
-  readonly check: () => boolean;
-  /** Forgets that the form was sent, so that empty fields are no faults. */
-  readonly reset: () => void;
-}
+export type FormFaults = ReturnType<typeof useFormFaults>;
 
-/** The faults of a draft, and where the form shows them. @param error of the last request */
-export function useFormFaults(
-  form: RefObject<HTMLFormElement | null>,
-  situation: Situation,
-  error: ApiError | undefined,
-  isBusy: boolean,
-): FormFaults {
+/** The faults of a draft, and where the form shows them. */
+export function useFormFaults(form: RefObject<HTMLFormElement | null>, studio: Studio) {
+  const { draft, error, isBusy } = studio;
   const [isTried, setTried] = useState(false);
   const [isMoreOpen, setMoreOpen] = useState(false);
-  const faults = faultsOf(situation);
-  const specs = fieldsFor(situation);
+  const faults = faultsOf(studio);
+  const specs = fieldsFor(studio);
   const param = error?.param ?? null;
   const isMore = (name: string) => specs.some((spec) => spec.isMore && spec.name === name);
   useEffect(() => {
@@ -51,16 +33,21 @@ export function useFormFaults(
   const isShown =
     isOfInputs || [...FIXED, ...specs.map(({ name }) => name)].some((name) => name === param);
   return {
-    faultOf: (name) => {
+    /** What is wrong with a field, by the browser or by the server. */
+    faultOf: (name: string) => {
       if (param === name) return error!.message;
       // An empty field is not wrong before the first try.
-      const isUntouched = name === 'prompt' && situation.draft.values['prompt'] === undefined;
+      const isUntouched = name === 'prompt' && draft.values['prompt'] === undefined;
       return isUntouched && !isTried ? undefined : faults[name];
     },
+    /** What the server refused about the images to start from. */
     inputFault: isOfInputs ? error!.message : undefined,
+    /** The server's error, unless it stands at a field. */
     error: isShown ? undefined : error,
+    /** Whether the fields that are folded away are shown. */
     isMoreOpen,
     setMoreOpen,
+    /** Shows all faults and moves the focus to the first. @returns whether there are none */
     check: () => {
       setTried(true);
       const names = Object.keys(faults);
@@ -70,6 +57,7 @@ export function useFormFaults(
       setTimeout(() => form.current!.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
       return false;
     },
+    /** Forgets that the form was sent, so that empty fields are no faults. */
     reset: () => setTried(false),
   };
 }

@@ -4,7 +4,8 @@ import { CloseButton, FileButton } from '../../components/button.tsx';
 import { Fault } from '../../components/field.tsx';
 import { showToast } from '../../components/toast.tsx';
 import { useTransfers } from '../../components/transfer.ts';
-import { type Draft, type Input, MAX_INPUTS } from './draft.ts';
+import { type Input, type Kind, MAX_INPUTS } from './draft.ts';
+import type { Studio } from './studio.ts';
 import { upload } from './submit.ts';
 
 export interface Uploads {
@@ -30,27 +31,38 @@ export function useUploads(onInput: (input: Input) => void): Uploads {
   return { names, add };
 }
 
-interface InputsProps {
-  readonly label: string;
-  readonly hint: string;
-  readonly inputs: readonly Input[];
-  /** Names of files that are being sent. */
-  readonly uploading: readonly string[];
+const FIRST_FRAME = [
+  'First frame',
+  'The first image is the first frame, where the model supports it.',
+] as const;
+
+const TEXTS: Readonly<Record<Kind, readonly [label: string, hint: string]>> = {
+  image: ['Images to start from', 'At most 16. They stay on the server as long as results do.'],
+  video: FIRST_FRAME,
+  audio: FIRST_FRAME,
+};
+
+export interface InputsProps {
+  readonly studio: Studio;
+  readonly uploads: Uploads;
   readonly error: string | undefined;
-  readonly onFiles: (files: readonly File[]) => void;
-  readonly onChange: (changed: Pick<Draft, 'inputs'>) => void;
 }
 
 /** Images that a request starts from: chosen, dropped or pasted. */
-export function Inputs({ label, hint, inputs, uploading, error, onFiles, onChange }: InputsProps) {
+export function Inputs({ studio, uploads, error }: InputsProps) {
+  const { inputs } = studio.draft;
+  const [label, hint] = TEXTS[studio.kind];
   const [isOver, setOver] = useState(false);
-  const room = MAX_INPUTS - inputs.length - uploading.length;
+  const room = MAX_INPUTS - inputs.length - uploads.names.length;
   const take = (files: readonly File[]) => {
     if (files.length > room) {
       showToast(`A request has at most ${MAX_INPUTS} images.`, { isFault: true });
     }
-    onFiles(files.slice(0, Math.max(0, room)));
+    uploads.add(files.slice(0, Math.max(0, room)));
   };
+  const remove = (index: number) =>
+    // A mask belongs to the first image.
+    studio.change({ inputs: inputs.toSpliced(index, 1), ...(index === 0 && { mask: null }) });
   useTransfers(({ files }) => take([...files]), setOver);
   return (
     <fieldset class="field">
@@ -59,11 +71,7 @@ export function Inputs({ label, hint, inputs, uploading, error, onFiles, onChang
         {inputs.length > 0 && (
           <ul class="thumbs" aria-label={label}>
             {inputs.map((input, index) => (
-              <Thumb
-                key={`${input.url} ${index}`}
-                input={input}
-                onRemove={() => onChange({ inputs: inputs.filter((one) => one !== input) })}
-              />
+              <Thumb key={`${input.url} ${index}`} input={input} onRemove={() => remove(index)} />
             ))}
           </ul>
         )}
@@ -72,8 +80,8 @@ export function Inputs({ label, hint, inputs, uploading, error, onFiles, onChang
             Add images
           </FileButton>
           <span class="hint" role="status">
-            {uploading.length > 0
-              ? `Sending ${uploading.join(', ')}…`
+            {uploads.names.length > 0
+              ? `Sending ${uploads.names.join(', ')}…`
               : 'or drop or paste them here'}
           </span>
         </div>

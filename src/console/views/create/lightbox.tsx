@@ -1,31 +1,30 @@
-import { filesOf } from '../../api/tasks.ts';
+import { filesOf, urlsOf } from '../../api/tasks.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { Dialog, useKeys } from '../../components/dialog.tsx';
 import { formatNumber } from '../../components/format.ts';
-import { Link } from '../../components/navigation.tsx';
+import { Link, open } from '../../components/navigation.tsx';
 import { Medium } from '../../components/task-files.tsx';
-import type { Picture } from './gallery.tsx';
+import { canEdit } from './fields.ts';
+import { nameOf, type Picture } from './gallery.tsx';
+import type { Studio } from './studio.ts';
 
 interface LightboxProps {
+  readonly studio: Studio;
   readonly pictures: readonly Picture[];
   readonly position: number;
-  readonly prompt: string | undefined;
-  readonly canEdit: boolean;
-  readonly canAnimate: boolean;
-  readonly onMove: (position: number) => void;
-  readonly onClose: () => void;
-  readonly onEdit: () => void;
-  readonly onReference: () => void;
-  readonly onAnimate: () => void;
 }
 
 /** One picture as large as the window allows. Arrow keys, Home and End move between pictures. */
-export function Lightbox(props: LightboxProps) {
-  const { pictures, position, prompt, onMove, onClose } = props;
+export function Lightbox({ studio, pictures, position }: LightboxProps) {
   const { task, index } = pictures[position]!;
   const url = filesOf(task)[index]!;
+  const prompt = studio.promptOf(task);
   const last = pictures.length - 1;
+  const move = (to: number) =>
+    open(`create/image?show=${nameOf(pictures[to]!)}`, { replace: true });
+  const startFrom = (use: Parameters<Studio['startFrom']>[1]) => () =>
+    studio.startFrom(urlsOf(task)[index]!, use);
   useKeys((event) => {
     const targets: Readonly<Record<string, number>> = {
       ArrowRight: Math.min(last, position + 1),
@@ -36,11 +35,11 @@ export function Lightbox(props: LightboxProps) {
     const target = targets[event.key];
     if (target === undefined) return;
     event.preventDefault();
-    onMove(target);
+    move(target);
   });
   const title = `Image ${formatNumber(position + 1)} of ${formatNumber(pictures.length)}`;
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={() => open('create/image', { replace: true })}>
       <div class="stack lightbox">
         <Medium
           key={url}
@@ -49,10 +48,10 @@ export function Lightbox(props: LightboxProps) {
           name={prompt?.slice(0, 200) ?? `image by ${task.model}`}
         />
         <div class="row">
-          <Button disabled={position === 0} onClick={() => onMove(position - 1)}>
+          <Button disabled={position === 0} onClick={() => move(position - 1)}>
             Previous
           </Button>
-          <Button disabled={position === last} onClick={() => onMove(position + 1)}>
+          <Button disabled={position === last} onClick={() => move(position + 1)}>
             Next
           </Button>
           <span class="muted">{task.model}</span>
@@ -69,9 +68,9 @@ export function Lightbox(props: LightboxProps) {
           </div>
         )}
         <div class="row">
-          {props.canEdit && <Button onClick={props.onEdit}>Edit this image</Button>}
-          <Button onClick={props.onReference}>Use as reference</Button>
-          {props.canAnimate && <Button onClick={props.onAnimate}>Make a video of it</Button>}
+          {canEdit(studio.model) && <Button onClick={startFrom('edit')}>Edit this image</Button>}
+          <Button onClick={startFrom('reference')}>Use as reference</Button>
+          {studio.hasVideo && <Button onClick={startFrom('video')}>Make a video of it</Button>}
           <Link class="end" to={`tasks/${encodeURIComponent(task.task_id)}`}>
             Task
           </Link>

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { localUrlOf } from '../../api/tasks.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog, useKeys } from '../../components/dialog.tsx';
-import { TextField } from '../../components/field.tsx';
+import { Form, TextField } from '../../components/field.tsx';
 import { formatPercent } from '../../components/format.ts';
 import type { Input } from './draft.ts';
 import { type Mask, type MaskShape, scaledMask, shareOf } from './mask.ts';
@@ -131,20 +131,14 @@ function MaskCanvas({ mask, radius, isErased, onShape }: MaskCanvasProps) {
   const points = useRef<number[] | null>(null);
   const factor = Math.min(1, CANVAS_SIDE / Math.max(mask.width, mask.height));
   const stroke = (): MaskShape => ({
-    type: 'stroke',
     points: [...points.current!],
     radius: Math.max(1, Math.round(radius)),
     isErased,
   });
-  const draw = () =>
-    paint(
-      canvas.current!,
-      {
-        ...mask,
-        shapes: points.current ? [...mask.shapes, stroke()] : mask.shapes,
-      },
-      factor,
-    );
+  const draw = () => {
+    const shapes = points.current ? [...mask.shapes, stroke()] : mask.shapes;
+    paint(canvas.current!, { ...mask, shapes }, factor);
+  };
   useEffect(draw);
   const add = ({ clientX, clientY }: PointerEvent) => {
     const box = canvas.current!.getBoundingClientRect();
@@ -193,13 +187,14 @@ function paint(canvas: HTMLCanvasElement, mask: Mask, factor: number): void {
   context.lineJoin = 'round';
   for (const shape of shapes) {
     context.globalCompositeOperation = shape.isErased ? 'destination-out' : 'source-over';
-    if (shape.type === 'rectangle') {
-      context.fillRect(shape.x, shape.y, shape.width, shape.height);
+    const { points, radius } = shape;
+    if (radius === null) {
+      const [left, top, right, bottom] = points as [number, number, number, number];
+      context.fillRect(left, top, right - left, bottom - top);
       continue;
     }
-    context.lineWidth = shape.radius * 2;
+    context.lineWidth = radius * 2;
     context.beginPath();
-    const { points } = shape;
     context.moveTo(points[0]!, points[1]!);
     // A line of no length is drawn as a dot.
     context.lineTo(points[0]!, points[1]!);
@@ -216,38 +211,31 @@ interface RectangleFormProps {
 
 /** Paints by numbers, for the keyboard and for exact edges. */
 function RectangleForm({ mask, isErased, onShape }: RectangleFormProps) {
-  const [values, setValues] = useState({
-    x: '0',
-    y: '0',
-    width: String(mask.width),
-    height: String(mask.height),
-  });
-  const labels = { x: 'Left', y: 'Top', width: 'Width', height: 'Height' } as const;
-  const submit = (event: Event) => {
-    event.preventDefault();
-    const [x, y, width, height] = [values.x, values.y, values.width, values.height].map(Number);
-    const numbers = { x: x!, y: y!, width: width!, height: height! };
-    if (!Object.values(numbers).every(Number.isFinite) || width! <= 0 || height! <= 0) return;
-    onShape({ type: 'rectangle', ...numbers, isErased });
+  const { width, height } = mask;
+  const [values, setValues] = useState([0, 0, width, height].map(String));
+  const submit = () => {
+    const [x, y, across, down] = values.map(Number) as [number, number, number, number];
+    if (![x, y, across, down].every(Number.isFinite) || across <= 0 || down <= 0) return;
+    onShape({ points: [x, y, x + across, y + down], radius: null, isErased });
   };
   return (
-    <form onSubmit={submit}>
+    <Form onSubmit={submit}>
       <fieldset class="rectangle">
-        <legend>Rectangle, in pixels of {`${mask.width} × ${mask.height}`}</legend>
-        {(['x', 'y', 'width', 'height'] as const).map((name) => (
+        <legend>Rectangle, in pixels of {`${width} × ${height}`}</legend>
+        {['Left', 'Top', 'Width', 'Height'].map((label, index) => (
           <TextField
-            key={name}
-            label={labels[name]}
+            key={label}
+            label={label}
             type="number"
-            min={name === 'x' || name === 'y' ? 0 : 1}
-            max={name === 'x' || name === 'width' ? mask.width : mask.height}
+            min={index < 2 ? 0 : 1}
+            max={index % 2 === 0 ? width : height}
             step={1}
-            value={values[name]}
-            onValue={(value) => setValues({ ...values, [name]: value })}
+            value={values[index]!}
+            onValue={(value) => setValues(values.with(index, value))}
           />
         ))}
         <Button type="submit">{isErased ? 'Erase rectangle' : 'Paint rectangle'}</Button>
       </fieldset>
-    </form>
+    </Form>
   );
 }

@@ -1,22 +1,11 @@
-/** A line drawn with a round brush. */
-interface Stroke {
-  readonly type: 'stroke';
-  /** x and y of its points in turn, in pixels of the image. */
+/** A line drawn with a round brush, or a rectangle. */
+export interface MaskShape {
+  /** x and y of the points of the line, or of two opposite corners, in pixels of the image. */
   readonly points: readonly number[];
-  readonly radius: number;
+  /** Of the brush; null for a rectangle. */
+  readonly radius: number | null;
   readonly isErased: boolean;
 }
-
-interface Rectangle {
-  readonly type: 'rectangle';
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-  readonly isErased: boolean;
-}
-
-export type MaskShape = Stroke | Rectangle;
 
 /** Where an image is to change: shapes that are painted or erased one after another. */
 export interface Mask {
@@ -26,22 +15,18 @@ export interface Mask {
   readonly shapes: readonly MaskShape[];
 }
 
+/** Whether a mask changes anything. @param mask drawn here, or an address */
+export function isDrawn(mask: Mask | string | null): boolean {
+  return typeof mask === 'string' || (mask !== null && mask.shapes.length > 0);
+}
+
 /** A mask of an image of another size. */
 export function scaledMask({ width, height, shapes }: Mask, factor: number): Mask {
-  const scaled = (shape: MaskShape): MaskShape =>
-    shape.type === 'stroke'
-      ? {
-          ...shape,
-          points: shape.points.map((value) => value * factor),
-          radius: shape.radius * factor,
-        }
-      : {
-          ...shape,
-          x: shape.x * factor,
-          y: shape.y * factor,
-          width: shape.width * factor,
-          height: shape.height * factor,
-        };
+  const scaled = ({ points, radius, isErased }: MaskShape): MaskShape => ({
+    points: points.map((value) => value * factor),
+    radius: radius === null ? null : radius * factor,
+    isErased,
+  });
   const side = (length: number) => Math.max(1, Math.round(length * factor));
   return { width: side(width), height: side(height), shapes: shapes.map(scaled) };
 }
@@ -59,14 +44,14 @@ export function alphaOf({ width, height, shapes }: Mask): Uint8Array {
     Math.max(0, Math.ceil(top - 0.5)),
     Math.min(height - 1, Math.floor(bottom - 0.5)),
   ];
-  for (const shape of shapes) {
-    const value = shape.isErased ? 255 : 0;
-    if (shape.type === 'rectangle') {
-      const [first, last] = rowsOf(shape.y, shape.y + shape.height);
-      for (let row = first; row <= last; row += 1) fill(row, shape.x, shape.x + shape.width, value);
+  for (const { points, radius, isErased } of shapes) {
+    const value = isErased ? 255 : 0;
+    if (radius === null) {
+      const [left, top, right, bottom] = points as [number, number, number, number];
+      const [first, last] = rowsOf(top, bottom);
+      for (let row = first; row <= last; row += 1) fill(row, left, right, value);
       continue;
     }
-    const { points, radius } = shape;
     for (let at = 0; at < points.length; at += 2) {
       const from: Point = [points[Math.max(0, at - 2)]!, points[Math.max(1, at - 1)]!];
       const to: Point = [points[at]!, points[at + 1]!];

@@ -1,3 +1,5 @@
+import { crc32 } from '../../components/crc.ts';
+
 /**
  * A black PNG of eight bits a channel with this alpha (PNG specification, third edition). Browsers that
  * defend against fingerprinting add noise to what a canvas exports, so that its mask would be inexact.
@@ -48,19 +50,6 @@ function chunkOf(type: string, content: Uint8Array): Uint8Array<ArrayBuffer> {
   view.setUint32(0, content.length);
   for (const [index, letter] of [...type].entries()) bytes[4 + index] = letter.charCodeAt(0);
   bytes.set(content, 8);
-  view.setUint32(content.length + 8, checksumOf(bytes.subarray(4, content.length + 8)));
+  view.setUint32(content.length + 8, crc32(bytes.subarray(4, content.length + 8)));
   return bytes;
-}
-
-const CHECKSUMS = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let value = byte;
-  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1;
-  return value;
-});
-
-/** CRC-32 of ISO 3309, which ends each chunk. */
-function checksumOf(bytes: Uint8Array): number {
-  let value = 0xffffffff;
-  for (const byte of bytes) value = CHECKSUMS[(value ^ byte) & 0xff]! ^ (value >>> 8);
-  return (value ^ 0xffffffff) >>> 0;
 }

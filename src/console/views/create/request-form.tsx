@@ -1,115 +1,87 @@
 import { useRef, useState } from 'preact/hooks';
-import type { ApiError } from '../../api/request.ts';
-import type { Model } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
-import { SelectField, TextArea, TextField } from '../../components/field.tsx';
+import { Form, SelectField, TextArea, TextField } from '../../components/field.tsx';
 import { formatCredits } from '../../components/format.ts';
 import { FromProgram } from '../../components/snippets.tsx';
 import { ErrorState } from '../../components/states.tsx';
-import type { Draft, Input, Kind } from './draft.ts';
-import { type FieldSpec, fieldsFor, isEdit, type Situation } from './fields.ts';
+import type { Kind } from './draft.ts';
+import { type FieldSpec, fieldsFor } from './fields.ts';
 import { type FormFaults, useFormFaults } from './form-faults.ts';
 import { useUploads } from './inputs.tsx';
 import { MaskEditor } from './mask-editor.tsx';
 import { estimateOf, requestOf } from './request.ts';
 import { sdkOf, shownOf } from './sdk.ts';
 import { ShapePicker } from './shape-picker.tsx';
-import { shapesOf } from './shapes.ts';
 import { StartImages } from './start-images.tsx';
+import type { Studio } from './studio.ts';
 
-interface RequestFormProps {
-  readonly situation: Situation;
-  readonly models: readonly Model[];
-  readonly error: ApiError | undefined;
-  readonly isBusy: boolean;
-  /** Credits of the account; undefined until they are known. */
-  readonly available: number | undefined;
-  readonly onDraft: (changed: Partial<Draft>) => void;
-  /** Called after an upload, in whose time the draft may have changed. */
-  readonly onInput: (input: Input) => void;
-  readonly onValues: (values: Readonly<Record<string, string>>) => void;
-  readonly onSubmit: () => void;
-  readonly onReset: () => void;
-  /** Undefined where the draft has replaced none. */
-  readonly onBringBack: (() => void) | undefined;
+interface StudioPartProps {
+  readonly studio: Studio;
 }
 
 /** The request of a draft: its fields, its price and the button that sends it. */
-export function RequestForm(props: RequestFormProps) {
-  const { situation, models, error, isBusy, onDraft, onValues, onSubmit } = props;
-  const { kind, model, draft } = situation;
-  const { values, inputs } = draft;
+export function RequestForm({ studio }: StudioPartProps) {
+  const { kind, models, model, draft, isBusy, change, fill } = studio;
   const form = useRef<HTMLFormElement>(null);
   const [isMaskOpen, setMaskOpen] = useState(false);
-  const uploads = useUploads(props.onInput);
-  const faults = useFormFaults(form, situation, error, isBusy);
+  const uploads = useUploads(studio.addInput);
+  const faults = useFormFaults(form, studio);
   const canSend = !isBusy && uploads.names.length === 0;
   const onKeyDown = (event: KeyboardEvent) => {
     // A key that is held down sends once.
     const isText = event.target instanceof HTMLTextAreaElement;
     if (event.key === 'Enter' && event.repeat && !isText) event.preventDefault();
   };
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (canSend && faults.check()) onSubmit();
-  };
+  const send = () => studio.submit(draft);
+  const submit = () => canSend && faults.check() && send();
   return (
     <>
-      <form ref={form} class="card" onSubmit={submit} onKeyDown={onKeyDown} noValidate>
+      <Form ref={form} class="card" onSubmit={submit} onKeyDown={onKeyDown} noValidate>
         <SelectField
           label="Model"
           hint={model.description ?? undefined}
           value={model.id}
           choices={models.map(({ id, name }) => [id, name] as const)}
-          onValue={(value) => onValues({ model: value })}
+          onValue={(value) => fill({ model: value })}
           error={faults.faultOf('model')}
         />
-        <Prompt kind={kind} {...{ values, faults, onValues }} />
+        <Prompt {...{ studio, faults }} />
         {kind !== 'audio' && (
           <>
             <StartImages
-              {...{ situation, uploads, onDraft }}
+              {...{ studio, uploads }}
               error={faults.inputFault}
               onMask={() => setMaskOpen(true)}
             />
-            <ShapePicker
-              shapes={shapesOf(kind, model.sizes)}
-              value={values['size'] ?? ''}
-              onValue={(value) => onValues({ size: value })}
-              automatic={isEdit(situation) ? 'As the image' : 'Automatic'}
-              isOpen={model.sizes === null}
-              error={faults.faultOf('size')}
-            />
+            <ShapePicker studio={studio} error={faults.faultOf('size')} />
           </>
         )}
-        <Options {...{ situation, faults, onValues }} />
-        {faults.error && (
-          <ErrorState error={faults.error} onRetry={canSend ? onSubmit : undefined} />
-        )}
-        <Send {...props} canSend={canSend} />
+        <Options {...{ studio, faults }} />
+        {faults.error && <ErrorState error={faults.error} onRetry={canSend ? send : undefined} />}
+        <Send {...{ studio, canSend }} />
         <div class="row">
           <Button
             kind="quiet"
             onClick={() => {
               faults.reset();
-              props.onReset();
+              studio.reset();
             }}
           >
             Start over
           </Button>
-          {props.onBringBack && (
-            <Button kind="quiet" onClick={props.onBringBack}>
+          {studio.replaced && (
+            <Button kind="quiet" onClick={studio.bringBack}>
               Bring back the last draft
             </Button>
           )}
         </div>
-      </form>
+      </Form>
       {/* Not in the form, because it has one of its own. */}
-      {isMaskOpen && inputs.length > 0 && (
+      {isMaskOpen && draft.inputs.length > 0 && (
         <MaskEditor
-          image={inputs[0]!}
+          image={draft.inputs[0]!}
           mask={typeof draft.mask === 'string' ? null : draft.mask}
-          onMask={(mask) => onDraft({ mask })}
+          onMask={(mask) => change({ mask })}
           onClose={() => setMaskOpen(false)}
         />
       )}
@@ -123,13 +95,11 @@ const EXAMPLES: Readonly<Record<Kind, string>> = {
   audio: 'Good morning. The harbour is open.',
 };
 
-interface PromptProps extends Pick<RequestFormProps, 'onValues'> {
-  readonly kind: Kind;
-  readonly values: Draft['values'];
+interface FormPartProps extends StudioPartProps {
   readonly faults: FormFaults;
 }
 
-function Prompt({ kind, values, faults, onValues }: PromptProps) {
+function Prompt({ studio: { kind, draft, fill }, faults }: FormPartProps) {
   return (
     <TextArea
       label={kind === 'audio' ? 'Text or description' : 'Prompt'}
@@ -137,8 +107,8 @@ function Prompt({ kind, values, faults, onValues }: PromptProps) {
       rows={5}
       dir="auto"
       placeholder={EXAMPLES[kind]}
-      value={values['prompt'] ?? ''}
-      onValue={(value) => onValues({ prompt: value })}
+      value={draft.values['prompt'] ?? ''}
+      onValue={(prompt) => fill({ prompt })}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
         event.preventDefault();
@@ -149,20 +119,12 @@ function Prompt({ kind, values, faults, onValues }: PromptProps) {
   );
 }
 
-type OptionsProps = Pick<RequestFormProps, 'situation' | 'onValues'> & Pick<PromptProps, 'faults'>;
-
 /** The fields that the model and the draft have, the rarer ones folded away. */
-function Options({ situation, faults, onValues }: OptionsProps) {
+function Options({ studio, faults }: FormPartProps) {
   const { faultOf, isMoreOpen, setMoreOpen } = faults;
-  const specs = fieldsFor(situation);
+  const specs = fieldsFor(studio);
   const control = (spec: FieldSpec) => (
-    <FieldControl
-      key={spec.name}
-      spec={spec}
-      situation={situation}
-      error={faultOf(spec.name)}
-      onValue={(value) => onValues({ [spec.name]: value })}
-    />
+    <FieldControl key={spec.name} {...{ studio, spec }} error={faultOf(spec.name)} />
   );
   const main = specs.filter(({ isMore }) => !isMore);
   return (
@@ -176,27 +138,27 @@ function Options({ situation, faults, onValues }: OptionsProps) {
   );
 }
 
-interface SendProps extends Pick<RequestFormProps, 'situation' | 'isBusy' | 'available'> {
+interface SendProps extends StudioPartProps {
   readonly canSend: boolean;
 }
 
 /** The button, the price, and the same request from a program. */
-function Send({ situation, isBusy, available, canSend }: SendProps) {
-  const request = requestOf(situation);
+function Send({ studio, canSend }: SendProps) {
+  const request = requestOf(studio);
   return (
     <>
       <div class="row action-bar">
         <Button
           kind="primary"
           type="submit"
-          isBusy={isBusy}
+          isBusy={studio.isBusy}
           disabled={!canSend}
           // The second click of a double click.
           onClick={(event) => event.detail > 1 && event.preventDefault()}
         >
           Create
         </Button>
-        <Price credits={estimateOf(situation.model, request.fields)} available={available} />
+        <Price credits={estimateOf(studio.model, request.fields)} available={studio.available} />
       </div>
       <FromProgram what="This request" request={shownOf(request)} others={sdkOf(request)} />
     </>
@@ -220,35 +182,25 @@ function Price({ credits, available }: PriceProps) {
   );
 }
 
-interface FieldControlProps {
+interface FieldControlProps extends StudioPartProps {
   readonly spec: FieldSpec;
-  readonly situation: Situation;
   readonly error: string | undefined;
-  readonly onValue: (value: string) => void;
 }
 
 /** A field of a request, as its declaration says. */
-function FieldControl({ spec, situation, error, onValue }: FieldControlProps) {
-  const { label, hint, type, choices, min, max, step, placeholder } = spec;
-  const value = situation.draft.values[spec.name] ?? '';
+function FieldControl({ studio, spec, error }: FieldControlProps) {
+  const { name, label, hint, type, choices, min, max, step, placeholder } = spec;
+  const value = studio.draft.values[name] ?? '';
+  const onValue = (given: string) => studio.fill({ [name]: given });
   const common = { label, hint, error, value, onValue };
   if (choices) {
-    const known = choices(situation);
     // What another model had stays visible, with its fault.
-    const all = known.some(([one]) => one === value) ? known : [...known, [value, value] as const];
+    const isKnown = choices.some(([one]) => one === value);
+    const all = isKnown ? choices : [...choices, [value, value] as const];
     return <SelectField {...common} choices={all} />;
   }
-  const shown = placeholder?.(situation.model);
   if (type === 'area') return <TextArea {...common} rows={2} dir="auto" maxLength={4096} />;
-  if (type === 'number') {
-    return (
-      <TextField
-        {...common}
-        type="number"
-        inputMode="decimal"
-        {...{ min, max, step, placeholder: shown }}
-      />
-    );
-  }
-  return <TextField {...common} maxLength={64} placeholder={shown} />;
+  if (type === 'text') return <TextField {...common} maxLength={64} placeholder={placeholder} />;
+  const limits = { min, max, step, placeholder };
+  return <TextField {...common} type="number" inputMode="decimal" {...limits} />;
 }

@@ -1,6 +1,7 @@
 import type { Model } from '../../api/resource.ts';
 import type { Draft, Input } from './draft.ts';
 import { fieldsFor, isEdit, type Situation } from './fields.ts';
+import { isDrawn } from './mask.ts';
 
 const PATHS = {
   image: 'v1/images/generations',
@@ -28,12 +29,8 @@ export function requestOf(situation: Situation): MediaRequest {
     if (text) fields[name] = type === 'number' ? Number(text) : text;
   }
   if (isEdit(situation)) {
-    const isDrawn = typeof mask === 'string' || (mask !== null && mask.shapes.length > 0);
-    return {
-      path: 'v1/images/edits',
-      fields,
-      edit: { images: inputs, mask: isDrawn ? mask : null },
-    };
+    const edit = { images: inputs, mask: isDrawn(mask) ? mask : null };
+    return { path: 'v1/images/edits', fields, edit };
   }
   if (kind !== 'audio' && inputs.length > 0) fields['input_images'] = inputs.map(({ url }) => url);
   return { path: PATHS[kind], fields, edit: null };

@@ -1,86 +1,72 @@
 import { useId } from 'preact/hooks';
 import { Fault, TextField } from '../../components/field.tsx';
-import type { Shape } from './shapes.ts';
-
-interface ShapePickerProps {
-  readonly shapes: readonly Shape[];
-  readonly value: string;
-  readonly onValue: (value: string) => void;
-  /** Label of the empty value. */
-  readonly automatic: string;
-  /** Whether the provider may know further sizes. */
-  readonly isOpen: boolean;
-  readonly error: string | undefined;
-}
+import { isEdit } from './fields.ts';
+import { type Shape, shapesOf } from './shapes.ts';
+import type { Studio } from './studio.ts';
 
 /** Side of the square that the longest rectangle fills. */
 const BOX = 40;
 
+interface ShapePickerProps {
+  readonly studio: Studio;
+  readonly error: string | undefined;
+}
+
 /** Sizes as rectangles of their proportions. */
-export function ShapePicker({
-  shapes,
-  value,
-  onValue,
-  automatic,
-  isOpen,
-  error,
-}: ShapePickerProps) {
+export function ShapePicker({ studio, error }: ShapePickerProps) {
+  const { kind, model, draft, fill } = studio;
   const name = useId();
-  const isOther = value !== '' && !shapes.some((shape) => shape.value === value);
+  const shapes = shapesOf(kind, model.sizes);
+  const chosen = draft.values['size'] ?? '';
+  const onValue = (size: string) => fill({ size });
+  const isOther = chosen !== '' && !shapes.some(({ value }) => value === chosen);
+  // The provider may know further sizes than the catalog.
+  const hasField = model.sizes === null || isOther;
+  const choices: readonly { value: string; label: string; shape?: Shape }[] = [
+    { value: '', label: isEdit(studio) ? 'As the image' : 'Automatic' },
+    ...shapes.map((shape) => ({ value: shape.value, label: shape.ratio, shape })),
+  ];
   return (
     <fieldset class="field">
       <legend>Size</legend>
       <div class="shapes">
-        <label class="shape">
-          <input type="radio" name={name} checked={value === ''} onChange={() => onValue('')} />
-          <svg viewBox={`0 0 ${BOX} ${BOX}`} aria-hidden="true">
-            <rect class="dashed" x="6" y="6" width={BOX - 12} height={BOX - 12} rx="3" />
-          </svg>
-          <span>{automatic}</span>
-        </label>
-        {shapes.map((shape) => (
-          <ShapeChoice
-            key={shape.value}
-            name={name}
-            shape={shape}
-            isChosen={shape.value === value}
-            onChoose={() => onValue(shape.value)}
-          />
+        {choices.map(({ value, label, shape }) => (
+          <label key={value} class="shape">
+            <input
+              type="radio"
+              name={name}
+              checked={value === chosen}
+              onChange={() => onValue(value)}
+            />
+            <svg viewBox={`0 0 ${BOX} ${BOX}`} aria-hidden="true">
+              {shape ? (
+                <rect {...centred(shape.width * (BOX - 2), shape.height * (BOX - 2))} rx="2" />
+              ) : (
+                <rect class="dashed" {...centred(BOX - 12, BOX - 12)} rx="3" />
+              )}
+            </svg>
+            <span>
+              {label}
+              {shape?.pixels && <small>{shape.pixels}</small>}
+            </span>
+          </label>
         ))}
       </div>
-      {(isOpen || isOther) && (
+      {hasField ? (
         <TextField
           label="Another size"
           placeholder="1280x720 or 21:9"
-          value={isOther ? value : ''}
+          value={isOther ? chosen : ''}
           onValue={onValue}
           error={error}
         />
+      ) : (
+        <Fault text={error} />
       )}
-      {!isOpen && !isOther && <Fault text={error} />}
     </fieldset>
   );
 }
 
-interface ShapeChoiceProps {
-  readonly name: string;
-  readonly shape: Shape;
-  readonly isChosen: boolean;
-  readonly onChoose: () => void;
-}
-
-function ShapeChoice({ name, shape, isChosen, onChoose }: ShapeChoiceProps) {
-  const [width, height] = [shape.width * (BOX - 2), shape.height * (BOX - 2)];
-  return (
-    <label class="shape">
-      <input type="radio" name={name} checked={isChosen} onChange={onChoose} />
-      <svg viewBox={`0 0 ${BOX} ${BOX}`} aria-hidden="true">
-        <rect x={(BOX - width) / 2} y={(BOX - height) / 2} width={width} height={height} rx="2" />
-      </svg>
-      <span>
-        {shape.ratio}
-        {shape.pixels && <small>{shape.pixels}</small>}
-      </span>
-    </label>
-  );
+function centred(width: number, height: number) {
+  return { x: (BOX - width) / 2, y: (BOX - height) / 2, width, height };
 }

@@ -1,41 +1,21 @@
 import { Button } from '../../components/button.tsx';
-import type { Draft } from './draft.ts';
-import type { Situation } from './fields.ts';
-import { Inputs, type Uploads } from './inputs.tsx';
+import { canEdit } from './fields.ts';
+import { Inputs, type InputsProps } from './inputs.tsx';
+import { isDrawn } from './mask.ts';
 
-interface StartImagesProps {
-  readonly situation: Situation;
-  readonly uploads: Uploads;
-  readonly error: string | undefined;
-  readonly onDraft: (changed: Partial<Draft>) => void;
+interface StartImagesProps extends InputsProps {
   /** Opens the editor of the mask. */
   readonly onMask: () => void;
 }
 
 /** The images that a request starts from, and what becomes of them. */
-export function StartImages({ situation, uploads, error, onDraft, onMask }: StartImagesProps) {
-  const { kind, draft } = situation;
-  const { inputs } = draft;
+export function StartImages({ onMask, ...props }: StartImagesProps) {
+  const { kind, draft, model } = props.studio;
+  const hasUse = kind === 'image' && draft.inputs.length > 0 && canEdit(model);
   return (
     <>
-      <Inputs
-        label={kind === 'image' ? 'Images to start from' : 'First frame'}
-        hint={
-          kind === 'image'
-            ? 'At most 16. They stay on the server as long as results do.'
-            : 'The first image is the first frame, where the model supports it.'
-        }
-        inputs={inputs}
-        uploading={uploads.names}
-        error={error}
-        onFiles={uploads.add}
-        onChange={(changed) => {
-          const isSame = changed.inputs[0]?.url === inputs[0]?.url;
-          // A mask belongs to the first image.
-          onDraft(isSame ? changed : { ...changed, mask: null });
-        }}
-      />
-      {kind === 'image' && inputs.length > 0 && <UseOfInputs {...{ situation, onDraft, onMask }} />}
+      <Inputs {...props} />
+      {hasUse && <UseOfInputs studio={props.studio} onMask={onMask} />}
     </>
   );
 }
@@ -45,14 +25,10 @@ const USES = [
   ['reference', 'Make a new one that follows them'],
 ] as const;
 
-type UseOfInputsProps = Pick<StartImagesProps, 'situation' | 'onDraft' | 'onMask'>;
-
 /** Whether images are changed or followed, and where the first of them changes. */
-function UseOfInputs({ situation, onDraft, onMask }: UseOfInputsProps) {
-  const { draft, model } = situation;
-  const { use, mask } = draft;
-  const drawn = typeof mask === 'string' || (mask !== null && mask.shapes.length > 0);
-  if (!model.endpoints.includes('/v1/images/edits')) return null;
+function UseOfInputs({ studio, onMask }: Pick<StartImagesProps, 'studio' | 'onMask'>) {
+  const { use, mask } = studio.draft;
+  const drawn = isDrawn(mask);
   return (
     <fieldset class="field">
       <legend>What to do with them</legend>
@@ -62,7 +38,7 @@ function UseOfInputs({ situation, onDraft, onMask }: UseOfInputsProps) {
             type="radio"
             name="use"
             checked={use === value}
-            onChange={() => onDraft({ use: value })}
+            onChange={() => studio.change({ use: value })}
           />
           <span>{label}</span>
         </label>
@@ -71,7 +47,7 @@ function UseOfInputs({ situation, onDraft, onMask }: UseOfInputsProps) {
         <div class="row">
           <Button onClick={onMask}>{drawn ? 'Change the mask' : 'Draw a mask'}</Button>
           {drawn ? (
-            <Button kind="quiet" onClick={() => onDraft({ mask: null })}>
+            <Button kind="quiet" onClick={() => studio.change({ mask: null })}>
               Remove the mask
             </Button>
           ) : (

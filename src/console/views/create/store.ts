@@ -29,7 +29,7 @@ const NEW_STATE: CreateState = {
 const MAX_SENT = 60;
 
 /** Version of the state's shape, in the key. */
-const keyOf = (account: string) => `oriel.create.1.${account}`;
+const keyOf = (account: string) => `oriel.create.2.${account}`;
 
 /** What the view keeps over a reload and over signing in again. */
 export class CreateStore {

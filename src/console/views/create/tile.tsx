@@ -1,26 +1,22 @@
 import { useState } from 'preact/hooks';
 import { filesOf, hasEnded, type Task } from '../../api/tasks.ts';
 import { Button } from '../../components/button.tsx';
-import { Link } from '../../components/navigation.tsx';
+import { Link, open } from '../../components/navigation.tsx';
 import { Medium, TaskState } from '../../components/task-files.tsx';
+import { nameOf } from './gallery.tsx';
+import type { Studio } from './studio.ts';
 
 interface TileProps {
+  readonly studio: Studio;
   readonly task: Task;
-  /** Undefined for tasks of other tabs and programs. */
-  readonly prompt: string | undefined;
-  readonly isBlocked: boolean;
-  /** Opens a picture of the task. */
-  readonly onOpen: (index: number) => void;
-  readonly onRetry: () => void;
-  /** Takes the request of the task as the draft. */
-  readonly onReuse: () => void;
 }
 
 /** One task in the gallery. */
-export function Tile(props: TileProps) {
-  const { task, prompt, isBlocked, onOpen, onRetry, onReuse } = props;
+export function Tile({ studio, task }: TileProps) {
   const { task_id: id, type, status, error, model } = task;
   const files = filesOf(task);
+  const nameOfFile = (index: number) => `${type} ${index + 1} of ${files.length} by ${model}`;
+  const prompt = studio.promptOf(task);
   const caption = prompt ?? model;
   return (
     <li class="card tile">
@@ -37,21 +33,27 @@ export function Tile(props: TileProps) {
             <TaskState status={status} />
             <code>{error.code ?? error.type}</code>
           </p>
-          <Button disabled={isBlocked} onClick={onRetry}>
+          <Button disabled={studio.isBusy} onClick={() => studio.retry(task)}>
             Try again
           </Button>
         </div>
       )}
-      {type === 'image'
-        ? files.length > 0 && <Thumbnails {...{ task, files, onOpen }} />
-        : files.map((url, index) => (
-            <Medium
+      {type === 'image' && files.length > 0 && (
+        <div class={files.length > 1 ? 'made several' : 'made'}>
+          {files.map((url, index) => (
+            <Thumbnail
               key={url}
-              type={type}
               url={url}
-              name={`${type} ${index + 1} of ${files.length} by ${model}`}
+              name={nameOfFile(index)}
+              onOpen={() => open(`create/image?show=${nameOf({ task, index })}`)}
             />
           ))}
+        </div>
+      )}
+      {type !== 'image' &&
+        files.map((url, index) => (
+          <Medium key={url} type={type} url={url} name={nameOfFile(index)} />
+        ))}
       <p class="caption" dir="auto" title={prompt?.slice(0, 500)}>
         {caption}
       </p>
@@ -62,7 +64,7 @@ export function Tile(props: TileProps) {
               Save{files.length > 1 ? ` ${index + 1}` : ''}
             </a>
           ))}
-        <Button kind="quiet" onClick={onReuse}>
+        <Button kind="quiet" onClick={() => studio.reuse(task)}>
           Use its settings
         </Button>
         <Link class="button quiet end" to={`tasks/${encodeURIComponent(id)}`}>
@@ -70,25 +72,6 @@ export function Tile(props: TileProps) {
         </Link>
       </div>
     </li>
-  );
-}
-
-interface ThumbnailsProps extends Pick<TileProps, 'task' | 'onOpen'> {
-  readonly files: readonly string[];
-}
-
-function Thumbnails({ task, files, onOpen }: ThumbnailsProps) {
-  return (
-    <div class={files.length > 1 ? 'made several' : 'made'}>
-      {files.map((url, index) => (
-        <Thumbnail
-          key={url}
-          url={url}
-          name={`image ${index + 1} of ${files.length} by ${task.model}`}
-          onOpen={() => onOpen(index)}
-        />
-      ))}
-    </div>
   );
 }
 

@@ -1,5 +1,6 @@
+import { crc32 } from '../../components/crc.ts';
 import type { Item, Result } from './store.ts';
-import { crcOf, writeZip, type ZipEntry } from './zip.ts';
+import { writeZip, type ZipEntry } from './zip.ts';
 
 const MANIFEST = 'manifest.json';
 
@@ -42,7 +43,7 @@ export function archiveOf(items: readonly Item[]): Blob {
     results.push(namedRecord(path, result, names));
   }
   const manifest = new TextEncoder().encode(`${JSON.stringify({ results }, null, 2)}\n`);
-  entries.push({ name: MANIFEST, blob: new Blob([manifest]), crc: crcOf(manifest) });
+  entries.push({ name: MANIFEST, blob: new Blob([manifest]), crc: crc32(manifest) });
   return writeZip(entries, new Date());
 }
 

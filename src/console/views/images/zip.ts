@@ -124,13 +124,3 @@ function dosTime(time: Date): number {
   const clock = (time.getHours() << 11) | (time.getMinutes() << 5) | (time.getSeconds() >> 1);
   return ((day << 16) | clock) >>> 0;
 }
-
-/** CRC-32 of a text that becomes a file, by the polynomial of ISO 3309. */
-export function crcOf(bytes: Uint8Array): number {
-  let crc = ~0;
-  for (const byte of bytes) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
-  }
-  return ~crc >>> 0;
-}

@@ -33,35 +33,19 @@ export function placeOf(filters: TaskFilters): string {
   return query.size === 0 ? 'tasks' : `tasks?${query}`;
 }
 
-/** Path of a page on the server. @param after the last task of the page before */
-export function pathOf(filters: TaskFilters, after?: string): string {
+/** Path of the list on the server. */
+export function pathOf(filters: TaskFilters): string {
   const query = queryOf(filters);
   query.set('limit', String(PAGE));
-  if (after !== undefined) query.set('after', after);
   return `v1/tasks?${query}`;
 }
 
-/**
- * A list with what changed since it was loaded. New tasks stand first; a task that the filters no longer let
- * through stays, so that nothing vanishes while it is read.
- *
- * @param changed tasks by identifier, in the order of their first change
- */
-export function changedList(
-  listed: readonly Task[],
-  changed: ReadonlyMap<string, Task>,
-  filters: TaskFilters,
-): readonly Task[] {
-  const known = new Set(listed.map(({ task_id }) => task_id));
-  const isNew = ({ task_id, status, type, model }: Task) =>
-    !known.has(task_id) &&
+/** Whether filters let a task through that was created just now. */
+export function admits(filters: TaskFilters, { status, type, model }: Task): boolean {
+  return (
     (filters.status === '' || filters.status === status) &&
     (filters.type === '' || filters.type === type) &&
     (filters.model === '' || filters.model === model) &&
-    // A new task was created today.
-    (filters.to === '' || filters.to >= new Date().toISOString().slice(0, 10));
-  return [
-    ...[...changed.values()].filter(isNew).reverse(),
-    ...listed.map((task) => changed.get(task.task_id) ?? task),
-  ];
+    (filters.to === '' || filters.to >= new Date().toISOString().slice(0, 10))
+  );
 }

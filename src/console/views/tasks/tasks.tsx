@@ -1,21 +1,13 @@
-import { useState } from 'preact/hooks';
-import { sendJson } from '../../api/request.ts';
-import { useAction, useJson } from '../../api/resource.ts';
-import {
-  TASK_STATES,
-  TASK_TYPES,
-  type Task,
-  type TaskList,
-  useTaskEvents,
-} from '../../api/tasks.ts';
+import { useTaskList } from '../../api/task-list.ts';
+import { TASK_STATES, TASK_TYPES } from '../../api/tasks.ts';
 import { LateField, SelectField, TextField } from '../../components/field.tsx';
 import { Link, open, type ViewProps } from '../../components/navigation.tsx';
 import { OlderButton } from '../../components/older.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
-import { Empty, Loaded } from '../../components/states.tsx';
+import { Empty, ErrorState, Loading } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 import { TaskState } from '../../components/task-files.tsx';
-import { changedList, filtersOf, pathOf, placeOf, type TaskFilters } from './filters.ts';
+import { admits, filtersOf, pathOf, placeOf, type TaskFilters } from './filters.ts';
 import { TaskDetail } from './task-detail.tsx';
 import css from './tasks.css';
 
@@ -31,7 +23,6 @@ export default function Tasks({ place }: ViewProps) {
 function TaskTable({ query }: { readonly query: URLSearchParams }) {
   const filters = filtersOf(query);
   const path = pathOf(filters);
-  const list = useJson<TaskList>(path);
   const change = (changed: Partial<TaskFilters>) =>
     open(placeOf({ ...filters, ...changed }), { replace: true });
   return (
@@ -41,9 +32,7 @@ function TaskTable({ query }: { readonly query: URLSearchParams }) {
         Images, video and audio are made in the background. This list follows them as they change.
       </p>
       <Filters filters={filters} change={change} />
-      <Loaded resource={list}>
-        {(first) => <Pages key={path} first={first} filters={filters} reload={list.reload} />}
-      </Loaded>
+      <List key={path} path={path} filters={filters} />
       <FromProgram what="This list" request={{ method: 'GET', path }} />
     </>
   );
@@ -88,23 +77,18 @@ function Filters({ filters, change }: FiltersProps) {
   );
 }
 
-interface PagesProps {
-  readonly first: TaskList;
+interface ListProps {
+  readonly path: string;
   readonly filters: TaskFilters;
-  readonly reload: () => void;
 }
 
-function Pages({ first, filters, reload }: PagesProps) {
-  const [later, setLater] = useState<readonly TaskList[]>([]);
-  const [changed, setChanged] = useState<ReadonlyMap<string, Task>>(new Map());
-  useTaskEvents((task) => setChanged((known) => new Map(known).set(task.task_id, task)), reload);
-  const pages = [first, ...later];
-  const listed = pages.flatMap(({ data }) => data);
-  const tasks = changedList(listed, changed, filters);
-  const older = useAction(async () => {
-    const page = await sendJson<TaskList>(pathOf(filters, listed.at(-1)!.task_id));
-    setLater([...later, page]);
-  });
+/** Tasks that the filters no longer let through stay, so that nothing vanishes while it is read. */
+function List({ path, filters }: ListProps) {
+  const { tasks, error, hasMore, older, reload } = useTaskList(path, (task) =>
+    admits(filters, task),
+  );
+  if (error) return <ErrorState error={error} onRetry={reload} />;
+  if (!tasks) return <Loading />;
   if (tasks.length === 0) {
     return (
       <Empty title="No tasks here">
@@ -129,7 +113,7 @@ function Pages({ first, filters, reload }: PagesProps) {
           ['Error', ({ error: fault }) => fault && <code>{fault.code ?? fault.type}</code>],
         ]}
       />
-      <OlderButton older={older} hasMore={pages.at(-1)!.has_more}>
+      <OlderButton older={older} hasMore={hasMore}>
         Show older tasks
       </OlderButton>
     </>

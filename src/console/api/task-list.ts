@@ -1,6 +1,9 @@
-import { hasEnded, type Task, type TaskList } from '../../api/tasks.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { sendJson } from './request.ts';
+import { useAction, useJson } from './resource.ts';
+import { hasEnded, type Task, type TaskList, useTaskEvents } from './tasks.ts';
 
-/** Tasks of a kind as far as they are loaded, newest first. */
+/** Tasks as far as they are loaded, newest first. */
 export interface TaskPages {
   readonly tasks: readonly Task[];
   readonly hasMore: boolean;
@@ -48,4 +51,48 @@ export function withTask(pages: TaskPages, task: Task): TaskPages {
   if (!isKnown) return { ...pages, tasks: [task, ...tasks] };
   const change = (one: Task) => (one.task_id === task.task_id ? newer(one, task) : one);
   return { ...pages, tasks: tasks.map(change) };
+}
+
+/**
+ * A list of tasks, live.
+ *
+ * @param path of its first page
+ * @param admits whether a task that is new belongs to the list
+ * @param onTask called with each task that changes
+ */
+export function useTaskList(
+  path: string,
+  admits: (task: Task) => boolean,
+  onTask: (task: Task) => void = () => {},
+) {
+  const first = useJson<TaskList>(path);
+  const [pages, setPages] = useState(NO_PAGES);
+  const { tasks, hasMore, isLoaded } = pages;
+  const add = (task: Task) =>
+    setPages((known) => {
+      const isKnown = known.tasks.some(({ task_id: id }) => id === task.task_id);
+      return isKnown || admits(task) ? withTask(known, task) : known;
+    });
+  useEffect(() => {
+    if (first.data) setPages((known) => withFirst(known, first.data!));
+  }, [first.data]);
+  useTaskEvents((task) => {
+    add(task);
+    onTask(task);
+  }, first.reload);
+  const older = useAction(async () => {
+    const after = encodeURIComponent(tasks.at(-1)!.task_id);
+    const page = await sendJson<TaskList>(`${path}&after=${after}`);
+    setPages((known) => withNext(known, page));
+  });
+  return {
+    /** Undefined until they are loaded. */
+    tasks: isLoaded ? tasks : undefined,
+    /** Why they were not loaded. */
+    error: isLoaded ? undefined : first.error,
+    hasMore,
+    older,
+    add,
+    reload: first.reload,
+  };
 }
