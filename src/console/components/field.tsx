@@ -78,7 +78,7 @@ export function reporting(onValue: ValueProps['onValue']) {
     onValue(currentTarget.value);
 }
 
-type TextFieldProps = LabelProps &
+export type TextFieldProps = LabelProps &
   ValueProps &
   Omit<PartialInputHTMLAttributes<HTMLInputElement>, 'value' | 'role'>;
 

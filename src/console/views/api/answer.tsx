@@ -1,7 +1,8 @@
-import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/request.ts';
+import { useObjectUrl } from '../../components/blob.ts';
 import { Code } from '../../components/copy.tsx';
 import { formatBytes, formatDuration } from '../../components/format.ts';
+import { pretty } from '../../components/json.ts';
 import { ErrorState } from '../../components/states.tsx';
 
 /** The answer to a request that the reader sent. */
@@ -45,14 +46,6 @@ export async function readAnswer(
   onChange({ ...answer(), text: type === 'application/json' ? pretty(text) : text });
 }
 
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
-}
-
 /** Status, time and body of an answer. */
 export function AnswerView({ answer }: { readonly answer: Answer }) {
   const { status, milliseconds, type, requestId, error, text, blob } = answer;
@@ -84,12 +77,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 };
 
 function FileView({ blob }: { readonly blob: Blob }) {
-  const [url, setUrl] = useState<string>();
-  useEffect(() => {
-    const made = URL.createObjectURL(blob);
-    setUrl(made);
-    return () => URL.revokeObjectURL(made);
-  }, [blob]);
+  const url = useObjectUrl(blob);
   if (url === undefined) return null;
   const { type } = blob;
   const name = `answer.${EXTENSIONS[type] ?? type.split('/')[1] ?? 'bin'}`;

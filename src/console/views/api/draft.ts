@@ -1,4 +1,5 @@
 import type { Model } from '../../api/resource.ts';
+import { parsed } from '../../components/json.ts';
 import type { ShownField as FormField, ShownRequest } from '../../components/shown-request.ts';
 import { bodyOf, type Endpoint } from './document.ts';
 import { sampleFile, sampleName } from './sample.ts';
@@ -85,7 +86,7 @@ export function shownRequest(endpoint: Endpoint, draft: Draft): ShownRequest {
   if (!body.isForm) {
     const json = parsed(draft.json);
     const isStream =
-      (json as { stream?: unknown } | null)?.stream === true ||
+      (json as { stream?: unknown } | undefined)?.stream === true ||
       (types.length === 1 && types[0] === 'text/event-stream');
     return { ...shown, ...output, json: json ?? {}, isStream };
   }
@@ -101,14 +102,6 @@ export function shownRequest(endpoint: Endpoint, draft: Draft): ShownRequest {
     },
   );
   return { ...shown, ...output, form };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 /** The draft's form. */

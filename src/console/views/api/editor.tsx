@@ -1,4 +1,5 @@
 import { Checkbox, Field, SelectField, TextArea, TextField } from '../../components/field.tsx';
+import { parsed } from '../../components/json.ts';
 import { bodyOf, type Endpoint } from './document.ts';
 import type { Draft } from './draft.ts';
 import { sampleName } from './sample.ts';
@@ -33,7 +34,7 @@ export function Editor({ endpoint, draft, onDraft }: EditorProps) {
           spellcheck={false}
           value={draft.json}
           onValue={(json) => onDraft({ ...draft, json })}
-          error={isJson(draft.json) ? undefined : 'This is not valid JSON.'}
+          error={parsed(draft.json) !== undefined ? undefined : 'This is not valid JSON.'}
         />
       )}
       {body?.isForm && (
@@ -46,15 +47,6 @@ export function Editor({ endpoint, draft, onDraft }: EditorProps) {
       )}
     </>
   );
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 interface FormFieldsProps extends EditorProps {

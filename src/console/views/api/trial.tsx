@@ -2,6 +2,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, apiErrorOf, isAborted, send } from '../../api/request.ts';
 import type { Session } from '../../api/session.ts';
 import { Button } from '../../components/button.tsx';
+import { Form } from '../../components/field.tsx';
+import { parsed } from '../../components/json.ts';
 import { Snippets } from '../../components/snippets.tsx';
 import { type Answer, AnswerView, readAnswer } from './answer.tsx';
 import { bodyOf, type Endpoint } from './document.ts';
@@ -42,13 +44,7 @@ export function Trial({ endpoint, example, session }: TrialProps) {
   };
   return (
     <div class="trial">
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          start();
-        }}
-      >
+      <Form class="stack" onSubmit={start}>
         <Editor endpoint={endpoint} draft={draft} onDraft={setDraft} />
         {canSend && (
           <div class="row">
@@ -59,7 +55,7 @@ export function Trial({ endpoint, example, session }: TrialProps) {
           </div>
         )}
         {session === null && !isOpen && <p class="muted">Sign in to send it from here.</p>}
-      </form>
+      </Form>
       <div class="stack">
         <Snippets request={shownRequest(endpoint, draft)} />
         <div aria-live="polite">{answer && <AnswerView answer={answer} />}</div>
@@ -78,12 +74,8 @@ async function sendDraft(endpoint: Endpoint, draft: Draft, signal: AbortSignal):
   const path = pathOf(endpoint, draft);
   if (!body) return send(path, { method, signal });
   if (body.isForm) return send(path, { method, signal, form: await formOf(endpoint, draft) });
-  let json: unknown;
-  try {
-    json = JSON.parse(draft.json);
-  } catch {
-    throw new ApiError('The body is not valid JSON.');
-  }
+  const json = parsed(draft.json);
+  if (json === undefined) throw new ApiError('The body is not valid JSON.');
   return send(path, { method, signal, json });
 }
 

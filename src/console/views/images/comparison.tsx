@@ -1,8 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { formatNumber } from '../../components/format.ts';
 import { Loading } from '../../components/states.tsx';
 import type { Output } from './answer.ts';
-import { type Picture, stageHeight, usePicture } from './picture.ts';
+import { type Picture, sizeText, stageHeight, usePicture } from './picture.ts';
 
 /** Scales of a picture: 0 fits it into the space, others are CSS pixels for one of the result. */
 const SCALES = [
@@ -88,10 +87,6 @@ function Side({ title, picture, scale }: SideProps) {
       )}
     </figure>
   );
-}
-
-function sizeText({ width, height }: Picture): string {
-  return `${formatNumber(width)} × ${formatNumber(height)}`;
 }
 
 /** Percent by which keys move the slider. */

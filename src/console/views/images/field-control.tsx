@@ -1,11 +1,14 @@
+import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { Button } from '../../components/button.tsx';
 import {
   Checkbox,
   Fault,
   Field,
+  reporting,
   SelectField,
   TextArea,
   TextField,
+  type TextFieldProps,
 } from '../../components/field.tsx';
 import { choicesOf, controlOf, hintOf, sliderOf } from './form.ts';
 import { visible } from './intake.ts';
@@ -24,11 +27,8 @@ export interface FieldControlProps {
 export function FieldControl(props: FieldControlProps) {
   const { field, value, error, onValue } = props;
   const { name, required } = field;
-  const common = {
-    label: labelOf(name),
-    hint: hintOf(field),
-    ...{ value, error, onValue },
-  };
+  const label = labelOf(name);
+  const common = { label, hint: hintOf(field), value, error, onValue };
   switch (controlOf(field)) {
     case 'file':
       return <FileControl {...props} />;
@@ -39,14 +39,74 @@ export function FieldControl(props: FieldControlProps) {
     case 'document':
       return <DocumentControl {...props} />;
     case 'number':
-      return <NumberControl {...props} />;
+      return (
+        <PairedText
+          {...common}
+          inputMode={field.type === 'integer' ? 'numeric' : 'decimal'}
+          placeholder={defaultOf(field) || (required ? '' : 'auto')}
+          picker={<Slider {...props} />}
+        />
+      );
     case 'colour':
-      return <ColourControl {...props} />;
+      return (
+        <PairedText
+          {...common}
+          spellcheck={false}
+          placeholder={defaultOf(field)}
+          picker={
+            <input
+              type="color"
+              aria-label={`${label}, picker`}
+              value={/^#[0-9a-f]{6}/i.exec(value)?.[0] ?? '#ffffff'}
+              onInput={reporting(onValue)}
+            />
+          }
+        />
+      );
     case 'list':
       return <TextArea {...common} rows={2} spellcheck={false} />;
     case 'text':
       return <TextField {...common} placeholder={defaultOf(field)} required={required} />;
   }
+}
+
+interface PairedTextProps extends TextFieldProps {
+  readonly picker: ComponentChildren;
+}
+
+/** A text beside a control of the browser that sets it. */
+function PairedText({ label, hint, error, onValue, picker, ...rest }: PairedTextProps) {
+  return (
+    <Field {...{ label, hint, error }}>
+      {(attributes) => (
+        <span class="row paired">
+          {picker}
+          <input
+            type="text"
+            autocomplete="off"
+            {...(rest as InputHTMLAttributes<HTMLInputElement>)}
+            {...attributes}
+            onInput={reporting(onValue)}
+          />
+        </span>
+      )}
+    </Field>
+  );
+}
+
+function Slider({ field, value, onValue }: FieldControlProps) {
+  const slider = sliderOf(field);
+  if (!slider) return null;
+  const { rest, ...limits } = slider;
+  return (
+    <input
+      type="range"
+      aria-label={`${labelOf(field.name)}, slider`}
+      {...limits}
+      value={Number(value) || (value === '' ? rest : 0)}
+      onInput={reporting(onValue)}
+    />
+  );
 }
 
 function Switch({ field, value, error, onValue }: FieldControlProps) {
@@ -64,66 +124,6 @@ function Switch({ field, value, error, onValue }: FieldControlProps) {
       />
       <Fault text={error} />
     </div>
-  );
-}
-
-function NumberControl({ field, value, error, onValue }: FieldControlProps) {
-  const label = labelOf(field.name);
-  const slider = sliderOf(field);
-  return (
-    <Field label={label} hint={hintOf(field)} error={error}>
-      {(attributes) => (
-        <span class="row number-control">
-          {slider && (
-            <input
-              type="range"
-              aria-label={`${label}, slider`}
-              min={slider.min}
-              max={slider.max}
-              step={slider.step}
-              value={Number(value) || (value === '' ? slider.rest : 0)}
-              onInput={({ currentTarget }) => onValue(currentTarget.value)}
-            />
-          )}
-          <input
-            type="text"
-            inputMode={field.type === 'integer' ? 'numeric' : 'decimal'}
-            autocomplete="off"
-            placeholder={defaultOf(field) || (field.required ? '' : 'auto')}
-            {...attributes}
-            value={value}
-            onInput={({ currentTarget }) => onValue(currentTarget.value)}
-          />
-        </span>
-      )}
-    </Field>
-  );
-}
-
-function ColourControl({ field, value, error, onValue }: FieldControlProps) {
-  const label = labelOf(field.name);
-  return (
-    <Field label={label} hint={hintOf(field)} error={error}>
-      {(attributes) => (
-        <span class="row colour-control">
-          <input
-            type="color"
-            aria-label={`${label}, picker`}
-            value={/^#[0-9a-f]{6}/i.exec(value)?.[0] ?? '#ffffff'}
-            onInput={({ currentTarget }) => onValue(currentTarget.value)}
-          />
-          <input
-            type="text"
-            spellcheck={false}
-            autocomplete="off"
-            placeholder={defaultOf(field)}
-            {...attributes}
-            value={value}
-            onInput={({ currentTarget }) => onValue(currentTarget.value)}
-          />
-        </span>
-      )}
-    </Field>
   );
 }
 

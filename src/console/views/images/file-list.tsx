@@ -1,9 +1,9 @@
 import type { RefObject } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
+import { useObjectUrl } from '../../components/blob.ts';
 import { Button, CloseButton } from '../../components/button.tsx';
 import { formatBytes, formatPercent } from '../../components/format.ts';
 import { visible } from './intake.ts';
-import { useObjectUrl } from './picture.ts';
 import { coloursOf, summaryOf } from './report.ts';
 import { type ImagesStore, type Item, isBusy } from './store.ts';
 

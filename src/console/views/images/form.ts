@@ -34,13 +34,10 @@ export function choicesOf(
 }
 
 /** Limits of a number; those that only keep integers exact are none. */
-export function limitsOf({ minimum, maximum }: OperationField): {
-  readonly min?: number;
-  readonly max?: number;
-} {
+export function limitsOf({ minimum, maximum }: OperationField) {
   return {
-    ...(minimum !== null && minimum > Number.MIN_SAFE_INTEGER && { min: minimum }),
-    ...(maximum !== null && maximum < Number.MAX_SAFE_INTEGER && { max: maximum }),
+    min: minimum !== null && minimum > Number.MIN_SAFE_INTEGER ? minimum : undefined,
+    max: maximum !== null && maximum < Number.MAX_SAFE_INTEGER ? maximum : undefined,
   };
 }
 
@@ -48,12 +45,7 @@ export function limitsOf({ minimum, maximum }: OperationField): {
 const MAX_RANGE = 720;
 
 /** Limits and step of a slider for a number; null if it would be of no use. */
-export function sliderOf(field: OperationField): {
-  readonly min: number;
-  readonly max: number;
-  readonly step: number;
-  readonly rest: number;
-} | null {
+export function sliderOf(field: OperationField) {
   const { min, max } = limitsOf(field);
   const rest = Number(field.sample ?? field.default ?? Number.NaN);
   if (min === undefined || max === undefined || max - min > MAX_RANGE || Number.isNaN(rest))
@@ -89,10 +81,7 @@ export function hintOf(field: OperationField): string {
 const ESSENTIAL = new Set(['format', 'quality']);
 
 /** The fields of an operation: its own, and those of encoding that most operations have. */
-export function groupsOf(
-  operation: Operation,
-  all: readonly Operation[],
-): { readonly main: readonly OperationField[]; readonly further: readonly OperationField[] } {
+export function groupsOf(operation: Operation, all: readonly Operation[]) {
   const isCommon = (name: string) =>
     all.filter(({ fields }) => fields.some((field) => field.name === name)).length > all.length / 2;
   const isMain = ({ name, required, sample }: OperationField) =>

@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { useChanges } from '../../api/listeners.ts';
 import { sendJson } from '../../api/request.ts';
 import { useResource } from '../../api/resource.ts';
+import { save } from '../../components/blob.ts';
 import { Button } from '../../components/button.tsx';
 import { formatBytes, formatTime } from '../../components/format.ts';
 import { open, type Place, type ViewProps } from '../../components/navigation.tsx';
@@ -14,7 +15,6 @@ import { changeText, FileList } from './file-list.tsx';
 import css from './images.css';
 import { type Operation, placeOf } from './operations.ts';
 import { OptionForm } from './option-form.tsx';
-import { save } from './picture.ts';
 import { ShownFile } from './shown-file.tsx';
 import { type ImagesStore, type Item, isBusy, jobOf, storeOf } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
-import { SelectField } from '../../components/field.tsx';
+import { Form, SelectField } from '../../components/field.tsx';
 import { open } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { commandOf, requestOf } from './commands.ts';
@@ -15,7 +15,7 @@ import {
   placeOf,
   valuesOf,
 } from './operations.ts';
-import { type ImagesState, type ImagesStore, isBusy, type Job, jobOf } from './store.ts';
+import { type ImagesState, type ImagesStore, isBusy, jobOf } from './store.ts';
 
 interface OptionFormProps {
   readonly store: ImagesStore;
@@ -46,14 +46,14 @@ export function OptionForm({ store, state, all, operation, draft, onDraft }: Opt
     const values = store.drafts.get(name)?.values ?? valuesOf(chosen, new URLSearchParams());
     open(placeOf(chosen, values));
   };
+  const paths = items.map(({ path }) => path);
   const isRunning = items.some(isBusy);
   const due = items.filter((item) => item.result?.job.key !== job.key);
   const ids = (due.length > 0 ? due : items).map(({ id }) => id);
-  const run = (event: Event) => {
-    event.preventDefault();
+  const run = () => {
     setTried(true);
-    if (faults.size > 0) return setTimeout(focusFault);
-    return store.start(job, ids);
+    if (faults.size > 0) setTimeout(focusFault);
+    else store.start(job, ids);
   };
   const errorOf = (field: OperationField) => {
     if (refused?.param === field.name) return refused.message.replace(`${field.name}: `, '');
@@ -80,7 +80,7 @@ export function OptionForm({ store, state, all, operation, draft, onDraft }: Opt
     if (areFurtherUsed) more.current!.open = true;
   }, [areFurtherUsed, operation]);
   return (
-    <form class="card options" ref={form} onSubmit={run} noValidate aria-label="Options">
+    <Form class="card options" ref={form} onSubmit={run} noValidate aria-label="Options">
       <SelectField
         label="Operation"
         hint={`${operation.summary}.`}
@@ -98,7 +98,11 @@ export function OptionForm({ store, state, all, operation, draft, onDraft }: Opt
       {!isShared(draft.values) && (
         <p class="hint">This text is too long for the address, so the address does not share it.</p>
       )}
-      <FromPrograms job={job} paths={items.map(({ path }) => path)} />
+      <FromProgram
+        what="The same"
+        request={requestOf(job, paths)}
+        others={[['Command line', commandOf(job, paths)]]}
+      />
       <div class="row action-bar run">
         <Button kind="primary" type="submit" disabled={items.length === 0} isBusy={isRunning}>
           {runLabel(ids.length, due.length > 0)}
@@ -106,7 +110,7 @@ export function OptionForm({ store, state, all, operation, draft, onDraft }: Opt
         {isRunning && <Button onClick={() => store.stop()}>Stop</Button>}
         {items.length === 0 && <span class="hint">Add an image first.</span>}
       </div>
-    </form>
+    </Form>
   );
 }
 
@@ -114,14 +118,4 @@ function runLabel(count: number, isDue: boolean): string {
   if (count === 0) return 'Run';
   const files = count === 1 ? '1 image' : `${count} images`;
   return isDue ? `Run on ${files}` : `Run again on ${files}`;
-}
-
-function FromPrograms({ job, paths }: { readonly job: Job; readonly paths: readonly string[] }) {
-  return (
-    <FromProgram
-      what="The same"
-      request={requestOf(job, paths)}
-      others={[['Command line', commandOf(job, paths)]]}
-    />
-  );
 }

@@ -1,16 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-
-/** An address of a blob for as long as the component shows it; undefined until it is made. */
-export function useObjectUrl(blob: Blob): string | undefined {
-  const [made, setMade] = useState<{ readonly blob: Blob; readonly url: string }>();
-  useEffect(() => {
-    const url = URL.createObjectURL(blob);
-    setMade({ blob, url });
-    return () => URL.revokeObjectURL(url);
-  }, [blob]);
-  // The address of a former blob is revoked already.
-  return made?.blob === blob ? made.url : undefined;
-}
+import { useObjectUrl } from '../../components/blob.ts';
+import { formatNumber } from '../../components/format.ts';
 
 /** An image that the browser has decoded. */
 export interface Picture {
@@ -18,6 +8,11 @@ export interface Picture {
   /** Pixels as displayed. */
   readonly width: number;
   readonly height: number;
+}
+
+/** The size of a picture: `1,200 × 800`. */
+export function sizeText({ width, height }: Pick<Picture, 'width' | 'height'>): string {
+  return `${formatNumber(width)} × ${formatNumber(height)}`;
 }
 
 /** The height that a small picture needs at most, in CSS. @param scale 0 where it is fitted */
@@ -45,17 +40,3 @@ export function usePicture(blob: Blob): Picture | null | undefined {
   }, [url]);
   return seen && seen.url === url ? seen.picture : undefined;
 }
-
-/** Saves a blob as a file. */
-export function save(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  // Browsers read it after the click.
-  setTimeout(() => URL.revokeObjectURL(url), SAVE_MS);
-}
-
-/** Milliseconds after which a browser has begun to read what it saves. */
-const SAVE_MS = 10_000;

@@ -1,15 +1,16 @@
 import { useState } from 'preact/hooks';
+import { save } from '../../components/blob.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { SelectField } from '../../components/field.tsx';
-import { formatBytes, formatNumber } from '../../components/format.ts';
+import { formatBytes } from '../../components/format.ts';
 import { ErrorState } from '../../components/states.tsx';
 import type { Output } from './answer.ts';
 import { Comparison } from './comparison.tsx';
 import { changeText } from './file-list.tsx';
 import { visible } from './intake.ts';
 import { labelOf } from './operations.ts';
-import { save, stageHeight, usePicture } from './picture.ts';
+import { sizeText, stageHeight, usePicture } from './picture.ts';
 import { Report } from './report.tsx';
 import type { Item, Result } from './store.ts';
 
@@ -63,9 +64,7 @@ function Original({ file, hasFailed }: { readonly file: File; readonly hasFailed
         <img class="fitted" src={picture.url} alt="Before" />
       </div>
       <p class="facts">
-        <span>
-          {formatNumber(picture.width)} × {formatNumber(picture.height)}
-        </span>
+        <span>{sizeText(picture)}</span>
         <span>{formatBytes(file.size)}</span>
       </p>
     </>
@@ -89,9 +88,7 @@ function Outputs({ file, result }: { readonly file: File; readonly result: Resul
       <Comparison before={file} after={output} />
       <p class="facts">
         <span>{output.format.toUpperCase()}</span>
-        <span>
-          {formatNumber(output.width)} × {formatNumber(output.height)}
-        </span>
+        <span>{sizeText(output)}</span>
         <span>
           {formatBytes(file.size)} → {formatBytes(output.size)}
         </span>

@@ -75,7 +75,7 @@ export class ImagesStore {
   address = '';
   /** Name of the operation that was open last. */
   last = '';
-  #state = NEW_STATE;
+  state = NEW_STATE;
   readonly changes = new Listeners();
   readonly #running = new Map<number, AbortController>();
   readonly #rests = new Map<number, number>();
@@ -88,12 +88,8 @@ export class ImagesStore {
     this.account = account;
   }
 
-  get state(): ImagesState {
-    return this.#state;
-  }
-
   #set(change: Partial<ImagesState>): void {
-    this.#state = { ...this.#state, ...change };
+    this.state = { ...this.state, ...change };
     this.#render();
   }
 
@@ -105,15 +101,15 @@ export class ImagesStore {
 
   /** Changes a file; its progress, which many files report at once, is rendered a little later. */
   #change(id: number, change: Partial<Item>): void {
-    const items = this.#state.items.map((item) => (item.id === id ? { ...item, ...change } : item));
-    this.#state = { ...this.#state, items };
+    const items = this.state.items.map((item) => (item.id === id ? { ...item, ...change } : item));
+    this.state = { ...this.state, items };
     this.#renderTimer ??= setTimeout(() => this.#render(), RENDER_MS);
   }
 
   /** Adds files that are not in the list yet. @returns how many were left out, and why */
   add(chosen: readonly Chosen[]): { readonly known: number; readonly beyond: number } {
     const nameOf = ({ path, file }: Chosen) => JSON.stringify([path, file.size, file.lastModified]);
-    const { items, shown } = this.#state;
+    const { items, shown } = this.state;
     const names = new Set(items.map(nameOf));
     const fresh = chosen.filter((one) => !names.has(nameOf(one)));
     const added = fresh.slice(0, MAX_ITEMS - items.length).map(
@@ -137,7 +133,7 @@ export class ImagesStore {
 
   remove(id: number): void {
     this.#running.get(id)?.abort();
-    const { items, shown } = this.#state;
+    const { items, shown } = this.state;
     const index = items.findIndex((item) => item.id === id);
     const rest = items.toSpliced(index, 1);
     const next = rest[Math.min(index, rest.length - 1)]?.id ?? null;
@@ -156,7 +152,7 @@ export class ImagesStore {
     for (const id of ids) this.#rests.delete(id);
     this.#set({
       halt: null,
-      items: this.#state.items.map((item) =>
+      items: this.state.items.map((item) =>
         started.has(item.id) && !isBusy(item)
           ? { ...item, state: 'waiting', share: 0, error: null }
           : item,
@@ -177,15 +173,15 @@ export class ImagesStore {
     this.#set({
       halt,
       restUntil: null,
-      items: this.#state.items.map((item) => (isBusy(item) ? { ...item, state: 'idle' } : item)),
+      items: this.state.items.map((item) => (isBusy(item) ? { ...item, state: 'idle' } : item)),
     });
     for (const controller of this.#running.values()) controller.abort();
   }
 
   #pump(): void {
-    if (this.#state.restUntil !== null) return;
+    if (this.state.restUntil !== null) return;
     while (this.#running.size < CONCURRENCY) {
-      const next = this.#state.items.find(
+      const next = this.state.items.find(
         ({ id, state }) => state === 'waiting' && !this.#running.has(id),
       );
       if (!next) return;
@@ -238,7 +234,7 @@ export class ImagesStore {
   }
 
   #rest(milliseconds: number): void {
-    const until = Math.max(this.#state.restUntil ?? 0, Date.now() + milliseconds);
+    const until = Math.max(this.state.restUntil ?? 0, Date.now() + milliseconds);
     clearTimeout(this.#restTimer);
     this.#restTimer = setTimeout(() => {
       this.#set({ restUntil: null });

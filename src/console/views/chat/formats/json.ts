@@ -1,4 +1,5 @@
 import type { ServerEvent } from '../../../api/events.ts';
+import { parsed } from '../../../components/json.ts';
 import type { AnswerError, Json, TokenUsage } from './answer.ts';
 
 /** Reads values of JSON whose shape is not known to be right: another type is as good as none. */
@@ -23,11 +24,7 @@ export function countOf(value: unknown): number {
 
 /** The JSON of an event's data; an empty object if it is none. */
 export function jsonOf(data: string): Json {
-  try {
-    return objectOf(JSON.parse(data));
-  } catch {
-    return {};
-  }
+  return objectOf(parsed(data));
 }
 
 /** The JSON of an event with its type; some servers have that in the event's name alone. */
