@@ -33,9 +33,6 @@ const ROWS: readonly Row[] = [
 ];
 
 /** All views in the order of the navigation. Each is a script of its own, loaded when it is opened. */
-export const VIEWS: readonly View[] = ROWS.map(([path, label, access, load]) => ({
-  path,
-  label,
-  access,
-  load,
-}));
+export const VIEWS = ROWS.map(
+  ([path, label, access, load]): View => ({ path, label, access, load }),
+);

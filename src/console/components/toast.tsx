@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { Listeners, useChanges } from '../api/listeners.ts';
 import { CloseButton } from './button.tsx';
 
 interface Toast {
@@ -11,11 +11,11 @@ const VISIBLE_MS = 6000;
 
 let toasts: readonly Toast[] = [];
 let nextId = 1;
-let changed = () => {};
+const changes = new Listeners();
 
 function set(next: readonly Toast[]): void {
   toasts = next;
-  changed();
+  changes.call();
 }
 
 /** Shows a message for some seconds, which screen readers read: `Copied`. A fault stays until it is closed. */
@@ -31,13 +31,10 @@ function close(id: number): void {
 
 /** The one place of toasts, in the frame. */
 export function Toasts() {
-  const [shown, setShown] = useState(toasts);
-  useEffect(() => {
-    changed = () => setShown(toasts);
-  }, []);
+  useChanges(changes);
   return (
     <div class="toasts" role="status" aria-live="polite">
-      {shown.map(({ id, text, isFault }) => (
+      {toasts.map(({ id, text, isFault }) => (
         <p key={id} class={isFault ? 'toast bad' : 'toast'}>
           <span>{text}</span>
           <CloseButton onClick={() => close(id)} />

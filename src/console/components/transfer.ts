@@ -8,7 +8,7 @@ import { useEffect, useRef } from 'preact/hooks';
  */
 export function useTransfers(
   onFiles: (transfer: DataTransfer) => void,
-  onOver: (isOver: boolean) => void,
+  onOver: (isOver: boolean) => void = () => {},
 ): void {
   const latest = useRef(onFiles);
   latest.current = onFiles;

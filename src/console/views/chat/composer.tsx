@@ -2,21 +2,10 @@ import { useState } from 'preact/hooks';
 import { Button, CloseButton, FileButton } from '../../components/button.tsx';
 import { Form, reporting } from '../../components/field.tsx';
 import { showToast } from '../../components/toast.tsx';
+import { useTransfers } from '../../components/transfer.ts';
 import type { Picture } from './formats/conversation.ts';
 import { pictureOf } from './pictures.ts';
-import type { ChatStore } from './store.ts';
 import { type Talk, toEnd } from './talk.ts';
-
-/** Adds files to the draft as pictures, and reports those that are none. */
-export async function addPictures(chat: ChatStore, files: readonly File[]): Promise<void> {
-  const pictures: Picture[] = [];
-  for (const result of await Promise.allSettled(files.map(pictureOf))) {
-    if (result.status === 'fulfilled') pictures.push(result.value);
-    else showToast((result.reason as Error).message, { isFault: true });
-  }
-  // The draft may have changed in the meantime.
-  chat.changeDraft({ pictures: [...chat.state.draft.pictures, ...pictures] });
-}
 
 /** The field for the next message. */
 export function Composer({ talk: { chat, model, field, obstacle } }: { readonly talk: Talk }) {
@@ -26,9 +15,16 @@ export function Composer({ talk: { chat, model, field, obstacle } }: { readonly 
   const canSend = !isEmpty && !chat.isStreaming && !isReading && obstacle === null;
   const add = async (files: readonly File[]) => {
     setReading(true);
-    await addPictures(chat, files);
+    const pictures: Picture[] = [];
+    for (const result of await Promise.allSettled(files.map(pictureOf))) {
+      if (result.status === 'fulfilled') pictures.push(result.value);
+      else showToast((result.reason as Error).message, { isFault: true });
+    }
+    // The draft may have changed in the meantime.
+    chat.changeDraft({ pictures: [...chat.state.draft.pictures, ...pictures] });
     setReading(false);
   };
+  useTransfers(({ files }) => void add([...files]));
   const submit = () => {
     if (!canSend) return;
     chat.send(model);
@@ -39,12 +35,6 @@ export function Composer({ talk: { chat, model, field, obstacle } }: { readonly 
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     submit();
-  };
-  const onPaste = (event: ClipboardEvent) => {
-    const files = [...(event.clipboardData?.files ?? [])];
-    if (files.length === 0) return;
-    event.preventDefault();
-    void add(files);
   };
   const stop = () => {
     chat.stop();
@@ -65,7 +55,6 @@ export function Composer({ talk: { chat, model, field, obstacle } }: { readonly 
         value={draft.text}
         onInput={reporting((text) => chat.changeDraft({ text }))}
         onKeyDown={onKeyDown}
-        onPaste={onPaste}
       />
       {draft.pictures.length > 0 && (
         <Pictures

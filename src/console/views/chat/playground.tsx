@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Model } from '../../api/resource.ts';
 import { Dialog } from '../../components/dialog.tsx';
-import { addPictures, Composer } from './composer.tsx';
+import { Composer } from './composer.tsx';
 import type { AnswerTurn, Settings } from './formats/conversation.ts';
 import { FORMATS } from './formats/formats.ts';
 import { Exchange, Inspector } from './inspector.tsx';
@@ -28,21 +28,10 @@ export function Playground({ chat, models }: PlaygroundProps) {
   const isBlocked = chat.isStreaming || obstacle !== null;
   const talk = { chat, model, obstacle, isBlocked, field, inspected, onInspect };
   const shown = turns.find((turn): turn is AnswerTurn => turn.id === inspected);
-  const onDrop = async (event: DragEvent) => {
-    const files = [...(event.dataTransfer?.files ?? [])];
-    if (files.length === 0) return;
-    event.preventDefault();
-    await addPictures(chat, files);
-  };
   return (
     <div class="stack chat">
       <Choices {...{ chat, models, model, isWide }} />
-      <section
-        class="stack talk"
-        aria-label="Conversation"
-        onDragOver={(event) => event.preventDefault()}
-        onDrop={onDrop}
-      >
+      <section class="stack talk" aria-label="Conversation">
         <Turns talk={talk} />
         {!chat.isKept && (
           <p class="notice warn">
