@@ -43,7 +43,7 @@ export function Trial({ endpoint, example, session }: TrialProps) {
     setBusy(false);
   };
   return (
-    <div class="trial">
+    <div class="columns trial">
       <Form class="stack" onSubmit={start}>
         <Editor endpoint={endpoint} draft={draft} onDraft={setDraft} />
         {canSend && (

@@ -61,7 +61,7 @@ export function Lightbox({ studio, pictures, position }: LightboxProps) {
         </div>
         {prompt !== undefined && (
           <div class="row">
-            <p class="caption" dir="auto">
+            <p class="clamped" dir="auto">
               {prompt}
             </p>
             <CopyButton text={prompt} label="prompt" />

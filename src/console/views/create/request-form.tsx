@@ -129,10 +129,10 @@ function Options({ studio, faults }: FormPartProps) {
   const main = specs.filter(({ isMore }) => !isMore);
   return (
     <>
-      {main.length > 0 && <div class="pairs">{main.map(control)}</div>}
+      {main.length > 0 && <div class="columns pairs">{main.map(control)}</div>}
       <details open={isMoreOpen} onToggle={({ currentTarget }) => setMoreOpen(currentTarget.open)}>
         <summary>More options</summary>
-        <div class="pairs">{specs.filter(({ isMore }) => isMore).map(control)}</div>
+        <div class="columns pairs">{specs.filter(({ isMore }) => isMore).map(control)}</div>
       </details>
     </>
   );

@@ -54,7 +54,7 @@ export function Tile({ studio, task }: TileProps) {
         files.map((url, index) => (
           <Medium key={url} type={type} url={url} name={nameOfFile(index)} />
         ))}
-      <p class="caption" dir="auto" title={prompt?.slice(0, 500)}>
+      <p class="clamped" dir="auto" title={prompt?.slice(0, 500)}>
         {caption}
       </p>
       <div class="row actions">

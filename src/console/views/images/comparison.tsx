@@ -27,7 +27,7 @@ export function Comparison({ before, after }: ComparisonProps) {
       {original && result && haveOneShape(original, result) ? (
         <Slider before={original} after={result} scale={scale} />
       ) : (
-        <div class="sides">
+        <div class="columns sides">
           <Side title="Before" picture={original} scale={scale} />
           <Side title="After" picture={result} scale={scale} />
         </div>

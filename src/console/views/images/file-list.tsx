@@ -97,7 +97,7 @@ function Status({ item }: { readonly item: Item }) {
   if (error) {
     return (
       <span class="status failed">
-        <span>
+        <span class="clamped">
           <span class="badge bad">Failed</span> {error.message}
         </span>
       </span>
