@@ -25,9 +25,9 @@ import {
   scaledMask,
   shareOf,
 } from '../../src/console/views/create/mask.ts';
-import { pngOf } from '../../src/console/views/create/png.ts';
 import { estimateOf, requestOf } from '../../src/console/views/create/request.ts';
 import { shapesOf } from '../../src/console/views/create/shapes.ts';
+import { pngOf } from '../../src/console/views/create/submit.ts';
 import { modelWith } from './model.ts';
 
 const situation = (draft: Partial<Draft>, kind: Kind = 'image', fields: Partial<Model> = {}) => ({

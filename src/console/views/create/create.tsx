@@ -1,11 +1,14 @@
 import { useModels } from '../../api/resource.ts';
+import { hasEnded } from '../../api/tasks.ts';
 import { Link, type ViewProps } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import css from './create.css';
 import { KINDS, type Kind } from './draft.ts';
+import { GalleryView, nameOf, picturesOf } from './gallery.tsx';
+import { Lightbox } from './lightbox.tsx';
 import { RequestForm } from './request-form.tsx';
-import { Results } from './results.tsx';
-import { type StudioProps, useStudio } from './studio.ts';
+import { type Studio, type StudioProps, useStudio } from './studio.ts';
+import { Tile } from './tile.tsx';
 
 export const style = css;
 
@@ -60,5 +63,34 @@ function StudioView(props: StudioProps) {
       <RequestForm studio={studio} />
       <Results studio={studio} shown={props.query.get('show')} />
     </div>
+  );
+}
+
+interface ResultsProps {
+  readonly studio: Studio;
+  /** Name of the picture that is open. */
+  readonly shown: string | null;
+}
+
+/** What was made: the gallery, and the picture that is open. */
+export function Results({ studio, shown }: ResultsProps) {
+  const { kind, gallery } = studio;
+  return (
+    <GalleryView kind={kind} gallery={gallery}>
+      {(tasks) => {
+        const pictures = kind === 'image' ? picturesOf(tasks.filter(hasEnded)) : [];
+        const position = pictures.findIndex((picture) => nameOf(picture) === shown);
+        return (
+          <>
+            <ul class="tiles">
+              {tasks.map((task) => (
+                <Tile key={task.task_id} studio={studio} task={task} />
+              ))}
+            </ul>
+            {position >= 0 && <Lightbox {...{ studio, pictures, position }} />}
+          </>
+        );
+      }}
+    </GalleryView>
   );
 }

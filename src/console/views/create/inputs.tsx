@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks';
 import { isOwnFile, localUrlOf } from '../../api/tasks.ts';
-import { CloseButton, FileButton } from '../../components/button.tsx';
+import { Button, CloseButton, FileButton } from '../../components/button.tsx';
 import { Fault } from '../../components/field.tsx';
 import { showToast } from '../../components/toast.tsx';
 import { useTransfers } from '../../components/transfer.ts';
 import { type Input, type Kind, MAX_INPUTS } from './draft.ts';
+import { canEdit } from './fields.ts';
+import { isDrawn } from './mask.ts';
 import type { Studio } from './studio.ts';
 import { upload } from './submit.ts';
 
@@ -42,14 +44,14 @@ const TEXTS: Readonly<Record<Kind, readonly [label: string, hint: string]>> = {
   audio: FIRST_FRAME,
 };
 
-export interface InputsProps {
+interface InputsProps {
   readonly studio: Studio;
   readonly uploads: Uploads;
   readonly error: string | undefined;
 }
 
 /** Images that a request starts from: chosen, dropped or pasted. */
-export function Inputs({ studio, uploads, error }: InputsProps) {
+function Inputs({ studio, uploads, error }: InputsProps) {
   const { inputs } = studio.draft;
   const [label, hint] = TEXTS[studio.kind];
   const [isOver, setOver] = useState(false);
@@ -108,5 +110,61 @@ function Thumb({ input, onRemove }: { readonly input: Input; readonly onRemove: 
       )}
       <CloseButton label={`Remove ${input.name}`} onClick={onRemove} />
     </li>
+  );
+}
+
+interface StartImagesProps extends InputsProps {
+  /** Opens the editor of the mask. */
+  readonly onMask: () => void;
+}
+
+/** The images that a request starts from, and what becomes of them. */
+export function StartImages({ onMask, ...props }: StartImagesProps) {
+  const { kind, draft, model } = props.studio;
+  const hasUse = kind === 'image' && draft.inputs.length > 0 && canEdit(model);
+  return (
+    <>
+      <Inputs {...props} />
+      {hasUse && <UseOfInputs studio={props.studio} onMask={onMask} />}
+    </>
+  );
+}
+
+const USES = [
+  ['edit', 'Change the first one'],
+  ['reference', 'Make a new one that follows them'],
+] as const;
+
+/** Whether images are changed or followed, and where the first of them changes. */
+function UseOfInputs({ studio, onMask }: Pick<StartImagesProps, 'studio' | 'onMask'>) {
+  const { use, mask } = studio.draft;
+  const drawn = isDrawn(mask);
+  return (
+    <fieldset class="field">
+      <legend>What to do with them</legend>
+      {USES.map(([value, label]) => (
+        <label key={value} class="checkbox">
+          <input
+            type="radio"
+            name="use"
+            checked={use === value}
+            onChange={() => studio.change({ use: value })}
+          />
+          <span>{label}</span>
+        </label>
+      ))}
+      {use === 'edit' && (
+        <div class="row">
+          <Button onClick={onMask}>{drawn ? 'Change the mask' : 'Draw a mask'}</Button>
+          {drawn ? (
+            <Button kind="quiet" onClick={() => studio.change({ mask: null })}>
+              Remove the mask
+            </Button>
+          ) : (
+            <span class="hint">to change only a part</span>
+          )}
+        </div>
+      )}
+    </fieldset>
   );
 }

@@ -7,12 +7,11 @@ import { ErrorState } from '../../components/states.tsx';
 import type { Kind } from './draft.ts';
 import { type FieldSpec, fieldsFor } from './fields.ts';
 import { type FormFaults, useFormFaults } from './form-faults.ts';
-import { useUploads } from './inputs.tsx';
+import { StartImages, useUploads } from './inputs.tsx';
 import { MaskEditor } from './mask-editor.tsx';
 import { estimateOf, requestOf } from './request.ts';
 import { sdkOf, shownOf } from './sdk.ts';
 import { ShapePicker } from './shape-picker.tsx';
-import { StartImages } from './start-images.tsx';
 import type { Studio } from './studio.ts';
 
 interface StudioPartProps {
