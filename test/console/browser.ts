@@ -31,6 +31,12 @@ export interface ConsoleTest {
   url(): string;
   /** Opens a place of the console (`chat`, `tasks/task_1?a=b`), signed in. The test's end closes it. */
   open(place: string, options?: OpenOptions): Promise<Page>;
+  /** Sends JSON to the API with a key, the owner's by default. */
+  post(path: string, body: object, key?: string): Promise<Response>;
+  /** Makes a key of an account, which is made too unless it exists. @param options of the new account */
+  createKey(account?: string, options?: object): Promise<string>;
+  /** Types a key on the page for signing in. */
+  signIn(page: Page, key?: string): Promise<void>;
   /** Allows errors that a test brings about, by the text of the browser's message: `/status of 401/`. */
   allow(expected: RegExp): void;
   /**
@@ -61,6 +67,12 @@ export function describeConsole(
       expect(unexpected).toEqual([]);
     });
     const url = () => daemon().url.replace('127.0.0.1', SERVER_NAME);
+    const post = (path: string, body: object, key = OWNER_KEY) =>
+      daemon().request(path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
     const open = async (
       place: string,
       { key = OWNER_KEY, server = url(), width = 1280 }: OpenOptions = {},
@@ -72,8 +84,9 @@ export function describeConsole(
       });
       contexts.push(context);
       if (key !== null) {
-        const { name, value } = await sessionCookie(daemon(), key);
-        await context.addCookies([{ name, value, url: server, httpOnly: true }]);
+        const response = await post('v1/session', {}, key);
+        const [, name, value] = /^([^=]+)=([^;]+)/.exec(response.headers.get('set-cookie')!)!;
+        await context.addCookies([{ name: name!, value: value!, url: server, httpOnly: true }]);
       }
       const page = await context.newPage();
       page.setDefaultTimeout(120_000);
@@ -91,6 +104,15 @@ export function describeConsole(
       await page.goto(`${server.replace(/\/$/, '')}/console/${place}`);
       await page.getByRole('main').waitFor();
       return page;
+    };
+    const createKey = async (account = 'other', options: object = {}) => {
+      await post('v1/admin/accounts/create', { name: account, plan: 'paid', ...options });
+      const response = await post('v1/admin/keys/create', { account, name: 'web' });
+      return ((await response.json()) as { result: { key: string } }).result.key;
+    };
+    const signIn = async (page: Page, key = OWNER_KEY) => {
+      await page.getByLabel('API key').fill(key);
+      await page.keyboard.press('Enter');
     };
     const screenshot = async (page: Page, name: string, width: number) => {
       if (SCREENSHOTS === undefined || !SHOWN_WIDTHS.includes(width)) return;
@@ -114,20 +136,8 @@ export function describeConsole(
       expect(await violations(page, OF_COLOURS), `${name}, dark`).toEqual([]);
     };
     const allow = (expected: RegExp) => void allowed.push(expected);
-    body({ daemon, url, open, allow, check });
+    body({ daemon, url, open, post, createKey, signIn, allow, check });
   });
-}
-
-/** Exchanges a key for a session cookie, as the page for signing in does. */
-async function sessionCookie(daemon: TestDaemon, key: string) {
-  const response = await fetch(`${daemon.url}/v1/session`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}` },
-  });
-  expect(response.status).toBe(200);
-  const [pair] = response.headers.getSetCookie()[0]!.split(';');
-  const [name, value] = pair!.split('=');
-  return { name: name!, value: value! };
 }
 
 /**
@@ -135,21 +145,11 @@ async function sessionCookie(daemon: TestDaemon, key: string) {
  *
  * @param rules of axe-core; all by default
  */
-async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
+async function violations(page: Page, rules?: string[]): Promise<string[]> {
   await page.evaluate(`window.axe ?? (() => { ${axe.source} })()`);
   return page.evaluate(async (runOnly) => {
-    const { axe } = window as unknown as {
-      axe: {
-        run(options: { runOnly?: readonly string[] }): Promise<{
-          violations: {
-            id: string;
-            help: string;
-            nodes: { html: string; failureSummary: string }[];
-          }[];
-        }>;
-      };
-    };
-    const found = await axe.run(runOnly ? { runOnly } : {});
+    const { axe: checker } = window as unknown as { axe: typeof axe };
+    const found = await checker.run(runOnly ? { runOnly } : {});
     return found.violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`),
     );

@@ -1,8 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import sharp, { type SharpOptions } from 'sharp';
 import { expect, it } from 'vitest';
-import { OWNER_KEY } from '../daemon.ts';
-import { oriel } from '../oriel.ts';
 import { describeConsole } from './browser.ts';
 
 const PIXEL = Buffer.from(
@@ -55,7 +53,7 @@ async function answered(page: Page, count: number): Promise<void> {
     .waitFor();
 }
 
-describeConsole('the view of chat', ({ open, check, allow, daemon }) => {
+describeConsole('the view of chat', ({ open, post, createKey, signIn, check, allow }) => {
   it('talks in each format with settings, keeps turns over a reload, and shows the request', async () => {
     const page = await open('chat');
     await page.getByText('Say something to Sandbox Chat').waitFor();
@@ -199,29 +197,18 @@ describeConsole('the view of chat', ({ open, check, allow, daemon }) => {
 
   it('shows a conversation to its account alone, and keeps a message that a revoked key could not send', async () => {
     allow(/status of 401/);
-    const data = ['--data', daemon().data];
-    const createKey = async (account: string) => {
-      const { out } = await oriel(['keys', 'create', '--account', account, '--name', 'k', ...data]);
-      return out.trim();
-    };
-    await oriel(['accounts', 'create', 'reader', '--plan', 'paid', ...data]);
-    await oriel(['accounts', 'grant', 'reader', '10', ...data]);
-    const signIn = async (key: string) => {
-      await page.getByLabel('API key').fill(key);
-      await page.getByLabel('API key').press('Enter');
-    };
-    const revoked = await createKey('reader');
+    const revoked = await createKey('reader', { credits: 10 });
     const page = await open('chat', { key: revoked });
     await page.getByText('Say something to').waitFor();
-    await oriel(['keys', 'revoke', revoked, ...data]);
+    await post('v1/admin/keys/revoke', { id: revoked });
     await say(page, 'My secret');
     await page.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
-    await signIn(OWNER_KEY);
+    await signIn(page);
     await page.getByText('Say something to').waitFor();
     expect(await page.getByText('My secret').count()).toBe(0);
     await page.context().clearCookies();
     await page.reload();
-    await signIn(await createKey('reader'));
+    await signIn(page, await createKey('reader', { credits: 10 }));
     await page.getByText('My secret', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('You said: My secret').waitFor();

@@ -2,10 +2,9 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { OWNER_KEY } from '../daemon.ts';
-import { oriel } from '../oriel.ts';
 import { describeConsole } from './browser.ts';
 
-describeConsole('the console', ({ daemon, url, open, allow, check }) => {
+describeConsole('the console', ({ daemon, url, open, post, createKey, signIn, allow, check }) => {
   it('asks for a key, reports a wrong one, and opens the address after signing in', async () => {
     allow(/status of 401/);
     const page = await open('tasks', { key: null });
@@ -42,8 +41,7 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
       await tab.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
       expect(await tab.evaluate(() => sessionStorage.length)).toBe(0);
     }
-    await page.getByLabel('API key').fill(OWNER_KEY);
-    await page.keyboard.press('Enter');
+    await signIn(page);
     await page.getByRole('navigation').getByRole('link', { name: 'Chat' }).click();
     expect(await page.getByLabel('Message').inputValue()).toBe('');
   });
@@ -103,10 +101,7 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
   });
 
   it('hides views of the owner from other accounts, and says so at their addresses', async () => {
-    const data = ['--data', daemon().data];
-    await oriel(['accounts', 'create', 'other', '--plan', 'paid', ...data]);
-    const { out } = await oriel(['keys', 'create', '--account', 'other', '--name', 'web', ...data]);
-    const page = await open('settings', { key: out.trim() });
+    const page = await open('settings', { key: await createKey() });
     await page.getByText('This page is for the owner of the server').waitFor();
     expect(await page.getByRole('link', { name: 'Settings' }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Usage' }).count()).toBe(1);
@@ -115,19 +110,10 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
 
   it('returns to the page for signing in when the key is revoked', async () => {
     allow(/status of 401/);
-    const data = ['--data', daemon().data];
-    const { out } = await oriel([
-      'keys',
-      'create',
-      '--account',
-      'owner',
-      '--name',
-      'short',
-      ...data,
-    ]);
-    const page = await open('', { key: out.trim() });
+    const key = await createKey('owner');
+    const page = await open('', { key });
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await oriel(['keys', 'revoke', out.trim(), ...data]);
+    await post('v1/admin/keys/revoke', { id: key });
     await page.reload();
     await page.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
   });
@@ -153,8 +139,7 @@ describeConsole('the console', ({ daemon, url, open, allow, check }) => {
     const { port } = proxy.address() as AddressInfo;
     const server = `http://oriel.test:${port}/oriel/`;
     const page = await open('usage/deep?a=b', { key: null, server });
-    await page.getByLabel('API key').fill(OWNER_KEY);
-    await page.keyboard.press('Enter');
+    await signIn(page);
     await page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
     expect(await page.context().cookies()).toMatchObject([{ path: '/oriel/' }]);
     await page.getByRole('navigation').getByRole('link', { name: 'Chat' }).click();

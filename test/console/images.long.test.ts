@@ -38,7 +38,7 @@ const run = (page: Page) => page.getByRole('button', { name: /^Run/ }).click();
 
 const status = (page: Page) => page.getByRole('main').getByRole('status');
 
-describeConsole('the view of images', ({ open, check, allow, daemon }) => {
+describeConsole('the view of images', ({ open, post, createKey, signIn, check, allow }) => {
   it('converts files of all kinds, compares and saves them, and says why some fail', async () => {
     const page = await open('images');
     await page.getByText('Drop images or folders here').waitFor();
@@ -267,12 +267,6 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
 
   it('keeps files while the session is renewed, for their account alone, and revokes their addresses', async () => {
     allow(/status of 401/);
-    const data = ['--data', daemon().data];
-    const createKey = async (account: string) => {
-      const { out } = await oriel(['keys', 'create', '--account', account, '--name', 'k', ...data]);
-      return out.trim();
-    };
-    await oriel(['accounts', 'create', 'guest', '--plan', 'free', ...data]);
     const first = await createKey('owner');
     const page = await open('images/resize?width=90', { key: first });
     await page.addInitScript(() => {
@@ -299,15 +293,11 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
     await status(page).getByText('2 with a result').waitFor();
     await page.getByLabel('Width', { exact: true }).fill('120');
     await page.waitForURL(/width=120/);
-    await oriel(['keys', 'revoke', first, ...data]);
+    await post('v1/admin/keys/revoke', { id: first });
     await run(page);
     await page.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
-    const signIn = async (key: string) => {
-      await page.getByLabel('API key').fill(key);
-      await page.getByLabel('API key').press('Enter');
-    };
     const second = await createKey('owner');
-    await signIn(second);
+    await signIn(page, second);
     await page.getByText('The session ended before all images were done.').waitFor();
     expect(await page.getByLabel('Width', { exact: true }).inputValue()).toBe('120');
     await page.getByRole('button', { name: 'Try again' }).click();
@@ -317,10 +307,10 @@ describeConsole('the view of images', ({ open, check, allow, daemon }) => {
     await page.getByRole('button', { name: 'Remove one.jpg' }).click();
     await page.getByRole('heading', { name: 'two.jpg' }).waitFor();
 
-    await oriel(['keys', 'revoke', second, ...data]);
+    await post('v1/admin/keys/revoke', { id: second });
     await run(page);
     await page.getByRole('heading', { name: 'Sign in to Oriel' }).waitFor();
-    await signIn(await createKey('guest'));
+    await signIn(page, await createKey('guest', { plan: 'free' }));
     await page.getByText('This account is on the free plan.').waitFor();
     expect(await page.getByText('two.jpg').count()).toBe(0);
     await expect.poll(live).toBe(0);

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, expect, it } from 'vitest';
-import { OWNER_KEY } from '../daemon.ts';
 import { describeConsole } from './browser.ts';
 
 /** A provider that knows no key. */
@@ -20,13 +19,10 @@ afterAll(() => refusing.close());
 
 describeConsole(
   "the owner's views",
-  ({ daemon, open, check, allow }) => {
+  ({ daemon, open, post, check, allow }) => {
     const ask = async (model: string, status: number) => {
-      const response = await fetch(`${daemon().url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${OWNER_KEY}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] }),
-      });
+      const messages = [{ role: 'user', content: 'Hello' }];
+      const response = await post('v1/chat/completions', { model, messages });
       expect(response.status).toBe(status);
       await response.text();
     };
@@ -63,8 +59,8 @@ describeConsole(
       const key = (await dialog.getByText(/^sk-oriel-/).textContent())!.trim();
       await check(page, 'new-key');
       await dialog.getByRole('button', { name: 'I have copied it' }).click();
-      const models = () =>
-        fetch(`${daemon().url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+      const headers = { authorization: `Bearer ${key}` };
+      const models = () => daemon().request('v1/models', { headers });
       expect((await models()).status).toBe(200);
       await page.getByText('0 of 50 in all').waitFor();
       await check(page, 'accounts');
@@ -103,15 +99,9 @@ describeConsole(
     });
 
     it('shows many accounts in pages, and finds keys by the name of an account', async () => {
-      const command = (path: string, body: object) =>
-        fetch(`${daemon().url}/v1/admin/${path}`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${OWNER_KEY}`, 'content-type': 'application/json' },
-          body: JSON.stringify(body),
-        });
       const names = Array.from({ length: 101 }, (_, index) => `many-${index}`);
-      await Promise.all(names.map((name) => command('accounts/create', { name })));
-      await command('keys/create', { account: 'many-7', name: 'of-many-7' });
+      await Promise.all(names.map((name) => post('v1/admin/accounts/create', { name })));
+      await post('v1/admin/keys/create', { account: 'many-7', name: 'of-many-7' });
       const page = await open('accounts');
       await page.getByRole('rowheader', { name: 'owner', exact: true }).waitFor();
       await page.getByRole('button', { name: 'Later accounts' }).click();

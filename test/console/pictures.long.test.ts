@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { OWNER_KEY } from '../daemon.ts';
 import { writeScenes } from '../gallery/scenes.ts';
 import { describeConsole } from './browser.ts';
 
@@ -22,19 +21,10 @@ it('the pictures of the console have less than 150 KB each', () => {
 });
 
 if (WRITES) {
-  describeConsole('pictures of the console', ({ daemon, open }) => {
+  describeConsole('pictures of the console', ({ open, post }) => {
     const folder = mkdtempSync(join(tmpdir(), 'oriel-test-'));
     beforeAll(() => writeScenes(folder));
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-    const post = async (path: string, body: object) => {
-      const response = await fetch(`${daemon().url}/v1/${path}`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${OWNER_KEY}`, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      await response.text();
-    };
 
     const photo = (name: string) => join(folder, 'photos', `${name}.jpg`);
 
@@ -64,16 +54,12 @@ if (WRITES) {
     ];
 
     it('are made', async () => {
-      for (const prompt of [
-        'a lighthouse at dusk',
-        'a valley in the morning',
-        'the sea at night',
-      ]) {
-        await post('images/generations/sync', { model: 'sandbox-image', prompt, n: 2 });
+      for (const prompt of ['a lighthouse at dusk', 'a morning valley', 'the sea at night']) {
+        await post('v1/images/generations/sync', { model: 'sandbox-image', prompt, n: 2 });
       }
       for (const content of ['Hello', 'What is a webhook?', 'Name three rivers.']) {
         const messages = [{ role: 'user', content }];
-        await post('chat/completions', { model: 'sandbox-chat', messages });
+        await post('v1/chat/completions', { model: 'sandbox-chat', messages });
       }
       const shown: Record<string, Buffer[]> = { light: [], dark: [] };
       for (const [place, act] of views) {
@@ -86,14 +72,9 @@ if (WRITES) {
         }
       }
       for (const theme of THEMES) {
-        await sharp({
-          create: {
-            width: 2 * WIDTH + GAP,
-            height: 3 * HEIGHT + 2 * GAP,
-            channels: 3,
-            background: theme === 'light' ? '#d0d7de' : '#3d444d',
-          },
-        })
+        const background = theme === 'light' ? '#d0d7de' : '#3d444d';
+        const size = { width: 2 * WIDTH + GAP, height: 3 * HEIGHT + 2 * GAP };
+        await sharp({ create: { ...size, channels: 3, background } })
           .composite(
             shown[theme]!.map((input, index) => ({
               input,

@@ -1,15 +1,10 @@
 import { expect, it } from 'vitest';
-import { OWNER_KEY } from '../daemon.ts';
-import { oriel } from '../oriel.ts';
 import { describeConsole } from './browser.ts';
 
-describeConsole('the view of tasks', ({ daemon, open, check, allow }) => {
+describeConsole('the view of tasks', ({ open, post, createKey, check, allow }) => {
   const create = async (fields: object, kind = 'images') => {
-    const response = await fetch(`${daemon().url}/v1/${kind}/generations`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${OWNER_KEY}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ prompt: 'A lighthouse at dusk', ...fields }),
-    });
+    const body = { prompt: 'A lighthouse at dusk', ...fields };
+    const response = await post(`v1/${kind}/generations`, body);
     expect(response.status).toBe(202);
     const { task_id: id } = (await response.json()) as { task_id: string };
     return id;
@@ -52,12 +47,10 @@ describeConsole('the view of tasks', ({ daemon, open, check, allow }) => {
   it('shows no task of another account', async () => {
     allow(/status of 404/);
     const id = await create({ model: 'sandbox-image' });
-    const data = ['--data', daemon().data];
-    await oriel(['accounts', 'create', 'other', '--plan', 'paid', ...data]);
-    const { out } = await oriel(['keys', 'create', '--account', 'other', '--name', 'web', ...data]);
-    const list = await open('tasks', { key: out.trim() });
+    const key = await createKey();
+    const list = await open('tasks', { key });
     await list.getByText('No tasks here').waitFor();
-    const page = await open(`tasks/${id}`, { key: out.trim() });
+    const page = await open(`tasks/${id}`, { key });
     await page.getByText('there is no such task').waitFor();
     await check(page, 'task-missing');
   });

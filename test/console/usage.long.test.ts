@@ -1,19 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { OWNER_KEY } from '../daemon.ts';
-import { oriel } from '../oriel.ts';
 import { describeConsole } from './browser.ts';
 
-describeConsole('the view of usage', ({ daemon, open, check }) => {
-  const ask = async (key: string) => {
-    const response = await fetch(`${daemon().url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model: 'sandbox-chat',
-        messages: [{ role: 'user', content: 'Hello' }],
-      }),
-    });
+describeConsole('the view of usage', ({ open, post, createKey, check }) => {
+  const ask = async (key?: string) => {
+    const messages = [{ role: 'user', content: 'Hello' }];
+    const response = await post('v1/chat/completions', { model: 'sandbox-chat', messages }, key);
     expect(response.status).toBe(200);
     await response.text();
   };
@@ -26,7 +18,7 @@ describeConsole('the view of usage', ({ daemon, open, check }) => {
   });
 
   it('shows usage by model, day and key, and downloads it', async () => {
-    await ask(OWNER_KEY);
+    await ask();
     const page = await open('usage');
     await page.getByRole('rowheader', { name: 'sandbox-chat' }).waitFor();
     await page.locator('.chart canvas').waitFor();
@@ -49,15 +41,12 @@ describeConsole('the view of usage', ({ daemon, open, check }) => {
   });
 
   it('has all accounts for the owner, and only the own one for others', async () => {
-    const data = ['--data', daemon().data];
-    await oriel(['accounts', 'create', 'other', '--plan', 'paid', '--credits', '100', ...data]);
-    const { out } = await oriel(['keys', 'create', '--account', 'other', '--name', 'web', ...data]);
-    const key = out.trim();
+    const key = await createKey('other', { credits: 100 });
     const theirs = await open('usage?accounts=all', { key });
     await theirs.getByText(/^Nothing was used from/).waitFor();
     expect(await theirs.getByLabel('Of', { exact: true }).count()).toBe(0);
     await ask(key);
-    await ask(OWNER_KEY);
+    await ask();
     const page = await open('usage');
     await page.getByLabel('Of', { exact: true }).selectOption('all');
     await page.getByRole('rowheader', { name: 'other' }).waitFor();

@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AnswerFolder, callsOf, textOf } from '../../../src/console/views/chat/formats/answer.ts';
 import type { FormatName } from '../../../src/console/views/chat/formats/conversation.ts';
-import { FORMATS } from '../../../src/console/views/chat/formats/formats.ts';
+import { FORMAT_NAMES, FORMATS } from '../../../src/console/views/chat/formats/formats.ts';
 import { outsideFolder } from '../../outside-material.ts';
 import { readStream } from '../../text/recorded.ts';
 
@@ -16,117 +18,22 @@ function fold(format: FormatName, events: readonly (object | string)[]) {
   return { answer: folder.answer, replay: decoder.replay(folder.answer) };
 }
 
-const delta = (change: object, finish: string | null = null) => ({
-  choices: [{ index: 0, delta: change, finish_reason: finish }],
-});
+/** One answer with reasoning, text and two calls as each format streams it, an event a line. */
+const STREAMS = Object.fromEntries(
+  FORMAT_NAMES.map((name) => {
+    const file = join(import.meta.dirname, 'streams', `${name}.txt`);
+    return [name, readFileSync(file, 'utf8').split('\n').filter(Boolean)] as const;
+  }),
+) as Record<FormatName, string[]>;
 
-const CHAT = [
-  delta({ role: 'assistant', content: '' }),
-  delta({ reasoning_content: 'Let me ' }),
-  delta({ reasoning_content: 'see.' }),
-  delta({ reasoning_details: [{ type: 'reasoning.text', index: 0, text: 'Let me see.' }] }),
-  delta({ reasoning_details: [{ type: 'reasoning.text', index: 0, signature: 'sig' }] }),
-  delta({ content: 'I ask ' }),
-  delta({ content: 'for it.' }),
-  delta({ tool_calls: [{ index: 0, id: 'c1', function: { name: 'find', arguments: '' } }] }),
-  delta({ tool_calls: [{ index: 0, function: { arguments: '{"a":' } }] }),
-  delta({ tool_calls: [{ index: 1, id: 'c2', function: { name: 'list', arguments: '' } }] }),
-  delta({ tool_calls: [{ index: 0, function: { arguments: '1}' } }] }),
-  delta({}, 'tool_calls'),
-  {
-    choices: [],
-    usage: {
-      prompt_tokens: 10,
-      completion_tokens: 7,
-      prompt_tokens_details: { cached_tokens: 4 },
-      completion_tokens_details: { reasoning_tokens: 3 },
-    },
-  },
-  '[DONE]',
-];
-
-const REASONING_ITEM = { id: 'rs', type: 'reasoning', summary: [], encrypted_content: 'enc' };
-const CALL_ITEM = {
-  id: 'fc',
-  type: 'function_call',
-  call_id: 'c1',
-  name: 'find',
-  arguments: '{"a":1}',
+/** The first events of a stream, up to the one with the text before the calls. */
+const startOf = (format: FormatName) => {
+  const events = STREAMS[format];
+  return events.slice(0, events.findIndex((event) => event.includes('I ask ')) + 1);
 };
-const LIST_ITEM = { ...CALL_ITEM, id: 'fc2', call_id: 'c2', name: 'list', arguments: '' };
 
-const RESPONSES = [
-  { type: 'response.created', response: { id: 'r', usage: null } },
-  { type: 'response.output_item.added', output_index: 0, item: REASONING_ITEM },
-  { type: 'response.reasoning_summary_part.added', output_index: 0, summary_index: 0 },
-  { type: 'response.reasoning_summary_text.delta', output_index: 0, delta: 'Let me ' },
-  { type: 'response.reasoning_summary_text.delta', output_index: 0, delta: 'see.' },
-  { type: 'response.output_item.done', output_index: 0, item: REASONING_ITEM },
-  { type: 'response.output_item.added', output_index: 1, item: { type: 'message' } },
-  { type: 'response.output_text.delta', output_index: 1, delta: 'I ask ' },
-  { type: 'response.output_text.delta', output_index: 1, delta: 'for it.' },
-  { type: 'response.output_item.done', output_index: 1, item: { type: 'message' } },
-  { type: 'response.output_item.added', output_index: 2, item: { ...CALL_ITEM, arguments: '' } },
-  { type: 'response.function_call_arguments.delta', output_index: 2, delta: '{"a":' },
-  // Some upstreams have all arguments at the end only.
-  { type: 'response.output_item.done', output_index: 2, item: CALL_ITEM },
-  { type: 'response.output_item.added', output_index: 3, item: LIST_ITEM },
-  { type: 'response.output_item.done', output_index: 3, item: LIST_ITEM },
-  {
-    type: 'response.completed',
-    response: {
-      usage: {
-        input_tokens: 10,
-        output_tokens: 7,
-        input_tokens_details: { cached_tokens: 4 },
-        output_tokens_details: { reasoning_tokens: 3 },
-      },
-    },
-  },
-];
-
-const block = (index: number, content: object) => ({
-  type: 'content_block_start',
-  index,
-  content_block: content,
-});
-const piece = (index: number, change: object) => ({
-  type: 'content_block_delta',
-  index,
-  delta: change,
-});
-const stop = (index: number) => ({ type: 'content_block_stop', index });
-
-const MESSAGES = [
-  { type: 'message_start', message: { usage: { input_tokens: 6, cache_read_input_tokens: 4 } } },
-  { type: 'ping' },
-  block(0, { type: 'thinking', thinking: '', signature: '' }),
-  piece(0, { type: 'thinking_delta', thinking: 'Let me see.' }),
-  piece(0, { type: 'signature_delta', signature: 'sig' }),
-  stop(0),
-  block(1, { type: 'text', text: '' }),
-  piece(1, { type: 'text_delta', text: 'I ask ' }),
-  piece(1, { type: 'text_delta', text: 'for it.' }),
-  stop(1),
-  block(2, { type: 'tool_use', id: 'c1', name: 'find', input: {} }),
-  piece(2, { type: 'input_json_delta', partial_json: '{"a":' }),
-  piece(2, { type: 'input_json_delta', partial_json: '1}' }),
-  stop(2),
-  block(3, { type: 'tool_use', id: 'c2', name: 'list', input: {} }),
-  piece(3, { type: 'input_json_delta', partial_json: '' }),
-  stop(3),
-  {
-    type: 'message_delta',
-    delta: { stop_reason: 'tool_use' },
-    usage: { output_tokens: 7, output_tokens_details: { thinking_tokens: 3 } },
-  },
-  { type: 'message_stop' },
-];
-
-const STREAMS = { chat: CHAT, responses: RESPONSES, messages: MESSAGES };
-
-describe.each(Object.entries(STREAMS))('the decoder of %s streams', (name, events) => {
-  const format = name as FormatName;
+describe.each(FORMAT_NAMES)('the decoder of %s streams', (format) => {
+  const events = STREAMS[format];
 
   it('reads reasoning, text, calls, usage and the end', () => {
     expect(fold(format, events).answer).toEqual({
@@ -166,7 +73,7 @@ describe.each(Object.entries(STREAMS))('the decoder of %s streams', (name, event
 
 describe('what is sent back', () => {
   it('has reasoning details and calls in chat', () => {
-    expect(fold('chat', CHAT).replay).toEqual([
+    expect(fold('chat', STREAMS.chat).replay).toEqual([
       {
         role: 'assistant',
         content: 'I ask for it.',
@@ -183,16 +90,14 @@ describe('what is sent back', () => {
   });
 
   it('has the items of responses as they came', () => {
-    expect(fold('responses', RESPONSES).replay).toEqual([
-      REASONING_ITEM,
-      { type: 'message' },
-      CALL_ITEM,
-      LIST_ITEM,
-    ]);
+    const done = STREAMS.responses.filter((event) => event.includes('output_item.done'));
+    const items = done.map((event) => (JSON.parse(event) as { item: object }).item);
+    expect(items).toHaveLength(4);
+    expect(fold('responses', STREAMS.responses).replay).toEqual(items);
   });
 
   it('has signatures and inputs in messages', () => {
-    expect(fold('messages', MESSAGES).replay).toEqual([
+    expect(fold('messages', STREAMS.messages).replay).toEqual([
       { type: 'thinking', thinking: 'Let me see.', signature: 'sig' },
       { type: 'text', text: 'I ask for it.' },
       { type: 'tool_use', id: 'c1', name: 'find', input: { a: 1 } },
@@ -206,11 +111,11 @@ describe('errors in a stream', () => {
   const expected = { message: 'It broke', type: 'service_error', code: 'broken', param: null };
 
   it.each([
-    ['chat', [CHAT[5]!, { error }]],
-    ['responses', [RESPONSES[7]!, { ...error, type: 'error', error }]],
-    ['messages', [MESSAGES[6]!, MESSAGES[7]!, { type: 'error', error }]],
-  ] as const)('keep the text before them in %s', (format, events) => {
-    const { answer } = fold(format, events);
+    ['chat', { error }],
+    ['responses', { ...error, type: 'error', error }],
+    ['messages', { type: 'error', error }],
+  ] as const)('keep the text before them in %s', (format, event) => {
+    const { answer } = fold(format, [...startOf(format), event]);
     expect(answer).toMatchObject({ isComplete: false, error: expected });
     expect(textOf(answer)).toBe('I ask ');
   });

@@ -1,5 +1,5 @@
 import { sendJson } from '../../api/request.ts';
-import type { Schema } from './schema.ts';
+import type { Schema, ShownField } from './schema.ts';
 
 /** The parts of OpenAPI 3.1 that the page shows. */
 interface OpenApi {
@@ -93,12 +93,14 @@ export async function loadDocument(signal: AbortSignal): Promise<ApiDocument> {
 }
 
 /** The body of an endpoint; undefined if it takes none. */
-export function bodyOf({ requestBody }: Endpoint):
-  | {
-      readonly isForm: boolean;
-      readonly content: Content;
-    }
-  | undefined {
+export function bodyOf({ requestBody }: Endpoint) {
   const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? [];
   return content && { isForm: type === 'multipart/form-data', content };
+}
+
+/** The parameters of an endpoint as fields. */
+export function parametersOf({ parameters = [] }: Endpoint): readonly ShownField[] {
+  return parameters.map(({ name, schema, required = false, description = '' }) => ({
+    ...{ name, schema, isRequired: required, description },
+  }));
 }

@@ -1,6 +1,6 @@
 import { Checkbox, Field, SelectField, TextArea, TextField } from '../../components/field.tsx';
 import { parsed } from '../../components/json.ts';
-import { bodyOf, type Endpoint } from './document.ts';
+import { bodyOf, type Endpoint, parametersOf } from './document.ts';
 import type { Draft } from './draft.ts';
 import { sampleName } from './sample.ts';
 import { defaultText, fieldsOf, fileKind, type ShownField, typeText } from './schema.ts';
@@ -14,16 +14,13 @@ interface EditorProps {
 /** Fields for the parameters and the body of a request. */
 export function Editor({ endpoint, draft, onDraft }: EditorProps) {
   const body = bodyOf(endpoint);
-  const setParameter = (name: string) => (value: string) =>
-    onDraft({ ...draft, parameters: { ...draft.parameters, [name]: value } });
   return (
     <>
-      {(endpoint.parameters ?? []).map(({ name, schema, required }) => (
+      {parametersOf(endpoint).map((field) => (
         <ValueField
-          key={name}
-          field={{ name, schema, isRequired: required ?? false, description: '' }}
-          value={draft.parameters[name] ?? ''}
-          onValue={setParameter(name)}
+          key={field.name}
+          field={field}
+          {...bound('parameters', draft, field, onDraft)}
         />
       ))}
       {body && !body.isForm && (
@@ -53,20 +50,25 @@ interface FormFieldsProps extends EditorProps {
   readonly fields: readonly ShownField[];
 }
 
+/** The value of a parameter or a field of the form, and what changes it. */
+function bound(
+  part: 'parameters' | 'fields',
+  draft: Draft,
+  { name }: ShownField,
+  onDraft: EditorProps['onDraft'],
+) {
+  const values = draft[part];
+  const onValue = (value: string) => onDraft({ ...draft, [part]: { ...values, [name]: value } });
+  return { value: values[name] ?? '', onValue };
+}
+
 /** Files and the fields of the example first; the others wait behind a summary. */
 function FormFields({ endpoint, fields, draft, onDraft }: FormFieldsProps) {
-  const setValue = (name: string) => (value: string) =>
-    onDraft({ ...draft, fields: { ...draft.fields, [name]: value } });
   const isMain = ({ schema, isRequired }: ShownField) =>
     isRequired || (schema.examples?.[0] ?? '') !== (schema.default ?? '');
   const render = (field: ShownField) =>
     fileKind(field.schema) === null ? (
-      <ValueField
-        key={field.name}
-        field={field}
-        value={draft.fields[field.name] ?? ''}
-        onValue={setValue(field.name)}
-      />
+      <ValueField key={field.name} field={field} {...bound('fields', draft, field, onDraft)} />
     ) : (
       <FileField key={field.name} {...{ endpoint, field, draft, onDraft }} />
     );

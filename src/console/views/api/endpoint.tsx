@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Model } from '../../api/resource.ts';
 import type { Session } from '../../api/session.ts';
 import { Table } from '../../components/table.tsx';
-import { bodyOf, type Endpoint } from './document.ts';
+import { bodyOf, type Endpoint, parametersOf } from './document.ts';
 import { exampleOf } from './draft.ts';
 import { defaultText, fieldsOf, type ShownField, typeText } from './schema.ts';
 import { Trial } from './trial.tsx';
@@ -42,19 +42,12 @@ export function EndpointView({ endpoint, isOpen, onToggle, session, models }: En
   );
 }
 
-function Content({
-  endpoint,
-  session,
-  models,
-}: Pick<EndpointViewProps, 'endpoint' | 'session' | 'models'>) {
-  const { description, parameters = [] } = endpoint;
+type ContentProps = Pick<EndpointViewProps, 'endpoint' | 'session' | 'models'>;
+
+function Content({ endpoint, session, models }: ContentProps) {
+  const { description } = endpoint;
   const body = bodyOf(endpoint);
-  const shown = parameters.map((parameter) => ({
-    name: parameter.name,
-    isRequired: parameter.required ?? false,
-    schema: parameter.schema,
-    description: parameter.description ?? '',
-  }));
+  const parameters = parametersOf(endpoint);
   return (
     <div class="stack content">
       {description && <p>{withCode(description)}</p>}
@@ -65,7 +58,7 @@ function Content({
         example={exampleOf(endpoint, models)}
         session={session}
       />
-      {shown.length > 0 && <Fields caption="Parameters" fields={shown} />}
+      {parameters.length > 0 && <Fields caption="Parameters" fields={parameters} />}
       {body && <Fields caption="Fields of the body" fields={fieldsOf(body.content.schema)} />}
     </div>
   );

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Model, useAccount } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
-import { SelectField, TextArea, TextField } from '../../components/field.tsx';
+import { type Choice, SelectField, TextArea, TextField } from '../../components/field.tsx';
 import { formatCredits, formatNumber } from '../../components/format.ts';
 import type { FormatName, Settings, Tool } from './formats/conversation.ts';
 import { effortsOf } from './formats/format.ts';
@@ -17,31 +17,33 @@ interface SettingsPanelProps {
 
 /** What every request of the conversation is sent with. */
 function SettingsPanel({ chat, model }: SettingsPanelProps) {
-  const { settings } = chat.state;
-  const onChange = (change: Partial<Settings>) => chat.changeSettings(change);
+  const { settings, turns } = chat.state;
+  // Each complete answer has been charged.
+  const answers = turns.filter((turn) => turn.type === 'answer' && !turn.isStreaming).length;
+  const account = useAccount([answers]);
   const format = FORMATS[settings.format];
   const faults = settingsFaults(settings, format);
   const efforts = effortsOf(model, format);
   const usual = model.capability_metadata.reasoning.default_effort;
   const most = model.limits['max_output_tokens'];
+  const field = (name: 'system' | 'effort' | 'temperature' | 'maxTokens') => ({
+    value: settings[name],
+    onValue: (value: string) =>
+      chat.changeSettings({ [name]: name === 'system' ? value : value.trim() }),
+  });
   return (
     <div class="stack">
       <TextArea
         label="System prompt"
         rows={4}
         placeholder="Instructions for the whole conversation"
-        value={settings.system}
-        onValue={(system) => onChange({ system })}
+        {...field('system')}
       />
       {efforts.length > 0 && (
         <SelectField
           label="Reasoning effort"
-          value={settings.effort}
-          choices={[
-            ['', usual ? `Default (${usual})` : 'Default'],
-            ...efforts.map((effort) => [effort, effort] as const),
-          ]}
-          onValue={(effort) => onChange({ effort })}
+          choices={[['', usual ? `Default (${usual})` : 'Default'], ...efforts]}
+          {...field('effort')}
         />
       )}
       <div class="pair">
@@ -49,24 +51,25 @@ function SettingsPanel({ chat, model }: SettingsPanelProps) {
           label="Temperature"
           inputMode="decimal"
           placeholder="Default"
-          value={settings.temperature}
           error={faults.temperature}
-          onValue={(temperature) => onChange({ temperature: temperature.trim() })}
+          {...field('temperature')}
         />
         <TextField
           label="Max tokens"
           inputMode="numeric"
           placeholder={most ? formatNumber(most) : 'Default'}
-          value={settings.maxTokens}
           error={faults.maxTokens}
-          onValue={(maxTokens) => onChange({ maxTokens: maxTokens.trim() })}
+          {...field('maxTokens')}
         />
       </div>
       <Tools
         tools={settings.tools}
         faults={faults.tools}
-        onChange={(tools) => onChange({ tools })}
+        onChange={(tools) => chat.changeSettings({ tools })}
       />
+      {account.data && (
+        <p class="hint">Credits left: {formatCredits(account.data.credits.available)}</p>
+      )}
     </div>
   );
 }
@@ -125,6 +128,10 @@ interface ToolEditorProps {
 function ToolEditor({ tool, isNew, faults, onChange, onRemove }: ToolEditorProps) {
   const isFaulty = Object.keys(faults).length > 0;
   const [isOpen, setOpen] = useState(isNew || isFaulty);
+  const field = (name: 'name' | 'description' | 'parameters') => ({
+    value: tool[name],
+    onValue: (value: string) => onChange({ ...tool, [name]: value }),
+  });
   return (
     <details
       class="tool"
@@ -136,26 +143,15 @@ function ToolEditor({ tool, isNew, faults, onChange, onRemove }: ToolEditorProps
         {isFaulty && <span class="badge bad">Not valid</span>}
       </summary>
       <div class="stack">
-        <TextField
-          label="Name"
-          value={tool.name}
-          error={faults.name}
-          spellcheck={false}
-          onValue={(name) => onChange({ ...tool, name })}
-        />
-        <TextField
-          label="Description"
-          value={tool.description}
-          onValue={(description) => onChange({ ...tool, description })}
-        />
+        <TextField label="Name" error={faults.name} spellcheck={false} {...field('name')} />
+        <TextField label="Description" {...field('description')} />
         <TextArea
           label="Arguments (JSON Schema)"
           rows={8}
           spellcheck={false}
           class="mono"
-          value={tool.parameters}
           error={faults.parameters}
-          onValue={(parameters) => onChange({ ...tool, parameters })}
+          {...field('parameters')}
         />
         <div>
           <Button kind="danger" onClick={onRemove}>
@@ -175,11 +171,8 @@ interface ChoicesProps extends Pick<SettingsPanelProps, 'chat' | 'model'> {
 
 /** Model, format and settings of the conversation. */
 export function Choices({ chat, models, model, isWide }: ChoicesProps) {
-  const { settings, turns } = chat.state;
+  const { settings } = chat.state;
   const onChange = (change: Partial<Settings>) => chat.changeSettings(change);
-  // Each complete answer has been charged.
-  const answers = turns.filter((turn) => turn.type === 'answer' && !turn.isStreaming).length;
-  const account = useAccount([answers]);
   const isUnknown = settings.model !== '' && model.id !== settings.model;
   useEffect(() => {
     if (settings.model === '') onChange({ model: model.id });
@@ -188,26 +181,14 @@ export function Choices({ chat, models, model, isWide }: ChoicesProps) {
     const isOffered = effortsOf(model, FORMATS[settings.format]).includes(settings.effort);
     if (settings.effort !== '' && !isOffered && !isUnknown) onChange({ effort: '' });
   }, [model.id, settings.format]);
-  const panel = (
-    <div class="stack">
-      <SettingsPanel chat={chat} model={model} />
-      {account.data && (
-        <p class="hint">Credits left: {formatCredits(account.data.credits.available)}</p>
-      )}
-    </div>
-  );
+  const panel = <SettingsPanel chat={chat} model={model} />;
   return (
     <div class="stack choices">
       <SelectField
         label="Model"
         value={settings.model}
         error={isUnknown ? `This key has no model “${settings.model}”.` : undefined}
-        choices={[
-          ...(isUnknown ? [[settings.model, settings.model] as const] : []),
-          ...models.map(
-            ({ id, name }) => [id, name && name !== id ? `${name} (${id})` : id] as const,
-          ),
-        ]}
+        choices={[...(isUnknown ? [settings.model] : []), ...models.map(choiceOf)]}
         onValue={(id) => onChange({ model: id })}
       />
       <SelectField
@@ -226,4 +207,8 @@ export function Choices({ chat, models, model, isWide }: ChoicesProps) {
       )}
     </div>
   );
+}
+
+function choiceOf({ id, name }: Model): Choice {
+  return name && name !== id ? [id, `${name} (${id})`] : id;
 }

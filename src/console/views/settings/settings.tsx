@@ -31,13 +31,13 @@ function InForce({ configuration }: { readonly configuration: ConfigurationAnswe
   return (
     <>
       <p class="facts">
-        {file === null ? (
-          <span>No configuration file was found, so the models are a sandbox.</span>
-        ) : (
-          <span>
+        <span>
+          {file === null ? (
+            'No configuration file was found, so the models are a sandbox.'
+          ) : (
             <code>{file}</code>
-          </span>
-        )}
+          )}
+        </span>
         <span>read {formatTime(read)}</span>
       </p>
       {refused && (
@@ -49,24 +49,29 @@ function InForce({ configuration }: { readonly configuration: ConfigurationAnswe
           <List texts={refused.faults} />
         </div>
       )}
-      {later.length > 0 && (
-        <div class="notice warn">
-          <p>These changed settings take effect at the next start:</p>
-          <List texts={later} />
-        </div>
-      )}
-      {warnings.length > 0 && (
-        <div class="notice warn">
-          <p>Probable mistakes:</p>
-          <List texts={warnings} />
-        </div>
-      )}
+      <Warnings title="These changed settings take effect at the next start:" texts={later} />
+      <Warnings title="Probable mistakes:" texts={warnings} />
       <p class="muted">
         All settings with their defaults; secrets are shown as ***. They are changed in the file,
         and <code>SIGHUP</code> makes the server read it again.
       </p>
       <Code label="Settings in force" text={JSON.stringify(settings, null, 2)} />
     </>
+  );
+}
+
+interface WarningsProps {
+  readonly title: string;
+  readonly texts: readonly string[];
+}
+
+function Warnings({ title, texts }: WarningsProps) {
+  if (texts.length === 0) return null;
+  return (
+    <div class="notice warn">
+      <p>{title}</p>
+      <List texts={texts} />
+    </div>
   );
 }
 

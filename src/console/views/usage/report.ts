@@ -1,16 +1,12 @@
 import type { UsageRow } from '../../../http/routes/account/usage.ts';
 
+const SUMMED = [
+  ...(['requests', 'errors', 'outputs', 'credits'] as const),
+  ...(['input_tokens', 'cached_input_tokens', 'output_tokens'] as const),
+];
+
 /** Sums of rows. */
-export type UsageSums = Pick<
-  UsageRow,
-  | 'requests'
-  | 'errors'
-  | 'input_tokens'
-  | 'cached_input_tokens'
-  | 'output_tokens'
-  | 'outputs'
-  | 'credits'
->;
+export type UsageSums = Pick<UsageRow, (typeof SUMMED)[number]>;
 
 export interface UsageList {
   readonly data: readonly UsageRow[];
@@ -89,23 +85,12 @@ export function pathOf({ from, to, by, all }: Question, format: 'json' | 'csv' =
 
 export function sumOf(rows: readonly UsageRow[]): UsageSums {
   const sum = (name: keyof UsageSums) => rows.reduce((total, row) => total + row[name], 0);
-  return {
-    requests: sum('requests'),
-    errors: sum('errors'),
-    input_tokens: sum('input_tokens'),
-    cached_input_tokens: sum('cached_input_tokens'),
-    output_tokens: sum('output_tokens'),
-    outputs: sum('outputs'),
-    credits: sum('credits'),
-  };
+  return Object.fromEntries(SUMMED.map((name) => [name, sum(name)])) as UsageSums;
 }
 
 /** Share of input tokens that came from a cache; null without input. */
-export function cachedShare({
-  input_tokens: input,
-  cached_input_tokens: cached,
-}: UsageSums): number | null {
-  return input === 0 ? null : cached / input;
+export function cachedShare(sums: UsageSums): number | null {
+  return sums.input_tokens === 0 ? null : sums.cached_input_tokens / sums.input_tokens;
 }
 
 /** Name of a row in the table. */

@@ -145,13 +145,12 @@ function Filters({ question, isOwner, now, change }: FiltersProps) {
   );
 }
 
-function Summary({
-  rows,
-  question,
-}: {
+interface SummaryProps {
   readonly rows: readonly UsageRow[];
   readonly question: Question;
-}) {
+}
+
+function Summary({ rows, question }: SummaryProps) {
   const [measure, setMeasure] = useState<Measure>('credits');
   const { from, to } = question;
   const series = useMemo(() => seriesOf(rows, { from, to }, measure), [rows, from, to, measure]);
