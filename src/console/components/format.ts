@@ -34,21 +34,23 @@ const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
 
 export function formatBytes(bytes: number): string {
   const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3));
-  return new Intl.NumberFormat(undefined, {
-    style: 'unit',
-    unit: UNITS[step]!,
-    unitDisplay: step === 0 ? 'long' : 'short',
-    maximumFractionDigits: step === 0 ? 0 : 1,
-  }).format(bytes / 1000 ** step);
+  const unit = UNITS[step]!;
+  return withUnit(bytes / 1000 ** step, unit, step === 0 ? 'long' : 'short', step === 0 ? 0 : 1);
 }
 
 export function formatDuration(milliseconds: number): string {
-  const [value, unit] =
-    milliseconds < 1000 ? [milliseconds, 'millisecond'] : [milliseconds / 1000, 'second'];
-  return new Intl.NumberFormat(undefined, {
-    style: 'unit',
-    unit,
-    unitDisplay: 'narrow',
-    maximumFractionDigits: unit === 'second' && value < 100 ? 2 : 0,
-  }).format(value);
+  if (milliseconds < 1000) return withUnit(milliseconds, 'millisecond', 'narrow', 0);
+  const seconds = milliseconds / 1000;
+  return withUnit(seconds, 'second', 'narrow', seconds < 100 ? 2 : 0);
+}
+
+/** A number with its unit. @param digits at most, after the decimal separator */
+export function withUnit(
+  value: number,
+  unit: string,
+  unitDisplay: 'long' | 'short' | 'narrow',
+  digits: number,
+): string {
+  const options = { style: 'unit', unit, unitDisplay, maximumFractionDigits: digits } as const;
+  return new Intl.NumberFormat(undefined, options).format(value);
 }

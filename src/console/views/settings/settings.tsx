@@ -3,7 +3,13 @@ import type { ConfigurationAnswer } from '../../../http/owner/configuration.ts';
 import type { StatusAnswer } from '../../../http/owner/status.ts';
 import { useJson, useRefresh } from '../../api/resource.ts';
 import { Code } from '../../components/copy.tsx';
-import { formatBytes, formatCredits, formatNumber, formatTime } from '../../components/format.ts';
+import {
+  formatBytes,
+  formatCredits,
+  formatNumber,
+  formatTime,
+  withUnit,
+} from '../../components/format.ts';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
 
@@ -97,8 +103,7 @@ const UNITS = [
 /** A duration by its largest unit. */
 function duration(seconds: number): string {
   const [unit, size] = UNITS.find(([, least]) => seconds >= least) ?? UNITS[3];
-  const format = { style: 'unit', unit, unitDisplay: 'long' } as const;
-  return new Intl.NumberFormat(undefined, format).format(Math.floor(seconds / size));
+  return withUnit(Math.floor(seconds / size), unit, 'long', 0);
 }
 
 function bytes(value: number | null): string {

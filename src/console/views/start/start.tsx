@@ -1,6 +1,6 @@
 import type { Readiness } from '../../../http/routes/server/health.ts';
 import { SERVER } from '../../api/request.ts';
-import { type Model, useAccount, useJson, useModels } from '../../api/resource.ts';
+import { type Model, type Resource, useAccount, useJson, useModels } from '../../api/resource.ts';
 import { Code } from '../../components/copy.tsx';
 import { formatCredits, formatNumber } from '../../components/format.ts';
 import { Link, type ViewProps } from '../../components/navigation.tsx';
@@ -39,17 +39,34 @@ const ACTIONS: readonly (readonly [to: string, title: string, text: string])[] =
 /** What a newcomer sees: credits, models, health, what can be done here, and how a program does it. */
 export default function Start({ session }: ViewProps) {
   const models = useModels();
+  const account = useAccount();
+  const readiness = useJson<Readiness>('readyz');
   return (
     <>
       <h1>Overview</h1>
       {models.data && isSandbox(models.data) && session.owner && <SandboxNotice />}
       <div class="columns">
-        <Credits />
-        <section class="card" aria-labelledby="models">
-          <h2 id="models">Models</h2>
-          <Loaded resource={models}>{(list) => <ModelCounts models={list} />}</Loaded>
-        </section>
-        <Health />
+        <Card id="credits" title="Credits" resource={account}>
+          {({ credits, plan, limits }) => [
+            formatCredits(credits.available),
+            `${formatCredits(credits.spent)} spent`,
+            `${formatCredits(credits.reserved)} reserved`,
+            `${plan} plan`,
+            `${formatNumber(limits.requests_per_minute)} requests a minute`,
+          ]}
+        </Card>
+        <Card id="models" title="Models" resource={models}>
+          {(list) => [formatNumber(list.length), ...countsOf(list)]}
+        </Card>
+        <Card id="health" title="Server" resource={readiness}>
+          {({ store, upstreams }) => [
+            store ? 'Needs attention' : 'Ready',
+            store ? store.reason : false,
+            upstreams ? coolingDown(upstreams.routes.length, 'route') : false,
+            upstreams ? coolingDown(upstreams.keys.length, 'provider key') : false,
+            SERVER.host,
+          ]}
+        </Card>
       </div>
       <h2>What you can do</h2>
       <ul class="columns starts">
@@ -90,65 +107,37 @@ function SandboxNotice() {
   );
 }
 
-function Credits() {
-  const account = useAccount();
+interface CardProps<Data> {
+  readonly id: string;
+  readonly title: string;
+  readonly resource: Resource<Data>;
+  /** The figure, and facts about it. */
+  readonly children: (data: Data) => readonly [figure: string, ...facts: (string | false)[]];
+}
+
+function Card<Data>({ id, title, resource, children }: CardProps<Data>) {
   return (
-    <section class="card" aria-labelledby="credits">
-      <h2 id="credits">Credits</h2>
-      <Loaded resource={account}>
-        {({ credits, plan, limits }) => (
-          <>
-            <p class="figure">{formatCredits(credits.available)}</p>
-            <p class="facts">
-              <span>{formatCredits(credits.spent)} spent</span>
-              <span>{formatCredits(credits.reserved)} reserved</span>
-              <span>{plan} plan</span>
-              <span>{formatNumber(limits.requests_per_minute)} requests a minute</span>
-            </p>
-          </>
-        )}
+    <section class="card" aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      <Loaded resource={resource}>
+        {(data) => {
+          const [figure, ...facts] = children(data);
+          return (
+            <>
+              <p class="figure">{figure}</p>
+              <p class="facts">{facts.map((fact) => fact && <span key={fact}>{fact}</span>)}</p>
+            </>
+          );
+        }}
       </Loaded>
     </section>
   );
 }
 
-function ModelCounts({ models }: { readonly models: readonly Model[] }) {
+function countsOf(models: readonly Model[]): readonly string[] {
   const counts = new Map<string, number>();
   for (const { type } of models) counts.set(type, (counts.get(type) ?? 0) + 1);
-  return (
-    <>
-      <p class="figure">{formatNumber(models.length)}</p>
-      <p class="facts">
-        {[...counts].map(([type, count]) => (
-          <span key={type}>
-            {formatNumber(count)} {type}
-          </span>
-        ))}
-      </p>
-    </>
-  );
-}
-
-function Health() {
-  const readiness = useJson<Readiness>('readyz');
-  return (
-    <section class="card" aria-labelledby="health">
-      <h2 id="health">Server</h2>
-      <Loaded resource={readiness}>
-        {({ store, upstreams }) => (
-          <>
-            <p class="figure">{store ? 'Needs attention' : 'Ready'}</p>
-            <p class="facts">
-              {store && <span>{store.reason}</span>}
-              {upstreams && <span>{coolingDown(upstreams.routes.length, 'route')}</span>}
-              {upstreams && <span>{coolingDown(upstreams.keys.length, 'provider key')}</span>}
-              <span>{SERVER.host}</span>
-            </p>
-          </>
-        )}
-      </Loaded>
-    </section>
-  );
+  return [...counts].map(([type, count]) => `${formatNumber(count)} ${type}`);
 }
 
 function coolingDown(count: number, what: string): string {
