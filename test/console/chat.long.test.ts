@@ -1,12 +1,10 @@
 import type { Locator, Page } from 'playwright-core';
-import sharp, { type SharpOptions } from 'sharp';
 import { expect, it } from 'vitest';
+import { photo, quadrants } from '../fixtures/images.ts';
 import { describeConsole } from './browser.ts';
 
-const PIXEL = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-);
+/** A PNG of one pixel. */
+const PIXEL = await quadrants({ width: 1, height: 1 }).png().toBuffer();
 
 const MARKDOWN = [
   '# Title <b>not bold</b>',
@@ -76,11 +74,9 @@ describeConsole('the view of chat', ({ open, post, createKey, signIn, check, all
       .getByLabel('Image files')
       .setInputFiles({ name: '<i>pixel.png', mimeType: 'image/png', buffer: PIXEL });
     await page.getByRole('img', { name: '<i>pixel.png' }).waitFor();
-    const noise = sharp({
-      create: { width: 2000, height: 1000, channels: 3, noise: { type: 'gaussian', sigma: 30 } },
-    } as SharpOptions);
+    const large = await photo({ width: 2000, height: 1000 }).png().toBuffer();
     await page.getByLabel('Image files').setInputFiles([
-      { name: 'large.png', mimeType: 'image/png', buffer: await noise.png().toBuffer() },
+      { name: 'large.png', mimeType: 'image/png', buffer: large },
       { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('notes') },
     ]);
     await page.getByText('scaled to 1568 × 784').waitFor();

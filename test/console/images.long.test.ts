@@ -1,30 +1,21 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Page, Route } from 'playwright-core';
+import type { Download, Page, Route } from 'playwright-core';
 import sharp from 'sharp';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { readZip } from '../../src/console/views/images/zip.ts';
 import { OWNER_KEY } from '../daemon.ts';
-import { oriel, shell } from '../oriel.ts';
+import { photo } from '../fixtures/images.ts';
+import { oriel, shell, temporaryFolder } from '../oriel.ts';
 import { describeConsole } from './browser.ts';
 
-/** A picture with edges and smooth areas, as a photograph has them. */
-async function picture(width: number, height: number, format: 'jpeg' | 'png' | 'tiff' = 'jpeg') {
-  const sky = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">
-    <linearGradient id="a" x2="0" y2="1"><stop stop-color="#1d4e89"/><stop offset="1" stop-color="#f7b267"/></linearGradient>
-    <rect width="100%" height="100%" fill="url(#a)"/><rect y="75%" width="100%" height="25%" fill="#0b2545"/>
-    <path d="M${width * 0.45} ${height * 0.8} l${width * 0.03} -${height * 0.5} h${width * 0.04} l${width * 0.03} ${height * 0.5} z" fill="#f4f4f4"/>
-    <circle cx="${width * 0.5}" cy="${height * 0.27}" r="${height * 0.03}" fill="#ffd166"/></svg>`;
-  return sharp(Buffer.from(sky)).toFormat(format, { quality: 95 }).toBuffer();
-}
+const picture = (width: number, height: number, format: 'jpeg' | 'png' | 'tiff' = 'jpeg') =>
+  photo({ width, height }).toFormat(format, { quality: 95 }).toBuffer();
 
 const file = (name: string, buffer: Buffer, mimeType = 'image/jpeg') => ({
-  name,
-  mimeType,
-  buffer,
+  ...{ name, mimeType, buffer },
 });
 
 /** The first bytes of a HEIC file, by which it is recognised. */
@@ -35,6 +26,12 @@ async function add(page: Page, ...files: readonly ReturnType<typeof file>[]): Pr
 }
 
 const run = (page: Page) => page.getByRole('button', { name: /^Run/ }).click();
+
+async function download(page: Page, name: string): Promise<Download> {
+  const button = page.getByRole('button', { name, exact: true });
+  const [saved] = await Promise.all([page.waitForEvent('download'), button.click()]);
+  return saved;
+}
 
 const status = (page: Page) => page.getByRole('main').getByRole('status');
 
@@ -79,20 +76,14 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
     const width = () => page.getByAltText('After').evaluate((image) => image.clientWidth);
     expect(await width()).toBe(1200);
     await check(page, 'images-zoomed');
-    const [saved] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Save', exact: true }).click(),
-    ]);
+    const saved = await download(page, 'Save');
     expect(saved.suggestedFilename()).toBe('lighthouse.webp');
     const bytes = readFileSync(await saved.path());
     expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 1200 });
     await list.getByRole('button', { name: 'phone.heic', exact: true }).click();
     await page.getByText('unsupported_format').waitFor();
     await check(page, 'images-failed');
-    const [archive] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Save all as ZIP' }).click(),
-    ]);
+    const archive = await download(page, 'Save all as ZIP');
     await promisify(execFile)('unzip', ['-tq', await archive.path()]);
     const entries = await readZip(new Blob([readFileSync(await archive.path())]));
     expect(entries).toHaveLength(5);
@@ -107,16 +98,12 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
     await run(page);
     const colours = page.getByRole('list', { name: 'Colours' });
     await colours.getByRole('listitem').nth(2).waitFor();
-    await colours
-      .getByRole('button', { name: /^Copy #/ })
-      .first()
-      .click();
+    const copy = colours.getByRole('button', { name: /^Copy #/ });
+    await copy.first().click();
     await page.getByText(/^Copied #[0-9a-f]{6}$/).waitFor();
     await page.getByLabel('Values as').selectOption('rgb');
-    await colours
-      .getByText(/^rgb\(\d+ \d+ \d+\)$/)
-      .first()
-      .waitFor();
+    const rgb = colours.getByText(/^rgb\(\d+ \d+ \d+\)$/);
+    await rgb.first().waitFor();
     await check(page, 'images-palette');
     for (const [operation, property] of [
       ['metadata', 'Media type'],
@@ -158,8 +145,7 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
     await page.getByRole('tab', { name: 'Command line' }).click();
     const command = (await page.getByRole('region', { name: 'Command line' }).textContent())!;
     expect(command).toBe('oriel run srcset --out results sample.png');
-    const folder = mkdtempSync(join(tmpdir(), 'oriel-images-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder();
     writeFileSync(join(folder, 'sample.png'), await picture(320, 240, 'png'));
     expect(await oriel(command.split(' ').slice(1), { cwd: folder })).toMatchObject({ code: 0 });
 
@@ -197,8 +183,7 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
 
   it('takes folders of 200 files, waits for limits, and goes on after a stop and a refusal', async () => {
     allow(/status of 4(29|02)|ERR_FAILED/);
-    const folder = mkdtempSync(join(tmpdir(), 'oriel-images-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder();
     mkdirSync(join(folder, 'holiday', 'deep'), { recursive: true });
     const small = await picture(16, 16, 'png');
     const names = Array.from({ length: 200 }, (_, index) => `deep/${index}.png`);
@@ -255,10 +240,7 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
     await page.unroute('**/api/free/**');
     await page.getByRole('button', { name: 'Try again' }).first().click();
     await status(page).getByText('201 images, 201 with a result').waitFor();
-    const [saved] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Save reports as JSON' }).click(),
-    ]);
+    const saved = await download(page, 'Save reports as JSON');
     const { results } = JSON.parse(readFileSync(await saved.path(), 'utf8')) as {
       results: { inputFilename: string }[];
     };
@@ -284,11 +266,8 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
       Object.assign(window, { live });
     });
     await page.reload();
-    await add(
-      page,
-      file('one.jpg', await picture(300, 200)),
-      file('two.jpg', await picture(200, 300)),
-    );
+    const [one, two] = await Promise.all([picture(300, 200), picture(200, 300)]);
+    await add(page, file('one.jpg', one), file('two.jpg', two));
     await run(page);
     await status(page).getByText('2 with a result').waitFor();
     await page.getByLabel('Width', { exact: true }).fill('120');

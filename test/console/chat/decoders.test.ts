@@ -1,22 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { AnswerFolder, callsOf, textOf } from '../../../src/console/views/chat/formats/answer.ts';
+import { callsOf, textOf } from '../../../src/console/views/chat/formats/answer.ts';
 import type { FormatName } from '../../../src/console/views/chat/formats/conversation.ts';
-import { FORMAT_NAMES, FORMATS } from '../../../src/console/views/chat/formats/formats.ts';
+import { FORMAT_NAMES } from '../../../src/console/views/chat/formats/formats.ts';
 import { outsideFolder } from '../../outside-material.ts';
 import { readStream } from '../../text/recorded.ts';
-
-/** Folds events of a stream; a text is data as it stands. */
-function fold(format: FormatName, events: readonly (object | string)[]) {
-  const decoder = FORMATS[format].decoder();
-  const folder = new AnswerFolder();
-  for (const event of events) {
-    const data = typeof event === 'string' ? event : JSON.stringify(event);
-    for (const one of decoder.decode({ event: 'message', data })) folder.add(one);
-  }
-  return { answer: folder.answer, replay: decoder.replay(folder.answer) };
-}
+import { fold } from './fold.ts';
 
 /** One answer with reasoning, text and two calls as each format streams it, an event a line. */
 const STREAMS = Object.fromEntries(

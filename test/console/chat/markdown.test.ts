@@ -5,50 +5,33 @@ import { type Block, blocksOf, inlinesOf } from '../../../src/console/views/chat
 const paragraph = (...content: unknown[]) => ({ type: 'paragraph', content });
 
 describe('Markdown of answers', () => {
-  it('reads paragraphs, headings, rules and quotes', () => {
-    expect(blocksOf('# A\nb\nc\n\n---\n> d\n> e')).toEqual([
-      { type: 'heading', content: ['A'] },
-      paragraph('b\nc'),
-      { type: 'rule' },
-      { type: 'quote', content: [paragraph('d\ne')] },
-    ]);
-  });
+  const code = { type: 'code', language: 'make', text: 'all:\n\tdo **it**' };
+  const inner = { type: 'list', start: null, items: [[paragraph('b')], [paragraph('c')]] };
+  const item = [paragraph('a'), inner, paragraph('d')];
+  const rows = [
+    [['1'], [{ type: 'strong', content: ['2'] }]],
+    [['4'], []],
+  ];
 
-  it('reads lists within lists, their first number, and paragraphs of items', () => {
-    expect(blocksOf('3. a\n   - b\n   - c\n\n   d\n4. e')).toEqual([
-      {
-        type: 'list',
-        start: 3,
-        items: [
-          [
-            paragraph('a'),
-            { type: 'list', start: null, items: [[paragraph('b')], [paragraph('c')]] },
-            paragraph('d'),
-          ],
-          [paragraph('e')],
-        ],
-      },
-    ]);
-    expect(blocksOf('It was in\n1986. A year')).toEqual([paragraph('It was in\n1986. A year')]);
-  });
-
-  it('reads code with its tabs, also while its end has not come', () => {
-    const code = { type: 'code', language: 'make', text: 'all:\n\tdo **it**' };
-    expect(blocksOf('```make\nall:\n\tdo **it**\n```\nx')).toEqual([code, paragraph('x')]);
-    expect(blocksOf('```make\nall:\n\tdo **it**')).toEqual([code]);
-  });
-
-  it('reads tables', () => {
-    expect(blocksOf('| a | b |\n|---|:-:|\n| 1 | **2** | 3 |\n| 4 |')).toEqual([
-      {
-        type: 'table',
-        head: [['a'], ['b']],
-        rows: [
-          [['1'], [{ type: 'strong', content: ['2'] }]],
-          [['4'], []],
-        ],
-      },
-    ]);
+  it.each([
+    ['a heading', '# A\nb\nc', [{ type: 'heading', content: ['A'] }, paragraph('b\nc')]],
+    ['a rule', '---', [{ type: 'rule' }]],
+    ['a quote', '> d\n> e', [{ type: 'quote', content: [paragraph('d\ne')] }]],
+    [
+      'a list within a list, its first number, and paragraphs of items',
+      '3. a\n   - b\n   - c\n\n   d\n4. e',
+      [{ type: 'list', start: 3, items: [item, [paragraph('e')]] }],
+    ],
+    ['a sentence with a number', 'It was in\n1986. A year', [paragraph('It was in\n1986. A year')]],
+    ['code with its tabs', '```make\nall:\n\tdo **it**\n```\nx', [code, paragraph('x')]],
+    ['code whose end has not come', '```make\nall:\n\tdo **it**', [code]],
+    [
+      'a table',
+      '| a | b |\n|---|:-:|\n| 1 | **2** | 3 |\n| 4 |',
+      [{ type: 'table', head: [['a'], ['b']], rows }],
+    ],
+  ])('reads %s', (_, text, blocks) => {
+    expect(blocksOf(text)).toEqual(blocks);
   });
 
   it('reads bold, italics, code and escapes, and leaves marks without an end', () => {

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ServerEvent } from '../../../src/console/api/events.ts';
-import { AnswerFolder, callsOf, textOf } from '../../../src/console/views/chat/formats/answer.ts';
+import { callsOf, textOf } from '../../../src/console/views/chat/formats/answer.ts';
 import {
   type AnswerTurn,
   type FormatName,
@@ -9,10 +8,11 @@ import {
   type Settings,
   type Turn,
 } from '../../../src/console/views/chat/formats/conversation.ts';
-import { FORMATS } from '../../../src/console/views/chat/formats/formats.ts';
+import { FORMAT_NAMES, FORMATS } from '../../../src/console/views/chat/formats/formats.ts';
 import { NEW_TOOL } from '../../../src/console/views/chat/validation.ts';
 import { sharedDaemon } from '../../daemon.ts';
 import { modelWith, reasoningWith } from '../model.ts';
+import { fold } from './fold.ts';
 
 const daemon = sharedDaemon();
 
@@ -45,7 +45,7 @@ const ASKED: Turn = {
 
 async function ask(format: FormatName, turns: readonly Turn[]): Promise<AnswerTurn> {
   const settings = { ...SETTINGS, format };
-  const { path, bodyOf, decoder: newDecoder } = FORMATS[format];
+  const { path, bodyOf } = FORMATS[format];
   const body = bodyOf({ settings, turns }, MODEL);
   const response = await daemon().request(path, {
     method: 'POST',
@@ -55,20 +55,13 @@ async function ask(format: FormatName, turns: readonly Turn[]): Promise<AnswerTu
   const text = await response.text();
   expect(response.status, text).toBe(200);
   expect(response.headers.get('x-oriel-ignored')).toBeNull();
-  const decoder = newDecoder();
-  const folder = new AnswerFolder();
-  for (const [, data] of text.matchAll(/^data: (.*)$/gm)) {
-    const event: ServerEvent = { event: 'message', data: data! };
-    for (const one of decoder.decode(event)) folder.add(one);
-  }
-  const { answer } = folder;
+  const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => data!);
+  const { answer, replay } = fold(format, events);
   expect(answer).toMatchObject({ isComplete: true, error: null });
-  return { ...newAnswer(turns.length + 1, settings, body), answer, replay: decoder.replay(answer) };
+  return { ...newAnswer(turns.length + 1, settings, body), answer, replay };
 }
 
-const NAMES = Object.keys(FORMATS) as FormatName[];
-
-it.each(NAMES.flatMap((first) => NAMES.map((second) => [first, second] as const)))(
+it.each(FORMAT_NAMES.flatMap((first) => FORMAT_NAMES.map((second) => [first, second] as const)))(
   'the server accepts a conversation with images, reasoning and calls that goes on from %s in %s',
   async (first, second) => {
     const turns: Turn[] = [ASKED];
