@@ -7,14 +7,14 @@ import { formatNumber } from '../../components/format.ts';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import css from './api.css';
-import { type ApiDocument, type Endpoint, loadDocument } from './document.ts';
+import { type Endpoint, type EndpointGroups, loadGroups } from './document.ts';
 import { EndpointView } from './endpoint.tsx';
 
 export const style = css;
 
 /** The OpenAPI document: every endpoint with its fields, and an example to copy and to send. */
-export default function Api(props: Omit<GroupsProps, 'document' | 'models'>) {
-  const document = useResource(loadDocument, []);
+export default function Api(props: Omit<GroupsProps, 'groups' | 'models'>) {
+  const groups = useResource(loadGroups, []);
   return (
     <>
       <h1>API</h1>
@@ -23,19 +23,19 @@ export default function Api(props: Omit<GroupsProps, 'document' | 'models'>) {
         <code>{'{"error": {type, message, param, code}}'}</code>. For programs:{' '}
         <a href={new URL('openapi.json', SERVER).href}>openapi.json</a>.
       </p>
-      {document.error?.status === 404 ? (
+      {groups.error?.status === 404 ? (
         <Empty title="The description of the API is not on this address">
           <p>
             <code>server.operations</code> gives it a listener of its own.
           </p>
         </Empty>
       ) : (
-        <Loaded resource={document}>
+        <Loaded resource={groups}>
           {(loaded) =>
             props.session ? (
-              <WithModels {...props} document={loaded} />
+              <WithModels {...props} groups={loaded} />
             ) : (
-              <Groups {...props} document={loaded} models={[]} />
+              <Groups {...props} groups={loaded} models={[]} />
             )
           }
         </Loaded>
@@ -45,7 +45,7 @@ export default function Api(props: Omit<GroupsProps, 'document' | 'models'>) {
 }
 
 interface GroupsProps extends Omit<ViewProps, 'session'> {
-  readonly document: ApiDocument;
+  readonly groups: EndpointGroups;
   readonly session: Session | null;
   readonly models: readonly Model[];
 }
@@ -55,7 +55,7 @@ function WithModels(props: Omit<GroupsProps, 'models'>) {
   return <Groups {...props} models={data} />;
 }
 
-function Groups({ document: { groups }, place, session, models }: GroupsProps) {
+function Groups({ groups, place, session, models }: GroupsProps) {
   const [filter, setFilter] = useState('');
   const words = filter.toLowerCase().split(/\s+/);
   const matches = ({ method, path, summary }: Endpoint) => {

@@ -3,7 +3,6 @@ import type { Schema, ShownField } from './schema.ts';
 
 /** The parts of OpenAPI 3.1 that the page shows. */
 interface OpenApi {
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
@@ -45,11 +44,6 @@ export interface Endpoint extends Operation {
   readonly place: string;
 }
 
-export interface EndpointGroup {
-  readonly title: string;
-  readonly endpoints: readonly Endpoint[];
-}
-
 /** Groups in their order, with the tags of OpenAPI that they hold. */
 const GROUPS: readonly (readonly [title: string, tags: readonly string[]])[] = [
   ['Images', ['Batch images']],
@@ -61,14 +55,12 @@ const GROUPS: readonly (readonly [title: string, tags: readonly string[]])[] = [
 /** Title of the group of all other tags. */
 const REST = 'Server';
 
-export interface ApiDocument {
-  readonly version: string;
-  readonly groups: readonly EndpointGroup[];
-}
+/** Endpoints by the titles of their groups. */
+export type EndpointGroups = Awaited<ReturnType<typeof loadGroups>>;
 
 /** Loads the OpenAPI document. @throws ApiError, 404 where it is on the listener for operations */
-export async function loadDocument(signal: AbortSignal): Promise<ApiDocument> {
-  const { info, paths } = await sendJson<OpenApi>('openapi.json', { signal });
+export async function loadGroups(signal: AbortSignal) {
+  const { paths } = await sendJson<OpenApi>('openapi.json', { signal });
   const endpoints = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
       ([method, operation]): Endpoint => ({
@@ -85,11 +77,10 @@ export async function loadDocument(signal: AbortSignal): Promise<ApiDocument> {
   const sorted = endpoints.toSorted(
     (one, other) => order.indexOf(one.tags[0]!) - order.indexOf(other.tags[0]!),
   );
-  const groups = [...GROUPS.map(([title]) => title), REST].map((title) => ({
+  return [...GROUPS.map(([title]) => title), REST].map((title) => ({
     title,
     endpoints: sorted.filter((endpoint) => groupOf(endpoint) === title),
   }));
-  return { version: info.version, groups };
 }
 
 /** The body of an endpoint; undefined if it takes none. */

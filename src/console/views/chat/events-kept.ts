@@ -25,7 +25,7 @@ export class KeptEvents {
     this.#omitted += 1;
   }
 
-  get kept(): { readonly events: readonly RawEvent[]; readonly eventsOmitted: number } {
+  get kept() {
     return { events: [...this.#first, ...this.#last], eventsOmitted: this.#omitted };
   }
 }

@@ -1,20 +1,12 @@
 import type { Settings, Tool } from './formats/conversation.ts';
 import type { Format } from './formats/format.ts';
 
-interface Faults {
-  readonly temperature: string | undefined;
-  readonly maxTokens: string | undefined;
-  /** By the identifier of the tool. */
-  readonly tools: ReadonlyMap<string, ToolFaults>;
-  /** Whether a request can be sent. */
-  readonly areNone: boolean;
-}
-
-/** Why settings cannot be sent. */
-export function settingsFaults(settings: Settings, format: Format): Faults {
+/** Why settings cannot be sent: those of tools by their identifiers. */
+export function settingsFaults(settings: Settings, format: Format) {
   const { highestTemperature: highest, label } = format;
+  const degrees = Number(settings.temperature);
   const temperature =
-    settings.temperature === '' || isBetween(Number(settings.temperature), 0, highest)
+    settings.temperature === '' || (degrees >= 0 && degrees <= highest)
       ? undefined
       : `Use a number from 0 to ${highest} in the format ${label}.`;
   const tokens = Number(settings.maxTokens);
@@ -25,10 +17,6 @@ export function settingsFaults(settings: Settings, format: Format): Faults {
   const tools = new Map(settings.tools.map((tool) => [tool.id, faultsOf(tool, settings.tools)]));
   const areToolsRight = [...tools.values()].every((faults) => Object.keys(faults).length === 0);
   return { temperature, maxTokens, tools, areNone: !temperature && !maxTokens && areToolsRight };
-}
-
-function isBetween(value: number, lowest: number, highest: number): boolean {
-  return value >= lowest && value <= highest;
 }
 
 export interface ToolFaults {

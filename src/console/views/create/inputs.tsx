@@ -10,14 +10,11 @@ import { isDrawn } from './mask.ts';
 import type { Studio } from './studio.ts';
 import { upload } from './submit.ts';
 
-export interface Uploads {
-  /** Names of files that are being sent. */
-  readonly names: readonly string[];
-  readonly add: (files: readonly File[]) => Promise<void>;
-}
+type Uploads = ReturnType<typeof useUploads>;
 
 /** Uploads files of a draft one after another; the function waits for all of them. */
-export function useUploads(onInput: (input: Input) => void): Uploads {
+export function useUploads(onInput: (input: Input) => void) {
+  /** Names of files that are being sent. */
   const [names, setNames] = useState<readonly string[]>([]);
   const add = async (files: readonly File[]) => {
     setNames((known) => [...known, ...files.map(({ name }) => name)]);
@@ -71,7 +68,7 @@ function Inputs({ studio, uploads, error }: InputsProps) {
       <legend>{label}</legend>
       <div class={isOver ? 'drop over' : 'drop'}>
         {inputs.length > 0 && (
-          <ul class="thumbs" aria-label={label}>
+          <ul class="row thumbs" aria-label={label}>
             {inputs.map((input, index) => (
               <Thumb key={`${input.url} ${index}`} input={input} onRemove={() => remove(index)} />
             ))}

@@ -85,30 +85,30 @@ function Thumbnail({ file }: { readonly file: File }) {
 
 function Status({ item }: { readonly item: Item }) {
   const { state, share, error, result, file } = item;
-  if (state === 'waiting') return <span class="status muted">Waiting</span>;
-  if (state === 'working') return <span class="status muted">Working…</span>;
+  if (state === 'waiting') return <span class="row status muted">Waiting</span>;
+  if (state === 'working') return <span class="row status muted">Working…</span>;
   if (state === 'sending') {
     return (
-      <span class="status">
+      <span class="row status">
         <progress value={share} max={1} aria-label={`Uploading ${short(item)}`} />
       </span>
     );
   }
   if (error) {
     return (
-      <span class="status failed">
+      <span class="row status failed">
         <span class="clamped">
           <span class="badge bad">Failed</span> {error.message}
         </span>
       </span>
     );
   }
-  if (!result) return <span class="status muted">{formatBytes(file.size)}</span>;
+  if (!result) return <span class="row status muted">{formatBytes(file.size)}</span>;
   const { outputs, record } = result;
   if (outputs.length > 0) {
     const size = outputs.reduce((sum, output) => sum + output.size, 0);
     return (
-      <span class="status">
+      <span class="row status">
         {formatBytes(file.size)} → {outputs.length > 1 && `${outputs.length} images, `}
         {formatBytes(size)}{' '}
         <span class={`badge ${size < file.size ? 'good' : ''}`}>{changeText(file.size, size)}</span>
@@ -119,7 +119,7 @@ function Status({ item }: { readonly item: Item }) {
   const data = record.data ?? {};
   const colours = coloursOf(data);
   return (
-    <span class="status">
+    <span class="row status">
       {colours ? (
         <span class="strip">
           {colours.map(({ hex }) => (
