@@ -59,9 +59,7 @@ describe('shapes of sizes', () => {
 
 describe('a mask', () => {
   const mask = (shapes: readonly MaskShape[], width = 8, height = 6): Mask => ({
-    width,
-    height,
-    shapes,
+    ...{ width, height, shapes },
   });
   const rectangle = (x: number, y: number, width: number, height: number, isErased = false) => ({
     points: [x, y, x + width, y + height],
@@ -109,19 +107,13 @@ describe('a mask', () => {
   });
 
   it('becomes a PNG of the image’s size with alpha that decoders read', async () => {
-    const one = mask([rectangle(1, 1, 2, 3)], 7, 5);
-    const blob = await pngOf(7, 5, alphaOf(one));
+    const alpha = alphaOf(mask([rectangle(1, 1, 2, 3)], 7, 5));
+    const blob = await pngOf(7, 5, alpha);
     expect(blob.type).toBe('image/png');
     const image = sharp(Buffer.from(await blob.arrayBuffer()), { failOn: 'warning' });
-    expect(await image.metadata()).toMatchObject({
-      format: 'png',
-      width: 7,
-      height: 5,
-      channels: 4,
-      hasAlpha: true,
-    });
-    const alpha = await image.extractChannel('alpha').raw().toBuffer();
-    expect([...alpha]).toEqual([...alphaOf(one)]);
+    const size = { width: 7, height: 5, channels: 4 };
+    expect(await image.metadata()).toMatchObject({ format: 'png', ...size });
+    expect([...(await image.extractChannel('alpha').raw().toBuffer())]).toEqual([...alpha]);
   });
 });
 
@@ -220,9 +212,8 @@ describe('a request', () => {
   });
 
   it('has no number of images where the model makes one', () => {
-    const names = fieldsFor(situation({}, 'image', { limits: { max_images: 1 }, sizes: null })).map(
-      ({ name }) => name,
-    );
+    const one = situation({}, 'image', { limits: { max_images: 1 }, sizes: null });
+    const names = fieldsFor(one).map(({ name }) => name);
     expect(names).not.toContain('n');
     expect(names).toContain('style');
   });
@@ -230,12 +221,7 @@ describe('a request', () => {
 
 describe('pages of tasks', () => {
   const task = (task_id: string, status: Task['status'] = 'completed'): Task => ({
-    task_id,
-    status,
-    model: 'm',
-    type: 'image',
-    result: null,
-    error: null,
+    ...{ task_id, status, model: 'm', type: 'image', result: null, error: null },
   });
   const page = (ids: string, has_more = false) => ({
     data: [...ids].map((id) => task(id)),

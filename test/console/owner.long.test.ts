@@ -6,16 +6,13 @@ import { describeConsole } from './browser.ts';
 
 /** A provider that knows no key. */
 const refusing = createServer((_request, response) => {
-  response.writeHead(401, { 'content-type': 'application/json' });
-  response.end(
-    JSON.stringify({
-      error: { message: 'Incorrect API key provided', type: 'invalid_request_error' },
-    }),
-  );
+  const error = { message: 'Incorrect API key provided', type: 'invalid_request_error' };
+  response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
 });
 
 await once(refusing.listen(0, '127.0.0.1'), 'listening');
 afterAll(() => refusing.close());
+const address = `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`;
 
 describeConsole(
   "the owner's views",
@@ -103,17 +100,16 @@ describeConsole(
       await Promise.all(names.map((name) => post('v1/admin/accounts/create', { name })));
       await post('v1/admin/keys/create', { account: 'many-7', name: 'of-many-7' });
       const page = await open('accounts');
-      await page.getByRole('rowheader', { name: 'owner', exact: true }).waitFor();
+      const owner = page.getByRole('rowheader', { name: 'owner', exact: true });
+      await owner.waitFor();
       await page.getByRole('button', { name: 'Later accounts' }).click();
-      await page
-        .getByRole('rowheader', { name: 'owner', exact: true })
-        .waitFor({ state: 'detached' });
+      await owner.waitFor({ state: 'detached' });
       await check(page, 'accounts-later');
       await page.getByLabel('Keys of').fill('many-7');
       await page.keyboard.press('Enter');
       await page.getByRole('row', { name: /of-many-7/ }).waitFor();
       await page.getByRole('button', { name: 'Earlier accounts' }).click();
-      await page.getByRole('rowheader', { name: 'owner', exact: true }).waitFor();
+      await owner.waitFor();
     });
 
     it('shows the server and its configuration without secrets', async () => {
@@ -130,11 +126,7 @@ describeConsole(
       routing: { retries: 0 },
       providers: {
         sandbox: { kind: 'sandbox' },
-        broken: {
-          kind: 'openai',
-          baseUrl: `http://127.0.0.1:${(refusing.address() as AddressInfo).port}/v1`,
-          apiKey: 'sk-wrong',
-        },
+        broken: { kind: 'openai', baseUrl: `${address}/v1`, apiKey: 'sk-wrong' },
       },
       models: {
         'sandbox-chat': { type: 'text', routes: [{ provider: 'sandbox', model: 'chat' }] },

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 
 /** Title and cell of a column. Numbers are right-aligned, with digits of equal width. */
 export type Column<Row> = readonly [
-  title: string,
+  title: ComponentChildren,
   cell: (row: Row) => ComponentChildren,
   kind?: 'number',
 ];
@@ -13,12 +13,14 @@ interface TableProps<Row> {
   readonly showCaption?: boolean;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  readonly keyOf: (row: Row) => string | number;
+  readonly keyOf: (row: Row, index: number) => string | number;
+  /** Whether the first column names the row, as it does by default. */
+  readonly namesRows?: boolean;
 }
 
-/** A table that scrolls sideways where it is wider than the screen. The first column names the row. */
+/** A table that scrolls sideways where it is wider than the screen. */
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, showCaption = false, columns, rows, keyOf } = props;
+  const { caption, showCaption = false, columns, rows, keyOf, namesRows = true } = props;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by arrow keys
     <section class="table" aria-label={caption} tabIndex={0}>
@@ -26,20 +28,21 @@ export function Table<Row>(props: TableProps<Row>) {
         <caption class={showCaption ? undefined : 'hidden'}>{caption}</caption>
         <thead>
           <tr>
-            {columns.map(([title, , kind]) => (
-              <th key={title} scope="col" class={kind}>
+            {columns.map(([title, , kind], index) => (
+              <th key={index} scope="col" class={kind}>
                 {title}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <tr key={keyOf(row)}>
-              {columns.map(([title, cell, kind], index) => {
-                const Cell = index === 0 ? 'th' : 'td';
+          {rows.map((row, place) => (
+            <tr key={keyOf(row, place)}>
+              {columns.map(([, cell, kind], index) => {
+                const isName = namesRows && index === 0;
+                const Cell = isName ? 'th' : 'td';
                 return (
-                  <Cell key={title} scope={index === 0 ? 'row' : undefined} class={kind}>
+                  <Cell key={index} scope={isName ? 'row' : undefined} class={kind}>
                     {cell(row)}
                   </Cell>
                 );

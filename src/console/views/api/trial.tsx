@@ -30,7 +30,7 @@ export function Trial({ endpoint, example, session }: TrialProps) {
   const running = useRef<AbortController>(null);
   useEffect(() => () => running.current?.abort(), []);
   const isOpen = endpoint.security?.length === 0;
-  const canSend = (session !== null || isOpen) && !NOT_SENT.includes(nameOf(endpoint));
+  const canSend = (session !== null || isOpen) && !NOT_SENT.includes(endpointName(endpoint));
   const start = async () => {
     const controller = new AbortController();
     running.current = controller;
@@ -67,7 +67,7 @@ export function Trial({ endpoint, example, session }: TrialProps) {
   );
 }
 
-function nameOf({ method, path }: Endpoint): string {
+function endpointName({ method, path }: Endpoint): string {
   return `${method} ${path}`;
 }
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Code } from '../../components/copy.tsx';
+import { type Column, Table } from '../../components/table.tsx';
 import { type Block, blocksOf, type Inline } from './markdown.ts';
 
 interface RichTextProps {
@@ -20,6 +21,8 @@ export function RichText({ text, partOf }: RichTextProps) {
     [text, partOf],
   );
 }
+
+type TextRow = Extract<Block, { type: 'table' }>['rows'][number];
 
 /** Renders blocks, and numbers those that screen readers list. */
 function renderer(partOf: string) {
@@ -59,7 +62,18 @@ function renderer(partOf: string) {
         );
       }
       case 'table':
-        return <TextTable key={index} label={named('table')} {...one} />;
+        return (
+          <Table
+            key={index}
+            caption={named('table')}
+            namesRows={false}
+            columns={one.head.map(
+              (head, at): Column<TextRow> => [head.map(inline), (row) => row[at]!.map(inline)],
+            )}
+            rows={one.rows}
+            keyOf={(_, index) => index}
+          />
+        );
     }
   };
   return render;
@@ -67,38 +81,6 @@ function renderer(partOf: string) {
 
 function isPlain(item: readonly Block[]): item is [Block & { type: 'paragraph' }] {
   return item.length === 1 && item[0]!.type === 'paragraph';
-}
-
-interface TextTableProps extends Extract<Block, { type: 'table' }> {
-  readonly label: string;
-}
-
-function TextTable({ label, head, rows }: TextTableProps) {
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by arrow keys
-    <section class="table" aria-label={label} tabIndex={0}>
-      <table>
-        <thead>
-          <tr>
-            {head.map((cell, at) => (
-              <th key={at} scope="col">
-                {cell.map(inline)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, at) => (
-            <tr key={at}>
-              {row.map((cell, column) => (
-                <td key={column}>{cell.map(inline)}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
 }
 
 function inline(one: Inline, index: number): ComponentChildren {

@@ -4,7 +4,7 @@ import { Link, type ViewProps } from '../../components/navigation.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import css from './create.css';
 import { KINDS, type Kind } from './draft.ts';
-import { GalleryView, nameOf, picturesOf } from './gallery.tsx';
+import { GalleryView, pictureName, picturesOf } from './gallery.tsx';
 import { Lightbox } from './lightbox.tsx';
 import { RequestForm } from './request-form.tsx';
 import { type Studio, type StudioProps, useStudio } from './studio.ts';
@@ -79,7 +79,7 @@ export function Results({ studio, shown }: ResultsProps) {
     <GalleryView kind={kind} gallery={gallery}>
       {(tasks) => {
         const pictures = kind === 'image' ? picturesOf(tasks.filter(hasEnded)) : [];
-        const position = pictures.findIndex((picture) => nameOf(picture) === shown);
+        const position = pictures.findIndex((picture) => pictureName(picture) === shown);
         return (
           <>
             <ul class="tiles">

@@ -41,7 +41,7 @@ export interface Picture {
 }
 
 /** Name of a picture in the address. */
-export function nameOf({ task, index }: Picture): string {
+export function pictureName({ task, index }: Picture): string {
   return index === 0 ? task.task_id : `${task.task_id}.${index}`;
 }
 

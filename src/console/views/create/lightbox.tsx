@@ -6,7 +6,7 @@ import { formatNumber } from '../../components/format.ts';
 import { Link, open } from '../../components/navigation.tsx';
 import { Medium } from '../../components/task-files.tsx';
 import { canEdit } from './fields.ts';
-import { nameOf, type Picture } from './gallery.tsx';
+import { type Picture, pictureName } from './gallery.tsx';
 import type { Studio } from './studio.ts';
 
 interface LightboxProps {
@@ -22,7 +22,7 @@ export function Lightbox({ studio, pictures, position }: LightboxProps) {
   const prompt = studio.promptOf(task);
   const last = pictures.length - 1;
   const move = (to: number) =>
-    open(`create/image?show=${nameOf(pictures[to]!)}`, { replace: true });
+    open(`create/image?show=${pictureName(pictures[to]!)}`, { replace: true });
   const startFrom = (use: Parameters<Studio['startFrom']>[1]) => () =>
     studio.startFrom(urlsOf(task)[index]!, use);
   useKeys((event) => {

@@ -3,7 +3,7 @@ import { filesOf, hasEnded, type Task } from '../../api/tasks.ts';
 import { Button } from '../../components/button.tsx';
 import { Link, open } from '../../components/navigation.tsx';
 import { Medium, TaskState } from '../../components/task-files.tsx';
-import { nameOf } from './gallery.tsx';
+import { pictureName } from './gallery.tsx';
 import type { Studio } from './studio.ts';
 
 interface TileProps {
@@ -45,7 +45,7 @@ export function Tile({ studio, task }: TileProps) {
               key={url}
               url={url}
               name={nameOfFile(index)}
-              onOpen={() => open(`create/image?show=${nameOf({ task, index })}`)}
+              onOpen={() => open(`create/image?show=${pictureName({ task, index })}`)}
             />
           ))}
         </div>

@@ -38,13 +38,13 @@ export function labelOf(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function textOf(value: Value): string {
+function valueText(value: Value): string {
   return Array.isArray(value) ? value.join('\n') : String(value);
 }
 
 /** The value of a field that is not sent, as text; empty if there is none. */
 export function defaultOf({ default: byDefault }: OperationField): string {
-  return byDefault === null ? '' : textOf(byDefault);
+  return byDefault === null ? '' : valueText(byDefault);
 }
 
 /** The values to begin with, by which the operation does something. */
@@ -53,7 +53,7 @@ function initialValues({ fields }: Operation): Values {
   return Object.fromEntries(
     fields.map(({ name, required, sample }) => [
       name,
-      sample !== null && (required || !isAnyRequired) ? textOf(sample) : '',
+      sample !== null && (required || !isAnyRequired) ? valueText(sample) : '',
     ]),
   );
 }

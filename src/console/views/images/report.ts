@@ -38,12 +38,12 @@ export function factsOf(data: Data, prefix = ''): readonly Fact[] {
     const label = prefix === '' ? labelOf(name) : `${prefix}: ${labelOf(name)}`;
     if (typeof value === 'object' && !Array.isArray(value)) return factsOf(value as Data, label);
     return [
-      { label, text: textOf(value), isLong: typeof value === 'string' && value.length >= LONG },
+      { label, text: factText(value), isLong: typeof value === 'string' && value.length >= LONG },
     ];
   });
 }
 
-function textOf(value: unknown): string {
+function factText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'number') {

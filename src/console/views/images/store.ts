@@ -108,10 +108,11 @@ export class ImagesStore {
 
   /** Adds files that are not in the list yet. @returns how many were left out, and why */
   add(chosen: readonly Chosen[]): { readonly known: number; readonly beyond: number } {
-    const nameOf = ({ path, file }: Chosen) => JSON.stringify([path, file.size, file.lastModified]);
+    const identityOf = ({ path, file }: Chosen) =>
+      JSON.stringify([path, file.size, file.lastModified]);
     const { items, shown } = this.state;
-    const names = new Set(items.map(nameOf));
-    const fresh = chosen.filter((one) => !names.has(nameOf(one)));
+    const names = new Set(items.map(identityOf));
+    const fresh = chosen.filter((one) => !names.has(identityOf(one)));
     const added = fresh.slice(0, MAX_ITEMS - items.length).map(
       ({ file, path }): Item => ({
         ...{ id: this.#nextId++, file, path, state: 'idle', share: 0, error: null, result: null },

@@ -148,8 +148,8 @@ function Callbacks({ path, url }: { readonly path: string; readonly url: string 
                 {attempts.length > 0 && (
                   <Table
                     caption="Tries"
-                    rows={attempts.map((one, number) => ({ ...one, number }))}
-                    keyOf={({ number }) => number}
+                    rows={attempts}
+                    keyOf={(_, index) => index}
                     columns={[
                       ['Time', ({ at }) => formatTime(at)],
                       [

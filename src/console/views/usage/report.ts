@@ -48,13 +48,13 @@ function isDay(text: string | null): text is string {
   return text !== null && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-function dayOf(time: number): string {
+function dayText(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
 /** The last days up to today. @param now milliseconds since the epoch */
 export function lastDays(days: number, now: number): Period {
-  return { from: dayOf(now - (days - 1) * DAY_MS), to: dayOf(now) };
+  return { from: dayText(now - (days - 1) * DAY_MS), to: dayText(now) };
 }
 
 /** What an address asks for: `?from=…&to=…&by=model&accounts=all`. What it lacks or misspells is the default. */
@@ -94,7 +94,7 @@ export function cachedShare(sums: UsageSums): number | null {
 }
 
 /** Name of a row in the table. */
-export function nameOf(row: UsageRow, by: Dimension): string {
+export function rowName(row: UsageRow, by: Dimension): string {
   if (by === 'key') return row.key_name ?? row.key_id ?? 'removed key';
   if (by === 'team') return row.team_name ?? row.team_id ?? 'no team';
   if (by === 'account') return row.account_name ?? '';
@@ -137,5 +137,5 @@ export function seriesOf(
     { length: Math.round((last - first) / DAY_MS) + 1 },
     (_, index) => (first + index * DAY_MS) / 1000,
   );
-  return [days, days.map((day) => values.get(dayOf(day * 1000)) ?? 0)];
+  return [days, days.map((day) => values.get(dayText(day * 1000)) ?? 0)];
 }

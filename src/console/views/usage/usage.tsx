@@ -18,11 +18,11 @@ import {
   lastDays,
   MEASURES,
   type Measure,
-  nameOf,
   pathOf,
   placeOf,
   type Question,
   questionOf,
+  rowName,
   seriesOf,
   sumOf,
   type UsageList,
@@ -218,7 +218,7 @@ function Parts({ rows, by }: { readonly rows: readonly UsageRow[]; readonly by: 
       rows={sorted}
       keyOf={(row) => [row.account_id, row.key_id, row.team_id, row.model, row.day].join(' ')}
       columns={[
-        [DIMENSIONS[by], (row) => (by === 'day' ? formatDay(row.day!) : nameOf(row, by))],
+        [DIMENSIONS[by], (row) => (by === 'day' ? formatDay(row.day!) : rowName(row, by))],
         ['Requests', (row) => formatNumber(row.requests), 'number'],
         ['Errors', (row) => formatNumber(row.errors), 'number'],
         ['Input tokens', (row) => formatNumber(row.input_tokens), 'number'],
