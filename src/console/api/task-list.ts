@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
+import { useAction } from './action.ts';
 import { sendJson } from './request.ts';
-import { useAction, useJson } from './resource.ts';
+import { useJson } from './resource.ts';
 import { hasEnded, type Task, type TaskList, useTaskEvents } from './tasks.ts';
 
 /** Tasks as far as they are loaded, newest first. */

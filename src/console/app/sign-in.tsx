@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks';
-import { ApiError } from '../api/request.ts';
-import { useAction } from '../api/resource.ts';
+import { type ApiError, apiErrorOf } from '../api/request.ts';
 import { signIn } from '../api/session.ts';
 import { Button } from '../components/button.tsx';
 import { Form, TextField } from '../components/field.tsx';
@@ -9,15 +8,24 @@ import { Link } from '../components/navigation.tsx';
 /** Asks for an API key. The view of the address opens once the key is accepted. */
 export function SignIn() {
   const [key, setKey] = useState('');
-  const { error, isBusy, run } = useAction(async () => {
+  const [fault, setFault] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const submit = async () => {
     const trimmed = key.trim();
-    if (trimmed === '') throw new ApiError('Paste an API key');
-    await signIn(trimmed);
-  });
+    if (trimmed === '') return setFault('Paste an API key.');
+    setBusy(true);
+    setFault(undefined);
+    try {
+      await signIn(trimmed);
+    } catch (error) {
+      setFault(messageOf(apiErrorOf(error)));
+      setBusy(false);
+    }
+  };
   return (
     <div class="sign-in">
       <h1>Sign in to Oriel</h1>
-      <Form class="card" onSubmit={run} noValidate>
+      <Form class="card" onSubmit={submit} noValidate>
         <TextField
           label="API key"
           type="password"
@@ -25,7 +33,7 @@ export function SignIn() {
           spellcheck={false}
           value={key}
           onValue={setKey}
-          error={error && messageOf(error)}
+          error={fault}
           required
           hint="The owner's key was printed when the server first started, or is in the file first-key of its data folder."
         />

@@ -5,7 +5,7 @@ import type {
   PartialInputHTMLAttributes,
   TextareaHTMLAttributes,
 } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 
 interface LabelProps {
   readonly label: string;
@@ -92,19 +92,6 @@ export function TextField({ label, hint, error, onValue, ...rest }: TextFieldPro
         <input type="text" {...given} {...attributes} onInput={reporting(onValue)} />
       )}
     </Field>
-  );
-}
-
-type LateFieldProps = Pick<TextFieldProps, 'label' | 'value' | 'placeholder' | 'onValue'>;
-
-/** A field that gives its value when it is complete, not at each letter, since the server is asked. */
-export function LateField({ value, onValue, ...rest }: LateFieldProps) {
-  const [text, setText] = useState(value);
-  const give = () => text.trim() !== value && onValue(text.trim());
-  return (
-    <Form onSubmit={give}>
-      <TextField {...rest} value={text} onValue={setText} onBlur={give} />
-    </Form>
   );
 }
 

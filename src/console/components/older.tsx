@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Action } from '../api/resource.ts';
+import type { Action } from '../api/action.ts';
 import { Button } from './button.tsx';
 import { ErrorState } from './states.tsx';
 

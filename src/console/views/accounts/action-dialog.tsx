@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { useAction } from '../../api/action.ts';
 import { sendJson } from '../../api/request.ts';
-import { useAction } from '../../api/resource.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Form, SelectField, TextField } from '../../components/field.tsx';

@@ -1,7 +1,8 @@
 import { useEffect } from 'preact/hooks';
 import type { Timeline } from '../../../http/routes/tasks/task-timeline.ts';
+import { useAction } from '../../api/action.ts';
 import { sendJson } from '../../api/request.ts';
-import { type Model, useAccount, useAction } from '../../api/resource.ts';
+import { type Model, useAccount } from '../../api/resource.ts';
 import type { Task } from '../../api/tasks.ts';
 import { open } from '../../components/navigation.tsx';
 import { showToast } from '../../components/toast.tsx';

@@ -1,6 +1,7 @@
 import { useTaskList } from '../../api/task-list.ts';
 import { TASK_STATES, TASK_TYPES } from '../../api/tasks.ts';
-import { LateField, SelectField, TextField } from '../../components/field.tsx';
+import { SelectField, TextField } from '../../components/field.tsx';
+import { LateField } from '../../components/late-field.tsx';
 import { Link, open, type ViewProps } from '../../components/navigation.tsx';
 import { OlderButton } from '../../components/older.tsx';
 import { FromProgram } from '../../components/snippets.tsx';

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { LedgerRecord } from '../../../http/routes/account/account.ts';
+import { useAction } from '../../api/action.ts';
 import { sendJson } from '../../api/request.ts';
-import { type SessionKey, useAccount, useAction, useResource } from '../../api/resource.ts';
+import { type SessionKey, useAccount, useResource } from '../../api/resource.ts';
 import { formatCredits, formatNumber, formatTime } from '../../components/format.ts';
 import { Link } from '../../components/navigation.tsx';
 import { OlderButton } from '../../components/older.tsx';
