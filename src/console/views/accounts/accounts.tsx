@@ -4,7 +4,7 @@ import { Code } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { SelectField } from '../../components/field.tsx';
 import { formatCredits, formatNumber, formatTime } from '../../components/format.ts';
-import { LateField } from '../../components/late-field.tsx';
+import { LateField } from '../../components/list.tsx';
 import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';

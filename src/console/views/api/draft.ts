@@ -1,8 +1,8 @@
 import type { Model } from '../../api/resource.ts';
 import { parsed } from '../../components/json.ts';
+import { sampleFile, sampleName } from '../../components/sample.ts';
 import type { ShownField as FormField, ShownRequest } from '../../components/shown-request.ts';
 import { bodyOf, type Endpoint } from './document.ts';
-import { sampleFile, sampleName } from './sample.ts';
 import { fieldsOf, fileKind } from './schema.ts';
 
 /** A request as the reader edits it. */

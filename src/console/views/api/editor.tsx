@@ -1,8 +1,8 @@
 import { Checkbox, Field, SelectField, TextArea, TextField } from '../../components/field.tsx';
 import { parsed } from '../../components/json.ts';
+import { sampleName } from '../../components/sample.ts';
 import { bodyOf, type Endpoint, parametersOf } from './document.ts';
 import type { Draft } from './draft.ts';
-import { sampleName } from './sample.ts';
 import { defaultText, fieldsOf, fileKind, type ShownField, typeText } from './schema.ts';
 
 interface EditorProps {

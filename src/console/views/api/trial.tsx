@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, apiErrorOf, isAborted, send } from '../../api/request.ts';
 import type { Session } from '../../api/session.ts';
-import { useObjectUrl } from '../../components/blob.ts';
 import { Button } from '../../components/button.tsx';
 import { Code } from '../../components/copy.tsx';
 import { Form } from '../../components/field.tsx';
+import { useObjectUrl } from '../../components/files.ts';
 import { formatBytes, formatDuration } from '../../components/format.ts';
 import { parsed, pretty } from '../../components/json.ts';
 import { Snippets } from '../../components/snippets.tsx';

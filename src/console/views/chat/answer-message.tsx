@@ -9,7 +9,7 @@ import { type Answer, callsOf, type Part, textOf } from './formats/answer.ts';
 import { type AnswerTurn, awaitsResults } from './formats/conversation.ts';
 import { FORMATS } from './formats/formats.ts';
 import { RichText } from './rich-text.tsx';
-import type { Talk } from './talk.ts';
+import type { Talk } from './store.ts';
 
 interface AnswerMessageProps {
   readonly talk: Talk;

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { Button, CloseButton, FileButton } from '../../components/button.tsx';
 import { Form, reporting } from '../../components/field.tsx';
+import { useTransfers } from '../../components/files.ts';
 import { formatBytes } from '../../components/format.ts';
 import { showToast } from '../../components/toast.tsx';
-import { useTransfers } from '../../components/transfer.ts';
 import type { Picture } from './formats/conversation.ts';
-import { type Talk, toEnd } from './talk.ts';
+import type { Talk } from './store.ts';
 
 /** The field for the next message. */
 export function Composer({ talk: { chat, model, field, obstacle } }: { readonly talk: Talk }) {
@@ -149,4 +149,9 @@ function dataUrlOf(blob: Blob): Promise<string> {
     reader.onerror = () => reject(new Error('The file could not be read.'));
     reader.readAsDataURL(blob);
   });
+}
+
+/** Scrolls to the last message once it is rendered. */
+export function toEnd(): void {
+  requestAnimationFrame(() => scrollTo(0, document.documentElement.scrollHeight));
 }

@@ -1,3 +1,4 @@
+import type { RefObject } from 'preact';
 import type { OwnerRequestRecord } from '../../../http/routes/account/requests.ts';
 import { eventsOf } from '../../api/events.ts';
 import { Listeners, useChanges } from '../../api/listeners.ts';
@@ -254,4 +255,19 @@ export function useChat(account: string): ChatStore {
   stores.set(account, store);
   useChanges(store.changes);
   return store;
+}
+
+/** A conversation, and what its messages do with it. */
+export interface Talk {
+  readonly chat: ChatStore;
+  readonly model: Model;
+  /** Why nothing can be sent; null if it can. */
+  readonly obstacle: string | null;
+  /** Whether nothing can be sent now. */
+  readonly isBlocked: boolean;
+  /** The field for the next message. */
+  readonly field: RefObject<HTMLTextAreaElement | null>;
+  /** Identifier of the answer whose request is shown. */
+  readonly inspected: number | null;
+  readonly onInspect: (id: number | null) => void;
 }

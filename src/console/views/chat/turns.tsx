@@ -4,10 +4,10 @@ import { CopyButton } from '../../components/copy.tsx';
 import { Form, TextArea } from '../../components/field.tsx';
 import { Empty } from '../../components/states.tsx';
 import { AnswerMessage } from './answer-message.tsx';
-import { Pictures } from './composer.tsx';
+import { Pictures, toEnd } from './composer.tsx';
 import { callsOf } from './formats/answer.ts';
 import type { AnswerTurn, Turn, UserTurn } from './formats/conversation.ts';
-import { type Talk, toEnd } from './talk.ts';
+import type { Talk } from './store.ts';
 
 /** Pixels from the end of the page within which the page follows a stream. */
 const FOLLOWED = 120;

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { useRefresh } from '../../api/resource.ts';
 import { useTaskList } from '../../api/task-list.ts';
 import { filesOf, hasEnded, type Task } from '../../api/tasks.ts';
-import { OlderButton } from '../../components/older.tsx';
+import { OlderButton } from '../../components/list.tsx';
 import { Empty, ErrorState, Loading } from '../../components/states.tsx';
 import type { Kind } from './draft.ts';
 

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import { Button, FileButton } from '../../components/button.tsx';
+import { useTransfers } from '../../components/files.ts';
+import { sampleFile } from '../../components/sample.ts';
 import { showToast } from '../../components/toast.tsx';
-import { useTransfers } from '../../components/transfer.ts';
-import { sampleFile } from '../api/sample.ts';
 import { type Chosen, chosenOf, filesOfTransfer, withoutOthers } from './intake.ts';
 import { type ImagesStore, MAX_ITEMS } from './store.ts';
 

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { useObjectUrl } from '../../components/blob.ts';
 import { Button, CloseButton } from '../../components/button.tsx';
+import { useObjectUrl } from '../../components/files.ts';
 import { formatBytes, formatPercent } from '../../components/format.ts';
 import { visible } from './intake.ts';
 import { coloursOf, summaryOf } from './report.ts';

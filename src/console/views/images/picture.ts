@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { useObjectUrl } from '../../components/blob.ts';
+import { useObjectUrl } from '../../components/files.ts';
 import { formatNumber } from '../../components/format.ts';
 
 /** An image that the browser has decoded. */

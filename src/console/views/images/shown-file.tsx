@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
-import { save } from '../../components/blob.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy.tsx';
 import { SelectField } from '../../components/field.tsx';
+import { save } from '../../components/files.ts';
 import { formatBytes, formatPercent } from '../../components/format.ts';
 import { ErrorState } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';

@@ -1,9 +1,8 @@
 import { useTaskList } from '../../api/task-list.ts';
 import { TASK_STATES, TASK_TYPES } from '../../api/tasks.ts';
 import { SelectField, TextField } from '../../components/field.tsx';
-import { LateField } from '../../components/late-field.tsx';
+import { LateField, OlderButton } from '../../components/list.tsx';
 import { Link, open, type ViewProps } from '../../components/navigation.tsx';
-import { OlderButton } from '../../components/older.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, ErrorState, Loading } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';

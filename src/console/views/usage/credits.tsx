@@ -4,8 +4,8 @@ import { useAction } from '../../api/action.ts';
 import { sendJson } from '../../api/request.ts';
 import { type SessionKey, useAccount, useResource } from '../../api/resource.ts';
 import { formatCredits, formatNumber, formatTime } from '../../components/format.ts';
+import { OlderButton } from '../../components/list.tsx';
 import { Link } from '../../components/navigation.tsx';
-import { OlderButton } from '../../components/older.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
 

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import type { Action } from '../api/action.ts';
 import { Button } from './button.tsx';
+import { Form, TextField, type TextFieldProps } from './field.tsx';
 import { ErrorState } from './states.tsx';
 
 interface OlderButtonProps {
@@ -22,5 +24,18 @@ export function OlderButton({ older, hasMore, children }: OlderButtonProps) {
         {children}
       </Button>
     </p>
+  );
+}
+
+type LateFieldProps = Pick<TextFieldProps, 'label' | 'value' | 'placeholder' | 'onValue'>;
+
+/** A field that gives its value when it is complete, not at each letter, since the server is asked. */
+export function LateField({ value, onValue, ...rest }: LateFieldProps) {
+  const [text, setText] = useState(value);
+  const give = () => text.trim() !== value && onValue(text.trim());
+  return (
+    <Form onSubmit={give}>
+      <TextField {...rest} value={text} onValue={setText} onBlur={give} />
+    </Form>
   );
 }
