@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { toCredits } from '../store/credits.ts';
-import { dayOf, type UsageCounts } from '../store/ledger.ts';
+import { utcDayOf, type UsageCounts } from '../store/ledger.ts';
 import type { Store } from '../store/store.ts';
 import {
   sumUsage,
@@ -67,8 +67,8 @@ function compare(one: string | null, other: string | null): number {
 /** Sums usage for a report, in the order of the names of its columns. @throws Failure for too many rows */
 export async function reportUsage(store: Store, options: ReportOptions): Promise<UsageReport> {
   const { by, accountId, ...filter } = options;
-  const to = options.to ?? dayOf(Date.now());
-  const from = options.from ?? dayOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY);
+  const to = options.to ?? utcDayOf(Date.now());
+  const from = options.from ?? utcDayOf(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY);
   if (from > to) {
     const message = `from: expected a day up to ${to}, received ${from}`;
     throw new Failure('invalid_request', message, { param: 'from' });

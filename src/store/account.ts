@@ -4,10 +4,10 @@ import type { Balance } from './credits.ts';
 export const PLANS = ['free', 'paid'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** Owner of credits and keys. Times are milliseconds since the epoch, amounts are micro-credits. */
-/** Name of the account of the first start, which belongs to whoever pays the providers. */
+/** Name of the account of the first start, whose holder pays the providers. */
 export const OWNER = 'owner';
 
+/** Owner of credits and keys. Times are milliseconds since the epoch, amounts are micro-credits. */
 export interface Account extends Balance {
   readonly id: string;
   /** Unique name, which commands accept in place of the identifier. */
@@ -142,5 +142,8 @@ export interface Session {
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
 }
+
+/** Sessions of one key; the oldest ends where one more begins. */
+export const MAX_SESSIONS = 50;
 
 export type NewSession = Omit<Session, 'createdAt'>;

@@ -24,6 +24,21 @@ export function unknownCursor(kind: keyof typeof NOT_FOUND, id: string): Failure
   });
 }
 
+const named = (name: string | undefined) =>
+  name === undefined ? 'with this name' : JSON.stringify(name);
+
+export function accountExists(name?: string): Failure {
+  return conflict(`there is an account ${named(name)} already`, 'account_exists');
+}
+
+export function teamExists(name?: string): Failure {
+  return conflict(`the account has a team ${named(name)} already`, 'team_exists');
+}
+
+export function keyExists(): Failure {
+  return conflict('this key exists', 'key_exists');
+}
+
 /** Status 409: an asset with this identifier exists. */
 export function assetExists(id: string): Failure {
   return conflict(`there is already an asset ${id}`, 'asset_exists');

@@ -61,7 +61,7 @@ let lastDay = 0;
 let lastName = '1970-01-01';
 
 /** Day of a time in UTC: `2026-11-21`. Caches the last one, since calls are nearly always for the same day. */
-export function dayOf(at: number): string {
+export function utcDayOf(at: number): string {
   const day = Math.floor(at / DAY);
   if (day !== lastDay) {
     lastName = new Date(at).toISOString().slice(0, 10);
@@ -101,6 +101,12 @@ export function availableChange({ type, amount, taskId }: LedgerEntry): number {
   if (type === 'charge') return taskId === null ? -amount : 0;
   return amount;
 }
+
+/** A ledger is compacted when it exceeds its limit by this factor, not at the end of every task. */
+export const LEDGER_SLACK = 1.1;
+
+/** Maximum rows of usage that one transaction deletes. */
+export const MAX_DELETED_USAGE = 10_000;
 
 /**
  * Replaces the oldest entries of an account's ledger by one `carried` entry.

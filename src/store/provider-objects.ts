@@ -16,15 +16,12 @@ export class ProviderObjects {
   #size = 0;
 
   /** Those of some identifiers that the account has received. */
-  async findProviderObjects(
-    accountId: string,
-    ids: readonly string[],
-  ): Promise<ReadonlySet<string>> {
+  find(accountId: string, ids: readonly string[]): ReadonlySet<string> {
     const given = this.#byAccount.get(accountId);
     return new Set(ids.filter((id) => given?.has(id)));
   }
 
-  addProviderObjects(accountId: string, ids: readonly string[]): void {
+  add(accountId: string, ids: readonly string[]): void {
     const given = this.#byAccount.get(accountId) ?? new Set<string>();
     this.#byAccount.set(accountId, given);
     for (const id of ids) {

@@ -265,16 +265,13 @@ export interface DeletedRecords {
   readonly assets: readonly Asset[];
 }
 
+/** Maximum tasks that one transaction deletes, and bytes of their records. */
+export const MAX_DELETED_TASKS = 1000;
+export const MAX_DELETED_BYTES = 16 * 2 ** 20;
+
 /** Which pending tasks a node has free slots for. */
 export interface ClaimQuery {
   readonly limit: number;
   /** Models whose tasks stay where they are. */
   readonly exceptModels?: readonly string[];
-}
-
-/** End of a task: its last state, its charge, and its results. */
-export interface TaskEnd extends Partial<Pick<Completion, 'result' | 'counts' | 'assets'>> {
-  readonly status: 'completed' | 'failed' | 'expired';
-  readonly error?: TaskError;
-  readonly charge: number;
 }

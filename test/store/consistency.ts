@@ -1,7 +1,12 @@
 import type { Reservation } from '../../src/store/budgets.ts';
 import { availableOf } from '../../src/store/credits.ts';
 import type { Delivery } from '../../src/store/delivery.ts';
-import { availableChange, dayOf, type LedgerEntry, type UsageRow } from '../../src/store/ledger.ts';
+import {
+  availableChange,
+  type LedgerEntry,
+  type UsageRow,
+  utcDayOf,
+} from '../../src/store/ledger.ts';
 import type { Store } from '../../src/store/store.ts';
 import { isTerminal, TASK_STATES, type Task, type TaskClaim } from '../../src/store/task.ts';
 
@@ -111,7 +116,7 @@ function usageFaults(usage: readonly UsageRow[], ledger: readonly LedgerEntry[])
   };
   for (const { day, keyId, model, spent } of usage) add(spent, day, keyId, model);
   for (const { type, at, keyId, model, amount } of ledger) {
-    if (type === 'charge') add(-amount, dayOf(at), keyId, model);
+    if (type === 'charge') add(-amount, utcDayOf(at), keyId, model);
   }
   return [...sums].filter(([, rest]) => rest !== 0).map(([name, rest]) => `${name}: ${rest} more`);
 }

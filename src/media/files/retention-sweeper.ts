@@ -1,7 +1,7 @@
 import type { AssetStorage, SweepResult } from '../../assets/storage/asset-storage.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import type { TimeRange } from '../../store/health.ts';
-import { dayOf } from '../../store/ledger.ts';
+import { utcDayOf } from '../../store/ledger.ts';
 import { inParts } from '../../store/selection.ts';
 import type { Store } from '../../store/store.ts';
 import type { DeletedRecords, Task } from '../../store/task.ts';
@@ -129,7 +129,7 @@ export class RetentionSweeper {
       await this.#trim(id);
       await store.compactLedger(id, { before: now - ledger, lines: ledgerLines });
     }
-    const firstDay = dayOf(now - usage);
+    const firstDay = utcDayOf(now - usage);
     while (!this.#closed && (await store.deleteUsage(firstDay)) > 0);
   }
 

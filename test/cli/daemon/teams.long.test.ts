@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { KeyRecord, TeamRecord } from '../../../src/administration/records.ts';
 import { hashOf } from '../../../src/store/key.ts';
-import { dayOf } from '../../../src/store/ledger.ts';
+import { utcDayOf } from '../../../src/store/ledger.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { temporaryFolder, words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
@@ -184,7 +184,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
       await spend(store, two.key, 'b,"c"', 2_000_000);
       await spend(store, two.key, 'a', 0);
     });
-    const today = dayOf(Date.now());
+    const today = utcDayOf(Date.now());
     const counts = (requests: number) => ({
       requests,
       inputTokens: 10 * requests,
@@ -197,7 +197,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     });
     const report = await json('usage', '--by', 'key,model,day', '--to', today);
     expect(report).toEqual({
-      from: dayOf(Date.parse(today) - 29 * 86_400_000),
+      from: utcDayOf(Date.parse(today) - 29 * 86_400_000),
       to: today,
       by: ['key', 'model', 'day'],
       rows: [

@@ -5,7 +5,7 @@ import { FairSemaphore } from '../../../fair-semaphore.ts';
 import { nameOfTask, taskRecord, taskShape } from '../../../media/record.ts';
 import { day, field } from '../../../schema/fields.ts';
 import type { Delivery } from '../../../store/delivery.ts';
-import { dayOf } from '../../../store/ledger.ts';
+import { utcDayOf } from '../../../store/ledger.ts';
 import type { Store } from '../../../store/store.ts';
 import { TASK_STATES, TASK_TYPES, type Task } from '../../../store/task.ts';
 import type { AppContext } from '../../request/app-context.ts';
@@ -138,7 +138,7 @@ async function findTasks(
     const page = { limit: size, ...(last !== undefined && { after: last }) };
     const tasks = await store.listTasks(filter, page);
     for (const task of tasks) {
-      const created = dayOf(task.createdAt);
+      const created = utcDayOf(task.createdAt);
       if (from !== undefined && created < from) return { tasks: found, hasMore: false };
       const isNamed = model === undefined || nameOfTask(task) === model;
       if (isNamed && (to === undefined || created <= to)) found.push(task);

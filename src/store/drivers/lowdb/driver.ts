@@ -1,21 +1,19 @@
-import type { StoreHealth } from '../../health.ts';
-import { joined } from '../../joined.ts';
-import { type NodeRecord, SINGLE_NODE } from '../../nodes.ts';
+import type { NodeRecord } from '../../nodes.ts';
+import { SINGLE_NODE } from '../../nodes.ts';
+import { accountMethods } from '../../operations/accounts.ts';
 import { ProviderObjects } from '../../provider-objects.ts';
 import type { Store } from '../../store.ts';
 import type { JournalCompactor } from './compactor.ts';
-import { AccountWriter } from './records/accounts.ts';
-import { CreditWriter } from './records/credits.ts';
-import { DeliveryWriter } from './records/deliveries.ts';
-import { EndedTaskWriter } from './records/ended-tasks.ts';
-import { KeyWriter } from './records/keys.ts';
-import { LedgerWriter } from './records/ledger.ts';
-import { StoreReader } from './records/reader.ts';
+import { accountQueries } from './records/account-reader.ts';
+import { creditMethods } from './records/credits.ts';
+import { deliveryMethods } from './records/deliveries.ts';
+import { endedTaskMethods } from './records/ended-tasks.ts';
+import { ledgerMethods } from './records/ledger.ts';
+import { queries } from './records/reader.ts';
 import type { Records } from './records/records.ts';
-import { SessionWriter } from './records/sessions.ts';
-import { TaskWriter } from './records/tasks.ts';
-import { TeamWriter } from './records/teams.ts';
-import { UploadWriter } from './records/uploads.ts';
+import { sessionMethods } from './records/sessions.ts';
+import { taskMethods } from './records/tasks.ts';
+import { uploadMethods } from './records/uploads.ts';
 import { LowdbTransfer } from './transfer.ts';
 
 /** Milliseconds that a node counts as living; a process that has the lock of the folder always does. */
@@ -42,96 +40,66 @@ interface LowdbStoreOptions {
  *
  * Between its checks and its commit a method awaits nothing, so that no other method can run in between.
  */
-export function lowdbStore(options: LowdbStoreOptions): Store {
-  const { records } = options;
-  return joined(
-    new StoreReader(records),
-    new AccountWriter(records),
-    new KeyWriter(records),
-    new SessionWriter(records),
-    new TeamWriter(records),
-    new TaskWriter(records),
-    new EndedTaskWriter(records),
-    new UploadWriter(records),
-    new DeliveryWriter(records),
-    new CreditWriter(records),
-    new LedgerWriter(records),
-    new ProviderObjects(),
-    new LowdbProcess(options),
-  );
-}
-
-/** The methods that concern the process and its folder. */
-class LowdbProcess {
-  readonly #records: Records;
-  readonly #compactor: JournalCompactor;
-  readonly #release: () => Promise<void>;
-  readonly #node: LowdbStoreOptions['node'];
-  readonly #startedAt = Date.now();
+export function lowdbStore({ records, compactor, node, release }: LowdbStoreOptions): Store {
+  const startedAt = Date.now();
+  const objects = new ProviderObjects();
   /** Resolves when the last call of `withLock` with a name has ended. */
-  readonly #locks = new Map<string, Promise<void>>();
-  #closing: Promise<void> | null = null;
-  readonly isShared = false;
-  readonly nodes = SINGLE_NODE;
-  readonly transfer: LowdbTransfer;
+  const locks = new Map<string, Promise<unknown>>();
+  let closing: Promise<void> | null = null;
+  return {
+    ...accountQueries(records),
+    ...queries(records),
+    ...accountMethods({
+      now: records.now,
+      create: (operation) => records.run(operation),
+      change: async (operation) => records.reservations.addTo(await records.run(operation)),
+    }),
+    ...sessionMethods(records),
+    ...taskMethods(records),
+    ...endedTaskMethods(records),
+    ...uploadMethods(records),
+    ...deliveryMethods(records),
+    ...creditMethods(records),
+    ...ledgerMethods(records),
+    addProviderObjects: (accountId, ids) => objects.add(accountId, ids),
+    findProviderObjects: async (accountId, ids) => objects.find(accountId, ids),
+    transfer: new LowdbTransfer(records),
 
-  constructor({ records, compactor, node, release }: LowdbStoreOptions) {
-    this.#records = records;
-    this.#compactor = compactor;
-    this.#node = node;
-    this.#release = release;
-    this.transfer = new LowdbTransfer(records);
-  }
-
-  get now(): number {
-    return this.#records.now();
-  }
-
-  health(): StoreHealth {
-    const { failure, journalLength } = this.#records.commits;
-    const refusal = failure ?? this.#records.backlogFailure();
-    const fault = refusal?.message ?? null;
-    return {
-      fault,
-      textFault: fault,
-      pendingCharges: this.#records.charges.pending,
-      journal: this.#compactor.health(journalLength),
-    };
-  }
-
-  async listNodes(): Promise<readonly NodeRecord[]> {
-    if (!this.#node) return [];
-    const claims = this.#records.state.tasksInState.count('processing');
-    const { node: id } = this.#records;
-    return [
-      { id, ...this.#node, startedAt: this.#startedAt, aliveUntil: this.now + LEASE_MS, claims },
-    ];
-  }
-
-  watch(): () => void {
-    return () => {};
-  }
-
-  publish(): void {}
-
-  async withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    const earlier = this.#locks.get(name);
-    const working = (earlier ?? Promise.resolve()).then(work);
-    const over = working.then(
-      () => {},
-      () => {},
-    );
-    this.#locks.set(name, over);
-    try {
-      return await working;
-    } finally {
-      if (this.#locks.get(name) === over) this.#locks.delete(name);
-    }
-  }
-
-  close(): Promise<void> {
-    this.#records.close();
-    this.#closing ??= this.#release();
-    return this.#closing;
-  }
+    isShared: false,
+    nodes: SINGLE_NODE,
+    get now() {
+      return records.now();
+    },
+    health() {
+      const { failure, journalLength } = records.commits;
+      const refusal = failure ?? records.backlogFailure();
+      const fault = refusal?.message ?? null;
+      const { pending } = records.charges;
+      const journal = compactor.health(journalLength);
+      return { fault, textFault: fault, pendingCharges: pending, journal };
+    },
+    async listNodes() {
+      if (!node) return [];
+      const claims = records.state.tasksInState.count('processing');
+      const aliveUntil = records.now() + LEASE_MS;
+      return [{ id: records.node, ...node, startedAt, aliveUntil, claims }];
+    },
+    watch: () => () => {},
+    publish() {},
+    async withLock(name, work) {
+      const working = (locks.get(name) ?? Promise.resolve()).then(work);
+      const over = working.catch(() => {});
+      locks.set(name, over);
+      try {
+        return await working;
+      } finally {
+        if (locks.get(name) === over) locks.delete(name);
+      }
+    },
+    close() {
+      records.close();
+      closing ??= release();
+      return closing;
+    },
+  };
 }

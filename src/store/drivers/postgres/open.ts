@@ -11,7 +11,7 @@ import type { Store } from '../../store.ts';
 import { Bank } from './bank.ts';
 import { closed, Database, type DatabaseOptions } from './database/database.ts';
 import { isAway, notOpened, unavailable } from './database/errors.ts';
-import { postgresStore } from './driver.ts';
+import { type NodeWork, postgresStore } from './driver.ts';
 import type { ScopedPayer } from './escrow/bank.ts';
 import { ChargeLog, readLeftoverCharges } from './escrow/charge-log.ts';
 import { Escrows } from './escrow/escrows.ts';
@@ -19,8 +19,10 @@ import { Events } from './events.ts';
 import { migrate } from './migrations/migrate.ts';
 import { NodeLease } from './nodes.ts';
 import { foldEscrows } from './operations/escrows.ts';
+import { loadKeys } from './readers/account-queries.ts';
+import { Balances } from './readers/balances.ts';
 import { KeyCache } from './readers/key-cache.ts';
-import { Reader } from './readers/reader.ts';
+
 import { Transactions } from './transactions/transactions.ts';
 
 export interface PostgresOptions extends StoreOptions, DatabaseOptions {
@@ -82,7 +84,7 @@ async function openOn(database: Database, options: OpenParts): Promise<Store> {
     onCommit: (commit) => onCommit?.({ ...commit, bytes: 0 }),
     ...(onFailure && { onFailure }),
   });
-  let running: ReturnType<typeof postgresStore>['node'] | undefined;
+  let running: NodeWork | undefined;
   const closing = new AbortController();
   const idFile = join(directory, 'node');
   const lease = new NodeLease({
@@ -149,23 +151,18 @@ async function openOn(database: Database, options: OpenParts): Promise<Store> {
     if (closing.signal.aborted) throw closed();
     await escrows.flush();
   };
-  const reader = new Reader({
+  const balances = new Balances({
     database,
     node: () => lease.escrowId,
     ownUse: () => escrows.usedByPayer(),
-    bookCharges,
   });
-  const keys = new KeyCache({ load: (hashes) => reader.loadKeys(hashes) });
-  const { store, node: own } = postgresStore(
-    {
-      ...{ database, transactions, reader, lease, events, bank, keys, escrows, log },
-      ...{ now, onFault, bookCharges, release: options.release },
-      scopes: new BudgetScopes(),
-      closing: closing.signal,
-    },
-    closing,
-  );
-  running = own;
+  const keys = new KeyCache({ load: (hashes) => loadKeys(database, hashes) });
+  const { store, work } = postgresStore({
+    ...{ database, transactions, balances, lease, events, bank, keys, escrows, log },
+    ...{ now, onFault, bookCharges, closing, release: options.release },
+    scopes: new BudgetScopes(),
+  });
+  running = work;
   await events.open();
   try {
     await running.tidy();

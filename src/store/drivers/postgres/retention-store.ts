@@ -1,29 +1,22 @@
-import type { Asset } from '../../asset.ts';
-import { carryForward } from '../../ledger.ts';
+import { type Asset, countsAsStored } from '../../asset.ts';
+import { carryForward, LEDGER_SLACK, type LedgerEntry, MAX_DELETED_USAGE } from '../../ledger.ts';
+import type { Store } from '../../store.ts';
 import {
   type DeletedRecords,
   isTerminal,
+  MAX_DELETED_BYTES,
+  MAX_DELETED_TASKS,
   TASK_STATES,
-  type Task,
-  type TaskTotals,
 } from '../../task.ts';
 import type { Connection, Database, Row } from './database/database.ts';
 import { encodeText } from './database/text.ts';
+import type { PostgresParts } from './parts.ts';
 import { assetOf, entryOf, tasksIn } from './readers/reader.ts';
-import { StorePart } from './store-part.ts';
 import { ACCOUNTS, bytesOf, TASKS } from './transactions/rows.ts';
 
-/** Maximum tasks, bytes of their records, and assets that one transaction deletes. */
-const MAX_TASKS = 1000;
-const MAX_BYTES = 16 * 2 ** 20;
+/** Maximum assets that one transaction deletes, and entries that it folds. */
 const MAX_ASSETS = 1000;
-
-/** Maximum rows of usage that one transaction deletes, and entries that it folds. */
-const MAX_USAGE = 10_000;
 const MAX_ENTRIES = 50_000;
-
-/** A ledger is compacted when it exceeds its limit by this factor, not at the end of every task. */
-const LEDGER_SLACK = 1.1;
 
 const IS_DELIVERED = `NOT EXISTS (
   SELECT 1 FROM $schema.deliveries AS d WHERE d.task_id = t.id AND d.status = 'pending')`;
@@ -34,125 +27,120 @@ interface Candidate {
   readonly bytes: number;
 }
 
+type RetentionMethods = Pick<
+  Store,
+  'deleteTasks' | 'trimTasks' | 'deleteInputs' | 'deleteUploads' | 'compactLedger' | 'deleteUsage'
+>;
+
 /** The methods that delete many records, each in transactions of its own. */
-export class RetentionStore extends StorePart {
-  async deleteTasks(endedBefore: number): Promise<DeletedRecords> {
-    return this.parts.database.transaction(async (connection) => {
-      const ended = await connection.query<Candidate>(
-        `SELECT t.id, t.account_id, t.bytes FROM $schema.tasks AS t
-         WHERE t.status NOT IN ('pending', 'processing') AND ${IS_DELIVERED} AND t.updated_at < $1 ORDER BY t.updated_at LIMIT ${MAX_TASKS}`,
-        [endedBefore],
-      );
-      let bytes = 0;
-      const chosen = ended.filter((task) => {
-        bytes += task.bytes;
-        return bytes - task.bytes < MAX_BYTES;
+export function retentionMethods({ database, bookCharges }: PostgresParts): RetentionMethods {
+  return {
+    async deleteTasks(endedBefore) {
+      return database.transaction(async (connection) => {
+        const ended = await connection.query<Candidate>(
+          `SELECT t.id, t.account_id, t.bytes FROM $schema.tasks AS t
+           WHERE t.status NOT IN ('pending', 'processing') AND ${IS_DELIVERED} AND t.updated_at < $1
+           ORDER BY t.updated_at LIMIT ${MAX_DELETED_TASKS}`,
+          [endedBefore],
+        );
+        let bytes = 0;
+        const chosen = ended.filter((task) => {
+          bytes += task.bytes;
+          return bytes - task.bytes < MAX_DELETED_BYTES;
+        });
+        await lockAccounts(connection, chosen);
+        return deleteRows(connection, chosen);
       });
-      await lockAccounts(connection, chosen);
-      return deleteRows(connection, chosen);
-    });
-  }
-
-  async trimTasks(accountId: string, limits: TaskTotals): Promise<DeletedRecords> {
-    return this.parts.database.transaction(async (connection) => {
-      const [row] = await lockAccounts(connection, [{ account_id: encodeText(accountId) }]);
-      const account = row && ACCOUNTS.read(row);
-      if (!account) return { tasks: [], assets: [] };
-      let tasks = account.tasks.completed + account.tasks.failed + account.tasks.expired;
-      let bytes = account.endedBytes + account.resultBytes;
-      const isOver = () => tasks > limits.tasks || bytes > limits.bytes;
-      if (!isOver()) return { tasks: [], assets: [] };
-      const order = `ORDER BY seq LIMIT ${MAX_TASKS}`;
-      const mayDelete = `account_id = $1 AND ${IS_DELIVERED}`;
-      const ended = await connection.query<Candidate & { readonly files: number }>(
-        `SELECT t.id, t.account_id, t.bytes, (
-           SELECT coalesce(sum(a.bytes), 0)::bigint FROM $schema.assets AS a
-           WHERE a.task_id = t.id AND a.input IS NULL
-         ) AS files FROM ${tasksIn(TASK_STATES.filter(isTerminal), mayDelete, order)} ${order}`,
-        [account.id],
-      );
-      const chosen = ended.filter((task) => {
-        if (!isOver()) return false;
-        tasks -= 1;
-        bytes -= task.bytes + task.files;
-        return true;
+    },
+    async trimTasks(accountId, limits) {
+      return database.transaction(async (connection) => {
+        const [row] = await lockAccounts(connection, [{ account_id: encodeText(accountId) }]);
+        if (!row) return { tasks: [], assets: [] };
+        const account = ACCOUNTS.read(row);
+        let tasks = account.tasks.completed + account.tasks.failed + account.tasks.expired;
+        let bytes = account.endedBytes + account.resultBytes;
+        const isOver = () => tasks > limits.tasks || bytes > limits.bytes;
+        if (!isOver()) return { tasks: [], assets: [] };
+        const order = `ORDER BY seq LIMIT ${MAX_DELETED_TASKS}`;
+        const mayDelete = `account_id = $1 AND ${IS_DELIVERED}`;
+        const ended = await connection.query<Candidate & { readonly files: number }>(
+          `SELECT t.id, t.account_id, t.bytes, (
+             SELECT coalesce(sum(a.bytes), 0)::bigint FROM $schema.assets AS a
+             WHERE a.task_id = t.id AND a.input IS NULL
+           ) AS files FROM ${tasksIn(TASK_STATES.filter(isTerminal), mayDelete, order)} ${order}`,
+          [account.id],
+        );
+        const chosen = ended.filter((task) => {
+          if (!isOver()) return false;
+          tasks -= 1;
+          bytes -= task.bytes + task.files;
+          return true;
+        });
+        return deleteRows(connection, chosen);
       });
-      return deleteRows(connection, chosen);
-    });
-  }
-
-  /** Deletes inputs of ended tasks. */
-  deleteInputs(): Promise<readonly Asset[]> {
-    return deleteAssets(
-      this.parts.database,
-      `SELECT id, account_id FROM $schema.assets WHERE input = 'spent' ORDER BY seq LIMIT ${MAX_ASSETS}`,
-    );
-  }
-
-  async deleteUploads(madeBefore: number): Promise<readonly Asset[]> {
-    const deleted: Asset[] = [];
-    for (;;) {
-      const some = await deleteAssets(
-        this.parts.database,
-        `SELECT id, account_id FROM $schema.assets WHERE task_id IS NULL AND created_at < $1
-         ORDER BY created_at LIMIT ${MAX_ASSETS}`,
-        [madeBefore],
+    },
+    deleteInputs: () =>
+      deleteAssets(
+        database,
+        `SELECT id, account_id FROM $schema.assets WHERE input = 'spent' ORDER BY seq LIMIT ${MAX_ASSETS}`,
+      ),
+    async deleteUploads(madeBefore) {
+      const deleted: Asset[] = [];
+      for (;;) {
+        const some = await deleteAssets(
+          database,
+          `SELECT id, account_id FROM $schema.assets WHERE task_id IS NULL AND created_at < $1
+           ORDER BY created_at LIMIT ${MAX_ASSETS}`,
+          [madeBefore],
+        );
+        deleted.push(...some);
+        if (some.length < MAX_ASSETS) return deleted;
+      }
+    },
+    async compactLedger(accountId, { before = -Infinity, lines }) {
+      await bookCharges();
+      const id = encodeText(accountId);
+      await database.transaction(async (connection) => {
+        await lockAccounts(connection, [{ account_id: id }]);
+        const [row] = await connection.query<{ count: number; oldest: number | null }>(
+          `SELECT count(*) AS count, (SELECT at FROM $schema.ledger WHERE account_id = $1 ORDER BY id LIMIT 1) AS oldest
+           FROM $schema.ledger WHERE account_id = $1`,
+          [id],
+        );
+        const { count, oldest } = row!;
+        const excess = count > lines * LEDGER_SLACK ? count - lines : 0;
+        if (oldest === null || (excess === 0 && oldest >= before)) return;
+        const entries = await connection.query(
+          `SELECT * FROM $schema.ledger WHERE account_id = $1 ORDER BY id LIMIT ${MAX_ENTRIES}`,
+          [id],
+        );
+        const isFolded = ({ at }: LedgerEntry, index: number) => index < excess || at < before;
+        const carried = carryForward(entries.map(entryOf), isFolded)?.carried;
+        if (!carried) return;
+        await connection.query('DELETE FROM $schema.ledger WHERE account_id = $1 AND id <= $2', [
+          id,
+          carried.id,
+        ]);
+        await connection.query(
+          `INSERT INTO $schema.ledger (id, account_id, type, amount, at, available)
+           VALUES ($1, $2, 'carried', $3, $4, $5)`,
+          [carried.id, id, carried.amount, carried.at, carried.available],
+        );
+      });
+    },
+    async deleteUsage(before) {
+      await bookCharges();
+      const [row] = await database.query<{ count: number }>(
+        `WITH gone AS (
+           DELETE FROM $schema.usage WHERE ctid IN (
+             SELECT ctid FROM $schema.usage WHERE day < $1 LIMIT ${MAX_DELETED_USAGE}
+           ) RETURNING 1
+         ) SELECT count(*) AS count FROM gone`,
+        [before],
       );
-      deleted.push(...some);
-      if (some.length < MAX_ASSETS) return deleted;
-    }
-  }
-
-  async compactLedger(
-    accountId: string,
-    { before = -Infinity, lines }: { before?: number; lines: number },
-  ): Promise<void> {
-    await this.parts.bookCharges();
-    const id = encodeText(accountId);
-    await this.parts.database.transaction(async (connection) => {
-      await lockAccounts(connection, [{ account_id: id }]);
-      const [row] = await connection.query<{ count: number; oldest: number | null }>(
-        `SELECT count(*) AS count, (SELECT at FROM $schema.ledger WHERE account_id = $1 ORDER BY id LIMIT 1) AS oldest
-         FROM $schema.ledger WHERE account_id = $1`,
-        [id],
-      );
-      const { count, oldest } = row!;
-      const excess = count > lines * LEDGER_SLACK ? count - lines : 0;
-      if (oldest === null || (excess === 0 && oldest >= before)) return;
-      const entries = await connection.query(
-        `SELECT * FROM $schema.ledger WHERE account_id = $1 ORDER BY id LIMIT ${MAX_ENTRIES}`,
-        [id],
-      );
-      const folded = carryForward(
-        entries.map(entryOf),
-        (entry, index) => index < excess || entry.at < before,
-      );
-      if (!folded) return;
-      const { carried } = folded;
-      await connection.query('DELETE FROM $schema.ledger WHERE account_id = $1 AND id <= $2', [
-        id,
-        carried.id,
-      ]);
-      await connection.query(
-        `INSERT INTO $schema.ledger (id, account_id, type, amount, at, available)
-         VALUES ($1, $2, 'carried', $3, $4, $5)`,
-        [carried.id, id, carried.amount, carried.at, carried.available],
-      );
-    });
-  }
-
-  async deleteUsage(before: string): Promise<number> {
-    await this.parts.bookCharges();
-    const [row] = await this.parts.database.query<{ count: number }>(
-      `WITH gone AS (
-         DELETE FROM $schema.usage WHERE ctid IN (
-           SELECT ctid FROM $schema.usage WHERE day < $1 LIMIT ${MAX_USAGE}
-         ) RETURNING 1
-       ) SELECT count(*) AS count FROM gone`,
-      [before],
-    );
-    return row!.count;
-  }
+      return row!.count;
+    },
+  };
 }
 
 /** Locks accounts in the order of their identifiers, as all transactions do. */
@@ -190,10 +178,7 @@ async function deleteRows(
 }
 
 /** Takes deleted records from the sums of their accounts. */
-async function subtract(
-  connection: Connection,
-  { tasks, assets }: { readonly tasks: readonly Task[]; readonly assets: readonly Asset[] },
-): Promise<void> {
+async function subtract(connection: Connection, { tasks, assets }: DeletedRecords): Promise<void> {
   const sums = new Map<string, Record<string, number>>();
   const add = (accountId: string, column: string, amount: number) => {
     const sum = sums.get(accountId) ?? {};
@@ -204,8 +189,9 @@ async function subtract(
     add(task.accountId, task.status, 1);
     add(task.accountId, 'ended_bytes', bytesOf(task));
   }
-  for (const { accountId, taskId, input, bytes } of assets) {
-    add(accountId, taskId !== null && input === undefined ? 'result_bytes' : 'stored_bytes', bytes);
+  for (const asset of assets) {
+    const column = countsAsStored(asset) ? 'stored_bytes' : 'result_bytes';
+    add(asset.accountId, column, asset.bytes);
   }
   const columns = [...TASK_STATES, 'ended_bytes', 'result_bytes', 'stored_bytes'];
   await connection.query(

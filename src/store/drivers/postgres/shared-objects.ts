@@ -40,21 +40,18 @@ export class SharedObjects {
     this.#options = options;
   }
 
-  addProviderObjects(accountId: string, ids: readonly string[]): void {
-    this.#own.addProviderObjects(accountId, ids);
+  add(accountId: string, ids: readonly string[]): void {
+    this.#own.add(accountId, ids);
     for (const id of ids) {
       if (id.length > MAX_OBJECT_ID || this.#waiting.length === MAX_WAITING) continue;
       this.#waiting.push({ accountId, id });
     }
-    this.#timer ??= setTimeout(() => this.#flush(), GATHER_MS);
+    this.#timer ??= setTimeout(() => this.#writeSoon(), GATHER_MS);
   }
 
   /** @throws Failure `store_unavailable` */
-  async findProviderObjects(
-    accountId: string,
-    ids: readonly string[],
-  ): Promise<ReadonlySet<string>> {
-    const own = await this.#own.findProviderObjects(accountId, ids);
+  async find(accountId: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const own = this.#own.find(accountId, ids);
     const others = ids.filter((id) => !own.has(id) && id.length <= MAX_OBJECT_ID);
     if (others.length === 0) return own;
     const wanted = others.slice(0, MAX_FOUND);
@@ -75,7 +72,7 @@ export class SharedObjects {
     return rows.map(({ id }) => decodeText(id));
   }
 
-  #flush(): void {
+  #writeSoon(): void {
     this.#timer = undefined;
     this.#writing = this.#writing.then(() => this.#write()).catch(this.#options.onFault);
   }
@@ -94,7 +91,7 @@ export class SharedObjects {
   }
 
   /** Deletes what is old, now and then. */
-  async deleteOldObjects(): Promise<void> {
+  async deleteOld(): Promise<void> {
     const { database, now } = this.#options;
     if (now() - this.#deletedAt < DELETE_INTERVAL_MS) return;
     const deleted = await database.query(
@@ -107,9 +104,9 @@ export class SharedObjects {
   }
 
   /** Writes what waits for the database. */
-  async flushObjects(): Promise<void> {
+  async flush(): Promise<void> {
     clearTimeout(this.#timer);
-    this.#flush();
+    this.#writeSoon();
     await this.#writing;
   }
 }

@@ -1,4 +1,4 @@
-import type { Asset } from '../../asset.ts';
+import { type Asset, countsAsStored } from '../../asset.ts';
 import { notEmpty } from '../../errors.ts';
 import { type LedgerEntry, NO_USAGE, type UsageRow } from '../../ledger.ts';
 import { isTerminal, TASK_STATES, type TaskState } from '../../task.ts';
@@ -19,6 +19,7 @@ import {
   DELIVERIES,
   ESCROWS,
   KEYS,
+  NEW_ACCOUNT,
   TASKS,
   TEAMS,
   WINDOWS,
@@ -29,8 +30,6 @@ import { insertCopiedEntries } from './transactions/sums.ts';
 const PAGE = 500;
 
 const TASKS_IN_ORDER = tasksIn(TASK_STATES, 'seq > $1', `ORDER BY seq LIMIT ${PAGE}`);
-
-const NO_TASKS = { pending: 0, processing: 0, completed: 0, failed: 0, expired: 0 };
 
 type TaskRecord = Extract<TransferRecord, { readonly kind: 'task' }>;
 
@@ -179,10 +178,8 @@ class Copy {
   #put(batch: Batch, record: Exclude<TransferRecord, { readonly kind: 'ledger' }>): void {
     switch (record.kind) {
       case 'account': {
-        const sums = { held: 0, requestBytes: 0, endedBytes: 0, storedBytes: 0, resultBytes: 0 };
         const { row: account } = record;
-        const row = { id: account.id, account, tasks: NO_TASKS, ...sums };
-        this.#accounts.set(account.id, row);
+        this.#accounts.set(account.id, { id: account.id, account, ...NEW_ACCOUNT });
         break;
       }
       case 'team':
@@ -223,8 +220,7 @@ class Copy {
 
   #addAsset(batch: Batch, asset: Asset): void {
     batch.assets.push(asset);
-    const bytes =
-      asset.taskId !== null && asset.input === undefined ? 'resultBytes' : 'storedBytes';
+    const bytes = countsAsStored(asset) ? 'storedBytes' : 'resultBytes';
     this.#change(asset.accountId, (row) => ({ ...row, [bytes]: row[bytes] + asset.bytes }));
   }
 

@@ -2,10 +2,10 @@ import type { BudgetScope, Payer } from '../../../budgets.ts';
 import { accountFunds, spend } from '../../../funds.ts';
 import {
   addCounts,
-  dayOf,
   type MeteredUsage,
   NO_USAGE,
   type UsageCounts,
+  utcDayOf,
 } from '../../../ledger.ts';
 import type { CommitQueue } from '../journal/commit-queue.ts';
 import { type Change, type ChargeRow, findKeyHolder, fundsIn, type State } from '../state/state.ts';
@@ -88,7 +88,7 @@ export class PendingCharges {
    */
   add({ payer, scope, metered, amount, at }: NewCharge): Promise<void> {
     const { model, counts } = metered;
-    const day = dayOf(at);
+    const day = utcDayOf(at);
     if (day !== this.#day) this.#complete = this.#take();
     this.#day = day;
     // A scope is an object of one key.
@@ -165,12 +165,12 @@ export class PendingCharges {
   }
 
   #book(charge: Charge): void {
-    const { order, model, scope, counts, paid } = charge;
+    const { order, model, scope, counts, paid, at } = charge;
     const isDirty = this.#dirty.delete(charge);
     // The booking is not in the batch that is being written, but requests are answered when that one has ended.
     if (isDirty && this.#commits.isBusy) this.#booked.push(rowOf(charge));
     this.#reservations.add(charge, -charge.amount);
-    const transaction = new Transaction(this.#state, charge.at, this.#reservations.of);
+    const transaction = new Transaction(this.#state, this.#reservations.of);
     transaction.changes.push(['charges', order, null]);
     const before = findKeyHolder(this.#state, charge);
     // A failed write may have reverted the creation of the account or a grant of credits.
@@ -180,10 +180,10 @@ export class PendingCharges {
       const amount = Math.max(0, Math.min(charge.amount, available));
       const funds = spend(fundsIn(this.#state, before, scope), amount);
       if (amount > 0) {
-        transaction.funds(funds);
-        transaction.addToDailyCharge(funds, model, paid, amount);
+        transaction.putFunds(funds);
+        transaction.dailyCharge(funds, { model, requests: paid, amount }, at);
       }
-      transaction.usage(charge, model, counts, amount);
+      transaction.addUsage(charge, { model, counts, charge: amount }, at);
     }
     this.booking.add(charge, charge.amount);
     this.#commits.commit(transaction.changes).then(

@@ -1,54 +1,50 @@
-import type { Payer, Reservation } from '../../../budgets.ts';
 import { accountFunds, checkAmount, checkFunds, spendable } from '../../../funds.ts';
-import type { MeteredUsage } from '../../../ledger.ts';
+import type { KeyHolder, Store } from '../../../store.ts';
+import { fundsIn } from '../state/state.ts';
 import type { Records } from './records.ts';
 
 /** The methods that reserve and charge credits of requests. */
-export class CreditWriter {
-  readonly #records: Records;
-
-  constructor(records: Records) {
-    this.#records = records;
-  }
-
-  async reserve(accountId: string, keyId: string, amount: number): Promise<Reservation> {
-    const payer = { accountId, keyId };
-    const { bookedState, reservations } = this.#records;
-    const holder = this.#records.holder(payer, bookedState);
-    const scope = this.#records.scopeOf(holder);
-    const funds = this.#records.funds(holder, scope, bookedState);
-    checkFunds(funds, amount, reservations.of, this.#records.now());
-    // A free request has no charge to lose: its usage is kept in memory until it can be written.
-    if (amount > 0) {
-      const { failure } = this.#records.commits;
-      if (failure) throw failure;
-      this.#records.checkBacklog();
-    }
-    return reservations.begin(payer, scope, amount);
-  }
-
-  async settle(source: Reservation | Payer, metered: MeteredUsage): Promise<number> {
-    checkAmount(metered.charge, 'charge');
-    const { bookedState, reservations, charges, now } = this.#records;
-    const holder = this.#records.holder(source, bookedState);
-    const isReserved = 'id' in source;
-    if (isReserved && !reservations.end(source.id)) return 0;
-    this.#records.checkOpen();
-    const scope = isReserved ? source.scope : this.#records.scopeOf(holder);
-    // What was reserved is charged in full, also where a budget was lowered since.
-    const reserved = isReserved
-      ? Math.min(source.amount, accountFunds(holder, reservations.of))
-      : 0;
-    let amount = metered.charge;
-    if (amount > reserved) {
-      const funds = this.#records.funds(holder, scope, bookedState);
-      amount = Math.min(amount, Math.max(reserved, spendable(funds, reservations.of)));
-    }
-    await charges.add({ payer: source, scope, metered, amount, at: now() });
-    return amount;
-  }
-
-  async release(reservation: Reservation): Promise<void> {
-    this.#records.reservations.end(reservation.id);
-  }
+export function creditMethods(records: Records): Pick<Store, 'reserve' | 'settle' | 'release'> {
+  const { bookedState, reservations, charges, commits, now } = records;
+  /** Team and windows in which credits that are reserved now will count. */
+  const scopeOf = ({ key }: KeyHolder) => {
+    const team = key.teamId === undefined ? undefined : bookedState.teamById.get(key.teamId);
+    return records.scopes.of(key, team, now());
+  };
+  return {
+    async reserve(accountId, keyId, amount) {
+      const payer = { accountId, keyId };
+      const holder = records.holder(payer, bookedState);
+      const scope = scopeOf(holder);
+      checkFunds(fundsIn(bookedState, holder, scope), amount, reservations.of, now());
+      // A free request has no charge to lose: its usage is kept in memory until it can be written.
+      if (amount > 0) {
+        if (commits.failure) throw commits.failure;
+        records.checkBacklog();
+      }
+      return reservations.begin(payer, scope, amount);
+    },
+    async settle(source, metered) {
+      checkAmount(metered.charge, 'charge');
+      const holder = records.holder(source, bookedState);
+      const isReserved = 'id' in source;
+      if (isReserved && !reservations.end(source.id)) return 0;
+      records.checkOpen();
+      const scope = isReserved ? source.scope : scopeOf(holder);
+      // What was reserved is charged in full, also where a budget was lowered since.
+      const reserved = isReserved
+        ? Math.min(source.amount, accountFunds(holder, reservations.of))
+        : 0;
+      let amount = metered.charge;
+      if (amount > reserved) {
+        const funds = fundsIn(bookedState, holder, scope);
+        amount = Math.min(amount, Math.max(reserved, spendable(funds, reservations.of)));
+      }
+      await charges.add({ payer: source, scope, metered, amount, at: now() });
+      return amount;
+    },
+    async release({ id }) {
+      reservations.end(id);
+    },
+  };
 }

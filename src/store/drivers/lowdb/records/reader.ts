@@ -1,45 +1,32 @@
-import type { Asset } from '../../../asset.ts';
-import type { Delivery } from '../../../delivery.ts';
 import { unknownCursor } from '../../../errors.ts';
-import type { StoreStatistics, TimeRange } from '../../../health.ts';
-import type { LedgerEntry, UsageRow } from '../../../ledger.ts';
-import type { Page } from '../../../selection.ts';
+import type { Store } from '../../../store.ts';
 import { TASK_STATES, type Task, type TaskQuery, type TaskState } from '../../../task.ts';
 import { bodyOf } from '../archive/archive.ts';
 import type { SegmentRecord } from '../archive/segment.ts';
-import { AccountReader } from './account-reader.ts';
 import { type ArchivedBody, findArchivedDelivery, findArchivedTask } from './archiver.ts';
+import type { Records } from './records.ts';
 
-/** The methods that read. */
-export class StoreReader extends AccountReader {
-  async findTask(accountId: string, taskId: string): Promise<Task | undefined> {
-    const found = await this.readRow('tasks', () => {
-      const order = this.records.state.taskById.order(taskId);
-      const value = order === undefined ? undefined : this.records.state.tasks.rows.get(order);
-      return value && { order: order!, value };
-    });
-    const task = found ?? (await findArchivedTask(this.records.archive, taskId))?.body.task;
-    return task?.accountId === accountId ? task : undefined;
-  }
+type Queries = Pick<
+  Store,
+  | 'findTask'
+  | 'listTasks'
+  | 'findAsset'
+  | 'listDeliveries'
+  | 'listLedger'
+  | 'listUsage'
+  | 'timeRange'
+  | 'statistics'
+>;
 
-  async listTasks(query: TaskQuery, { limit, after }: Page<string>): Promise<readonly Task[]> {
-    const last = after === undefined ? Infinity : await this.#orderOf(query.accountId, after);
-    const { archive } = this.records;
-    return archive.read(async () => {
-      // Rows in memory and segments are of the same moment: what is moved to the archive later is in the rows.
-      const { tasks, segments } = await this.readRows(() => ({
-        tasks: this.#tasksInMemory(query, { limit, last }),
-        segments: archive.segments,
-      }));
-      return mergeTasks(tasks, archive.newestFirst(segments, query, last), limit);
-    });
-  }
+/** The methods that read tasks, their files and deliveries, the ledger, usage and sums. */
+export function queries(records: Records): Queries {
+  const { archive, commits, bookedState } = records;
 
   /** @throws Failure 404 `task_not_found`, also for a task of another account */
-  async #orderOf(accountId: string | undefined, taskId: string): Promise<number> {
-    const { taskById, tasks } = this.records.state;
+  async function orderOf(accountId: string | undefined, taskId: string): Promise<number> {
+    const { taskById, tasks } = records.state;
     const order = taskById.order(taskId);
-    const archived = order === undefined && (await findArchivedTask(this.records.archive, taskId));
+    const archived = order === undefined && (await findArchivedTask(archive, taskId));
     const found = archived
       ? { order: archived.record.entry.order, owner: archived.body.task.accountId }
       : order !== undefined && { order, owner: tasks.rows.get(order)!.accountId };
@@ -49,11 +36,11 @@ export class StoreReader extends AccountReader {
     return found.order;
   }
 
-  #tasksInMemory(
+  function tasksInMemory(
     { accountId, status, type }: TaskQuery,
     { limit, last }: { readonly limit: number; readonly last: number },
   ): OrderedTask[] {
-    const { taskById, tasksOfAccount, tasksInState, allTasks } = this.records.state;
+    const { taskById, tasksOfAccount, tasksInState, allTasks } = records.state;
     const tasks =
       accountId !== undefined
         ? tasksOfAccount.newest(accountId, last)
@@ -69,92 +56,92 @@ export class StoreReader extends AccountReader {
     }));
   }
 
-  /** Does not wait for writes either, so that downloads are not delayed. */
-  async findAsset(assetId: string): Promise<Asset | undefined> {
-    const { bookedState, commits, archive } = this.records;
-    const order = bookedState.assetById.order(assetId);
-    if (order !== undefined) return commits.durable<Asset>('assets', order) ?? undefined;
-    return archive.find('asset', assetId, (_, body) =>
-      (body as ArchivedBody).assets.find(({ id }) => id === assetId),
-    );
-  }
-
-  async listDeliveries(
-    accountId: string,
-    taskId: string,
-  ): Promise<readonly Delivery[] | undefined> {
-    const { archive } = this.records;
-    const found = await this.readRows(() => {
-      const { taskById, deliveryOfTask } = this.records.state;
-      return { task: taskById.get(taskId), delivery: deliveryOfTask.get(taskId) };
-    });
-    const archived = found.task ? undefined : await findArchivedTask(archive, taskId);
-    const task = found.task ?? archived?.body.task;
-    if (task?.accountId !== accountId) return undefined;
-    const delivery =
-      found.delivery ??
-      archived?.body.delivery ??
-      (archived && task.callbackUrl !== null
-        ? (await findArchivedDelivery(archive, taskId))?.delivery
-        : undefined);
-    return delivery ? [delivery] : [];
-  }
-
-  async listLedger(
-    accountId: string,
-    { limit, after }: Page<number>,
-  ): Promise<readonly LedgerEntry[]> {
-    return this.readRows(() =>
-      takeMatching(this.records.state.ledgerOfAccount.newest(accountId, after), limit, () => true),
-    );
-  }
-
-  async listUsage(
-    accountId: string | undefined,
-    { from, to }: { readonly from: string; readonly to: string },
-  ): Promise<readonly UsageRow[]> {
-    return this.readRows(() => {
-      const { usage, usageOfAccount } = this.records.state;
-      const found =
-        accountId === undefined
-          ? [...usage.rows.values()]
-          : Array.from(usageOfAccount.oldest(accountId), ([, row]) => row);
-      return found.filter(({ day }) => day >= from && day <= to);
-    });
-  }
-
-  async timeRange(): Promise<TimeRange | null> {
-    return this.readRows(() => {
-      const { accounts, keys, tasks, assets, ledger } = this.records.state;
-      let from = Infinity;
-      let to = -Infinity;
-      for (const { createdAt } of accounts.rows.values()) {
-        from = Math.min(from, createdAt);
-        to = Math.max(to, createdAt);
+  return {
+    async findTask(accountId, taskId) {
+      const found = await records.readRow('tasks', () => {
+        const order = records.state.taskById.order(taskId);
+        const value = order === undefined ? undefined : records.state.tasks.rows.get(order);
+        return value && { order: order!, value };
+      });
+      const task = found ?? (await findArchivedTask(archive, taskId))?.body.task;
+      return task?.accountId === accountId ? task : undefined;
+    },
+    async listTasks(query, { limit, after }) {
+      const last = after === undefined ? Infinity : await orderOf(query.accountId, after);
+      return archive.read(async () => {
+        // Rows in memory and segments are of the same moment: what is moved to the archive later is in the rows.
+        const { tasks, segments } = await records.readRows(() => ({
+          tasks: tasksInMemory(query, { limit, last }),
+          segments: archive.segments,
+        }));
+        return mergeTasks(tasks, archive.newestFirst(segments, query, last), limit);
+      });
+    },
+    /** Does not wait for writes either, so that downloads are not delayed. */
+    async findAsset(assetId) {
+      const order = bookedState.assetById.order(assetId);
+      if (order !== undefined) return commits.durable('assets', order) ?? undefined;
+      return archive.find('asset', assetId, (_, body) =>
+        (body as ArchivedBody).assets.find(({ id }) => id === assetId),
+      );
+    },
+    async listDeliveries(accountId, taskId) {
+      const found = await records.readRows(() => {
+        const { taskById, deliveryOfTask } = records.state;
+        return { task: taskById.get(taskId), delivery: deliveryOfTask.get(taskId) };
+      });
+      const archived = found.task ? undefined : await findArchivedTask(archive, taskId);
+      const task = found.task ?? archived?.body.task;
+      if (task?.accountId !== accountId) return undefined;
+      let delivery = found.delivery ?? archived?.body.delivery;
+      if (!delivery && archived && task.callbackUrl !== null) {
+        delivery = (await findArchivedDelivery(archive, taskId))?.delivery;
       }
-      for (const { createdAt } of keys.rows.values()) to = Math.max(to, createdAt);
-      for (const { createdAt } of assets.rows.values()) to = Math.max(to, createdAt);
-      for (const { updatedAt } of tasks.rows.values()) to = Math.max(to, updatedAt);
-      for (const { at } of ledger.rows.values()) to = Math.max(to, at);
-      to = Math.max(to, this.records.archive.newest);
-      return from === Infinity ? null : { from, to };
-    });
-  }
-
-  async statistics(): Promise<StoreStatistics> {
-    const { accounts, keys, tasksInState, tombstoneStateCounts, credits } = this.records.state;
-    const { archive } = this.records;
-    const counts = TASK_STATES.map((state, at) => {
-      const archived = archive.count(state) - tombstoneStateCounts.of(String(at));
-      return [state, tasksInState.count(state) + archived] as const;
-    });
-    return {
-      accounts: accounts.size,
-      keys: keys.size,
-      tasks: Object.fromEntries(counts) as Record<TaskState, number>,
-      credits: { ...credits, reserved: credits.reserved + this.records.reservations.total },
-    };
-  }
+      return delivery ? [delivery] : [];
+    },
+    async listLedger(accountId, { limit, after }) {
+      return records.readRows(() =>
+        takeMatching(records.state.ledgerOfAccount.newest(accountId, after), limit, () => true),
+      );
+    },
+    async listUsage(accountId, { from, to }) {
+      return records.readRows(() => {
+        const { usage, usageOfAccount } = records.state;
+        const found =
+          accountId === undefined
+            ? [...usage.rows.values()]
+            : Array.from(usageOfAccount.oldest(accountId), ([, row]) => row);
+        return found.filter(({ day }) => day >= from && day <= to);
+      });
+    },
+    async timeRange() {
+      return records.readRows(() => {
+        const { accounts, keys, tasks, assets, ledger } = records.state;
+        let from = Infinity;
+        let to = archive.newest;
+        for (const { createdAt } of accounts.rows.values()) from = Math.min(from, createdAt);
+        for (const table of [accounts, keys, assets]) {
+          for (const { createdAt } of table.rows.values()) to = Math.max(to, createdAt);
+        }
+        for (const { updatedAt } of tasks.rows.values()) to = Math.max(to, updatedAt);
+        for (const { at } of ledger.rows.values()) to = Math.max(to, at);
+        return from === Infinity ? null : { from, to };
+      });
+    },
+    async statistics() {
+      const { accounts, keys, tasksInState, tombstoneStateCounts, credits } = records.state;
+      const counts = TASK_STATES.map((state, at) => {
+        const archived = archive.count(state) - tombstoneStateCounts.of(String(at));
+        return [state, tasksInState.count(state) + archived] as const;
+      });
+      return {
+        accounts: accounts.size,
+        keys: keys.size,
+        tasks: Object.fromEntries(counts) as Record<TaskState, number>,
+        credits: { ...credits, reserved: credits.reserved + records.reservations.total },
+      };
+    },
+  };
 }
 
 function takeMatching<Row>(

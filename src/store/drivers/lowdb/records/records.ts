@@ -1,13 +1,12 @@
 import { Failure } from '../../../../failure.ts';
-import type { Account } from '../../../account.ts';
-import { type BudgetScope, BudgetScopes, type Payer } from '../../../budgets.ts';
+import { BudgetScopes, type Payer } from '../../../budgets.ts';
 import { notFound } from '../../../errors.ts';
-import type { Funds } from '../../../funds.ts';
 import { newId } from '../../../identifier.ts';
+import type { Operation } from '../../../operations/unit-of-work.ts';
 import type { KeyHolder } from '../../../store.ts';
 import type { Archive } from '../archive/archive.ts';
 import type { CommitQueue } from '../journal/commit-queue.ts';
-import { findKeyHolder, fundsIn, type State } from '../state/state.ts';
+import { findKeyHolder, type State } from '../state/state.ts';
 import type { TaskArchiver } from './archiver.ts';
 import { PendingCharges } from './charges.ts';
 import { Reservations } from './reservations.ts';
@@ -34,7 +33,7 @@ export class Records {
   readonly now: () => number;
   /** Identifier of this process as a node. Tasks that others process are orphans: they have ended. */
   readonly node = newId('node');
-  readonly #scopes = new BudgetScopes();
+  readonly scopes = new BudgetScopes();
   #isClosed = false;
 
   constructor({ state, commits, archive, archiver, backlogFailure, now }: RecordsOptions) {
@@ -54,13 +53,20 @@ export class Records {
   }
 
   begin(): Transaction {
-    return new Transaction(this.state, this.now(), this.reservations.of);
+    return new Transaction(this.state, this.reservations.of);
   }
 
-  /** Applies the changes at once. Resolves when they are on disk. */
-  commit({ changes }: Transaction): Promise<void> {
+  /** Applies the changes at once. Resolves when they, and what they were derived from, are on disk. */
+  async commit({ changes }: Transaction): Promise<void> {
     this.checkOpen();
-    return this.commits.commit(changes);
+    await (changes.length > 0 ? this.commits.commit(changes) : this.commits.synced());
+  }
+
+  async run<Result>({ apply }: Operation<Result>): Promise<Result> {
+    const transaction = this.begin();
+    const result = apply(transaction);
+    await this.commit(transaction);
+    return result;
   }
 
   /** Later commits are rejected. */
@@ -82,12 +88,6 @@ export class Records {
     if (failure) throw failure;
   }
 
-  account(id: string): Account {
-    const account = this.state.accountById.get(id);
-    if (!account) throw notFound('account', id);
-    return account;
-  }
-
   /**
    * @param state with or without the charges that are not booked yet
    * @throws Failure 404 if the account does not exist, or has no such key
@@ -107,14 +107,36 @@ export class Records {
     return sum === 0 ? holder : { ...holder, reserved: holder.reserved + sum };
   }
 
-  /** Team and windows in which credits that are reserved now will count. */
-  scopeOf({ key }: KeyHolder): BudgetScope | undefined {
-    const team = key.teamId === undefined ? undefined : this.bookedState.teamById.get(key.teamId);
-    return this.#scopes.of(key, team, this.now());
+  /**
+   * Value of one row, once that is on disk. Methods that read return only what is on disk: they wait for records
+   * that are being written, and read again if the write failed.
+   */
+  async readRow<Value>(
+    collection: 'accounts' | 'tasks',
+    read: () => { readonly order: number; readonly value: Value } | undefined,
+  ): Promise<Value | undefined> {
+    for (;;) {
+      const found = read();
+      if (!found) return undefined;
+      const synced = this.commits.rowSynced(collection, found.order);
+      if (synced === null || (await isWritten(synced))) return found.value;
+    }
   }
 
-  /** @param state with or without the charges that are not booked yet */
-  funds(holder: KeyHolder, scope: BudgetScope | undefined, state = this.state): Funds {
-    return fundsIn(state, holder, scope);
+  /** Value of many rows, once all of them are on disk. */
+  async readRows<Value>(read: () => Value): Promise<Value> {
+    for (;;) {
+      const value = read();
+      const synced = this.commits.synced();
+      if (synced === null || (await isWritten(synced))) return value;
+    }
   }
+}
+
+/** Whether the rows reached the disk. If not, they were reverted and must be read again. */
+function isWritten(durable: Promise<void>): Promise<boolean> {
+  return durable.then(
+    () => true,
+    () => false,
+  );
 }

@@ -49,10 +49,12 @@ export class Reservations {
   readonly of = (id: string): number => this.#sums.get(id) ?? 0;
 
   /** A record whose `reserved` includes the reservations in memory. */
-  addTo<Holder extends { readonly id: string; readonly reserved: number }>(holder: Holder): Holder {
+  readonly addTo = <Holder extends { readonly id: string; readonly reserved: number }>(
+    holder: Holder,
+  ): Holder => {
     const sum = this.#sums.get(holder.id);
     return sum === undefined ? holder : { ...holder, reserved: holder.reserved + sum };
-  }
+  };
 
   #change(id: string, amount: number): void {
     const sum = (this.#sums.get(id) ?? 0) + amount;

@@ -1,76 +1,132 @@
-import type { Account } from '../../../account.ts';
-import type { Asset, NewAsset } from '../../../asset.ts';
-import type { BudgetScope, BudgetWindow, Payer } from '../../../budgets.ts';
-import { availableOf } from '../../../credits.ts';
-import { assetExists } from '../../../errors.ts';
-import type { Funds } from '../../../funds.ts';
-import { newId } from '../../../identifier.ts';
-import { addCounts, dayOf, type LedgerEntry, NO_USAGE, type UsageCounts } from '../../../ledger.ts';
-import { createdDelivery } from '../../../new-records.ts';
-import type { KeyHolder } from '../../../store.ts';
+import type { Account, ApiKey, Team } from '../../../account.ts';
+import type { Asset } from '../../../asset.ts';
+import type { BudgetWindow } from '../../../budgets.ts';
+import type { Delivery } from '../../../delivery.ts';
+import { accountExists, assetExists, keyExists, teamExists } from '../../../errors.ts';
+import type { ActiveReservations } from '../../../funds.ts';
+import { addCounts, NO_USAGE, utcDayOf } from '../../../ledger.ts';
+import {
+  type AccountUse,
+  type NewEntry,
+  UnitOfWork,
+  type UsageAddition,
+} from '../../../operations/unit-of-work.ts';
 import type { Task } from '../../../task.ts';
 import type { SegmentRecord } from '../archive/segment.ts';
 import { type Change, compositeKey, type State } from '../state/state.ts';
 
-type Entry = Pick<LedgerEntry, 'type' | 'amount'> &
-  Partial<Pick<LedgerEntry, 'keyId' | 'taskId' | 'model' | 'note'>>;
-
-/** Changes of one method, built from the current records. */
-export class Transaction {
+/** Changes of one method, built from the records as they are before them. */
+export class Transaction extends UnitOfWork {
   readonly changes: Change[] = [];
+  readonly held: ActiveReservations;
   readonly #state: State;
-  readonly #now: number;
-  readonly #reservedOf: (id: string) => number;
 
-  /** @param reservedOf micro-credits that are reserved in memory, by the identifier of a window */
-  constructor(state: State, now: number, reservedOf: (id: string) => number) {
+  constructor(state: State, held: ActiveReservations) {
+    super();
     this.#state = state;
-    this.#now = now;
-    this.#reservedOf = reservedOf;
+    this.held = held;
   }
 
-  account(account: Account): void {
-    this.changes.push(['accounts', this.#state.accountById.order(account.id)!, account]);
+  findAccount(id: string): Account | undefined {
+    return this.#state.accountById.get(id);
   }
 
-  funds({ account, key, team, windows }: Funds): void {
-    this.account(account);
-    this.changes.push(['keys', this.#state.keyById.order(key.id)!, key]);
-    if (team) this.changes.push(['teams', this.#state.teamById.order(team.id)!, team]);
-    for (const window of windows ?? []) this.#window(window);
+  findKey(id: string): ApiKey | undefined {
+    return this.#state.keyById.get(id);
   }
 
-  /** Sets a window. A new one replaces those of its holder and period that ended before the one before it. */
-  #window(window: BudgetWindow): void {
-    const known = this.#state.windowById.order(window.id);
-    this.changes.push(['windows', known ?? this.#state.windows.newOrder(), window]);
-    if (known !== undefined) return;
-    const group = compositeKey(window.holderId, window.period);
-    const earlier = [...this.#state.windowsOfHolder.oldest(group)]
-      .filter(([, { from }]) => from < window.from)
-      .sort(([, one], [, other]) => (one.from < other.from ? -1 : 1));
-    for (const [order, { id, reserved }] of earlier.slice(0, -1)) {
-      if (reserved + this.#reservedOf(id) === 0) this.changes.push(['windows', order, null]);
+  findTeam(id: string): Team | undefined {
+    return this.#state.teamById.get(id);
+  }
+
+  findTask(id: string): Task | undefined {
+    return this.#state.taskById.get(id);
+  }
+
+  findTaskByIdempotencyKey(accountId: string, key: string): Task | undefined {
+    return this.#state.taskByIdempotency.get(compositeKey(accountId, key));
+  }
+
+  *keysOfTeam({ id, accountId }: Team): Generator<ApiKey> {
+    for (const [, key] of this.#state.keysOfAccount.oldest(accountId)) {
+      if (key.teamId === id) yield key;
     }
   }
 
-  task(task: Task): void {
-    this.changes.push(['tasks', this.#state.taskById.order(task.id)!, task]);
+  useOf(accountId: string): AccountUse {
+    const { id } = this.account(accountId);
+    const { openTaskCounts, openRequestBytes, storedBytes } = this.#state;
+    return {
+      openTasks: openTaskCounts.of(id),
+      requestBytes: openRequestBytes.of(id),
+      storedBytes: storedBytes.of(id),
+    };
   }
 
-  /** @param taskId null for an upload */
-  asset(
-    accountId: string,
-    taskId: string | null,
-    asset: NewAsset,
-    use: Pick<Asset, 'input'> = {},
-  ): Asset {
-    const { id, mediaType, bytes, sha256 } = asset;
-    if (this.#state.assetById.get(id)) throw assetExists(id);
-    const row = { id, accountId, taskId, mediaType, bytes, sha256, createdAt: this.#now, ...use };
-    this.changes.push(['assets', this.#state.assets.newOrder(), row]);
-    return row;
+  protected findWindow(id: string): BudgetWindow | undefined {
+    return this.#state.windowById.get(id);
   }
+
+  protected windowsLike({ holderId, period }: BudgetWindow): readonly BudgetWindow[] {
+    const group = this.#state.windowsOfHolder.oldest(compositeKey(holderId, period));
+    return Array.from(group, ([, window]) => window);
+  }
+
+  putAccount(account: Account): void {
+    const { accounts, accountById, accountByName } = this.#state;
+    const order = accountById.order(account.id);
+    if (order === undefined && accountByName.get(account.name)) throw accountExists(account.name);
+    this.changes.push(['accounts', order ?? accounts.newOrder(), account]);
+  }
+
+  putKey(key: ApiKey): void {
+    const { keys, keyById, keyByHash } = this.#state;
+    const order = keyById.order(key.id);
+    if (order === undefined && keyByHash.get(key.hash)) throw keyExists();
+    this.changes.push(['keys', order ?? keys.newOrder(), key]);
+  }
+
+  putTeam(team: Team): void {
+    const { teams, teamById, teamByName } = this.#state;
+    const order = teamById.order(team.id);
+    const same = teamByName.order(compositeKey(team.accountId, team.name));
+    if (same !== undefined && same !== order) throw teamExists(team.name);
+    this.changes.push(['teams', order ?? teams.newOrder(), team]);
+  }
+
+  protected putWindow(window: BudgetWindow): void {
+    const { windows, windowById } = this.#state;
+    this.changes.push(['windows', windowById.order(window.id) ?? windows.newOrder(), window]);
+  }
+
+  protected removeWindow(id: string): void {
+    this.changes.push(['windows', this.#state.windowById.order(id)!, null]);
+  }
+
+  putTask(task: Task): void {
+    const { tasks, taskById } = this.#state;
+    this.changes.push(['tasks', taskById.order(task.id) ?? tasks.newOrder(), task]);
+  }
+
+  putDelivery(delivery: Delivery): void {
+    const { deliveries, deliveryById } = this.#state;
+    const order = deliveryById.order(delivery.id) ?? deliveries.newOrder();
+    this.changes.push(['deliveries', order, delivery]);
+  }
+
+  addAsset(asset: Asset): void {
+    if (this.#state.assetById.get(asset.id)) throw assetExists(asset.id);
+    this.changes.push(['assets', this.#state.assets.newOrder(), asset]);
+  }
+
+  spendInputs(taskId: string): void {
+    for (const [order, asset] of this.#state.assetsOfTask.oldest(taskId)) {
+      // Inputs of version 1 have no such field, and stay as long as their task.
+      if (asset.input) this.changes.push(['assets', order, { ...asset, input: 'spent' }]);
+    }
+  }
+
+  revise(): void {}
 
   /** Marks an archived record as deleted. */
   tombstone({ segment, index, entry }: SegmentRecord): void {
@@ -80,82 +136,34 @@ export class Transaction {
     this.changes.push(['forgotten', this.#state.forgotten.newOrder(), row]);
   }
 
-  /** Adds the callback of a task that has ended. Its first attempt is due at once. */
-  delivery(task: Task, url: string): void {
-    const delivery = createdDelivery(task, url, { id: newId('msg'), at: this.#now });
-    this.changes.push(['deliveries', this.#state.deliveries.newOrder(), delivery]);
-  }
-
-  /** Adds a ledger entry. `account` is the account after the entry. */
-  entry(account: Account, entry: Entry): void {
-    if (entry.amount === 0) return;
+  protected addEntry(entry: NewEntry): void {
     const id = this.#state.ledger.newOrder();
-    const row: LedgerEntry = {
-      id,
-      accountId: account.id,
-      keyId: null,
-      taskId: null,
-      model: null,
-      requests: null,
-      note: null,
-      at: this.#now,
-      available: availableOf(account),
-      ...entry,
-    };
-    this.changes.push(['ledger', id, row]);
+    this.changes.push(['ledger', id, { id, ...entry }]);
   }
 
-  /** Adds a ledger entry for a task. */
-  taskEntry(holder: KeyHolder, type: LedgerEntry['type'], amount: number, task: Task): void {
-    const { id: taskId, keyId, model } = task;
-    this.entry(holder.account, { type, amount, keyId, taskId, model });
-  }
-
-  /** Adds to the day's charge for text requests of a key to a model. */
-  addToDailyCharge(
-    { account, key }: KeyHolder,
-    model: string,
-    requests: number,
-    amount: number,
-  ): void {
-    const sum = compositeKey(account.id, key.id, model, dayOf(this.#now));
-    const order = this.#state.dailyCharge.order(sum);
+  protected addDailyCharge(entry: NewEntry): void {
+    const { accountId, keyId, model, at, available } = entry;
+    const { dailyCharge, ledger } = this.#state;
+    const order = dailyCharge.order(compositeKey(accountId, keyId, model, utcDayOf(at)));
     if (order === undefined) {
-      this.entry(account, { type: 'charge', amount, keyId: key.id, model, ...{ requests } });
+      this.addEntry(entry);
       return;
     }
-    const row = this.#state.ledger.rows.get(order)!;
-    const added: LedgerEntry = {
-      ...row,
-      amount: row.amount + amount,
-      requests: (row.requests ?? 0) + requests,
-      at: this.#now,
-      available: availableOf(account),
-    };
-    this.changes.push(['ledger', order, added]);
+    const row = ledger.rows.get(order)!;
+    const amount = row.amount + entry.amount;
+    const requests = (row.requests ?? 0) + entry.requests!;
+    this.changes.push(['ledger', order, { ...row, amount, requests, at, available }]);
   }
 
-  /** Adds to the usage of a key by a model on a day. */
-  usage(
-    { accountId, keyId, scope }: Payer & { readonly scope?: BudgetScope | undefined },
-    model: string,
-    counts: Partial<UsageCounts>,
-    spent: number,
-  ): void {
-    const day = dayOf(this.#now);
-    const teamId = scope?.teamId ?? null;
-    const order = this.#state.usageByDay.order(compositeKey(accountId, keyId, teamId, day, model));
-    const row = (order !== undefined && this.#state.usage.rows.get(order)) || {
-      accountId,
-      keyId,
+  protected addUsageRow({ counts, spent, ...use }: UsageAddition): void {
+    const { accountId, keyId, teamId, day, model } = use;
+    const { usageByDay, usage } = this.#state;
+    const order = usageByDay.order(compositeKey(accountId, keyId, teamId, day, model));
+    const row = (order !== undefined && usage.rows.get(order)) || {
+      ...{ accountId, keyId, day, model, ...NO_USAGE, spent: 0 },
       ...(teamId !== null && { teamId }),
-      day,
-      model,
-      ...NO_USAGE,
-      spent: 0,
     };
-    const place = order ?? this.#state.usage.newOrder();
     const added = { ...row, ...addCounts(row, counts), spent: row.spent + spent };
-    this.changes.push(['usage', place, added]);
+    this.changes.push(['usage', order ?? usage.newOrder(), added]);
   }
 }

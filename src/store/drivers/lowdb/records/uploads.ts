@@ -1,4 +1,6 @@
-import { type Asset, checkStorageQuota, type NewAsset } from '../../../asset.ts';
+import type { Asset } from '../../../asset.ts';
+import { addUpload } from '../../../operations/tasks.ts';
+import type { Store } from '../../../store.ts';
 import { SPENT, UPLOADS } from '../state/state.ts';
 import { checkAssetIds } from './archiver.ts';
 import type { Records } from './records.ts';
@@ -7,45 +9,29 @@ import type { Records } from './records.ts';
 const MAX_DELETED_INPUTS = 1000;
 
 /** The methods that change uploads, which are assets without a task, and inputs of ended tasks. */
-export class UploadWriter {
-  readonly #records: Records;
-
-  constructor(records: Records) {
-    this.#records = records;
+export function uploadMethods(
+  records: Records,
+): Pick<Store, 'addUpload' | 'deleteInputs' | 'deleteUploads'> {
+  async function remove(rows: readonly [order: number, asset: Asset][]): Promise<Asset[]> {
+    if (rows.length === 0) return [];
+    const transaction = records.begin();
+    for (const [order] of rows) transaction.changes.push(['assets', order, null]);
+    await records.commit(transaction);
+    return rows.map(([, asset]) => asset);
   }
-
-  async addUpload(accountId: string, upload: NewAsset, quota: number): Promise<Asset> {
-    this.#records.checkBacklog();
-    const { id } = this.#records.account(accountId);
-    await checkAssetIds(this.#records.archive, [upload]);
-    checkStorageQuota(this.#records.bookedState.storedBytes.of(id), upload.bytes, quota);
-    const transaction = this.#records.begin();
-    const asset = transaction.asset(id, null, upload);
-    await this.#records.commit(transaction);
-    return asset;
-  }
-
-  async deleteInputs(): Promise<readonly Asset[]> {
-    const transaction = this.#records.begin();
-    const deleted: Asset[] = [];
-    for (const [order, asset] of this.#records.state.spentInputs.oldest(SPENT)) {
-      transaction.changes.push(['assets', order, null]);
-      deleted.push(asset);
-      if (deleted.length === MAX_DELETED_INPUTS) break;
-    }
-    if (deleted.length > 0) await this.#records.commit(transaction);
-    return deleted;
-  }
-
-  async deleteUploads(madeBefore: number): Promise<readonly Asset[]> {
-    const transaction = this.#records.begin();
-    const deleted: Asset[] = [];
-    for (const [order, asset] of this.#records.state.assetsOfTask.oldest(UPLOADS)) {
-      if (asset.createdAt >= madeBefore) continue;
-      transaction.changes.push(['assets', order, null]);
-      deleted.push(asset);
-    }
-    if (deleted.length > 0) await this.#records.commit(transaction);
-    return deleted;
-  }
+  return {
+    async addUpload(accountId, upload, quota) {
+      records.checkBacklog();
+      await checkAssetIds(records.archive, [upload]);
+      return records.run(addUpload(accountId, upload, { quota, at: records.now() }));
+    },
+    async deleteInputs() {
+      const inputs = [...records.state.spentInputs.oldest(SPENT)];
+      return remove(inputs.slice(0, MAX_DELETED_INPUTS));
+    },
+    async deleteUploads(madeBefore) {
+      const uploads = [...records.state.assetsOfTask.oldest(UPLOADS)];
+      return remove(uploads.filter(([, { createdAt }]) => createdAt < madeBefore));
+    },
+  };
 }

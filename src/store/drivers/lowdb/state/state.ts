@@ -3,7 +3,7 @@ import { type Asset, countsAsStored } from '../../../asset.ts';
 import { type BudgetScope, type BudgetWindow, emptyWindow, type Payer } from '../../../budgets.ts';
 import type { Delivery } from '../../../delivery.ts';
 import type { Funds } from '../../../funds.ts';
-import { dayOf, type LedgerEntry, type UsageCounts, type UsageRow } from '../../../ledger.ts';
+import { type LedgerEntry, type UsageCounts, type UsageRow, utcDayOf } from '../../../ledger.ts';
 import type { KeyHolder } from '../../../store.ts';
 import { approximateSize, isTerminal, type Task } from '../../../task.ts';
 import { NO_TASK } from '../archive/layout.ts';
@@ -225,7 +225,7 @@ export class State {
     (rows) =>
       new UniqueIndex(rows, ({ type, taskId, accountId, keyId, model, at }) =>
         type === 'charge' && taskId === null
-          ? compositeKey(accountId, keyId, model, dayOf(at))
+          ? compositeKey(accountId, keyId, model, utcDayOf(at))
           : null,
       ),
   );

@@ -1,5 +1,5 @@
 import type { Failure } from '../../../../failure.ts';
-import { addCounts, dayOf, NO_USAGE, type UsageCounts } from '../../../ledger.ts';
+import { addCounts, NO_USAGE, type UsageCounts, utcDayOf } from '../../../ledger.ts';
 import type { Charge, Fold, ScopedPayer } from './bank.ts';
 
 /** Seconds over which the rate of spending is averaged. */
@@ -119,7 +119,7 @@ export class Escrow {
 
   /** Adds the charge of a request, after the release of its reservation. */
   charge({ model, counts, amount, at }: Settled): void {
-    const name = `${dayOf(at)} ${model}`;
+    const name = `${utcDayOf(at)} ${model}`;
     const { paid = 0, amount: sum = 0, counts: former = NO_USAGE } = this.#charges.get(name) ?? {};
     this.#charges.set(name, {
       model,

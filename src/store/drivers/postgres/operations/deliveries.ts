@@ -6,7 +6,7 @@ import {
   withAttempt,
 } from '../../../delivery.ts';
 import { notFound } from '../../../errors.ts';
-import type { Operation } from '../transactions/transactions.ts';
+import type { RowOperation } from '../transactions/batch.ts';
 
 interface Attempt {
   /** The delivery as it was when the attempt was made. */
@@ -19,7 +19,7 @@ interface Attempt {
 export function recordAttempt(
   { known, attempt, outcome }: Attempt,
   mayRecord: (node: string) => boolean,
-): Operation<Delivery> {
+): RowOperation<Delivery> {
   return {
     needs: { deliveries: [known.id] },
     apply(batch) {
@@ -27,7 +27,7 @@ export function recordAttempt(
       if (!row) throw notFound('delivery', known.id);
       const delivery = withAttempt(row.delivery, known, attempt, outcome);
       if (row.node !== null && !mayRecord(row.node)) throw deliveryLost(known);
-      batch.deliveries.put({ id: known.id, delivery, node: null });
+      batch.putDelivery(delivery);
       return delivery;
     },
   };

@@ -9,15 +9,14 @@ import {
   spendable,
 } from '../../../funds.ts';
 import type { Draw, Fold, FoldBatch, ScopedPayer } from '../escrow/bank.ts';
-import type { Batch, Needs } from '../transactions/batch.ts';
-import type { Operation } from '../transactions/transactions.ts';
+import type { Batch, RowNeeds, RowOperation } from '../transactions/batch.ts';
 
 function idOf(node: string, { accountId, keyId, scope }: ScopedPayer): string {
   const id = `${node} ${accountId} ${keyId}`;
   return scope ? `${id} ${scope.teamId ?? ''} ${scope.windows.join(' ')}` : id;
 }
 
-function needsOf(node: string, payers: readonly ScopedPayer[]): Needs {
+function needsOf(node: string, payers: readonly ScopedPayer[]): RowNeeds {
   return {
     accounts: payers.map(({ accountId }) => accountId),
     keys: payers.map(({ keyId }) => keyId),
@@ -30,7 +29,7 @@ function needsOf(node: string, payers: readonly ScopedPayer[]): Needs {
 export function drawEscrow(
   { node, payer, least, wanted, isAdvance = false }: Draw,
   now: number,
-): Operation<number | Failure> {
+): RowOperation<number | Failure> {
   const { accountId, keyId, scope } = payer;
   return {
     needs: needsOf(node, [payer]),
@@ -71,7 +70,7 @@ export function drawEscrow(
 export function foldEscrows(
   { node, number, folds }: FoldBatch,
   onMissing?: (payer: ScopedPayer) => void,
-): Operation<void> {
+): RowOperation<void> {
   const payers = folds.map(({ payer }) => payer);
   return {
     needs: { ...needsOf(node, payers), folds: [node] },
@@ -106,8 +105,9 @@ function foldOne(batch: Batch, node: string, fold: Fold): void {
     const rest = Math.min(amount - backed, spendable(batch.funds(holder, scope)));
     if (rest > 0) change((funds) => spend(funds, rest), 0);
     const spent = backed + rest;
-    if (spent > 0) batch.dailyCharge(batch.holder(payer), { model, paid, amount: spent }, at);
-    batch.addUsage({ accountId, keyId, scope }, { model, counts, spent, at });
+    if (spent > 0)
+      batch.dailyCharge(batch.holder(payer), { model, requests: paid, amount: spent }, at);
+    batch.addUsage({ accountId, keyId, scope }, { model, counts, charge: spent }, at);
   }
   // A draw that was committed without an answer.
   const unknown = fold.held === undefined ? 0 : Math.max(0, (escrow?.amount ?? 0) - fold.held);
@@ -122,7 +122,7 @@ function foldOne(batch: Batch, node: string, fold: Fold): void {
 export function returnEscrows(
   ids: readonly string[],
   isDead: (node: string) => boolean,
-): Operation<void> {
+): RowOperation<void> {
   return {
     needs: { escrows: ids },
     apply(batch) {

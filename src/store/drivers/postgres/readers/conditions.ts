@@ -27,3 +27,9 @@ export class Conditions {
     this.#conditions.push(`${column} = ANY($${this.values.length}::text[])`);
   }
 }
+
+export function ofAccount(accountId: string | undefined): Conditions {
+  const conditions = new Conditions();
+  conditions.add('account_id =', accountId);
+  return conditions;
+}

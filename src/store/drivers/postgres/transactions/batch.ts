@@ -1,13 +1,20 @@
 import type { Account, ApiKey, Team } from '../../../account.ts';
-import type { Asset } from '../../../asset.ts';
-import { type BudgetScope, type BudgetWindow, emptyWindow, type Payer } from '../../../budgets.ts';
-import { availableOf } from '../../../credits.ts';
+import { type Asset, countsAsStored } from '../../../asset.ts';
+import type { BudgetWindow } from '../../../budgets.ts';
+import type { Delivery } from '../../../delivery.ts';
 import { notFound } from '../../../errors.ts';
 import type { Funds } from '../../../funds.ts';
-import { addCounts, dayOf, type LedgerEntry, NO_USAGE, type UsageCounts } from '../../../ledger.ts';
-import type { KeyHolder } from '../../../store.ts';
+import { addCounts, NO_USAGE } from '../../../ledger.ts';
+import {
+  type AccountUse,
+  type Needs,
+  type NewEntry,
+  UnitOfWork,
+  type UsageAddition,
+} from '../../../operations/unit-of-work.ts';
 import type { Task } from '../../../task.ts';
 import type { PreparingConnection, Statement } from '../database/database.ts';
+import { encodeText } from '../database/text.ts';
 import { lockAccounts, readRows, type Wanted } from './reads.ts';
 import {
   ACCOUNTS,
@@ -17,34 +24,31 @@ import {
   ESCROWS,
   FOLDS,
   KEYS,
+  NEW_ACCOUNT,
   TASKS,
   TEAMS,
   WINDOWS,
 } from './rows.ts';
-import { insertAssets, insertEntries, upsertCharges, upsertUsage } from './sums.ts';
+import { insertAssets, insertEntries, type UsageSum, upsertCharges, upsertUsage } from './sums.ts';
 import { Additions, Records } from './table.ts';
 
-/** Records that an operation reads or changes, by identifier. The accounts that they belong to are locked. */
-export interface Needs {
-  readonly accounts?: readonly string[];
-  readonly keys?: readonly string[];
-  readonly teams?: readonly string[];
-  /** Teams whose keys are read. */
-  readonly members?: readonly string[];
-  /** With their keys. */
-  readonly tasks?: readonly string[];
+/** Rows that an operation of this driver needs. The accounts that they belong to are locked. */
+export interface RowNeeds extends Needs {
   readonly deliveries?: readonly string[];
   readonly escrows?: readonly string[];
   /** Nodes. */
   readonly folds?: readonly string[];
-  readonly idempotency?: readonly { readonly accountId: string; readonly key: string }[];
 }
 
-type Entry = Pick<LedgerEntry, 'type' | 'amount'> &
-  Partial<Pick<LedgerEntry, 'keyId' | 'taskId' | 'model' | 'note'>>;
+/** An operation on rows: those of every driver, and those on escrows and deliveries. */
+export interface RowOperation<Result> {
+  readonly needs: RowNeeds;
+  readonly apply: (batch: Batch) => Result;
+}
 
 /** The rows of one transaction, on which operations run one after the other. */
-export class Batch {
+export class Batch extends UnitOfWork {
+  readonly held = () => 0;
   readonly accounts = new Records(ACCOUNTS);
   readonly keys = new Records(KEYS);
   readonly teams = new Records(TEAMS);
@@ -53,9 +57,9 @@ export class Batch {
   readonly deliveries = new Records(DELIVERIES);
   readonly escrows = new Records(ESCROWS);
   readonly folds = new Records(FOLDS);
-  readonly entries = new Additions<Omit<LedgerEntry, 'id'>>();
-  readonly charges = new Additions<Omit<LedgerEntry, 'id'>>();
-  readonly usage = new Additions<Parameters<typeof upsertUsage>[0][number]>();
+  readonly entries = new Additions<NewEntry>();
+  readonly charges = new Additions<NewEntry>();
+  readonly usage = new Additions<UsageSum>();
   readonly assets = new Additions<Asset>();
   /** Tasks that have ended: their inputs can be deleted. */
   readonly endedTasks = new Additions<string>();
@@ -86,8 +90,8 @@ export class Batch {
   }
 
   /** Locks the accounts in the order of their identifiers, and reads what the operations need. */
-  async load(connection: PreparingConnection, needs: readonly Needs[]): Promise<void> {
-    const all = (name: Exclude<keyof Needs, 'idempotency'>) => [
+  async load(connection: PreparingConnection, needs: readonly RowNeeds[]): Promise<void> {
+    const all = (name: Exclude<keyof RowNeeds, 'idempotency'>) => [
       ...new Set(needs.flatMap((need) => need[name] ?? [])),
     ];
     const wanted: Wanted = {
@@ -99,7 +103,9 @@ export class Batch {
       deliveries: all('deliveries'),
       escrows: all('escrows'),
       folds: all('folds'),
-      idempotency: needs.flatMap((need) => need.idempotency ?? []),
+      idempotency: needs.flatMap(({ idempotency = [] }) =>
+        idempotency.map(({ accountId, key }) => ({ accountId, key: encodeText(key) })),
+      ),
     };
     const lock = lockAccounts(wanted);
     const read = readRows(wanted);
@@ -131,116 +137,89 @@ export class Batch {
     return statements;
   }
 
+  findAccount(id: string): Account | undefined {
+    return this.accounts.get(id)?.account;
+  }
+
+  findKey(id: string): ApiKey | undefined {
+    return this.keys.get(id);
+  }
+
+  findTeam(id: string): Team | undefined {
+    return this.teams.get(id);
+  }
+
+  findTask(id: string): Task | undefined {
+    return this.tasks.get(id);
+  }
+
+  findTaskByIdempotencyKey(accountId: string, key: string): Task | undefined {
+    return this.tasks
+      .values()
+      .find((task) => task.accountId === accountId && task.idempotency?.key === key);
+  }
+
+  keysOfTeam({ id }: Team): readonly ApiKey[] {
+    return this.keys.values().filter(({ teamId }) => teamId === id);
+  }
+
+  useOf(accountId: string): AccountUse {
+    const { tasks, requestBytes, storedBytes } = this.#row(accountId);
+    return { openTasks: tasks.pending + tasks.processing, requestBytes, storedBytes };
+  }
+
+  protected findWindow(id: string): BudgetWindow | undefined {
+    return this.windows.get(id);
+  }
+
+  protected windowsLike(window: BudgetWindow): readonly BudgetWindow[] {
+    return this.windows
+      .values()
+      .filter(({ holderId, period }) => holderId === window.holderId && period === window.period);
+  }
+
   /** @throws Failure 404 `account_not_found` */
-  account(id: string): AccountRow {
+  #row(id: string): AccountRow {
     const row = this.accounts.get(id);
     if (!row) throw notFound('account', id);
     return row;
   }
 
-  /** @throws Failure 404 if the account does not exist, or has no such key */
-  holder({ accountId, keyId }: Payer): KeyHolder {
-    const { account } = this.account(accountId);
-    const key = this.keys.get(keyId);
-    if (key?.accountId !== accountId) throw notFound('key', keyId);
-    return { account, key };
+  putAccount(account: Account): void {
+    const { id } = account;
+    this.accounts.put({ ...(this.accounts.get(id) ?? NEW_ACCOUNT), id, account });
   }
 
-  teamOf({ teamId }: ApiKey): Team | undefined {
-    return teamId === undefined ? undefined : this.teams.get(teamId);
+  #change(id: string, change: Partial<Omit<AccountRow, 'account' | 'id'>>): void {
+    this.accounts.put({ ...this.#row(id), ...change });
   }
 
-  /** A key holder with the team and the windows of a charge. */
-  funds(holder: KeyHolder, scope: BudgetScope | undefined): Funds {
-    if (!scope) return holder;
-    const { teamId, windows } = scope;
-    return {
-      ...holder,
-      team: teamId === null ? undefined : this.teams.get(teamId),
-      windows: windows.map((id) => this.windows.get(id) ?? emptyWindow(id, holder.account.id)),
-    };
-  }
-
-  putAccount(
-    account: Account,
-    change: Partial<Omit<AccountRow, 'account' | 'id'>> = {},
-  ): AccountRow {
-    const row = { ...this.account(account.id), ...change, account };
-    this.accounts.put(row);
-    return row;
-  }
-
-  /** Sets the funds after a reservation or a charge. @param held change of what nodes hold of the account */
-  putFunds({ account, key, team, windows = [] }: Funds, held = 0): void {
-    this.putAccount(account, { held: this.account(account.id).held + held });
+  putKey(key: ApiKey): void {
     this.keys.put(key);
-    if (team) this.teams.put(team);
-    for (const window of windows) this.#putWindow(window);
   }
 
-  /** Sets a window. A new one replaces those of its holder and period that ended before the one before it. */
-  #putWindow(window: BudgetWindow): void {
-    const isNew = this.windows.get(window.id) === undefined;
+  putTeam(team: Team): void {
+    this.teams.put(team);
+  }
+
+  /** @param held change of what nodes hold of the account */
+  override putFunds(funds: Funds, held = 0): void {
+    super.putFunds(funds);
+    const { id } = funds.account;
+    if (held !== 0) this.#change(id, { held: this.#row(id).held + held });
+  }
+
+  protected putWindow(window: BudgetWindow): void {
     this.windows.put(window);
-    if (!isNew) return;
-    const earlier = [...this.windows.values()]
-      .filter(({ holderId, period, from }) => {
-        return holderId === window.holderId && period === window.period && from < window.from;
-      })
-      .sort((one, other) => (one.from < other.from ? -1 : 1));
-    for (const { id, reserved } of earlier.slice(0, -1)) {
-      if (reserved === 0) this.windows.remove(id);
-    }
   }
 
-  /** Adds a ledger entry. `account` is the account after the entry. */
-  entry(account: Account, entry: Entry, at: number): void {
-    if (entry.amount > 0) this.entries.push(this.#entry(account, entry, at));
-  }
-
-  /** Adds to the day's charge for text requests of a key to a model. */
-  dailyCharge(
-    { account, key }: KeyHolder,
-    charge: { readonly model: string; readonly paid: number; readonly amount: number },
-    at: number,
-  ): void {
-    const { model, paid: requests, amount } = charge;
-    const entry = { type: 'charge', amount, keyId: key.id, model, ...{ requests } } as const;
-    this.charges.push(this.#entry(account, entry, at));
-  }
-
-  #entry(account: Account, entry: Entry, at: number): Omit<LedgerEntry, 'id'> {
-    return {
-      accountId: account.id,
-      keyId: null,
-      taskId: null,
-      model: null,
-      requests: null,
-      note: null,
-      at,
-      available: availableOf(account) + this.account(account.id).held,
-      ...entry,
-    };
-  }
-
-  /** Adds to the usage of a key by a model on a day. */
-  addUsage(
-    { accountId, keyId, scope }: Payer & { readonly scope?: BudgetScope | undefined },
-    used: {
-      readonly model: string;
-      readonly counts: Partial<UsageCounts>;
-      readonly spent: number;
-      readonly at: number;
-    },
-  ): void {
-    const { model, counts, spent, at } = used;
-    const row = { accountId, keyId, teamId: scope?.teamId ?? null, day: dayOf(at), model, spent };
-    this.usage.push({ ...row, ...addCounts(NO_USAGE, counts) });
+  protected removeWindow(id: string): void {
+    this.windows.remove(id);
   }
 
   /** Sets a task in a next state, with the counts of its account. */
   putTask(task: Task, before: Task | undefined): void {
-    const row = this.account(task.accountId);
+    const row = this.#row(task.accountId);
     const tasks = { ...row.tasks };
     let { requestBytes, endedBytes } = row;
     if (before) {
@@ -250,7 +229,43 @@ export class Batch {
     tasks[task.status] += 1;
     if (task.status === 'pending' || task.status === 'processing') requestBytes += bytesOf(task);
     else endedBytes += bytesOf(task);
-    this.putAccount(row.account, { tasks, requestBytes, endedBytes });
+    this.#change(task.accountId, { tasks, requestBytes, endedBytes });
     this.tasks.put(task);
+  }
+
+  putDelivery(delivery: Delivery): void {
+    this.deliveries.put({ id: delivery.id, delivery, node: null });
+  }
+
+  /** Adds an asset, with its bytes to the sums of its account. */
+  addAsset(asset: Asset): void {
+    const sum = countsAsStored(asset) ? 'storedBytes' : 'resultBytes';
+    this.#change(asset.accountId, { [sum]: this.#row(asset.accountId)[sum] + asset.bytes });
+    this.assets.push(asset);
+  }
+
+  spendInputs(taskId: string): void {
+    this.endedTasks.push(taskId);
+  }
+
+  revise(id: string): void {
+    this.revisions.push(id);
+  }
+
+  protected addEntry(entry: NewEntry): void {
+    this.entries.push(entry);
+  }
+
+  protected addDailyCharge(entry: NewEntry): void {
+    this.charges.push(entry);
+  }
+
+  /** Credits that nodes hold for text requests count as available. */
+  protected override availableTo(account: Account): number {
+    return super.availableTo(account) + (this.accounts.get(account.id)?.held ?? 0);
+  }
+
+  protected addUsageRow({ counts, ...use }: UsageAddition): void {
+    this.usage.push({ ...use, ...addCounts(NO_USAGE, counts) });
   }
 }

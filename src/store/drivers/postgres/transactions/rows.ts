@@ -23,6 +23,12 @@ export interface AccountRow {
   readonly resultBytes: number;
 }
 
+/** The sums of an account without tasks and files. */
+export const NEW_ACCOUNT: Omit<AccountRow, 'id' | 'account'> = {
+  tasks: { pending: 0, processing: 0, completed: 0, failed: 0, expired: 0 },
+  ...{ held: 0, requestBytes: 0, endedBytes: 0, storedBytes: 0, resultBytes: 0 },
+};
+
 /** Credits that a node has drawn for one payer. */
 export interface EscrowRow {
   /** Composed of the node and the payer. */

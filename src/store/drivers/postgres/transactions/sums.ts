@@ -1,20 +1,13 @@
 import type { Asset } from '../../../asset.ts';
-import { dayOf, type LedgerEntry, type UsageCounts } from '../../../ledger.ts';
+import { type LedgerEntry, type UsageCounts, utcDayOf } from '../../../ledger.ts';
+import type { NewEntry, UsageAddition } from '../../../operations/unit-of-work.ts';
 import { type Columns, rowStatement } from '../database/arrays.ts';
 import type { Statement } from '../database/database.ts';
 import { encodeText } from '../database/text.ts';
 import { insertInto } from './table.ts';
 
-type NewEntry = Omit<LedgerEntry, 'id'>;
-
-interface UsageAddition extends Required<UsageCounts> {
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly teamId: string | null;
-  readonly day: string;
-  readonly model: string;
-  readonly spent: number;
-}
+/** Usage that is added to the row of a key, a model and a day. */
+export type UsageSum = Omit<UsageAddition, 'counts'> & Required<UsageCounts>;
 
 const encoded = (text: string | null) => (text === null ? null : encodeText(text));
 
@@ -35,7 +28,7 @@ const ENTRIES: Columns<NewEntry> = {
 export const insertEntries = rowStatement(ENTRIES, insertInto('ledger'));
 
 const upsertDays = rowStatement<NewEntry>(
-  { ...ENTRIES, day: ['text', ({ at }) => dayOf(at)] },
+  { ...ENTRIES, day: ['text', ({ at }) => utcDayOf(at)] },
   (relation) => `${insertInto('ledger')(relation)}
 ON CONFLICT (account_id, key_id, model, day) WHERE day IS NOT NULL DO UPDATE SET
   amount = ledger.amount + excluded.amount, requests = ledger.requests + excluded.requests,
@@ -46,7 +39,7 @@ ON CONFLICT (account_id, key_id, model, day) WHERE day IS NOT NULL DO UPDATE SET
 export function upsertCharges(charges: readonly NewEntry[]): Statement {
   const sums = sumBy(
     charges,
-    ({ accountId, keyId, model, at }) => [accountId, keyId, model, dayOf(at)],
+    ({ accountId, keyId, model, at }) => [accountId, keyId, model, utcDayOf(at)],
     (sum, next) => ({
       ...next,
       amount: sum.amount + next.amount,
@@ -68,7 +61,7 @@ const USAGE_COUNTS = [
   ['spent', 'spent'],
 ] as const;
 
-const USAGE: Columns<UsageAddition> = {
+const USAGE: Columns<UsageSum> = {
   account_id: ['text', ({ accountId }) => accountId],
   key_id: ['text', ({ keyId }) => keyId],
   team_id: ['text', ({ teamId }) => teamId ?? ''],
@@ -77,7 +70,7 @@ const USAGE: Columns<UsageAddition> = {
   ...Object.fromEntries(
     USAGE_COUNTS.map(([column, name]) => [
       column,
-      ['bigint', (sum: UsageAddition) => sum[name]] as const,
+      ['bigint', (sum: UsageSum) => sum[name]] as const,
     ]),
   ),
 };
@@ -93,13 +86,13 @@ ON CONFLICT (account_id, day, key_id, team_id, model) DO UPDATE SET ${COUNT_SETS
 );
 
 /** Adds to the usage of days. */
-export function upsertUsage(additions: readonly UsageAddition[]): Statement {
+export function upsertUsage(additions: readonly UsageSum[]): Statement {
   const sums = sumBy(
     additions,
     ({ accountId, keyId, teamId, day, model }) => [accountId, keyId, teamId, day, model],
     (sum, next) => {
       const counts = USAGE_COUNTS.map(([, name]) => [name, sum[name] + next[name]]);
-      return { ...next, ...Object.fromEntries(counts) } as UsageAddition;
+      return { ...next, ...Object.fromEntries(counts) } as UsageSum;
     },
   );
   return upsertCounts(sums);
@@ -138,7 +131,7 @@ export const insertCopiedEntries = rowStatement<LedgerEntry>(
   {
     id: ['bigint', ({ id }) => id],
     ...ENTRIES,
-    day: ['text', ({ type, taskId, at }) => (type === 'charge' && !taskId ? dayOf(at) : null)],
+    day: ['text', ({ type, taskId, at }) => (type === 'charge' && !taskId ? utcDayOf(at) : null)],
   },
   insertInto('ledger'),
 );

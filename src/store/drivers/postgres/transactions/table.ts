@@ -69,12 +69,9 @@ export class Records<Record extends { readonly id: string }> {
     return this.#stored.get(id);
   }
 
-  *values(): Generator<Record> {
+  values(): readonly Record[] {
     const ids = new Set([...this.#stored.keys(), ...this.#changed.keys(), ...this.#staged.keys()]);
-    for (const id of ids) {
-      const record = this.get(id);
-      if (record) yield record;
-    }
+    return [...ids].flatMap((id) => this.get(id) ?? []);
   }
 
   put(record: Record): void {

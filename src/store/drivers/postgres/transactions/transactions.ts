@@ -8,23 +8,13 @@ import {
   type Statement,
 } from '../database/database.ts';
 import { failureOf, isAway, unavailable } from '../database/errors.ts';
-import { Batch, type Needs } from './batch.ts';
-
-/**
- * A change of records. It draws the identifiers of what it creates before its first attempt, because a
- * transaction that was interrupted runs again. `apply` reads and changes records of the batch, awaits nothing,
- * and may run more than once.
- */
-export interface Operation<Result> {
-  readonly needs: Needs;
-  readonly apply: (batch: Batch) => Result;
-}
+import { Batch, type RowOperation } from './batch.ts';
 
 /** Operations in one transaction. */
 const MAX_BATCH = 500;
 
 interface Waiting {
-  readonly operation: Operation<unknown>;
+  readonly operation: RowOperation<unknown>;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
   /** Time at which the operation is rejected while the database is away, in milliseconds since the epoch. */
@@ -71,7 +61,7 @@ export class Transactions {
   }
 
   /** @throws Failure of the operation; `store_unavailable` in bounded time */
-  run<Result>(operation: Operation<Result>): Promise<Result> {
+  run<Result>(operation: RowOperation<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(closed());
     return new Promise<Result>((resolve, reject) => {
       const until = Date.now() + this.#database.retryTimeoutMs;
@@ -183,7 +173,7 @@ export class Transactions {
   }
 }
 
-function outcomeOf(batch: Batch, { apply }: Operation<unknown>): Outcome {
+function outcomeOf(batch: Batch, { apply }: RowOperation<unknown>): Outcome {
   try {
     return { result: batch.run(apply) };
   } catch (error) {

@@ -5,15 +5,15 @@ import type { ChargeLog } from './escrow/charge-log.ts';
 import type { Escrows } from './escrow/escrows.ts';
 import type { Events } from './events.ts';
 import type { NodeLease } from './nodes.ts';
+import type { Balances } from './readers/balances.ts';
 import type { KeyCache } from './readers/key-cache.ts';
-import type { Reader } from './readers/reader.ts';
-import type { Operation, Transactions } from './transactions/transactions.ts';
+import type { Transactions } from './transactions/transactions.ts';
 
 /** What the driver is made of. `open.ts` makes it. */
 export interface PostgresParts {
   readonly database: Database;
   readonly transactions: Transactions;
-  readonly reader: Reader;
+  readonly balances: Balances;
   readonly lease: NodeLease;
   readonly events: Events;
   readonly bank: Bank;
@@ -22,7 +22,7 @@ export interface PostgresParts {
   readonly log: ChargeLog;
   readonly scopes: BudgetScopes;
   /** Aborted when the store begins to close. */
-  readonly closing: AbortSignal;
+  readonly closing: AbortController;
   /** Waits until all charges of this node are in the database. Rejects if the store is closed. */
   readonly bookCharges: () => Promise<void>;
   readonly now: () => number;
@@ -31,23 +31,6 @@ export interface PostgresParts {
   readonly release: () => Promise<void>;
 }
 
-/** Base of the classes that have methods of the store. */
-export class StorePart {
-  protected readonly parts: PostgresParts;
-
-  constructor(parts: PostgresParts) {
-    this.parts = parts;
-  }
-
-  get now(): number {
-    return this.parts.now();
-  }
-
-  protected run<Result>(operation: Operation<Result>): Promise<Result> {
-    return this.parts.transactions.run(operation);
-  }
-
-  protected checkOpen(): void {
-    if (this.parts.closing.aborted) throw closed();
-  }
+export function checkOpen({ closing }: PostgresParts): void {
+  if (closing.signal.aborted) throw closed();
 }

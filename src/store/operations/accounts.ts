@@ -1,0 +1,220 @@
+import { randomBytes } from 'node:crypto';
+import type { Account, ApiKey, KeyChange, Team, TeamChange } from '../account.ts';
+import { accountExists, conflict, notFound } from '../errors.ts';
+import { checkAmount, checkWindows, grant } from '../funds.ts';
+import { newId } from '../identifier.ts';
+import type { Store } from '../store.ts';
+import type { Operation, UnitOfWork } from './unit-of-work.ts';
+
+type AccountMethods = Pick<
+  Store,
+  | 'createAccount'
+  | 'grant'
+  | 'setPlan'
+  | 'rotateCallbackSecret'
+  | 'createKey'
+  | 'updateKey'
+  | 'revokeKey'
+  | 'createTeam'
+  | 'updateTeam'
+  | 'removeTeam'
+>;
+
+interface Driver {
+  readonly now: () => number;
+  /** Runs the creation of an account. */
+  readonly create: (operation: Operation<Account>) => Promise<Account>;
+  /** Runs a change of an account, a key or a team, which nodes keep in memory. */
+  readonly change: <Result extends Account | ApiKey | Team>(
+    operation: Operation<Result>,
+  ) => Promise<Result>;
+}
+
+/** The methods that change accounts, keys and teams. */
+export function accountMethods({ now, create, change }: Driver): AccountMethods {
+  const changeAccount = (id: string, next: (account: Account, unit: UnitOfWork) => Account) =>
+    change({
+      needs: { accounts: [id] },
+      apply(unit) {
+        const account = next(unit.account(id), unit);
+        unit.putAccount(account);
+        unit.revise(id);
+        return account;
+      },
+    });
+  return {
+    async createAccount({ name, plan, credits }) {
+      const callbackSecret = newCallbackSecret();
+      const sums = { granted: 0, reserved: 0, spent: 0 };
+      const named = { id: newId('acct'), name, plan, ...sums, callbackSecret, createdAt: now() };
+      const account = grant(named, credits);
+      return create({
+        // An account whose name is another's identifier could never be found by it.
+        needs: { accounts: [name] },
+        apply(unit) {
+          if (unit.findAccount(name)) throw accountExists(name);
+          unit.putAccount(account);
+          unit.entry(account, { type: 'grant', amount: credits }, account.createdAt);
+          return account;
+        },
+      });
+    },
+    async grant(accountId, amount, note) {
+      const at = now();
+      return changeAccount(accountId, (account, unit) => {
+        const granted = grant(account, amount);
+        unit.entry(granted, { type: 'grant', amount, note: note ?? null }, at);
+        return granted;
+      });
+    },
+    async setPlan(accountId, plan) {
+      return changeAccount(accountId, (account) => ({ ...account, plan }));
+    },
+    async rotateCallbackSecret(accountId, dropPrevious) {
+      const replacedAt = now();
+      const callbackSecret = newCallbackSecret();
+      return changeAccount(accountId, (account) => {
+        const replaced = { secret: account.callbackSecret, replacedAt };
+        return { ...account, callbackSecret, previousSecret: dropPrevious ? null : replaced };
+      });
+    },
+
+    async createKey(key) {
+      const state = { revokedAt: null, reserved: 0, spent: 0 };
+      const created: ApiKey = { ...key, id: newId('key'), createdAt: now(), ...state };
+      const { accountId, teamId } = key;
+      return change({
+        needs: { accounts: [accountId], teams: teamId === undefined ? [] : [teamId] },
+        apply(unit) {
+          unit.account(accountId);
+          checkKey(unit, accountId, key);
+          return putKey(unit, created);
+        },
+      });
+    },
+    async updateKey(keyId, fields) {
+      const { teamId } = fields;
+      return change({
+        needs: { keys: [keyId], teams: typeof teamId === 'string' ? [teamId] : [] },
+        apply(unit) {
+          const key = keyIn(unit, keyId);
+          if (key.revokedAt !== null) throw conflict(`${keyId} is revoked`, 'key_revoked');
+          checkKey(unit, key.accountId, fields);
+          return putKey(unit, changedKey(key, fields));
+        },
+      });
+    },
+    async revokeKey(keyId) {
+      const revokedAt = now();
+      return change({
+        needs: { keys: [keyId] },
+        apply(unit) {
+          const key = keyIn(unit, keyId);
+          return key.revokedAt === null ? putKey(unit, { ...key, revokedAt }) : key;
+        },
+      });
+    },
+
+    async createTeam(team) {
+      const state = { removedAt: null, reserved: 0, spent: 0 };
+      const created: Team = { ...team, id: newId('team'), createdAt: now(), ...state };
+      return change({
+        needs: { accounts: [team.accountId] },
+        apply(unit) {
+          unit.account(team.accountId);
+          checkBudgets(team);
+          return putTeam(unit, created);
+        },
+      });
+    },
+    async updateTeam(teamId, fields) {
+      return change({
+        needs: { teams: [teamId] },
+        apply(unit) {
+          const team = teamIn(unit, teamId);
+          checkBudgets(fields);
+          return putTeam(unit, changedTeam(team, fields));
+        },
+      });
+    },
+    async removeTeam(teamId) {
+      const removedAt = now();
+      return change({
+        needs: { teams: [teamId], members: [teamId] },
+        apply(unit) {
+          const team = teamIn(unit, teamId);
+          let count = 0;
+          for (const { revokedAt } of unit.keysOfTeam(team)) if (revokedAt === null) count += 1;
+          if (count > 0) {
+            const keys = count === 1 ? 'a key is' : `${count} keys are`;
+            throw conflict(`${keys} in the team ${team.name}`, 'team_has_keys');
+          }
+          return putTeam(unit, { ...team, removedAt });
+        },
+      });
+    },
+  };
+}
+
+/** Secret that signs callbacks, as Standard Webhooks writes it. */
+function newCallbackSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+/** @throws Failure for an amount, a time zone or a team that cannot be */
+function checkKey(unit: UnitOfWork, accountId: string, fields: KeyChange): void {
+  checkBudgets(fields);
+  const { teamId } = fields;
+  if (typeof teamId !== 'string') return;
+  const team = unit.findTeam(teamId);
+  if (team?.accountId !== accountId || team.removedAt !== null) throw notFound('team', teamId);
+}
+
+function checkBudgets({ budget, windows }: Pick<KeyChange, 'budget' | 'windows'>): void {
+  if (typeof budget === 'number') checkAmount(budget, 'budget');
+  if (windows) checkWindows(windows);
+}
+
+function keyIn(unit: UnitOfWork, keyId: string): ApiKey {
+  const key = unit.findKey(keyId);
+  if (!key) throw notFound('key', keyId);
+  return key;
+}
+
+function putKey(unit: UnitOfWork, key: ApiKey): ApiKey {
+  unit.putKey(key);
+  unit.revise(key.id);
+  return key;
+}
+
+function changedKey(key: ApiKey, change: KeyChange): ApiKey {
+  const { allow = key.allow, windows = key.windows, teamId = key.teamId, ...others } = change;
+  const { images = key.images, ...fields } = others;
+  const { allow: _, windows: __, teamId: ___, images: ____, ...rest } = key;
+  return {
+    ...rest,
+    ...fields,
+    ...(allow && { allow }),
+    ...(images && { images }),
+    ...(windows && { windows }),
+    ...(typeof teamId === 'string' && { teamId }),
+  };
+}
+
+function teamIn(unit: UnitOfWork, teamId: string): Team {
+  const team = unit.findTeam(teamId);
+  if (!team || team.removedAt !== null) throw notFound('team', teamId);
+  return team;
+}
+
+function putTeam(unit: UnitOfWork, team: Team): Team {
+  unit.putTeam(team);
+  unit.revise(team.id);
+  return team;
+}
+
+function changedTeam(team: Team, change: TeamChange): Team {
+  const { windows = team.windows, ...fields } = change;
+  const { windows: _, ...rest } = team;
+  return { ...rest, ...fields, ...(windows && { windows }) };
+}
