@@ -7,7 +7,7 @@ import { type LedgerEntry, type UsageCounts, type UsageRow, utcDayOf } from '../
 import type { KeyHolder } from '../../../store.ts';
 import { approximateSize, isTerminal, type Task } from '../../../task.ts';
 import { NO_TASK } from '../archive/layout.ts';
-import { GroupIndex, SumIndex, Table, UniqueIndex } from './table.ts';
+import { Table } from './table.ts';
 
 /** Charges of a key's text requests to one model on one day that are not booked yet. */
 export interface ChargeRow {
@@ -36,40 +36,18 @@ export interface Tombstone {
   readonly bytes: number;
 }
 
-interface Rows {
-  accounts: Account;
-  keys: ApiKey;
-  tasks: Task;
-  assets: Asset;
-  deliveries: Delivery;
-  ledger: LedgerEntry;
-  usage: UsageRow;
-  charges: ChargeRow;
-  forgotten: Tombstone;
-  teams: Team;
-  windows: BudgetWindow;
-  sessions: Session;
-}
-
+/** Kinds of records. The order is that of numbers in `commit-queue.ts`. */
 export const COLLECTIONS = [
-  'accounts',
-  'keys',
-  'tasks',
-  'assets',
-  'deliveries',
-  'ledger',
-  'usage',
-  'charges',
-  'forgotten',
-  'teams',
-  'windows',
-  'sessions',
-] as const;
-export type Collection = keyof Rows;
+  ...(['accounts', 'keys', 'tasks', 'assets', 'deliveries', 'ledger', 'usage', 'charges'] as const),
+  ...(['forgotten', 'teams', 'windows', 'sessions'] as const),
+];
+export type Collection = (typeof COLLECTIONS)[number];
+
+type RowOf<Name extends Collection> = State[Name] extends Table<infer Row> ? Row : never;
 
 /** One row that is set or, with null, removed: what the journal stores and replays. */
 export type Change = {
-  [Name in Collection]: readonly [collection: Name, order: number, row: Rows[Name] | null];
+  [Name in Collection]: readonly [collection: Name, order: number, row: RowOf<Name> | null];
 }[Collection];
 
 /** Group of assets without a task. */
@@ -136,162 +114,109 @@ export function fundsIn(state: State, holder: KeyHolder, scope: BudgetScope | un
 /** All records in memory, with their indexes. */
 export class State {
   readonly accounts = new Table<Account>();
-  readonly accountById = this.accounts.index((rows) => new UniqueIndex(rows, ({ id }) => id));
-  readonly accountByName = this.accounts.index((rows) => new UniqueIndex(rows, ({ name }) => name));
+  readonly accountById = this.accounts.unique(({ id }) => id);
+  readonly accountByName = this.accounts.unique(({ name }) => name);
 
   readonly keys = new Table<ApiKey>();
-  readonly keyById = this.keys.index((rows) => new UniqueIndex(rows, ({ id }) => id));
-  readonly keyByHash = this.keys.index((rows) => new UniqueIndex(rows, ({ hash }) => hash));
-  readonly keysOfAccount = this.keys.index(
-    (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
-  );
+  readonly keyById = this.keys.unique(({ id }) => id);
+  readonly keyByHash = this.keys.unique(({ hash }) => hash);
+  readonly keysOfAccount = this.keys.group(({ accountId }) => accountId);
 
   readonly tasks = new Table<Task>();
-  readonly taskById = this.tasks.index((rows) => new UniqueIndex(rows, ({ id }) => id));
-  readonly taskByIdempotency = this.tasks.index(
-    (rows) =>
-      new UniqueIndex(
-        rows,
-        ({ accountId, idempotency }) => idempotency && compositeKey(accountId, idempotency.key),
-      ),
+  readonly taskById = this.tasks.unique(({ id }) => id);
+  readonly taskByIdempotency = this.tasks.unique(
+    ({ accountId, idempotency }) => idempotency && compositeKey(accountId, idempotency.key),
   );
-  readonly allTasks = this.tasks.index((rows) => new GroupIndex(rows, () => ''));
-  readonly tasksOfAccount = this.tasks.index(
-    (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
+  readonly allTasks = this.tasks.group(() => '');
+  readonly tasksOfAccount = this.tasks.group(({ accountId }) => accountId);
+  readonly tasksInState = this.tasks.group(({ status }) => status);
+  /** Number of open tasks by account, and bytes of their requests. */
+  readonly openTaskCounts = this.tasks.sum(({ accountId, status }) =>
+    isTerminal(status) ? null : [accountId, 1],
   );
-  readonly tasksInState = this.tasks.index((rows) => new GroupIndex(rows, ({ status }) => status));
-  /** Number of open tasks by account. */
-  readonly openTaskCounts = this.tasks.index(
-    () =>
-      new SumIndex<Task>(({ accountId, status }) => (isTerminal(status) ? null : [accountId, 1])),
-  );
-  /** Bytes of the requests of open tasks by account. */
-  readonly openRequestBytes = this.tasks.index(
-    () =>
-      new SumIndex<Task>(({ accountId, status, request }) =>
-        isTerminal(status) ? null : [accountId, approximateSize(request)],
-      ),
+  readonly openRequestBytes = this.tasks.sum(({ accountId, status, request }) =>
+    isTerminal(status) ? null : [accountId, approximateSize(request)],
   );
   /** Number and bytes of ended tasks in memory, by account. */
-  readonly endedTaskCounts = this.tasks.index(
-    () =>
-      new SumIndex<Task>(({ accountId, status }) => (isTerminal(status) ? [accountId, 1] : null)),
+  readonly endedTaskCounts = this.tasks.sum(({ accountId, status }) =>
+    isTerminal(status) ? [accountId, 1] : null,
   );
-  readonly endedBytes = this.tasks.index(
-    () =>
-      new SumIndex<Task>((task) =>
-        isTerminal(task.status) ? [task.accountId, approximateSize(task)] : null,
-      ),
+  readonly endedBytes = this.tasks.sum((task) =>
+    isTerminal(task.status) ? [task.accountId, approximateSize(task)] : null,
   );
 
   readonly assets = new Table<Asset>();
-  readonly assetById = this.assets.index((rows) => new UniqueIndex(rows, ({ id }) => id));
+  readonly assetById = this.assets.unique(({ id }) => id);
   /** Uploads are in the group UPLOADS. */
-  readonly assetsOfTask = this.assets.index(
-    (rows) => new GroupIndex(rows, ({ taskId }) => taskId ?? UPLOADS),
+  readonly assetsOfTask = this.assets.group(({ taskId }) => taskId ?? UPLOADS);
+  /** Bytes of uploads and of inputs by account, and of results. */
+  readonly storedBytes = this.assets.sum((asset) =>
+    countsAsStored(asset) ? [asset.accountId, asset.bytes] : null,
   );
-  /** Bytes of uploads and of inputs by account. */
-  readonly storedBytes = this.assets.index(
-    () =>
-      new SumIndex<Asset>((asset) =>
-        countsAsStored(asset) ? [asset.accountId, asset.bytes] : null,
-      ),
+  readonly resultBytes = this.assets.sum((asset) =>
+    countsAsStored(asset) ? null : [asset.accountId, asset.bytes],
   );
-  /** Bytes of results by account. */
-  readonly resultBytes = this.assets.index(
-    () =>
-      new SumIndex<Asset>((asset) =>
-        countsAsStored(asset) ? null : [asset.accountId, asset.bytes],
-      ),
-  );
-  readonly spentInputs = this.assets.index(
-    (rows) => new GroupIndex(rows, ({ input }) => (input === 'spent' ? SPENT : '')),
-  );
+  readonly spentInputs = this.assets.group(({ input }) => (input === 'spent' ? SPENT : ''));
 
   readonly deliveries = new Table<Delivery>();
-  readonly deliveryById = this.deliveries.index((rows) => new UniqueIndex(rows, ({ id }) => id));
-  readonly deliveryOfTask = this.deliveries.index(
-    (rows) => new UniqueIndex(rows, ({ taskId }) => taskId),
-  );
-  readonly deliveriesInState = this.deliveries.index(
-    (rows) => new GroupIndex(rows, ({ status }) => status),
-  );
+  readonly deliveryById = this.deliveries.unique(({ id }) => id);
+  readonly deliveryOfTask = this.deliveries.unique(({ taskId }) => taskId);
+  readonly deliveriesInState = this.deliveries.group(({ status }) => status);
 
   readonly ledger = new Table<LedgerEntry>();
-  readonly ledgerOfAccount = this.ledger.index(
-    (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
-  );
-  readonly dailyCharge = this.ledger.index(
-    (rows) =>
-      new UniqueIndex(rows, ({ type, taskId, accountId, keyId, model, at }) =>
-        type === 'charge' && taskId === null
-          ? compositeKey(accountId, keyId, model, utcDayOf(at))
-          : null,
-      ),
+  readonly ledgerOfAccount = this.ledger.group(({ accountId }) => accountId);
+  readonly dailyCharge = this.ledger.unique(({ type, taskId, accountId, keyId, model, at }) =>
+    type === 'charge' && taskId === null
+      ? compositeKey(accountId, keyId, model, utcDayOf(at))
+      : null,
   );
 
   readonly usage = new Table<UsageRow>();
-  readonly usageByDay = this.usage.index(
-    (rows) =>
-      new UniqueIndex(rows, ({ accountId, keyId = null, teamId = null, day, model }) =>
-        compositeKey(accountId, keyId, teamId, day, model),
-      ),
+  readonly usageByDay = this.usage.unique(
+    ({ accountId, keyId = null, teamId = null, day, model }) =>
+      compositeKey(accountId, keyId, teamId, day, model),
   );
-  readonly usageOfAccount = this.usage.index(
-    (rows) => new GroupIndex(rows, ({ accountId }) => accountId),
-  );
+  readonly usageOfAccount = this.usage.group(({ accountId }) => accountId);
 
   readonly charges = new Table<ChargeRow>();
 
   readonly forgotten = new Table<Tombstone>();
-  readonly tombstoneIndex = this.forgotten.index(() => new TombstoneIndex());
-  readonly tombstoneStateCounts = this.forgotten.index(
-    () => new SumIndex<Tombstone>(({ status }) => [String(status), 1]),
-  );
+  readonly tombstoneIndex = this.forgotten.index(new TombstoneIndex());
+  readonly tombstoneStateCounts = this.forgotten.sum(({ status }) => [String(status), 1]);
   /** Number and bytes of deleted archived tasks by account. */
-  readonly tombstoneTaskCounts = this.forgotten.index(
-    () =>
-      new SumIndex<Tombstone>(({ accountId, status }) =>
-        status === NO_TASK ? null : [accountId, 1],
-      ),
+  readonly tombstoneTaskCounts = this.forgotten.sum(({ accountId, status }) =>
+    status === NO_TASK ? null : [accountId, 1],
   );
-  readonly tombstoneBytes = this.forgotten.index(
-    () => new SumIndex<Tombstone>(({ accountId, bytes }) => [accountId, bytes]),
-  );
+  readonly tombstoneBytes = this.forgotten.sum(({ accountId, bytes }) => [accountId, bytes]);
 
   readonly teams = new Table<Team>();
-  readonly teamById = this.teams.index((rows) => new UniqueIndex(rows, ({ id }) => id));
+  readonly teamById = this.teams.unique(({ id }) => id);
   /** Teams that are not removed. */
-  readonly teamByName = this.teams.index(
-    (rows) =>
-      new UniqueIndex(rows, ({ accountId, name, removedAt }) =>
-        removedAt === null ? compositeKey(accountId, name) : null,
-      ),
+  readonly teamByName = this.teams.unique(({ accountId, name, removedAt }) =>
+    removedAt === null ? compositeKey(accountId, name) : null,
   );
 
   readonly windows = new Table<BudgetWindow>();
-  readonly windowById = this.windows.index((rows) => new UniqueIndex(rows, ({ id }) => id));
-  readonly windowsOfHolder = this.windows.index(
-    (rows) => new GroupIndex(rows, ({ holderId, period }) => compositeKey(holderId, period)),
+  readonly windowById = this.windows.unique(({ id }) => id);
+  readonly windowsOfHolder = this.windows.group(({ holderId, period }) =>
+    compositeKey(holderId, period),
   );
 
   readonly sessions = new Table<Session>();
-  readonly sessionByHash = this.sessions.index((rows) => new UniqueIndex(rows, ({ hash }) => hash));
-  readonly sessionsOfKey = this.sessions.index(
-    (rows) => new GroupIndex(rows, ({ keyId }) => keyId),
-  );
+  readonly sessionByHash = this.sessions.unique(({ hash }) => hash);
+  readonly sessionsOfKey = this.sessions.group(({ keyId }) => keyId);
 
   /** Totals of all accounts, in micro-credits. */
   readonly credits = { granted: 0, reserved: 0, spent: 0 };
 
   constructor() {
-    this.accounts.index(() => ({
+    this.accounts.index({
       replace: (_, before, after) => {
         for (const sum of ['granted', 'reserved', 'spent'] as const) {
           this.credits[sum] += (after?.[sum] ?? 0) - (before?.[sum] ?? 0);
         }
       },
-    }));
+    });
   }
 
   /** Applies one change. Returns the change that reverts it. */

@@ -17,11 +17,24 @@ export class Table<Row> {
     return this.#rows;
   }
 
-  /** Adds an index. It must be added before the first row. */
-  index<Kind extends Index<Row>>(make: (rows: ReadonlyMap<number, Row>) => Kind): Kind {
-    const index = make(this.#rows);
+  /** Adds an index. It must be added before the first row, as those of the next methods. */
+  index<Kind extends Index<Row>>(index: Kind): Kind {
     this.#indexes.push(index);
     return index;
+  }
+
+  /** @param keyOf null for a row without a key */
+  unique(keyOf: (row: Row) => string | null): UniqueIndex<Row> {
+    return this.index(new UniqueIndex(this.#rows, keyOf));
+  }
+
+  group(groupOf: (row: Row) => string): GroupIndex<Row> {
+    return this.index(new GroupIndex(this.#rows, groupOf));
+  }
+
+  /** @param partOf null for a row that adds nothing */
+  sum(partOf: (row: Row) => readonly [name: string, amount: number] | null): SumIndex<Row> {
+    return this.index(new SumIndex(partOf));
   }
 
   /** Assigns the order of a new row. */
@@ -56,7 +69,6 @@ export class UniqueIndex<Row> {
   readonly #rows: ReadonlyMap<number, Row>;
   readonly #keyOf: (row: Row) => string | null;
 
-  /** @param keyOf null for a row without a key */
   constructor(rows: ReadonlyMap<number, Row>, keyOf: (row: Row) => string | null) {
     this.#rows = rows;
     this.#keyOf = keyOf;
@@ -85,7 +97,6 @@ export class SumIndex<Row> {
   readonly #sums = new Map<string, number>();
   readonly #partOf: (row: Row) => readonly [name: string, amount: number] | null;
 
-  /** @param partOf null for a row that adds nothing */
   constructor(partOf: (row: Row) => readonly [name: string, amount: number] | null) {
     this.#partOf = partOf;
   }
