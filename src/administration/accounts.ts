@@ -24,6 +24,15 @@ const secretShape = v.object({ id: v.string(), name: v.string(), secret: v.strin
 const balance = ({ name, credits: { available } }: AccountRecord) =>
   `account ${name} has ${decimal(available)} credits to spend`;
 
+/** The audit entry of an act on an account. */
+const actOn = (
+  named: string,
+  account: { readonly id: string; readonly name: string } | null,
+  details: object = {},
+) => ({ object: account?.name ?? named, details: { ...details, id: account?.id } });
+
+const name = accountReference('the account');
+
 const createAccount = defineAdminCommand({
   group: 'accounts',
   name: 'create',
@@ -72,7 +81,7 @@ const showAccount = defineAdminCommand({
   name: 'show',
   summary: 'Show an account: its plan, its credits and its keys',
   positionals: ['name'],
-  options: v.strictObject({ name: accountReference('the account') }),
+  options: v.strictObject({ name }),
   result: v.object({
     ...accountShape.entries,
     keys: v.pipe(v.array(keyShape), v.maxLength(MAX_PAGE)),
@@ -104,7 +113,7 @@ const grantCredits = defineAdminCommand({
   summary: 'Give an account further credits',
   positionals: ['name', 'credits'],
   options: v.strictObject({
-    name: accountReference('the account'),
+    name,
     credits: credits('how many', '0.000001'),
     note: v.optional(note('shown in its ledger')),
   }),
@@ -115,10 +124,8 @@ const grantCredits = defineAdminCommand({
     const { id } = await requireAccount(store, options.name);
     return accountRecord(await store.grant(id, options.credits, options.note));
   },
-  audit: ({ name, credits: sum, note: why }, account) => ({
-    object: account?.name ?? name,
-    details: { credits: toCredits(sum), note: why, id: account?.id },
-  }),
+  audit: (options, account) =>
+    actOn(options.name, account, { credits: toCredits(options.credits), note: options.note }),
   show: (account) => ({ messages: [balance(account)] }),
 });
 
@@ -127,7 +134,7 @@ const setPlan = defineAdminCommand({
   name: 'set-plan',
   summary: 'Put an account on another plan; its keys follow at once',
   positionals: ['name', 'plan'],
-  options: v.strictObject({ name: accountReference('the account'), plan }),
+  options: v.strictObject({ name, plan }),
   result: accountShape,
   examples: ['accounts set-plan ci free'],
   sample: { name: 'ci', plan: 'free' },
@@ -135,10 +142,7 @@ const setPlan = defineAdminCommand({
     const { id } = await requireAccount(store, options.name);
     return accountRecord(await store.setPlan(id, options.plan));
   },
-  audit: (options, account) => ({
-    object: account?.name ?? options.name,
-    details: { plan: options.plan, id: account?.id },
-  }),
+  audit: (options, account) => actOn(options.name, account, { plan: options.plan }),
   show: ({ name, plan: current }) => ({
     messages: [`account ${name} is on the plan ${current}`],
   }),
@@ -149,7 +153,7 @@ const showCallbackSecret = defineAdminCommand({
   name: 'callback-secret',
   summary: "Print the secret that an account's callbacks are signed with",
   positionals: ['name'],
-  options: v.strictObject({ name: accountReference('the account') }),
+  options: v.strictObject({ name }),
   result: secretShape,
   examples: ['accounts callback-secret ci'],
   sample: { name: 'ci' },
@@ -157,10 +161,7 @@ const showCallbackSecret = defineAdminCommand({
     const { id, name, callbackSecret } = await requireAccount(store, options.name);
     return { id, name, secret: callbackSecret };
   },
-  audit: (options, account) => ({
-    object: account?.name ?? options.name,
-    details: { id: account?.id },
-  }),
+  audit: (options, account) => actOn(options.name, account),
   show: ({ secret }) => ({ value: secret }),
 });
 
@@ -170,7 +171,7 @@ const rotateCallbackSecret = defineAdminCommand({
   summary: "Replace the secret that an account's callbacks are signed with",
   positionals: ['name'],
   options: v.strictObject({
-    name: accountReference('the account'),
+    name,
     dropPrevious: v.optional(
       field(v.boolean(), 'sign with the old secret no more, instead of callbacks.secretOverlap'),
       false,
@@ -187,10 +188,7 @@ const rotateCallbackSecret = defineAdminCommand({
     );
     return { id, name, secret: callbackSecret, previousDropped: options.dropPrevious };
   },
-  audit: (options, account) => ({
-    object: account?.name ?? options.name,
-    details: { dropPrevious: options.dropPrevious, id: account?.id },
-  }),
+  audit: ({ name: named, dropPrevious }, account) => actOn(named, account, { dropPrevious }),
   show: ({ name, secret, previousDropped }) => ({
     value: secret,
     messages: [

@@ -13,12 +13,8 @@ export const windowOptions = {
   timeZone: v.optional(timeZone('where these days, weeks and months begin; UTC where never set')),
 };
 
-interface WindowOptions {
-  readonly budgetDay?: number | null | undefined;
-  readonly budgetWeek?: number | null | undefined;
-  readonly budgetMonth?: number | null | undefined;
-  readonly timeZone?: string | undefined;
-}
+const windowSchema = v.object(windowOptions);
+type WindowOptions = v.InferOutput<typeof windowSchema>;
 
 /**
  * The window budgets that the options make of the present ones.
@@ -70,6 +66,14 @@ export function budgetDetails({
     budgetMonth: budgetDetail(windows.budgetMonth),
     timeZone: windows.timeZone,
   };
+}
+
+type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
+
+/** The fields that have a value or null. */
+export function defined<Fields extends object>(fields: Fields): Defined<Fields> {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Defined<Fields>;
 }
 
 /** @throws Failure where no option but the positional ones is given */

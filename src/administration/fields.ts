@@ -24,165 +24,137 @@ function parsedText<Value>(parse: (text: string) => Value | undefined) {
   );
 }
 
+/** A field whose text is parsed; a description completes it. */
+const parsed =
+  <Value>(parse: (text: string) => Value | undefined, expects: string) =>
+  (description: string) =>
+    field(parsedText(parse), description, { expects });
+
+/** A parsed field of which a word removes the value: it is null then. */
+const removable = <Value>(
+  parse: (text: string) => Value | undefined,
+  expects: string,
+  word: string,
+) =>
+  parsed<Value | null>(
+    (text) => (text.trim() === word ? null : parse(text)),
+    `${expects}, or ${word}`,
+  );
+
+const matching = (pattern: RegExp, expects: string) => (description: string) =>
+  field(v.pipe(v.string(), v.regex(pattern)), description, { expects });
+
+/** The name of something that the store or the configuration has. */
+const reference =
+  (expects: string, maxLength = 512) =>
+  (description: string) =>
+    field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(maxLength)), description, { expects });
+
 /** Any text on one line; not the beginning of a flag or of an account's id, and no blank at either end. */
 const NAME = /^(?!acct_|[-\s])[^\p{C}\p{Zl}\p{Zp}]{0,63}[^\p{C}\s]$/u;
 
 /** The name of a new account or key. */
-export const newName = (description: string) =>
-  field(v.pipe(v.string(), v.regex(NAME)), description, {
-    expects: '1 to 64 characters on one line that do not begin like a flag or an id',
-  });
+export const newName = matching(
+  NAME,
+  '1 to 64 characters on one line that do not begin like a flag or an id',
+);
 
 /** Not like an id, and not the word that takes a key out of its team. */
 const TEAM_NAME = /^(?!team_|none$|[-\s])[^\p{C}\p{Zl}\p{Zp}]{0,63}[^\p{C}\s]$/u;
 
-/** The name of a new team. */
-export const newTeamName = (description: string) =>
-  field(v.pipe(v.string(), v.regex(TEAM_NAME)), description, {
-    expects: '1 to 64 characters on one line that do not begin like a flag or an id; not none',
-  });
+export const newTeamName = matching(
+  TEAM_NAME,
+  '1 to 64 characters on one line that do not begin like a flag or an id; not none',
+);
 
-/** A reference to an existing account or key, which the store resolves. */
-const reference = (description: string, expects: string) =>
-  field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(512)), description, { expects });
+/** A remark on one line. */
+export const note = matching(/^[^\p{Cc}\p{Zl}\p{Zp}]{1,200}$/u, '1 to 200 characters on one line');
 
-export const accountReference = (description: string) =>
-  reference(description, 'the name or the id of an account');
+export const accountReference = reference('the name or the id of an account');
+export const keyReference = reference(
+  'the id of a key or its beginning, its hint, or the key itself',
+);
+export const teamReference = reference('the name or the id of a team');
+/** The name of one model in a report. */
+export const modelName = reference('the name of a model', 256);
 
-export const keyReference = (description: string) =>
-  reference(description, 'the id of a key or its beginning, its hint, or the key itself');
+/** Credits as a decimal; parsed to micro-credits. */
+export const credits = (description: string, least: '0' | '0.000001') =>
+  parsed(microFrom(least), creditsFrom(least))(description);
 
-export const teamReference = (description: string) =>
-  reference(description, 'the name or the id of a team');
-
-function microOf(text: string, least: string): number | undefined {
+const microFrom = (least: string) => (text: string) => {
   const micro = parseCredits(text);
   return micro >= parseCredits(least) ? micro : undefined;
-}
+};
 
 const creditsFrom = (least: string) =>
   `credits from ${least} to ${MAX_CREDITS / 1e6} with at most six decimals`;
 
-/** Credits as a decimal; parsed to micro-credits. */
-export const credits = (description: string, least: '0' | '0.000001') =>
-  field(
-    parsedText((text) => microOf(text, least)),
-    description,
-    { expects: creditsFrom(least) },
-  );
-
-/** A field of which a word removes the value, which is parsed to null. */
-function removable<Value>(
-  parse: (text: string) => Value | undefined,
-  word: string,
-  { description, expects }: { readonly description: string; readonly expects: string },
-) {
-  return field(
-    parsedText<Value | null>((text) => (text.trim() === word ? null : parse(text))),
-    description,
-    { expects: `${expects}, or ${word}` },
-  );
-}
-
 /** Credits, or `none` for no limit. */
-export const budget = (description: string) =>
-  removable((text) => microOf(text, '0.000001'), 'none', {
-    description,
-    expects: creditsFrom('0.000001'),
-  });
+export const budget = removable(microFrom('0.000001'), creditsFrom('0.000001'), 'none');
 
 /** The name of a time zone of the IANA database. */
-export const timeZone = (description: string) =>
-  field(parsedText(timeZoneNamed), description, {
-    expects: 'the name of a time zone, as Europe/Berlin or UTC',
-  });
+export const timeZone = parsed(timeZoneNamed, 'the name of a time zone, as Europe/Berlin or UTC');
 
 /** A team, or `none`. */
-export const teamOrNone = (description: string) =>
-  removable((text) => (text !== '' && text.length <= 512 ? text : undefined), 'none', {
-    description,
-    expects: 'the name or the id of a team',
-  });
+export const teamOrNone = removable(
+  (text) => (text !== '' && text.length <= 512 ? text : undefined),
+  'the name or the id of a team',
+  'none',
+);
 
 const EXPIRY = 'a time to come, as 2027-01-31, 2027-01-31T12:00:00Z or 90d';
+const expiryIn = (text: string) => parseExpiry(text, Date.now());
 
-/** A time in the future; parsed to milliseconds since the epoch. */
-export const expiry = (description: string) =>
-  field(
-    parsedText((text) => parseExpiry(text, Date.now())),
-    description,
-    { expects: EXPIRY },
-  );
+/** A time in the future, or `never` where that is allowed; parsed to milliseconds since the epoch. */
+export const expiry = parsed(expiryIn, EXPIRY);
+export const expiryOrNever = removable(expiryIn, EXPIRY, 'never');
 
-/** A time in the future, or `never`. */
-export const expiryOrNever = (description: string) =>
-  removable((text) => parseExpiry(text, Date.now()), 'never', { description, expects: EXPIRY });
+const namesIn = (text: string) => [...new Set(text.split(',').map((name) => name.trim()))];
 
+const MODELS = 'names of models with commas between them';
 const MODEL = /^[\x21-\x2b\x2d-\x7e]{1,256}$/;
 
 function modelsIn(text: string): string[] | undefined {
-  const names = [...new Set(text.split(',').map((name) => name.trim()))];
+  const names = namesIn(text);
   return names.length <= 1000 && names.every((name) => MODEL.test(name)) ? names : undefined;
 }
 
-const MODELS = 'names of models with commas between them';
+/** Names of models separated by commas, or `all`; parsed to a list without duplicates. */
+export const models = parsed(modelsIn, MODELS);
+export const modelsOrAll = removable(modelsIn, MODELS, 'all');
 
-/** Names of models separated by commas; parsed to a list without duplicates. */
-export const models = (description: string) =>
-  field(parsedText(modelsIn), description, { expects: MODELS });
-
-/** Names of models, or `all`. */
-export const modelsOrAll = (description: string) =>
-  removable(modelsIn, 'all', { description, expects: MODELS });
+const FEATURE_NAMES = `some of ${FEATURES.join(', ')}, with commas between them`;
 
 function featuresIn(text: string): string[] | undefined {
-  const names = [...new Set(text.split(',').map((name) => name.trim()))];
+  const names = namesIn(text);
   const isKnown = (name: string) => FEATURES.some((known) => known === name);
   return names.every(isKnown) ? names : undefined;
 }
 
-const FEATURE_NAMES = `some of ${FEATURES.join(', ')}, with commas between them`;
-
-/** Names of features separated by commas; parsed to a list without duplicates. */
-export const features = (description: string) =>
-  field(parsedText(featuresIn), description, { expects: FEATURE_NAMES });
-
-/** Names of features, or `none`. */
-export const featuresOrNone = (description: string) =>
-  removable(featuresIn, 'none', { description, expects: FEATURE_NAMES });
+/** Names of features separated by commas, or `none`; parsed to a list without duplicates. */
+export const features = parsed(featuresIn, FEATURE_NAMES);
+export const featuresOrNone = removable(featuresIn, FEATURE_NAMES, 'none');
 
 /** An answer to image requests, or `default` for that of the configuration. */
-export const imageAnswerOrDefault = (description: string) =>
-  removable((text) => IMAGE_ANSWERS.find((answer) => answer === text.trim()), 'default', {
-    description,
-    expects: `one of ${IMAGE_ANSWERS.join(', ')}`,
-  });
+export const imageAnswerOrDefault = removable(
+  (text) => IMAGE_ANSWERS.find((answer) => answer === text.trim()),
+  `one of ${IMAGE_ANSWERS.join(', ')}`,
+  'default',
+);
 
 /** Requests in a minute, or `plan` for the limit of the account's plan. */
-export const rpmOrPlan = (description: string) =>
-  removable(
-    (text) => {
-      const rpm = /^\d{1,7}$/.test(text.trim()) ? Number(text) : 0;
-      return rpm >= 1 && rpm <= 1_000_000 ? rpm : undefined;
-    },
-    'plan',
-    { description, expects: 'an integer from 1 to 1000000' },
-  );
-
-/** The name of one model in a report. */
-export const modelName = (description: string) =>
-  field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), description, {
-    expects: 'the name of a model',
-  });
+export const rpmOrPlan = removable(
+  (text) => {
+    const rpm = /^\d{1,7}$/.test(text.trim()) ? Number(text) : 0;
+    return rpm >= 1 && rpm <= 1_000_000 ? rpm : undefined;
+  },
+  'an integer from 1 to 1000000',
+  'plan',
+);
 
 /** Dimensions of a report of usage. */
-export const usageColumns = (description: string) =>
-  field(parsedText(usageDimensions), description, {
-    expects: `some of ${USAGE_DIMENSIONS.join(', ')}, with commas between them`,
-  });
-
-/** A remark on one line. */
-export const note = (description: string) =>
-  field(v.pipe(v.string(), v.regex(/^[^\p{Cc}\p{Zl}\p{Zp}]{1,200}$/u)), description, {
-    expects: '1 to 200 characters on one line',
-  });
+export const usageColumns = parsed(
+  usageDimensions,
+  `some of ${USAGE_DIMENSIONS.join(', ')}, with commas between them`,
+);

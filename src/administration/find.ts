@@ -11,6 +11,14 @@ export async function requireAccount(store: Store, name: string): Promise<Accoun
   throw notFound('account', name);
 }
 
+/** The identifier of an account; undefined where none is named. */
+export async function accountIdOf(
+  store: Store,
+  name: string | undefined,
+): Promise<string | undefined> {
+  return name === undefined ? undefined : (await requireAccount(store, name)).id;
+}
+
 /** Least length of the beginning of an identifier, its prefix `key_` included. Hints are longer. */
 const MIN_REFERENCE_LENGTH = 8;
 
@@ -20,11 +28,12 @@ const MAX_NAMED = 10;
 /**
  * Finds a key by its identifier, a unique beginning of it, its hint, or the key itself.
  *
- * @param hash the hash of `text`, in case it is a key
  * @throws Failure where no key matches, or several
  */
-export async function requireKey(store: Store, text: string, hash: string): Promise<ApiKey> {
-  const known = (await store.findKey(hash))?.key.id;
+export async function requireKey(store: Store, text: string): Promise<ApiKey> {
+  // Imported here, because every start of the command line loads this file.
+  const { hashOf } = await import('../store/key.ts');
+  const known = (await store.findKey(hashOf(text)))?.key.id;
   // The record of a key that is found by its hash may be a second old.
   if (known) return (await store.listKeys(undefined, { ids: [known] }))[0]!;
   const found = text.length < MIN_REFERENCE_LENGTH ? [] : await store.matchKeys(text, MAX_NAMED);

@@ -7,6 +7,7 @@ import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import {
   budgetDetails,
+  defined,
   removedBy,
   requireChange,
   windowOptions,
@@ -29,7 +30,7 @@ import {
   teamOrNone,
   teamReference,
 } from './fields.ts';
-import { requireAccount, requireKey, requireTeam } from './find.ts';
+import { accountIdOf, requireAccount, requireKey, requireTeam } from './find.ts';
 import { nextPage, pageOptions, readPage } from './pages.ts';
 import { type KeyRecord, keyRecords, keyShape } from './records.ts';
 import { keyTable } from './tables.ts';
@@ -48,6 +49,11 @@ const timeText = (time: number | null | undefined) =>
 const IMAGES =
   "what its image requests without response_format are answered with: the task, or images in OpenAI's shape";
 
+const id = keyReference('its id or the beginning of it, its hint, or the key itself');
+
+const MODELS =
+  'the only models that it may name, as their aliases or patterns such as claude-* do too';
+
 const unknownModels = (named: readonly string[], models: readonly string[]) =>
   named
     .filter((name) => !models.some((one) => matchesPattern(one, name) || matchesPattern(name, one)))
@@ -65,11 +71,7 @@ const createKey = defineAdminCommand({
     account: accountReference('the account that pays for what it does'),
     name: v.optional(newName('what it is called'), 'unnamed'),
     expires: v.optional(expiry('when it ends')),
-    models: v.optional(
-      models(
-        'the only models that it may name, as their aliases or patterns such as claude-* do too',
-      ),
-    ),
+    models: v.optional(models(MODELS)),
     allow: v.optional(features('what its requests may ask of providers beyond metered text')),
     images: v.optional(field(v.picklist(IMAGE_ANSWERS), IMAGES)),
     rpm: v.optional(field(integer(1, 1_000_000), "requests in a minute, instead of its plan's")),
@@ -95,27 +97,18 @@ const createKey = defineAdminCommand({
       hint: hintOf(key),
       expiresAt: options.expires ?? null,
       models: options.models ?? null,
-      ...(options.allow && { allow: options.allow }),
-      ...(options.images && { images: options.images }),
       rpm: options.rpm ?? null,
       budget: options.budget ?? null,
+      ...defined({ allow: options.allow, images: options.images, teamId: team?.id }),
       ...(windows && { windows }),
-      ...(team && { teamId: team.id }),
     });
     return { ...(await recordOf(store, created)), key };
   },
-  audit: ({ account, name, expires, models: named, rpm, team, ...rest }, created) => ({
+  audit: ({ account, name, expires, models: named, allow, images, rpm, team, ...rest }, created) => ({
     object: created?.id ?? name,
     details: {
-      account: created?.account ?? account,
-      name,
-      expires: timeText(expires),
-      models: named,
-      allow: rest.allow,
-      images: rest.images,
-      rpm,
-      team,
-      ...budgetDetails(rest),
+      ...{ account: created?.account ?? account, name, expires: timeText(expires), models: named },
+      ...{ allow, images, rpm, team, ...budgetDetails(rest) },
     },
   }),
   warn: ({ models: named = [] }, models) => unknownModels(named, models),
@@ -138,8 +131,8 @@ const listKeys = defineAdminCommand({
   result: v.object({ keys: v.array(keyShape), hasMore: v.boolean() }),
   examples: ['keys list --account ci'],
   run: async (store, { account, ...page }) => {
-    const only = account === undefined ? undefined : await requireAccount(store, account);
-    const list = (part: Selection) => store.listKeys(only?.id, part);
+    const accountId = await accountIdOf(store, account);
+    const list = (part: Selection) => store.listKeys(accountId, part);
     const { items, hasMore } = await readPage(list, page);
     return { keys: await keyRecords(store, items), hasMore };
   },
@@ -152,14 +145,10 @@ const setKey = defineAdminCommand({
   summary: 'Change an API key: its budgets, models, team, name or expiry; from its next request on',
   positionals: ['id'],
   options: v.strictObject({
-    id: keyReference('its id or the beginning of it, its hint, or the key itself'),
+    id,
     name: v.optional(newName('what it is called')),
     expires: v.optional(expiryOrNever('when it ends')),
-    models: v.optional(
-      modelsOrAll(
-        'the only models that it may name, as their aliases or patterns such as claude-* do too',
-      ),
-    ),
+    models: v.optional(modelsOrAll(MODELS)),
     allow: v.optional(featuresOrNone('what its requests may ask of providers beyond metered text')),
     images: v.optional(imageAnswerOrDefault(IMAGES)),
     rpm: v.optional(rpmOrPlan("requests in a minute, instead of its plan's")),
@@ -172,24 +161,14 @@ const setKey = defineAdminCommand({
   sample: { id: 'key_Ab3dEf5hJk', budget: '50' },
   run: async (store, options) => {
     requireChange(options, ['id']);
-    const { hashOf } = await import('../store/key.ts');
-    const key = await requireKey(store, options.id, hashOf(options.id));
+    const key = await requireKey(store, options.id);
     const { name, expires, models: named, allow, images, rpm, budget: total, team } = options;
     const windows = windowsFrom(options, key.windows);
     const teamId =
       typeof team === 'string' ? (await requireTeam(store, team, key.accountId)).id : team;
-    const changed = await store.updateKey(key.id, {
-      ...(name !== undefined && { name }),
-      ...(expires !== undefined && { expiresAt: expires }),
-      ...(named !== undefined && { models: named }),
-      ...(allow !== undefined && { allow }),
-      ...(images !== undefined && { images }),
-      ...(rpm !== undefined && { rpm }),
-      ...(total !== undefined && { budget: total }),
-      ...(windows !== undefined && { windows }),
-      ...(teamId !== undefined && { teamId }),
-    });
-    return recordOf(store, changed);
+    const budgets = { budget: total, windows, teamId };
+    const fields = { name, expiresAt: expires, models: named, allow, images, rpm, ...budgets };
+    return recordOf(store, await store.updateKey(key.id, defined(fields)));
   },
   audit: ({ id, name, expires, models: named, allow, images, rpm, team, ...budgets }, key) => ({
     object: key?.id ?? referenceText(id),
@@ -214,15 +193,12 @@ const revokeKey = defineAdminCommand({
   name: 'revoke',
   summary: 'End an API key, at once and for ever',
   positionals: ['id'],
-  options: v.strictObject({
-    id: keyReference('its id or the beginning of it, its hint, or the key itself'),
-  }),
+  options: v.strictObject({ id }),
   result: keyShape,
   examples: [],
   sample: { id: 'key_Ab3dEf5hJk' },
   run: async (store, { id }) => {
-    const { hashOf } = await import('../store/key.ts');
-    const key = await requireKey(store, id, hashOf(id));
+    const key = await requireKey(store, id);
     return recordOf(store, await store.revokeKey(key.id));
   },
   audit: ({ id }, key) => ({

@@ -1,28 +1,7 @@
 import * as v from 'valibot';
-import type { NodeRecord as StoredNode } from '../store/nodes.ts';
 import { defineAdminCommand } from './admin-command.ts';
-
-/** A daemon on the store. */
-const nodeShape = v.object({
-  id: v.string(),
-  name: v.string(),
-  version: v.string(),
-  startedAt: v.pipe(v.string(), v.description('ISO 8601')),
-  aliveUntil: v.pipe(v.string(), v.description('end of its lease, which it extends while it runs')),
-  isAlive: v.boolean(),
-  claims: v.pipe(v.number(), v.description('tasks that it processes')),
-});
-
-type NodeRecord = v.InferOutput<typeof nodeShape>;
-
-function nodeRecord({ startedAt, aliveUntil, ...node }: StoredNode, now: number): NodeRecord {
-  return {
-    ...node,
-    startedAt: new Date(startedAt).toISOString(),
-    aliveUntil: new Date(aliveUntil).toISOString(),
-    isAlive: aliveUntil > now,
-  };
-}
+import { nodeRecord, nodeShape } from './records.ts';
+import { nodeTable } from './tables.ts';
 
 const listNodes = defineAdminCommand({
   group: 'nodes',
@@ -37,31 +16,7 @@ const listNodes = defineAdminCommand({
     nodes: (await store.listNodes()).map((node) => nodeRecord(node, store.now)),
   }),
   show: ({ nodes }) => ({
-    tables: [
-      {
-        columns: [
-          { minWidth: 8 },
-          { dropOrder: 3 },
-          {},
-          { dropOrder: 4 },
-          { dropOrder: 1 },
-          { dropOrder: 2 },
-          { dropOrder: 0 },
-        ],
-        rows: [
-          ['NAME', 'VERSION', 'STATE', 'TASKS', 'STARTED', 'LEASE UNTIL', 'ID'],
-          ...nodes.map(({ name, version, isAlive, claims, startedAt, aliveUntil, id }) => [
-            name,
-            version,
-            isAlive ? 'alive' : 'dead',
-            String(claims),
-            startedAt,
-            aliveUntil,
-            id,
-          ]),
-        ],
-      },
-    ],
+    tables: [nodeTable(nodes)],
     messages: nodes.length === 0 ? ['no daemon works on the store'] : [],
   }),
 });

@@ -11,6 +11,7 @@ import {
 import { type BudgetWindow, windowBalances } from '../store/budgets.ts';
 import { PERIODS } from '../store/calendar.ts';
 import { type Balance, type CreditsRecord, creditsOf, toCredits } from '../store/credits.ts';
+import type { NodeRecord as StoredNode } from '../store/nodes.ts';
 import type { Store } from '../store/store.ts';
 
 const time = v.pipe(v.string(), v.description('ISO 8601'));
@@ -123,55 +124,80 @@ function windowRecords(holder: ApiKey | Team, rows: readonly BudgetWindow[]): Wi
 export async function keyRecords(store: Store, keys: readonly ApiKey[]): Promise<KeyRecord[]> {
   const accounts = await accountNames(store, keys);
   const teamIds = distinct(keys.flatMap(({ teamId }) => teamId ?? []));
-  const teams = namesOf(
+  const teams = namesById(
     teamIds.length > 0 ? await store.listTeams(undefined, { ids: teamIds }) : [],
   );
   const windows = await windowsByHolder(store, keys);
-  return keys.map((key) => ({
-    id: key.id,
-    account: accounts.get(key.accountId) ?? key.accountId,
-    name: key.name,
-    team: key.teamId === undefined ? null : (teams.get(key.teamId) ?? key.teamId),
-    hint: key.hint,
-    status: statusOf(key, Date.now()),
-    createdAt: timeOf(key.createdAt),
-    expiresAt: timeOrNull(key.expiresAt),
-    revokedAt: timeOrNull(key.revokedAt),
-    models: key.models && [...key.models],
-    ...(key.allow && { allow: [...key.allow] }),
-    ...(key.images && { images: key.images }),
-    rpm: key.rpm,
-    budget: totalBudget(key),
-    windows: windowRecords(key, windows.get(key.id) ?? []),
-  }));
+  return keys.map((key) => {
+    const { id, accountId, name, teamId, hint, models, allow, images, rpm } = key;
+    return {
+      ...{ id, account: accounts.get(accountId) ?? accountId, name, hint, rpm },
+      team: teamId === undefined ? null : (teams.get(teamId) ?? teamId),
+      status: statusOf(key, Date.now()),
+      createdAt: timeOf(key.createdAt),
+      expiresAt: timeOrNull(key.expiresAt),
+      revokedAt: timeOrNull(key.revokedAt),
+      models: models && [...models],
+      ...(allow && { allow: [...allow] }),
+      ...(images && { images }),
+      budget: totalBudget(key),
+      windows: windowRecords(key, windows.get(id) ?? []),
+    };
+  });
 }
 
 export async function teamRecords(store: Store, teams: readonly Team[]): Promise<TeamRecord[]> {
   const accounts = await accountNames(store, teams);
   const keys = await store.countKeys(teams);
   const windows = await windowsByHolder(store, teams);
-  return teams.map((team) => ({
-    id: team.id,
-    account: accounts.get(team.accountId) ?? team.accountId,
-    name: team.name,
-    createdAt: timeOf(team.createdAt),
-    keys: keys.get(team.id) ?? 0,
-    reserved: toCredits(team.reserved),
-    spent: toCredits(team.spent),
-    budget: totalBudget(team),
-    windows: windowRecords(team, windows.get(team.id) ?? []),
-  }));
+  return teams.map((team) => {
+    const { id, accountId, name } = team;
+    return {
+      ...{ id, account: accounts.get(accountId) ?? accountId, name },
+      createdAt: timeOf(team.createdAt),
+      keys: keys.get(id) ?? 0,
+      reserved: toCredits(team.reserved),
+      spent: toCredits(team.spent),
+      budget: totalBudget(team),
+      windows: windowRecords(team, windows.get(id) ?? []),
+    };
+  });
+}
+
+/** A daemon on the store. */
+export const nodeShape = v.object({
+  id: v.string(),
+  name: v.string(),
+  version: v.string(),
+  startedAt: time,
+  aliveUntil: v.pipe(v.string(), v.description('end of its lease, which it extends while it runs')),
+  isAlive: v.boolean(),
+  claims: v.pipe(v.number(), v.description('tasks that it processes')),
+});
+
+export type NodeRecord = v.InferOutput<typeof nodeShape>;
+
+export function nodeRecord(
+  { startedAt, aliveUntil, ...node }: StoredNode,
+  now: number,
+): NodeRecord {
+  return {
+    ...node,
+    startedAt: timeOf(startedAt),
+    aliveUntil: timeOf(aliveUntil),
+    isAlive: aliveUntil > now,
+  };
 }
 
 const distinct = (ids: readonly string[]) => [...new Set(ids)];
 
-const namesOf = (records: readonly (Account | Team)[]) =>
+const namesById = (records: readonly (Account | Team)[]) =>
   new Map(records.map(({ id, name }) => [id, name]));
 
 /** Names of the accounts of keys or teams. */
 async function accountNames(store: Store, holders: readonly (ApiKey | Team)[]) {
   const ids = distinct(holders.map(({ accountId }) => accountId));
-  return namesOf(ids.length > 0 ? await store.listAccounts({ ids }) : []);
+  return namesById(ids.length > 0 ? await store.listAccounts({ ids }) : []);
 }
 
 async function windowsByHolder(

@@ -1,42 +1,43 @@
 import type { AdminTable } from './admin-command.ts';
-import { type AccountRecord, decimal, type KeyRecord, type TeamRecord } from './records.ts';
+import {
+  type AccountRecord,
+  decimal,
+  type KeyRecord,
+  type NodeRecord,
+  type TeamRecord,
+} from './records.ts';
 
 /** Tables show the day; `--json` prints the time as well. */
 const day = (time: string | null) => time?.slice(0, 10) ?? '-';
 
-/** Columns by title. Those with `dropOrder` are left out of a table that is wider than the terminal. */
-type Columns = Readonly<Record<string, NonNullable<AdminTable['columns']>[number]>>;
+/** The text of each cell by the title of its column. Columns with `dropOrder` are left out of a narrow terminal. */
+type Columns<Item> = Readonly<
+  Record<
+    string,
+    readonly [text: (item: Item) => string, width: NonNullable<AdminTable['columns']>[number]]
+  >
+>;
 
-function tableOf(columns: Columns, rows: AdminTable['rows']): AdminTable {
-  return { columns: Object.values(columns), rows: [Object.keys(columns), ...rows] };
-}
+const tableOf =
+  <Item>(columns: Columns<Item>) =>
+  (items: readonly Item[]): AdminTable => ({
+    columns: Object.values(columns).map(([, width]) => width),
+    rows: [
+      Object.keys(columns),
+      ...items.map((item) => Object.values(columns).map(([text]) => text(item))),
+    ],
+  });
 
-const ACCOUNT_COLUMNS: Columns = {
-  NAME: { minWidth: 8 },
-  PLAN: { dropOrder: 5 },
-  AVAILABLE: {},
-  RESERVED: { dropOrder: 2 },
-  SPENT: { dropOrder: 4 },
-  GRANTED: { dropOrder: 3 },
-  CREATED: { dropOrder: 1 },
-  ID: { dropOrder: 0 },
-};
-
-export function accountTable(accounts: readonly AccountRecord[]): AdminTable {
-  return tableOf(
-    ACCOUNT_COLUMNS,
-    accounts.map(({ name, plan, credits, createdAt, id }) => [
-      name,
-      plan,
-      decimal(credits.available),
-      decimal(credits.reserved),
-      decimal(credits.spent),
-      decimal(credits.granted),
-      day(createdAt),
-      id,
-    ]),
-  );
-}
+export const accountTable = tableOf<AccountRecord>({
+  NAME: [({ name }) => name, { minWidth: 8 }],
+  PLAN: [({ plan }) => plan, { dropOrder: 5 }],
+  AVAILABLE: [({ credits }) => decimal(credits.available), {}],
+  RESERVED: [({ credits }) => decimal(credits.reserved), { dropOrder: 2 }],
+  SPENT: [({ credits }) => decimal(credits.spent), { dropOrder: 4 }],
+  GRANTED: [({ credits }) => decimal(credits.granted), { dropOrder: 3 }],
+  CREATED: [({ createdAt }) => day(createdAt), { dropOrder: 1 }],
+  ID: [({ id }) => id, { dropOrder: 0 }],
+});
 
 /** All budgets of a key or a team: `49 of 50, 1.5 of 5 a day`. */
 function budgetText({ budget, windows }: Pick<KeyRecord, 'budget' | 'windows'>): string {
@@ -47,61 +48,37 @@ function budgetText({ budget, windows }: Pick<KeyRecord, 'budget' | 'windows'>):
   return parts.join(', ') || '-';
 }
 
-const TEAM_COLUMNS: Columns = {
-  NAME: { minWidth: 8 },
-  ACCOUNT: { minWidth: 8, dropOrder: 6 },
-  KEYS: { dropOrder: 3 },
-  SPENT: { dropOrder: 5 },
-  RESERVED: { dropOrder: 2 },
-  BUDGET: { minWidth: 8, dropOrder: 4 },
-  CREATED: { dropOrder: 1 },
-  ID: { dropOrder: 0 },
-};
+export const teamTable = tableOf<TeamRecord>({
+  NAME: [({ name }) => name, { minWidth: 8 }],
+  ACCOUNT: [({ account }) => account, { minWidth: 8, dropOrder: 6 }],
+  KEYS: [({ keys }) => String(keys), { dropOrder: 3 }],
+  SPENT: [({ spent }) => decimal(spent), { dropOrder: 5 }],
+  RESERVED: [({ reserved }) => decimal(reserved), { dropOrder: 2 }],
+  BUDGET: [budgetText, { minWidth: 8, dropOrder: 4 }],
+  CREATED: [({ createdAt }) => day(createdAt), { dropOrder: 1 }],
+  ID: [({ id }) => id, { dropOrder: 0 }],
+});
 
-export function teamTable(teams: readonly TeamRecord[]): AdminTable {
-  return tableOf(
-    TEAM_COLUMNS,
-    teams.map((team) => [
-      team.name,
-      team.account,
-      String(team.keys),
-      decimal(team.spent),
-      decimal(team.reserved),
-      budgetText(team),
-      day(team.createdAt),
-      team.id,
-    ]),
-  );
-}
-
-const KEY_COLUMNS: Columns = {
+export const keyTable = tableOf<KeyRecord>({
   // Whole, since commands ask for it.
-  ID: {},
-  ACCOUNT: { minWidth: 8, dropOrder: 6 },
-  NAME: { minWidth: 8 },
-  TEAM: { minWidth: 8, dropOrder: 2 },
-  KEY: { dropOrder: 3 },
-  STATUS: { dropOrder: 7 },
-  EXPIRES: { dropOrder: 4 },
-  RPM: { dropOrder: 1 },
-  BUDGET: { minWidth: 8, dropOrder: 5 },
-  MODELS: { minWidth: 8, dropOrder: 0 },
-};
+  ID: [({ id }) => id, {}],
+  ACCOUNT: [({ account }) => account, { minWidth: 8, dropOrder: 6 }],
+  NAME: [({ name }) => name, { minWidth: 8 }],
+  TEAM: [({ team }) => team ?? '-', { minWidth: 8, dropOrder: 2 }],
+  KEY: [({ hint }) => hint, { dropOrder: 3 }],
+  STATUS: [({ status }) => status, { dropOrder: 7 }],
+  EXPIRES: [({ expiresAt }) => day(expiresAt), { dropOrder: 4 }],
+  RPM: [({ rpm }) => (rpm === null ? '-' : String(rpm)), { dropOrder: 1 }],
+  BUDGET: [budgetText, { minWidth: 8, dropOrder: 5 }],
+  MODELS: [({ models }) => models?.join(', ') ?? 'all', { minWidth: 8, dropOrder: 0 }],
+});
 
-export function keyTable(keys: readonly KeyRecord[]): AdminTable {
-  return tableOf(
-    KEY_COLUMNS,
-    keys.map((key) => [
-      key.id,
-      key.account,
-      key.name,
-      key.team ?? '-',
-      key.hint,
-      key.status,
-      day(key.expiresAt),
-      key.rpm === null ? '-' : String(key.rpm),
-      budgetText(key),
-      key.models?.join(', ') ?? 'all',
-    ]),
-  );
-}
+export const nodeTable = tableOf<NodeRecord>({
+  NAME: [({ name }) => name, { minWidth: 8 }],
+  VERSION: [({ version }) => version, { dropOrder: 3 }],
+  STATE: [({ isAlive }) => (isAlive ? 'alive' : 'dead'), {}],
+  TASKS: [({ claims }) => String(claims), { dropOrder: 4 }],
+  STARTED: [({ startedAt }) => startedAt, { dropOrder: 1 }],
+  'LEASE UNTIL': [({ aliveUntil }) => aliveUntil, { dropOrder: 2 }],
+  ID: [({ id }) => id, { dropOrder: 0 }],
+});

@@ -1,10 +1,11 @@
 import * as v from 'valibot';
 import type { Team } from '../store/account.ts';
 import type { Selection } from '../store/selection.ts';
+import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
-import { budgetDetails, requireChange, windowOptions, windowsFrom } from './budget-options.ts';
+import { budgetDetails, defined, requireChange, windowOptions, windowsFrom } from './budget-options.ts';
 import { accountReference, budget, newTeamName, teamReference } from './fields.ts';
-import { requireAccount, requireTeam } from './find.ts';
+import { accountIdOf, requireAccount, requireTeam } from './find.ts';
 import { nextPage, pageOptions, readPage } from './pages.ts';
 import { type TeamRecord, teamRecords, teamShape } from './records.ts';
 import { teamTable } from './tables.ts';
@@ -12,6 +13,8 @@ import { teamTable } from './tables.ts';
 const account = accountReference('the account of its keys');
 const total = v.optional(budget('what its keys may spend in all'));
 const team = teamReference('the team');
+
+const recordOf = async (store: Store, found: Team) => (await teamRecords(store, [found]))[0]!;
 
 const describe = ({ id, name, account: of }: TeamRecord) => `team ${id} (${name}) of account ${of}`;
 
@@ -38,7 +41,7 @@ const createTeam = defineAdminCommand({
       budget: options.budget ?? null,
       ...(windows && { windows }),
     });
-    return (await teamRecords(store, [created]))[0]!;
+    return recordOf(store, created);
   },
   audit: ({ name, account: of, ...budgets }, created) => ({
     object: created?.id ?? name,
@@ -60,8 +63,8 @@ const listTeams = defineAdminCommand({
   result: v.object({ teams: v.array(teamShape), hasMore: v.boolean() }),
   examples: ['teams list --account ci'],
   run: async (store, { account: of, ...page }) => {
-    const only = of === undefined ? undefined : await requireAccount(store, of);
-    const list = (part: Selection) => store.listTeams(only?.id, part);
+    const accountId = await accountIdOf(store, of);
+    const list = (part: Selection) => store.listTeams(accountId, part);
     const isKept = ({ removedAt }: Team) => removedAt === null;
     const { items, hasMore } = await readPage(list, page, isKept);
     return { teams: await teamRecords(store, items), hasMore };
@@ -89,16 +92,11 @@ const setTeam = defineAdminCommand({
   sample: { team: 'crew', budgetDay: '40', budgetMonth: 'none' },
   run: async (store, options) => {
     requireChange(options, ['team', 'account']);
-    const of =
-      options.account === undefined ? undefined : await requireAccount(store, options.account);
-    const found = await requireTeam(store, options.team, of?.id);
+    const accountId = await accountIdOf(store, options.account);
+    const found = await requireTeam(store, options.team, accountId);
     const windows = windowsFrom(options, found.windows);
-    const changed = await store.updateTeam(found.id, {
-      ...(options.name !== undefined && { name: options.name }),
-      ...(options.budget !== undefined && { budget: options.budget }),
-      ...(windows !== undefined && { windows }),
-    });
-    return (await teamRecords(store, [changed]))[0]!;
+    const fields = defined({ name: options.name, budget: options.budget, windows });
+    return recordOf(store, await store.updateTeam(found.id, fields));
   },
   audit: ({ team: named, account: of, name, ...budgets }, changed) => ({
     object: changed?.id ?? named,
@@ -117,9 +115,8 @@ const removeTeam = defineAdminCommand({
   examples: [],
   sample: { team: 'crew' },
   run: async (store, { team: named, account: of }) => {
-    const within = of === undefined ? undefined : await requireAccount(store, of);
-    const { id } = await requireTeam(store, named, within?.id);
-    return (await teamRecords(store, [await store.removeTeam(id)]))[0]!;
+    const { id } = await requireTeam(store, named, await accountIdOf(store, of));
+    return recordOf(store, await store.removeTeam(id));
   },
   audit: ({ team: named, account: of }, removed) => ({
     object: removed?.id ?? named,

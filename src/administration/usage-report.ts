@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Failure } from '../failure.ts';
 import { toCredits } from '../store/credits.ts';
-import { utcDayOf, type UsageCounts } from '../store/ledger.ts';
+import { type UsageCounts, utcDayOf } from '../store/ledger.ts';
 import type { Store } from '../store/store.ts';
 import {
   sumUsage,

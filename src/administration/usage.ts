@@ -10,7 +10,7 @@ import {
   teamReference,
   usageColumns,
 } from './fields.ts';
-import { requireAccount, requireKey } from './find.ts';
+import { accountIdOf, requireKey } from './find.ts';
 import { decimal } from './records.ts';
 import {
   COUNTS,
@@ -42,20 +42,11 @@ const report = defineAdminCommand({
   }),
   examples: ['usage', 'usage --by key,model,day --account ci --csv'],
   run: async (store, { by, from, to, account, team, key, model }): Promise<UsageReport> => {
-    const accountId = account === undefined ? undefined : (await requireAccount(store, account)).id;
+    const accountId = await accountIdOf(store, account);
     const teamIds = team === undefined ? undefined : await teamIdsOf(store, team, accountId);
     if (teamIds?.size === 0) throw notFound('team', team!);
-    const { hashOf } = await import('../store/key.ts');
-    const keyId = key === undefined ? undefined : (await requireKey(store, key, hashOf(key))).id;
-    return reportUsage(store, {
-      by,
-      from,
-      to,
-      accountId,
-      teamIds,
-      keyId,
-      model,
-    });
+    const keyId = key === undefined ? undefined : (await requireKey(store, key)).id;
+    return reportUsage(store, { by, from, to, accountId, teamIds, keyId, model });
   },
   show: (result, { csv }) =>
     csv ? { value: csvOf(result) } : { tables: [tableOf(result)], messages: [summaryOf(result)] },

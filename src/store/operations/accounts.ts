@@ -32,12 +32,17 @@ interface Driver {
 
 /** The methods that change accounts, keys and teams. */
 export function accountMethods({ now, create, change }: Driver): AccountMethods {
-  const changeAccount = (id: string, next: (account: Account, unit: UnitOfWork) => Account) =>
+  const changeAccount = (
+    id: string,
+    next: (account: Account) => Account,
+    record = (_account: Account, _unit: UnitOfWork) => {},
+  ) =>
     change({
       needs: { accounts: [id] },
       apply(unit) {
-        const account = next(unit.account(id), unit);
+        const account = next(unit.account(id));
         unit.putAccount(account);
+        record(account, unit);
         unit.revise(id);
         return account;
       },
@@ -61,11 +66,11 @@ export function accountMethods({ now, create, change }: Driver): AccountMethods 
     },
     async grant(accountId, amount, note) {
       const at = now();
-      return changeAccount(accountId, (account, unit) => {
-        const granted = grant(account, amount);
-        unit.entry(granted, { type: 'grant', amount, note: note ?? null }, at);
-        return granted;
-      });
+      return changeAccount(
+        accountId,
+        (account) => grant(account, amount),
+        (account, unit) => unit.entry(account, { type: 'grant', amount, note: note ?? null }, at),
+      );
     },
     async setPlan(accountId, plan) {
       return changeAccount(accountId, (account) => ({ ...account, plan }));
