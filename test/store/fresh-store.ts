@@ -1,19 +1,61 @@
 import { expect, onTestFinished } from 'vitest';
+import type { Failure } from '../../src/failure.ts';
+import type { NewKey } from '../../src/store/account.ts';
 import type { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../oriel.ts';
 import type { DriverFactory, OpenOptions } from './conformance/driver-factory.ts';
+import { findInconsistencies } from './consistency.ts';
+import { owner } from './records.ts';
 
-/** A new store, which is closed after the test, and a function that closes and opens it again. */
-export async function freshStore(subject: DriverFactory, options: OpenOptions = {}) {
+/**
+ * A new store, and a function that closes and opens it again. After the test the store is checked and closed.
+ *
+ * @param options `isUnchecked` where the test leaves requests in progress or deletes usage
+ */
+export async function freshStore(
+  subject: DriverFactory,
+  { isUnchecked = false, ...options }: FreshOptions = {},
+) {
   const place = temporaryFolder();
   let store = await subject.open(place, options);
-  onTestFinished(() => store.close());
+  onTestFinished(async () => {
+    if (!isUnchecked) expect(await inconsistenciesUnlessClosed(store)).toEqual([]);
+    await store.close();
+  });
   const reopened = async () => {
     await store.close();
     store = await subject.open(place, options);
     return store;
   };
   return { store, reopened, place };
+}
+
+export interface FreshOptions extends OpenOptions {
+  readonly isUnchecked?: boolean;
+}
+
+async function inconsistenciesUnlessClosed(store: Store): Promise<string[]> {
+  try {
+    return await findInconsistencies(store);
+  } catch (error) {
+    if ((error as Failure).code === 'store_unavailable') return [];
+    throw error;
+  }
+}
+
+export interface OwnedOptions extends FreshOptions {
+  /** Micro-credits of the account. */
+  readonly credits?: number;
+  readonly key?: Partial<NewKey>;
+}
+
+/** A new store with an account and a key of it. */
+export async function ownedStore(
+  driver: DriverFactory,
+  { credits, key, ...options }: OwnedOptions = {},
+) {
+  const fresh = await freshStore(driver, options);
+  return { ...fresh, ...(await owner(fresh.store, credits, key)) };
 }
 
 /**

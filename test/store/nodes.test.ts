@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { SINGLE_NODE, shareOf } from '../../src/store/nodes.ts';
+import { shareOf } from '../../src/store/nodes.ts';
 import { setNodes } from '../engines/nodes.ts';
-
-test('one node has the whole of a limit', () => {
-  expect(shareOf(7, SINGLE_NODE)).toBe(7);
-});
 
 test('shares of all nodes add up to the limit, or to one a node beyond it', () => {
   fc.assert(

@@ -1,21 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
-import { claimOf, everyTask, findInconsistencies } from '../consistency.ts';
-import { bothOf, failureWith, freshStore } from '../fresh-store.ts';
-import { BROKEN, completionOf, newAsset, owner, taskFor } from '../records.ts';
-import type { DriverFactory, OpenOptions } from './driver-factory.ts';
+import { claimOf, everyTask } from '../consistency.ts';
+import { bothOf, failureWith, type OwnedOptions, ownedStore } from '../fresh-store.ts';
+import { BROKEN, completionOf, newAsset, taskFor } from '../records.ts';
+import type { DriverFactory } from './driver-factory.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 
 /** Tests of assets and uploads for every driver. */
 export function describeAssets(driver: DriverFactory): void {
-  const fresh = (options?: OpenOptions) => freshStore(driver, options);
+  const owned = (options?: OwnedOptions) => ownedStore(driver, options);
 
   describe('assets', () => {
     it('records assets with their task and finds them by identifier', async () => {
       let now = NOON;
-      const { store, reopened } = await fresh({ now: () => now });
-      const { key } = await owner(store);
+      const { store, reopened, key } = await owned({ now: () => now });
       const [input, mask, output] = [newAsset(), newAsset({ bytes: 0 }), newAsset()];
       const { task } = await store.createTask(taskFor(key, { assets: [input, mask] }));
       const own = { accountId: key.accountId, taskId: task.id };
@@ -38,8 +37,7 @@ export function describeAssets(driver: DriverFactory): void {
     });
 
     it('records no asset if the task is rejected, and rejects an identifier that exists', async () => {
-      const { store, reopened } = await fresh();
-      const { key } = await owner(store, 10);
+      const { store, reopened, key } = await owned({ credits: 10 });
       const asset = newAsset();
       const poor = taskFor(key, { reservation: 11, assets: [asset] });
       await expect(store.createTask(poor)).rejects.toEqual(
@@ -65,12 +63,10 @@ export function describeAssets(driver: DriverFactory): void {
       expect(await again.findAsset(asset.id)).toMatchObject({ taskId: task.id });
       expect(await again.findAsset(twice.assets[0]!.id)).toBeUndefined();
       expect(await everyTask(again)).toHaveLength(1);
-      expect(await findInconsistencies(again)).toEqual([]);
     });
 
     it('stores assets without a checksum, as version 1 did', async () => {
-      const { store, reopened } = await fresh();
-      const { key } = await owner(store);
+      const { store, reopened, key } = await owned();
       const [summed, former] = [newAsset(), newAsset({ sha256: null })];
       await store.addUpload(key.accountId, summed, 1000);
       await store.addUpload(key.accountId, former, 1000);
@@ -81,8 +77,7 @@ export function describeAssets(driver: DriverFactory): void {
     });
 
     it('deletes assets with their task', async () => {
-      const { store, reopened } = await fresh({ now: () => NOON });
-      const { key } = await owner(store);
+      const { store, reopened, key } = await owned({ now: () => NOON });
       const make = async () => {
         const assets = [newAsset(), newAsset(), newAsset()];
         const { task } = await store.createTask(taskFor(key, { assets: assets.slice(0, 2) }));
@@ -110,8 +105,7 @@ export function describeAssets(driver: DriverFactory): void {
     });
 
     it('deletes tasks with 10 assets each, 1000 at a time', async () => {
-      const { store, reopened } = await fresh({ now: () => NOON });
-      const { key } = await owner(store, 0);
+      const { store, reopened, key } = await owned({ now: () => NOON, credits: 0 });
       const made: string[] = [];
       await Promise.all(
         Array.from({ length: 1500 }, async () => {
@@ -135,8 +129,7 @@ export function describeAssets(driver: DriverFactory): void {
 
   describe('inputs', () => {
     it('counts inputs towards the storage quota until they are deleted after the task', async () => {
-      const { store, reopened } = await fresh();
-      const { account, key } = await owner(store, 0);
+      const { store, reopened, account, key } = await owned({ credits: 0 });
       const full = expect.objectContaining({ type: 'insufficient_quota', code: 'storage_full' });
       const make = (one: Store, ...bytes: number[]) => {
         const assets = bytes.map((size) => newAsset({ bytes: size }));
@@ -163,14 +156,12 @@ export function describeAssets(driver: DriverFactory): void {
       for (const id of inputs) expect(await again.findAsset(id)).toBeUndefined();
       await make(again, 70);
       await expect(make(again, 1)).rejects.toEqual(full);
-      expect(await findInconsistencies(again)).toEqual([]);
     });
   });
 
   describe('uploads', () => {
     it('rejects uploads above the storage quota of each account', async () => {
-      const { store, reopened } = await fresh();
-      const { account, key } = await owner(store);
+      const { store, reopened, account, key } = await owned();
       const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
       const add = (one: Store, bytes: number, most = 100, id = account.id) =>
         one.addUpload(id, newAsset({ bytes }), most);
@@ -200,8 +191,7 @@ export function describeAssets(driver: DriverFactory): void {
 
     it('deletes uploads created before a time and frees their quota', async () => {
       let now = NOON;
-      const { store, reopened } = await fresh({ now: () => now });
-      const { account, key } = await owner(store);
+      const { store, reopened, account, key } = await owned({ now: () => now });
       const add = (bytes: number) => store.addUpload(account.id, newAsset({ bytes }), 100);
       const early = await add(40);
       now += 1;

@@ -1,8 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { everyTask, findInconsistencies, openTasks } from '../consistency.ts';
-import { bothOf, crashed, failureWith, freshStore, untilCrash } from '../fresh-store.ts';
-import { CREDIT, owner, taskFor } from '../records.ts';
+import {
+  bothOf,
+  crashed,
+  failureWith,
+  freshStore,
+  type OwnedOptions,
+  ownedStore,
+  untilCrash,
+} from '../fresh-store.ts';
+import { CREDIT, keyFor, taskFor } from '../records.ts';
 import { describeAccounts } from './accounts.ts';
 import { describeAssets } from './assets.ts';
 import { describeBudgetProperties } from './budget-properties.ts';
@@ -21,6 +29,7 @@ import { describeTransfer } from './transfer.ts';
 /** Tests that every driver of the store must pass. */
 export function describeStoreDriver(driver: DriverFactory): void {
   const fresh = (options?: OpenOptions) => freshStore(driver, options);
+  const owned = (options?: OwnedOptions) => ownedStore(driver, options);
 
   it('starts empty', async () => {
     const { store, reopened } = await fresh();
@@ -34,8 +43,7 @@ export function describeStoreDriver(driver: DriverFactory): void {
   });
 
   it('writes everything before close resolves, and rejects calls afterwards', async () => {
-    const { store, reopened } = await fresh();
-    const { account, key } = await owner(store);
+    const { store, reopened, account, key } = await owned();
     const holder = { accountId: account.id, keyId: key.id };
     const made = store.createTask(taskFor(key));
     await store.settle(holder, { model: 'm', counts: {}, charge: 1 });
@@ -47,63 +55,50 @@ export function describeStoreDriver(driver: DriverFactory): void {
     await expect(again.grant(account.id, 1)).rejects.toEqual(failureWith('store_unavailable', 503));
   });
 
-  it('has all acknowledged tasks after a crash', async () => {
-    const { store, place } = await fresh();
-    const { account, key } = await owner(store, 1000 * CREDIT);
-    const acknowledged: string[] = [];
-    const copies: { copy: string; known: string[] }[] = [];
-    await Promise.all(
-      Array.from({ length: 200 }, () =>
-        untilCrash(driver, async () => {
-          acknowledged.push((await store.createTask(taskFor(key))).task.id);
-          if (acknowledged.length % 20 !== 0) return;
-          const known = [...acknowledged];
-          copies.push({ copy: await crashed(driver, store, place), known });
-        }),
-      ),
-    );
-    for (const { copy, known } of copies) {
-      const left = await driver.open(copy);
-      const found = (await everyTask(left, account.id)).map(({ id }) => id);
-      expect(known.filter((id) => !found.includes(id))).toEqual([]);
-      expect(await findInconsistencies(left)).toEqual([]);
-      await left.close();
-    }
-    await store.close();
-  });
-
-  it('has all acknowledged charges after a crash', async () => {
-    const { store, place } = await fresh();
-    const { account, key } = await owner(store, 1000 * CREDIT);
-    const copies: { copy: string; known: number }[] = [];
-    let known = 0;
-    let sent = 0;
+  it('has all acknowledged tasks and charges, in their windows, after a crash', async () => {
+    const now = () => Date.UTC(2026, 9, 24, 12);
+    const { store, place, account } = await owned({ credits: 1000 * CREDIT, now });
+    const windows = { timeZone: 'Europe/Berlin', day: 500 * CREDIT };
+    const crew = { accountId: account.id, name: 'crew', budget: 500 * CREDIT, windows };
+    const team = await store.createTeam(crew);
+    const key = await store.createKey(keyFor(account, { teamId: team.id, windows }));
+    const made: string[] = [];
+    const copies: { copy: string; known: string[]; spent: number }[] = [];
+    let [spent, sent] = [0, 0];
     await Promise.all(
       Array.from({ length: 200 }, (_, at) =>
         untilCrash(driver, async () => {
-          // Some charges together and some apart, beside writes in progress.
+          // Some calls together and some apart, beside writes in progress.
           for (let turn = at % 7; turn > 0; turn -= 1) await setImmediate();
-          if (at % 10 === 0) await store.createTask(taskFor(key));
+          if (at % 2 === 0) made.push((await store.createTask(taskFor(key))).task.id);
           const hold = await store.reserve(account.id, key.id, 2);
           sent += 1;
           await store.settle(hold, { model: `m${at % 3}`, counts: {}, charge: 1 });
-          known += 1;
+          spent += 1;
           if (at % 20 !== 0) return;
-          const before = known;
-          copies.push({ copy: await crashed(driver, store, place), known: before });
+          const known = { known: [...made], spent };
+          copies.push({ copy: await crashed(driver, store, place), ...known });
         }),
       ),
     );
     if (driver.copyAsCrashed) {
-      expect(known).toBe(200);
+      expect(spent).toBe(200);
       expect(store.health().fault).toBeNull();
       expect(store.health().journal?.checkpointFault ?? null).toBeNull();
     }
-    for (const { copy, known } of copies) {
-      const left = await driver.open(copy);
-      const { spent } = (await left.findAccount(account.id))!;
-      expect(spent).toBeGreaterThanOrEqual(known);
-      expect(spent).toBeLessThanOrEqual(sent);
+    expect(copies.length).toBeGreaterThan(0);
+    for (const { copy, known, spent: least } of copies) {
+      const left = await driver.open(copy, { now });
+      const found = (await everyTask(left, account.id)).map(({ id }) => id);
+      expect(known.filter((id) => !found.includes(id))).toEqual([]);
+      const sums = (await left.findAccount(account.id))!;
+      expect(sums.spent).toBeGreaterThanOrEqual(least);
+      expect(sums.spent).toBeLessThanOrEqual(sent);
+      const { spent, reserved } = sums;
+      expect(await left.listTeams()).toMatchObject([{ spent, reserved }]);
+      const rows = await left.listBudgetWindows();
+      expect(rows).toMatchObject(rows.map(() => ({ spent, reserved, from: '2026-10-24' })));
+      expect(rows).toHaveLength(2);
       expect(await findInconsistencies(left)).toEqual([]);
       await left.close();
     }

@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { bothOf, failureWith, freshStore } from '../fresh-store.ts';
-import { keyFor, owner } from '../records.ts';
-import type { DriverFactory, OpenOptions } from './driver-factory.ts';
+import { bothOf, failureWith, type OwnedOptions, ownedStore } from '../fresh-store.ts';
+import { keyFor } from '../records.ts';
+import type { DriverFactory } from './driver-factory.ts';
 
 const NOON = Date.UTC(2026, 10, 21, 12);
 
 /** Tests of browsers' sessions for every driver. */
 export function describeSessions(driver: DriverFactory): void {
-  const fresh = (options?: OpenOptions) => freshStore(driver, options);
+  const owned = (options?: OwnedOptions) => ownedStore(driver, options);
 
   describe('sessions', () => {
     it('finds a session by its hash, with its key as it is now, until it ends', async () => {
-      const { store, reopened } = await fresh();
-      const { account, key } = await owner(store);
+      const { store, reopened, account, key } = await owned();
       const payer = { accountId: account.id, keyId: key.id };
       const session = await store.createSession({ ...payer, hash: 'aa', expiresAt: 9e15 });
       await store.createSession({ ...payer, hash: 'bb', expiresAt: 9e15 });
@@ -29,8 +28,7 @@ export function describeSessions(driver: DriverFactory): void {
     });
 
     it('shows that the key of a session was revoked', async () => {
-      const { store } = await fresh({ now: () => NOON });
-      const { account, key } = await owner(store);
+      const { store, account, key } = await owned({ now: () => NOON });
       const payer = { accountId: account.id, keyId: key.id };
       await store.createSession({ ...payer, hash: 'aa', expiresAt: NOON + 9 });
       await store.revokeKey(key.id);
@@ -40,8 +38,7 @@ export function describeSessions(driver: DriverFactory): void {
 
     it('finds no session from its end on', async () => {
       let now = NOON;
-      const { store } = await fresh({ now: () => now });
-      const { account, key } = await owner(store);
+      const { store, account, key } = await owned({ now: () => now });
       const payer = { accountId: account.id, keyId: key.id };
       await store.createSession({ ...payer, hash: 'aa', expiresAt: NOON + 10 });
       now = NOON + 9;
@@ -51,8 +48,7 @@ export function describeSessions(driver: DriverFactory): void {
     });
 
     it('keeps the newest 50 sessions of each key', async () => {
-      const { store, reopened } = await fresh();
-      const { account, key } = await owner(store);
+      const { store, reopened, account, key } = await owned();
       const other = await store.createKey(keyFor(account));
       const begin = (keyId: string, hash: string) =>
         store.createSession({ accountId: account.id, keyId, hash, expiresAt: 9e15 });
@@ -68,8 +64,7 @@ export function describeSessions(driver: DriverFactory): void {
     });
 
     it('rejects a session of a key that does not exist', async () => {
-      const { store } = await fresh();
-      const { account } = await owner(store);
+      const { store, account } = await owned();
       const session = { accountId: account.id, keyId: 'key_x', hash: 'aa', expiresAt: 9e15 };
       await expect(store.createSession(session)).rejects.toEqual(failureWith('key_not_found', 404));
     });

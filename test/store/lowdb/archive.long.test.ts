@@ -10,7 +10,7 @@ import { everyTask, findInconsistencies } from '../consistency.ts';
 import { failureWith } from '../fresh-store.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';
-import { copyAsCrashed } from './crash-copy.ts';
+import { openCrashed, openHooked } from './test-store.ts';
 
 const journalLimit = 3000;
 
@@ -148,14 +148,8 @@ describe('the archive of ended tasks', () => {
   });
 
   it('deletes nothing while it is unknown which checkpoint is on disk', async () => {
-    const directory = temporaryFolder();
-    const disk: { hook: Hook } = { hook: () => {} };
-    const faults: unknown[] = [];
-    const store = await openLowdbStore({
-      directory,
+    const { directory, disk, faults, store } = await openHooked({
       journalLimit,
-      files: hookedFiles((...args) => disk.hook(...args)),
-      onFault: (error) => faults.push(error),
     });
     await owner(store, 0);
     // The sync of the folder fails after checkpoint.json was renamed.
@@ -175,9 +169,8 @@ describe('the archive of ended tasks', () => {
     expect(faults).toHaveLength(1);
     const unavailable = failureWith('store_unavailable', 503);
     await expect(store.deleteTasks(Infinity)).rejects.toEqual(unavailable);
-    const crashed = await openLowdbStore({ directory: copyAsCrashed(directory), journalLimit });
+    const crashed = await openCrashed(directory, { journalLimit });
     expect((await everyTask(crashed)).map(({ id }) => id)).toEqual(ids.toReversed());
-    await crashed.close();
     disk.hook = () => {};
     await expect
       .poll(async () => {

@@ -1,23 +1,16 @@
-import {
-  copyFileSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { contentBelow, filesBelow } from '../../cli/folder.ts';
+import { filesBelow } from '../../cli/folder.ts';
 import { memoryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies, pendingDeliveries } from '../consistency.ts';
-import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
+import { hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyAsCrashed } from './crash-copy.ts';
+import { openCrashed, openHooked } from './test-store.ts';
 
 /** So short that a checkpoint is made every few transactions. */
 const journalLimit = 3000;
@@ -87,12 +80,6 @@ async function checkpointed() {
   await store.close();
   expect(filesBelow(directory)).toContain('checkpoint.json');
   return { directory, known };
-}
-
-function filesLike(directory: string, pattern: RegExp): string[] {
-  const found = filesBelow(directory).filter((path) => pattern.test(path));
-  expect(found).not.toEqual([]);
-  return found;
 }
 
 describe('a checkpoint', () => {
@@ -217,15 +204,10 @@ describe('a checkpoint', () => {
     ['the removal of a journal', 'unlink', /journal$/],
     ['the removal of a shard', 'unlink', /shards/],
   ])('that fails at %s is repeated later', async (_, operation, path) => {
-    const directory = memoryFolder();
-    const disk: { hook: Hook } = { hook: () => {} };
-    const faults: unknown[] = [];
     const known = nothing();
-    const store = await openLowdbStore({
-      directory,
+    const { directory, disk, faults, store } = await openHooked({
+      directory: memoryFolder(),
       journalLimit,
-      files: hookedFiles((...args) => disk.hook(...args)),
-      onFault: (error) => faults.push(error),
     });
     await use(store, known, 4);
     disk.hook = (name, at) => {
@@ -240,9 +222,8 @@ describe('a checkpoint', () => {
     await useUntil(store, known, () => faults.length > 0);
     await use(store, known, 8);
     await expectKnown(store, known);
-    const crashed = await openLowdbStore({ directory: copyAsCrashed(directory) });
+    const crashed = await openCrashed(directory);
     await expectKnown(crashed, known);
-    await crashed.close();
 
     disk.hook = () => {};
     await use(store, known, 14);
@@ -254,13 +235,10 @@ describe('a checkpoint', () => {
   });
 
   it('contains only what is synced in the journal', async () => {
-    const directory = memoryFolder();
-    const disk: { hook: Hook } = { hook: () => {} };
     const known = nothing();
-    const store = await openLowdbStore({
-      directory,
+    const { directory, disk, store } = await openHooked({
+      directory: memoryFolder(),
       journalLimit,
-      files: hookedFiles((...args) => disk.hook(...args)),
     });
     await use(store, known, 4);
     // The first journal write during each checkpoint fails, after the checkpoint has written the ledger.
@@ -295,12 +273,7 @@ describe('a checkpoint', () => {
   });
 
   it('makes writes wait once a whole journal was written while it is made', async () => {
-    const disk: { hook: Hook } = { hook: () => {} };
-    const store = await openLowdbStore({
-      directory: memoryFolder(),
-      journalLimit,
-      files: hookedFiles((...args) => disk.hook(...args)),
-    });
+    const { disk, store } = await openHooked({ journalLimit });
     const { account } = await owner(store, 0);
     const grant = (to: Store, id: string) => to.grant(id, 1, 'x'.repeat(300));
     // No shard is written until this resolves.
@@ -386,78 +359,5 @@ describe('a checkpoint', () => {
     expect(left).toEqual(expect.arrayContaining(['notes.txt', 'shards/mine.json']));
     expect(left).toContain('journal/00000001.journal.bak');
     expect(left.filter((path) => path.endsWith('.new'))).toEqual([]);
-  });
-});
-
-describe('opening a damaged store', () => {
-  const SHARD = /^shards\/ledger/;
-  const LIST = /^checkpoint\.json$/;
-  const JOURNAL = /^journal/;
-
-  const damages: [what: string, which: RegExp, damage: (path: string) => void][] = [
-    ['a missing shard', SHARD, (path) => rmSync(path)],
-    ['an empty shard', SHARD, (path) => truncateSync(path, 0)],
-    ['a truncated shard', SHARD, (path) => truncateSync(path, 100)],
-    ['a shard without rows', SHARD, (path) => writeFileSync(path, '{}')],
-    ['a shard that is null', SHARD, (path) => writeFileSync(path, 'null')],
-    ['a shard with a changed digit', SHARD, replaceDigit],
-    ['no checkpoint.json', LIST, (path) => rmSync(path)],
-    ['an empty checkpoint.json', LIST, (path) => truncateSync(path, 0)],
-    ['a checkpoint.json that is null', LIST, (path) => writeFileSync(path, 'null')],
-    ['a checkpoint.json that is an array', LIST, (path) => writeFileSync(path, '[]')],
-    ['a checkpoint.json with a changed digit', LIST, replaceDigit],
-    [
-      'a checkpoint.json of version 2 without content',
-      LIST,
-      (path) => writeFileSync(path, '{"version":2}'),
-    ],
-    ['no journal', JOURNAL, (path) => rmSync(path)],
-    [
-      'a journal under another number',
-      JOURNAL,
-      (path) => {
-        copyFileSync(path, path.replace(/\d{8}\.journal$/, '00000001.journal'));
-        rmSync(path);
-      },
-    ],
-  ];
-
-  function replaceDigit(path: string): void {
-    const text = readFileSync(path, 'utf8');
-    writeFileSync(
-      path,
-      text.replace(/\d(?=\d{3})/, (digit) => `${(Number(digit) % 9) + 1}`),
-    );
-    expect(readFileSync(path, 'utf8')).not.toBe(text);
-  }
-
-  it.each(damages)('with %s is rejected and changes nothing', async (_, which, damage) => {
-    const { directory } = await checkpointed();
-    const damaged = filesLike(directory, which);
-    for (const path of damaged) damage(join(directory, path));
-    const before = contentBelow(directory);
-    await expect(openLowdbStore({ directory })).rejects.toMatchObject({
-      name: 'Failure',
-      code: 'store_corrupt',
-      message: expect.stringContaining(directory),
-    });
-    expect(contentBelow(directory)).toEqual(before);
-  });
-
-  it('with a gap between its journals is rejected', async () => {
-    const directory = memoryFolder();
-    const files = hookedFiles((operation, path) => {
-      if (operation === 'rename' && path.includes('shards')) throw systemError('ENOSPC');
-    });
-    const store = await openLowdbStore({ directory, journalLimit, files });
-    await use(store, nothing(), 30);
-    await store.close();
-    const journals = filesLike(directory, /^journal/);
-    expect(journals.length).toBeGreaterThan(2);
-    rmSync(join(directory, journals[1]!));
-    await expect(openLowdbStore({ directory })).rejects.toMatchObject({
-      code: 'store_corrupt',
-      message: expect.stringContaining(journals[1]!),
-    });
   });
 });

@@ -41,6 +41,12 @@ async function use(store: Store, rounds: number): Promise<string[]> {
   return made;
 }
 
+function isEqual(one: Snapshot, other: Snapshot): boolean {
+  return (
+    one.size === other.size && [...one].every(([name, bytes]) => other.get(name)?.equals(bytes))
+  );
+}
+
 interface Life {
   /** All states of the files, oldest first. */
   readonly snapshots: Snapshot[];
@@ -79,7 +85,9 @@ function* faultsOf(
   const bytes = now.get(name)!;
   yield ['is removed', null];
   yield ['is empty', Buffer.alloc(0)];
-  yield ['has other content', Buffer.from('mine')];
+  for (const content of ['mine', 'null', '{}', '[]', '{"version":2}']) {
+    yield [`is ${content}`, Buffer.from(content)];
+  }
   // The end of the newest journal of a crashed store looks like a torn write.
   const newest = [...now.keys()].filter((other) => other.endsWith('.journal')).at(-1);
   const mayBeTorn = !isClosed && name === newest;
@@ -145,6 +153,9 @@ describe('a store with one damaged file', () => {
             if (lost + faults.length > 0) outcomes.push(`${name} ${what}: ${lost} lost, ${faults}`);
           } catch (error) {
             const { message } = error as Error;
+            const left = snapshotOf(directory);
+            if (!store && !isEqual(left, files))
+              outcomes.push(`${name} ${what}: files were changed`);
             // In the failure at the start, or in a fault when a record is read.
             const isNamed = [message, ...reported].some((text) => text.includes(basename(name)));
             if (!isNamed) outcomes.push(`${name} ${what}: ${message}`);

@@ -1,7 +1,7 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import { gate } from '../../gate.ts';
 import { temporaryFolder } from '../../oriel.ts';
@@ -9,6 +9,7 @@ import { everyTask, findInconsistencies, pendingDeliveries } from '../consistenc
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
 import { completionOf, newAsset, owner, taskFor } from '../records.ts';
 import { copyAsCrashed } from './crash-copy.ts';
+import { openCrashed, openHooked } from './test-store.ts';
 
 const unavailable = expect.objectContaining({
   name: 'Failure',
@@ -17,14 +18,10 @@ const unavailable = expect.objectContaining({
   code: 'store_unavailable',
 });
 
-/** A store on a disk whose operations call `disk.hook`. */
+/** A store on a disk whose operations call `disk.hook`, with an account of 100 micro-credits. */
 async function onDisk() {
-  const directory = temporaryFolder();
-  const disk: { hook: Hook } = { hook: () => {} };
-  const files = hookedFiles((...args) => disk.hook(...args));
-  const store = await openLowdbStore({ directory, files });
-  onTestFinished(() => store.close());
-  return { directory, disk, store, ...(await owner(store, 100)) };
+  const opened = await openHooked();
+  return { ...opened, ...(await owner(opened.store, 100)) };
 }
 
 function failing(operation: string, code = 'ENOSPC'): Hook {
@@ -59,10 +56,9 @@ describe('a store on a failing disk', () => {
       expect(await store.claimTask(kept.id)).toMatchObject({ attempts: 1 });
       expect(await store.createAccount({ name: 'late', plan: 'free', credits: 1 })).toBeDefined();
       expect(await findInconsistencies(store)).toEqual([]);
-      const copy = await openLowdbStore({ directory: copyAsCrashed(directory) });
+      const copy = await openCrashed(directory);
       expect(await copy.findAccount(account.id)).toMatchObject({ granted: 107, reserved: 10 });
       expect(await findInconsistencies(copy)).toEqual([]);
-      await copy.close();
     },
   );
 
@@ -169,20 +165,15 @@ describe('a store on a failing disk', () => {
       created: true,
     });
     expect(store.health()).toMatchObject({ fault: null, journal: { journals: 2 } });
-    const copy = await openLowdbStore({ directory: copyAsCrashed(directory) });
+    const copy = await openCrashed(directory);
     expect(await copy.findAccount(account.id)).toMatchObject({ granted: 106, reserved: 1 });
     expect(await findInconsistencies(copy)).toEqual([]);
-    await copy.close();
   });
 
   it('retries by itself, and reports failure and recovery once', async () => {
-    const directory = temporaryFolder();
-    const disk: { hook: Hook } = { hook: () => {} };
     const reported: (string | null)[] = [];
     const recovered = gate();
-    const store = await openLowdbStore({
-      directory,
-      files: hookedFiles((...args) => disk.hook(...args)),
+    const { disk, store } = await openHooked({
       onFailure: (failure) => {
         reported.push(failure?.code ?? null);
         if (!failure) recovered.open();
@@ -260,23 +251,16 @@ describe('a store on a failing disk', () => {
         code: 'insufficient_credits',
       });
       await store.reserve(account.id, key.id, 41);
-      const copy = await openLowdbStore({ directory: copyAsCrashed(directory) });
+      const copy = await openCrashed(directory);
       expect(await copy.findAccount(account.id)).toMatchObject({ granted: 101, spent: 60 });
       expect(await findInconsistencies(copy)).toEqual([]);
-      await copy.close();
       expect(await store.findAccount(account.id)).toMatchObject({ spent: 60, reserved: 41 });
       expect(store.health()).toMatchObject({ fault: null, pendingCharges: 0 });
     },
   );
 
   it('reports charges that it could not write when it is closed', async () => {
-    const faults: unknown[] = [];
-    const disk: { hook: Hook } = { hook: () => {} };
-    const store = await openLowdbStore({
-      directory: temporaryFolder(),
-      files: hookedFiles((...args) => disk.hook(...args)),
-      onFault: (error) => faults.push(error),
-    });
+    const { disk, faults, store } = await openHooked();
     const { account, key } = await owner(store, 10);
     disk.hook = (operation) => {
       if (operation !== 'unlink') throw systemError('EIO');
@@ -288,15 +272,9 @@ describe('a store on a failing disk', () => {
   });
 
   it('rejects new work while failed checkpoints leave too many journals', async () => {
-    const directory = temporaryFolder();
-    const disk: { hook: Hook } = { hook: () => {} };
-    const faults: unknown[] = [];
-    const store = await openLowdbStore({
-      directory,
+    const { directory, disk, faults, store } = await openHooked({
       journalLimit: 3000,
       backlogLimit: 60_000,
-      files: hookedFiles((...args) => disk.hook(...args)),
-      onFault: (error) => faults.push(error),
     });
     const { account, key } = await owner(store, 10_000);
     disk.hook = (operation, path) => {
@@ -341,9 +319,16 @@ describe('a store on a failing disk', () => {
 });
 
 describe('a store on a slow disk', () => {
-  /** A store whose next write waits for `go`. */
+  const callbackUrl = 'https://example.com/callback';
+  type Stopped = Awaited<ReturnType<typeof stopped>>;
+
+  /** A store with a task and an upload, whose next write waits for `go`. */
   async function stopped() {
     const made = await onDisk();
+    const { task } = await made.store.createTask(
+      taskFor(made.key, { reservation: 0, callbackUrl }),
+    );
+    const upload = await made.store.addUpload(made.account.id, newAsset(), 1000);
     const go = gate();
     const reached = gate();
     made.disk.hook = async (operation) => {
@@ -351,7 +336,7 @@ describe('a store on a slow disk', () => {
       reached.open();
       await go.passed;
     };
-    return { ...made, go, reached };
+    return { ...made, task, upload, go, reached };
   }
 
   /** Whether a promise is still pending after everything that was ready has run. */
@@ -367,18 +352,61 @@ describe('a store on a slow disk', () => {
     return pending;
   }
 
-  it('returns changed records only after they are on disk', async () => {
-    const { store, account, go, reached } = await stopped();
-    const granted = store.grant(account.id, 5);
+  it.each<{
+    what: string;
+    change: (made: Stopped) => Promise<unknown>;
+    reads: ((made: Stopped) => Promise<unknown>)[];
+    after: unknown;
+  }>([
+    {
+      what: 'an account',
+      change: ({ store, account }) => store.grant(account.id, 5),
+      reads: [
+        ({ store, account }) => store.findAccount(account.id),
+        async ({ store }) => (await store.listAccounts())[0],
+      ],
+      after: { granted: 105 },
+    },
+    {
+      what: 'an entry of the ledger',
+      change: ({ store, account }) => store.grant(account.id, 5),
+      reads: [async ({ store, account }) => (await store.listLedger(account.id, { limit: 1 }))[0]],
+      after: { amount: 5 },
+    },
+    {
+      what: 'a delivery',
+      change: ({ store, task }) => store.expireTask(task),
+      reads: [
+        async ({ store }) => (await pendingDeliveries(store))[0],
+        async ({ store, task }) => (await store.listDeliveries(task.accountId, task.id))![0],
+      ],
+      after: { status: 'pending', url: callbackUrl },
+    },
+  ])('returns $what only after it is on disk', async ({ change, reads, after }) => {
+    const made = await stopped();
+    const changed = change(made);
+    await made.reached.passed;
+    const read = reads.map((one) => one(made));
+    for (const one of [changed, ...read]) expect(await isPending(one)).toBe(true);
+    made.go.open();
+    for (const one of read) expect(await one).toMatchObject(after as object);
+  });
+
+  it('finds assets and tasks on disk without waiting for a write of other records', async () => {
+    const { store, account, key, task, upload, go, reached } = await stopped();
+    const [input, late] = [newAsset(), newAsset()];
+    const made = store.createTask(taskFor(key, { reservation: 1, assets: [input] }));
     await reached.passed;
-    const found = store.findAccount(account.id);
-    const listed = store.listAccounts();
-    const ledger = store.listLedger(account.id, { limit: 1 });
-    for (const read of [granted, found, listed, ledger]) expect(await isPending(read)).toBe(true);
+    const added = store.addUpload(account.id, late, 1000);
+    expect(await store.findTask(account.id, task.id)).toEqual(task);
+    expect(await store.findAsset(upload.id)).toEqual(upload);
+    // Assets that are not on disk yet are not found.
+    for (const { id } of [input, late]) expect(await store.findAsset(id)).toBeUndefined();
     go.open();
-    expect(await found).toMatchObject({ granted: 105 });
-    expect(await listed).toMatchObject([{ granted: 105 }]);
-    expect(await ledger).toMatchObject([{ amount: 5 }]);
+    expect(await made).toMatchObject({ created: true });
+    expect(await store.findAsset(input.id)).toMatchObject(input);
+    const recorded = await added;
+    expect(await store.findAsset(late.id)).toEqual(recorded);
   });
 
   it('returns keys as they were last on disk, without waiting', async () => {
@@ -411,57 +439,6 @@ describe('a store on a slow disk', () => {
     expect((await known())!.account).toMatchObject({ reserved: 0, spent: 3 });
   });
 
-  it('finds assets without waiting for a write', async () => {
-    const { store, account, key, go, reached, disk } = await stopped();
-    const { hook } = disk;
-    disk.hook = () => {};
-    const known = await store.addUpload(account.id, newAsset(), 1000);
-    disk.hook = hook;
-    const [input, upload] = [newAsset(), newAsset()];
-    const made = store.createTask(taskFor(key, { reservation: 1, assets: [input] }));
-    await reached.passed;
-    const added = store.addUpload(account.id, upload, 1000);
-    expect(await store.findAsset(known.id)).toEqual(known);
-    // Assets that are not on disk yet are not found.
-    for (const { id } of [input, upload]) expect(await store.findAsset(id)).toBeUndefined();
-    go.open();
-    expect(await made).toMatchObject({ created: true });
-    expect(await store.findAsset(input.id)).toMatchObject(input);
-    const recorded = await added;
-    expect(await store.findAsset(upload.id)).toEqual(recorded);
-  });
-
-  it('returns a delivery only after it is on disk', async () => {
-    const { store, account, key, go, reached, disk } = await stopped();
-    const { hook } = disk;
-    disk.hook = () => {};
-    const callbackUrl = 'https://example.com/callback';
-    const { task } = await store.createTask(taskFor(key, { reservation: 1, callbackUrl }));
-    disk.hook = hook;
-    const ended = store.expireTask(task);
-    await reached.passed;
-    const open = pendingDeliveries(store);
-    const listed = store.listDeliveries(account.id, task.id);
-    for (const read of [open, listed]) expect(await isPending(read)).toBe(true);
-    go.open();
-    await ended;
-    expect(await open).toEqual(await listed);
-    expect(await open).toMatchObject([{ taskId: task.id, status: 'pending' }]);
-  });
-
-  it('returns a task without waiting for a write of other records', async () => {
-    const { store, key, account, go, reached, disk } = await stopped();
-    const hook = disk.hook;
-    disk.hook = () => {};
-    const { task } = await store.createTask(taskFor(key, { reservation: 1 }));
-    disk.hook = hook;
-    const granted = store.grant(account.id, 5);
-    await reached.passed;
-    expect(await store.findTask(account.id, task.id)).toEqual(task);
-    go.open();
-    await granted;
-  });
-
   it('returns the task of a repeated request only after it is on disk', async () => {
     const { store, key, go, reached } = await stopped();
     const idempotency = { key: 'k', fingerprint: 'f' };
@@ -483,9 +460,8 @@ describe('a store on a slow disk', () => {
     expect(await isPending(settled)).toBe(true);
     go.open();
     expect(await settled).toBe(3);
-    const copy = await openLowdbStore({ directory: copyAsCrashed(directory) });
+    const copy = await openCrashed(directory);
     expect(await copy.findAccount(account.id)).toMatchObject({ granted: 105, spent: 3 });
-    await copy.close();
     await granted;
   });
 
@@ -499,9 +475,8 @@ describe('a store on a slow disk', () => {
     const metered = { model: 'm', counts: {}, charge: 3 };
     await Promise.all([store.settle(holder, metered), store.settle(holder, metered)]);
     expect(operations).toEqual(['writeSync']);
-    const copy = await openLowdbStore({ directory: copyAsCrashed(directory) });
+    const copy = await openCrashed(directory);
     expect(await copy.findAccount(account.id)).toMatchObject({ spent: 6 });
-    await copy.close();
     // Reading the account books the charge and waits for the sync.
     expect(await store.findAccount(account.id)).toMatchObject({ spent: 6 });
     expect(operations).toEqual(['writeSync', 'write', 'datasync']);

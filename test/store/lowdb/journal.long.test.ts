@@ -332,13 +332,6 @@ describe('a journal', () => {
     });
   });
 
-  it('that is empty is rejected, and not overwritten', async () => {
-    const { directory } = await journalled();
-    truncateSync(join(directory, FIRST), 0);
-    await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
-    expect(readFileSync(join(directory, FIRST))).toHaveLength(0);
-  });
-
   it('takes many transactions in few writes', async () => {
     const directory = memoryFolder();
     const commits: number[] = [];

@@ -9,99 +9,23 @@ import { temporaryFolder } from '../../oriel.ts';
 import { claimOf, findInconsistencies, openTasks, pendingDeliveries } from '../consistency.ts';
 import { completionOf, newAsset } from '../records.ts';
 
-const ACCOUNT = {
-  id: 'acct_former',
-  name: 'owner',
-  plan: 'paid',
-  granted: 100,
-  reserved: 10,
-  spent: 0,
-  callbackSecret: 'whsec_x',
-  createdAt: 1,
-};
-const KEY = {
-  id: 'key_former',
-  accountId: ACCOUNT.id,
-  name: 'laptop',
-  hash: 'a'.repeat(64),
-  hint: '…',
-  createdAt: 1,
-  expiresAt: null,
-  revokedAt: null,
-  models: null,
-  rpm: null,
-  budget: null,
-  reserved: 10,
-  spent: 0,
-};
-
-/** A task as it was written before tasks had callbacks and progress. */
-function formerTask(id: string) {
-  return {
-    id,
-    accountId: ACCOUNT.id,
-    keyId: KEY.id,
-    type: 'image',
-    model: 'm',
-    status: 'processing',
-    request: { prompt: 'a harbour at dawn' },
-    result: null,
-    error: null,
-    reserved: 5,
-    charged: 0,
-    attempts: 1,
-    createdAt: 1,
-    updatedAt: 2,
-    deadline: 4_000_000_000_000,
-    idempotency: null,
-  };
-}
-
-function entry(id: number, change: object) {
-  const none = { keyId: null, taskId: null, model: null, requests: null, note: null, at: 1 };
-  return { id, accountId: ACCOUNT.id, ...none, ...change };
-}
-
-/** Usage as it was written before it was by key. */
-const USAGE = {
-  accountId: ACCOUNT.id,
-  day: '2026-11-20',
-  model: 'm',
-  requests: 2,
-  inputTokens: 7,
-  cachedInputTokens: 0,
-  outputTokens: 3,
-  outputs: 0,
-  spent: 0,
-};
-
-/** A charge that was written before charges had a team and windows. */
-const CHARGE = {
-  accountId: ACCOUNT.id,
-  keyId: KEY.id,
-  model: 'm',
-  paid: 1,
-  amount: 4,
-  counts: { requests: 1, inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, outputs: 0 },
-  at: Date.UTC(2026, 10, 20, 12),
-};
+/**
+ * Rows as version 1 wrote them: tasks without callbacks and progress; usage before it was by key, and a charge
+ * before charges had a team and windows.
+ */
+const { accounts, keys, tasks, ledger, usage, charges } = JSON.parse(
+  readFileSync(join(import.meta.dirname, 'version-1.json'), 'utf8'),
+);
+const [ACCOUNT] = accounts;
+const [KEY] = keys;
+const [CHARGE] = charges;
 
 /** A store of version 1: rows in shards, and a journal with more. */
 function former(more: Readonly<Record<string, object[]>> = {}): string {
   const directory = temporaryFolder();
   for (const folder of ['journal', 'shards']) mkdirSync(join(directory, folder));
-  const collections = {
-    accounts: [ACCOUNT],
-    keys: [KEY],
-    tasks: [formerTask('task_shard')],
-    ledger: [
-      entry(1, { type: 'grant', amount: 100, available: 100 }),
-      entry(2, { type: 'reserve', amount: 5, available: 95, taskId: 'task_shard' }),
-      entry(3, { type: 'reserve', amount: 5, available: 90, taskId: 'task_journal' }),
-    ],
-    ...more,
-  };
-  const shards = Object.entries(collections).map(([collection, all]) => {
+  const collections = { accounts, keys, tasks: tasks.slice(0, 1), ledger, ...more };
+  const shards = Object.entries<object[]>(collections).map(([collection, all]) => {
     const rows = all.map((row, at) => [at + 1, row]);
     const bytes = `${JSON.stringify({ collection, number: 0, rows })}\n`;
     const file = `${collection}-000000.2.json`;
@@ -111,10 +35,7 @@ function former(more: Readonly<Record<string, object[]>> = {}): string {
   const list = { version: 1, journal: 2, shards };
   const manifest = { ...list, checksum: crc32(JSON.stringify(list)) };
   writeFileSync(join(directory, 'checkpoint.json'), JSON.stringify(manifest));
-  const lines = [
-    { format: 'oriel-journal', version: 1, sequence: 2 },
-    [['tasks', 2, formerTask('task_journal')]],
-  ];
+  const lines = [{ format: 'oriel-journal', version: 1, sequence: 2 }, [['tasks', 2, tasks[1]]]];
   const journal = Buffer.concat(lines.map((line) => encodeLine(JSON.stringify(line))));
   writeFileSync(join(directory, 'journal', '00000002.journal'), journal);
   return directory;
@@ -125,9 +46,7 @@ it('opens a store of version 1, and continues it', async () => {
   const store = await openLowdbStore({ directory, journalLimit: 500 });
   const open = await openTasks(store);
   const gaps = { callbackUrl: null, progress: null };
-  expect(open).toEqual(
-    ['task_shard', 'task_journal'].map((id) => ({ ...formerTask(id), ...gaps })),
-  );
+  expect(open).toEqual(tasks.map((task: object) => ({ ...task, ...gaps })));
   expect(await store.listDeliveries(ACCOUNT.id, 'task_shard')).toEqual([]);
   expect(await pendingDeliveries(store)).toEqual([]);
   const asset = newAsset();
@@ -172,7 +91,7 @@ it('opens a store of version 1 with a journal whose folder was not synced', asyn
 });
 
 it('continues usage, charges and keys from before windows, teams and usage by key', async () => {
-  const directory = former({ usage: [USAGE], charges: [CHARGE] });
+  const directory = former({ usage, charges });
   const store = await openLowdbStore({ directory, now: () => CHARGE.at });
   const days = { from: '2026-01-01', to: '2026-12-31' };
   expect(await store.findAccount(ACCOUNT.id)).toMatchObject({ spent: 4 });
@@ -180,8 +99,8 @@ it('continues usage, charges and keys from before windows, teams and usage by ke
   expect(await store.listBudgetWindows()).toEqual([]);
   // Counts of earlier versions have no writes of caches.
   const written = { cacheWriteTokens: 0, cacheWrite1hTokens: 0, errors: 0 };
-  const usage = [USAGE, { ...USAGE, ...CHARGE.counts, ...written, keyId: KEY.id, spent: 4 }];
-  expect(await store.listUsage(ACCOUNT.id, days)).toEqual(usage);
+  const added = { ...usage[0], ...CHARGE.counts, ...written, keyId: KEY.id, spent: 4 };
+  expect(await store.listUsage(ACCOUNT.id, days)).toEqual([...usage, added]);
   const team = await store.createTeam({ accountId: ACCOUNT.id, name: 'crew', budget: 50 });
   const windows = { timeZone: 'Europe/Berlin', day: 20 };
   await store.updateKey(KEY.id, { teamId: team.id, windows });

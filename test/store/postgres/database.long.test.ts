@@ -2,10 +2,13 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { Registry } from 'prom-client';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { addStoreMetrics } from '../../../src/http/observability/state-metrics.ts';
 import { ChargeLog } from '../../../src/store/drivers/postgres/escrow/charge-log.ts';
-import { openPostgresStore } from '../../../src/store/drivers/postgres/open.ts';
+import {
+  openPostgresStore,
+  type PostgresOptions,
+} from '../../../src/store/drivers/postgres/open.ts';
 import type { NodeRecord } from '../../../src/store/nodes.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
 import { temporaryFolder } from '../../oriel.ts';
@@ -13,14 +16,21 @@ import { failureWith } from '../fresh-store.ts';
 import { CREDIT, completionOf, owner, taskFor } from '../records.ts';
 
 describeWithPostgres('a store on PostgreSQL', (server) => {
-  const open = (schema: string, url = server().url, poolSize = 4) =>
-    openPostgresStore({ directory: temporaryFolder(), url, poolSize, schema });
+  /** Opens a store, which is closed after the test. */
+  const open = async (schema: string, options: Partial<PostgresOptions> = {}) => {
+    const defaults = { directory: temporaryFolder(), url: server().url, poolSize: 4 };
+    const store = await openPostgresStore({ ...defaults, schema, ...options });
+    onTestFinished(() => store.close());
+    return store;
+  };
+  /** The server's URL for another user, or for another database. */
+  const urlAs = (user: string) => server().url.replace('oriel@', `${user}@`);
+  const urlOf = (database: string) => server().url.replace(/\w+$/, database);
 
   it('is migrated once by nodes that start together', async () => {
-    const stores = await Promise.all(Array.from({ length: 4 }, () => open('together')));
+    await Promise.all(Array.from({ length: 4 }, () => open('together')));
     const versions = server().sql('SELECT count(*) = max(version) FROM together.migrations');
     expect(versions.trim()).toBe('t');
-    await Promise.all(stores.map((store) => store.close()));
   });
 
   it('is refused by a program that is older than its schema', async () => {
@@ -39,7 +49,6 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
     const { task } = await store.createTask(taskFor(key));
     const claim = await store.claimTask(task.id);
     expect(await store.completeTask(claim!, completionOf())).toMatchObject({ status: 'completed' });
-    await store.close();
   });
 
   it('goes on where connections lose their prepared statements', async () => {
@@ -50,7 +59,6 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
       CREATE TRIGGER forget AFTER INSERT ON forgetful.tasks EXECUTE FUNCTION forgetful.forget()`);
     for (let count = 1; count <= 3; count += 1) await store.createTask(taskFor(key));
     expect(await store.listTasks({ accountId: account.id }, { limit: 10 })).toHaveLength(3);
-    await store.close();
   });
 
   it('whose opening fails keeps no connection, so that a command ends', async () => {
@@ -74,10 +82,7 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
     const [written] = readdirSync(folder);
     const faults: string[] = [];
     const onFault = (error: unknown) => faults.push(String(error));
-    const { url } = server();
-    const store = await openPostgresStore({
-      ...{ directory, url, poolSize: 4, schema: 'restored', onFault },
-    });
+    const store = await open('restored', { directory, onFault });
     expect(readdirSync(folder)).toEqual([`${written}.unbooked`]);
     expect(faults).toEqual([expect.stringContaining('charges of acct_gone are left out')]);
     await store.close();
@@ -86,47 +91,38 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
 
   it('that does not answer is an error in bounded time, without the password', async () => {
     const url = 'postgres://oriel:secret-password@127.0.0.1:1/postgres';
-    const failure = await open('away', url).catch((error: Error) => error);
+    const failure = await open('away', { url }).catch((error: Error) => error);
     expect(failure).toEqual(failureWith('store_unavailable', 503));
     expect(`${failure}`).not.toContain('secret-password');
   });
 
   it('with one connection runs work that needs it under locks', async () => {
-    const store = await open('small', server().url, 1);
+    const store = await open('small', { poolSize: 1 });
     const work = async () => (await store.listAccounts()).length;
     const locked = ['one', 'one', 'other'].map((name) => store.withLock(name, work));
     expect(await Promise.all(locked)).toEqual([0, 0, 0]);
-    await store.close();
   });
 
   it('says at its start why the database cannot be used', async () => {
-    const nowhere = server().url.replace(/\w+$/, 'nowhere');
-    await expect(open('reason', nowhere)).rejects.toThrow(
+    await expect(open('reason', { url: urlOf('nowhere') })).rejects.toThrow(
       'cannot be used: database "nowhere" does not exist (3D000)',
     );
   });
 
   it('is refused where it cannot hold every character, or may not be made', async () => {
-    const urlOf = (change: (url: string) => string) => change(server().url);
     server().sql(`CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
-    await expect(
-      open(
-        'any',
-        urlOf((url) => url.replace(/\w+$/, 'latin')),
-      ),
-    ).rejects.toThrow("the database has the encoding LATIN1: create one WITH ENCODING 'UTF8'");
+    await expect(open('any', { url: urlOf('latin') })).rejects.toThrow(
+      "the database has the encoding LATIN1: create one WITH ENCODING 'UTF8'",
+    );
     server().sql('CREATE ROLE reader LOGIN');
-    await expect(
-      open(
-        'any',
-        urlOf((url) => url.replace('oriel@', 'reader@')),
-      ),
-    ).rejects.toThrow('cannot be used: permission denied for database postgres (42501)');
+    await expect(open('any', { url: urlAs('reader') })).rejects.toThrow(
+      'cannot be used: permission denied for database postgres (42501)',
+    );
   });
 
   it('rejects calls after its user lost the right to connect', async () => {
     server().sql('CREATE ROLE former LOGIN SUPERUSER');
-    const store = await open('former', server().url.replace('oriel@', 'former@'));
+    const store = await open('former', { url: urlAs('former') });
     server().sql(`ALTER ROLE former NOLOGIN;
       SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'former'`);
     await expect
@@ -134,20 +130,15 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
       .toEqual(failureWith('store_unavailable', 503));
     server().sql('ALTER ROLE former LOGIN');
     expect(await store.listAccounts()).toEqual([]);
-    await store.close();
   });
 
   it('is opened by a command beside a daemon without another node', async () => {
     const store = await open('beside');
-    const directory = temporaryFolder();
-    const url = server().url;
-    const options = { directory, url, poolSize: 4, schema: 'beside', isCommand: true };
+    const options = { directory: temporaryFolder(), isCommand: true };
     const [{ id }] = (await store.listNodes()) as [NodeRecord];
-    const command = await openPostgresStore(options);
+    const command = await open('beside', options);
     expect(await command.listNodes()).toEqual([expect.objectContaining({ id })]);
-    await expect(openPostgresStore(options)).rejects.toEqual(failureWith('store_locked', 503));
-    await command.close();
-    await store.close();
+    await expect(open('beside', options)).rejects.toEqual(failureWith('store_locked', 503));
   });
 
   it('serves other accounts while the queries of one wait for the database', async () => {
@@ -169,7 +160,6 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
     await blocking.query('ROLLBACK');
     await blocking.end();
     await Promise.all(reports);
-    await store.close();
   });
 
   it('reports its connections and the credits drawn in advance as metrics', async () => {
@@ -182,7 +172,6 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
     expect(metrics).toMatch(/^oriel_escrow_idle_credits [1-9]/m);
     expect(metrics).toMatch(/^oriel_database_calls_waiting \d+$/m);
     expect(metrics).toMatch(/^oriel_database_connections_busy \d$/m);
-    await store.close();
   });
 
   it('keeps every acknowledged task and charge when the server is killed under load', async () => {
@@ -221,6 +210,5 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
     expect(new Set(acknowledged).size).toBe(acknowledged.length);
     for (const id of acknowledged) expect(await again.findTask(account.id, id)).toBeDefined();
     expect(await again.findAccount(account.id)).toMatchObject({ spent: charged });
-    await again.close();
   });
 });

@@ -207,18 +207,6 @@ describe('escrows', () => {
     expect(bank.account(ACCOUNT).reserved).toBe(0);
   });
 
-  it('charge more than the reservation only as far as the account has credits', async () => {
-    const bank = bankWith(100, [null, null]);
-    const { escrows } = await nodeOf(bank);
-    const other = await escrows.reserve(payerOf(1), 30);
-    const reservation = await escrows.reserve(payerOf(0), 10);
-    expect(await escrows.settle(reservation, usage(500))).toBe(70);
-    expect(await escrows.settle(reservation, usage(500))).toBe(0);
-    expect(await escrows.settle(other, usage(30))).toBe(30);
-    await escrows.close();
-    expect(bank.account(ACCOUNT)).toMatchObject({ reserved: 0, spent: 100 });
-  });
-
   it('of an ended process are folded by the next one from the file, once', async () => {
     const bank = bankWith(1000);
     const { node, escrows } = await nodeOf(bank);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type CachedKey, KeyCache } from '../../../src/store/drivers/postgres/readers/key-cache.ts';
 
 /** A database with the names of keys by hash. */
@@ -36,33 +36,26 @@ describe('the cache of keys', () => {
     vi.useRealTimers();
   });
 
-  const cacheOf = (database: ReturnType<typeof databaseOf>) =>
-    new KeyCache({ load: database.load, now: () => Date.now() });
+  /** A cache of a database, which is closed after the test. */
+  function setUp(names: Record<string, string>) {
+    const database = databaseOf(names);
+    const cache = new KeyCache({ load: database.load, now: () => Date.now() });
+    onTestFinished(() => cache.close());
+    return { database, cache };
+  }
   const nameOf = async (cache: KeyCache, hash: string) => (await cache.find(hash))?.key.name;
 
-  it('finds a known key without a query', async () => {
-    const database = databaseOf({ a: 'one' });
-    const cache = cacheOf(database);
-    expect(await nameOf(cache, 'a')).toBe('one');
-    for (let round = 0; round < 20; round += 1) expect(await nameOf(cache, 'a')).toBe('one');
-    expect(database.loads).toEqual([['a']]);
-    cache.close();
-  });
-
   it('reads the hashes of many requests at once in one query', async () => {
-    const database = databaseOf({ a: 'one', b: 'two' });
-    const cache = cacheOf(database);
+    const { database, cache } = setUp({ a: 'one', b: 'two' });
     const first = cache.find('a');
     const others = ['a', 'b', 'unknown'].map((hash) => nameOf(cache, hash));
     await first;
     expect(await Promise.all(others)).toEqual(['one', 'two', undefined]);
     expect(database.loads).toHaveLength(1);
-    cache.close();
   });
 
   it('sees a change within a second of use', async () => {
-    const database = databaseOf({ a: 'one' });
-    const cache = cacheOf(database);
+    const { database, cache } = setUp({ a: 'one' });
     await cache.find('a');
     database.names.a = 'changed';
     database.revision += 1;
@@ -71,12 +64,10 @@ describe('the cache of keys', () => {
       await cache.find('a');
     }
     expect(await nameOf(cache, 'a')).toBe('changed');
-    cache.close();
   });
 
   it('reads a key again after a pause, and after a hint', async () => {
-    const database = databaseOf({ a: 'one' });
-    const cache = cacheOf(database);
+    const { database, cache } = setUp({ a: 'one' });
     await cache.find('a');
     await vi.advanceTimersByTimeAsync(5000);
     database.names.a = 'changed';
@@ -90,21 +81,18 @@ describe('the cache of keys', () => {
     database.revision += 1;
     cache.invalidate();
     expect(await nameOf(cache, 'a')).toBe('once more');
-    cache.close();
   });
 
-  it('makes no queries while no key is used', async () => {
-    const database = databaseOf({ a: 'one' });
-    const cache = cacheOf(database);
-    await cache.find('a');
+  it('finds a known key without a query, and makes none while no key is used', async () => {
+    const { database, cache } = setUp({ a: 'one' });
+    for (let round = 0; round < 20; round += 1) expect(await nameOf(cache, 'a')).toBe('one');
+    expect(database.loads).toEqual([['a']]);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(database.loads.length).toBeLessThanOrEqual(2);
-    cache.close();
   });
 
   it('finds known keys while a database that was stopped gives no answer', async () => {
-    const database = databaseOf({ a: 'one', b: 'two' });
-    const cache = cacheOf(database);
+    const { database, cache } = setUp({ a: 'one', b: 'two' });
     await cache.find('a');
     let resume = () => {};
     database.stopped = new Promise((resolve) => {
@@ -126,7 +114,6 @@ describe('the cache of keys', () => {
     resume();
     expect(await unknown).toBe('two');
     expect(await nameOf(cache, 'a')).toBe('changed');
-    cache.close();
   });
 
   it('waits for a database that answers slowly', async () => {
@@ -148,12 +135,10 @@ describe('the cache of keys', () => {
     await vi.advanceTimersByTimeAsync(700);
     expect(await unknown).toBeUndefined();
     expect(await revoked).toBeUndefined();
-    cache.close();
   });
 
   it('accepts no key in an outage that was revoked before it', async () => {
-    const database = databaseOf({ a: 'one', b: 'two' });
-    const cache = cacheOf(database);
+    const { database, cache } = setUp({ a: 'one', b: 'two' });
     await Promise.all([cache.find('a'), cache.find('b')]);
     await vi.advanceTimersByTimeAsync(100);
     delete database.names.a;
@@ -166,23 +151,19 @@ describe('the cache of keys', () => {
     await vi.advanceTimersByTimeAsync(2000);
     expect(await nameOf(cache, 'b')).toBe('two');
     await expect(cache.find('a')).rejects.toThrow('away');
-    cache.close();
   });
 
   it('accepts no key while the database is away of whose change it knows', async () => {
-    const database = databaseOf({ a: 'one', b: 'two' });
-    const cache = cacheOf(database);
+    const { database, cache } = setUp({ a: 'one', b: 'two' });
     await Promise.all([cache.find('a'), cache.find('b')]);
     cache.forget(['account of a']);
     database.isAway = true;
     await expect(cache.find('a')).rejects.toThrow('away');
     expect(await nameOf(cache, 'b')).toBe('two');
-    cache.close();
   });
 
   it('accepts known keys for a minute while the database is away, and no others', async () => {
-    const database = databaseOf({ a: 'one', b: 'two' });
-    const cache = cacheOf(database);
+    const { database, cache } = setUp({ a: 'one', b: 'two' });
     await cache.find('a');
     database.isAway = true;
     for (let elapsed = 0; elapsed < 59_000; elapsed += 1000) {
@@ -194,6 +175,5 @@ describe('the cache of keys', () => {
     await expect(cache.find('a')).rejects.toThrow('away');
     database.isAway = false;
     expect(await nameOf(cache, 'a')).toBe('one');
-    cache.close();
   });
 });
