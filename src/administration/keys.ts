@@ -104,7 +104,10 @@ const createKey = defineAdminCommand({
     });
     return { ...(await recordOf(store, created)), key };
   },
-  audit: ({ account, name, expires, models: named, allow, images, rpm, team, ...rest }, created) => ({
+  audit: (
+    { account, name, expires, models: named, allow, images, rpm, team, ...rest },
+    created,
+  ) => ({
     object: created?.id ?? name,
     details: {
       ...{ account: created?.account ?? account, name, expires: timeText(expires), models: named },

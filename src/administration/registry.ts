@@ -1,8 +1,7 @@
 import { ACCOUNT_COMMANDS } from './accounts.ts';
 import type { AdminCommand } from './admin-command.ts';
 import { KEY_COMMANDS } from './keys.ts';
-import { NODE_COMMANDS } from './nodes.ts';
-import { STORE_COMMANDS } from './store.ts';
+import { NODE_COMMANDS, STORE_COMMANDS } from './store.ts';
 import { TEAM_COMMANDS } from './teams.ts';
 import { USAGE_COMMANDS } from './usage.ts';
 

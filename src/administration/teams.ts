@@ -3,7 +3,13 @@ import type { Team } from '../store/account.ts';
 import type { Selection } from '../store/selection.ts';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
-import { budgetDetails, defined, requireChange, windowOptions, windowsFrom } from './budget-options.ts';
+import {
+  budgetDetails,
+  defined,
+  requireChange,
+  windowOptions,
+  windowsFrom,
+} from './budget-options.ts';
 import { accountReference, budget, newTeamName, teamReference } from './fields.ts';
 import { accountIdOf, requireAccount, requireTeam } from './find.ts';
 import { nextPage, pageOptions, readPage } from './pages.ts';

@@ -28,6 +28,13 @@ export const diskFiles: Files = { ...disk, writeSync };
 export const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
+/** Writes bytes to the page cache, all of them. */
+export function writeAllSync(files: Files, fd: number, bytes: Uint8Array, start: number): void {
+  for (let written = 0; written < bytes.length; ) {
+    written += files.writeSync(fd, bytes, written, bytes.length - written, start + written);
+  }
+}
+
 /** Writes a file so that its name appears only once all of its bytes are on disk. */
 export async function writeDurably(files: Files, path: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${path}.new`;

@@ -1,11 +1,10 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/drivers/open.ts';
 import { contentBelow } from '../cli/folder.ts';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
-import { oriel, ROOT, temporaryFolder } from '../oriel.ts';
+import { oriel, temporaryFolder } from '../oriel.ts';
 import { claimOf } from './consistency.ts';
 import { BROKEN, owner, taskFor } from './records.ts';
 
@@ -18,20 +17,6 @@ const drawing = {
 const serve = (data: string) => ['serve', '--port', '0', '--data', data];
 
 describe('a daemon', () => {
-  it('keeps a daemon in another pid namespace out', async (context) => {
-    const unshare = ['--pid', '--fork', '--kill-child', '--mount-proc'];
-    if (spawnSync('unshare', [...unshare, 'true']).status !== 0) {
-      context.skip('unshare --pid is not allowed here');
-    }
-    const { data, child } = await startDaemon();
-    const program = join(ROOT, 'dist/bin/oriel.cjs');
-    const other = spawnSync('unshare', [...unshare, process.execPath, program, ...serve(data)], {
-      encoding: 'utf8',
-    });
-    expect(other.status).not.toBe(0);
-    expect(other.stderr).toContain(`process ${child.pid} is using this store`);
-  });
-
   it.each([
     ['the journal', /journal$/],
     ['the manifest', /store\.json$/],

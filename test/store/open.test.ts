@@ -27,10 +27,6 @@ describe('retryWhileLocked', () => {
     expect(await attempts(1, (attempt) => lockedBy(Math.min(attempt, 20)))).toBe(21);
   });
 
-  it('rejects at the first attempt without a timeout', async () => {
-    expect(await attempts(0, () => lockedBy(1))).toBe(1);
-  });
-
   it('returns the result once the lock is released', async () => {
     let count = 0;
     const result = await retryWhileLocked(60_000, async () => {

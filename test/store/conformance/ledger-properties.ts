@@ -13,37 +13,20 @@ import { crashed } from '../fresh-store.ts';
 import { keyFor, newAsset, taskFor } from '../records.ts';
 import type { DriverFactory } from './driver-factory.ts';
 
-const METHODS = [
-  'grant',
-  'create',
-  'create',
-  'claim',
-  'claim',
-  'claim waiting',
-  'claim orphans',
-  'complete',
-  'complete',
-  'note',
-  'upload',
-  'deliver',
-  'deliver',
-  'forget uploads',
-  'forget inputs',
-  'fail',
-  'expire',
-  'reopen',
-  'hold',
-  'hold',
-  'settle',
-  'settle',
-  'release',
-  'fold',
-  'delete',
-] as const;
+/** How often each method is called, relative to the others. */
+const WEIGHTS = {
+  ...{ grant: 1, create: 2, claim: 3, 'claim waiting': 1, 'claim orphans': 1, complete: 2 },
+  ...{ note: 1, upload: 1, deliver: 2, 'forget uploads': 1, 'forget inputs': 1, fail: 1 },
+  ...{ expire: 1, reopen: 1, hold: 2, settle: 2, release: 1, fold: 1, delete: 1 },
+};
+type Method = keyof typeof WEIGHTS;
+const METHODS = Object.entries(WEIGHTS).flatMap(([method, weight]) =>
+  Array<Method>(weight).fill(method as Method),
+);
 
 /** One method call. The numbers choose its object and amount. */
 interface Call {
-  readonly method: (typeof METHODS)[number];
+  readonly method: Method;
   readonly which: number;
   readonly amount: number;
 }
@@ -239,142 +222,111 @@ class RandomUse {
     const id = this.#tasks[which % (this.#tasks.length || 1)] ?? 'task_none';
     // Mostly forward, and sometimes back.
     this.#now += (amount - 10) * 600_000;
-    const metered = { model: `m${which % 2}`, counts: { outputTokens: 1 }, charge: amount };
-    switch (method) {
-      case 'grant': {
+    /** Whether the store has not crashed meanwhile: what it acknowledged later does not count. */
+    const isCurrent = () => store === this.#store;
+    const methods: Record<Method, () => Promise<void>> = {
+      grant: async () => {
         this.#asked += amount;
         await store.grant(key.accountId, amount);
-        // Ignored if the store has crashed meanwhile.
-        if (store === this.#store) this.#granted += amount;
-        return;
-      }
-      case 'create': {
+        if (isCurrent()) this.#granted += amount;
+      },
+      create: async () => {
         const assets = amount % 3 === 0 ? [newAsset(), newAsset()] : [];
         const callbackUrl = amount % 2 === 0 ? 'https://example.com/callback' : null;
-        const { task } = await store.createTask(
-          taskFor(key, { reservation: amount, assets, callbackUrl }),
-        );
-        if (store !== this.#store) return;
+        const order = taskFor(key, { reservation: amount, assets, callbackUrl });
+        const { task } = await store.createTask(order);
+        if (!isCurrent()) return;
         this.#tasks.push(task.id);
         for (const asset of assets) this.#inputs.set(asset.id, task.id);
-        return;
-      }
-      case 'claim': {
-        await store.claimTask(id);
-        return;
-      }
-      case 'claim waiting': {
+      },
+      claim: async () => void (await store.claimTask(id)),
+      'claim waiting': async () => {
         const claimed = await store.claimPending({ limit: 1 + (amount % 3) });
         for (const { status } of claimed) expect(status).toBe('processing');
-        return;
-      }
-      case 'claim orphans': {
-        await store.claimOrphans({ limit: 3 });
-        return;
-      }
-      case 'complete': {
+      },
+      'claim orphans': async () => void (await store.claimOrphans({ limit: 3 })),
+      complete: async () => {
         const assets = amount % 2 === 0 ? [newAsset()] : [];
         const counts = { outputs: 1 };
         const completion = { result: { which }, charge: amount >> 1, counts, assets };
         this.#recordEnd(store, await store.completeTask(await claimOf(store, id), completion));
-        if (store === this.#store) for (const asset of assets) this.#assets.set(asset.id, id);
-        return;
-      }
-      case 'note': {
+        if (isCurrent()) for (const asset of assets) this.#assets.set(asset.id, id);
+      },
+      note: async () => {
         const progress = { job: amount };
-        expect(await store.saveProgress(await claimOf(store, id), progress)).toMatchObject({
-          progress,
-        });
-        return;
-      }
-      case 'upload': {
+        const noted = await store.saveProgress(await claimOf(store, id), progress);
+        expect(noted).toMatchObject({ progress });
+      },
+      upload: async () => {
         const asset = newAsset({ bytes: amount });
         await store.addUpload(key.accountId, asset, STORAGE_QUOTA);
-        if (store === this.#store) this.#assets.set(asset.id, null);
-        return;
-      }
-      case 'forget uploads': {
+        if (isCurrent()) this.#assets.set(asset.id, null);
+      },
+      'forget uploads': async () => {
         this.#deleting = true;
         const forgotten = await store.deleteUploads(this.#now - amount * 600_000);
-        if (store !== this.#store) return;
+        if (!isCurrent()) return;
         for (const asset of forgotten) {
           expect(asset.taskId).toBeNull();
           expect(await store.findAsset(asset.id)).toBeUndefined();
           this.#assets.delete(asset.id);
         }
-        return;
-      }
-      case 'forget inputs': {
-        const spent = await store.deleteInputs();
-        for (const { input, id: gone } of spent) {
+      },
+      'forget inputs': async () => {
+        for (const { input, id: gone } of await store.deleteInputs()) {
           expect(input).toBe('spent');
           expect(await store.findAsset(gone)).toBeUndefined();
         }
-        return;
-      }
-      case 'deliver': {
+      },
+      deliver: async () => {
         const open = await pendingDeliveries(store);
-        const delivery = open[which % (open.length || 1)];
+        const unknown = {
+          id: 'msg_none',
+          attempts: [] as DeliveryAttempt[],
+        } as unknown as Delivery;
+        const delivery = open[which % (open.length || 1)] ?? unknown;
         const outcome =
           amount % 3 === 0
             ? ({ status: 'pending', nextAt: this.#now + amount } as const)
             : ({ status: amount % 3 === 1 ? 'delivered' : 'failed' } as const);
         const attempt = { at: this.#now, status: null, error: 'x', milliseconds: amount };
-        const unknown = {
-          id: 'msg_none',
-          attempts: [] as DeliveryAttempt[],
-        } as unknown as Delivery;
-        const tried = await store.recordAttempt(delivery ?? unknown, attempt, outcome);
-        if (store === this.#store && tried.status !== 'pending') {
-          this.#delivered.set(tried.taskId, tried);
-        }
-        return;
-      }
-      case 'fail': {
+        const tried = await store.recordAttempt(delivery, attempt, outcome);
+        if (isCurrent() && tried.status !== 'pending') this.#delivered.set(tried.taskId, tried);
+      },
+      fail: async () => {
         const error = { type: 'billable_error', message: 'x', code: null } as const;
-        return this.#recordEnd(
-          store,
-          await store.failTask(await claimOf(store, id), error, amount >> 2),
-        );
-      }
-      case 'expire':
-        return this.#recordEnd(store, await store.expireTask(await claimOf(store, id)));
-      case 'reopen': {
-        await store.requeueTask(await claimOf(store, id));
-        return;
-      }
-      case 'hold': {
+        const claim = await claimOf(store, id);
+        this.#recordEnd(store, await store.failTask(claim, error, amount >> 2));
+      },
+      expire: async () => this.#recordEnd(store, await store.expireTask(await claimOf(store, id))),
+      reopen: async () => void (await store.requeueTask(await claimOf(store, id))),
+      hold: async () => {
         const hold = await store.reserve(key.accountId, key.id, amount);
-        if (store === this.#store) this.#holds.push(hold);
-        return;
-      }
-      case 'settle': {
+        if (isCurrent()) this.#holds.push(hold);
+      },
+      settle: async () => {
         const hold = which % 3 === 0 ? undefined : this.#holds.shift();
-        const charged = await store.settle(
-          hold ?? { accountId: key.accountId, keyId: key.id },
-          metered,
-        );
+        const payer = hold ?? { accountId: key.accountId, keyId: key.id };
+        const metered = { model: `m${which % 2}`, counts: { outputTokens: 1 }, charge: amount };
+        const charged = await store.settle(payer, metered);
         expect(charged).toBeLessThanOrEqual(amount);
-        if (store === this.#store) this.#settled += charged;
-        return;
-      }
-      case 'release': {
+        if (isCurrent()) this.#settled += charged;
+      },
+      release: async () => {
         const hold = this.#holds.shift();
         if (hold) await store.release(hold);
-        return;
-      }
-      case 'fold':
+      },
+      fold: async () => {
         if (which !== 0) return;
-        for (const { id } of await store.listAccounts()) {
-          const lines = 1 + (amount % 20);
-          await store.compactLedger(id, { before: this.#now - amount * 600_000, lines });
+        const lines = 1 + (amount % 20);
+        for (const account of await store.listAccounts()) {
+          await store.compactLedger(account.id, { before: this.#now - amount * 600_000, lines });
         }
-        return;
-      case 'delete': {
-        const before = this.#now - amount * 6_000_000;
+      },
+      delete: async () => {
         this.#deleting = true;
-        const deleted = await store.deleteTasks(before);
-        if (store !== this.#store) return;
+        const deleted = await store.deleteTasks(this.#now - amount * 6_000_000);
+        if (!isCurrent()) return;
         for (const task of deleted.tasks) {
           expect(isTerminal(task.status)).toBe(true);
           this.#deleted.add(task.id);
@@ -383,18 +335,17 @@ class RandomUse {
         const ids = new Set(deleted.tasks.map((task) => task.id));
         const gone = [...this.#assets].filter(([, taskId]) => taskId !== null && ids.has(taskId));
         // A crash may have kept more than was acknowledged.
-        expect(deleted.assets.map((asset) => asset.id)).toEqual(
-          expect.arrayContaining(gone.map(([asset]) => asset)),
-        );
+        const kept = gone.map(([asset]) => asset);
+        expect(deleted.assets.map((asset) => asset.id)).toEqual(expect.arrayContaining(kept));
         for (const asset of deleted.assets) {
           expect(ids.has(asset.taskId!)).toBe(true);
           expect(await store.findAsset(asset.id)).toBeUndefined();
         }
         const left = new Set((await everyTask(store)).map((task) => task.id));
         this.#tasks = this.#tasks.filter((task) => left.has(task));
-        return;
-      }
-    }
+      },
+    };
+    return methods[method]();
   }
 
   #recordEnd(store: Store, task: Task): void {

@@ -232,23 +232,33 @@ describe('a journal', () => {
     await expect(openLowdbStore({ directory })).rejects.toMatchObject({ code: 'store_corrupt' });
   });
 
-  it('without one of its whole lines after a crash is rejected, and names the place', async () => {
+  it('without a whole line, with one twice, or with two swapped, after a crash is rejected', async () => {
     const { crashed, ends } = await journalled();
     const bytes = readFileSync(join(crashed, FIRST));
-    const starts = linesOf(bytes).map(({ start }) => start);
-    expect(starts.length).toBeGreaterThan(ends.length);
-    for (const [at, start] of starts.slice(1, -1).entries()) {
-      const end = starts[at + 2]!;
-      const place = copyAsCrashed(crashed);
-      const cut = Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]);
-      writeFileSync(join(place, FIRST), cut);
-      await expect(openLowdbStore({ directory: place })).rejects.toMatchObject({
-        code: 'store_corrupt',
-        message: expect.stringContaining(`${join(place, FIRST)}, byte ${start}: `),
-      });
-      expect(readFileSync(join(place, FIRST))).toEqual(cut);
+    const starts = [...linesOf(bytes).map(({ start }) => start), bytes.length];
+    const lines = starts.slice(1).map((end, at) => bytes.subarray(starts[at], end));
+    expect(lines.length).toBeGreaterThan(ends.length);
+    for (const [at, line] of lines.entries()) {
+      const isLast = at === lines.length - 1;
+      const twice = lines.toSpliced(at, 0, line);
+      const swapped = lines.toSpliced(at, 2, ...lines.slice(at, at + 2).reverse());
+      const without = lines.toSpliced(at, 1);
+      const cuts = at === 0 ? [swapped] : [swapped, without];
+      for (const changed of [twice, ...(isLast ? [] : cuts)]) {
+        const place = copyAsCrashed(crashed);
+        const content = Buffer.concat(changed);
+        writeFileSync(join(place, FIRST), content);
+        const where = changed === without ? `byte ${starts[at]}: ` : 'byte ';
+        await expect(openLowdbStore({ directory: place })).rejects.toMatchObject({
+          code: 'store_corrupt',
+          message: expect.stringContaining(`${join(place, FIRST)}, ${where}`),
+        });
+        expect(readFileSync(join(place, FIRST))).toEqual(content);
+      }
     }
-    // Without the charges whose sync a power cut may prevent, too: it does not move later ones.
+  });
+
+  it('without a charge whose sync a power cut may prevent is rejected: it does not move later ones', async () => {
     const directory = memoryFolder();
     const store = await openLowdbStore({ directory });
     const { account, key } = await owner(store, 100);
@@ -260,33 +270,12 @@ describe('a journal', () => {
     const place = copyAsCrashed(directory);
     await store.close();
     const charged = readFileSync(join(place, FIRST));
-    const second = linesOf(charged).find(({ start }) => start > length)!;
-    writeFileSync(
-      join(place, FIRST),
-      Buffer.concat([charged.subarray(0, length), charged.subarray(second.start)]),
-    );
+    const { start } = linesOf(charged).find((line) => line.start > length)!;
+    const cut = Buffer.concat([charged.subarray(0, length), charged.subarray(start)]);
+    writeFileSync(join(place, FIRST), cut);
     await expect(openLowdbStore({ directory: place })).rejects.toMatchObject({
       code: 'store_corrupt',
     });
-  });
-
-  it('with a line twice, or two lines swapped, after a crash is rejected', async () => {
-    const { crashed } = await journalled();
-    const bytes = readFileSync(join(crashed, FIRST));
-    const starts = [...linesOf(bytes).map(({ start }) => start), bytes.length];
-    const lines = starts.slice(1).map((end, at) => bytes.subarray(starts[at], end));
-    for (const [at, line] of lines.entries()) {
-      const twice = lines.toSpliced(at, 0, line);
-      const swapped = lines.toSpliced(at, 2, ...lines.slice(at, at + 2).reverse());
-      for (const changed of at < lines.length - 1 ? [twice, swapped] : [twice]) {
-        const place = copyAsCrashed(crashed);
-        writeFileSync(join(place, FIRST), Buffer.concat(changed));
-        await expect(openLowdbStore({ directory: place })).rejects.toMatchObject({
-          code: 'store_corrupt',
-          message: expect.stringContaining(`${join(place, FIRST)}, byte `),
-        });
-      }
-    }
   });
 
   it('of the version before batches named their predecessors is replayed, and ended', async () => {

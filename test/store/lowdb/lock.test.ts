@@ -21,10 +21,6 @@ afterEach(() => {
 
 const EMPTY_STORE = ['journal', 'lock', 'shards', 'store.json'];
 
-function deadProcess(): number {
-  return spawnSync(process.execPath, ['-e', '0']).pid;
-}
-
 /** A closed store, and the owner that this process would write without kernel locks. */
 async function closedStore() {
   const directory = temporaryFolder();
@@ -146,16 +142,6 @@ describe('the lock of a store', () => {
       await (await openLowdbStore({ directory })).close();
     },
   );
-
-  it.each([
-    ['a dead process', () => ({ pid: deadProcess() })],
-    ['a process of another start', () => ({ started: '1' })],
-    ['a system that was started again', () => ({ boot: 'another' })],
-  ])('without kernel locks is taken over from %s', async (_, change) => {
-    const { directory, path, owner } = await closedStore();
-    writeFileSync(path, JSON.stringify({ ...owner, ...change() }));
-    await (await openLowdbStore({ directory })).close();
-  });
 
   it('without kernel locks is respected while its process lives', async () => {
     const { directory, path, owner } = await closedStore();

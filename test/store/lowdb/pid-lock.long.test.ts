@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { diskFiles } from '../../../src/store/files.ts';
-import { lockByPid } from '../../../src/store/lock/pid-lock.ts';
+import { lockByPid } from '../../../src/store/lock.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { contender, expectOneWinner } from './lock-contender.ts';
 
@@ -105,19 +105,5 @@ describe('the lock by pid', () => {
       writeFileSync(join(directory, 'lock'), JSON.stringify(dead));
       await expectOneWinner(directory, { mode: 'pid' });
     }
-  });
-
-  it('of a dead process is acquired by one of eight calls in a process', async () => {
-    const directory = temporaryFolder();
-    const owner = await present(directory);
-    for (let round = 0; round < 20; round += 1) {
-      const dead = { ...owner, pid: 2 ** 22 + 1, token: TOKEN };
-      writeFileSync(join(directory, 'lock'), JSON.stringify(dead));
-      const tries = await Promise.allSettled(Array.from({ length: 8 }, () => lockIn(directory)));
-      const open = tries.flatMap((tried) => (tried.status === 'fulfilled' ? [tried.value] : []));
-      expect(open).toHaveLength(1);
-      await open[0]!.release();
-    }
-    expect(readdirSync(directory).sort()).toEqual([]);
   });
 });

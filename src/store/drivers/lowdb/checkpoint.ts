@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { Low } from 'lowdb';
-import type { Files } from '../../files.ts';
-import type { SegmentList } from './archive/archive.ts';
+import type { SegmentList } from './archive/layout.ts';
 import { corruptStore, newerStore } from './files/errors.ts';
 import { JsonFile } from './files/json-file.ts';
-import type { Extent, Journal } from './journal/journal.ts';
+import type { Place } from './files/place.ts';
+import type { Journal } from './journal/journal.ts';
+import type { Extent } from './journal/journal-file.ts';
 import { checkStoreId, type Manifest, STORE_FILE } from './journal/manifest.ts';
 import { SHARD_ROWS, type ShardKey, shardName } from './state/shard.ts';
 import type { Change, Collection } from './state/state.ts';
@@ -51,9 +52,7 @@ interface Shard extends ShardKey {
 
 /** The state on disk without its journals: shards of rows, and checkpoint.json, which lists the valid ones. */
 export class Checkpoint {
-  readonly #files: Files;
-  readonly #directory: string;
-  readonly #folder: string;
+  readonly #place: Place;
   #shards = new Map<string, ShardEntry>();
   #names: ReadonlySet<string> = new Set();
 
@@ -68,10 +67,8 @@ export class Checkpoint {
   /** Whether the last checkpoint failed in a way that it may be on disk nevertheless. */
   isInDoubt = false;
 
-  constructor(files: Files, directory: string, folder: string) {
-    this.#files = files;
-    this.#directory = directory;
-    this.#folder = folder;
+  constructor(place: Place) {
+    this.#place = place;
   }
 
   /** Names of the checkpoint's shard files. */
@@ -87,8 +84,8 @@ export class Checkpoint {
    * @throws Failure service_error, code `store_corrupt`, if a file is missing or differs from what was written
    */
   async read(manifest: Manifest | null, take: (change: Change) => void): Promise<boolean> {
-    const path = join(this.#directory, FILE);
-    const low = new Low<CheckpointFile | null>(new JsonFile(this.#files, path), null);
+    const path = join(this.#place.directory, FILE);
+    const low = new Low<CheckpointFile | null>(new JsonFile(this.#place.files, path), null);
     await low.read();
     if (low.data === null) return false;
     const { checksum, ...list } = low.data;
@@ -100,13 +97,13 @@ export class Checkpoint {
     if (crc32(JSON.stringify(list)) !== checksum)
       throw corruptStore(path, 'the content differs from what was written');
     if (version !== WITHOUT_IDENTITY) {
-      checkStoreId(manifest, this.#directory, path, list.store);
+      checkStoreId(manifest, this.#place.directory, path, list.store);
       this.previous = list.previous;
     }
     if (manifest && manifest.journal.sequence < journal) {
       const what = `names journal ${manifest.journal.sequence}, but checkpoint.json begins at journal ${journal}`;
       throw corruptStore(
-        join(this.#directory, STORE_FILE),
+        join(this.#place.directory, STORE_FILE),
         `${what}: files of two backups are mixed`,
       );
     }
@@ -122,8 +119,8 @@ export class Checkpoint {
   }
 
   async #readShard(entry: ShardEntry, take: (change: Change) => void): Promise<void> {
-    const path = join(this.#folder, entry.file);
-    const adapter = new JsonFile<Shard>(this.#files, path);
+    const path = join(this.#place.shards, entry.file);
+    const adapter = new JsonFile<Shard>(this.#place.files, path);
     const low = new Low<Shard | null>(adapter, null);
     await low.read();
     if (low.data === null)
@@ -161,7 +158,7 @@ export class Checkpoint {
       }
       if (rows.length > 0) {
         const file = `${name}.${journal}.json`;
-        const adapter = new JsonFile<Shard>(this.#files, join(this.#folder, file));
+        const adapter = new JsonFile<Shard>(this.#place.files, join(this.#place.shards, file));
         await new Low<Shard | null>(adapter, { collection, number, rows }).write();
         shards.set(name, { collection, number, file, checksum: adapter.checksum });
       }
@@ -170,9 +167,9 @@ export class Checkpoint {
     const content = { shards: [...shards.values()], segments, next };
     const list = { version: VERSION, store, journal, previous, ...content };
     const manifest = { ...list, checksum: crc32(JSON.stringify(list)) };
-    const path = join(this.#directory, FILE);
+    const path = join(this.#place.directory, FILE);
     try {
-      await new Low<CheckpointFile | null>(new JsonFile(this.#files, path), manifest).write();
+      await new Low<CheckpointFile | null>(new JsonFile(this.#place.files, path), manifest).write();
     } catch (error) {
       // If only the sync of the folder failed, the new file already has its name.
       const { checksum } = manifest;
@@ -184,7 +181,7 @@ export class Checkpoint {
   }
 
   async #checksumOnDisk(path: string): Promise<number | undefined> {
-    const low = new Low<CheckpointFile | null>(new JsonFile(this.#files, path), null);
+    const low = new Low<CheckpointFile | null>(new JsonFile(this.#place.files, path), null);
     await low.read();
     return low.data?.checksum;
   }

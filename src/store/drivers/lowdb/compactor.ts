@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import type { Failure } from '../../../failure.ts';
-import { type Files, namesIn, remove } from '../../files.ts';
+import { namesIn, remove } from '../../files.ts';
 import type { JournalHealth } from '../../health.ts';
 import type { Archive } from './archive/archive.ts';
 import type { Checkpoint } from './checkpoint.ts';
 import { storeUnavailable } from './files/errors.ts';
+import type { Place } from './files/place.ts';
 import type { CommitQueue } from './journal/commit-queue.ts';
-import { type ClosedJournal, type Journal, sequenceOf } from './journal/journal.ts';
+import type { Journal } from './journal/journal.ts';
+import { type ClosedJournal, sequenceOf } from './journal/journal-file.ts';
 import type { Journals } from './journal/journals.ts';
 import type { ArchiveMove, TaskArchiver } from './records/archiver.ts';
 import { isShardFile, shardName, shardNumber } from './state/shard.ts';
@@ -19,10 +21,8 @@ const MAX_JOURNALS = 16;
 const [FIRST_BACKOFF_MS, LONGEST_BACKOFF_MS] = [1000, 600_000];
 
 interface CompactorOptions {
-  readonly files: Files;
+  readonly place: Place;
   readonly journals: Journals;
-  readonly journalFolder: string;
-  readonly shardFolder: string;
   readonly checkpoint: Checkpoint;
   readonly state: State;
   readonly archive: Archive;
@@ -136,7 +136,7 @@ export class JournalCompactor {
       await checkpoint.write(first, shards.values(), {
         durable: (collection, order) =>
           moved.has(`${collection} ${order}`) ? null : commits.durable(collection, order),
-        segments: move?.extension.list ?? archive.list,
+        segments: move?.extension.list ?? archive.listOf(),
         next: Object.fromEntries(COLLECTIONS.map((name) => [name, state[name].next])),
       });
       move?.complete();
@@ -178,18 +178,18 @@ export class JournalCompactor {
 
   /** Removes journals, shards and segments that the checkpoint replaced, and unfinished files of a crash. */
   async removeObsolete(): Promise<void> {
-    const { files, journalFolder, shardFolder, checkpoint, archive } = this.#options;
+    const { place, checkpoint, archive } = this.#options;
+    const { files, journals, shards } = place;
     await archive.removeObsolete();
-    for (const name of await namesIn(files, shardFolder)) {
-      if (isShardFile(name) && !checkpoint.names.has(name))
-        await remove(files, join(shardFolder, name));
+    for (const name of await namesIn(files, shards)) {
+      if (isShardFile(name) && !checkpoint.names.has(name)) await remove(files, join(shards, name));
     }
-    for (const name of await namesIn(files, journalFolder)) {
+    for (const name of await namesIn(files, journals)) {
       // `.new` is the suffix of an unfinished file. Files with other names are left alone.
       const sequence = sequenceOf(name.replace(/\.new$/, ''));
       const stale = sequence !== null && sequence < checkpoint.journal;
       if (stale || (sequence !== null && name.endsWith('.new'))) {
-        await remove(files, join(journalFolder, name));
+        await remove(files, join(journals, name));
       }
     }
   }

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Failure } from '../../../failure.ts';
 import { diskFiles, type Files, makeFolder, namesIn, syncFolder } from '../../files.ts';
-import { lockFolder } from '../../lock/lock.ts';
-import type { Lock } from '../../lock/pid-lock.ts';
+import type { Lock } from '../../lock.ts';
+import { lockFolder } from '../../lock.ts';
 import type { StoreOptions } from '../../options.ts';
 import type { Store } from '../../store.ts';
 import type { Task } from '../../task.ts';
@@ -12,14 +12,10 @@ import { Checkpoint } from './checkpoint.ts';
 import { JournalCompactor } from './compactor.ts';
 import { lowdbStore } from './driver.ts';
 import { corruptStore } from './files/errors.ts';
+import { type Place, placeIn } from './files/place.ts';
 import { CommitQueue } from './journal/commit-queue.ts';
-import {
-  checksumOf,
-  type Extent,
-  isCurrentVersion,
-  type Journal,
-  removeTail,
-} from './journal/journal.ts';
+import type { Journal } from './journal/journal.ts';
+import { checksumOf, type Extent, isCurrentVersion, removeTail } from './journal/journal-file.ts';
 import { Journals } from './journal/journals.ts';
 import { type Clock, type Manifest, readManifest, writeManifest } from './journal/manifest.ts';
 import { type Replay, replayJournals } from './journal/replay.ts';
@@ -46,7 +42,7 @@ export async function openLowdbStore(options: LowdbOptions): Promise<Store> {
   try {
     await makeFolder(files, directory);
     lock = await lockFolder(files, directory, onLockFallback);
-    return await openLocked(options, files, lock);
+    return await openLocked(options, placeIn(files, directory), lock);
   } catch (error) {
     await lock?.release();
     throw error instanceof Failure ? error : cannotOpen(directory, error);
@@ -62,54 +58,34 @@ function cannotOpen(directory: string, cause: unknown): Failure {
   });
 }
 
-async function openLocked(options: LowdbOptions, files: Files, lock: Lock): Promise<Store> {
-  const { directory, journalLimit = 16 * 2 ** 20, backlogLimit = 2 ** 28 } = options;
+async function openLocked(options: LowdbOptions, place: Place, lock: Lock): Promise<Store> {
+  const { journalLimit = 16 * 2 ** 20, backlogLimit = 2 ** 28 } = options;
   const { onFault = () => {}, now = Date.now } = options;
-  const { journals: folder, shards: shardFolder, archive: archiveFolder } = foldersIn(directory);
-  const checkpoint = new Checkpoint(files, directory, shardFolder);
+  const { files, directory } = place;
+  const checkpoint = new Checkpoint(place);
 
   // Everything is read before anything is written: a corrupt store stays as it is.
-  const known = await readManifest(files, directory);
-  const { state, newest, changes, last, closed } = await loadState(
-    files,
-    directory,
-    known,
-    checkpoint,
-  );
+  const known = await readManifest(place);
+  const { state, newest, changes, last, closed } = await loadState(place, known, checkpoint);
   const stored = known ?? newManifest(last, now());
+  const { store } = stored;
   const archive = await Archive.open(checkpoint.segments, {
-    files,
-    folder: archiveFolder,
-    store: stored.store,
+    ...{ files, folder: place.archive, store, keysOf, onFault },
     tombstones: state.tombstoneIndex,
-    keysOf,
-    onFault,
   });
   try {
     const clock = checkClock(options, known?.clock, Math.max(newest, archive.newest));
-
     const manifest = { ...stored, clock };
-    if (known === null || known.clock.isHeld !== clock.isHeld) {
-      await writeManifest(files, directory, manifest);
-    }
-    await makeFolder(files, folder);
-    await makeFolder(files, shardFolder);
-    const journals = new Journals({ files, directory, folder, manifest, now });
+    if (known?.clock.isHeld !== clock.isHeld) await writeManifest(place, manifest);
+    await makeFolder(files, place.journals);
+    await makeFolder(files, place.shards);
+    const journals = new Journals({ place, manifest, now });
     const journal = await openJournal(journals, last, manifest, options);
     const archiver = new TaskArchiver(state, archive);
     const compactor = new JournalCompactor(
       {
-        files,
-        journals,
-        journalFolder: folder,
-        shardFolder,
-        checkpoint,
-        state,
-        archive,
-        archiver,
-        journalLimit,
-        backlogLimit,
-        onFault,
+        ...{ place, journals, checkpoint, state, archive, archiver },
+        ...{ journalLimit, backlogLimit, onFault },
       },
       // The newest journal is closed too if another was started after it.
       last && journal.sequence > last.journal.sequence
@@ -119,7 +95,7 @@ async function openLocked(options: LowdbOptions, files: Files, lock: Lock): Prom
     );
     // Files that the checkpoint replaces may go only once its own name, and the journal's, are synced.
     await syncFolder(files, directory);
-    await syncFolder(files, folder);
+    await syncFolder(files, place.journals);
     await compactor.removeObsolete();
     const commits = new CommitQueue(state, journal, {
       afterBatch: (current) => compactor.afterBatch(current, commits),
@@ -150,14 +126,6 @@ async function openLocked(options: LowdbOptions, files: Files, lock: Lock): Prom
   }
 }
 
-function foldersIn(directory: string) {
-  return {
-    journals: join(directory, 'journal'),
-    shards: join(directory, 'shards'),
-    archive: join(directory, 'archive'),
-  };
-}
-
 interface LoadedStore extends Replay {
   readonly state: State;
   /** Time of the newest record, in milliseconds since the epoch; 0 without records. */
@@ -168,19 +136,15 @@ interface LoadedStore extends Replay {
 
 /** @param known null for a new store, and for one of version 1 */
 async function loadState(
-  files: Files,
-  directory: string,
+  place: Place,
   known: Manifest | null,
   checkpoint: Checkpoint,
 ): Promise<LoadedStore> {
-  const folders = foldersIn(directory);
   const rows = new RowCollector();
   const found = await checkpoint.read(known, (change) => rows.put(change));
   const changes: Change[] = [];
   const history = await replayJournals({
-    files,
-    directory,
-    folder: folders.journals,
+    place,
     manifest: known,
     checkpoint: found ? checkpoint : null,
     take: (change) => {
@@ -188,17 +152,7 @@ async function loadState(
       changes.push(change);
     },
   });
-  if (!found && history.last === null && (await namesIn(files, folders.shards)).length > 0) {
-    throw corruptStore(join(directory, 'checkpoint.json'), 'missing, although there are shards');
-  }
-  if (
-    !known &&
-    !found &&
-    history.last === null &&
-    (await namesIn(files, folders.archive)).length > 0
-  ) {
-    throw corruptStore(join(directory, 'store.json'), 'missing, although there is an archive');
-  }
+  if (!found && history.last === null) await checkEmpty(place, known);
   const state = rows.state();
   for (const name of COLLECTIONS) state[name].reserve(checkpoint.next[name] ?? 0);
   const segments = new Set(checkpoint.segments.files.map(({ number }) => number));
@@ -207,6 +161,19 @@ async function loadState(
     if (!segments.has(segment)) state.apply(['forgotten', order, null]);
   }
   return { ...history, state, newest: rows.newest, changes };
+}
+
+/** Without a checkpoint and journals, there must be nothing that belongs to them. */
+async function checkEmpty(
+  { files, directory, shards, archive }: Place,
+  known: Manifest | null,
+): Promise<void> {
+  if ((await namesIn(files, shards)).length > 0) {
+    throw corruptStore(join(directory, 'checkpoint.json'), 'missing, although there are shards');
+  }
+  if (!known && (await namesIn(files, archive)).length > 0) {
+    throw corruptStore(join(directory, 'store.json'), 'missing, although there is an archive');
+  }
 }
 
 /** @param last the newest journal of a version 1 store; null for a new store */

@@ -1,6 +1,6 @@
 import { notEmpty } from '../../errors.ts';
 import type { Transfer, TransferRecord } from '../../transfer.ts';
-import { bodyOf } from './archive/archive.ts';
+import { bodyOf } from './archive/segment.ts';
 import { type ArchivedBody, findArchivedDelivery } from './records/archiver.ts';
 import type { Records } from './records/records.ts';
 import type { Transaction } from './records/transaction.ts';

@@ -11,8 +11,9 @@ import {
 import type { Connection, Database, Row } from './database/database.ts';
 import { encodeText } from './database/text.ts';
 import type { PostgresParts } from './parts.ts';
-import { assetOf, entryOf, tasksIn } from './readers/reader.ts';
+import { tasksIn } from './readers/reader.ts';
 import { ACCOUNTS, bytesOf, TASKS } from './transactions/rows.ts';
+import { ASSETS, entryOf } from './transactions/sums.ts';
 
 /** Maximum assets that one transaction deletes, and entries that it folds. */
 const MAX_ASSETS = 1000;
@@ -172,7 +173,7 @@ async function deleteRows(
     'DELETE FROM $schema.assets WHERE task_id = ANY($1::text[]) RETURNING *',
     ids,
   );
-  const deleted = { tasks, assets: assets.map(assetOf) };
+  const deleted = { tasks, assets: assets.map(ASSETS.read) };
   await subtract(connection, deleted);
   return deleted;
 }
@@ -218,7 +219,7 @@ function deleteAssets(
       'DELETE FROM $schema.assets WHERE id = ANY($1::text[]) RETURNING *',
       [chosen.map(({ id }) => id)],
     );
-    const assets = rows.map(assetOf);
+    const assets = rows.map(ASSETS.read);
     await subtract(connection, { tasks: [], assets });
     return assets;
   });

@@ -1,4 +1,6 @@
 import { Failure } from '../../../failure.ts';
+import { type Delivery, deliveryLost, withAttempt } from '../../delivery.ts';
+import { notFound } from '../../errors.ts';
 import {
   addUpload,
   claimedTaskMethods,
@@ -10,8 +12,8 @@ import type { Operation } from '../../operations/unit-of-work.ts';
 import type { Store } from '../../store.ts';
 import { type ClaimQuery, isTerminal, type Task, transition } from '../../task.ts';
 import { claimDeliveries, orphanedTasks, overdueTasks, pendingTasks } from './claims.ts';
-import { recordAttempt } from './operations/deliveries.ts';
 import type { PostgresParts } from './parts.ts';
+import type { RowOperation } from './transactions/batch.ts';
 
 /** Attempts to claim tasks of which other calls take some: each finds those that are left. */
 const CLAIM_ROUNDS = 100;
@@ -136,7 +138,7 @@ export function taskStore(parts: PostgresParts): {
       ),
     async recordAttempt(known, attempt, outcome) {
       const mayRecord = (node: string) => node === lease.id || !lease.isAlive(node);
-      const operation = recordAttempt({ known, attempt, outcome }, mayRecord);
+      const operation = recordAttempt([known, attempt, outcome], mayRecord);
       const delivery = await transactions.run(operation);
       deliveries.delete(known.id);
       return delivery;
@@ -176,5 +178,23 @@ function oneByOne(): <Result>(work: () => Promise<Result>) => Promise<Result> {
     const working = last.then(work);
     last = working.catch(() => {});
     return working;
+  };
+}
+
+/** @param mayRecord whether this node may record an attempt of a delivery that a node has claimed */
+function recordAttempt(
+  [known, attempt, outcome]: Parameters<Store['recordAttempt']>,
+  mayRecord: (node: string) => boolean,
+): RowOperation<Delivery> {
+  return {
+    needs: { deliveries: [known.id] },
+    apply(batch) {
+      const row = batch.deliveries.get(known.id);
+      if (!row) throw notFound('delivery', known.id);
+      const delivery = withAttempt(row.delivery, known, attempt, outcome);
+      if (row.node !== null && !mayRecord(row.node)) throw deliveryLost(known);
+      batch.putDelivery(delivery);
+      return delivery;
+    },
   };
 }

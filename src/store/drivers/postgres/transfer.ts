@@ -10,7 +10,7 @@ import {
   type Row,
   type Statement,
 } from './database/database.ts';
-import { assetOf, entryOf, tasksIn, usageOf } from './readers/reader.ts';
+import { tasksIn } from './readers/reader.ts';
 import { Batch } from './transactions/batch.ts';
 import {
   ACCOUNTS,
@@ -24,7 +24,7 @@ import {
   TEAMS,
   WINDOWS,
 } from './transactions/rows.ts';
-import { insertCopiedEntries } from './transactions/sums.ts';
+import { ASSETS, entryOf, insertCopiedEntries, usageOf } from './transactions/sums.ts';
 
 /** Rows that one query reads or writes. */
 const PAGE = 500;
@@ -85,7 +85,7 @@ async function* recordsOf(connection: Connection): AsyncGenerator<TransferRecord
     yield { kind: 'ledger', row: entryOf(row) };
   }
   for await (const row of rowsOf(connection, 'assets')) {
-    if (row.task_id === null) yield { kind: 'upload', row: assetOf(row) };
+    if (row.task_id === null) yield { kind: 'upload', row: ASSETS.read(row) };
   }
   for (const row of await connection.query('SELECT * FROM $schema.escrows')) {
     const { accountId, keyId, scope, amount } = ESCROWS.read(row);
@@ -106,7 +106,7 @@ async function* tasksOf(connection: Connection): AsyncGenerator<TransferRecord> 
       ids,
     );
     const assetsOfTask = new Map<string, Asset[]>();
-    for (const asset of assets.map(assetOf)) {
+    for (const asset of assets.map(ASSETS.read)) {
       assetsOfTask.set(asset.taskId!, [...(assetsOfTask.get(asset.taskId!) ?? []), asset]);
     }
     const deliveryOfTask = new Map(

@@ -9,50 +9,20 @@ import {
   type TaskTotals,
 } from '../../../task.ts';
 import {
-  compareKeys,
-  encodeKey,
   hashOf,
+  isSegmentFile,
   type KeyKind,
   NO_TASK,
   type SegmentFile,
+  type SegmentList,
+  segmentName,
 } from './layout.ts';
-import { mergeInto, mergeSorted } from './merge.ts';
-import { Segment, type SegmentOptions, type SegmentRecord } from './segment.ts';
-import { type NewRecord, SegmentWriter } from './segment-writer.ts';
-
-const NAME = /^\d{8,}\.segment(\.new)?$/;
-
-/** Segments of about one size that are merged into one, so that a search reads few segments. */
-const MERGE_FACTOR = 8;
-/** Size of the smallest class of segments. Each class is `MERGE_FACTOR` times as large as the one before. */
-const SMALLEST_BYTES = 128 * 1024;
-/**
- * Size from which segments are not merged. A checkpoint waits for the merge, and a large segment is
- * removed without one when all of its records are deleted.
- */
-const LARGEST_BYTES = 8 * 2 ** 20;
-/** Share of deleted records above which a segment is rewritten without them. */
-const MAX_DELETED_SHARE = 1 / 4;
-
-/** Records that are deleted but still in a segment. */
-interface Tombstones {
-  has(segment: number, index: number): boolean;
-  countIn(segment: number): number;
-}
+import { mergeInto, mergeSorted, segmentsToMerge, type Tombstones } from './merge.ts';
+import { bodyOf, Segment, type SegmentOptions, type SegmentRecord } from './segment.ts';
+import { type ArchivedRecord, SegmentWriter, writeRecords } from './segment-writer.ts';
 
 interface ArchiveOptions extends SegmentOptions {
   readonly tombstones: Tombstones;
-}
-
-/** Segments that a checkpoint names. */
-export interface SegmentList {
-  readonly files: readonly SegmentFile[];
-  readonly next: number;
-}
-
-/** A record to write, with the hashes of its keys. */
-export interface ArchivedRecord extends NewRecord {
-  readonly keys: readonly Buffer[];
 }
 
 /** Segments on disk that become valid when a checkpoint names them. */
@@ -104,8 +74,9 @@ export class Archive {
     return this.#segments;
   }
 
-  get list(): SegmentList {
-    return { files: this.#segments.map(({ file }) => file), next: this.#next };
+  /** Segments as a checkpoint names them. */
+  listOf(segments: readonly Segment[] = this.#segments): SegmentList {
+    return { files: segments.map(({ file }) => file), next: this.#next };
   }
 
   /** Time at which the last of its tasks ended, in milliseconds since the epoch; 0 if there are none. */
@@ -148,7 +119,8 @@ export class Archive {
         made.add(segment);
         segments.unshift(segment);
       }
-      for (let group = this.#toMerge(segments); group; group = this.#toMerge(segments)) {
+      const toMerge = () => segmentsToMerge(segments, this.#options.tombstones, this.#damaged);
+      for (let group = toMerge(); group; group = toMerge()) {
         const merged = await this.#merge(group);
         for (const segment of merged) made.add(segment);
         // A group whose merge failed is not tried again in this call.
@@ -163,7 +135,7 @@ export class Archive {
         await remove(files, join(folder, segment.file.file));
       }
       return {
-        list: { files: segments.map(({ file }) => file), next: this.#next },
+        list: this.listOf(segments),
         dropped: dropped.map(({ number }) => number),
         adopt: () => {
           this.#adopt(segments);
@@ -182,7 +154,7 @@ export class Archive {
     const { files, folder } = this.#options;
     const names = new Set(this.#segments.map(({ file }) => file.file));
     for (const name of await namesIn(files, folder)) {
-      if (NAME.test(name) && !names.has(name)) await remove(files, join(folder, name));
+      if (isSegmentFile(name) && !names.has(name)) await remove(files, join(folder, name));
     }
   }
 
@@ -205,10 +177,9 @@ export class Archive {
 
   async #write(work: (writer: SegmentWriter) => Promise<SegmentFile>): Promise<Segment> {
     const { files, folder, store } = this.#options;
-    const number = this.#next;
-    this.#next += 1;
+    const number = this.#next++;
     await makeFolder(files, folder);
-    const file = `${String(number).padStart(8, '0')}.segment`;
+    const file = segmentName(number);
     const writer = await SegmentWriter.create({ files, folder, file, store, number });
     try {
       return await Segment.open(await work(writer), this.#options);
@@ -218,36 +189,14 @@ export class Archive {
     }
   }
 
-  /** Returns segments to rewrite as one; undefined if there are none. */
-  #toMerge(segments: readonly Segment[]): readonly Segment[] | undefined {
-    const { tombstones } = this.#options;
-    const whole = segments.filter(({ number }) => !this.#damaged.has(number));
-    const hasManyDeleted = ({ number, footer }: Segment) =>
-      tombstones.countIn(number) > footer.entries * MAX_DELETED_SHARE;
-    const toRewrite = whole.find((segment) => segment.hasRebuiltKeys || hasManyDeleted(segment));
-    if (toRewrite) return [toRewrite];
-    const sizes = new Map<number, Segment[]>();
-    for (const segment of whole) {
-      if (segment.file.length >= LARGEST_BYTES) continue;
-      const power =
-        Math.log(Math.max(1, segment.file.length / SMALLEST_BYTES)) / Math.log(MERGE_FACTOR);
-      const same = [...(sizes.get(Math.floor(power)) ?? []), segment];
-      if (same.length >= MERGE_FACTOR) return same;
-      sizes.set(Math.floor(power), same);
-    }
-    return undefined;
-  }
-
   /** @returns segments that replace the group: none if all records are deleted, the group if the merge failed */
   async #merge(group: readonly Segment[]): Promise<readonly Segment[]> {
     const { tombstones, onFault } = this.#options;
-    const isEmpty = group.every(
-      ({ number, footer }) => tombstones.countIn(number) === footer.entries,
-    );
-    if (isEmpty) return [];
+    const isDeleted = (segment: Segment) =>
+      tombstones.countIn(segment.number) === segment.footer.entries;
+    if (group.every(isDeleted)) return [];
     try {
-      const isDeleted = (segment: number, index: number) => tombstones.has(segment, index);
-      return [await this.#write((writer) => mergeInto(writer, group, isDeleted))];
+      return [await this.#write((writer) => mergeInto(writer, group, tombstones))];
     } catch (error) {
       // The checkpoint continues without the merge.
       onFault(error);
@@ -267,14 +216,10 @@ export class Archive {
     key: string,
     take: (record: SegmentRecord, body: unknown) => Value | undefined,
   ): Promise<Value | undefined> {
-    const hash = hashOf(kind, key);
     return this.read(async (segments) => {
-      for (const segment of segments) {
-        for await (const record of segment.find(hash)) {
-          if (!this.#isLive(record)) continue;
-          const found = take(record, await bodyOf(record));
-          if (found !== undefined) return found;
-        }
+      for await (const record of this.#withHash(hashOf(kind, key), segments)) {
+        const found = take(record, await bodyOf(record));
+        if (found !== undefined) return found;
       }
       return undefined;
     });
@@ -282,13 +227,16 @@ export class Archive {
 
   /** Whether a record has a key, or another key with the same first 64 bits of its SHA-256. */
   async has(kind: KeyKind, key: string): Promise<boolean> {
-    const hash = hashOf(kind, key);
     return this.read(async (segments) => {
-      for (const segment of segments) {
-        for await (const record of segment.find(hash)) if (this.#isLive(record)) return true;
-      }
+      for await (const _ of this.#withHash(hashOf(kind, key), segments)) return true;
       return false;
     });
+  }
+
+  async *#withHash(hash: Buffer, segments: readonly Segment[]): AsyncGenerator<SegmentRecord> {
+    for (const segment of segments) {
+      for await (const record of segment.find(hash)) if (this.#isLive(record)) yield record;
+    }
   }
 
   /** Reads from the segments of one moment, and again if one of them was closed meanwhile. */
@@ -307,69 +255,53 @@ export class Archive {
   async *endedBefore(time: number): AsyncGenerator<SegmentRecord> {
     for (const segment of [...this.#segments].reverse()) {
       if (segment.footer.oldest >= time) continue;
-      for await (const record of segment.oldest()) {
-        if (record.entry.endedAt < time && this.#isTask(record)) yield record;
+      for await (const record of this.#tasksIn(segment.oldest())) {
+        if (record.entry.endedAt < time) yield record;
       }
     }
   }
 
   /** Tasks of an account, oldest first. */
-  async *oldestFirst(accountId: string): AsyncGenerator<SegmentRecord> {
-    const records = mergeSorted(
-      this.#segments.map((segment) => segment.oldest(accountId)),
-      (one, other) => one.entry.order - other.entry.order,
-    );
-    for await (const record of records) if (this.#isTask(record)) yield record;
+  oldestFirst(accountId: string): AsyncGenerator<SegmentRecord> {
+    const sources = this.#segments.map((segment) => segment.oldest(accountId));
+    return this.#tasksIn(mergeSorted(sources, byOrder));
   }
 
   /** All tasks, oldest first, from the segments of one moment. */
-  async *allOldestFirst(segments: readonly Segment[]): AsyncGenerator<SegmentRecord> {
-    const records = mergeSorted(
-      segments.flatMap((segment) => segment.footer.accounts.map(({ id }) => segment.oldest(id))),
-      (one, other) => one.entry.order - other.entry.order,
+  allOldestFirst(segments: readonly Segment[]): AsyncGenerator<SegmentRecord> {
+    const sources = segments.flatMap((segment) =>
+      segment.footer.accounts.map(({ id }) => segment.oldest(id)),
     );
-    for await (const record of records) if (this.#isTask(record)) yield record;
+    return this.#tasksIn(mergeSorted(sources, byOrder));
   }
 
-  #isTask(record: SegmentRecord): boolean {
-    return record.entry.status !== NO_TASK && this.#isLive(record);
-  }
-
-  /** Tasks with an order below `before`, newest first, without deleted ones. */
+  /** Tasks with an order below `before`, newest first. */
   async *newestFirst(
     segments: readonly Segment[],
     { accountId, status, type }: TaskQuery,
     before: number,
   ): AsyncGenerator<SegmentRecord> {
-    const [wanted, kind] = [
-      status && TASK_STATES.indexOf(status),
-      type && TASK_TYPES.indexOf(type),
-    ];
-    const matches = ({ entry }: SegmentRecord) =>
-      (wanted === undefined || entry.status === wanted) &&
-      (kind === undefined || entry.type === kind);
+    const wanted = status && TASK_STATES.indexOf(status);
+    const kind = type && TASK_TYPES.indexOf(type);
     const sources = segments.flatMap((segment) =>
       accountId === undefined
         ? segment.footer.accounts.map(({ id }) => segment.newest(id, before))
         : segment.newest(accountId, before),
     );
-    const records = mergeSorted(sources, (one, other) => other.entry.order - one.entry.order);
-    for await (const record of records) if (matches(record) && this.#isTask(record)) yield record;
+    const records = mergeSorted(sources, (one, other) => byOrder(other, one));
+    for await (const record of this.#tasksIn(records)) {
+      const { entry } = record;
+      if (wanted !== undefined && entry.status !== wanted) continue;
+      if (kind === undefined || entry.type === kind) yield record;
+    }
+  }
+
+  /** Those records that are tasks, without the deleted ones. */
+  async *#tasksIn(records: AsyncIterable<SegmentRecord>): AsyncGenerator<SegmentRecord> {
+    for await (const record of records) {
+      if (record.entry.status !== NO_TASK && this.#isLive(record)) yield record;
+    }
   }
 }
 
-async function writeRecords(
-  writer: SegmentWriter,
-  records: Iterable<ArchivedRecord>,
-): Promise<SegmentFile> {
-  const keys: Buffer[] = [];
-  for (const { keys: hashes, ...record } of records) {
-    const index = await writer.add(record);
-    for (const hash of hashes) keys.push(encodeKey(hash, index));
-  }
-  return writer.finish(keys.sort(compareKeys));
-}
-
-export async function bodyOf({ segment, entry }: SegmentRecord): Promise<unknown> {
-  return JSON.parse((await segment.body(entry)).toString());
-}
+const byOrder = (one: SegmentRecord, other: SegmentRecord) => one.entry.order - other.entry.order;

@@ -160,6 +160,21 @@ export interface SegmentFile {
   readonly checksum: number;
 }
 
+/** Segments that a checkpoint names. */
+export interface SegmentList {
+  readonly files: readonly SegmentFile[];
+  readonly next: number;
+}
+
+export function segmentName(number: number): string {
+  return `${String(number).padStart(8, '0')}.segment`;
+}
+
+/** Whether a file name is that of a segment, or of one that was being written. */
+export function isSegmentFile(name: string): boolean {
+  return /^\d{8,}\.segment(\.new)?$/.test(name);
+}
+
 export function headerOf(store: string, number: number): Buffer {
   return Buffer.from(`${JSON.stringify({ format: FORMAT, version: VERSION, store, number })}\n`);
 }

@@ -3,11 +3,56 @@ import { compareKeys, encodeKey, hashIn, indexIn, type SegmentFile } from './lay
 import type { Segment, SegmentRecord } from './segment.ts';
 import type { SegmentWriter } from './segment-writer.ts';
 
+/** Segments of about one size that are merged into one, so that a search reads few segments. */
+const MERGE_FACTOR = 8;
+/** Size of the smallest class of segments. Each class is `MERGE_FACTOR` times as large as the one before. */
+const SMALLEST_BYTES = 128 * 1024;
+/**
+ * Size from which segments are not merged. A checkpoint waits for the merge, and a large segment is
+ * removed without one when all of its records are deleted.
+ */
+const LARGEST_BYTES = 8 * 2 ** 20;
+/** Share of deleted records above which a segment is rewritten without them. */
+const MAX_DELETED_SHARE = 1 / 4;
+
 /** Records after which the merge yields to the event loop. */
 const YIELD_INTERVAL = 64;
 
 /** New index of a record that is left out. */
 const DELETED = 0xffffffff;
+
+/** Records that are deleted but still in a segment. */
+export interface Tombstones {
+  has(segment: number, index: number): boolean;
+  countIn(segment: number): number;
+}
+
+/**
+ * Segments to rewrite as one; undefined if there are none.
+ *
+ * @param damaged numbers of segments that cannot be merged
+ */
+export function segmentsToMerge(
+  segments: readonly Segment[],
+  tombstones: Tombstones,
+  damaged: ReadonlySet<number>,
+): readonly Segment[] | undefined {
+  const whole = segments.filter(({ number }) => !damaged.has(number));
+  const hasManyDeleted = ({ number, footer }: Segment) =>
+    tombstones.countIn(number) > footer.entries * MAX_DELETED_SHARE;
+  const toRewrite = whole.find((segment) => segment.hasRebuiltKeys || hasManyDeleted(segment));
+  if (toRewrite) return [toRewrite];
+  const sizes = new Map<number, Segment[]>();
+  for (const segment of whole) {
+    const { length } = segment.file;
+    if (length >= LARGEST_BYTES) continue;
+    const power = Math.log(Math.max(1, length / SMALLEST_BYTES)) / Math.log(MERGE_FACTOR);
+    const same = [...(sizes.get(Math.floor(power)) ?? []), segment];
+    if (same.length >= MERGE_FACTOR) return same;
+    sizes.set(Math.floor(power), same);
+  }
+  return undefined;
+}
 
 /**
  * Writes the records of several segments into one, without the deleted ones. Needs four bytes of memory
@@ -16,7 +61,7 @@ const DELETED = 0xffffffff;
 export async function mergeInto(
   writer: SegmentWriter,
   segments: readonly Segment[],
-  isDeleted: (segment: number, index: number) => boolean,
+  tombstones: Tombstones,
 ): Promise<SegmentFile> {
   const places = new Map(
     segments.map(({ number, footer }) => [number, new Uint32Array(footer.entries).fill(DELETED)]),
@@ -29,7 +74,7 @@ export async function mergeInto(
   for await (const { segment, index, entry } of records) {
     count += 1;
     if (count % YIELD_INTERVAL === 0) await setImmediate();
-    if (isDeleted(segment.number, index)) continue;
+    if (tombstones.has(segment.number, index)) continue;
     const body = await segment.body(entry);
     const account = segment.accountOf(entry);
     places.get(segment.number)![index] = await writer.add({ ...entry, account, body });

@@ -4,9 +4,11 @@ import { crc32 } from 'node:zlib';
 import { FILE_MODE, remove, syncFolder } from '../../../files.ts';
 import { TASK_STATES } from '../../../task.ts';
 import {
+  compareKeys,
   ENTRIES_PER_PAGE,
   ENTRY,
   type Entry,
+  encodeKey,
   type Footer,
   hashIn,
   headerOf,
@@ -23,7 +25,7 @@ import type { SegmentOptions } from './segment.ts';
 /** Bytes per write. */
 const CHUNK_BYTES = 256 * 1024;
 
-export interface NewRecord extends Omit<Entry, 'account' | 'offset' | 'length' | 'checksum'> {
+interface NewRecord extends Omit<Entry, 'account' | 'offset' | 'length' | 'checksum'> {
   readonly account: string;
   readonly body: Buffer;
 }
@@ -163,4 +165,21 @@ export class SegmentWriter {
     this.#waiting = 0;
     if (bytes.length > 0) await this.#handle.writeFile(bytes);
   }
+}
+
+/** A record to write, with the hashes of its keys. */
+export interface ArchivedRecord extends NewRecord {
+  readonly keys: readonly Buffer[];
+}
+
+export async function writeRecords(
+  writer: SegmentWriter,
+  records: Iterable<ArchivedRecord>,
+): Promise<SegmentFile> {
+  const keys: Buffer[] = [];
+  for (const { keys: hashes, ...record } of records) {
+    const index = await writer.add(record);
+    for (const hash of hashes) keys.push(encodeKey(hash, index));
+  }
+  return writer.finish(keys.sort(compareKeys));
 }

@@ -277,3 +277,7 @@ async function readAt(handle: FileHandle, offset: number, length: number): Promi
   }
   return bytes.subarray(0, done);
 }
+
+export async function bodyOf({ segment, entry }: SegmentRecord): Promise<unknown> {
+  return JSON.parse((await segment.body(entry)).toString());
+}

@@ -1,11 +1,10 @@
-import type { Files } from '../../../files.ts';
-import { type Extent, Journal, type JournalContent, type JournalFile } from './journal.ts';
+import type { Place } from '../files/place.ts';
+import { Journal } from './journal.ts';
+import type { Extent, JournalContent, JournalFile } from './journal-file.ts';
 import { type Manifest, writeManifest } from './manifest.ts';
 
 interface JournalsOptions {
-  readonly files: Files;
-  readonly directory: string;
-  readonly folder: string;
+  readonly place: Place;
   readonly manifest: Manifest;
   readonly now: () => number;
 }
@@ -23,7 +22,7 @@ export class Journals {
 
   /** Continues a journal that was read and whose tail was removed. */
   async resume(journal: JournalFile, content: Omit<JournalContent, 'changes'>): Promise<Journal> {
-    this.#current = await Journal.resume(this.#options.files, journal, content);
+    this.#current = await Journal.resume(this.#options.place.files, journal, content);
     await this.writeExtent();
     return this.#current;
   }
@@ -47,11 +46,11 @@ export class Journals {
   }
 
   async #begin(sequence: number, previous: Extent | null, first: string | null): Promise<Journal> {
-    const { files, folder } = this.#options;
+    const { files, journals } = this.#options.place;
     // Another folder may have been put in the place of this store's: nothing must be written there.
     this.#current?.checkPlace();
     const identity = { store: this.#manifest.store, previous };
-    const journal = await Journal.create(files, folder, sequence, identity, first);
+    const journal = await Journal.create(files, journals, sequence, identity, first);
     try {
       await this.#write(journal);
     } catch (error) {
@@ -77,14 +76,14 @@ export class Journals {
   }
 
   async #write({ sequence, extent }: Journal): Promise<void> {
-    const { files, directory, now } = this.#options;
+    const { place, now } = this.#options;
     const { clock } = this.#manifest;
     const manifest = {
       ...this.#manifest,
       journal: { sequence, ...extent },
       clock: clock.isHeld ? clock : { at: now(), isHeld: false },
     };
-    await writeManifest(files, directory, manifest);
+    await writeManifest(place, manifest);
     this.#manifest = manifest;
   }
 }

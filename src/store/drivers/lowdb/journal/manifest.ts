@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { Files } from '../../../files.ts';
 import { corruptStore, newerStore } from '../files/errors.ts';
 import { JsonFile } from '../files/json-file.ts';
-import type { Extent } from './journal.ts';
+import type { Place } from '../files/place.ts';
+import type { Extent } from './journal-file.ts';
 
 export const STORE_FILE = 'store.json';
 
@@ -46,7 +46,7 @@ type Document = Manifest & {
 };
 
 /** @returns null if there is none */
-export async function readManifest(files: Files, directory: string): Promise<Manifest | null> {
+export async function readManifest({ files, directory }: Place): Promise<Manifest | null> {
   const path = join(directory, STORE_FILE);
   const document = await new JsonFile<Document>(files, path).read();
   // JsonFile returns null for a missing file, and for the text "null".
@@ -63,8 +63,7 @@ export async function readManifest(files: Files, directory: string): Promise<Man
 }
 
 export async function writeManifest(
-  files: Files,
-  directory: string,
+  { files, directory }: Place,
   { store, createdAt, journal, clock }: Manifest,
 ): Promise<void> {
   const content = { format: FORMAT, version: VERSION, store, createdAt, journal, clock };

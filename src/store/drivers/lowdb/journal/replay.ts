@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { type Files, namesIn } from '../../../files.ts';
+import { namesIn } from '../../../files.ts';
 import { corruptStore } from '../files/errors.ts';
+import type { Place } from '../files/place.ts';
 import type { Change } from '../state/state.ts';
 import {
   type ClosedJournal,
@@ -12,7 +13,7 @@ import {
   loadJournal,
   readBatches,
   sequenceOf,
-} from './journal.ts';
+} from './journal-file.ts';
 import { checkStoreId, type Manifest, STORE_FILE } from './manifest.ts';
 
 /** The journals after a checkpoint. */
@@ -32,9 +33,7 @@ interface ReplayStart {
 }
 
 interface ReplayOptions {
-  readonly files: Files;
-  readonly directory: string;
-  readonly folder: string;
+  readonly place: Place;
   readonly manifest: Manifest | null;
   /** Null without a checkpoint. */
   readonly checkpoint: ReplayStart | null;
@@ -48,7 +47,8 @@ interface ReplayOptions {
  * @throws Failure service_error, code `store_corrupt`, with the file that is missing or differs
  */
 export async function replayJournals(options: ReplayOptions): Promise<Replay> {
-  const { files, directory, folder, manifest, checkpoint, take } = options;
+  const { place, manifest, checkpoint, take } = options;
+  const { files, directory, journals: folder } = place;
   const sequences = await sequencesIn(options);
   const closed: ClosedJournal[] = [];
   let current = sequences.length > 0 ? await loadJournal(files, folder, sequences[0]!) : null;
@@ -88,7 +88,8 @@ export async function replayJournals(options: ReplayOptions): Promise<Replay> {
 
 /** Numbers of the journals to replay, oldest first, without a gap. */
 async function sequencesIn(options: ReplayOptions): Promise<number[]> {
-  const { files, directory, folder, manifest, checkpoint } = options;
+  const { place, manifest, checkpoint } = options;
+  const { files, directory, journals: folder } = place;
   const first = checkpoint?.journal ?? 1;
   const all = (await namesIn(files, folder))
     .map(sequenceOf)

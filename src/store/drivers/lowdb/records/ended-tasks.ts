@@ -11,8 +11,8 @@ import {
   type Task,
   type TaskTotals,
 } from '../../../task.ts';
-import { bodyOf } from '../archive/archive.ts';
 import type { SegmentRecord } from '../archive/segment.ts';
+import { bodyOf } from '../archive/segment.ts';
 import { type ArchivedBody, findArchivedDelivery } from './archiver.ts';
 import type { Records } from './records.ts';
 import type { Transaction } from './transaction.ts';

@@ -1,8 +1,8 @@
 import { unknownCursor } from '../../../errors.ts';
 import type { Store } from '../../../store.ts';
 import { TASK_STATES, type Task, type TaskQuery, type TaskState } from '../../../task.ts';
-import { bodyOf } from '../archive/archive.ts';
 import type { SegmentRecord } from '../archive/segment.ts';
+import { bodyOf } from '../archive/segment.ts';
 import { type ArchivedBody, findArchivedDelivery, findArchivedTask } from './archiver.ts';
 import type { Records } from './records.ts';
 

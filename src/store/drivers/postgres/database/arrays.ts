@@ -4,7 +4,7 @@ import type { Statement } from './database.ts';
 const TYPES = { text: 25, bigint: 20, json: 114 } as const;
 
 type ElementType = keyof typeof TYPES;
-type Element = string | number | null;
+export type Element = string | number | null;
 
 /** Bytes before the first element: dimensions, flags, type, length, lower bound. */
 const HEADER = 20;

@@ -1,6 +1,14 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { diskFiles, FILE_MODE, type Files, makeFolder, namesIn, remove } from '../../../files.ts';
+import {
+  diskFiles,
+  FILE_MODE,
+  type Files,
+  makeFolder,
+  namesIn,
+  remove,
+  writeAllSync,
+} from '../../../files.ts';
 import type { UsageCounts } from '../../../ledger.ts';
 import { encodeLine, readLine } from '../../../line.ts';
 import type { Fold, FoldBatch, ScopedPayer } from './bank.ts';
@@ -119,17 +127,7 @@ export class ChargeLog {
     this.#lines = [];
     try {
       const file = this.#open();
-      let written = 0;
-      while (written < bytes.length) {
-        const rest = bytes.length - written;
-        written += this.#files.writeSync(
-          file.descriptor,
-          bytes,
-          written,
-          rest,
-          file.bytes + written,
-        );
-      }
+      writeAllSync(this.#files, file.descriptor, bytes, file.bytes);
       file.bytes += bytes.length;
       file.lastNumber = this.#lastNumber;
       if (file.bytes >= FILE_BYTES) this.#completeFile();

@@ -1,12 +1,10 @@
-import type { Asset } from '../../../asset.ts';
 import type { Delivery } from '../../../delivery.ts';
 import { unknownCursor } from '../../../errors.ts';
-import type { LedgerEntry, UsageRow } from '../../../ledger.ts';
 import type { Store } from '../../../store.ts';
 import { sameRequest, TASK_STATES, type TaskState } from '../../../task.ts';
-import type { Row } from '../database/database.ts';
-import { decodeText, encodeText } from '../database/text.ts';
+import { encodeText } from '../database/text.ts';
 import { TASKS } from '../transactions/rows.ts';
+import { ASSETS, entryOf, usageOf } from '../transactions/sums.ts';
 import type { Balances } from './balances.ts';
 import { ofAccount } from './conditions.ts';
 
@@ -72,7 +70,7 @@ export function queries(balances: Balances, bookCharges: () => Promise<void>): Q
     async findAsset(assetId) {
       const text = 'SELECT * FROM $schema.assets WHERE id = $1';
       const [row] = await reads.query(undefined, text, [encodeText(assetId)]);
-      return row && assetOf(row);
+      return row && ASSETS.read(row);
     },
     async listDeliveries(accountId, taskId) {
       const rows = await reads.query<{ record: Delivery | null }>(
@@ -147,44 +145,4 @@ export function tasksIn(states: readonly TaskState[], where: string, order: stri
     (state) => `(SELECT * FROM $schema.tasks AS t WHERE status = '${state}' AND ${where} ${order})`,
   );
   return `(${parts.join(' UNION ALL ')}) AS t`;
-}
-
-const decoded = (text: unknown) => (text === null ? null : decodeText(text as string));
-
-export function assetOf(row: Row): Asset {
-  const { id, account_id, task_id, media_type, bytes, sha256, created_at, input } = row;
-  return {
-    ...{ id, accountId: account_id, taskId: task_id, mediaType: media_type, bytes, sha256 },
-    createdAt: created_at,
-    ...(input !== null && { input }),
-  } as Asset;
-}
-
-export function entryOf(row: Row): LedgerEntry {
-  const { id, account_id, key_id, type, amount, task_id, model, requests, note, at } = row;
-  return {
-    ...{ id, accountId: account_id, keyId: key_id, type, amount, taskId: task_id, requests, at },
-    model: decoded(model),
-    note: decoded(note),
-    available: row.available,
-  } as LedgerEntry;
-}
-
-export function usageOf(row: Row): UsageRow {
-  return {
-    accountId: row.account_id,
-    ...(row.key_id !== '' && { keyId: row.key_id }),
-    ...(row.team_id !== '' && { teamId: row.team_id }),
-    day: row.day,
-    model: decodeText(row.model as string),
-    requests: row.requests,
-    inputTokens: row.input_tokens,
-    cachedInputTokens: row.cached_input_tokens,
-    cacheWriteTokens: row.cache_write_tokens,
-    cacheWrite1hTokens: row.cache_write_1h_tokens,
-    outputTokens: row.output_tokens,
-    outputs: row.outputs,
-    errors: row.errors,
-    spent: row.spent,
-  } as UsageRow;
 }

@@ -4,7 +4,7 @@ import { attemptCount, type Delivery } from '../../../delivery.ts';
 import { approximateSize, isTerminal, type Task, type TaskState } from '../../../task.ts';
 import type { Row } from '../database/database.ts';
 import { decodeText, encodeText } from '../database/text.ts';
-import { tableOf } from './table.ts';
+import { fieldsOf, tableOf } from './table.ts';
 
 /** An account with the sums over its tasks and files. Amounts are micro-credits, sizes are bytes. */
 export interface AccountRow {
@@ -36,7 +36,7 @@ export interface EscrowRow {
   readonly node: string;
   readonly accountId: string;
   readonly keyId: string;
-  readonly scope: BudgetScope | undefined;
+  readonly scope?: BudgetScope | undefined;
   readonly amount: number;
   readonly idle: number;
 }
@@ -91,15 +91,9 @@ export const ACCOUNTS = tableOf<AccountRow>({
   },
 });
 
-interface Spending {
-  readonly reserved: number;
-  readonly spent: number;
-  readonly record: object;
-}
-
 function withSpending<Holder>(row: Row): Holder {
-  const { reserved, spent, record } = row as unknown as Spending;
-  return { ...record, reserved, spent } as Holder;
+  const { reserved, spent, record } = row;
+  return { ...(record as object), reserved, spent } as Holder;
 }
 
 export const KEYS = tableOf<ApiKey>({
@@ -138,20 +132,15 @@ export const TEAMS = tableOf<Team>({
 export const WINDOWS = tableOf<BudgetWindow>({
   name: 'windows',
   key: 'id',
-  columns: {
-    id: ['text', ({ id }) => id],
-    account_id: ['text', ({ accountId }) => accountId],
-    holder_id: ['text', ({ holderId }) => holderId],
-    period: ['text', ({ period }) => period],
-    from_date: ['text', ({ from }) => from],
-    reserved: ['bigint', ({ reserved }) => reserved],
-    spent: ['bigint', ({ spent }) => spent],
-  },
-  read: (row) => {
-    const { id, account_id, holder_id, period, from_date, reserved, spent } = row;
-    const names = { id, accountId: account_id, holderId: holder_id, period, from: from_date };
-    return { ...names, reserved, spent } as BudgetWindow;
-  },
+  ...fieldsOf<BudgetWindow>({
+    id: ['text', 'id'],
+    account_id: ['text', 'accountId'],
+    holder_id: ['text', 'holderId'],
+    period: ['text', 'period'],
+    from_date: ['text', 'from'],
+    reserved: ['bigint', 'reserved'],
+    spent: ['bigint', 'spent'],
+  }),
 });
 
 /** Bytes of a task that count towards a limit of its account. */
@@ -257,20 +246,15 @@ export const DELIVERIES = tableOf<DeliveryRow>({
 export const ESCROWS = tableOf<EscrowRow>({
   name: 'escrows',
   key: 'id',
-  columns: {
-    id: ['text', ({ id }) => id],
-    node: ['text', ({ node }) => node],
-    account_id: ['text', ({ accountId }) => accountId],
-    key_id: ['text', ({ keyId }) => keyId],
-    scope: ['json', ({ scope }) => JSON.stringify(scope ?? null)],
-    amount: ['bigint', ({ amount }) => amount],
-    idle: ['bigint', ({ idle }) => idle],
-  },
-  read: ({ id, node, account_id, key_id, scope, amount, idle }) =>
-    ({
-      ...{ id, node, accountId: account_id, keyId: key_id, amount, idle },
-      scope: scope ?? undefined,
-    }) as EscrowRow,
+  ...fieldsOf<EscrowRow>({
+    id: ['text', 'id'],
+    node: ['text', 'node'],
+    account_id: ['text', 'accountId'],
+    key_id: ['text', 'keyId'],
+    scope: ['json', 'scope', 'optional'],
+    amount: ['bigint', 'amount'],
+    idle: ['bigint', 'idle'],
+  }),
 });
 
 export const FOLDS = tableOf<FoldRow>({

@@ -1,34 +1,35 @@
 import type { Asset } from '../../../asset.ts';
-import { type LedgerEntry, type UsageCounts, utcDayOf } from '../../../ledger.ts';
+import { type LedgerEntry, type UsageCounts, type UsageRow, utcDayOf } from '../../../ledger.ts';
 import type { NewEntry, UsageAddition } from '../../../operations/unit-of-work.ts';
-import { type Columns, rowStatement } from '../database/arrays.ts';
-import type { Statement } from '../database/database.ts';
-import { encodeText } from '../database/text.ts';
-import { insertInto } from './table.ts';
+import { rowStatement } from '../database/arrays.ts';
+import type { Row, Statement } from '../database/database.ts';
+import { fieldsOf, insertInto } from './table.ts';
 
 /** Usage that is added to the row of a key, a model and a day. */
 export type UsageSum = Omit<UsageAddition, 'counts'> & Required<UsageCounts>;
 
-const encoded = (text: string | null) => (text === null ? null : encodeText(text));
+const ENTRIES = fieldsOf<NewEntry>({
+  account_id: ['text', 'accountId'],
+  key_id: ['text', 'keyId'],
+  type: ['text', 'type'],
+  amount: ['bigint', 'amount'],
+  task_id: ['text', 'taskId'],
+  model: ['text', 'model', 'encoded'],
+  requests: ['bigint', 'requests'],
+  note: ['text', 'note', 'encoded'],
+  at: ['bigint', 'at'],
+  available: ['bigint', 'available'],
+});
 
-const ENTRIES: Columns<NewEntry> = {
-  account_id: ['text', ({ accountId }) => accountId],
-  key_id: ['text', ({ keyId }) => keyId],
-  type: ['text', ({ type }) => type],
-  amount: ['bigint', ({ amount }) => amount],
-  task_id: ['text', ({ taskId }) => taskId],
-  model: ['text', ({ model }) => encoded(model)],
-  requests: ['bigint', ({ requests }) => requests],
-  note: ['text', ({ note }) => encoded(note)],
-  at: ['bigint', ({ at }) => at],
-  available: ['bigint', ({ available }) => available],
-};
+export function entryOf(row: Row): LedgerEntry {
+  return { id: row.id as number, ...ENTRIES.read(row) };
+}
 
 /** Adds entries in their order: the order of one account's is the order of its history. */
-export const insertEntries = rowStatement(ENTRIES, insertInto('ledger'));
+export const insertEntries = rowStatement(ENTRIES.columns, insertInto('ledger'));
 
 const upsertDays = rowStatement<NewEntry>(
-  { ...ENTRIES, day: ['text', ({ at }) => utcDayOf(at)] },
+  { ...ENTRIES.columns, day: ['text', ({ at }) => utcDayOf(at)] },
   (relation) => `${insertInto('ledger')(relation)}
 ON CONFLICT (account_id, key_id, model, day) WHERE day IS NOT NULL DO UPDATE SET
   amount = ledger.amount + excluded.amount, requests = ledger.requests + excluded.requests,
@@ -49,38 +50,38 @@ export function upsertCharges(charges: readonly NewEntry[]): Statement {
   return upsertDays(sums);
 }
 
-const USAGE_COUNTS = [
-  ['requests', 'requests'],
-  ['input_tokens', 'inputTokens'],
-  ['cached_input_tokens', 'cachedInputTokens'],
-  ['cache_write_tokens', 'cacheWriteTokens'],
-  ['cache_write_1h_tokens', 'cacheWrite1hTokens'],
-  ['output_tokens', 'outputTokens'],
-  ['outputs', 'outputs'],
-  ['errors', 'errors'],
-  ['spent', 'spent'],
-] as const;
+const USAGE_COUNTS = {
+  requests: 'requests',
+  input_tokens: 'inputTokens',
+  cached_input_tokens: 'cachedInputTokens',
+  cache_write_tokens: 'cacheWriteTokens',
+  cache_write_1h_tokens: 'cacheWrite1hTokens',
+  output_tokens: 'outputTokens',
+  outputs: 'outputs',
+  errors: 'errors',
+  spent: 'spent',
+} as const;
 
-const USAGE: Columns<UsageSum> = {
-  account_id: ['text', ({ accountId }) => accountId],
-  key_id: ['text', ({ keyId }) => keyId],
-  team_id: ['text', ({ teamId }) => teamId ?? ''],
-  day: ['text', ({ day }) => day],
-  model: ['text', ({ model }) => encodeText(model)],
+const USAGE = fieldsOf<UsageSum>({
+  account_id: ['text', 'accountId'],
+  key_id: ['text', 'keyId', 'blank'],
+  team_id: ['text', 'teamId', 'blank'],
+  day: ['text', 'day'],
+  model: ['text', 'model', 'encoded'],
   ...Object.fromEntries(
-    USAGE_COUNTS.map(([column, name]) => [
-      column,
-      ['bigint', (sum: UsageSum) => sum[name]] as const,
-    ]),
+    Object.entries(USAGE_COUNTS).map(([column, name]) => [column, ['bigint', name] as const]),
   ),
-};
+});
 
-const COUNT_SETS = USAGE_COUNTS.map(
-  ([column]) => `${column} = usage.${column} + excluded.${column}`,
+/** Rows of earlier versions have no key, and those of keys without a team no team. */
+export const usageOf = (row: Row) => USAGE.read(row) as UsageRow;
+
+const COUNT_SETS = Object.keys(USAGE_COUNTS).map(
+  (column) => `${column} = usage.${column} + excluded.${column}`,
 );
 
 const upsertCounts = rowStatement(
-  USAGE,
+  USAGE.columns,
   (relation) => `${insertInto('usage')(relation)}
 ON CONFLICT (account_id, day, key_id, team_id, model) DO UPDATE SET ${COUNT_SETS.join(', ')}`,
 );
@@ -91,35 +92,35 @@ export function upsertUsage(additions: readonly UsageSum[]): Statement {
     additions,
     ({ accountId, keyId, teamId, day, model }) => [accountId, keyId, teamId, day, model],
     (sum, next) => {
-      const counts = USAGE_COUNTS.map(([, name]) => [name, sum[name] + next[name]]);
+      const counts = Object.values(USAGE_COUNTS).map((name) => [name, sum[name] + next[name]]);
       return { ...next, ...Object.fromEntries(counts) } as UsageSum;
     },
   );
   return upsertCounts(sums);
 }
 
-const ASSETS: Columns<Asset> = {
-  id: ['text', ({ id }) => id],
-  account_id: ['text', ({ accountId }) => accountId],
-  task_id: ['text', ({ taskId }) => taskId],
-  media_type: ['text', ({ mediaType }) => mediaType],
-  bytes: ['bigint', ({ bytes }) => bytes],
-  sha256: ['text', ({ sha256 }) => sha256],
-  created_at: ['bigint', ({ createdAt }) => createdAt],
-  input: ['text', ({ input }) => input ?? null],
-};
+export const ASSETS = fieldsOf<Asset>({
+  id: ['text', 'id'],
+  account_id: ['text', 'accountId'],
+  task_id: ['text', 'taskId'],
+  media_type: ['text', 'mediaType'],
+  bytes: ['bigint', 'bytes'],
+  sha256: ['text', 'sha256'],
+  created_at: ['bigint', 'createdAt'],
+  input: ['text', 'input', 'optional'],
+});
 
-export const insertAssets = rowStatement(ASSETS, insertInto('assets'));
+export const insertAssets = rowStatement(ASSETS.columns, insertInto('assets'));
 
 /** One row for each name: an upsert cannot change a row twice. In the order of the first of each. */
-function sumBy<Row>(
-  rows: readonly Row[],
-  nameOf: (row: Row) => readonly (string | null)[],
-  add: (sum: Row, next: Row) => Row,
-): Row[] {
-  const sums = new Map<string, Row>();
+function sumBy<Item>(
+  rows: readonly Item[],
+  groupOf: (row: Item) => readonly (string | null)[],
+  add: (sum: Item, next: Item) => Item,
+): Item[] {
+  const sums = new Map<string, Item>();
   for (const row of rows) {
-    const name = JSON.stringify(nameOf(row));
+    const name = JSON.stringify(groupOf(row));
     const sum = sums.get(name);
     sums.set(name, sum === undefined ? row : add(sum, row));
   }
@@ -130,7 +131,7 @@ function sumBy<Row>(
 export const insertCopiedEntries = rowStatement<LedgerEntry>(
   {
     id: ['bigint', ({ id }) => id],
-    ...ENTRIES,
+    ...ENTRIES.columns,
     day: ['text', ({ type, taskId, at }) => (type === 'charge' && !taskId ? utcDayOf(at) : null)],
   },
   insertInto('ledger'),

@@ -1,25 +1,61 @@
-import { type Columns, type RowStatement, rowStatement } from '../database/arrays.ts';
+import { type Columns, type Element, type RowStatement, rowStatement } from '../database/arrays.ts';
 import type { Row, Statement } from '../database/database.ts';
+import { decodeText, encodeText } from '../database/text.ts';
+
+/**
+ * How a column holds a property: as it is, `encoded` as text that may have any characters, and with null or a
+ * blank for one that is absent.
+ */
+type Field<Item> = readonly [
+  type: 'text' | 'bigint' | 'json',
+  property: keyof Item & string,
+  how?: 'encoded' | 'optional' | 'blank',
+];
+
+/** The columns of records, and the function that reads them, by one declaration. */
+export function fieldsOf<Item extends object>(
+  fields: Readonly<Record<string, Field<Item>>>,
+): { readonly columns: Columns<Item>; readonly read: (row: Row) => Item } {
+  const entries = Object.entries(fields);
+  const columns = entries.map(([column, [type, property, how]]) => {
+    const value = (item: Item) => {
+      const held = item[property] ?? (how === 'blank' ? '' : null);
+      if (type === 'json') return JSON.stringify(held);
+      return how === 'encoded' && held !== null ? encodeText(held as string) : (held as Element);
+    };
+    return [column, [type, value]] as const;
+  });
+  const read = (row: Row) => {
+    const item: Record<string, unknown> = {};
+    for (const [column, [, property, how]] of entries) {
+      const held = row[column];
+      if ((how === 'optional' && held === null) || (how === 'blank' && held === '')) continue;
+      item[property] = how === 'encoded' && held !== null ? decodeText(held as string) : held;
+    }
+    return item as Item;
+  };
+  return { columns: Object.fromEntries(columns), read };
+}
 
 /** How records of one kind are stored. */
-interface TableDefinition<Record> {
+interface TableDefinition<Item> {
   readonly name: string;
   /** Column of the identifier. */
   readonly key: string;
-  readonly columns: Columns<Record>;
+  readonly columns: Columns<Item>;
   /** Columns that never change. */
   readonly fixed?: readonly string[];
   /** Columns that null leaves as they are. */
   readonly keep?: readonly string[];
-  readonly read: (row: Row) => Record;
+  readonly read: (row: Row) => Item;
 }
 
-export interface Table<Record> extends TableDefinition<Record> {
-  readonly insert: RowStatement<Record>;
-  readonly update: RowStatement<Record>;
+export interface Table<Item> extends TableDefinition<Item> {
+  readonly insert: RowStatement<Item>;
+  readonly update: RowStatement<Item>;
 }
 
-export function tableOf<Record>(definition: TableDefinition<Record>): Table<Record> {
+export function tableOf<Item>(definition: TableDefinition<Item>): Table<Item> {
   const { name, key, columns, fixed = [], keep = [] } = definition;
   const changing = Object.entries(columns).filter(([column]) => !fixed.includes(column));
   const sets = changing
@@ -31,7 +67,7 @@ export function tableOf<Record>(definition: TableDefinition<Record>): Table<Reco
   return {
     ...definition,
     insert: rowStatement(columns, insertInto(name)),
-    update: rowStatement<Record>(
+    update: rowStatement<Item>(
       Object.fromEntries(changing),
       ({ given }) => `UPDATE $schema.${name} AS stored SET ${sets.join(', ')}
       FROM ${given} WHERE stored.${key} = given.${key}`,
@@ -46,13 +82,13 @@ export function insertInto(table: string) {
 }
 
 /** Records of one kind in a transaction. Changes of one operation are staged until it has succeeded. */
-export class Records<Record extends { readonly id: string }> {
-  readonly table: Table<Record>;
-  readonly #stored = new Map<string, Record>();
-  readonly #changed = new Map<string, Record | null>();
-  readonly #staged = new Map<string, Record | null>();
+export class Records<Item extends { readonly id: string }> {
+  readonly table: Table<Item>;
+  readonly #stored = new Map<string, Item>();
+  readonly #changed = new Map<string, Item | null>();
+  readonly #staged = new Map<string, Item | null>();
 
-  constructor(table: Table<Record>) {
+  constructor(table: Table<Item>) {
     this.table = table;
   }
 
@@ -61,7 +97,7 @@ export class Records<Record extends { readonly id: string }> {
     this.#stored.set(record.id, record);
   }
 
-  get(id: string): Record | undefined {
+  get(id: string): Item | undefined {
     const staged = this.#staged.get(id);
     if (staged !== undefined) return staged ?? undefined;
     const changed = this.#changed.get(id);
@@ -69,12 +105,12 @@ export class Records<Record extends { readonly id: string }> {
     return this.#stored.get(id);
   }
 
-  values(): readonly Record[] {
+  values(): readonly Item[] {
     const ids = new Set([...this.#stored.keys(), ...this.#changed.keys(), ...this.#staged.keys()]);
     return [...ids].flatMap((id) => this.get(id) ?? []);
   }
 
-  put(record: Record): void {
+  put(record: Item): void {
     this.#staged.set(record.id, record);
   }
 
@@ -94,8 +130,8 @@ export class Records<Record extends { readonly id: string }> {
   }
 
   statements(): Statement[] {
-    const added: Record[] = [];
-    const changed: Record[] = [];
+    const added: Item[] = [];
+    const changed: Item[] = [];
     const removed: string[] = [];
     for (const [id, record] of this.#changed) {
       const isStored = this.#stored.has(id);

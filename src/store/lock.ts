@@ -1,11 +1,78 @@
 import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { Failure } from '../../failure.ts';
-import { type Files, isMissing, remove } from '../files.ts';
+import { Failure } from '../failure.ts';
+import { lockDescriptor } from '../libc.ts';
+import { type Files, isMissing, remove } from './files.ts';
+
+const FLAGS = constants.O_RDWR | constants.O_CREAT;
+
+/**
+ * Locks a folder for this process. The kernel locks open descriptors of the folder and of its file
+ * `lock`, and releases them when the process ends, in any pid namespace. The file names the process for
+ * messages and is never removed: a lock on a removed file would exclude no process.
+ *
+ * @param onFallback called if the system or the file system has no kernel locks. Then the pid in the
+ *   file decides, which excludes only processes of this host and pid namespace
+ * @throws Failure service_error, 503 `store_locked`, while another process has the lock
+ */
+export async function lockFolder(
+  files: Files,
+  folder: string,
+  onFallback: () => void,
+): Promise<Lock> {
+  const path = join(folder, 'lock');
+  const held: FileHandle[] = [];
+  const close = async () => {
+    for (const handle of held.splice(0)) await handle.close();
+  };
+  try {
+    // The folder is locked too, so that removing the file does not let another process in. The file is
+    // locked because NFS rejects a lock on a folder.
+    const results: string[] = [];
+    for (const [target, flags] of [[folder, constants.O_RDONLY] as const, [path, FLAGS] as const]) {
+      const handle = await files.open(target, flags, 0o600);
+      held.push(handle);
+      const result = lockDescriptor(handle.fd);
+      if (result === 'taken') throw storeLocked(path, await ownerIn(files, path));
+      results.push(result);
+    }
+    if (!results.includes('locked')) {
+      await close();
+      onFallback();
+      return await lockByPid(files, path);
+    }
+    const owner = await ownerIn(files, path);
+    // The owner may be a process without kernel locks, such as an older version of this program.
+    if (owner && !owner.kernel && (await isAlive(files, owner))) throw storeLocked(path, owner);
+    const file = held[1]!;
+    await file.truncate(0);
+    await file.write(JSON.stringify({ ...(await currentOwner(files)), kernel: true }), 0);
+    return {
+      release: async () => {
+        await file.truncate(0).catch(() => {});
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The owner in the lock file; null if the file is missing or names none. */
+async function ownerIn(files: Files, path: string) {
+  try {
+    return parseOwner((await files.readFile(path)).toString());
+  } catch {
+    return null;
+  }
+}
 
 /** Process that uses a store, identified so that a later process with the same pid differs. */
-export interface Owner {
+interface Owner {
   readonly pid: number;
   /** Boot identifier of the running system; null if it has none. */
   readonly boot: string | null;
@@ -84,7 +151,7 @@ async function acquire(files: Files, path: string, owner: Owner): Promise<void> 
 }
 
 /** @param owner null if the lock file does not name its owner yet */
-export function storeLocked(path: string, owner: Owner | null): Failure {
+function storeLocked(path: string, owner: Owner | null): Failure {
   const process = owner ? `process ${owner.pid}` : 'another process';
   const details = owner?.host ? ` (host ${owner.host}, since ${owner.since})` : '';
   return new Failure('service_error', `${path}: ${process} is using this store${details}`, {
@@ -125,7 +192,7 @@ async function read(files: Files, path: string): Promise<Owner | null> {
 }
 
 /** The owner in the text of a lock file; null if it names none. */
-export function parseOwner(text: string): Owner | null {
+function parseOwner(text: string): Owner | null {
   try {
     const owner = JSON.parse(text) as Owner;
     const isOwner = Number.isSafeInteger(owner.pid) && /^[0-9a-f-]{36}$/.test(owner.token);
@@ -136,7 +203,7 @@ export function parseOwner(text: string): Owner | null {
 }
 
 /** This process as an owner. */
-export async function currentOwner(files: Files): Promise<Owner> {
+async function currentOwner(files: Files): Promise<Owner> {
   const { pid } = process;
   const [boot, started] = [await bootId(files), await processStart(files, pid)];
   return {
@@ -149,7 +216,7 @@ export async function currentOwner(files: Files): Promise<Owner> {
   };
 }
 
-export async function isAlive(files: Files, { pid, boot, started }: Owner): Promise<boolean> {
+async function isAlive(files: Files, { pid, boot, started }: Owner): Promise<boolean> {
   if (boot !== (await bootId(files))) return false;
   const now = await processStart(files, pid);
   if (now !== undefined && started !== null) return now === started;
