@@ -147,10 +147,13 @@ export interface Payer {
   readonly keyId: string;
 }
 
+/** A payer with the team and the windows that a charge counts against; absent where the key has neither. */
+export interface ScopedPayer extends Payer {
+  readonly scope?: BudgetScope | undefined;
+}
+
 /** Credits reserved for a request in progress. It exists in memory only: the end of the process releases it. */
-export interface Reservation extends Payer {
+export interface Reservation extends ScopedPayer {
   readonly id: string;
   readonly amount: number;
-  /** Team and windows in which it counts; absent where the key has neither. */
-  readonly scope?: BudgetScope | undefined;
 }

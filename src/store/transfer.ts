@@ -1,6 +1,6 @@
 import type { Account, ApiKey, Team } from './account.ts';
 import type { Asset } from './asset.ts';
-import type { BudgetScope, BudgetWindow } from './budgets.ts';
+import type { BudgetWindow, ScopedPayer } from './budgets.ts';
 import type { Delivery } from './delivery.ts';
 import type { LedgerEntry, UsageRow } from './ledger.ts';
 import type { Task } from './task.ts';
@@ -17,11 +17,7 @@ export type TransferRecord =
   /** Credits that a node has reserved for text requests. It is read only: a copy is made of a store at rest. */
   | {
       readonly kind: 'escrow';
-      readonly payer: {
-        readonly accountId: string;
-        readonly keyId: string;
-        readonly scope?: BudgetScope;
-      };
+      readonly payer: ScopedPayer;
       readonly amount: number;
     }
   | {

@@ -1,6 +1,12 @@
 import type { Account, ApiKey, Team } from '../account.ts';
 import type { Asset } from '../asset.ts';
-import { type BudgetScope, type BudgetWindow, emptyWindow, type Payer } from '../budgets.ts';
+import {
+  type BudgetScope,
+  type BudgetWindow,
+  emptyWindow,
+  type Payer,
+  type ScopedPayer,
+} from '../budgets.ts';
 import { availableOf } from '../credits.ts';
 import type { Delivery } from '../delivery.ts';
 import { notFound } from '../errors.ts';
@@ -172,7 +178,7 @@ export abstract class UnitOfWork {
 
   /** Adds to the usage of a key by a model on a day. */
   addUsage(
-    { accountId, keyId, scope }: Payer & { readonly scope?: BudgetScope | undefined },
+    { accountId, keyId, scope }: ScopedPayer,
     { model, counts, charge: spent }: MeteredUsage,
     at: number,
   ): void {

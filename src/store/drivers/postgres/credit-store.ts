@@ -1,8 +1,7 @@
-import type { Payer } from '../../budgets.ts';
+import type { Payer, ScopedPayer } from '../../budgets.ts';
 import { notFound } from '../../errors.ts';
 import { checkAmount } from '../../funds.ts';
 import type { KeyHolder, Store } from '../../store.ts';
-import type { ScopedPayer } from './escrow/bank.ts';
 import { checkOpen, type PostgresParts } from './parts.ts';
 import { hashOfKey, loadSession, storedAccount } from './readers/account-queries.ts';
 

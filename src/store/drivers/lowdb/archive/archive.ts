@@ -25,17 +25,6 @@ interface ArchiveOptions extends SegmentOptions {
   readonly tombstones: Tombstones;
 }
 
-/** Segments on disk that become valid when a checkpoint names them. */
-export interface ArchiveExtension {
-  readonly list: SegmentList;
-  /** Numbers of segments that are no longer part of the archive. */
-  readonly dropped: readonly number[];
-  /** Makes the new segments the ones that are read. */
-  adopt(): void;
-  /** Closes the new segments. @param keepFiles whether a checkpoint on disk may name them */
-  cancel(keepFiles: boolean): Promise<void>;
-}
-
 /**
  * Immutable records on disk, in segments. The checkpoint names the valid segments; tombstones in the state
  * mark deleted records.
@@ -99,13 +88,15 @@ export class Archive {
   }
 
   /**
-   * Writes records into new segments, and merges segments that are many or mostly deleted.
+   * Writes records into new segments, and merges segments that are many or mostly deleted. They become valid when a
+   * checkpoint names them.
    *
    * @param batches records in the order of accounts and of creation; each batch becomes one segment
    */
-  async extend(batches: Iterable<Iterable<ArchivedRecord>>): Promise<ArchiveExtension> {
+  async extend(batches: Iterable<Iterable<ArchivedRecord>>) {
     const made = new Set<Segment>();
     const { files, folder } = this.#options;
+    /** Closes the new segments. @param keepFiles whether a checkpoint on disk may name them */
     const cancel = async (keepFiles: boolean) => {
       for (const segment of made) {
         await segment.close().catch(() => {});
@@ -136,7 +127,9 @@ export class Archive {
       }
       return {
         list: this.listOf(segments),
+        /** Numbers of segments that are no longer part of the archive. */
         dropped: dropped.map(({ number }) => number),
+        /** Makes the new segments the ones that are read. */
         adopt: () => {
           this.#adopt(segments);
           for (const segment of dropped) segment.close().catch(this.#options.onFault);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { namesIn } from '../../../files.ts';
+import type { Checkpoint } from '../checkpoint.ts';
 import { corruptStore } from '../files/errors.ts';
 import type { Place } from '../files/place.ts';
 import type { Change } from '../state/state.ts';
@@ -25,12 +26,7 @@ export interface Replay {
 }
 
 /** Fields of a checkpoint that say which journals follow it. */
-interface ReplayStart {
-  /** Number of the first journal whose changes the checkpoint does not have. */
-  readonly journal: number;
-  /** Extent of the journal before it; undefined if the checkpoint does not say. */
-  readonly previous: Extent | null | undefined;
-}
+type ReplayStart = Pick<Checkpoint, 'journal' | 'previous'>;
 
 interface ReplayOptions {
   readonly place: Place;

@@ -2,7 +2,7 @@ import type { Asset, NewAsset } from '../../../asset.ts';
 import type { Delivery } from '../../../delivery.ts';
 import { assetExists } from '../../../errors.ts';
 import { approximateSize, isTerminal, TASK_STATES, TASK_TYPES, type Task } from '../../../task.ts';
-import type { Archive, ArchiveExtension } from '../archive/archive.ts';
+import type { Archive } from '../archive/archive.ts';
 import { hashOf, NO_TASK } from '../archive/layout.ts';
 import type { SegmentRecord } from '../archive/segment.ts';
 import type { ArchivedRecord } from '../archive/segment-writer.ts';
@@ -33,6 +33,8 @@ interface ArchiveCandidate {
   readonly body: ArchivedBody;
   readonly rows: readonly Row[];
 }
+
+type ArchiveExtension = Awaited<ReturnType<Archive['extend']>>;
 
 /** Rows that are being moved from the state to the archive. */
 export interface ArchiveMove {

@@ -1,9 +1,4 @@
-import type { BudgetScope, Payer, Reservation } from '../../../budgets.ts';
-
-/** Account and key with the team and the windows of a reservation. */
-interface ScopedPayer extends Payer {
-  readonly scope?: BudgetScope | undefined;
-}
+import type { BudgetScope, Payer, Reservation, ScopedPayer } from '../../../budgets.ts';
 
 /** Credits reserved for requests in progress, in memory only: the end of the process releases them. */
 export class Reservations {

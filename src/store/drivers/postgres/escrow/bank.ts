@@ -1,11 +1,6 @@
 import type { Failure } from '../../../../failure.ts';
-import type { BudgetScope, Payer } from '../../../budgets.ts';
+import type { ScopedPayer } from '../../../budgets.ts';
 import type { UsageCounts } from '../../../ledger.ts';
-
-/** Account and key with the team and the windows that a reservation counts against. */
-export interface ScopedPayer extends Payer {
-  readonly scope?: BudgetScope | undefined;
-}
 
 /** Request for credits in advance. Amounts are micro-credits. */
 export interface Draw {

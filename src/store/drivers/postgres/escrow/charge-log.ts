@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ScopedPayer } from '../../../budgets.ts';
 import {
   diskFiles,
   FILE_MODE,
@@ -11,7 +12,7 @@ import {
 } from '../../../files.ts';
 import type { UsageCounts } from '../../../ledger.ts';
 import { encodeLine, readLine } from '../../../line.ts';
-import type { Fold, FoldBatch, ScopedPayer } from './bank.ts';
+import type { Fold, FoldBatch } from './bank.ts';
 import { Escrow } from './escrow.ts';
 
 /** Bytes after which a file is complete. It is removed once its charges are folded. */

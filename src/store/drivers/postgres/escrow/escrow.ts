@@ -1,6 +1,7 @@
 import type { Failure } from '../../../../failure.ts';
+import type { ScopedPayer } from '../../../budgets.ts';
 import { addCounts, NO_USAGE, type UsageCounts, utcDayOf } from '../../../ledger.ts';
-import type { Charge, Fold, ScopedPayer } from './bank.ts';
+import type { Charge, Fold } from './bank.ts';
 
 /** Seconds over which the rate of spending is averaged. */
 const RATE_SECONDS = 20;

@@ -1,7 +1,7 @@
 import { Failure } from '../../../../failure.ts';
-import type { Reservation } from '../../../budgets.ts';
+import type { Reservation, ScopedPayer } from '../../../budgets.ts';
 import type { MeteredUsage } from '../../../ledger.ts';
-import type { Draw, EscrowBank, FoldBatch, ScopedPayer } from './bank.ts';
+import type { Draw, EscrowBank, FoldBatch } from './bank.ts';
 import type { ChargeLog } from './charge-log.ts';
 import { Escrow } from './escrow.ts';
 
@@ -50,7 +50,14 @@ interface HeldReservation extends Reservation {
   readonly escrow: Escrow;
 }
 
+/** A batch with the escrow of each of its folds; without escrows once these are lost. */
+interface EscrowBatch {
+  readonly batch: FoldBatch;
+  readonly escrows: readonly Escrow[];
+}
+
 interface Refusal {
+  readonly accountId: string;
   readonly amount: number;
   readonly failure: Failure;
   readonly until: number;
@@ -67,13 +74,14 @@ export class Escrows {
   #node: string;
   #accounts = new Map<string, Account>();
   readonly #reservations = new Map<string, HeldReservation>();
-  readonly #refusals = new Map<string, Map<string, Refusal>>();
+  /** The last refusal of each payer. */
+  readonly #refusals = new Map<string, Refusal>();
   /** Reservations since the start. */
   #count = 0;
   /** Number of the batch that new charges go to. */
   #number = 1;
   /** Batches to fold before all others: of a lost lease, or one whose commit is unknown. */
-  readonly #batches: { readonly batch: FoldBatch; readonly of: readonly Escrow[] }[] = [];
+  readonly #batches: EscrowBatch[] = [];
   /** Draws in advance under way. */
   readonly #draws = new Set<Promise<void>>();
   #isClosed = false;
@@ -196,7 +204,9 @@ export class Escrows {
 
   /** A grant, a change of a budget or an end of a reservation: refused requests of the account may succeed now. */
   changed(accountId: string): void {
-    if (this.#refusals.size > 0) this.#refusals.delete(accountId);
+    for (const [name, refusal] of this.#refusals) {
+      if (refusal.accountId === accountId) this.#refusals.delete(name);
+    }
   }
 
   /**
@@ -204,10 +214,11 @@ export class Escrows {
    * that are not folded yet are booked as far as the payers have credits.
    */
   lost(node: string): void {
-    const batch = this.#takeBatch();
-    if (batch.folds.length > 0) this.#batches.push({ batch, of: [] });
-    // The escrows are lost: what is folded of earlier batches changes none of them.
-    this.#batches.splice(0, Infinity, ...this.#batches.map(({ batch }) => ({ batch, of: [] })));
+    if (this.#hasFolds()) this.#batches.push(this.#takeBatch());
+    // The escrows are lost: what is folded of their batches changes none of them.
+    for (const [index, { batch }] of this.#batches.entries()) {
+      this.#batches[index] = { batch, escrows: [] };
+    }
     const waiting = [...this.#accounts.values()].flatMap((account) => account.waiting);
     this.#accounts = new Map();
     this.#node = node;
@@ -227,7 +238,7 @@ export class Escrows {
   }
 
   #accountOf(payer: ScopedPayer): Account {
-    const name = nameOf(payer);
+    const name = payerName(payer);
     const known = this.#accounts.get(name);
     if (known) return known;
     const { accountId, keyId, scope } = payer;
@@ -239,7 +250,7 @@ export class Escrows {
   }
 
   #checkRefusals(payer: ScopedPayer, amount: number): void {
-    const refusal = this.#refusals.get(payer.accountId)?.get(nameOf(payer));
+    const refusal = this.#refusals.get(payerName(payer));
     if (refusal && amount === refusal.amount && this.#options.now() < refusal.until) {
       throw refusal.failure;
     }
@@ -272,7 +283,7 @@ export class Escrows {
 
   /** Whether the account's escrow was not lost with the lease. */
   #isCurrent(account: Account): boolean {
-    return this.#accounts.get(nameOf(account.escrow.payer)) === account;
+    return this.#accounts.get(payerName(account.escrow.payer)) === account;
   }
 
   /** Draws for the requests to come, so that they do not wait. */
@@ -336,9 +347,8 @@ export class Escrows {
   #refuse({ escrow, waiting }: Account, failure: Failure): void {
     const { amount, reject } = waiting.shift()!;
     const { accountId } = escrow.payer;
-    const refusals = this.#refusals.get(accountId) ?? new Map<string, Refusal>();
     const until = this.#options.now() + REFUSAL_MS;
-    this.#refusals.set(accountId, refusals.set(nameOf(escrow.payer), { amount, failure, until }));
+    this.#refusals.set(payerName(escrow.payer), { accountId, amount, failure, until });
     reject(failure);
   }
 
@@ -371,14 +381,15 @@ export class Escrows {
     return false;
   }
 
-  #takeBatch(): FoldBatch {
-    const folds = [];
-    for (const { escrow } of this.#accounts.values()) {
-      if (escrow.hasFold) folds.push(escrow.takeFold());
-    }
+  /** The next batch, with the escrow of each of its folds. */
+  #takeBatch(): EscrowBatch {
+    const escrows = [...this.#accounts.values()].flatMap(({ escrow }) =>
+      escrow.hasFold ? [escrow] : [],
+    );
+    const folds = escrows.map((escrow) => escrow.takeFold());
     const batch = { node: this.#node, number: this.#number, folds };
     this.#number += 1;
-    return batch;
+    return { batch, escrows };
   }
 
   #scheduleFold(): void {
@@ -404,12 +415,9 @@ export class Escrows {
 
   async #foldAll(): Promise<void> {
     await this.#foldBatches();
-    const of = [...this.#accounts.values()].flatMap(({ escrow }) =>
-      escrow.hasFold ? [escrow] : [],
-    );
-    if (of.length === 0) return;
+    if (!this.#hasFolds()) return;
     this.#foldedAt = performance.now();
-    this.#batches.push({ batch: this.#takeBatch(), of });
+    this.#batches.push(this.#takeBatch());
     await this.#foldBatches();
   }
 
@@ -417,8 +425,8 @@ export class Escrows {
     while (this.#batches.length > 0) {
       const { batch } = this.#batches[0]!;
       await this.#options.bank.fold(batch);
-      const { of } = this.#batches.shift()!;
-      for (const [index, escrow] of of.entries()) escrow.folded(batch.folds[index]!);
+      const { escrows } = this.#batches.shift()!;
+      for (const [index, escrow] of escrows.entries()) escrow.folded(batch.folds[index]!);
       this.#options.log.folded(batch);
       for (const { payer } of batch.folds) this.changed(payer.accountId);
     }
@@ -436,9 +444,8 @@ export class Escrows {
         if (account.escrow.isEmpty && !account.isDrawing) this.#accounts.delete(name);
       }
       const now = this.#options.now();
-      for (const [accountId, refusals] of this.#refusals) {
-        for (const [name, { until }] of refusals) if (until <= now) refusals.delete(name);
-        if (refusals.size === 0) this.#refusals.delete(accountId);
+      for (const [name, { until }] of this.#refusals) {
+        if (until <= now) this.#refusals.delete(name);
       }
       if (this.#hasFolds()) this.#scheduleFold();
       if (this.#accounts.size > 0) this.#scheduleReview();
@@ -446,7 +453,7 @@ export class Escrows {
   }
 }
 
-function nameOf({ accountId, keyId, scope }: ScopedPayer): string {
+function payerName({ accountId, keyId, scope }: ScopedPayer): string {
   if (!scope) return `${accountId} ${keyId}`;
   return `${accountId} ${keyId} ${scope.teamId} ${scope.windows.join(' ')}`;
 }

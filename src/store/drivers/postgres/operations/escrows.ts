@@ -1,4 +1,5 @@
 import { Failure } from '../../../../failure.ts';
+import type { ScopedPayer } from '../../../budgets.ts';
 import {
   charge,
   checkFunds,
@@ -8,8 +9,9 @@ import {
   spend,
   spendable,
 } from '../../../funds.ts';
-import type { Draw, Fold, FoldBatch, ScopedPayer } from '../escrow/bank.ts';
-import type { Batch, RowNeeds, RowOperation } from '../transactions/batch.ts';
+import type { Draw, Fold, FoldBatch } from '../escrow/bank.ts';
+import type { Batch, RowOperation } from '../transactions/batch.ts';
+import type { RowNeeds } from '../transactions/reads.ts';
 
 function idOf(node: string, { accountId, keyId, scope }: ScopedPayer): string {
   const id = `${node} ${accountId} ${keyId}`;

@@ -7,7 +7,6 @@ import type { Funds } from '../../../funds.ts';
 import { addCounts, NO_USAGE } from '../../../ledger.ts';
 import {
   type AccountUse,
-  type Needs,
   type NewEntry,
   UnitOfWork,
   type UsageAddition,
@@ -15,7 +14,7 @@ import {
 import type { Task } from '../../../task.ts';
 import type { PreparingConnection, Statement } from '../database/database.ts';
 import { encodeText } from '../database/text.ts';
-import { lockAccounts, readRows, type Wanted } from './reads.ts';
+import { lockAccounts, type RowNeeds, readRows, type Wanted } from './reads.ts';
 import {
   ACCOUNTS,
   type AccountRow,
@@ -31,14 +30,6 @@ import {
 } from './rows.ts';
 import { insertAssets, insertEntries, type UsageSum, upsertCharges, upsertUsage } from './sums.ts';
 import { Additions, Records } from './table.ts';
-
-/** Rows that an operation of this driver needs. The accounts that they belong to are locked. */
-export interface RowNeeds extends Needs {
-  readonly deliveries?: readonly string[];
-  readonly escrows?: readonly string[];
-  /** Nodes. */
-  readonly folds?: readonly string[];
-}
 
 /** An operation on rows: those of every driver, and those on escrows and deliveries. */
 export interface RowOperation<Result> {

@@ -1,19 +1,17 @@
+import type { Needs } from '../../../operations/unit-of-work.ts';
 import type { Statement } from '../database/database.ts';
 import { ACCOUNTS } from './rows.ts';
 
-/** Identifiers of the rows that one transaction needs. */
-export interface Wanted {
-  readonly accounts: readonly string[];
-  readonly keys: readonly string[];
-  readonly teams: readonly string[];
-  /** Teams whose keys are read. */
-  readonly members: readonly string[];
-  readonly tasks: readonly string[];
-  readonly deliveries: readonly string[];
-  readonly escrows: readonly string[];
-  readonly folds: readonly string[];
-  readonly idempotency: readonly { readonly accountId: string; readonly key: string }[];
+/** Rows that an operation of this driver needs. The accounts that they belong to are locked. */
+export interface RowNeeds extends Needs {
+  readonly deliveries?: readonly string[];
+  readonly escrows?: readonly string[];
+  /** Nodes. */
+  readonly folds?: readonly string[];
 }
+
+/** What the operations of one transaction need. */
+export type Wanted = Required<RowNeeds>;
 
 /** Values of a statement, with the text that stands for each. */
 class Parameters {
