@@ -57,16 +57,17 @@ export class Records {
   }
 
   /** Applies the changes at once. Resolves when they, and what they were derived from, are on disk. */
-  async commit({ changes }: Transaction): Promise<void> {
+  commit({ changes }: Transaction): Promise<void> {
     this.checkOpen();
-    await (changes.length > 0 ? this.commits.commit(changes) : this.commits.synced());
+    if (changes.length > 0) return this.commits.commit(changes);
+    return this.commits.synced() ?? Promise.resolve();
   }
 
-  async run<Result>({ apply }: Operation<Result>): Promise<Result> {
+  /** Runs an operation, which may throw. Resolves when its changes are on disk. */
+  run<Result>({ apply }: Operation<Result>): Promise<Result> {
     const transaction = this.begin();
     const result = apply(transaction);
-    await this.commit(transaction);
-    return result;
+    return this.commit(transaction).then(() => result);
   }
 
   /** Later commits are rejected. */
