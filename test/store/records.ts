@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Account, ApiKey, NewKey } from '../../src/store/account.ts';
 import type { NewAsset } from '../../src/store/asset.ts';
+import type { Payer } from '../../src/store/budgets.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Completion, NewTask } from '../../src/store/task.ts';
 
@@ -52,12 +53,19 @@ export function newAsset(change: Partial<NewAsset> = {}): NewAsset {
   return { id, mediaType: 'image/png', bytes: 100, sha256: 'a'.repeat(64), ...change };
 }
 
-/** An account with credits, and a key of it. */
+/** An account with credits, and a key of it, which together pay for requests. */
 export async function owner(
   store: Store,
   credits = 100 * CREDIT,
   change: Partial<NewKey> = {},
-): Promise<{ account: Account; key: ApiKey }> {
+): Promise<{ account: Account; key: ApiKey; payer: Payer }> {
   const account = await store.createAccount({ name: 'owner', plan: 'paid', credits });
-  return { account, key: await store.createKey(keyFor(account, change)) };
+  const key = await store.createKey(keyFor(account, change));
+  return { account, key, payer: { accountId: account.id, keyId: key.id } };
+}
+
+/** Another account, which has no credits, and a key of it. */
+export async function stranger(store: Store): Promise<{ other: Account; foreign: ApiKey }> {
+  const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
+  return { other, foreign: await store.createKey(keyFor(other)) };
 }

@@ -78,14 +78,13 @@ export function describeCredits(driver: DriverFactory): void {
     });
 
     it('limit a charge above them to what is available', async () => {
-      const { store, account, key } = await owned({ credits: 10 });
+      const { store, account, key, payer: none } = await owned({ credits: 10 });
       const [one, other] = [
         await store.reserve(account.id, key.id, 4),
         await store.reserve(account.id, key.id, 4),
       ];
       expect(await store.settle(one, { model: 'm', counts: {}, charge: 9 })).toBe(6);
       expect(await store.settle(other, { model: 'm', counts: {}, charge: 4 })).toBe(4);
-      const none = { accountId: account.id, keyId: key.id };
       expect(await store.settle(none, { model: 'm', counts: {}, charge: 4 })).toBe(0);
     });
 
@@ -98,8 +97,12 @@ export function describeCredits(driver: DriverFactory): void {
 
     it('become ledger entries and usage by key, model and day', async () => {
       let now = NOON;
-      const { store, reopened, account, key } = await owned({ now: () => now, credits: 100 });
-      const holder = { accountId: account.id, keyId: key.id };
+      const {
+        store,
+        reopened,
+        account,
+        payer: holder,
+      } = await owned({ now: () => now, credits: 100 });
       const written = { cacheWriteTokens: 3, cacheWrite1hTokens: 1 };
       const counts = { inputTokens: 10, cachedInputTokens: 4, ...written, outputTokens: 2 };
       await store.settle(holder, { model: 'a', counts, charge: 1 });
@@ -206,8 +209,7 @@ export function describeCredits(driver: DriverFactory): void {
 
     it('is not compacted to a negative sum', async () => {
       let now = NOON;
-      const { store, account, key } = await owned({ now: () => now, credits: 10 });
-      const holder = { accountId: account.id, keyId: key.id };
+      const { store, account, key, payer: holder } = await owned({ now: () => now, credits: 10 });
       await store.settle(holder, { model: 'm', counts: {}, charge: 8 });
       // The clock is set forward and back: the day's sum grows by charges that the later grant paid for.
       now += DAY;

@@ -43,8 +43,7 @@ export function describeStoreDriver(driver: DriverFactory): void {
   });
 
   it('writes everything before close resolves, and rejects calls afterwards', async () => {
-    const { store, reopened, account, key } = await owned();
-    const holder = { accountId: account.id, keyId: key.id };
+    const { store, reopened, account, key, payer: holder } = await owned();
     const made = store.createTask(taskFor(key));
     await store.settle(holder, { model: 'm', counts: {}, charge: 1 });
     const again = await reopened();

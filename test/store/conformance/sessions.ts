@@ -11,8 +11,7 @@ export function describeSessions(driver: DriverFactory): void {
 
   describe('sessions', () => {
     it('finds a session by its hash, with its key as it is now, until it ends', async () => {
-      const { store, reopened, account, key } = await owned();
-      const payer = { accountId: account.id, keyId: key.id };
+      const { store, reopened, key, payer } = await owned();
       const session = await store.createSession({ ...payer, hash: 'aa', expiresAt: 9e15 });
       await store.createSession({ ...payer, hash: 'bb', expiresAt: 9e15 });
       await store.endSession('bb');
@@ -28,8 +27,7 @@ export function describeSessions(driver: DriverFactory): void {
     });
 
     it('shows that the key of a session was revoked', async () => {
-      const { store, account, key } = await owned({ now: () => NOON });
-      const payer = { accountId: account.id, keyId: key.id };
+      const { store, key, payer } = await owned({ now: () => NOON });
       await store.createSession({ ...payer, hash: 'aa', expiresAt: NOON + 9 });
       await store.revokeKey(key.id);
       const found = await store.findSession('aa');
@@ -38,8 +36,7 @@ export function describeSessions(driver: DriverFactory): void {
 
     it('finds no session from its end on', async () => {
       let now = NOON;
-      const { store, account, key } = await owned({ now: () => now });
-      const payer = { accountId: account.id, keyId: key.id };
+      const { store, payer } = await owned({ now: () => now });
       await store.createSession({ ...payer, hash: 'aa', expiresAt: NOON + 10 });
       now = NOON + 9;
       expect(await store.findSession('aa')).toBeDefined();

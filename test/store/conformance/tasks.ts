@@ -4,7 +4,7 @@ import type { Store } from '../../../src/store/store.ts';
 import type { NewTask } from '../../../src/store/task.ts';
 import { claimOf, everyTask, findInconsistencies, openTasks } from '../consistency.ts';
 import { bothOf, failureWith, freshStore, type OwnedOptions, ownedStore } from '../fresh-store.ts';
-import { BROKEN, CREDIT, completionOf, keyFor, newAsset, taskFor } from '../records.ts';
+import { BROKEN, CREDIT, completionOf, keyFor, newAsset, stranger, taskFor } from '../records.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
 
 const DAY = 86_400_000;
@@ -188,8 +188,7 @@ export function describeTasks(driver: DriverFactory): void {
     it('claims pending tasks of the accounts with the fewest processing ones first', async () => {
       let now = NOON;
       const { store, key } = await owned({ now: () => now });
-      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
-      const foreign = await store.createKey(keyFor(other));
+      const { foreign } = await stranger(store);
       const make = async (of: ApiKey, change: Partial<NewTask> = {}) =>
         (await store.createTask(taskFor(of, { reservation: 0, ...change }))).task.id;
       const own: string[] = [];
@@ -306,8 +305,7 @@ export function describeTasks(driver: DriverFactory): void {
     it('lists tasks newest first, in pages, also when the clock goes back', async () => {
       let now = NOON;
       const { store, reopened, account, key } = await owned({ now: () => now });
-      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
-      const foreign = await store.createKey(keyFor(other));
+      const { other, foreign } = await stranger(store);
       const made: string[] = [];
       for (let n = 0; n < 7; n += 1) {
         now -= 1000;
@@ -370,8 +368,7 @@ export function describeTasks(driver: DriverFactory): void {
 
     it('trims ended tasks of an account to a number and to a size', async () => {
       const { store, reopened, account, key } = await owned();
-      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
-      const foreign = await store.createKey(keyFor(other));
+      const { other, foreign } = await stranger(store);
       const end = async (one: Store, change: Partial<NewTask> = {}, bytes = 10_000) => {
         const { task } = await one.createTask(taskFor(key, { reservation: 0, ...change }));
         const claim = (await one.claimTask(task.id))!;
@@ -433,8 +430,7 @@ export function describeTasks(driver: DriverFactory): void {
 
     it('limits the requests of open tasks to 64 MB per account', async () => {
       const { store, key } = await owned();
-      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
-      const foreign = await store.createKey(keyFor(other));
+      const { other, foreign } = await stranger(store);
       const prompts = [30, 5].map((megabytes) => 'x'.repeat(megabytes * 2 ** 20));
       // The same string each time: its size counts for each task.
       const [large, small] = prompts.map((prompt) =>
@@ -530,8 +526,7 @@ export function describeTasks(driver: DriverFactory): void {
 
     it('belong to one account, and can be used again after the task is deleted', async () => {
       const { store, key } = await owned();
-      const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
-      const foreign = await store.createKey(keyFor(other));
+      const { other, foreign } = await stranger(store);
       const { task } = await store.createTask(taskFor(key, { idempotency }));
       expect(await store.findTaskByIdempotencyKey(other.id, idempotency)).toBeUndefined();
       const theirs = await store.createTask(taskFor(foreign, { idempotency, reservation: 0 }));

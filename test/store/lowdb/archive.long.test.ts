@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies } from '../consistency.ts';
 import { failureWith } from '../fresh-store.ts';
 import { type Hook, hookedFiles, systemError } from '../hooked-files.ts';
-import { completionOf, keyFor, newAsset, owner, taskFor } from '../records.ts';
+import { completionOf, newAsset, owner, stranger, taskFor } from '../records.ts';
 import { openCrashed, openHooked } from './test-store.ts';
 
 const journalLimit = 3000;
@@ -190,8 +190,7 @@ describe('a damaged record of the archive', () => {
     const directory = temporaryFolder();
     const store = await openLowdbStore({ directory, journalLimit });
     const { account, key } = await owner(store, 0);
-    const other = await store.createAccount({ name: 'other', plan: 'free', credits: 0 });
-    const foreign = await store.createKey(keyFor(other));
+    const { other, foreign } = await stranger(store);
     const { task } = await store.createTask(
       taskFor(key, { reservation: 0, request: { prompt: 'a red barn' } }),
     );

@@ -17,9 +17,8 @@ it('books 100 charges in one transaction', async () => {
       transactions += commit.transactions;
     },
   });
-  const { account, key } = await owner(store, 1000);
+  const { account, key, payer } = await owner(store, 1000);
   const before = transactions;
-  const payer = { accountId: account.id, keyId: key.id };
   for (let time = 0; time < 100; time += 1) await store.settle(payer, metered);
   // A charge that is not booked yet cannot be spent again.
   await expect(store.reserve(account.id, key.id, 801)).rejects.toMatchObject({
@@ -43,8 +42,7 @@ it('has a charge on disk before its request is answered, also if it is booked du
     await write.passed;
   });
   const store = await openLowdbStore({ directory, files });
-  const { account, key } = await owner(store, 1000);
-  const payer = { accountId: account.id, keyId: key.id };
+  const { account, payer } = await owner(store, 1000);
   await store.settle(payer, metered);
   isHeld = true;
   const first = store.grant(account.id, 1);

@@ -194,8 +194,7 @@ describe('a store on a failing disk', () => {
   it.each(['truncate', 'nothing'])(
     'does not replay a rejected task whose bytes are in the file, when %s fails too',
     async (also) => {
-      const { directory, disk, store, key, account } = await onDisk();
-      const holder = { accountId: account.id, keyId: key.id };
+      const { directory, disk, store, key, account, payer: holder } = await onDisk();
       // A charge that is not synced yet, so that the next batch is written and synced in two steps.
       await store.settle(holder, { model: 'm', counts: {}, charge: 3 });
       disk.hook = (operation) => {
@@ -227,8 +226,7 @@ describe('a store on a failing disk', () => {
   it.each([['writeSync'], ['writeSync', 'write', 'open', 'truncate']])(
     'keeps charges in memory and rejects reservations while %s fails',
     async (...operations) => {
-      const { directory, disk, store, key, account } = await onDisk();
-      const holder = { accountId: account.id, keyId: key.id };
+      const { directory, disk, store, key, account, payer: holder } = await onDisk();
       const held = await store.reserve(account.id, key.id, 40);
       disk.hook = (operation) => {
         if (operations.includes(operation)) throw systemError('ENOSPC');
@@ -423,8 +421,7 @@ describe('a store on a slow disk', () => {
   });
 
   it('returns a charge as reserved until it is booked on disk', async () => {
-    const { store, account, key, go, reached } = await stopped();
-    const holder = { accountId: account.id, keyId: key.id };
+    const { store, account, key, go, reached, payer: holder } = await stopped();
     await store.settle(holder, { model: 'm', counts: {}, charge: 3 });
     const known = () => store.findKey(key.hash);
     expect((await known())!.account).toMatchObject({ reserved: 3, spent: 0 });
@@ -452,8 +449,7 @@ describe('a store on a slow disk', () => {
   });
 
   it('resolves settle after the write in progress and the write of the charge', async () => {
-    const { directory, store, key, account, go, reached } = await stopped();
-    const holder = { accountId: account.id, keyId: key.id };
+    const { directory, store, account, go, reached, payer: holder } = await stopped();
     const granted = store.grant(account.id, 5);
     await reached.passed;
     const settled = store.settle(holder, { model: 'm', counts: {}, charge: 3 });
@@ -466,8 +462,7 @@ describe('a store on a slow disk', () => {
   });
 
   it('resolves settle without a sync', async () => {
-    const { directory, disk, store, key, account } = await onDisk();
-    const holder = { accountId: account.id, keyId: key.id };
+    const { directory, disk, store, account, payer: holder } = await onDisk();
     const operations: string[] = [];
     disk.hook = (operation) => {
       operations.push(operation);

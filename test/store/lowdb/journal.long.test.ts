@@ -182,8 +182,7 @@ describe('a journal', () => {
     const directory = memoryFolder();
     const store = await openLowdbStore({ directory });
     const path = join(directory, FIRST);
-    const { account, key } = await owner(store, 100);
-    const holder = { accountId: account.id, keyId: key.id };
+    const { account, payer: holder } = await owner(store, 100);
     const starts: number[] = [];
     const note = async () => {
       starts.push(readFileSync(path).length);
@@ -261,8 +260,7 @@ describe('a journal', () => {
   it('without a charge whose sync a power cut may prevent is rejected: it does not move later ones', async () => {
     const directory = memoryFolder();
     const store = await openLowdbStore({ directory });
-    const { account, key } = await owner(store, 100);
-    const holder = { accountId: account.id, keyId: key.id };
+    const { payer: holder } = await owner(store, 100);
     const length = readFileSync(join(directory, FIRST)).length;
     for (let charge = 1; charge <= 3; charge += 1) {
       await store.settle(holder, { model: 'm', counts: {}, charge });

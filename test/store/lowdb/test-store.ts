@@ -6,7 +6,7 @@ import { type Hook, hookedFiles } from '../hooked-files.ts';
 import { copyAsCrashed } from './crash-copy.ts';
 
 /** Opens a store, which is closed after the test. */
-export async function openUntilEnd(options: LowdbOptions): Promise<Store> {
+async function openUntilEnd(options: LowdbOptions): Promise<Store> {
   const store = await openLowdbStore(options);
   onTestFinished(() => store.close());
   return store;

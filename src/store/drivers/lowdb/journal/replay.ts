@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { namesIn } from '../../../files.ts';
-import type { Checkpoint } from '../checkpoint.ts';
 import { corruptStore } from '../files/errors.ts';
 import type { Place } from '../files/place.ts';
 import type { Change } from '../state/state.ts';
@@ -26,7 +25,12 @@ export interface Replay {
 }
 
 /** Fields of a checkpoint that say which journals follow it. */
-type ReplayStart = Pick<Checkpoint, 'journal' | 'previous'>;
+interface ReplayStart {
+  /** Number of the first journal whose changes the checkpoint does not have. */
+  readonly journal: number;
+  /** Extent of the journal before it; undefined if the checkpoint does not say. */
+  readonly previous: Extent | null | undefined;
+}
 
 interface ReplayOptions {
   readonly place: Place;
