@@ -39,6 +39,10 @@ interface Parts {
   available: number;
 }
 
+function noParts(): Parts {
+  return { reserved: 0, escrow: 0, reservedByKeys: 0, spentByKeys: 0, available: 0 };
+}
+
 class IntegrityCheck {
   readonly #accounts = new Map<string, { readonly account: Account; readonly parts: Parts }>();
   readonly #holders = new Map<string, ApiKey | Team | BudgetWindow>();
@@ -57,10 +61,7 @@ class IntegrityCheck {
   add(record: TransferRecord): void {
     switch (record.kind) {
       case 'account':
-        this.#accounts.set(record.row.id, {
-          account: record.row,
-          parts: { reserved: 0, escrow: 0, reservedByKeys: 0, spentByKeys: 0, available: 0 },
-        });
+        this.#accounts.set(record.row.id, { account: record.row, parts: noParts() });
         break;
       case 'key':
         this.#addKey(record.row);
@@ -142,7 +143,7 @@ class IntegrityCheck {
     const known = this.#accounts.get(accountId);
     if (known) return known.parts;
     this.#faults.push(`${what}: there is no account ${accountId}`);
-    return { reserved: 0, escrow: 0, reservedByKeys: 0, spentByKeys: 0, available: 0 };
+    return noParts();
   }
 
   #checkAccount(account: Account, parts: Parts): void {

@@ -209,7 +209,7 @@ export function describeCredits(driver: DriverFactory): void {
 
     it('is not compacted to a negative sum', async () => {
       let now = NOON;
-      const { store, account, key, payer: holder } = await owned({ now: () => now, credits: 10 });
+      const { store, account, payer: holder } = await owned({ now: () => now, credits: 10 });
       await store.settle(holder, { model: 'm', counts: {}, charge: 8 });
       // The clock is set forward and back: the day's sum grows by charges that the later grant paid for.
       now += DAY;

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { openLowdbStore } from '../../.modules/src/store/drivers/lowdb/open.js';
 import { diskFiles } from '../../.modules/src/store/files.js';
-import { lockByPid } from '../../.modules/src/store/lock/pid-lock.js';
+import { lockByPid } from '../../.modules/src/store/lock.js';
 
 const [directory, mode] = process.argv.slice(2);
 
