@@ -74,7 +74,7 @@ export function describeStoreDriver(driver: DriverFactory): void {
           sent += 1;
           await store.settle(hold, { model: `m${at % 3}`, counts: {}, charge: 1 });
           spent += 1;
-          if (at % 20 !== 0) return;
+          if (at % 40 !== 0) return;
           const known = { known: [...made], spent };
           copies.push({ copy: await crashed(driver, store, place), ...known });
         }),
