@@ -49,9 +49,6 @@ const amount = fc.oneof(
     .map((step) => ({ type: 'number', multipleOf: step, minimum: 0.3 })),
 );
 
-/** A second schema of a text, which can be combined with any other. */
-const short = bounds('minLength', 'maxLength', 30).map((more) => ({ type: 'string', ...more }));
-
 const scalar = fc.oneof(
   text,
   amount,
@@ -93,9 +90,6 @@ const { schema: any } = fc.letrec<{ schema: object; object: object }>((tie) => (
       .tuple(tie('schema'), bounds('minItems', 'maxItems', 4))
       .map(([items, more]) => ({ type: 'array', items, ...more })),
     fc.array(tie('schema'), { minLength: 1, maxLength: 3 }).map((anyOf) => ({ anyOf })),
-    fc
-      .tuple(tie('schema'), short)
-      .map(([one, other]) => ({ anyOf: [{ allOf: [one, other] }, one] })),
     fc.tuple(tie('object'), tie('schema')).map(([one, extra]) => ({
       allOf: [
         { ...one, additionalProperties: true },
@@ -106,11 +100,12 @@ const { schema: any } = fc.letrec<{ schema: object; object: object }>((tie) => (
         },
       ],
     })),
-    tie('schema').map((one) => ({
-      oneOf: [
-        { type: 'object', required: ['kind'], properties: { kind: { const: 'a' } } },
-        { not: { type: 'object' }, anyOf: [one, { type: 'string' }] },
-      ],
+    fc.tuple(tie('schema'), tie('schema')).map((values) => ({
+      oneOf: values.map((value, kind) => ({
+        type: 'object',
+        required: ['kind'],
+        properties: { kind: { const: kind }, value },
+      })),
     })),
   ),
 }));
@@ -152,10 +147,6 @@ const many = <Item>(count: number, item: (index: number) => Item) =>
 const record = <Value>(count: number, prefix: string, value: (index: number) => Value) =>
   Object.fromEntries(many(count, (index) => [`${prefix}${index}`, value(index)]));
 
-/** Objects that differ only in their last property. */
-const nearlyEqual = (count: number) =>
-  many(count, (index) => ({ ...record(30, 'k', () => 1), last: index }));
-
 /** Definitions that each refer to the one before. */
 const chained = (refer: (ref: object) => object) => ({
   $ref: '#/$defs/s30',
@@ -164,12 +155,6 @@ const chained = (refer: (ref: object) => object) => ({
 
 /** Schemas that take long if some loop of the generator is not bounded. */
 const EXPENSIVE_SCHEMAS: readonly (readonly [name: string, schema: object])[] = [
-  ['a const of unique items', { uniqueItems: true, const: nearlyEqual(3000) }],
-  ['an enum of unique items', { uniqueItems: true, enum: [nearlyEqual(3000)] }],
-  [
-    'unique items that are nearly equal',
-    { type: 'array', uniqueItems: true, minItems: 3000, items: { enum: nearlyEqual(3000) } },
-  ],
   ['a list of a billion', { type: 'array', minItems: 1e9, items: { type: 'integer' } }],
   ['a billion properties', { type: 'object', minProperties: 1e9 }],
   [
@@ -197,14 +182,6 @@ const EXPENSIVE_SCHEMAS: readonly (readonly [name: string, schema: object])[] = 
     { anyOf: many(5000, () => true), oneOf: many(5000, () => false) },
   ],
   [
-    'two enums in one allOf',
-    { allOf: [{ enum: nearlyEqual(3000) }, { enum: nearlyEqual(3001).slice(1).reverse() }] },
-  ],
-  [
-    'a large enum below not for each item',
-    { type: 'array', minItems: 1000, items: { not: { enum: many(3000, (n) => n) } } },
-  ],
-  [
     'a name that is required 20,000 times',
     { type: 'array', minItems: 1000, items: { required: many(20_000, () => 'name') } },
   ],
@@ -212,16 +189,8 @@ const EXPENSIVE_SCHEMAS: readonly (readonly [name: string, schema: object])[] = 
     'a type that is named 20,000 times',
     { type: 'array', minItems: 1000, items: { type: many(20_000, () => 'string') } },
   ],
-  ['nested if and not', chained((ref) => ({ if: ref, not: { not: ref } }))],
-  ['nested oneOf of two', chained((ref) => ({ oneOf: [ref, { not: ref }] }))],
+  ['nested oneOf of two', chained((ref) => ({ oneOf: [{ allOf: [ref, { not: {} }] }, ref] }))],
   ['nested allOf of two', chained((ref) => ({ allOf: [ref, ref] }))],
-  [
-    '400 names that require each other',
-    {
-      required: many(400, (n) => `a${n}`),
-      dependentRequired: record(400, 'a', () => many(400, (n) => `a${n}`)),
-    },
-  ],
   ['a quotient that is infinite', { type: 'number', multipleOf: 1e-308, minimum: 1e308 }],
   [
     'properties nested 480 levels deep',
@@ -240,10 +209,7 @@ describe('generateValue', () => {
 
   it.each([
     ['a long pattern', { pattern: `(a|${'b'.repeat(50_000)})` }],
-    ['a pattern that excludes many characters', { pattern: `[^${'b'.repeat(50_000)}]` }],
-    ['a pattern of empty parts', { pattern: 'a{0}'.repeat(20_000) }],
     ['long texts', { minLength: 90_000 }],
-    ['a long constant', { const: 'x'.repeat(100_000) }],
     ['a long reference', { $ref: `#/${'a/'.repeat(50_000)}` }],
   ])('throws UnsupportedSchema with a short message for 1,000 items with %s', (_, item) => {
     const schema = { type: 'array', minItems: 1000, items: { type: 'string', ...item } };
@@ -424,6 +390,7 @@ describe('generateValue', () => {
     ['a reference without a target', { $ref: '#/$defs/none' }, /has no target/],
     ['a reference to another schema', { $ref: 'https://example.com/schema' }, /outside the schema/],
     ['a reference to itself', { $ref: '#' }, /only to itself/],
+    ['alternatives that are the schema', { oneOf: [{ $ref: '#' }] }, /only to itself/],
     [
       'values that nest without end',
       { type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] },
@@ -431,6 +398,7 @@ describe('generateValue', () => {
     ],
     ['a list of a billion', { type: 'array', minItems: 1e9 }, /too large/],
     ['a text of a billion', { type: 'string', minLength: 1e9 }, /that long/],
+    ['a condition', { type: 'string', not: { minLength: 5 } }, /does not support not: add an enum/],
     ['a pattern', { type: 'string', pattern: '^[a-f]+$' }, /no text for the pattern "\^\[a-f\]/],
     [
       'more unique items than values',

@@ -1,18 +1,50 @@
-import { listOf } from '../../../schema/untrusted.ts';
+import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
-import { isEqual, numberOf, own } from './json-values.ts';
-import type { StepBudget } from './step-budget.ts';
 import { UnsupportedSchema } from './step-budget.ts';
 
 const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'] as const;
 export type Type = (typeof TYPES)[number];
 
+/** An own property: clients send names such as `__proto__`. */
+export function own(value: Json, key: string): unknown {
+  return Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
 /** The types that a schema names; undefined if it has no `type`. */
-export function typesOf({ type }: Json, budget: StepBudget): Type[] | undefined {
+export function typesOf({ type }: Json): Type[] | undefined {
   if (type === undefined) return undefined;
-  const named = Array.isArray(type) ? (type as unknown[]) : [type];
-  budget.spend(named.length);
+  const named: unknown[] = Array.isArray(type) ? type : [type];
   return TYPES.filter((known) => named.includes(known));
+}
+
+export function isOfType(value: unknown, type: Type): boolean {
+  switch (type) {
+    case 'object':
+      return isObject(value);
+    case 'array':
+      return Array.isArray(value);
+    case 'integer':
+      return Number.isInteger(value);
+    case 'null':
+      return value === null;
+    default:
+      return typeof value === type;
+  }
+}
+
+/** The types that a schema names, or else the one to which its keywords apply. */
+export function likelyTypesOf(schema: Json): Type[] {
+  const has = (...names: string[]) => names.some((name) => schema[name] !== undefined);
+  const named = typesOf(schema);
+  if (named) return named;
+  if (has('properties', 'required', 'additionalProperties', 'minProperties')) return ['object'];
+  if (has('items', 'prefixItems', 'minItems', 'contains')) return ['array'];
+  const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'];
+  return [has(...bounds) ? 'number' : 'string'];
 }
 
 /** The values that `const` or `enum` list; undefined if the schema has neither. */
@@ -35,8 +67,7 @@ export function itemSchemasOf(schema: Json): { first: readonly unknown[]; rest: 
  *
  * @throws UnsupportedSchema if the reference has no target in the schema
  */
-export function resolveReference(root: unknown, reference: unknown, budget: StepBudget): unknown {
-  if (typeof reference === 'string') budget.spend(reference.length);
+export function resolveReference(root: unknown, reference: unknown): unknown {
   if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference)) {
     throw new UnsupportedSchema(`the reference ${quoted(reference)} points outside the schema`);
   }
@@ -68,38 +99,58 @@ export function quoted(value: unknown): string {
   return JSON.stringify(text.length > QUOTED ? `${text.slice(0, QUOTED)}…` : text);
 }
 
-/** The types of a schema: null last, or first where only required properties are generated. */
-export function typesInOrder(schema: Json, isRequiredOnly: boolean, budget: StepBudget): Type[] {
-  const types = typesOf(schema, budget) ?? [impliedType(schema)];
-  const rank = (type: Type) => (type === 'null' ? (isRequiredOnly ? -1 : 1) : 0);
-  return [...types].sort((a, b) => rank(a) - rank(b));
+/** @throws UnsupportedSchema for keywords by which a generated value may be invalid */
+export function refuseConditions(schema: Json): void {
+  const conditions = ['not', 'if', 'dependentRequired'];
+  const found = conditions.find((keyword) => schema[keyword] !== undefined);
+  if (found === undefined) return;
+  throw new UnsupportedSchema(`the sandbox does not support ${found}: add an enum or a default`);
 }
 
-/** The type to which the keywords of a schema without a `type` apply. */
-function impliedType(schema: Json): Type {
-  const has = (...names: string[]) => names.some((name) => schema[name] !== undefined);
-  if (has('properties', 'required', 'additionalProperties', 'minProperties')) return 'object';
-  if (has('items', 'prefixItems', 'minItems', 'contains')) return 'array';
-  if (has('minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf')) {
-    return 'number';
+/** Of two lower bounds the larger is the stricter one, of two upper bounds the smaller. */
+const BOUNDS = [
+  ...['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'].map(
+    (keyword) => [keyword, Math.max] as const,
+  ),
+  ...['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'].map(
+    (keyword) => [keyword, Math.min] as const,
+  ),
+];
+
+/**
+ * Merges two schemas without `$ref`, `allOf`, `anyOf` and `oneOf` into one that allows what both allow. Of formats,
+ * patterns and defaults those of the first are kept.
+ */
+export function mergeSchemas(a: Json, b: Json): Json {
+  const merged: Record<string, unknown> = { ...b, ...a };
+  const [types, others] = [typesOf(a), typesOf(b)];
+  if (types && others) {
+    merged['type'] = TYPES.filter((type) => allows(types, type) && allows(others, type));
   }
-  return 'string';
+  for (const [keyword, stricter] of BOUNDS) {
+    const [one, other] = [numberOf(a[keyword]), numberOf(b[keyword])];
+    if (one !== undefined && other !== undefined) merged[keyword] = stricter(one, other);
+  }
+  const [values, allowed] = [enumeratedValues(a), enumeratedValues(b)];
+  if (values && allowed) {
+    const texts = new Set(allowed.map((value) => JSON.stringify(value)));
+    merged['enum'] = values.filter((value) => texts.has(JSON.stringify(value)));
+    delete merged['const'];
+  }
+  if (a['required'] && b['required']) {
+    merged['required'] = [...new Set([...listOf(a['required']), ...listOf(b['required'])])];
+  }
+  if (isObject(a['properties']) && isObject(b['properties'])) {
+    const properties = new Map(Object.entries(a['properties']));
+    for (const [name, other] of Object.entries(b['properties'])) {
+      const one = properties.get(name);
+      properties.set(name, one === undefined ? other : { allOf: [one, other] });
+    }
+    merged['properties'] = Object.fromEntries(properties);
+  }
+  return merged;
 }
 
-/** The rank of an alternative: null last; where only required properties are generated, by size. */
-export function rankOf(schema: Json, isRequiredOnly: boolean, budget: StepBudget): number {
-  const types = typesOf(schema, budget) ?? [impliedType(schema)];
-  const isNull =
-    types.every((type) => type === 'null') || isEqual(enumeratedValues(schema), [null], budget);
-  if (!isRequiredOnly) return isNull ? 1 : 0;
-  if (isNull || types.includes('null')) return 0;
-  if (types.some((type) => type !== 'object' && type !== 'array')) return 1;
-  const isEmptyAllowed =
-    listOf(schema['required']).length === 0 && (numberOf(schema['minItems']) ?? 0) <= 0;
-  return isEmptyAllowed ? 2 : 3;
-}
-
-/** Whether a value that is valid for one alternative of a schema may be invalid for the schema. */
-export function needsValidation(schema: Json): boolean {
-  return ['oneOf', 'not', 'if', 'contains'].some((name) => schema[name] !== undefined);
+function allows(types: readonly Type[], type: Type): boolean {
+  return types.includes(type) || (type === 'integer' && types.includes('number'));
 }

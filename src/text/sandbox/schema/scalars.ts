@@ -1,10 +1,7 @@
 import type { Json } from '../../canonical/canonical.ts';
-import { lengthOf, numberOf } from './json-values.ts';
-import { quoted } from './keywords.ts';
+import { numberOf, quoted } from './keywords.ts';
 import type { PromptValues } from './prompt-values.ts';
-import type { StepBudget } from './step-budget.ts';
-import { UnsupportedSchema } from './step-budget.ts';
-import { isNumberValid } from './validator.ts';
+import { type StepBudget, UnsupportedSchema } from './step-budget.ts';
 
 /** A text of each format that differs from variant to variant. Texts of other formats are plain. */
 const FORMATS: Readonly<Record<string, (variant: number) => string>> = {
@@ -24,8 +21,9 @@ const FORMATS: Readonly<Record<string, (variant: number) => string>> = {
 /** Characters of the longest text that the sandbox generates. */
 const MAX_LENGTH = 100_000;
 
-/** Steps that one candidate for a number takes. */
-const CANDIDATE_STEPS = 5;
+/** Numbers that are tried, and the steps that one takes. */
+const MAX_CANDIDATES = 200;
+const CANDIDATE_STEPS = 0.5;
 
 function twoDigits(number: number): string {
   return String(number).padStart(2, '0');
@@ -53,8 +51,10 @@ export function generateText(
   const least = Math.max(0, Math.ceil(numberOf(schema['minLength']) ?? 0));
   const most = Math.floor(numberOf(schema['maxLength']) ?? MAX_LENGTH);
   if (least > most || least > MAX_LENGTH) throw new UnsupportedSchema('no text is that long');
+  budget.spend(least / 4);
   const fits = (text: string) => {
-    const length = lengthOf(text, budget);
+    budget.spend(text.length / 4);
+    const length = lengthOf(text);
     return length >= least && length <= most;
   };
   const { pattern, format } = schema;
@@ -74,9 +74,9 @@ export function generateText(
   if (fromPrompt !== undefined) return fromPrompt;
   const plain = `sandbox${name === null ? '' : ` ${name}`}${suffix(variant)}`;
   // A short text begins with the number of the variant, so that truncation keeps it.
-  const text = lengthOf(plain, budget) <= most ? plain : `${suffix(variant)}${plain}`;
-  const padded = text.padEnd(least + text.length - lengthOf(text, budget), '.');
-  return lengthOf(padded, budget) <= most ? padded : Array.from(padded).slice(0, most).join('');
+  const characters = Array.from(lengthOf(plain) <= most ? plain : suffix(variant) + plain);
+  while (characters.length < least) characters.push('.');
+  return characters.slice(0, most).join('');
 }
 
 /** @throws UnsupportedSchema */
@@ -92,12 +92,8 @@ export function generateNumber(
   const fromPrompt =
     variant === 0 && name !== null ? promptValues.numbers(name).find(fits) : undefined;
   if (fromPrompt !== undefined) return fromPrompt;
-  const found: number[] = [];
-  for (const candidate of candidates(schema, isInteger)) {
-    budget.spend(CANDIDATE_STEPS);
-    if (fits(candidate) && !found.includes(candidate)) found.push(candidate);
-    if (found.length > variant) break;
-  }
+  budget.spend(CANDIDATE_STEPS * MAX_CANDIDATES);
+  const found = [...new Set(candidates(schema, isInteger).filter(fits))];
   const value = found[variant % Math.max(1, found.length)];
   if (value === undefined) throw new UnsupportedSchema('no number is within the bounds');
   // Turns -0 into 0, as JSON.stringify does.
@@ -105,38 +101,50 @@ export function generateNumber(
 }
 
 /** Numbers near the bounds, most of which are valid, the roundest first. */
-function* candidates(schema: Json, isInteger: boolean): Generator<number> {
-  const least = boundOf(schema, 'minimum', 'exclusiveMinimum', Math.max);
-  const most = boundOf(schema, 'maximum', 'exclusiveMaximum', Math.min);
-  const multiple = numberOf(schema['multipleOf']) ?? 0;
-  const step = multiple > 0 ? multiple : isInteger ? 1 : null;
+function candidates(schema: Json, isInteger: boolean): number[] {
+  const bounds = (...names: string[]) =>
+    names.map((name) => numberOf(schema[name])).filter((bound) => bound !== undefined);
+  const lower = bounds('minimum', 'exclusiveMinimum');
+  const upper = bounds('maximum', 'exclusiveMaximum');
+  const least = lower.length > 0 ? Math.max(...lower) : undefined;
+  const most = upper.length > 0 ? Math.min(...upper) : undefined;
   const start = least ?? most ?? 1;
   const sign = least === undefined && most !== undefined ? -1 : 1;
-  if (step !== null) {
-    const first = sign > 0 ? Math.ceil(start / step) : Math.floor(start / step);
-    for (let count = 0; count < 200; count += 1) {
-      const value = (first + sign * count) * step;
-      // 3 × 0.1 is 0.30000000000000004, which some validators take for no multiple of 0.1.
-      yield Number(value.toPrecision(15));
-      yield value;
-    }
-    return;
+  const multiple = numberOf(schema['multipleOf']) ?? 0;
+  const width = least !== undefined && most !== undefined ? most - least : MAX_CANDIDATES;
+  const counts = Array.from({ length: MAX_CANDIDATES }, (_, count) => sign * count);
+  if (multiple <= 0 && !isInteger) {
+    const further = counts.map((count) => start + (count * width) / MAX_CANDIDATES);
+    return [start, start + (sign * width) / 2, ...further];
   }
-  const width = least !== undefined && most !== undefined ? most - least : 1;
-  yield start;
-  for (let part = 2; part < 100; part += 1) yield start + (sign * width) / part;
-  for (let count = 1; count < 100; count += 1) yield start + sign * count;
+  const step = multiple > 0 ? multiple : 1;
+  const first = sign > 0 ? Math.ceil(start / step) : Math.floor(start / step);
+  return counts.flatMap((count) => {
+    const value = (first + count) * step;
+    // 3 × 0.1 is 0.30000000000000004, which some validators take for no multiple of 0.1.
+    return [Number(value.toPrecision(15)), value];
+  });
 }
 
-/** The stricter of an inclusive and an exclusive bound; undefined if the schema has neither. */
-function boundOf(
-  schema: Json,
-  inclusive: string,
-  exclusive: string,
-  stricter: (...values: number[]) => number,
-): number | undefined {
-  const bounds = [numberOf(schema[inclusive]), numberOf(schema[exclusive])].filter(
-    (value) => value !== undefined,
+/** Whether a number satisfies the bounds and the `multipleOf` of a schema. */
+function isNumberValid(value: number, schema: Json): boolean {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  // In draft 4 the exclusive bounds are booleans.
+  const above = exclusiveMinimum === true ? minimum : exclusiveMinimum;
+  const below = exclusiveMaximum === true ? maximum : exclusiveMaximum;
+  const step = numberOf(schema['multipleOf']);
+  return (
+    value >= (numberOf(minimum) ?? -Infinity) &&
+    value <= (numberOf(maximum) ?? Infinity) &&
+    value > (numberOf(above) ?? -Infinity) &&
+    value < (numberOf(below) ?? Infinity) &&
+    (step === undefined || step <= 0 || Number.isInteger(value / step))
   );
-  return bounds.length > 0 ? stricter(...bounds) : undefined;
+}
+
+/** The length of a text as JSON Schema counts it: in code points. */
+function lengthOf(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
 }

@@ -1,15 +1,15 @@
+import type { Json } from '../../canonical/canonical.ts';
+
 /** Steps for one response. A step takes 0.1 to 0.2 µs, so that the slowest schema takes some 50 ms. */
 const STEPS = 300_000;
 
-/**
- * Bounds the work on schemas that clients send. Each loop over client input spends a step for each
- * element, so that no combination of keywords exceeds the budget.
- */
+/** Bounds the work on schemas that clients send: each visit of a schema spends steps for all that is read of it. */
 export class StepBudget {
-  #remaining: number;
+  #remaining = STEPS;
 
-  constructor(steps: number = STEPS) {
-    this.#remaining = steps;
+  /** Whether more than half of the steps are spent. */
+  get isLow(): boolean {
+    return this.#remaining < STEPS / 2;
   }
 
   /** @throws UnsupportedSchema if no steps are left */
@@ -18,15 +18,13 @@ export class StepBudget {
     if (this.#remaining < 0) throw new UnsupportedSchema('it is too large for the sandbox', true);
   }
 
-  /** Runs an action with a share of the remaining steps. Steps that it does not spend are returned. */
-  share<Result>(fraction: number, action: (budget: StepBudget) => Result): Result {
-    const granted = Math.max(0, Math.floor(this.#remaining * fraction));
-    const budget = new StepBudget(granted);
-    try {
-      return action(budget);
-    } finally {
-      this.#remaining -= granted - Math.max(0, budget.#remaining);
-    }
+  /** Spends the steps of reading one schema: its keywords, with their lists and names. */
+  visit(schema: Json): void {
+    const sizes = Object.values(schema).map((value) => {
+      if (typeof value === 'string') return 1 + value.length / 16;
+      return typeof value === 'object' && value !== null ? 1 + Object.keys(value).length : 1;
+    });
+    this.spend(sizes.reduce((sum, size) => sum + size, 10));
   }
 }
 
@@ -46,9 +44,8 @@ export class UnsupportedSchema extends Error {
 export function firstSupported<Option, Result>(
   options: readonly Option[],
   resultFor: (option: Option) => Result,
-  none: string,
 ): Result {
-  let failure: unknown;
+  let failure = new UnsupportedSchema('no value satisfies it');
   for (const option of options) {
     try {
       return resultFor(option);
@@ -57,5 +54,5 @@ export function firstSupported<Option, Result>(
       failure = error;
     }
   }
-  throw failure ?? new UnsupportedSchema(none);
+  throw failure;
 }

@@ -1,42 +1,30 @@
 import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
-import { canonicalText, keysOf, numberOf, own } from './json-values.ts';
 import {
   enumeratedValues,
+  isOfType,
   itemSchemasOf,
-  needsValidation,
-  rankOf,
+  likelyTypesOf,
+  mergeSchemas,
+  numberOf,
+  own,
+  refuseConditions,
   resolveReference,
   type Type,
-  typesInOrder,
+  typesOf,
 } from './keywords.ts';
-import { mergeSchemas } from './merge-schemas.ts';
 import type { PromptValues } from './prompt-values.ts';
 import { generateNumber, generateText } from './scalars.ts';
 import { firstSupported, StepBudget, UnsupportedSchema } from './step-budget.ts';
-import { isValid } from './validator.ts';
 
-/**
- * Depths down to which optional properties and items are generated. A schema whose value grows too
- * large with one is generated with the next.
- */
-const OPTIONAL_DEPTHS = [5, 3, 2, 1, 0] as const;
+/** Depth down to which optional properties and items are generated, as long as the budget is not low. */
+const OPTIONAL_DEPTH = 5;
+
+/** Steps that one value takes, without its keywords. */
+const VALUE_STEPS = 30;
 
 /** Depth of a value, and references and subschemas in a row, at the most. */
 const MAX_DEPTH = 40;
-
-/** Steps that one value takes, and one subschema, without their keywords. */
-const VALUE_STEPS = 30;
-const SUBSCHEMA_STEPS = 10;
-
-/** Subschemas that are merged into one: each takes room on the stack. */
-const MAX_MERGED = 300;
-
-/** Share of the remaining steps for one of the optional depths: the next ones need some, too. */
-const DEPTH_SHARE = 0.4;
-
-/** Alternatives of which the best is tried first. */
-const MAX_ALTERNATIVES = 64;
 
 /** Position of a value in the generated document. */
 interface ValueContext {
@@ -45,6 +33,14 @@ interface ValueContext {
   readonly depth: number;
   /** Number of the value among values that should differ, such as unique items. */
   readonly variant: number;
+}
+
+const ROOT: ValueContext = { name: null, depth: 0, variant: 0 };
+
+/** A schema without `$ref` and `allOf`, and the lists of its alternatives: `anyOf` and `oneOf`. */
+interface PlainSchema {
+  readonly base: Json;
+  readonly groups: readonly (readonly unknown[])[];
 }
 
 /**
@@ -57,151 +53,104 @@ export function generateValue(
   promptValues: PromptValues,
   budget = new StepBudget(),
 ): unknown {
-  let failure: unknown;
-  for (const optionalDepth of OPTIONAL_DEPTHS) {
-    try {
-      const generated = budget.share(optionalDepth === 0 ? 1 : DEPTH_SHARE, (share) => {
-        const options = { promptValues, optionalDepth, budget: share };
-        const generator = new ValueGenerator(schema, options);
-        const value = generator.generate(schema, { name: null, depth: 0, variant: 0 });
-        return isValid(value, schema, schema, share) ? { value } : null;
-      });
-      if (generated) return generated.value;
-      failure = new UnsupportedSchema('no value was found that satisfies it');
-    } catch (error) {
-      if (!(error instanceof UnsupportedSchema)) throw error;
-      failure = error;
-    }
-  }
-  throw failure;
-}
-
-interface ValueGeneratorOptions {
-  readonly promptValues: PromptValues;
-  readonly optionalDepth: number;
-  readonly budget: StepBudget;
+  return new ValueGenerator(schema, promptValues, budget).generate(schema, ROOT);
 }
 
 class ValueGenerator {
   readonly #root: unknown;
   readonly #promptValues: PromptValues;
-  readonly #optionalDepth: number;
   readonly #budget: StepBudget;
 
-  constructor(root: unknown, { promptValues, optionalDepth, budget }: ValueGeneratorOptions) {
+  constructor(root: unknown, promptValues: PromptValues, budget: StepBudget) {
     this.#root = root;
     this.#promptValues = promptValues;
-    this.#optionalDepth = optionalDepth;
     this.#budget = budget;
   }
 
   generate(schema: unknown, context: ValueContext): unknown {
     this.#budget.spend(VALUE_STEPS);
     if (context.depth > MAX_DEPTH) throw new UnsupportedSchema('its values would have no end');
-    return firstSupported(
-      this.#rankedAlternatives(schema, context),
-      (alternative) => {
-        const generated = this.#fromAlternative(alternative, context);
-        if (isObject(schema) && needsValidation(schema) && !this.#isValid(generated, schema)) {
-          throw new UnsupportedSchema('no value satisfies it');
-        }
-        return generated;
-      },
-      'no value satisfies it',
-    );
+    return this.#fromPlain(this.#plain(schema), context);
   }
 
-  #isValid(value: unknown, schema: Json): boolean {
-    return isValid(value, schema, this.#root, this.#budget);
-  }
-
-  #isRequiredOnly({ depth }: ValueContext): boolean {
-    return depth >= this.#optionalDepth;
-  }
-
-  /** The alternatives of a schema: small ones first where only required properties are generated. */
-  #rankedAlternatives(schema: unknown, context: ValueContext): Json[] {
-    const alternatives: Json[] = [];
-    for (const alternative of this.#alternatives(schema, 0, 0)) {
-      alternatives.push(alternative);
-      if (alternatives.length >= MAX_ALTERNATIVES) break;
-    }
-    const isRequiredOnly = this.#isRequiredOnly(context);
-    return alternatives
-      .map((alternative) => ({
-        alternative,
-        rank: rankOf(alternative, isRequiredOnly, this.#budget),
-      }))
-      .sort((a, b) => a.rank - b.rank)
-      .map(({ alternative }) => alternative);
-  }
-
-  /**
-   * The alternatives of a schema: schemas without `$ref`, `allOf`, `anyOf` and `oneOf`, each of which
-   * allows some of its values.
-   *
-   * @param hops references and subschemas that led here
-   * @param depth generators that wait for this one
-   */
-  *#alternatives(schema: unknown, hops: number, depth: number): Generator<Json> {
-    this.#budget.spend(SUBSCHEMA_STEPS);
+  /** Resolves references and merges what a schema requires at once. @param hops references that led here */
+  #plain(schema: unknown, hops = 0): PlainSchema {
     if (hops > MAX_DEPTH) throw new UnsupportedSchema('it refers only to itself');
-    if (!isObject(schema)) {
-      if (schema !== false) yield {};
-      return;
-    }
-    this.#budget.spend(2 * keysOf(schema, this.#budget).length);
+    if (schema === false) throw new UnsupportedSchema('no value satisfies it');
+    if (!isObject(schema)) return { base: {}, groups: [] };
+    this.#budget.visit(schema);
     const { $ref, allOf, anyOf, oneOf, ...rest } = schema;
-    this.#budget.spend(listOf(allOf).length);
-    const groups = listOf(allOf).map((part): readonly unknown[] => [part]);
-    if ($ref !== undefined) groups.unshift([resolveReference(this.#root, $ref, this.#budget)]);
-    if (Array.isArray(anyOf)) groups.push(anyOf);
-    if (Array.isArray(oneOf)) groups.push(oneOf);
-    yield* this.#combinations(rest, groups, { hops, depth });
+    const parts = [...listOf(allOf)];
+    if ($ref !== undefined) parts.unshift(resolveReference(this.#root, $ref));
+    const groups: (readonly unknown[])[] = [anyOf, oneOf].filter(Array.isArray);
+    let base: Json = rest;
+    for (const part of parts) {
+      const plain = this.#plain(part, hops + 1);
+      this.#budget.visit(base);
+      base = mergeSchemas(base, plain.base);
+      groups.push(...plain.groups);
+    }
+    return { base, groups };
   }
 
-  /** The merges of a schema with one member of each group. */
-  *#combinations(
-    base: Json,
-    groups: readonly (readonly unknown[])[],
-    { hops, depth, first = 0 }: { hops: number; depth: number; first?: number },
-  ): Generator<Json> {
-    if (depth > MAX_MERGED) throw new UnsupportedSchema('it combines too many schemas', true);
-    const group = groups[first];
-    if (group === undefined) {
-      yield base;
-      return;
-    }
-    for (const member of group) {
-      for (const alternative of this.#alternatives(member, hops + 1, depth + 1)) {
-        const merged = mergeSchemas(base, alternative, this.#budget);
-        if (merged) {
-          yield* this.#combinations(merged, groups, { hops, depth: depth + 1, first: first + 1 });
-        }
-      }
-    }
+  /** The value for the first alternative of each group with which the schema has one. */
+  #fromPlain(
+    { base, groups: [group, ...groups] }: PlainSchema,
+    context: ValueContext,
+    hops = 0,
+  ): unknown {
+    if (group === undefined) return this.#fromBase(base, context);
+    const isMinimal = this.#isMinimal(context);
+    const ranked = group
+      .map((schema) => ({ schema, rank: this.#rankOf(schema, isMinimal) }))
+      .sort((a, b) => a.rank - b.rank);
+    return firstSupported(ranked, ({ schema }) => {
+      const plain = this.#plain(schema, hops + 1);
+      this.#budget.visit(base);
+      const left = { base: mergeSchemas(base, plain.base), groups: [...groups, ...plain.groups] };
+      return this.#fromPlain(left, context, hops + 1);
+    });
   }
 
-  #fromAlternative(schema: Json, context: ValueContext): unknown {
+  #isMinimal({ depth }: ValueContext): boolean {
+    return depth >= OPTIONAL_DEPTH || this.#budget.isLow;
+  }
+
+  /** The rank of an alternative: null comes last, but first in a minimal value, which then ranks by size. */
+  #rankOf(schema: unknown, isMinimal: boolean): number {
+    const plain = isObject(schema) ? schema : {};
+    this.#budget.visit(plain);
+    const target =
+      plain['$ref'] === undefined ? plain : resolveReference(this.#root, plain['$ref']);
+    const own = isObject(target) ? target : {};
+    const types = likelyTypesOf(own);
+    const isNull = types.every((type) => type === 'null') || own['const'] === null;
+    if (!isMinimal) return isNull ? 1 : 0;
+    if (isNull || types.includes('null')) return 0;
+    if (types.some((type) => type !== 'object' && type !== 'array')) return 1;
+    return listOf(own['required']).length === 0 && (numberOf(own['minItems']) ?? 0) <= 0 ? 2 : 3;
+  }
+
+  #fromBase(schema: Json, context: ValueContext): unknown {
+    this.#budget.visit(schema);
     const listed = this.#listedValue(schema, context);
     if (listed) return listed.value;
-    return firstSupported(
-      typesInOrder(schema, this.#isRequiredOnly(context), this.#budget),
-      (type) => this.#ofType(type, schema, context),
-      'it names no type',
-    );
+    refuseConditions(schema);
+    const nullLast = this.#isMinimal(context) ? -1 : 1;
+    const rank = (type: Type) => (type === 'null' ? nullLast : 0);
+    const types = likelyTypesOf(schema).sort((a, b) => rank(a) - rank(b));
+    return firstSupported(types, (type) => this.#ofType(type, schema, context));
   }
 
-  /** A valid value from `const`, `enum`, `default` or `examples`; null if the schema has none. */
+  /** A value from `const`, `enum`, `default` or `examples`; null if the schema has none of its type. */
   #listedValue(schema: Json, { variant }: ValueContext): { readonly value: unknown } | null {
-    this.#budget.spend(2 * keysOf(schema, this.#budget).length);
-    const rest = { ...schema, enum: undefined };
-    const isAllowed = (value: unknown) => this.#isValid(value, rest);
-    const isMentioned = (value: unknown) =>
-      typeof value === 'string' && this.#promptValues.mentions(value, this.#budget);
+    const types = typesOf(schema);
+    const isAllowed = (value: unknown) => !types || types.some((type) => isOfType(value, type));
     const values = enumeratedValues(schema)?.filter(isAllowed);
     if (values) {
       if (values.length === 0) throw new UnsupportedSchema('none of its listed values is valid');
+      const isMentioned = (value: unknown) =>
+        typeof value === 'string' && this.#promptValues.mentions(value, this.#budget);
       const mentioned = variant === 0 ? values.find(isMentioned) : undefined;
       return { value: mentioned ?? values[variant % values.length] };
     }
@@ -231,29 +180,30 @@ class ValueGenerator {
   }
 
   #array(schema: Json, context: ValueContext): unknown[] {
+    const { name, depth } = context;
     const least = Math.ceil(numberOf(schema['minItems']) ?? 0);
-    const most = numberOf(schema['maxItems']) ?? Number.POSITIVE_INFINITY;
     const { first, rest } = itemSchemasOf(schema);
-    const wanted = this.#isRequiredOnly(context) ? least : Math.max(least, first.length, 1);
+    const wanted = this.#isMinimal(context) ? least : Math.max(least, first.length, 1);
+    const count = Math.min(wanted, numberOf(schema['maxItems']) ?? Infinity);
     const isUnique = schema['uniqueItems'] === true;
     const list: unknown[] = [];
     const known = new Set<string>();
     let { variant } = context;
-    while (list.length < Math.min(wanted, most)) {
+    while (list.length < count) {
       const index = list.length;
-      const contained = index === 0 ? schema['contains'] : undefined;
       const plain = index < first.length ? first[index] : rest;
-      const item = contained === undefined ? plain : { allOf: [plain, contained] };
+      const { contains } = schema;
+      const item = index === 0 && contains !== undefined ? { allOf: [plain, contains] } : plain;
       try {
-        const { name, depth } = context;
         const value = this.generate(item, { name, depth: depth + 1, variant });
         variant += 1;
-        const before = known.size;
-        if (isUnique) known.add(canonicalText(value, this.#budget));
-        if (!isUnique || known.size > before) list.push(value);
+        const text = isUnique ? JSON.stringify(value) : String(variant);
+        this.#budget.spend(text.length / 8);
+        if (!known.has(text)) list.push(value);
         else if (variant > context.variant + 4 * wanted + 300) {
           throw new UnsupportedSchema('its items cannot all differ');
         }
+        known.add(text);
       } catch (error) {
         if (list.length >= least && error instanceof UnsupportedSchema && !error.final) break;
         throw error;
@@ -265,21 +215,17 @@ class ValueGenerator {
   #object(schema: Json, context: ValueContext): Json {
     const properties = isObject(schema['properties']) ? schema['properties'] : {};
     const others = schema['additionalProperties'] ?? true;
-    this.#budget.spend(listOf(schema['required']).length);
     const required = new Set(listOf(schema['required']).filter((key) => typeof key === 'string'));
-    const most = numberOf(schema['maxProperties']) ?? Number.POSITIVE_INFINITY;
     const least = numberOf(schema['minProperties']) ?? 0;
     const object = new Map<string, unknown>();
     const add = (name: string, property: unknown) =>
       object.set(name, this.generate(property, { ...context, name, depth: context.depth + 1 }));
     // Properties keep the order of the schema, the optional ones as far as there is room for them.
-    let room = most - required.size;
-    for (const name of keysOf(properties, this.#budget)) {
+    let room = (numberOf(schema['maxProperties']) ?? Infinity) - required.size;
+    for (const name of Object.keys(properties)) {
+      const isWanted = !this.#isMinimal(context) || object.size + required.size < least;
       if (required.has(name)) add(name, own(properties, name));
-      else if (
-        room > 0 &&
-        (!this.#isRequiredOnly(context) || object.size + required.size < least)
-      ) {
+      else if (room > 0 && isWanted) {
         try {
           add(name, own(properties, name));
           room -= 1;
@@ -290,9 +236,6 @@ class ValueGenerator {
     }
     for (const name of required) if (!object.has(name)) add(name, others);
     for (let number = 1; object.size < least; number += 1) {
-      if (others === false) {
-        throw new UnsupportedSchema('it requires more properties than it allows');
-      }
       if (!object.has(`key${number}`)) add(`key${number}`, others);
     }
     return Object.fromEntries(object);
