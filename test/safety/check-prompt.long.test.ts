@@ -1,11 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { checkPrompt } from '../../src/safety/classify.ts';
-import { BENIGN } from './benign.ts';
-import { HELD_OUT, HELD_OUT_LATER } from './held-out.ts';
-import { HELD_OUT_FRESH } from './held-out-fresh.ts';
-import { HELD_OUT_WIDE } from './held-out-wide.ts';
-import { LANGUAGES } from './languages.ts';
+import { LANGUAGE_CODES } from '../../src/safety/word-lists.ts';
+import { BENIGN, HELD_OUT } from './prompts.ts';
 import { disguised, mixed, plainTerm, type Refusal, refusals, termsOf } from './refusals.ts';
 
 function failureOf(prompt: string): Failure | null {
@@ -32,24 +29,19 @@ function missed(all: readonly Refusal[], by: 'language' | 'kind'): Record<string
 }
 
 const MINOR = 'child';
-const EXPLICIT = plainTerm(LANGUAGES[0]!, 'nudity');
+const EXPLICIT = plainTerm('en', 'nudity');
 
 describe('checkPrompt accepts benign prompts', () => {
-  test('of which the lists have at least 380', () => {
-    expect(Object.values(BENIGN).flat().length + HELD_OUT.length).toBeGreaterThanOrEqual(380);
-  });
-
   test.each(Object.entries(BENIGN))('of %s', (_, prompts) => {
     expect(prompts.filter(isRefused)).toEqual([]);
   });
 
-  test('of the held-out lists', () => {
-    expect([...HELD_OUT, ...HELD_OUT_LATER].filter(isRefused)).toEqual([]);
-  });
-
-  test('of many subjects, except one in a hundred', () => {
-    expect(HELD_OUT_WIDE.length).toBeGreaterThanOrEqual(300);
-    for (const list of [HELD_OUT_WIDE, HELD_OUT_FRESH]) {
+  test('of the lists that were held out, except one in a hundred of those on many subjects', () => {
+    const { first = [], later = [], wide = [], fresh = [] } = HELD_OUT;
+    expect(Object.values(BENIGN).flat().length + first.length).toBeGreaterThanOrEqual(380);
+    expect(Math.min(wide.length, fresh.length)).toBeGreaterThanOrEqual(300);
+    expect([...first, ...later].filter(isRefused)).toEqual([]);
+    for (const list of [wide, fresh]) {
       expect(list.filter(isRefused).length).toBeLessThanOrEqual(list.length / 100);
     }
   });
@@ -70,7 +62,7 @@ describe('checkPrompt refuses prompts made from the terms', () => {
     expect(Object.keys(byLanguage)).toHaveLength(18);
   });
 
-  test.each(LANGUAGES.map(({ code }) => code))('in %s', (code) => {
+  test.each(LANGUAGE_CODES)('in %s', (code) => {
     expect(byLanguage[code]).toEqual([]);
   });
 
@@ -89,38 +81,14 @@ describe('checkPrompt refuses words with separators in place of blanks', () => {
     ...['+', '!', '$', '*', '@', '|', '€', '£', '\uff0b', '++', '@!', '1', '7', '42', '\u00b2'],
     ...['\u200b', '\u00ad', '\u2060', '\u200d', '\u2800', '\u0338', '&shy;', '&#8203;'],
     ...['+ ', '@ ', '€ ', '$ ', ' @', ' $', '1@', '1 ', '7 ', '12 ', ' 1 ', '1, ', '7@ '],
-    ...[
-      ' 1',
-      '_1',
-      '!1',
-      '1 1',
-      ' 100',
-      '💧1',
-      '\u0001',
-      '\u007f',
-      '\ufe0f',
-      '\u{e0100}',
-      '\u{1f3fd}',
-    ],
+    ...[' 1', '_1', '!1', '1 1', ' 100', '💧1', '\u0001', '\u007f', '\ufe0f', '\u{e0100}'],
+    ...['\u{1f3fd}'],
     ...['\u20e3', '\u0335', '\u064b', '\u0640', '\u200b\u0301', '\ufe0f\u200d\ufe0f'],
-    ...[
-      '\u{1f1e9}\u{1f1ea}',
-      '\u{1f170}',
-      '™\ufe0f',
-      '№',
-      '℃',
-      '\u2139\ufe0f',
-      '㊙',
-      '㎏',
-      '\\n',
-      '\\t',
-    ],
+    ...['\u{1f1e9}\u{1f1ea}', '\u{1f170}', '™\ufe0f', '№', '℃', '\u2139\ufe0f', '㊙', '㎏', '\\n'],
+    ...['\\t'],
   ];
-  const pairs = LANGUAGES.map((language) => [
-    plainTerm(language, 'minor'),
-    plainTerm(language, 'nudity'),
-  ]);
-  for (const term of termsOf(LANGUAGES[0]!, 'sexual')) {
+  const pairs = LANGUAGE_CODES.map((code) => [plainTerm(code, 'minor'), plainTerm(code, 'nudity')]);
+  for (const term of termsOf('en', 'sexual')) {
     // A term that ends with digits and digits after it are another number.
     if (/^[a-z ]{5,}$/.test(term)) pairs.push([MINOR, term]);
   }
@@ -135,56 +103,13 @@ describe('checkPrompt refuses words with separators in place of blanks', () => {
   });
 });
 
-/** Prints the wrong results by theme, language and disguise if ORIEL_SAFETY_FIGURES is set. */
-test.runIf(process.env['ORIEL_SAFETY_FIGURES'])('figures', () => {
-  const rows = (
-    found: Record<string, string[]>,
-    all: readonly Refusal[],
-    by: 'language' | 'kind',
-  ) =>
-    Object.entries(found).map(([group, prompts]) => ({
-      group,
-      tried: all.filter((refusal) => refusal[by] === group).length,
-      passed: prompts.length,
-    }));
-  const benign = {
-    ...BENIGN,
-    heldOut: HELD_OUT,
-    heldOutLater: HELD_OUT_LATER,
-    heldOutWide: HELD_OUT_WIDE,
-    heldOutFresh: HELD_OUT_FRESH,
-  };
-  console.table(
-    Object.entries(benign).map(([group, prompts]) => ({
-      group,
-      tried: prompts.length,
-      refused: prompts.filter(isRefused).length,
-    })),
-  );
-  for (const by of ['language', 'kind'] as const) {
-    console.table(rows(missed(refusals(), by), refusals(), by));
-    console.table(rows(missed(disguised(), by), disguised(), by));
-  }
-});
-
 describe('a person in a prompt', () => {
   it.each([
-    ...[
-      '7-year-old',
-      '7 year old',
-      '12yo',
-      '12 y.o.',
-      '16 yrs old',
-      'aged 9',
-      'age: 15',
-      '6 months old',
-    ],
+    ...['7-year-old', '7 year old', '12yo', '12 y.o.', '16 yrs old', 'aged 9', 'age: 15'],
+    ...['6 months old'],
     ...['seven-year-old', 'girl turning ten', 'fifteen years of age', '1girl', 'third grader'],
-    ...[
-      'schoolgirl, 25 years old',
-      'a 9-year-old and her 40-year-old teacher',
-      'looks like a 12 year old',
-    ],
+    ...['schoolgirl, 25 years old', 'a 9-year-old and her 40-year-old teacher'],
+    ...['looks like a 12 year old'],
     ...['girl and her 35-year-old teacher', 'a mother aged 40 and daughter', 'very young', '👧🏽'],
     ...[
       '１０-year-old',
@@ -196,35 +121,18 @@ describe('a person in a prompt', () => {
       'acht Jahre alt',
       '8-летняя',
     ],
-    ...[
-      'dziesięć lat',
-      'diez años',
-      'sekiz yaşında',
-      'عمرها 10 سنوات',
-      'berusia 9 tahun',
-      '8 tuổi',
-    ],
+    ...['dziesięć lat', 'diez años', 'sekiz yaşında', 'عمرها 10 سنوات', 'berusia 9 tahun'],
+    ...['8 tuổi'],
   ])('%s is a minor', (person) => {
     expect(isRefused(`${person}, ${EXPLICIT}`)).toBe(true);
     expect(isRefused(`${person}, in the rain`)).toBe(false);
   });
 
   it.each([
-    ...[
-      '25-year-old',
-      '18yo',
-      'aged 40',
-      'thirty years old',
-      'twenty-one-year-old girl',
-      'adult girl',
-    ],
-    ...[
-      'young woman',
-      'young couple',
-      'girl in her twenties',
-      '1,000-year-old',
-      'a 10-year-old whisky',
-    ],
+    ...['25-year-old', '18yo', 'aged 40', 'thirty years old', 'twenty-one-year-old girl'],
+    ...['adult girl'],
+    ...['young woman', 'young couple', 'girl in her twenties', '1,000-year-old'],
+    ...['a 10-year-old whisky'],
     ...[
       'vingt-cinq ans',
       'treinta y cinco años',
@@ -284,7 +192,7 @@ describe('checkPrompt attributes explicit content to people', () => {
     `A woman, ${EXPLICIT}, no children in the picture`,
     `A ${MINOR} without any ${EXPLICIT}, sexual or suggestive elements`,
     `A ${MINOR}. Avoid: nudity.`,
-    `子供、${plainTerm(LANGUAGES.find(({ code }) => code === 'ja')!, 'nudity')}なし`,
+    `子供、${plainTerm('ja', 'nudity')}なし`,
     `A woman with bare thighs at the beach while a ${MINOR} builds a castle`,
   ])('and accepts: %s', (prompt) => {
     expect(isRefused(prompt)).toBe(false);

@@ -3,17 +3,17 @@ import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
 import { checkPrompt, classify } from '../../src/safety/classify.ts';
 import { normalise } from '../../src/safety/normalise.ts';
+import { LANGUAGE_CODES } from '../../src/safety/word-lists.ts';
 import { wordsOf } from '../../src/safety/words.ts';
 import { runs } from '../runs.ts';
-import { BENIGN } from './benign.ts';
-import { LANGUAGES } from './languages.ts';
+import { BENIGN } from './prompts.ts';
 import { termsOf } from './refusals.ts';
 
-const TERMS = LANGUAGES.flatMap((language) => [
-  ...termsOf(language, 'minor').slice(0, 6),
-  ...termsOf(language, 'neutral').slice(0, 6),
-  ...termsOf(language, 'nudity').slice(0, 6),
-  ...termsOf(language, 'negation').slice(0, 3),
+const TERMS = LANGUAGE_CODES.flatMap((code) => [
+  ...termsOf(code, 'minor').slice(0, 6),
+  ...termsOf(code, 'neutral').slice(0, 6),
+  ...termsOf(code, 'nudity').slice(0, 6),
+  ...termsOf(code, 'negation').slice(0, 3),
 ]);
 
 /** Any text, lone surrogates included, and texts made of terms, marks and ages. */

@@ -1,6 +1,6 @@
 import type { TermClass } from '../../src/safety/terms.ts';
-import { DISGUISES } from './disguises.ts';
-import { LANGUAGES, type Language } from './languages.ts';
+import { LANGUAGE_CODES, type LanguageCode, languageTerms } from '../../src/safety/word-lists.ts';
+import { DISGUISES, LATIN_DISGUISES } from './disguises.ts';
 
 /** A prompt that must be refused, made from the terms of the rules. */
 export interface Refusal {
@@ -11,18 +11,16 @@ export interface Refusal {
 }
 
 /** The terms of a class without their marks, for use in a prompt. */
-export function termsOf({ terms }: Language, termClass: TermClass): string[] {
-  return (terms[termClass] ?? [])
+export function termsOf(code: LanguageCode, termClass: TermClass): string[] {
+  return (languageTerms(code)[termClass] ?? [])
     .map((term) => term.replaceAll('*', '').replace('~', ''))
     .filter((term) => term !== '');
 }
 
 /** The first term of a class without marks, for the templates. */
-export function plainTerm(language: Language, termClass: TermClass): string {
-  const plain = (language.terms[termClass] ?? []).find(
-    (term) => !term.startsWith('~') && !term.endsWith('*'),
-  );
-  return plain ?? termsOf(language, termClass)[0]!;
+export function plainTerm(code: LanguageCode, termClass: TermClass): string {
+  const plain = languageTerms(code)[termClass]?.find((term) => !/^~|\*$/.test(term));
+  return plain ?? termsOf(code, termClass)[0]!;
 }
 
 /** Neutral templates, filled with terms of the lists. */
@@ -37,58 +35,57 @@ const SPACELESS = new Set(['zh', 'ja']);
 
 /** Prompts with every term that can cause a refusal, in each template. */
 export function refusals(): Refusal[] {
-  return LANGUAGES.flatMap((language) => {
+  return LANGUAGE_CODES.flatMap((code) => {
     const made: Refusal[] = [];
-    const { code } = language;
     // A term that other languages share counts only in a prompt that shows its language.
     const shown =
-      code === 'en' || SPACELESS.has(code) ? '' : `${termsOf(language, 'evidence')[0] ?? ''} `;
+      code === 'en' || SPACELESS.has(code) ? '' : `${termsOf(code, 'evidence')[0] ?? ''} `;
     const add = (kind: string, text: string) => {
       made.push({ language: code, kind, prompt: `${shown}${text}`.trim() });
     };
-    const minor = plainTerm(language, 'minor');
-    const nudity = plainTerm(language, 'nudity');
+    const minor = plainTerm(code, 'minor');
+    const nudity = plainTerm(code, 'nudity');
     for (const [name, template] of Object.entries(TEMPLATES)) {
       for (const termClass of ['minor', 'youth'] as const) {
-        for (const person of termsOf(language, termClass)) {
+        for (const person of termsOf(code, termClass)) {
           add(`${termClass}, ${name}`, template(person, nudity));
         }
       }
       for (const termClass of ['nudity', 'suggestive', 'sexual', 'private'] as const) {
-        for (const term of termsOf(language, termClass)) {
+        for (const term of termsOf(code, termClass)) {
           add(`${termClass}, ${name}`, template(minor, term));
         }
       }
     }
-    const exposure = plainTerm(language, 'exposure');
+    const exposure = plainTerm(code, 'exposure');
     for (const termClass of ['area', 'soft'] as const) {
-      for (const area of termsOf(language, termClass)) {
+      for (const area of termsOf(code, termClass)) {
         add(`${termClass}, exposed`, `${minor}, ${exposure} ${area}`);
       }
     }
-    const area = plainTerm(language, 'area');
-    for (const emphasis of termsOf(language, 'emphasis')) {
+    const area = plainTerm(code, 'area');
+    for (const emphasis of termsOf(code, 'emphasis')) {
       add('emphasis', `${minor}, ${emphasis} ${area}`);
     }
     return made;
   });
 }
 
-const ORDINARY = new Set(LANGUAGES.flatMap((language) => termsOf(language, 'neutral')));
+const ORDINARY = new Set(LANGUAGE_CODES.flatMap((code) => termsOf(code, 'neutral')));
 const LATIN_WORD = /^[a-z]{4,}$/;
 
 /** Plain prompts of each language, with the terms of a class in disguise. */
 export function disguised(): Refusal[] {
-  return LANGUAGES.flatMap((language) => {
-    const code = language.code;
-    const minor = plainTerm(language, 'minor');
-    const nudity = plainTerm(language, 'nudity');
-    return DISGUISES.flatMap(({ name, isForAll, write }) => {
+  const disguises = Object.entries({ ...DISGUISES, ...LATIN_DISGUISES });
+  return LANGUAGE_CODES.flatMap((code) => {
+    const minor = plainTerm(code, 'minor');
+    const nudity = plainTerm(code, 'nudity');
+    return disguises.flatMap(([name, write]) => {
       const made: Refusal[] = [];
       const add = (prompt: string) => made.push({ language: code, kind: name, prompt });
       for (const termClass of ['minor', 'nudity', 'suggestive', 'sexual'] as const) {
-        for (const term of termsOf(language, termClass)) {
-          if (!isForAll && !LATIN_WORD.test(term)) continue;
+        for (const term of termsOf(code, termClass)) {
+          if (name in LATIN_DISGUISES && !LATIN_WORD.test(term)) continue;
           const written = write(term);
           // Digits alone are a number, and some words fall into two ordinary ones.
           if (/^[0-9]+$/.test(written) || ORDINARY.has(written.replace('-', ' '))) continue;
@@ -102,10 +99,10 @@ export function disguised(): Refusal[] {
 
 /** Plain prompts that name the minor in one language and continue in another. */
 export function mixed(): Refusal[] {
-  return LANGUAGES.flatMap((one) =>
-    LANGUAGES.map((other) => ({
-      language: one.code,
-      kind: `${one.code} and ${other.code}`,
+  return LANGUAGE_CODES.flatMap((one) =>
+    LANGUAGE_CODES.map((other) => ({
+      language: one,
+      kind: `${one} and ${other}`,
       prompt: `${plainTerm(one, 'minor')}, ${plainTerm(other, 'nudity')}`,
     })),
   );

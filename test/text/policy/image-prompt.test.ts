@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { LANGUAGES } from '../../safety/languages.ts';
 import { plainTerm } from '../../safety/refusals.ts';
 import { gatewayDaemon, modelTo, newKey } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
 import { plainBody, send } from '../raw.ts';
 
-const EXPLICIT = plainTerm(LANGUAGES[0]!, 'nudity');
+const EXPLICIT = plainTerm('en', 'nudity');
 const BOTH = `A child, ${EXPLICIT}`;
 const TOOL = { type: 'image_generation' };
 
