@@ -1,10 +1,10 @@
 import Anthropic from '@anthropic-ai/sdk';
-import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY, type TestDaemon } from '../daemon.ts';
-import { DATA_URL, HTTP_URL, MODES, STOPS, WEATHER } from './conversation.ts';
+import { ask, DONE } from './ask.ts';
+import { MODES, STOPS, WEATHER } from './conversation.ts';
 import { DIALECTS, FOREIGN, modelTo, PAIRS, sharedGateway } from './gateway-daemon.ts';
-import { eventsOf, plainBody, send } from './raw.ts';
+import { eventsOf, send } from './raw.ts';
 import { cutAt, everyByte, type Framing, type Script, type Step, USAGE } from './script.ts';
 import { talk } from './talk.ts';
 
@@ -12,7 +12,6 @@ import { talk } from './talk.ts';
 
 const gateway = sharedGateway();
 
-const DONE: Script = { steps: [{ text: 'Done.' }], usage: USAGE };
 const CALL: Step = { call: 'get_weather', id: 'call_a1', arguments: '{"city":"Oslo"}' };
 
 const TO = (upstream: string) => ({ model: `to-${upstream}`, tools: [WEATHER] });
@@ -100,29 +99,6 @@ describe('interleaved parts of an answer', () => {
   });
 });
 
-describe('parallel tool calls and their results', () => {
-  it.each(DIALECTS.map((client) => [client]))(
-    'client %s, upstream messages: become one turn each, with results before text',
-    async (client) => {
-      const { daemon, upstream: mock } = gateway();
-      mock.play({ steps: [CALL, { ...CALL, id: 'call_b2' }], usage: USAGE }, DONE);
-      const conversation = talk(client, daemon, TO('messages')).user('Weather?');
-      await conversation.ask();
-      await conversation
-        .results({ id: 'call_b2', content: 'two' }, { id: 'call_a1', content: 'one' })
-        .user('Quickly, please.')
-        .ask();
-      const { messages } = mock.requests[1]!.body;
-      if (client === 'messages') return;
-      expect(messages.map(({ role }: Loose) => role)).toEqual(['user', 'assistant', 'user']);
-      expect(messages[1].content.map(({ id }: Loose) => id)).toEqual(['call_a1', 'call_b2']);
-      const [one, two, ...rest] = messages[2].content;
-      expect([one.tool_use_id, two.tool_use_id].sort()).toEqual(['call_a1', 'call_b2']);
-      expect(rest).toMatchObject([{ type: 'text', text: 'Quickly, please.' }]);
-    },
-  );
-});
-
 describe('tool call ids that Anthropic rejects', () => {
   it.each(PAIRS)(
     'client %s, upstream %s: are restored for the upstream',
@@ -144,54 +120,6 @@ describe('tool call ids that Anthropic rejects', () => {
       }
     },
   );
-
-  it('client chat, upstream messages: are rewritten to a valid id', async () => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play(DONE);
-    const id = 'functions.get_weather:0';
-    await talk('chat', daemon, TO('messages'))
-      .user('Weather?')
-      .push(
-        {
-          role: 'assistant',
-          content: null,
-          tool_calls: [
-            { id, type: 'function', function: { name: 'get_weather', arguments: '{}' } },
-          ],
-        },
-        { role: 'tool', tool_call_id: id, content: 'snow' },
-      )
-      .ask();
-    const [, { content: calls }, { content: results }] = mock.only().body.messages;
-    expect(calls[0].id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
-    expect(results[0].tool_use_id).toBe(calls[0].id);
-  });
-});
-
-describe('an upstream stream that is cut off', () => {
-  it.each(PAIRS)(
-    'client %s, upstream %s: ends with an error and no end marker',
-    async (client, upstream) => {
-      const { daemon, upstream: mock } = gateway();
-      const plain = { steps: [{ text: 'Once upon a time' }, CALL], usage: USAGE };
-      const body = plainBody(client, modelTo(upstream), { stream: true });
-      mock.play(plain);
-      const whole = eventsOf(await (await send(daemon, client, body)).text());
-      const upstreamEvents = upstream === 'chat' ? 9 : upstream === 'responses' ? 15 : 12;
-      for (let after = 1; after < upstreamEvents - 2; after += 1) {
-        mock.play({ ...plain, fault: { after, how: 'end' } });
-        const response = await send(daemon, client, body);
-        const text = await response.text();
-        if (response.status === 200) {
-          expect(text, `cut after ${after}`).toMatch(/"error":|event: error/);
-          expect(text).not.toMatch(/\[DONE\]|message_stop|response\.completed/);
-        } else {
-          expect(response.status).toBe(502);
-        }
-      }
-      expect(whole.length).toBeGreaterThan(5);
-    },
-  );
 });
 
 describe('thinking with a signature', () => {
@@ -209,17 +137,6 @@ describe('thinking with a signature', () => {
         ]);
       }
     }
-  });
-
-  it('is not made from reasoning without a signature', async () => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play(DONE);
-    await talk('chat', daemon, TO('messages'))
-      .user('Weather?')
-      .push({ role: 'assistant', content: 'Snow.', reasoning_content: 'I thought of snow.' })
-      .user('Sure?')
-      .ask();
-    expect(mock.only().text).not.toMatch(/thinking|signature/);
   });
 });
 
@@ -241,39 +158,16 @@ describe('a model with fixed reasoning', () => {
     }
   });
 
-  it('gets requests that follow its rules, others are refused', async () => {
-    const { daemon, upstream: mock } = gateway();
-    const messages = [{ role: 'user', content: 'Hello' }];
-    const ask = async (more: object) => {
-      mock.play(DONE);
-      const response = await send(daemon, 'chat', { model: 'always-reasons', messages, ...more });
-      const body = (await response.json()) as { error?: { param: string } };
-      return { status: response.status, param: body.error?.param, sent: mock.requests[0]?.body };
-    };
-    const { sent } = await ask({
-      max_tokens: 77,
-      temperature: 1,
-      top_p: 0.5,
-      frequency_penalty: 1,
-      presence_penalty: 1,
-      reasoning_effort: 'max',
-      n: 1,
-    });
+  it('gets the newer name of the limit and no sampling settings, and its rules are errors', async () => {
+    const sampling = { temperature: 1, top_p: 0.5, frequency_penalty: 1, presence_penalty: 1 };
+    const more = { max_tokens: 77, reasoning_effort: 'max', n: 1, ...sampling };
+    const { sent } = await ask(gateway(), 'chat', 'always-reasons', more);
     expect(sent).toMatchObject({ max_completion_tokens: 77, reasoning_effort: 'max' });
-    for (const gone of ['max_tokens', 'temperature', 'top_p', 'frequency_penalty']) {
+    for (const gone of ['max_tokens', ...Object.keys(sampling)]) {
       expect(sent).not.toHaveProperty(gone);
     }
-    const refused = (param: string) => ({ status: 400, param, sent: undefined });
-    expect(await ask({ reasoning_effort: 'medium' })).toEqual(refused('reasoning_effort'));
-    expect(await ask({ n: 2 })).toEqual(refused('n'));
-    const image = { type: 'image_url', image_url: { url: HTTP_URL } };
-    const seen = await ask({ messages: [{ role: 'user', content: [image] }] });
-    expect(seen).toMatchObject({ status: 400, sent: undefined });
-    expect(seen.param).toMatch(/^messages\[0\]\.content\[0\]/);
-    const { status } = await ask({
-      messages: [{ role: 'user', content: [{ ...image, image_url: { url: DATA_URL } }] }],
-    });
-    expect(status).toBe(200);
+    const { status, error, requests } = await ask(gateway(), 'chat', 'always-reasons', { n: 2 });
+    expect([status, error.param, requests.length]).toEqual([400, 'n', 0]);
   });
 });
 
@@ -301,23 +195,6 @@ describe('tool call arguments', () => {
       if (client === 'responses') return;
       const { calls } = await talk(client, daemon, TO('responses')).user('Weather?').ask('events');
       expect(calls).toMatchObject([{ arguments: { city: 'Oslo' } }]);
-    },
-  );
-});
-
-describe('refusals', () => {
-  it.each(FOREIGN)(
-    'client %s, upstream %s: the text of the refusal is kept',
-    async (client, upstream) => {
-      if (upstream === 'messages') return;
-      const { daemon, upstream: mock } = gateway();
-      for (const mode of MODES) {
-        mock.play({ steps: [{ refusal: 'I will not do that.' }], stop: 'stop', usage: USAGE });
-        const answer = await talk(client, daemon, TO(upstream)).user('Do it').ask(mode);
-        const words = client === 'messages' ? answer.text || answer.refusal : answer.refusal;
-        expect(words).toBe('I will not do that.');
-        if (client === 'messages') expect(answer.stop).toBe('refusal');
-      }
     },
   );
 });
@@ -405,58 +282,6 @@ describe('a tool name that is too long or has other characters', () => {
   );
 });
 
-describe('previous_response_id', () => {
-  it('is forwarded to a responses upstream and refused for others', async () => {
-    const { daemon, upstream: mock } = gateway();
-    const client = new OpenAI({ apiKey: OWNER_KEY, baseURL: `${daemon.url}/v1`, maxRetries: 0 });
-    const ask = (model: string) => {
-      mock.play(DONE);
-      return client.responses.create({ model, input: 'And?', previous_response_id: 'resp_7' });
-    };
-    expect((await ask('allows-responses')).output_text).toBe('Done.');
-    expect(mock.only().body.previous_response_id).toBe('resp_7');
-    for (const model of ['to-chat', 'to-messages']) {
-      await expect(ask(model)).rejects.toMatchObject({
-        status: 400,
-        param: 'previous_response_id',
-      });
-      expect(mock.requests).toHaveLength(0);
-    }
-  });
-});
-
-describe('the field thread of messages', () => {
-  it('is refused with 400, so that clients send the history', async () => {
-    const { daemon, upstream: mock } = gateway();
-    for (const upstream of DIALECTS) {
-      mock.play(DONE);
-      const response = await send(
-        daemon,
-        'messages',
-        plainBody('messages', modelTo(upstream), { thread: { id: 'thread_1' } }),
-      );
-      expect(response.status).toBe(400);
-      expect(await response.json()).toMatchObject({ error: { param: 'thread' } });
-    }
-  });
-});
-
-describe('empty texts', () => {
-  it.each(DIALECTS)('client %s, upstream messages: are left out', async (client) => {
-    if (client === 'messages') return;
-    const { daemon, upstream: mock } = gateway();
-    mock.play(DONE);
-    await talk(client, daemon, { model: 'to-messages' })
-      .user([{ text: '' }, { text: 'Hello' }])
-      .push({ role: 'assistant', content: '' })
-      .user('Still there?')
-      .ask();
-    const { messages } = mock.only().body;
-    expect(JSON.stringify(messages)).not.toMatch(/"text":""|"content":""|"content":\[\]/);
-    expect(JSON.stringify(messages)).toContain('Still there?');
-  });
-});
-
 describe('an assistant message nested in its own text part', () => {
   // OpenAI's Agents SDK sends answers with text and calls like this.
   it.each(DIALECTS)(
@@ -530,77 +355,6 @@ describe('a stream split at any byte', () => {
   );
 });
 
-describe('an answer that is not streamed', () => {
-  it.each(PAIRS)('client %s, upstream %s: equals the streamed answer', async (client, upstream) => {
-    const { daemon, upstream: mock } = gateway();
-    const seen: unknown[] = [];
-    for (const mode of MODES) {
-      mock.play({
-        steps: [{ reasoning: 'Hm.', signature: 'sig', encrypted: 'enc' }, { text: 'One' }, CALL],
-        usage: USAGE,
-      });
-      const answer = await talk(client, daemon, TO(upstream)).user('Hi').ask(mode);
-      const { text, reasoning, calls, stop, usage } = answer;
-      seen.push({ text, reasoning, calls, stop, usage: { ...usage, cache_creation: null } });
-    }
-    expect(seen[1]).toMatchObject(JSON.parse(JSON.stringify(seen[2])));
-    const { usage: _, ...whole } = seen[0] as { usage: unknown };
-    expect(seen[1]).toMatchObject(whole);
-  });
-});
-
-describe('a field that only one format has', () => {
-  const web = {
-    responses: { tools: [{ type: 'web_search_preview' }] },
-    messages: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
-  } as const;
-
-  it.each(FOREIGN.filter(([client]) => client !== 'chat') as ['responses' | 'messages', 'chat'][])(
-    'client %s, upstream %s: is refused with 400 naming the field',
-    async (client, upstream) => {
-      const { daemon, upstream: mock } = gateway();
-      mock.play(DONE);
-      const response = await send(
-        daemon,
-        client,
-        plainBody(client, modelTo(upstream), web[client]),
-      );
-      expect(response.status).toBe(400);
-      const { error } = (await response.json()) as { error: { param: string } };
-      expect(error.param).toMatch(/^tools\[0\]/);
-      expect(mock.requests).toHaveLength(0);
-    },
-  );
-
-  it.each(['responses', 'messages'] as const)(
-    'client and upstream %s: is passed on',
-    async (dialect) => {
-      const { daemon, upstream: mock } = gateway();
-      mock.play(DONE);
-      const response = await send(
-        daemon,
-        dialect,
-        plainBody(dialect, `allows-${dialect}`, web[dialect]),
-      );
-      expect(response.status).toBe(200);
-      expect(mock.only().body.tools).toEqual(web[dialect].tools);
-    },
-  );
-
-  it('that only advises is left out and named in x-oriel-ignored', async () => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play(DONE);
-    const response = await send(
-      daemon,
-      'chat',
-      plainBody('chat', 'to-messages', { prompt_cache_key: 'k', store: false }),
-    );
-    expect(response.status).toBe(200);
-    expect(response.headers.get('x-oriel-ignored')).toContain('prompt_cache_key');
-    expect(mock.only().body).not.toHaveProperty('prompt_cache_key');
-  });
-});
-
 describe('a request and an answer of 5 MB', () => {
   const MEGABYTES = 5 * 1024 * 1024;
 
@@ -635,25 +389,6 @@ describe('a request and an answer of 5 MB', () => {
       expect(Buffer.byteLength(mock.only().text)).toBeGreaterThan(MEGABYTES);
     }
   });
-});
-
-describe('a stream that never ends', () => {
-  it.each(PAIRS)(
-    'client %s, upstream %s: is aborted when the client disconnects',
-    async (client, upstream) => {
-      const { daemon, upstream: mock } = gateway();
-      const steps = [{ text: 'More and more', pieces: ['More ', 'and ', 'more'] }];
-      const after = upstream === 'responses' ? 5 : upstream === 'messages' ? 3 : 2;
-      mock.play({ steps, usage: USAGE, fault: { after, how: 'endless' } });
-      const disconnect = new AbortController();
-      const body = plainBody(client, modelTo(upstream), { stream: true });
-      const response = await send(daemon, client, body, { signal: disconnect.signal });
-      const reader = response.body!.getReader();
-      for (let reads = 0; reads < 20; reads += 1) expect((await reader.read()).done).toBe(false);
-      disconnect.abort();
-      expect(await mock.only().closed).toBe('cut');
-    },
-  );
 });
 
 describe('the header anthropic-beta', () => {

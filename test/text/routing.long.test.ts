@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { freePort } from '../bench/free-port.ts';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
+import { ask as tell } from './ask.ts';
 import {
   DIALECTS,
   gatewayConfig,
@@ -321,47 +322,16 @@ describe('a client disconnect', () => {
   );
 });
 
-describe('keys', () => {
-  it('with a list of models get 403 for other models', async () => {
-    const { daemon, upstream } = gateway();
-    const key = await newKey(daemon, 'listed', { models: 'to-chat' });
-    upstream.play(GOOD);
-    for (const client of DIALECTS) {
-      const refused = await send(daemon, client, plainBody(client, 'to-messages'), { key });
-      expect(refused.status).toBe(403);
-      expect(await refused.json()).toMatchObject({
-        error: { type: 'auth_error', code: 'model_not_allowed', param: 'model' },
-      });
-      const unknown = await send(daemon, client, plainBody(client, 'to-unknown'));
-      expect(unknown.status).toBe(404);
-    }
-    expect(upstream.requests).toHaveLength(0);
-    expect((await send(daemon, 'chat', plainBody('chat', 'to-chat'), { key })).status).toBe(200);
-  });
-
-  it('of upstreams are redacted in responses and the log', async () => {
-    const { daemon, upstream } = gateway();
-    const keys = Object.values(UPSTREAM_KEYS);
-    const message = `Incorrect API key provided: ${keys.join(' and ')}`;
-    const bodies = [message, { error: { message, code: keys[0] } }, `<p>${message}</p>`];
-    const seen: string[] = [];
-    for (const [client, to] of PAIRS) {
-      for (const status of [400, 401, 429, 500]) {
-        for (const body of bodies) {
-          upstream.play({ refuse: { status, body, headers: { 'x-key': keys.join() } } });
-          const response = await send(daemon, client, plainBody(client, modelTo(to)));
-          seen.push(await response.text(), JSON.stringify([...response.headers]));
-          // The gateway redacts the key of the provider that it asked.
-          const own = to === 'messages' ? UPSTREAM_KEYS.anthropic : UPSTREAM_KEYS.openai;
-          expect(seen.join('')).not.toContain(own);
-          seen.length = 0;
-        }
-      }
-    }
-    const log = JSON.stringify(daemon.log);
-    for (const key of keys) expect(log).not.toContain(key);
-    expect(log).not.toContain(OWNER_KEY);
-  });
+it('keys with a list of models get 403 for other models', async () => {
+  const key = await newKey(gateway().daemon, 'listed', { models: 'to-chat' });
+  for (const client of DIALECTS) {
+    const refused = await tell(gateway(), client, 'to-messages', {}, { key });
+    expect([refused.status, refused.requests.length]).toEqual([403, 0]);
+    const expected = { type: 'auth_error', code: 'model_not_allowed', param: 'model' };
+    expect(refused.error).toMatchObject(expected);
+    expect((await tell(gateway(), client, 'to-unknown')).status).toBe(404);
+  }
+  expect((await tell(gateway(), 'chat', 'to-chat', {}, { key })).status).toBe(200);
 });
 
 describe('an idle stream', () => {

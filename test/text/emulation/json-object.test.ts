@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import '../../../src/text/built-in-dialects.ts';
 import { dialectNamed } from '../../../src/text/dialects/registry.ts';
 import { ObjectReader } from '../../../src/text/emulation/object-reader.ts';
 import { settled } from '../account.ts';
 import { MODES } from '../conversation.ts';
 import { modelTo, newKey, sharedGateway } from '../gateway-daemon.ts';
 import { plainBody, send } from '../raw.ts';
+import { target } from '../request.ts';
 import { everyByte, type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
@@ -140,15 +140,7 @@ it.each([
         ? { messages: [{ role: 'user', content: 'Hi' }], response_format: WITH_SCHEMA }
         : { input: 'Hi', text: { format: WITH_SCHEMA } }),
     });
-    const target = {
-      dialect: to,
-      provider: 'p',
-      model: 'up',
-      rules: null,
-      reasons: false,
-      maxOutputTokens: null,
-    };
-    expect(JSON.stringify(encodeRequest(request, target))).toContain('"properties":{"city"');
+    expect(JSON.stringify(encodeRequest(request, target(to)))).toContain('"properties":{"city"');
   },
 );
 
@@ -161,16 +153,8 @@ it.each(['messages', 'gemini'] as const)(
       { role: 'assistant', content: 'Hello.' },
       { role: 'user', content: '' },
     ];
-    const target = {
-      dialect: to,
-      provider: 'p',
-      model: 'up',
-      rules: null,
-      reasons: false,
-      maxOutputTokens: null,
-    };
     const encode = (some: readonly object[]) =>
-      encodeRequest(dialectNamed('chat').decodeRequest({ model: 'm', messages: some }), target);
+      encodeRequest(dialectNamed('chat').decodeRequest({ model: 'm', messages: some }), target(to));
     expect(() => encode(messages)).toThrow(/^messages\[2\]: it is empty/);
     expect(() => encode(messages.slice(2))).toThrow(/^messages\[0\]: it is empty/);
     expect(() => encode(messages.slice(0, 1))).not.toThrow();

@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
-import { OWNER_KEY } from '../../daemon.ts';
+import { ask } from '../ask.ts';
 import { gatewayConfig, gatewayDaemon } from '../gateway-daemon.ts';
 import { GEMINI_KEY } from '../gemini/gemini-daemon.ts';
-import { PATHS, plainBody } from '../raw.ts';
-import { type Script, USAGE } from '../script.ts';
+import type { FormatName } from '../mock-upstream.ts';
 
 const gateway = gatewayDaemon((url) => {
   const { models, providers } = gatewayConfig(url) as {
@@ -25,33 +24,10 @@ const gateway = gatewayDaemon((url) => {
   };
 });
 
-const DONE: Script = { steps: [{ text: 'Done.' }], usage: USAGE };
-
-type Client = 'chat' | 'responses' | 'messages' | 'gemini';
-
 /** Sends a request, and returns what the upstream got of it beside what the headers name. */
-async function ask(client: Client, model: string, more: object) {
-  const { daemon, upstream: mock } = gateway();
-  mock.play(DONE);
-  const isGemini = client === 'gemini';
-  const path = isGemini ? `/v1beta/models/${model}:generateContent` : PATHS[client];
-  const body = isGemini
-    ? { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }], ...more }
-    : plainBody(client, model, more);
-  const response = await fetch(daemon.url + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${OWNER_KEY}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  // biome-ignore lint/suspicious/noExplicitAny: errors of several formats
-  const { error } = (await response.json()) as any;
-  return {
-    status: response.status,
-    param: error?.param,
-    sent: mock.requests[0]?.body,
-    dropped: response.headers.get('x-oriel-dropped'),
-    ignored: response.headers.get('x-oriel-ignored'),
-  };
+async function outcome(client: FormatName, model: string, more: object) {
+  const { status, error, sent, dropped, ignored } = await ask(gateway(), client, model, more);
+  return { status, param: error?.param, sent, dropped, ignored };
 }
 
 const thinking = (budget: number) => ({ thinking: { type: 'enabled', budget_tokens: budget } });
@@ -67,25 +43,25 @@ it.each([
 ] as const)(
   'a budget beyond the limit of an answer, which Anthropic refuses, is lowered: %s, %j',
   async (client, more, path, budget) => {
-    const { status, sent, dropped } = await ask(client, 'to-messages', more);
+    const { status, sent, dropped } = await outcome(client, 'to-messages', more);
     expect(status).toBe(200);
     expect(sent.thinking).toEqual({ type: 'enabled', budget_tokens: budget });
     expect(sent.max_tokens).toBeGreaterThan(budget);
     expect(dropped).toBe(path);
-    expect(await ask(client, 'strict', more)).toMatchObject({ status: 400, param: path });
+    expect(await outcome(client, 'strict', more)).toMatchObject({ status: 400, param: path });
   },
 );
 
 it('a limit that is too small to reason in leaves no budget', async () => {
   const more = { ...thinking(5000), max_tokens: 500 };
-  const { status, sent, dropped } = await ask('chat', 'to-messages', more);
+  const { status, sent, dropped } = await outcome('chat', 'to-messages', more);
   expect([status, dropped]).toEqual([200, 'thinking']);
   expect(sent.thinking).toBeUndefined();
 });
 
 it('top_k beside reasoning, which Anthropic refuses, is dropped and named', async () => {
   const more = thoughts(2000, { topK: 64, temperature: 1, topP: 0.95 });
-  const { status, sent, dropped } = await ask('gemini', 'to-messages', more);
+  const { status, sent, dropped } = await outcome('gemini', 'to-messages', more);
   expect([status, dropped]).toEqual([200, 'generationConfig.topK']);
   expect(sent).not.toHaveProperty('top_k');
   expect(sent).toMatchObject({ temperature: 1, top_p: 0.95 });
@@ -93,7 +69,7 @@ it('top_k beside reasoning, which Anthropic refuses, is dropped and named', asyn
 
 it('a value that two limits change is named once', async () => {
   const more = { reasoning: { effort: 'max' }, max_output_tokens: 500 };
-  expect(await ask('responses', 'to-messages', more)).toMatchObject({
+  expect(await outcome('responses', 'to-messages', more)).toMatchObject({
     status: 200,
     dropped: 'reasoning.effort',
   });
@@ -102,7 +78,7 @@ it('a value that two limits change is named once', async () => {
 it.each(['chat', 'gemini'] as const)(
   'store: true of %s is named where it is not sent',
   async (client) => {
-    const { status, sent, ignored } = await ask(client, 'to-responses', { store: true });
+    const { status, sent, ignored } = await outcome(client, 'to-responses', { store: true });
     expect([status, sent.store, ignored]).toEqual([200, false, 'store']);
   },
 );
@@ -113,7 +89,7 @@ it.each([
 ])('an effort in its own format is lowered in place: thinking %j', async (thought, kept) => {
   const format = { type: 'json_schema', schema: { type: 'object' } };
   const more = { thinking: thought, output_config: { effort: 'max', format } };
-  const { status, sent, dropped } = await ask('messages', 'to-messages', more);
+  const { status, sent, dropped } = await outcome('messages', 'to-messages', more);
   expect([status, dropped]).toEqual([200, thought ? 'thinking' : 'output_config.effort']);
   expect(sent.output_config).toEqual({ effort: 'xhigh', format });
   expect(sent.thinking).toEqual(kept);
@@ -123,7 +99,7 @@ it.each([
 it('a budget in its own format is lowered in place', async () => {
   const thought = { type: 'enabled', budget_tokens: 90_000, display: 'omitted' };
   const more = { max_tokens: 100_000, thinking: thought, temperature: 1 };
-  const { sent, dropped } = await ask('messages', 'to-messages', more);
+  const { sent, dropped } = await outcome('messages', 'to-messages', more);
   expect(dropped).toBe('max_tokens, thinking');
   expect(sent).toMatchObject({ max_tokens: 64_000, temperature: 1 });
   expect(sent.thinking).toEqual({ ...thought, budget_tokens: 59_904 });
@@ -134,7 +110,7 @@ it.each([
   [{ thinkingBudget: 900_000 }, { thinkingBudget: 59_904 }],
 ])('depths of gemini are changed for its own upstreams: %j', async (depth, nearest) => {
   const more = { generationConfig: { thinkingConfig: depth } };
-  const { status, sent, dropped } = await ask('gemini', 'to-gemini', more);
+  const { status, sent, dropped } = await outcome('gemini', 'to-gemini', more);
   expect([status, dropped]).toEqual([200, 'generationConfig.thinkingConfig']);
   expect(sent.generationConfig.thinkingConfig).toMatchObject(nearest);
 });
@@ -144,7 +120,7 @@ it('a file of the provider reaches models with fixed reasoning from clients of m
     { type: 'text', text: 'Look' },
     { type: 'image', source: { type: 'url', url: 'ms://file-1' } },
   ];
-  const { status, sent } = await ask('messages', 'always-reasons', {
+  const { status, sent } = await outcome('messages', 'always-reasons', {
     messages: [{ role: 'user', content }],
   });
   expect(status).toBe(200);
@@ -160,7 +136,7 @@ it.each(['', []])('an empty message of a user, %j, stays a message', async (cont
     { role: 'assistant', content: 'Hello.' },
     { role: 'user', content },
   ];
-  const { status, sent } = await ask('messages', 'to-chat', { messages });
+  const { status, sent } = await outcome('messages', 'to-chat', { messages });
   expect(status).toBe(200);
   expect(sent.messages.at(-1)).toEqual({ role: 'user', content: '' });
   expect(sent.messages).toHaveLength(3);
