@@ -26,8 +26,9 @@ const BYTES_PER_PAGE = 70_000;
 /** What a request consists of. */
 interface Content {
   readonly texts: string[];
-  /** Tokens of all that is no text. */
-  tokens: number;
+  readonly media: MediaPart[];
+  /** Turns, tools, schemas and native properties. */
+  items: number;
 }
 
 /** Estimates the input of a request in tokens. */
@@ -36,7 +37,7 @@ export async function estimateTokens(
   request: TextRequest,
   context: JobContext,
 ): Promise<number> {
-  const { texts, tokens } = contentOf(request);
+  const { texts, media, items } = contentOf(request);
   const { sample, share } = sampleOf(texts);
   const inSample = await threads
     .run('countTokens', sample, DEADLINE_MS, context)
@@ -44,7 +45,8 @@ export async function estimateTokens(
       if (!(error instanceof ThreadLostError)) throw error;
       return lengthOf(sample) / CHARACTERS_PER_TOKEN;
     });
-  return Math.ceil(inSample / share) + tokens;
+  const inMedia = media.reduce((tokens, part) => tokens + tokensOf(part), 0);
+  return Math.ceil(inSample / share) + inMedia + TOKENS_PER_ITEM * items;
 }
 
 function lengthOf(texts: readonly string[]): number {
@@ -75,25 +77,21 @@ function sampleOf(texts: readonly string[]): {
   return { sample, share: lengthOf(sample) / total };
 }
 
-function contentOf({ turns, tools, format, native }: TextRequest): Content {
-  const content: Content = { texts: [], tokens: 0 };
+/** The texts of a request, JSON included, and all else that has tokens. */
+export function contentOf({ turns, tools, format, native }: TextRequest): Content {
+  const content: Content = { texts: [], media: [], items: 0 };
   const addJson = (value: unknown) => {
-    content.tokens += TOKENS_PER_ITEM;
+    content.items += 1;
     content.texts.push(JSON.stringify(value) ?? '');
   };
   const addTools = (list: TextRequest['tools']) => {
     for (const tool of list) {
-      const { name, description, parameters } = {
-        name: '',
-        description: '',
-        parameters: null,
-        ...tool,
-      };
-      addJson(tool.type === 'native' ? tool.value : [name, description, parameters]);
+      const isNative = tool.type === 'native';
+      addJson(isNative ? tool.value : [tool.name, tool.description, tool.parameters]);
     }
   };
   for (const turn of turns) {
-    content.tokens += TOKENS_PER_ITEM;
+    content.items += 1;
     if (turn.name !== null) content.texts.push(turn.name);
     addParts(content, turn.parts);
     addTools(turn.tools ?? []);
@@ -120,7 +118,7 @@ function addParts(content: Content, parts: readonly Part[]): void {
         addParts(content, part.content);
         break;
       case 'media':
-        content.tokens += tokensOf(part);
+        content.media.push(part);
         break;
       case 'native':
         texts.push(JSON.stringify(part.value) ?? '');

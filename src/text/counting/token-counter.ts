@@ -7,16 +7,13 @@ import type { RoutingObserver } from '../../routing/observer.ts';
 import { longestTotal, timeoutsOf } from '../../routing/retry-policy.ts';
 import { routeCandidates } from '../../routing/route-candidates.ts';
 import { Routing } from '../../routing/routing.ts';
-import type { KeyHolder } from '../../store/store.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
-import type { Json, TextRequest } from '../canonical/canonical.ts';
+import type { Json } from '../canonical/canonical.ts';
 import { invalidAnswer } from '../dialects/answer-errors.ts';
-import type { Dialect, Headers, TokenCounting } from '../dialects/dialect.ts';
-import type { RequestAddress } from '../dialects/endpoint.ts';
 import { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
+import type { TextCall } from '../execution/execution.ts';
 import { findModelOfType, targetOf } from '../execution/model-routes.ts';
 import { openProvider } from '../execution/upstream-request.ts';
 import { Allowance } from '../policy/allowance.ts';
@@ -24,25 +21,18 @@ import { readJson } from '../relay/upstream-response.ts';
 import { applyRules } from '../stages/apply-model-rules.ts';
 import { removeUnknown } from '../stages/ignore-unknown-fields.ts';
 import { checkAddresses } from '../stages/inspect-request.ts';
+import type { TextGatewayOptions } from '../stages/stage.ts';
 import { estimateTokens } from './estimate.ts';
 
-export interface TokenCounterOptions {
-  /** Returns the configuration in force. */
-  readonly config: () => Config;
-  readonly upstream: UpstreamClient;
+export interface TokenCounterOptions extends Pick<TextGatewayOptions, 'config' | 'upstream'> {
   readonly textThreads: TextJobs;
   readonly observer: RoutingObserver;
 }
 
+type CallField = 'requestId' | 'dialect' | 'address' | 'body' | 'headers' | 'holder';
+
 /** A request whose tokens a client wants to know. */
-export interface CountCall {
-  readonly requestId: string;
-  /** The name of a dialect that counts tokens. */
-  readonly dialect: string;
-  readonly address: RequestAddress;
-  readonly body: unknown;
-  readonly headers: Headers;
-  readonly holder: KeyHolder;
+interface CountCall extends Pick<TextCall, CallField> {
   /** Aborts when the client disconnects; the reason is a Failure. */
   readonly signal: AbortSignal;
 }
@@ -54,20 +44,6 @@ export interface Count {
   readonly isEstimate: boolean;
   /** Paths of fields and betas that were not sent to the upstream. */
   readonly ignored: readonly string[];
-}
-
-/** A checked request, for all its routes. */
-interface Counting {
-  readonly call: CountCall;
-  readonly config: Config;
-  readonly dialect: Dialect & { readonly counting: TokenCounting };
-  readonly request: TextRequest;
-  readonly model: TextModel;
-  readonly wildcardPart: string | null;
-  readonly inspection: Inspection;
-  readonly allowance: Allowance;
-  readonly dropped: readonly string[];
-  readonly deadline: number;
 }
 
 /**
@@ -85,7 +61,7 @@ export class TokenCounter {
 
   /** @throws Failure of the request, or of the last upstream that was asked */
   async count(call: CountCall): Promise<Count> {
-    const counting = this.#check(call);
+    const counting = checked(call, this.#options.config());
     const { model, deadline } = counting;
     // Another turn of the event loop: writing a large request takes as long as reading it.
     await setImmediate();
@@ -101,35 +77,12 @@ export class TokenCounter {
     });
   }
 
-  /** @throws Failure invalid_request, auth_error */
-  #check(call: CountCall): Counting {
-    const config = this.#options.config();
-    const dialect = dialectNamed(call.dialect) as Counting['dialect'];
-    const decoded = dialect.counting.decodeRequest(call.body, call.address);
-    const { id, part, model } = findModelOfType('text', decoded.model, config, call.holder);
-    // No stored objects are looked up, so that a request can name none.
-    const allowance = new Allowance(id, model, call.holder);
-    const inspection = new Inspection();
-    dialect.fields.check(decoded.body, inspection, decoded.body);
-    checkAddresses(inspection, networkPolicyOf(config.network));
-    const removed = allowance.allows('unknown')
-      ? []
-      : removeUnknown(inspection, decoded.body, id, model);
-    const { request } = applyRules(decoded, id, model, config.billing.maxOutputTokens);
-    const deadline = performance.now() + longestTotal(config, model.routes);
-    return {
-      ...{ call, config, dialect, request, model, wildcardPart: part },
-      ...{ inspection, allowance, dropped: removed, deadline },
-    };
-  }
-
   async #countBy(
-    counting: Counting,
+    counting: ReturnType<typeof checked>,
     route: TextModel['routes'][number],
     provider: Provider,
   ): Promise<Count> {
-    const { call, config, dialect, request, model, wildcardPart, dropped } = counting;
-    const { counting: own } = dialect;
+    const { call, config, dialect, counting: own, request, model, wildcardPart, dropped } = counting;
     const { upstream, textThreads } = this.#options;
     const target = targetOf(route, provider, request.dialect, model, wildcardPart);
     const estimate = async (): Promise<Count> => {
@@ -167,6 +120,29 @@ export class TokenCounter {
       throw error;
     }
   }
+}
+
+/** A checked request, for all its routes. @throws Failure invalid_request, auth_error */
+function checked(call: CountCall, config: Config) {
+  const dialect = dialectNamed(call.dialect);
+  const counting = dialect.counting!;
+  const decoded = counting.decodeRequest(call.body, call.address);
+  const { id, part, model } = findModelOfType('text', decoded.model, config, call.holder);
+  // No stored objects are looked up, so that a request can name none.
+  const allowance = new Allowance(id, model, call.holder);
+  const inspection = new Inspection();
+  dialect.fields.check(decoded.body, inspection, decoded.body);
+  checkAddresses(inspection, networkPolicyOf(config.network));
+  const dropped = allowance.allows('unknown')
+    ? []
+    : removeUnknown(inspection, decoded.body, id, model);
+  const { request } = applyRules(decoded, id, model, config.billing.maxOutputTokens);
+  const deadline = performance.now() + longestTotal(config, model.routes);
+  const wildcardPart = part;
+  return {
+    ...{ call, config, dialect, counting, request, model, wildcardPart },
+    ...{ inspection, allowance, dropped, deadline },
+  };
 }
 
 /** The header that marks a count as an estimate. */

@@ -1,71 +1,49 @@
 import type { EmbeddingModel } from '../../config/catalog/catalog.ts';
 import { upstreamModelOf } from '../../config/catalog/model-names.ts';
-import { isRemote, kindOf, type Provider } from '../../config/providers/provider-kinds.ts';
-import type { Config } from '../../config/settings/schema.ts';
+import { isRemote, kindOf } from '../../config/providers/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
 import { redactKeyInBody } from '../../routing/redaction.ts';
 import { longestTotal, timeoutsOf } from '../../routing/retry-policy.ts';
 import { routeCandidates, unknownToProvider } from '../../routing/route-candidates.ts';
 import { Routing } from '../../routing/routing.ts';
-import type { KeyHolder, Store } from '../../store/store.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
-import { reportCharge, type TextObserver } from '../billing/charge-report.ts';
-import type { TextReport } from '../canonical/report.ts';
+import { reportCharge } from '../billing/charge-report.ts';
 import { invalid } from '../dialects/request-errors.ts';
+import type { TextCall } from '../execution/execution.ts';
 import { findModelOfType } from '../execution/model-routes.ts';
 import { openProvider } from '../execution/upstream-request.ts';
 import { readJson } from '../relay/upstream-response.ts';
+import type { TextGatewayOptions } from '../stages/stage.ts';
 import { type Embeddings, parseAnswer, writeEmbeddings } from './answer.ts';
-import type { EmbeddingsFormat } from './format.ts';
-import { geminiEmbeddings } from './gemini.ts';
-import { EmbeddingsMeter } from './meter.ts';
-import { openaiEmbeddings } from './openai.ts';
+import { FORMATS } from './formats.ts';
+import { reserveForEmbeddings } from './meter.ts';
 import { decodeEmbeddings, type EmbeddingsRequest, inputTokensOf } from './request.ts';
 import { embedBySandbox } from './sandbox.ts';
 
-const FORMATS = {
-  openai: openaiEmbeddings,
-  gemini: geminiEmbeddings,
-} satisfies Readonly<Record<string, EmbeddingsFormat>>;
-
-export interface EmbeddingsGatewayOptions {
-  /** Returns the configuration in force. */
-  readonly config: () => Config;
-  readonly store: Store;
-  readonly upstream: UpstreamClient;
-  readonly observer: TextObserver;
-}
-
 /** One request of one client. */
-export interface EmbeddingsCall {
-  readonly requestId: string;
-  readonly body: unknown;
-  readonly holder: KeyHolder;
-  /** Filled while the request is answered. */
-  readonly report: TextReport;
+type EmbeddingsCall = Pick<TextCall, 'requestId' | 'body' | 'holder' | 'report'> & {
   /** Aborts when the client disconnects; the reason is a Failure. */
   readonly signal: AbortSignal;
-}
+};
 
 /** Answers requests for embeddings by the routes of their models. */
 export class EmbeddingsGateway {
-  readonly #options: EmbeddingsGatewayOptions;
+  readonly #options: Omit<TextGatewayOptions, 'admitPrompt'>;
   readonly routing: Routing;
 
-  constructor(options: EmbeddingsGatewayOptions) {
+  constructor(options: Omit<TextGatewayOptions, 'admitPrompt'>) {
     this.#options = options;
     this.routing = new Routing(options.config, options.observer);
   }
 
   /** @returns the response as JSON */
   async answer({ requestId, body, holder, report, signal }: EmbeddingsCall): Promise<string> {
-    const { store, observer } = this.#options;
+    const { store, upstream, observer } = this.#options;
     const config = this.#options.config();
     const request = decodeEmbeddings(body);
     const { id, part, model } = findModelOfType('embedding', request.model, config, holder);
     report.model = id;
     checkTokens(request, model);
-    const meter = await EmbeddingsMeter.open(store, holder, {
+    const meter = await reserveForEmbeddings(store, holder, {
       id,
       model,
       tokens: inputTokensOf(request, model.contextWindow ?? Infinity),
@@ -89,15 +67,28 @@ export class EmbeddingsGateway {
         providers: config.providers,
         signal,
         deadline,
-        attempt: ({ route }, provider) => {
-          secret = isRemote(provider) ? provider.apiKey : undefined;
+        attempt: async ({ route }, provider) => {
           const upstreamModel = upstreamModelOf(route, part);
           report.attempts += 1;
           report.provider = route.provider;
           report.upstreamModel = upstreamModel;
-          const { trace } = report;
-          const target = { provider, model: upstreamModel, deadline, trace, signal };
-          return this.#embed(config, request, target);
+          if (!isRemote(provider)) {
+            return embedBySandbox(request, { model: upstreamModel, deadline, signal });
+          }
+          secret = provider.apiKey;
+          const timeouts = timeoutsOf(config, provider);
+          const remaining = Math.min(timeouts.total, deadline - performance.now());
+          const format = FORMATS[kindOf(provider).embeddings ?? 'openai'];
+          const exchange = await openProvider(upstream, provider, {
+            path: format.path(upstreamModel),
+            model: upstreamModel,
+            headers: {},
+            trace: report.trace,
+            body: format.body(request, upstreamModel),
+            timeouts: { ...timeouts, firstByte: 0, total: Math.max(1, remaining) },
+            signal,
+          });
+          return format.read(request, await readJson(exchange, parseAnswer));
         },
       });
     } catch (error) {
@@ -113,38 +104,6 @@ export class EmbeddingsGateway {
     const name = isPublic ? request.model : embeddings.model!;
     return redactKeyInBody(await writeEmbeddings(embeddings, name, tokens), secret);
   }
-
-  async #embed(
-    config: Config,
-    request: EmbeddingsRequest,
-    { provider, model, deadline, trace, signal }: EmbeddingsTarget,
-  ): Promise<Embeddings> {
-    if (!isRemote(provider)) return embedBySandbox(request, { model, deadline, signal });
-    const timeouts = timeoutsOf(config, provider);
-    const remaining = Math.min(timeouts.total, deadline - performance.now());
-    const format = FORMATS[kindOf(provider).embeddings ?? 'openai'];
-    const exchange = await openProvider(this.#options.upstream, provider, {
-      path: format.path(model),
-      model,
-      headers: {},
-      trace,
-      body: format.body(request, model),
-      timeouts: { ...timeouts, firstByte: 0, total: Math.max(1, remaining) },
-      signal,
-    });
-    return format.read(request, await readJson(exchange, parseAnswer));
-  }
-}
-
-/** Where a request is sent. */
-interface EmbeddingsTarget {
-  readonly provider: Provider;
-  /** The provider's name of the model. */
-  readonly model: string;
-  /** Time of `performance.now()` by which an answer is needed. */
-  readonly deadline: number;
-  readonly trace: TextReport['trace'];
-  readonly signal: AbortSignal;
 }
 
 /** @throws Failure for lists of more tokens, or vectors of more numbers, than the model has */

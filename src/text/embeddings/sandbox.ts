@@ -4,8 +4,8 @@ import { choice, delay, failureOf, readDirectives } from '../../routing/directiv
 import { invalid } from '../dialects/request-errors.ts';
 import { countTokens } from '../sandbox/tokens.ts';
 import type { Embeddings } from './answer.ts';
+import { encodeVector } from './formats.ts';
 import type { EmbeddingsRequest } from './request.ts';
-import { encodeVector } from './vectors.ts';
 
 const DEFAULT_DIMENSIONS = 256;
 

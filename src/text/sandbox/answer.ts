@@ -2,13 +2,13 @@ import { Failure } from '../../failure.ts';
 import { failureOf } from '../../routing/directives.ts';
 import type { NativePart, TextRequest } from '../canonical/canonical.ts';
 import type { FinishReason, TextEvent, Usage } from '../canonical/events.ts';
+import { contentOf } from '../counting/estimate.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { invalid, untranslatable } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import { StopSequences } from '../emulation/stop-sequences.ts';
 import { answerFor, type Model, OPENING, REFUSAL, reasoningFor } from './answer-text.ts';
 import { type Directives, directivesOf, type StreamFault } from './directives.ts';
-import { countInput } from './input-tokens.ts';
 import { type Prompt, readPrompt } from './prompt.ts';
 import { countTokens, firstTokens, type Piece, piecesOf } from './tokens.ts';
 import { callsFor, type ToolCall } from './tool-calls.ts';
@@ -109,6 +109,18 @@ function* faultSteps(fault: StreamFault, answer: AnswerStream): Generator<Step> 
 
 function* piecesOfAll(texts: Iterable<string>): Generator<Piece> {
   for (const text of texts) yield* piecesOf(text);
+}
+
+/** Tokens of an image or a document, regardless of its content. */
+const MEDIA_TOKENS = 256;
+
+/** Tokens of a turn beside its text, such as its role. */
+const TURN_TOKENS = 3;
+
+function countInput(request: TextRequest): number {
+  const { texts, media } = contentOf(request);
+  const beside = TURN_TOKENS * request.turns.length + MEDIA_TOKENS * media.length;
+  return texts.reduce((tokens, text) => tokens + countTokens(text), beside);
 }
 
 /** Generates the events of one answer, within its token limit and up to its stop sequences. */
