@@ -44,38 +44,37 @@ function unit(written: string): Unit {
 
 /** Every age that a prompt states. */
 export function agesOf(words: readonly Word[]): Age[] {
-  const ages: Age[] = [];
-  for (let at = 0; at < words.length; at++) {
-    const age = ageAt(words, at);
-    if (age === null) continue;
-    ages.push(age);
-  }
-  return ages;
+  return words.map((_, at) => ageAt(words, at)).filter((age) => age !== null);
 }
 
 function ageAt(words: readonly Word[], at: number): Age | null {
   const { text } = words[at]!;
   const counted = COUNTED.exec(text);
   if (counted !== null) {
-    const years = Number(counted[1]);
-    const end = unitEnd(words, at, UNITS, counted[2]!);
-    if (end !== null) return { years, start: at, end };
-    const infant = unitEnd(words, at, INFANT_UNITS, counted[2]!);
-    if (infant !== null) return { years: 0, start: at, end: infant };
-    return null;
+    return ageWithUnit(words, at, { years: Number(counted[1]), start: at }, counted[2]!);
   }
   const number = numberAt(words, at);
   if (number === null) return null;
-  const { years, start } = number;
-  const end = unitEnd(words, at + 1, UNITS);
+  const age = ageWithUnit(words, at + 1, number);
+  if (age !== null || !isLed(words, number.start)) return age;
+  return { ...number, end: at + 1 };
+}
+
+/** A number as an age, if a unit begins at an index. `head` replaces the unit's first word. */
+function ageWithUnit(
+  words: readonly Word[],
+  at: number,
+  { years, start }: Omit<Age, 'end'>,
+  head = words[at]?.text,
+): Age | null {
+  const end = unitEnd(words, at, UNITS, head);
   if (end !== null) return { years, start, end };
-  const infant = unitEnd(words, at + 1, INFANT_UNITS);
-  if (infant !== null) return { years: 0, start, end: infant };
-  return isLed(words, start) ? { years, start, end: at + 1 } : null;
+  const infant = unitEnd(words, at, INFANT_UNITS, head);
+  return infant === null ? null : { years: 0, start, end: infant };
 }
 
 /** The number whose last word is at an index. */
-function numberAt(words: readonly Word[], at: number): { years: number; start: number } | null {
+function numberAt(words: readonly Word[], at: number): Omit<Age, 'end'> | null {
   const { text } = words[at]!;
   if (DIGITS.test(text)) {
     const before = words[at - 1];
@@ -100,7 +99,7 @@ function numberAt(words: readonly Word[], at: number): { years: number; start: n
   return { years, start: at };
 }
 
-function hanNumber(words: readonly Word[], at: number): { years: number; start: number } | null {
+function hanNumber(words: readonly Word[], at: number): Omit<Age, 'end'> | null {
   let start = at;
   while (start >= 0 && at - start < 4 && isHanDigit(words[start]!.text)) start--;
   start++;
@@ -126,12 +125,12 @@ function isHanDigit(text: string): boolean {
   );
 }
 
-/** The end of the first unit that begins at an index. `head` replaces its first word. */
+/** The end of the first unit that begins at an index. */
 function unitEnd(
   words: readonly Word[],
   at: number,
   units: readonly Unit[],
-  head = words[at]?.text,
+  head: string | undefined,
 ): number | null {
   if (head === undefined) return null;
   for (const { words: parts, isOpen } of units) {

@@ -10,9 +10,7 @@ const MAX_LENGTH_IN_THREAD = 2000;
 /** Milliseconds before terms are compiled: the first seconds of a daemon belong to its first requests. */
 const COMPILE_DELAY_MS = 3000;
 
-type Rules = Pick<typeof import('./classify.ts'), 'checkPrompt' | 'promptRefusal'> &
-  Pick<typeof import('./classify.ts'), 'classify'> &
-  Pick<typeof import('./lexicon.ts'), 'prepareLexicon'>;
+type Rules = typeof import('./classify.ts') & typeof import('./lexicon.ts');
 
 let loading: Promise<Rules> | undefined;
 let rules: Rules | undefined;
@@ -28,11 +26,9 @@ export async function preparePromptRules(delayMs = COMPILE_DELAY_MS): Promise<vo
 }
 
 function loadRules(): Promise<Rules> {
-  loading ??= Promise.all([
-    import('./classify.ts'),
-    import('./classify.ts'),
-    import('./lexicon.ts'),
-  ]).then(([check, classify, { prepareLexicon }]) => ({ ...check, ...classify, prepareLexicon }));
+  loading ??= Promise.all([import('./classify.ts'), import('./lexicon.ts')]).then(
+    ([classify, lexicon]) => ({ ...classify, ...lexicon }),
+  );
   return loading;
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { ResponseStream } from '../../text/relay/response-stream.ts';
+import type { ResponseStream } from '../../text/relay/guarded-stream.ts';
 import { atEndOfTick } from './end-of-tick.ts';
 
 /** Idle time after which a sign of life is sent, so that proxies keep the connection open. */

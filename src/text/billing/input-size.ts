@@ -1,5 +1,5 @@
 import type { MediaPart, Part, TextRequest, Turn } from '../canonical/canonical.ts';
-import { conversationOf } from '../canonical/canonical.ts';
+import { conversationIndexOf } from '../canonical/canonical.ts';
 import { mediaTypeOf } from '../dialects/media-source.ts';
 import { audioSeconds } from './audio-length.ts';
 import { tokensIn } from './usage.ts';
@@ -88,7 +88,10 @@ export function inputSizesOf(request: TextRequest, bytes: number, requests: numb
   const { turns, conversations } = request;
   const sizes = conversations?.map((one) => inputSizeOf(one, textBytes(one)));
   if (!sizes) return new Array<InputSize>(requests).fill(inputSizeOf(turns, bytes));
-  return Array.from({ length: requests }, (_, choice) => sizes[conversationOf(request, choice)]!);
+  return Array.from(
+    { length: requests },
+    (_, choice) => sizes[conversationIndexOf(request, choice)]!,
+  );
 }
 
 function textBytes(turns: readonly Turn[]): number {

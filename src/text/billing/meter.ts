@@ -10,7 +10,7 @@ import type { TextRequest } from '../canonical/canonical.ts';
 import type { Usage } from '../canonical/events.ts';
 import { type Bounds, costOf, largestCost } from './cost.ts';
 import { inputSizesOf, MAX_UNKNOWN_INPUT } from './input-size.ts';
-import { inputPartsOf, sumOfUsages } from './usage.ts';
+import { inputPartsOf, NO_USAGE, sumOfUsages } from './usage.ts';
 import type { ObservedAnswer } from './usage-tracker.ts';
 
 /** The usage of one of the requests. */
@@ -31,8 +31,6 @@ function within(usages: readonly RequestUsage[], { inputs, output }: Bounds): re
     return isWithin ? usage : { ...usage, input, output: charged };
   });
 }
-
-const NO_USAGE: Usage = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0, reasoning: null };
 
 export interface MeterOptions {
   /** The model's public identifier. */

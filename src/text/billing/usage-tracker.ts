@@ -21,24 +21,17 @@ export interface ObservedAnswer {
   readonly outputTokens: number;
 }
 
-interface Counts {
-  requests: number;
-  usage: Usage | null;
-  isFinished: boolean;
-  /** Whether it is not requested again where another answer of the same request fails. */
-  isKept: boolean;
-  characters: number;
-  frames: number;
-}
-
-const nothing = (): Counts => ({
+const nothing = () => ({
   requests: 0,
-  usage: null,
+  usage: null as Usage | null,
   isFinished: false,
+  /** Whether it is not requested again where another answer of the same request fails. */
   isKept: false,
   characters: 0,
   frames: 0,
 });
+
+type Counts = ReturnType<typeof nothing>;
 
 /** Collects the usage of one request's answers, from reports of the provider and from observed output. */
 export class UsageTracker {
@@ -46,12 +39,8 @@ export class UsageTracker {
   readonly #answers: Counts[] = [];
 
   #at(choice: number): Counts {
-    let counts = this.#answers[choice];
-    if (counts === undefined) {
-      counts = nothing();
-      this.#answers[choice] = counts;
-    }
-    return counts;
+    this.#answers[choice] ??= nothing();
+    return this.#answers[choice];
   }
 
   /** Records a request to an upstream. */

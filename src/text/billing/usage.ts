@@ -1,5 +1,13 @@
 import type { Usage } from '../canonical/events.ts';
 
+export const NO_USAGE: Usage = {
+  input: 0,
+  output: 0,
+  cachedInput: 0,
+  cacheWrite: 0,
+  reasoning: null,
+};
+
 export function sumOfUsages(usages: readonly Usage[]): Usage {
   if (usages.length === 1) return usages[0]!;
   const sum = { input: 0, output: 0, cachedInput: 0, cacheWrite: 0, cacheWrite1h: 0, reasoning: 0 };
@@ -14,29 +22,16 @@ export function sumOfUsages(usages: readonly Usage[]): Usage {
   return sum;
 }
 
-/** Input of one request by its prices. */
-export interface InputParts {
-  /** Neither read from a cache nor written to one. */
-  readonly plain: number;
-  readonly cached: number;
-  /** Written to a cache for five minutes, or for a time that the provider does not report. */
-  readonly written: number;
-  readonly writtenForAnHour: number;
-}
-
-/** Parts that add up to the input, also where the provider reports larger ones. */
-export function inputPartsOf({
-  input,
-  cachedInput,
-  cacheWrite,
-  cacheWrite1h = 0,
-}: Usage): InputParts {
+/** The input of one request by its prices: parts that add up to it, also where the provider reports larger ones. */
+export function inputPartsOf({ input, cachedInput, cacheWrite, cacheWrite1h = 0 }: Usage) {
   const cached = Math.min(cachedInput, input);
   const written = Math.min(cacheWrite, input - cached);
   const writtenForAnHour = Math.min(cacheWrite1h, written);
   return {
+    /** Neither read from a cache nor written to one. */
     plain: input - cached - written,
     cached,
+    /** Written to a cache for five minutes, or for a time that the provider does not report. */
     written: written - writtenForAnHour,
     writtenForAnHour,
   };

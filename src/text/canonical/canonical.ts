@@ -257,7 +257,7 @@ export function conversationsOf(request: TextRequest): readonly TextRequest[] {
 }
 
 /** Which of the conversations one of the `n` answers continues. */
-export function conversationOf({ conversations, n }: TextRequest, choice: number): number {
+export function conversationIndexOf({ conversations, n }: TextRequest, choice: number): number {
   if (conversations === undefined) return 0;
   return Math.floor((choice * conversations.length) / (n ?? 1));
 }

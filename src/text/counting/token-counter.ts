@@ -82,7 +82,16 @@ export class TokenCounter {
     route: TextModel['routes'][number],
     provider: Provider,
   ): Promise<Count> {
-    const { call, config, dialect, counting: own, request, model, wildcardPart, dropped } = counting;
+    const {
+      call,
+      config,
+      dialect,
+      counting: own,
+      request,
+      model,
+      wildcardPart,
+      dropped,
+    } = counting;
     const { upstream, textThreads } = this.#options;
     const target = targetOf(route, provider, request.dialect, model, wildcardPart);
     const estimate = async (): Promise<Count> => {

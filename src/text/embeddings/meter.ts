@@ -2,7 +2,7 @@ import type { EmbeddingModel } from '../../config/catalog/catalog.ts';
 import type { KeyHolder, Store } from '../../store/store.ts';
 import { costOf, largestCost } from '../billing/cost.ts';
 import type { Charge } from '../billing/meter.ts';
-import type { Usage } from '../canonical/events.ts';
+import { NO_USAGE } from '../billing/usage.ts';
 import type { InputTokens } from './request.ts';
 
 export interface MeterOptions {
@@ -33,20 +33,16 @@ export async function reserveForEmbeddings(
       const all = reported ?? tokens.likely;
       const isLimited = reservation !== null && !trustUpstream;
       const input = isLimited ? Math.min(all, tokens.most) : all;
-      const used = usageOf(input);
+      const used = { ...NO_USAGE, input };
       const charge = await store.settle(reservation ?? { accountId: account.id, keyId: key.id }, {
         model: id,
         counts: { requests: 1, inputTokens: input, cachedInputTokens: 0, outputTokens: 0 },
         charge: costOf({ price }, [used]),
       });
-      return { used, charge, excess: input < all ? usageOf(all) : null };
+      return { used, charge, excess: input < all ? { ...NO_USAGE, input: all } : null };
     },
     async release(): Promise<void> {
       if (reservation) await store.release(reservation);
     },
   };
-}
-
-function usageOf(input: number): Usage {
-  return { input, output: 0, cachedInput: 0, cacheWrite: 0, reasoning: null };
 }

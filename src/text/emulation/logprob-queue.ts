@@ -14,22 +14,17 @@ export class LogprobQueue {
   /** Characters of text that were passed on. */
   #taken = 0;
 
-  /** Adds a text and the log probabilities of its tokens. */
-  add(text: string, logprobs: readonly unknown[]): void {
+  /** Adds a text and the log probabilities of its tokens; null for a text without. */
+  add(text: string, logprobs: readonly unknown[] | null): void {
     const end = this.#added + text.length;
     let position = this.#added;
-    for (const value of logprobs) {
+    for (const value of logprobs ?? []) {
       const token = isObject(value) ? textOf(value['token']) : '';
       // A token of a few bytes of a character may have no text of its own.
       position = Math.min(end, position + token.length);
       this.#entries.push({ end: position, value });
     }
     this.#added = end;
-  }
-
-  /** Adds a text without log probabilities. */
-  skip(text: string): void {
-    this.#added += text.length;
   }
 
   /** Returns those of the tokens that are complete once the next characters are passed on. */

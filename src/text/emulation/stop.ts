@@ -1,10 +1,10 @@
-import { tokensIn } from '../billing/usage.ts';
+import { NO_USAGE, tokensIn } from '../billing/usage.ts';
 import type { TextRequest } from '../canonical/canonical.ts';
-import type { TextEvent, Usage } from '../canonical/events.ts';
+import type { Usage } from '../canonical/events.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { unsupportedSetting } from '../dialects/request-errors.ts';
-import type { EmulatedAnswer, RequestEmulation } from './emulation.ts';
+import type { EmulatedAnswer, RequestEmulation, TakeEvent } from './emulation.ts';
 import { LogprobQueue } from './logprob-queue.ts';
 import { StopSequences } from './stop-sequences.ts';
 
@@ -24,10 +24,7 @@ export function emulateStop(request: TextRequest, { dialect }: Target): RequestE
   }
   return {
     request: { ...request, stop: null },
-    filter: (answer) => {
-      const cut = new StopFilter(stop, answer);
-      return (event) => cut.push(event);
-    },
+    filter: (answer) => stopFilter(stop, answer),
     streams: true,
   };
 
@@ -37,86 +34,53 @@ export function emulateStop(request: TextRequest, { dialect }: Target): RequestE
 }
 
 /** Ends an answer before the first stop sequence in one of its texts. */
-class StopFilter {
-  readonly #answer: EmulatedAnswer;
-  readonly #sequences: StopSequences;
-  readonly #logprobs = new LogprobQueue();
+function stopFilter(stop: readonly string[], { emit, inputTokens }: EmulatedAnswer): TakeEvent {
+  const sequences = new StopSequences(stop);
+  const queue = new LogprobQueue();
   /** Characters of output so far. */
-  #characters = 0;
-  #usage: Usage | null = null;
-  #hasCalls = false;
-  #isCut = false;
-
-  constructor(sequences: readonly string[], answer: EmulatedAnswer) {
-    this.#answer = answer;
-    this.#sequences = new StopSequences(sequences);
-  }
-
-  push(event: TextEvent): void {
-    if (this.#isCut) return;
-    const { emit } = this.#answer;
+  let characters = 0;
+  /** What was reported so far. */
+  let usage: Usage = { ...NO_USAGE, input: inputTokens };
+  let hasCalls = false;
+  const emitText = (block: number, text: string) => {
+    const logprobs = queue.take(text.length);
+    if (text === '') return;
+    emit({ type: 'text-delta', block, text, ...(logprobs.length > 0 && { logprobs }) });
+  };
+  return (event) => {
+    if (sequences.found !== null) return;
     switch (event.type) {
-      case 'text-delta':
-        this.#pushText(event);
+      case 'text-delta': {
+        const { block, text, logprobs = null } = event;
+        characters += text.length;
+        queue.add(text, logprobs);
+        emitText(block, sequences.push(text));
+        const { found } = sequences;
+        if (found === null) return;
+        emit({ type: 'text-end', block });
+        const output = Math.max(usage.output, tokensIn(characters));
+        const reason = hasCalls ? 'tool-calls' : 'stop';
+        usage = { ...usage, output };
+        emit({ type: 'finish', reason, raw: null, stopSequence: found, usage });
         return;
+      }
       case 'text-end':
-        this.#emitText(event.block, this.#sequences.flush());
-        this.#logprobs.clear();
+        emitText(event.block, sequences.flush());
+        queue.clear();
         break;
       case 'reasoning-delta':
       case 'refusal-delta':
-        this.#characters += event.text.length;
+        characters += event.text.length;
         break;
       case 'tool-delta':
-        this.#characters += event.json.length;
+        characters += event.json.length;
         break;
       case 'tool-start':
-        this.#hasCalls = true;
+        hasCalls = true;
         break;
       case 'usage':
-        this.#usage = event.usage;
+        usage = event.usage;
     }
     emit(event);
-  }
-
-  #pushText({ block, text, logprobs }: TextEvent & { readonly type: 'text-delta' }): void {
-    this.#characters += text.length;
-    if (logprobs) this.#logprobs.add(text, logprobs);
-    else this.#logprobs.skip(text);
-    this.#emitText(block, this.#sequences.push(text));
-    if (this.#sequences.found === null) return;
-    this.#answer.emit({ type: 'text-end', block });
-    this.#isCut = true;
-    this.#answer.emit({
-      type: 'finish',
-      reason: this.#hasCalls ? 'tool-calls' : 'stop',
-      raw: null,
-      stopSequence: this.#sequences.found,
-      usage: this.#estimate(),
-    });
-  }
-
-  #emitText(block: number, text: string): void {
-    const logprobs = this.#logprobs.take(text.length);
-    if (text === '') return;
-    this.#answer.emit(
-      logprobs.length > 0
-        ? { type: 'text-delta', block, text, logprobs }
-        : { type: 'text-delta', block, text },
-    );
-  }
-
-  /** Usage up to the cut: what was reported so far, and the output that arrived. */
-  #estimate(): Usage {
-    const { inputTokens: input } = this.#answer;
-    const before = this.#usage ?? {
-      input,
-      output: 0,
-      cachedInput: 0,
-      cacheWrite: 0,
-      reasoning: null,
-    };
-    const output = Math.max(before.output, tokensIn(this.#characters));
-    return { ...before, output };
-  }
+  };
 }

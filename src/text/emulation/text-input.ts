@@ -1,6 +1,5 @@
 import type { Grammar, Part, TextRequest, Tool, Turn } from '../canonical/canonical.ts';
-import type { TextEvent } from '../canonical/events.ts';
-import type { EmulatedAnswer, RequestEmulation } from './emulation.ts';
+import type { EmulatedAnswer, RequestEmulation, TakeEvent } from './emulation.ts';
 import { InputReader } from './input-reader.ts';
 
 /** Tools whose input is free text: functions with one argument, which is the text. */
@@ -16,10 +15,7 @@ export function emulateTextInput(request: TextRequest): RequestEmulation | null 
       tools: request.tools.map((tool) => (tool.type === 'tool' ? asFunction(tool) : tool)),
       turns: request.turns.map(withFunctionCalls),
     },
-    filter: (answer) => {
-      const filter = new TextInputFilter(names, answer);
-      return (event) => filter.push(event);
-    },
+    filter: (answer) => textInputFilter(names, answer),
     ignored: own.flatMap(({ textInput }) => textInput?.grammar?.path ?? []),
   };
 }
@@ -59,38 +55,25 @@ function withFunctionCalls(turn: Turn): Turn {
 }
 
 /** Turns calls of the functions back into calls with text input. */
-class TextInputFilter {
-  readonly #names: ReadonlySet<string>;
-  readonly #emit: EmulatedAnswer['emit'];
+function textInputFilter(names: ReadonlySet<string>, { emit }: EmulatedAnswer): TakeEvent {
   /** Reads the arguments of the open call; null for other calls. */
-  #reader: InputReader | null = null;
-
-  constructor(names: ReadonlySet<string>, { emit }: EmulatedAnswer) {
-    this.#names = names;
-    this.#emit = emit;
-  }
-
-  push(event: TextEvent): void {
+  let reader: InputReader | null = null;
+  const input = (block: number, text: string) => {
+    if (text !== '') emit({ type: 'tool-delta', block, json: text });
+  };
+  return (event) => {
     if (event.type === 'tool-start') {
-      const isOwn = this.#names.has(event.name);
-      this.#reader = isOwn ? new InputReader() : null;
-      this.#emit(isOwn ? { ...event, hasTextInput: true } : event);
-      return;
-    }
-    if (this.#reader === null) {
-      this.#emit(event);
-    } else if (event.type === 'tool-delta') {
-      this.#input(event.block, this.#reader.push(event.json));
+      const isOwn = names.has(event.name);
+      reader = isOwn ? new InputReader() : null;
+      emit(isOwn ? { ...event, hasTextInput: true } : event);
+    } else if (reader !== null && event.type === 'tool-delta') {
+      input(event.block, reader.push(event.json));
     } else {
-      if (event.type === 'tool-end') {
-        this.#input(event.block, this.#reader.end());
-        this.#reader = null;
+      if (reader !== null && event.type === 'tool-end') {
+        input(event.block, reader.end());
+        reader = null;
       }
-      this.#emit(event);
+      emit(event);
     }
-  }
-
-  #input(block: number, text: string): void {
-    if (text !== '') this.#emit({ type: 'tool-delta', block, json: text });
-  }
+  };
 }

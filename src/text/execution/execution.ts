@@ -28,7 +28,7 @@ import {
 } from '../policy/leave-out.ts';
 import type { Drain } from '../relay/drains.ts';
 import type { BufferSink, StreamSink } from '../relay/event-sinks.ts';
-import type { ResponseStream } from '../relay/response-stream.ts';
+import type { ResponseStream } from '../relay/guarded-stream.ts';
 
 /** How a route answered after the client was sent a part of the answer, or all of it. */
 export interface Outcome {
@@ -49,8 +49,11 @@ export class TextExecution {
   readonly config: Config;
   readonly upstream: UpstreamClient;
   readonly tracker = new UsageTracker();
-  /** The answers to a request for several. */
-  readonly answers = new Answers();
+  /**
+   * The answers to a request for several: complete ones are kept when the others are requested again. The sink takes
+   * the events of all attempts.
+   */
+  readonly answers = { sink: null as StreamSink | BufferSink | null, complete: new Set<number>() };
   request!: TextRequest;
   /** The model's public identifier. */
   modelId!: string;
@@ -148,13 +151,6 @@ export function withoutOwn(
   const left = withoutReferences(request, inspection);
   const stripped = hosted?.withoutNative(left.request, refusal) ?? unchanged(left.request);
   return { ...stripped, ignored: [...left.ignored, ...stripped.ignored] };
-}
-
-/** The answers to a request for several: complete ones are kept when the others are requested again. */
-class Answers {
-  /** Takes the events of all attempts; null before the first of them. */
-  sink: StreamSink | BufferSink | null = null;
-  readonly complete = new Set<number>();
 }
 
 /** The header that names fields which only advise, or which this version does not know, and which were not sent. */

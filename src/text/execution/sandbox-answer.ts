@@ -1,6 +1,6 @@
 import { Failure } from '../../failure.ts';
 import { linkedSignal } from '../../upstream/abort-signal.ts';
-import { conversationOf, conversationsOf } from '../canonical/canonical.ts';
+import { conversationIndexOf, conversationsOf } from '../canonical/canonical.ts';
 import type { TextEvent } from '../canonical/events.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { emulateForSandbox } from '../emulation/emulate.ts';
@@ -34,7 +34,7 @@ export async function answerBySandbox(
       const emit = (event: TextEvent) => passOn(event, options, push);
       const inputTokens = inputs[choice] ?? 0;
       const take = emulated.filter({ emit, inputTokens });
-      const one = conversations[conversationOf(request, choice)]!;
+      const one = conversations[conversationIndexOf(request, choice)]!;
       await answerFromSandbox(one, target, {
         signal: controller.signal,
         emit: (event) => {

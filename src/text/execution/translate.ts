@@ -1,5 +1,5 @@
 import type { Json, NativePart, TextRequest } from '../canonical/canonical.ts';
-import { conversationOf } from '../canonical/canonical.ts';
+import { conversationIndexOf } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import { refusalOf } from '../dialects/request-errors.ts';
@@ -25,7 +25,7 @@ export async function translate(execution: TextExecution, route: RemoteRoute): P
   allowance.check(inspection, provider.shared !== false, new Set(unsent));
   announceOmitted(execution, { ignored: advice, dropped }, emulated, left);
   return collectAnswers(execution, request.n ?? 1, origin, async (sink, choice, signal) => {
-    const body = bodies[conversationOf(request, choice)]!;
+    const body = bodies[conversationIndexOf(request, choice)]!;
     const exchange = await openUpstream(execution, route, { body, stream, signal });
     await readAnswer(execution, exchange, { target, origin, sink, choice, emulated });
   });

@@ -27,11 +27,9 @@ export interface RemoteRoute {
 }
 
 /** One request of the `n` that answer a client's. */
-interface UpstreamRequest {
-  readonly body: Json;
+interface UpstreamRequest extends Pick<ProviderRequest, 'body' | 'signal'> {
   /** Whether it asks for a stream. */
   readonly stream: boolean;
-  readonly signal: AbortSignalLike;
 }
 
 /** @throws Failure where the upstream cannot be reached, or answers with another status than 2xx */

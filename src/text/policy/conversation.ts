@@ -19,48 +19,33 @@ function labelOf({ body }: TextRequest): string | null {
   return user?.includes('session') ? user : null;
 }
 
-/** Hashes pieces of text, each with its length, up to a limit in all. */
-class PrefixHash {
-  readonly #hash: Hash;
-  #left = MAX_HASHED;
-
-  constructor(hash: Hash) {
-    this.#hash = hash;
-  }
-
-  add(text: string): void {
-    if (this.#left <= 0) return;
-    const piece = text.slice(0, Math.min(MAX_TEXT, this.#left));
-    this.#left -= piece.length + 1;
-    this.#hash.update(`${text.length}:${piece}\n`);
-  }
-
-  addPart(part: Part): void {
-    switch (part.type) {
-      case 'text':
-        this.add(part.text);
-        return;
-      case 'media': {
-        const { source } = part;
-        this.add(
-          source.kind === 'data' ? source.data : source.kind === 'url' ? source.url : source.id,
-        );
-        return;
-      }
-      default:
-        this.add(part.type);
-    }
-  }
-}
-
-/** Hashes what stays the same in all requests of a conversation: instructions, tools, the first user turn. */
-function addPrefix(prefix: PrefixHash, { turns, tools }: TextRequest): void {
+/** Texts that stay the same in all requests of a conversation: instructions, tools, the first user turn. */
+function* prefixOf({ turns, tools }: TextRequest): Generator<string> {
   for (const { role, parts } of turns) {
-    prefix.add(role);
-    for (const part of parts) prefix.addPart(part);
+    yield role;
+    yield* parts.map(textOf);
     if (role === 'user') break;
   }
-  for (const tool of tools) prefix.add(tool.type === 'tool' ? tool.name : tool.path);
+  for (const tool of tools) yield tool.type === 'tool' ? tool.name : tool.path;
+}
+
+function textOf(part: Part): string {
+  if (part.type === 'text') return part.text;
+  if (part.type !== 'media') return part.type;
+  const { source } = part;
+  if (source.kind === 'data') return source.data;
+  return source.kind === 'url' ? source.url : source.id;
+}
+
+/** Hashes pieces of texts, each with its length, up to a limit in all. */
+function addTexts(hash: Hash, texts: Iterable<string>): void {
+  let left = MAX_HASHED;
+  for (const text of texts) {
+    if (left <= 0) return;
+    const piece = text.slice(0, Math.min(MAX_TEXT, left));
+    left -= piece.length + 1;
+    hash.update(`${text.length}:${piece}\n`);
+  }
 }
 
 /**
@@ -83,9 +68,7 @@ export function conversationOf(
     key: () => {
       if (computed !== null) return computed;
       const hash = createHash('sha256').update(`${key.id}\n${modelId}\n${label !== null}\n`);
-      const prefix = new PrefixHash(hash);
-      if (label !== null) prefix.add(label);
-      else addPrefix(prefix, request);
+      addTexts(hash, label !== null ? [label] : prefixOf(request));
       computed = hash.digest('base64');
       return computed;
     },

@@ -3,7 +3,7 @@ import type { UsageTracker } from '../billing/usage-tracker.ts';
 import type { Json } from '../canonical/canonical.ts';
 import type { TextEvent } from '../canonical/events.ts';
 import type { Dialect, EncodeContext, EventEncoder } from '../dialects/dialect.ts';
-import type { ResponseStream } from './response-stream.ts';
+import type { ResponseStream } from './guarded-stream.ts';
 
 /** Takes the events of one attempt at one route. */
 export interface EventSink {

@@ -10,8 +10,8 @@ import { truncatedAnswer } from '../dialects/answer-errors.ts';
 import { hasOutputIn } from '../dialects/count-output.ts';
 import type { Dialect, EncodeContext, Observation } from '../dialects/dialect.ts';
 import type { Drain } from './drains.ts';
+import type { ResponseStream } from './guarded-stream.ts';
 import { ChunkRenamer, renameModel } from './model-name.ts';
-import type { ResponseStream } from './response-stream.ts';
 import { DONE, dataOf, FrameStream, isWhole } from './sse.ts';
 import { readUntil } from './upstream-response.ts';
 
@@ -53,16 +53,8 @@ export class Relay {
   failure: Failure | null = null;
   /** Frames that end the stream. */
   end = '';
-  readonly #dialect: Dialect;
-  readonly #context: EncodeContext;
-  readonly #model: string | null;
+  readonly #options: RelayOptions;
   readonly #chunks: ChunkRenamer | null;
-  readonly #response: ResponseStream;
-  readonly #drain: Pick<Drain, 'count'>;
-  readonly #tracker: UsageTracker;
-  readonly #trace: Trace | null;
-  readonly #onAnswer: (answer: Json) => void;
-  readonly #clean: (failure: Failure) => Failure;
   /** Answers whose end has not come yet. */
   #open: number;
   readonly #frames = new FrameStream();
@@ -84,19 +76,11 @@ export class Relay {
   #usage: Usage | null = null;
 
   constructor(options: RelayOptions) {
-    const { dialect, context, model, response, drain, tracker, trace, onAnswer, clean } = options;
-    this.#dialect = dialect;
-    this.#context = context;
-    this.#model = model;
+    this.#options = options;
+    const { dialect, context, model } = options;
     const { modelMember } = dialect;
     this.#chunks =
       model !== null && modelMember !== null ? new ChunkRenamer(model, modelMember) : null;
-    this.#response = response;
-    this.#drain = drain;
-    this.#tracker = tracker;
-    this.#trace = trace;
-    this.#onAnswer = onAnswer;
-    this.#clean = clean;
     this.#open = context.request.n ?? 1;
   }
 
@@ -106,15 +90,16 @@ export class Relay {
   }
 
   async run(exchange: UpstreamResponse): Promise<void> {
+    const { response, drain } = this.#options;
     await readUntil(
       exchange,
-      this.#response,
+      response,
       (chunk) => {
         const frames = this.#frames.push(chunk);
         return frames === null || this.#pass(frames);
       },
       () => this.#ended,
-      this.#drain,
+      drain,
     );
     if (this.#ended) return;
     const rest = this.#frames.rest();
@@ -127,10 +112,11 @@ export class Relay {
   fail(failure: Failure): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.failure = this.#clean(failure);
+    const { clean, dialect, context } = this.#options;
+    this.failure = clean(failure);
     if (!this.#committed) return;
-    this.end = this.#dialect.failFrames(this.failure, {
-      context: this.#context,
+    this.end = dialect.failFrames(this.failure, {
+      context,
       first: this.#first,
       last: this.#last.toString(),
     });
@@ -142,15 +128,16 @@ export class Relay {
       return;
     }
     this.#ended = true;
-    const { endMarker } = this.#dialect;
+    const { endMarker } = this.#options.dialect;
     if (endMarker !== null) this.end = this.#withHeld(`data: ${endMarker}\n\n`).toString();
   }
 
   #pass(frames: Buffer): boolean {
     // Bytes as characters, since what is looked for is ASCII: searching bytes for a text takes 1 µs each.
     const received = frames.toString('latin1');
-    this.#tracker.addFrames(this.#dialect.countOutput(received));
-    this.#hasOutput ||= hasOutputIn(this.#dialect, received);
+    const { dialect, tracker } = this.#options;
+    tracker.addFrames(dialect.countOutput(received));
+    this.#hasOutput ||= hasOutputIn(dialect, received);
     const bytes = this.#chunks?.rename(received) ?? received;
     const named = bytes === received ? frames : Buffer.from(bytes, 'latin1');
     if (!this.#hasMarker(bytes)) return this.#write(named);
@@ -175,7 +162,7 @@ export class Relay {
   }
 
   #hasMarker(bytes: string): boolean {
-    for (const marker of this.#dialect.markers) if (bytes.includes(marker)) return true;
+    for (const marker of this.#options.dialect.markers) if (bytes.includes(marker)) return true;
     return false;
   }
 
@@ -186,7 +173,7 @@ export class Relay {
       this.#committed = true;
     }
     this.#last = frames;
-    return this.#response.write(frames);
+    return this.#options.response.write(frames);
   }
 
   /** Keeps frames back; comments are dropped, since clients get those of this server. @returns false for too many */
@@ -208,9 +195,10 @@ export class Relay {
 
   /** Returns the frame as it is passed on, or the failure that it reports. */
   #observe(frame: string): string | Failure {
+    const { dialect, model, trace, onAnswer } = this.#options;
     const data = dataIn(frame);
     const whole = `${frame}\n\n`;
-    if (data === this.#dialect.endMarker) {
+    if (data === dialect.endMarker) {
       // An answer may end without a finish reason.
       this.#finished = true;
       this.#ended = true;
@@ -221,34 +209,34 @@ export class Relay {
     const event = data === '' ? undefined : tryParseJson(data);
     if (typeof event !== 'object' || event === null) return whole;
     this.#first ??= event as Json;
-    if (this.#trace !== null) {
+    if (trace !== null) {
       const replaced = this.#chunks?.replaced ?? null;
-      if (replaced !== null) this.#trace.named(nonEmptyTextOf(tryParseJson(replaced)));
-      recordAnswer(this.#trace, this.#dialect, event as Json);
+      if (replaced !== null) trace.named(nonEmptyTextOf(tryParseJson(replaced)));
+      recordAnswer(trace, dialect, event as Json);
     }
-    const renamed =
-      this.#model !== null && renameModel(event as Json, this.#dialect.modelPaths, this.#model);
-    const seen = this.#dialect.observe(event as Json, this.#usage);
+    const renamed = model !== null && renameModel(event as Json, dialect.modelPaths, model);
+    const seen = dialect.observe(event as Json, this.#usage);
     const { response } = event as Json;
-    if (seen.terminal && isObject(response)) this.#onAnswer(response);
+    if (seen.terminal && isObject(response)) onAnswer(response);
     return this.#apply(renamed ? { rewritten: event as Json, ...seen } : seen, whole);
   }
 
   #apply(seen: Observation, whole: string): string | Failure {
+    const { dialect, context, tracker } = this.#options;
     if (seen.failure) return seen.failure;
     if (seen.usage) {
       this.#usage = seen.usage;
-      this.#tracker.reportUsage(seen.usage);
+      tracker.reportUsage(seen.usage);
     }
     if (seen.terminal) {
       this.#open -= 1;
       if (this.#open === 0) {
-        this.#tracker.finishAnswer();
+        tracker.finishAnswer();
         this.#finished = true;
       }
-      if (this.#dialect.endMarker === null) this.#ended = true;
+      if (dialect.endMarker === null) this.#ended = true;
     }
-    if (seen.usageOnly && !this.#context.request.includeUsage) return '';
+    if (seen.usageOnly && !context.request.includeUsage) return '';
     if (!seen.rewritten) return whole;
     const lines = whole.split(END_OF_LINE);
     const others = lines.filter((line) => line !== '' && !line.startsWith('data:'));

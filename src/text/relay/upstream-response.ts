@@ -7,7 +7,7 @@ import type { Json } from '../canonical/canonical.ts';
 import type { Dialect, EventDecoder } from '../dialects/dialect.ts';
 import type { Drain } from './drains.ts';
 import type { EventSink } from './event-sinks.ts';
-import type { ResponseStream } from './response-stream.ts';
+import type { ResponseStream } from './guarded-stream.ts';
 import { EventStream } from './sse.ts';
 
 /** Bytes of an answer that is not streamed. */

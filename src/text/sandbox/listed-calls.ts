@@ -1,3 +1,4 @@
+import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
 import type { TextPart, TextRequest, Tool, Turn } from '../canonical/canonical.ts';
 import { invalid } from '../dialects/request-errors.ts';
@@ -43,12 +44,7 @@ export function nextListedCall(
   return undefined;
 }
 
-interface Line {
-  readonly text: string;
-  readonly path: string;
-}
-
-function linesOf({ parts }: Turn): Line[] {
+function linesOf({ parts }: Turn) {
   return textsIn(parts)
     .filter(({ text }) => text.includes(KEYWORD))
     .flatMap(({ text, path }: TextPart) =>
@@ -70,7 +66,10 @@ function hasResults(turn: Turn | undefined): boolean {
   return turn?.parts.some(({ type }) => type === 'tool-result') ?? false;
 }
 
-function callOf({ text, path }: Line, tools: readonly Tool[]): ListedCall {
+function callOf(
+  { text, path }: Pick<TextPart, 'text' | 'path'>,
+  tools: readonly Tool[],
+): ListedCall {
   const call = text.slice(KEYWORD.length).trim();
   const [name = ''] = call.split(/\s/, 1);
   const json = call.slice(name.length).trim() || '{}';
@@ -81,16 +80,8 @@ function callOf({ text, path }: Line, tools: readonly Tool[]): ListedCall {
     const known = `expected one of ${names.join(', ')}${most}`;
     throw invalid(path, `sandbox:call: there is no tool ${JSON.stringify(name)}; ${known}`);
   }
-  if (!isObject(parsed(json))) {
+  if (!isObject(tryParseJson(json))) {
     throw invalid(path, `sandbox:call: ${name}: expected a JSON object on the same line`);
   }
   return { tool, arguments: json };
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return null;
-  }
 }
