@@ -104,18 +104,11 @@ function check(
 }
 
 function lastOf(text: string): WireEvent {
-  const frame = text.trimEnd().split('\n\n').at(-1)!;
-  const data =
-    frame
-      .split('\n')
-      .find((line) => line.startsWith('data: '))
-      ?.slice(6) ?? 'null';
-  const event =
-    frame
-      .split('\n')
-      .find((line) => line.startsWith('event: '))
-      ?.slice(7) ?? null;
-  return { event, data: data === '[DONE]' ? data : JSON.parse(data) };
+  const lines = text.trimEnd().split('\n\n').at(-1)!.split('\n');
+  const fieldOf = (name: string) =>
+    lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2) ?? null;
+  const data = fieldOf('data');
+  return { event: fieldOf('event'), data: data === '[DONE]' ? data : JSON.parse(data ?? 'null') };
 }
 
 /** Whether a client sees a failure: by the status or, after the comment of 15 s without an event, by the last event. */
@@ -257,7 +250,10 @@ const FEW = SOME.filter(({ client, dialect }) => client === 'chat' && dialect !=
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const STREAM = `${OK}Content-Type: text/event-stream\r\n\r\n`;
-const JSON_TYPE = { 'Content-Type': 'application/json' };
+const json = (body: string | Buffer, headers: Record<string, string> = {}, status = '200 OK') =>
+  answering(status, { 'Content-Type': 'application/json', ...headers }, body);
+const sse = (body: string | Buffer, headers: Record<string, string> = {}) =>
+  answering('200 OK', { 'Content-Type': 'text/event-stream', ...headers }, body);
 const BOMB = gzipSync(Buffer.alloc(80 * 1024 * 1024));
 
 const RAW: Readonly<Record<string, Respond>> = {
@@ -268,67 +264,36 @@ const RAW: Readonly<Record<string, Respond>> = {
   'no HTTP': (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n'),
   'bytes of TLS': (socket) => socket.end(Buffer.from('160301020001000001fc0303', 'hex')),
   'an invalid status': (socket) => socket.end('HTTP/1.1 999999 Huh\r\n\r\n'),
-  'an empty stream': answering('200 OK', { 'Content-Type': 'text/event-stream' }),
-  'a stream of comments': answering(
-    '200 OK',
-    { 'Content-Type': 'text/event-stream' },
-    ':\n\n: x\n\n',
-  ),
-  'a stream of blank data': answering(
-    '200 OK',
-    { 'Content-Type': 'text/event-stream' },
-    'data:\n\ndata\n\ndata: \n\nevent: x\n\n',
-  ),
-  'a stream of numbers': answering(
-    '200 OK',
-    { 'Content-Type': 'text/event-stream' },
+  'an empty stream': sse(''),
+  'a stream of comments': sse(':\n\n: x\n\n'),
+  'a stream of blank data': sse('data:\n\ndata\n\ndata: \n\nevent: x\n\n'),
+  'a stream of numbers': sse(
     'data: 1\n\ndata: null\n\ndata: "x"\n\ndata: []\n\ndata: [DONE\n\ndata: {\n\n',
   ),
-  'bytes that are no UTF-8': answering(
-    '200 OK',
-    { 'Content-Type': 'text/event-stream' },
-    Buffer.from('646174613a20fffec328a0a10a0a', 'hex'),
-  ),
-  'JSON that is no object': answering('200 OK', JSON_TYPE, '[[[1]]]'),
-  'JSON nested 100,000 levels deep': answering(
-    '200 OK',
-    JSON_TYPE,
-    `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
-  ),
-  'a body that is too short': answering('200 OK', { ...JSON_TYPE, 'Content-Length': '500' }, '{}'),
-  'a body that is too long': answering('200 OK', { ...JSON_TYPE, 'Content-Length': '1' }, '{}{}{}'),
-  'a negative length': answering('200 OK', { ...JSON_TYPE, 'Content-Length': '-1' }, '{}'),
-  'a length and chunks': answering(
-    '200 OK',
-    { ...JSON_TYPE, 'Content-Length': '2', 'Transfer-Encoding': 'chunked' },
-    '2\r\n{}\r\n0\r\n\r\n',
-  ),
-  'invalid chunks': answering(
-    '200 OK',
-    { ...JSON_TYPE, 'Transfer-Encoding': 'chunked' },
-    'ZZ\r\n{}\r\n',
-  ),
-  'a chunk size that overflows': answering(
-    '200 OK',
-    { ...JSON_TYPE, 'Transfer-Encoding': 'chunked' },
-    'fffffffffffffffff\r\n{}\r\n',
-  ),
-  trailers: answering(
-    '200 OK',
-    { ...JSON_TYPE, 'Transfer-Encoding': 'chunked', Trailer: 'X-Key' },
+  'bytes that are no UTF-8': sse(Buffer.from('646174613a20fffec328a0a10a0a', 'hex')),
+  'JSON that is no object': json('[[[1]]]'),
+  'JSON nested 100,000 levels deep': json(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`),
+  'a body that is too short': json('{}', { 'Content-Length': '500' }),
+  'a body that is too long': json('{}{}{}', { 'Content-Length': '1' }),
+  'a negative length': json('{}', { 'Content-Length': '-1' }),
+  'a length and chunks': json('2\r\n{}\r\n0\r\n\r\n', {
+    'Content-Length': '2',
+    'Transfer-Encoding': 'chunked',
+  }),
+  'invalid chunks': json('ZZ\r\n{}\r\n', { 'Transfer-Encoding': 'chunked' }),
+  'a chunk size that overflows': json('fffffffffffffffff\r\n{}\r\n', {
+    'Transfer-Encoding': 'chunked',
+  }),
+  trailers: json(
     `2\r\n{}\r\n0\r\nX-Key: ${UPSTREAM_KEYS.openai}\r\nContent-Type: text/html\r\n\r\n`,
+    { 'Transfer-Encoding': 'chunked', Trailer: 'X-Key' },
   ),
   'another protocol': answering('101 Switching Protocols', { Upgrade: 'x', Connection: 'Upgrade' }),
-  'an unknown encoding': answering('200 OK', { ...JSON_TYPE, 'Content-Encoding': 'zstd' }, '{}'),
-  'broken gzip': answering(
-    '200 OK',
-    { ...JSON_TYPE, 'Content-Encoding': 'gzip' },
-    'not gzip at all',
-  ),
-  'half of a gzip': answering(
-    '200 OK',
-    { ...JSON_TYPE, 'Content-Encoding': 'gzip' },
+  'an unknown encoding': json('{}', { 'Content-Encoding': 'zstd' }),
+  'broken gzip': json('not gzip at all', { 'Content-Encoding': 'gzip' }),
+  'half of a gzip': json(
     gzipSync(JSON.stringify(chatAnswer(SCRIPTS[0]!, REQUEST))).subarray(0, 40),
+    { 'Content-Encoding': 'gzip' },
   ),
 };
 
@@ -337,17 +302,9 @@ const FLOODS: Readonly<Record<string, Respond>> = {
   'endless headers': endlessly(OK, 'X-More: more\r\n'),
   'one endless header': endlessly(`${OK}X-More: `, 'more'),
   'endless early hints': endlessly('', 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'),
-  'a gzip bomb': answering('200 OK', { ...JSON_TYPE, 'Content-Encoding': 'gzip' }, BOMB),
-  'a gzip bomb in an event': answering(
-    '200 OK',
-    { 'Content-Type': 'text/event-stream', 'Content-Encoding': 'gzip' },
-    BOMB,
-  ),
-  'a gzip bomb in an error': answering(
-    '400 Bad',
-    { ...JSON_TYPE, 'Content-Encoding': 'gzip' },
-    BOMB,
-  ),
+  'a gzip bomb': json(BOMB, { 'Content-Encoding': 'gzip' }),
+  'a gzip bomb in an event': sse(BOMB, { 'Content-Encoding': 'gzip' }),
+  'a gzip bomb in an error': json(BOMB, { 'Content-Encoding': 'gzip' }, '400 Bad'),
   'an endless event': endlessly(`${STREAM}data: `, 'x'.repeat(65_536)),
 };
 
@@ -372,9 +329,7 @@ describe('an upstream that answers with', () => {
 it.each(['responses', 'messages'] as const)(
   "chat's [DONE] is not the end of a %s stream",
   async (dialect) => {
-    raw().respondWith(
-      answering('200 OK', { 'Content-Type': 'text/event-stream' }, 'data: [DONE]\n\n'),
-    );
+    raw().respondWith(sse('data: [DONE]\n\n'));
     check(await ask(dialect, rawModelTo(dialect), true), dialect, true, false);
   },
 );

@@ -22,6 +22,20 @@ const fresh = (daemon: TestDaemon, options = {}) => {
   return newKey(daemon, `account-${accounts}`, options);
 };
 
+const limitOf = (client: DialectName, tokens: number) => {
+  if (client === 'messages') return { max_tokens: tokens };
+  return { [client === 'chat' ? 'max_completion_tokens' : 'max_output_tokens']: tokens };
+};
+
+/** A promise, and the function that resolves it. */
+function gate() {
+  let release = () => {};
+  const wait = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { wait, release };
+}
+
 describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
   const ask = (key: string, more: object = {}, signal?: AbortSignal) =>
     send(gateway().daemon, client, plainBody(client, modelTo(upstream), more), {
@@ -29,8 +43,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
       ...(signal && { signal }),
     });
 
-  const limit = { chat: 'max_completion_tokens', responses: 'max_output_tokens' } as const;
-  const LIMIT = { stream: true, [client === 'messages' ? 'max_tokens' : limit[client]]: 500 };
+  const LIMIT = { stream: true, ...limitOf(client, 500) };
 
   it('is charged its usage, streamed or not', async () => {
     const { daemon, upstream: mock } = gateway();
@@ -64,10 +77,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   it('is charged what the provider reports after the client has left', async () => {
     const { daemon, upstream: mock } = gateway();
     const key = await fresh(daemon);
-    let release = () => {};
-    const wait = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { wait, release } = gate();
     mock.play({
       steps: [{ text: LONG, pieces: PIECES }, { wait }],
       // Most of it is reasoning that nobody saw.
@@ -108,10 +118,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     async (stream) => {
       const { daemon, upstream: mock } = gateway();
       const key = await fresh(daemon);
-      let release = () => {};
-      const before = new Promise<void>((resolve) => {
-        release = resolve;
-      });
+      const { wait: before, release } = gate();
       mock.play({ before, refuse: { status: 500, body: '' } });
       const disconnect = new AbortController();
       const asked = ask(key, { ...LIMIT, stream }, disconnect.signal);
@@ -128,10 +135,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   it('is charged what arrived when the provider breaks off after the client has left', async () => {
     const { daemon, upstream: mock } = gateway();
     const key = await fresh(daemon);
-    let release = () => {};
-    const wait = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { wait, release } = gate();
     mock.play({ steps: [{ text: LONG, pieces: PIECES }, { wait }, { fail: 'end' }], usage: USAGE });
     const disconnect = new AbortController();
     const response = await ask(key, LIMIT, disconnect.signal);
@@ -173,12 +177,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     // Suffices for one answer of 500 tokens, not for two.
     const key = await fresh(daemon, { budget: '6' });
     mock.play({ ...GOOD, usage: { input: 10, output: 400 } });
-    const limit =
-      client === 'chat'
-        ? { max_completion_tokens: 500 }
-        : client === 'messages'
-          ? { max_tokens: 500 }
-          : { max_output_tokens: 500 };
+    const limit = limitOf(client, 500);
     // Sent in parallel, so that both race for the budget of one.
     const statuses = await Promise.all(
       [0, 1].map(async () => {
@@ -216,12 +215,7 @@ describe('an upstream that reports more usage than the limit allows', () => {
     for (const stream of [false, true]) {
       const key = await fresh(daemon);
       mock.play({ ...GOOD, usage: { input: 900_000, output: 800_000 } });
-      const limit =
-        dialect === 'chat'
-          ? { max_tokens: 20 }
-          : dialect === 'messages'
-            ? { max_tokens: 20 }
-            : { max_output_tokens: 20 };
+      const limit = limitOf(dialect, 20);
       const body = plainBody(dialect, modelTo(dialect), { stream, ...limit });
       const response = await send(daemon, dialect, body, { key });
       await response.text();

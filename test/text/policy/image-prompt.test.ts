@@ -34,63 +34,37 @@ const responses = (more: object) => plainBody('responses', modelTo('responses'),
 const chat = (more: object) => plainBody('chat', modelTo('chat'), more);
 
 describe('the prompt check of a request whose answer may have images', () => {
-  it.each<[string, DialectName, object]>([
-    ['input', 'responses', { input: BOTH }],
-    ['instructions', 'responses', { instructions: BOTH }],
-    ['input and instructions together', 'responses', { instructions: EXPLICIT, input: 'A child' }],
-    [
-      'a part of a message',
-      'responses',
-      { input: [{ role: 'user', content: [{ type: 'input_text', text: BOTH }] }] },
-    ],
+  const said = (role: string, type: string) => ({ role, content: [{ type, text: BOTH }] });
+  const call = (args: string) => ({
+    type: 'function_call',
+    call_id: 'c',
+    name: 'f',
+    arguments: args,
+  });
+  const output = (text: string) => ({ type: 'function_call_output', call_id: 'c', output: text });
+  const other = { type: 'function', name: 'f', description: BOTH, parameters: {} };
+  const inArguments = JSON.stringify({ style: { caption: BOTH } });
+
+  it.each<[string, object]>([
+    ['input', { input: BOTH }],
+    ['instructions', { instructions: BOTH }],
+    ['input and instructions together', { instructions: EXPLICIT, input: 'A child' }],
+    ['a part of a message', { input: [said('user', 'input_text')] }],
     [
       'a message of the assistant',
-      'responses',
-      {
-        input: [
-          { role: 'assistant', content: [{ type: 'output_text', text: BOTH, annotations: [] }] },
-          { role: 'user', content: 'Draw that.' },
-        ],
-      },
+      { input: [said('assistant', 'output_text'), { role: 'user', content: 'Draw that.' }] },
     ],
-    [
-      'the output of a function',
-      'responses',
-      {
-        input: [
-          { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
-          { type: 'function_call_output', call_id: 'c', output: BOTH },
-        ],
-      },
-    ],
-    [
-      'the arguments of a function',
-      'responses',
-      {
-        input: [
-          {
-            type: 'function_call',
-            call_id: 'c',
-            name: 'f',
-            arguments: JSON.stringify({ style: { caption: BOTH } }),
-          },
-          { type: 'function_call_output', call_id: 'c', output: 'done' },
-        ],
-      },
-    ],
-    [
-      'the description of another tool',
-      'responses',
-      { tools: [TOOL, { type: 'function', name: 'f', description: BOTH, parameters: {} }] },
-    ],
+    ['the output of a function', { input: [call('{}'), output(BOTH)] }],
+    ['the arguments of a function', { input: [call(inArguments), output('done')] }],
+    ['the description of another tool', { tools: [TOOL, other] }],
     [
       'a word of the tool itself',
-      'responses',
       { input: 'A child', tools: [{ ...TOOL, negative_prompt: 'clothes', style: EXPLICIT }] },
     ],
-    ['escapes', 'responses', { input: 'A child, &#110;%75de' }],
-  ])('refuses a forbidden text in %s', async (_, dialect, more) => {
-    expect(await codeOf(dialect, responses({ tools: [TOOL], ...more }))).toBe('content_policy');
+    ['escapes', { input: 'A child, &#110;%75de' }],
+  ])('refuses a forbidden text in %s', async (_, more) => {
+    const body = responses({ tools: [TOOL], ...more });
+    expect(await codeOf('responses', body)).toBe('content_policy');
   });
 
   it.each<[string, DialectName, object]>([

@@ -1,10 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { PromptValues } from '../../../src/text/sandbox/schema/prompt-values.ts';
 import { UnsupportedSchema } from '../../../src/text/sandbox/schema/step-budget.ts';
 import { generateValue } from '../../../src/text/sandbox/schema/value-generator.ts';
 import { runs } from '../../runs.ts';
+
+/** Ordinary schemas, by what they are. */
+const SCHEMAS = parse(readFileSync(join(import.meta.dirname, 'schemas.yaml'), 'utf8')) as Record<
+  string,
+  object
+>;
 
 const EMPTY_PROMPT = new PromptValues('');
 
@@ -272,107 +281,10 @@ describe('generateValue', () => {
   });
 
   it.each([
-    [
-      'a tree',
-      {
-        $ref: '#/$defs/node',
-        $defs: {
-          node: {
-            type: 'object',
-            properties: {
-              name: { type: 'string' },
-              children: { type: 'array', items: { $ref: '#/$defs/node' } },
-            },
-            required: ['name', 'children'],
-            additionalProperties: false,
-          },
-        },
-      },
-    ],
-    [
-      'a linked list',
-      {
-        type: 'object',
-        properties: {
-          value: { type: 'integer' },
-          next: { anyOf: [{ $ref: '#' }, { type: 'null' }] },
-        },
-        required: ['value', 'next'],
-      },
-    ],
-    [
-      'a tree of ten branches a node',
-      {
-        $ref: '#/$defs/n',
-        $defs: {
-          n: {
-            type: 'object',
-            properties: Object.fromEntries(
-              Array.from('abcdefghij', (key) => [key, { $ref: '#/$defs/n' }]),
-            ),
-          },
-        },
-      },
-    ],
-    [
-      'unique items',
-      { type: 'array', uniqueItems: true, minItems: 8, items: { type: 'string', maxLength: 2 } },
-    ],
-    [
-      'unique values of an enum',
-      { type: 'array', uniqueItems: true, minItems: 3, items: { enum: ['a', 'b', 'c'] } },
-    ],
-    [
-      'a tuple',
-      {
-        type: 'array',
-        prefixItems: [{ type: 'integer' }, { type: 'string' }],
-        items: false,
-        minItems: 2,
-      },
-    ],
-    [
-      'minProperties above the named properties',
-      { type: 'object', minProperties: 3, additionalProperties: { type: 'integer' } },
-    ],
-    ['contains', { type: 'array', items: { type: 'integer' }, contains: { const: 7 } }],
-    [
-      'a discriminated union',
-      {
-        oneOf: [
-          { type: 'object', properties: { kind: { const: 'a' } }, required: ['kind'] },
-          {
-            type: 'object',
-            properties: { kind: { const: 'b' }, size: { type: 'integer' } },
-            required: ['kind', 'size'],
-          },
-        ],
-      },
-    ],
+    ...Object.entries(SCHEMAS),
     [
       'a property named __proto__',
-      JSON.parse(
-        '{"type":"object","properties":{"__proto__":{"type":"integer"}},"required":["__proto__"]}',
-      ),
-    ],
-    ['an escaped reference', { $ref: '#/$defs/a~1b%20c', $defs: { 'a/b c': { const: 5 } } }],
-    ['a long text', { type: 'string', minLength: 5000 }],
-    [
-      'a pattern beside a known format, as zod writes it',
-      { type: 'string', format: 'uuid', pattern: '^[0-9a-f-]{36}$' },
-    ],
-    ['a pattern beside an enum', { type: 'string', enum: ['abc'], pattern: '^[a-c]+$' }],
-    [
-      'a pattern of an optional property',
-      {
-        type: 'object',
-        properties: { id: { type: 'integer' }, sku: { type: 'string', pattern: '^[A-Z]{3}$' } },
-        required: ['id'],
-      },
-    ],
-    [
-      'a pattern in one of two alternatives',
-      { anyOf: [{ type: 'string', pattern: '^\\d+$' }, { type: 'number' }] },
+      JSON.parse('{"properties":{"__proto__":{"type":"integer"}},"required":["__proto__"]}'),
     ],
   ])('returns a valid value for %s', (_, schema) => {
     const value = generateValue(schema, EMPTY_PROMPT);
