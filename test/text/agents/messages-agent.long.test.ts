@@ -1,6 +1,6 @@
-import type Anthropic from '@anthropic-ai/sdk';
 import { betaMemoryTool } from '@anthropic-ai/sdk/helpers/beta/memory';
 import { describe, expect, it } from 'vitest';
+import { ask } from '../ask.ts';
 import {
   DIALECTS,
   gatewayConfig,
@@ -155,19 +155,9 @@ describe.each(DIALECTS)('tools that Anthropic defines, upstream %s', (dialect) =
   });
 
   it.each([undefined, null, '', 7, {}])('without a valid name are not called: %j', async (name) => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play({ steps: [{ text: 'Hello' }] });
-    const response = await daemon.request('/v1/messages', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model,
-        max_tokens: 100,
-        messages: [{ role: 'user', content: 'Go' }],
-        tools: [{ type: 'memory_20250818', name }],
-      }),
-    });
-    expect(response.status).toBe(dialect === 'messages' ? 200 : 400);
+    const tools = [{ type: 'memory_20250818', name }];
+    const { status } = await ask(gateway(), 'messages', model, { tools });
+    expect(status).toBe(dialect === 'messages' ? 200 : 400);
   });
 
   it('the shell, the editor and examples of inputs reach the model', async () => {
@@ -228,16 +218,11 @@ it.each([
 ])(
   'what runs or is stored at Anthropic is refused to tenants by every upstream: %j',
   async (more, param) => {
-    const { daemon } = gateway();
-    const key = await newKey(daemon, `tenant-${param}`, { credits: '10000' });
-    const messages = [{ role: 'user', content: 'Go' }];
+    const key = await newKey(gateway().daemon, `tenant-${param}`, { credits: '10000' });
     for (const model of DIALECTS.map(modelTo)) {
-      const body = { model, max_tokens: 100, messages, ...more } as unknown;
-      const error = await clientFor(daemon, key)
-        .beta.messages.create(body as Parameters<Anthropic['beta']['messages']['create']>[0])
-        .catch((thrown: unknown) => thrown);
-      expect([model, error]).toMatchObject([model, { status: 400 }]);
-      expect((error as { error: { error: { param: string } } }).error.error.param).toContain(param);
+      const { status, error } = await ask(gateway(), 'messages', model, more, { key });
+      expect([model, status]).toEqual([model, 400]);
+      expect(error.param).toContain(param);
     }
   },
 );

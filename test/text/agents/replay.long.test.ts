@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ask } from '../ask.ts';
 import { DIALECTS, newKey } from '../gateway-daemon.ts';
 import { geminiDaemon } from '../gemini/gemini-daemon.ts';
 import { type Item, listedTask, mainConversation, readFixtures } from './fixture.ts';
@@ -80,46 +81,27 @@ describe.each(readFixtures())('recorded requests of %s', (_name, fixture) => {
 });
 
 it('annotations and log probabilities of a text in the history are left out for other formats', async () => {
-  const { daemon, upstream: mock } = gateway();
-  mock.play({ steps: [{ text: 'Hello' }] });
   // As the Agents SDK of OpenAI repeats what it read from a stream.
   const text = { type: 'text', text: 'Let me see.', annotations: [], logprobs: [] };
+  const messages = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: [text] },
+    { role: 'user', content: 'Go on' },
+  ];
   for (const upstream of UPSTREAMS) {
-    const response = await daemon.request('/v1/chat/completions', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model: modelTo(upstream),
-        messages: [
-          { role: 'user', content: 'Hi' },
-          { role: 'assistant', content: [text] },
-          { role: 'user', content: 'Go on' },
-        ],
-      }),
-    });
-    expect([upstream, response.status]).toEqual([upstream, 200]);
+    const { status } = await ask(gateway(), 'chat', modelTo(upstream), { messages });
+    expect([upstream, status]).toEqual([upstream, 200]);
   }
 });
 
 it('a name beside the function of a tool is refused by other formats if it differs', async () => {
-  const { daemon, upstream: mock } = gateway();
-  mock.play({ steps: [{ text: 'Hello' }] });
-  const send = (name: string) =>
-    daemon.request('/v1/chat/completions', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({
-        model: modelTo('messages'),
-        messages: [{ role: 'user', content: 'Hi' }],
-        tools: [{ type: 'function', name, function: { name: 'shell' } }],
-      }),
-    });
+  const send = (name: string) => {
+    const tools = [{ type: 'function', name, function: { name: 'shell' } }];
+    return ask(gateway(), 'chat', modelTo('messages'), { tools });
+  };
   expect((await send('shell')).status).toBe(200);
-  const response = await send('other');
-  expect([response.status, await response.json()]).toMatchObject([
-    400,
-    { error: { param: 'tools[0].name' } },
-  ]);
+  const { status, error } = await send('other');
+  expect([status, error.param]).toEqual([400, 'tools[0].name']);
 });
 
 /** An item with another text in place of the task. */

@@ -1,10 +1,9 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY } from '../../daemon.ts';
+import { ask as asked } from '../ask.ts';
 import { MODES, type Mode } from '../conversation.ts';
 import { gatewayConfig, gatewayDaemon, modelTo } from '../gateway-daemon.ts';
-import type { DialectName } from '../mock-upstream.ts';
-import { send } from '../raw.ts';
 import { everyByte, type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 
@@ -105,12 +104,9 @@ describe.each(['chat', 'messages'] as const)('a custom tool of responses, upstre
   });
 
   it('names its grammar as ignored', async () => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play({ steps: [{ text: 'Hello' }], usage: USAGE });
-    const body = { model: modelTo(to), input: 'Edit', tools: [CUSTOM] };
-    const response = await send(daemon, 'responses', body);
-    expect(response.status).toBe(200);
-    expect(response.headers.get('x-oriel-ignored')).toContain('tools[0].format');
+    const more = { tools: [CUSTOM] };
+    const { status, ignored } = await asked(gateway(), 'responses', modelTo(to), more);
+    expect([status, ignored]).toEqual([200, expect.stringContaining('tools[0].format')]);
   });
 });
 
@@ -289,15 +285,10 @@ describe.each(['chat', 'messages'] as const)('tool_search of responses, upstream
   });
 
   it('of the provider is left out, and all tools are loaded', async () => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play({ steps: [{ text: 'Hello' }], usage: USAGE });
-    const deferred = { ...SHELL, defer_loading: true };
-    const body = { model: modelTo(to), input: 'Hi', tools: [deferred, { type: 'tool_search' }] };
-    const response = await send(daemon, 'responses', body);
-    expect(response.status).toBe(200);
-    const ignored = response.headers.get('x-oriel-ignored');
-    expect(ignored).toBe('tools[0].defer_loading, tools[1]');
-    expect(toolsOf(mock.only().body)).toMatchObject([{ name: 'shell' }]);
+    const more = { tools: [{ ...SHELL, defer_loading: true }, { type: 'tool_search' }] };
+    const { status, ignored, sent } = await asked(gateway(), 'responses', modelTo(to), more);
+    expect([status, ignored]).toEqual([200, 'tools[0].defer_loading, tools[1]']);
+    expect(toolsOf(sent)).toMatchObject([{ name: 'shell' }]);
   });
 });
 
@@ -318,38 +309,30 @@ describe.each([
   ['responses', 'chat', 'required'],
   ['responses', 'messages', { type: 'any' }],
 ] as const)('allowed_tools of %s, upstream %s', (client, to, choice) => {
-  const ask = (allowed: (choice: Loose) => Loose = (same) => same) => {
-    const { daemon, upstream: mock } = gateway();
-    mock.play({ steps: [{ text: 'Hello' }], usage: USAGE });
-    const isChat = client === 'chat';
+  const isChat = client === 'chat';
+  const named = (name: string) => (isChat ? FUNCTION(name) : { ...SHELL, name });
+  const ask = (tools?: object[]) => {
     const own = structuredClone(isChat ? ALLOWED_CHAT : ALLOWED_RESPONSES) as Loose;
-    allowed(isChat ? own.allowed_tools : own);
-    const named = (name: string) => (isChat ? FUNCTION(name) : { ...SHELL, name });
-    return send(daemon, client as DialectName, {
-      model: modelTo(to),
-      ...(isChat ? { messages: [{ role: 'user', content: 'Hi' }] } : { input: 'Hi' }),
-      tools: [named('a'), named('b')],
-      tool_choice: own,
-    });
+    if (tools !== undefined) (own.allowed_tools ?? own).tools = tools;
+    const more = { tools: [named('a'), named('b')], tool_choice: own };
+    return asked(gateway(), client, modelTo(to), more);
   };
 
   it('sends the allowed tools alone, or the same choice', async () => {
-    expect((await ask()).status).toBe(200);
-    const { body } = gateway().upstream.only();
-    const names = toolsOf(body).map(({ name }) => name);
+    const { status, sent } = await ask();
+    expect(status).toBe(200);
+    const names = toolsOf(sent).map(({ name }) => name);
     expect(names).toEqual(to === 'responses' ? ['a', 'b'] : ['b']);
-    expect(body.tool_choice).toEqual(choice);
+    expect(sent.tool_choice).toEqual(choice);
   });
 
-  it('refuses a required call where nothing is allowed, and names that are not there', async () => {
-    if (to === 'responses') return;
-    for (const tools of [[], [{ type: 'function', name: 'c', function: { name: 'c' } }]]) {
-      const response = await ask((own) => {
-        own.tools = tools;
-      });
-      expect(response.status).toBe(400);
-      expect(await response.json()).toMatchObject({ error: { param: 'tool_choice' } });
-    }
+  // An upstream of responses decides by itself.
+  it.runIf(to !== 'responses').each([
+    ['nothing is allowed', []],
+    ['a name is not there', [{ type: 'function', name: 'c', function: { name: 'c' } }]],
+  ])('refuses a required call where %s', async (_, tools) => {
+    const { status, error } = await ask(tools);
+    expect([status, error.param]).toEqual([400, 'tool_choice']);
   });
 });
 
@@ -358,31 +341,19 @@ it('a choice among more than 512 tools is refused', async () => {
     type: 'function',
     name: `f${index}`,
   }));
-  const body = {
-    model: modelTo('chat'),
-    input: 'Hi',
-    tools: [SHELL],
-    tool_choice: { type: 'allowed_tools', mode: 'auto', tools },
-  };
-  const response = await send(gateway().daemon, 'responses', body);
-  expect(response.status).toBe(400);
-  expect(await response.json()).toMatchObject({ error: { param: 'tool_choice' } });
+  const more = { tools: [SHELL], tool_choice: { type: 'allowed_tools', mode: 'auto', tools } };
+  const { status, error } = await asked(gateway(), 'responses', modelTo('chat'), more);
+  expect([status, error.param]).toEqual([400, 'tool_choice']);
 });
 
 it('a tool that messages of chat add twice is one tool of the request', async () => {
-  const { daemon, upstream: mock } = gateway();
-  mock.play({ steps: [{ text: 'Hello' }], usage: USAGE });
   const tools = [{ type: 'function', function: { name: 'find', parameters: { type: 'object' } } }];
-  const messages = [
-    { role: 'system', tools },
-    { role: 'user', content: 'Hi' },
-    { role: 'system', tools },
-  ];
-  const response = await send(daemon, 'chat', { model: modelTo('messages'), messages });
-  expect(response.status).toBe(200);
-  const { body } = mock.only();
-  expect(toolsOf(body).map(({ name }) => name)).toEqual(['find']);
-  expect(body.messages).toEqual([{ role: 'user', content: 'Hi' }]);
+  const user = { role: 'user', content: 'Hi' };
+  const messages = [{ role: 'system', tools }, user, { role: 'system', tools }];
+  const { status, sent } = await asked(gateway(), 'chat', modelTo('messages'), { messages });
+  expect(status).toBe(200);
+  expect(toolsOf(sent).map(({ name }) => name)).toEqual(['find']);
+  expect(sent.messages).toEqual([user]);
 });
 
 it('the sandbox calls custom and namespaced tools', async () => {

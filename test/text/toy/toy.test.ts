@@ -8,18 +8,20 @@ import { registerDialect } from '../../../src/text/dialects/registry.ts';
 import { OWNER_KEY } from '../../daemon.ts';
 import { type Settings, STOPS, type Talk, WEATHER } from '../conversation.ts';
 import { DIALECTS, gatewayConfig } from '../gateway-daemon.ts';
-import { type MockUpstream, startMockUpstream } from '../mock-upstream.ts';
+import { type MockUpstream, type Play, startMockUpstream } from '../mock-upstream.ts';
 import { type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
 import { toy } from './toy.ts';
 import { toyTalk } from './toy-talk.ts';
-import { type Answer, startToyUpstream, type ToyUpstream } from './toy-upstream.ts';
 
 // A dialect that no file of the program names.
 registerDialect(toy);
 
 let mock: MockUpstream;
-let toyUpstream: ToyUpstream;
+/** An upstream that speaks only the toy format. */
+let toyUpstream: MockUpstream;
+/** The path of its last request, which says whether to stream. */
+let toyPath = '';
 let daemon: Daemon;
 
 function configOf(dialect: string) {
@@ -32,7 +34,11 @@ function configOf(dialect: string) {
     overload: { eventLoopDelay: '1h' },
     providers: {
       ...providers,
-      toy: { kind: 'oriel', baseUrl: toyUpstream.url, apiKey: 'sk-toy-upstream-5ecre7' },
+      toy: {
+        kind: 'oriel',
+        baseUrl: toyUpstream.url.replace(/\/v1$/, ''),
+        apiKey: 'sk-toy-upstream-5ecre7',
+      },
     },
     models: {
       ...models,
@@ -54,7 +60,10 @@ function load(dialect: string) {
 
 beforeAll(async () => {
   mock = await startMockUpstream();
-  toyUpstream = await startToyUpstream();
+  toyUpstream = await startMockUpstream(({ url = '' }) => {
+    toyPath = url;
+    return 'chat';
+  });
   const loaded = load('toy');
   const options = { version: '0.0.0', loaded, bootstrapKey: OWNER_KEY };
   daemon = await startDaemon(loaded.config, options);
@@ -62,7 +71,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await daemon?.close();
-  toyUpstream?.close();
+  await toyUpstream?.close();
   await mock?.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -97,16 +106,24 @@ function play(upstream: Name, ...turns: Turn[]): void {
   else mock.play(...turns.map(script));
 }
 
-function toyAnswer({ reasoning, text, call }: Turn): Answer {
-  return {
-    pieces: [
-      ...(reasoning === undefined ? [] : [{ thoughts: reasoning }]),
-      ...(text === undefined ? [] : text.split(/(?<= )/).map((words) => ({ words }))),
-      ...(call ? [{ call: { id: call.id, name: WEATHER.name, input: call.input } }] : []),
-    ],
-    why: call ? 'calls' : 'done',
+function toyAnswer({ reasoning, text, call }: Turn): Play {
+  const pieces = [
+    ...(reasoning === undefined ? [] : [{ thoughts: reasoning }]),
+    ...(text === undefined ? [] : text.split(/(?<= )/).map((words) => ({ words }))),
+    ...(call ? [{ call: { id: call.id, name: WEATHER.name, input: call.input } }] : []),
+  ];
+  const end = { why: call ? 'calls' : 'done', count: { read: 23, written: 11 } };
+  return () => {
+    if (!toyPath.endsWith('/whole')) return streamed(...pieces, end);
+    const body = JSON.stringify({ said: pieces, by: 'toy-2026', ...end });
+    return { raw: { type: 'application/json', body } };
   };
 }
+
+const streamed = (...pieces: object[]): Script => {
+  const frames = pieces.map((piece) => `data: ${JSON.stringify({ by: 'toy-2026', ...piece })}\n\n`);
+  return { raw: { type: 'text/event-stream', body: frames.join('') } };
+};
 
 function script({ reasoning, text, call }: Turn): Script {
   return {
@@ -189,9 +206,7 @@ describe('an upstream of the toy format', () => {
       for (const mode of MODES) {
         play('toy', { text: 'Yes.' });
         await start(client, { model: 'to-toy' }).user('Hello').ask(mode);
-        const [{ path, headers, body }] = toyUpstream.requests as [
-          (typeof toyUpstream.requests)[number],
-        ];
+        const { path, headers, body } = toyUpstream.only();
         expect(path).toBe(`/toy/upstream-toy/${mode === 'whole' ? 'whole' : 'stream'}`);
         expect(headers).toMatchObject({
           'toy-version': '7',
@@ -204,7 +219,7 @@ describe('an upstream of the toy format', () => {
   });
 
   it.each(NAMES)('that breaks off makes a client of %s throw', async (client) => {
-    toyUpstream.play({ pieces: [{ words: 'Once ' }, { words: 'upon' }], breakAfter: 1 });
+    toyUpstream.play(streamed({ words: 'Once ' }));
     await expect(start(client, { model: 'to-toy' }).user('Hello').ask('events')).rejects.toThrow();
   });
 
