@@ -102,7 +102,7 @@ function isOfMinorBody(
   if (next.some(({ isMinor }) => isMinor)) return true;
   const isOwnedByMinor = scenes.isMinorLastBefore(start);
   if (isOwnedByMinor !== null) return isOwnedByMinor;
-  return scenes.hasMinor({ start, end, isOfBody: true, termClass: 'area' });
+  return scenes.hasMinor({ start, end, isOfBody: true });
 }
 
 /** Finds which sentences describe the same scene, and the people in it. */

@@ -10,7 +10,6 @@ export interface Violation {
   readonly end: number;
   /** Whether it shows the body of one person, so that the rules need to know whose. */
   readonly isOfBody: boolean;
-  readonly termClass: TermClass;
 }
 
 /** Most words between an exposure and the exposed area; more where each character is a word. */
@@ -46,7 +45,7 @@ export function violationsOf(
       const isTaught = has('lesson') || has('medical');
       if (isTaught && !isShown) continue;
     }
-    violations.push({ start: hit.start, end: hit.end, isOfBody: false, termClass: hit.termClass });
+    violations.push({ start: hit.start, end: hit.end, isOfBody: false });
   }
   return violations.concat(exposures(words, hits, negated));
 }
@@ -79,7 +78,6 @@ function exposures(words: readonly Word[], hits: Hits, negated: ReadonlySet<numb
         start: Math.min(start, act.start),
         end: Math.max(end, act.end),
         isOfBody: true,
-        termClass,
       });
       break;
     }

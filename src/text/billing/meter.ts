@@ -76,71 +76,64 @@ function mayReason(model: TextModel, { reasoning }: TextRequest): boolean {
   return reasoningOf(model).supported_efforts.some((effort) => effort !== 'none');
 }
 
-/** Reserves credits for one request, and charges them when it has ended. */
-export class Meter {
-  readonly #store: Store;
-  readonly #holder: KeyHolder;
-  readonly #id: string;
-  readonly #model: TextModel;
-  readonly #estimates: Estimates;
-  readonly #reservation: Reservation | null;
-  #ended = false;
+/** The reserved credits of one request, which are charged or released when it has ended. */
+export type Meter = ReturnType<typeof meterOf>;
 
-  private constructor(
-    store: Store,
-    holder: KeyHolder,
-    { id, model }: Pick<MeterOptions, 'id' | 'model'>,
-    estimates: Estimates,
-    reservation: Reservation | null = null,
-  ) {
-    this.#store = store;
-    this.#holder = holder;
-    this.#id = id;
-    this.#model = model;
-    this.#estimates = estimates;
-    this.#reservation = reservation;
+/**
+ * Reserves the largest charge that a request may have.
+ *
+ * @throws Failure insufficient_quota
+ */
+export function openMeter(store: Store, holder: KeyHolder, options: MeterOptions): Promise<Meter> {
+  const { model, request, bytes, addsInput, requests, defaultLimit, trustUpstream } = options;
+  const sizes = inputSizesOf(request, bytes, requests);
+  const window = model.contextWindow ?? Infinity;
+  const limit = request.maxOutputTokens ?? defaultOutputTokensOf(model) ?? defaultLimit;
+  const estimates = {
+    inputs: sizes.map(({ likely }) => Math.min(likely, window)),
+    cutInputs: sizes.map(({ cut }) => Math.min(cut, window)),
+    // One request may ask for all answers.
+    hiddenOutput: mayReason(model, request) ? (limit * (request.n ?? 1)) / requests : 0,
+    bounds: null,
+  };
+  if (!isPriced(model)) return Promise.resolve(meterOf(store, holder, options, estimates, null));
+  const added = addsInput ? MAX_UNKNOWN_INPUT : 0;
+  const bounds = {
+    inputs: sizes.map(({ most }) => Math.min(most + added, window)),
+    output: limit * (request.n ?? 1),
+  };
+  const amount = largestCost(model, bounds);
+  return store.reserve(holder.account.id, holder.key.id, amount).then((reservation) => {
+    const limited = { ...estimates, bounds: trustUpstream ? null : bounds };
+    return meterOf(store, holder, options, limited, reservation);
+  });
+}
+
+function meterOf(
+  store: Store,
+  { key, account }: KeyHolder,
+  { id, model }: Pick<MeterOptions, 'id' | 'model'>,
+  { inputs, cutInputs, hiddenOutput, bounds }: Estimates,
+  reservation: Reservation | null,
+) {
+  let hasEnded = false;
+
+  /** The most that an answer costs which was aborted before the provider's report. @param output tokens that were seen */
+  function cutUsageOf(index: number, output: number): Usage {
+    return { ...NO_USAGE, input: cutInputs[index] ?? 0, output: Math.max(output, hiddenOutput) };
   }
 
-  /** Input tokens of each request that are charged where the provider reports no usage. */
-  get inputTokens(): readonly number[] {
-    return this.#estimates.inputs;
+  /** The usage of an answer whose provider reports none. @param output tokens that were seen */
+  function estimateOf(index: number, output: number): Usage {
+    return { ...NO_USAGE, input: inputs[index] ?? 0, output };
   }
 
-  /** Whether an answer may cost more than its visible output and the text of its input. */
-  get hasHiddenCost(): boolean {
-    if (this.#reservation === null) return false;
-    const { inputs, cutInputs, hiddenOutput } = this.#estimates;
-    return hiddenOutput > 0 || cutInputs.some((input, index) => input > inputs[index]!);
-  }
-
-  /**
-   * Reserves the largest charge that a request may have.
-   *
-   * @throws Failure insufficient_quota
-   */
-  static open(store: Store, holder: KeyHolder, options: MeterOptions): Promise<Meter> {
-    const { model, request, bytes, addsInput, requests, defaultLimit, trustUpstream } = options;
-    const sizes = inputSizesOf(request, bytes, requests);
-    const window = model.contextWindow ?? Infinity;
-    const limit = request.maxOutputTokens ?? defaultOutputTokensOf(model) ?? defaultLimit;
-    const estimates = {
-      inputs: sizes.map(({ likely }) => Math.min(likely, window)),
-      cutInputs: sizes.map(({ cut }) => Math.min(cut, window)),
-      // One request may ask for all answers.
-      hiddenOutput: mayReason(model, request) ? (limit * (request.n ?? 1)) / requests : 0,
-      bounds: null,
-    };
-    if (!isPriced(model)) return Promise.resolve(new Meter(store, holder, options, estimates));
-    const added = addsInput ? MAX_UNKNOWN_INPUT : 0;
-    const bounds = {
-      inputs: sizes.map(({ most }) => Math.min(most + added, window)),
-      output: limit * (request.n ?? 1),
-    };
-    const amount = largestCost(model, bounds);
-    return store.reserve(holder.account.id, holder.key.id, amount).then((reservation) => {
-      const limited = { ...estimates, bounds: trustUpstream ? null : bounds };
-      return new Meter(store, holder, options, limited, reservation);
-    });
+  /** Reports at the start of an answer count no output: without its end the observed output counts. */
+  function usageOf(answer: ObservedAnswer, index: number, isCut: boolean): Usage {
+    const { usage, isFinished, outputTokens } = answer;
+    if (usage !== null && isFinished) return usage;
+    const own = (isCut ? cutUsageOf : estimateOf)(index, outputTokens);
+    return usage === null ? own : { ...usage, output: Math.max(usage.output, own.output) };
   }
 
   /**
@@ -148,65 +141,45 @@ export class Meter {
    *
    * @param isCut whether this server stopped reading before the report, so that the client may not have seen all reasoning
    */
-  async settle(answers: readonly ObservedAnswer[], isCut: boolean): Promise<Charge> {
-    const { bounds } = this.#estimates;
+  async function settle(answers: readonly ObservedAnswer[], isCut: boolean): Promise<Charge> {
     const usages = answers.flatMap((answer, index): RequestUsage[] => {
       if (answer.requests === 0 && answer.usage === null) return [];
-      return [{ index, usage: this.#usageOf(answer, index, isCut) }];
+      return [{ index, usage: usageOf(answer, index, isCut) }];
     });
     const reported = usages.map(({ usage }) => usage);
     const charged = bounds === null ? reported : within(usages, bounds);
     const [used, all] = [sumOfUsages(charged), sumOfUsages(reported)];
     const excess = used.input < all.input || used.output < all.output ? all : null;
-    if (this.#ended) return { used, charge: 0, excess };
-    this.#ended = true;
-    const { key, account } = this.#holder;
+    if (hasEnded) return { used, charge: 0, excess };
+    hasEnded = true;
     const { cached, written, writtenForAnHour } = inputPartsOf(used);
-    const charge = await this.#store.settle(
-      this.#reservation ?? { accountId: account.id, keyId: key.id },
-      {
-        model: this.#id,
-        counts: {
-          requests: 1,
-          inputTokens: used.input,
-          cachedInputTokens: cached,
-          cacheWriteTokens: written + writtenForAnHour,
-          cacheWrite1hTokens: writtenForAnHour,
-          outputTokens: used.output,
-        },
-        charge: costOf(this.#model, charged),
+    const charge = await store.settle(reservation ?? { accountId: account.id, keyId: key.id }, {
+      model: id,
+      counts: {
+        requests: 1,
+        inputTokens: used.input,
+        cachedInputTokens: cached,
+        cacheWriteTokens: written + writtenForAnHour,
+        cacheWrite1hTokens: writtenForAnHour,
+        outputTokens: used.output,
       },
-    );
+      charge: costOf(model, charged),
+    });
     return { used, charge, excess };
   }
 
-  /** Reports at the start of an answer count no output: without its end the observed output counts. */
-  #usageOf(
-    { usage, isFinished, outputTokens }: ObservedAnswer,
-    index: number,
-    isCut: boolean,
-  ): Usage {
-    if (usage !== null && isFinished) return usage;
-    const own = isCut ? this.cutUsageOf(index, outputTokens) : this.estimateOf(index, outputTokens);
-    return usage === null ? own : { ...usage, output: Math.max(usage.output, own.output) };
-  }
-
-  /** The most that an answer costs which was aborted before the provider's report. @param output tokens that were seen */
-  cutUsageOf(index: number, output: number): Usage {
-    const { cutInputs, hiddenOutput } = this.#estimates;
-    const input = cutInputs[index] ?? 0;
-    return { ...NO_USAGE, input, output: Math.max(output, hiddenOutput) };
-  }
-
-  /** The usage of an answer whose provider reports none. @param output tokens that were seen */
-  estimateOf(index: number, output: number): Usage {
-    return { ...NO_USAGE, input: this.#estimates.inputs[index] ?? 0, output };
-  }
-
   /** Releases the reservation without a charge. */
-  async release(): Promise<void> {
-    if (this.#ended) return;
-    this.#ended = true;
-    if (this.#reservation) await this.#store.release(this.#reservation);
+  async function release(): Promise<void> {
+    if (hasEnded) return;
+    hasEnded = true;
+    if (reservation) await store.release(reservation);
   }
+
+  // Whether an answer may cost more than its visible output and the text of its input.
+  const hasHiddenCost =
+    reservation !== null &&
+    (hiddenOutput > 0 || cutInputs.some((input, index) => input > inputs[index]!));
+
+  /** `inputTokens`: those of each request that are charged where the provider reports no usage. */
+  return { inputTokens: inputs, hasHiddenCost, cutUsageOf, estimateOf, settle, release };
 }

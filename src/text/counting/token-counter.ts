@@ -4,7 +4,7 @@ import { isRemote, type Provider } from '../../config/providers/provider-kinds.t
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import type { RoutingObserver } from '../../routing/observer.ts';
-import { longestTotal, timeoutsOf } from '../../routing/retry-policy.ts';
+import { longestTotal } from '../../routing/retry-policy.ts';
 import { routeCandidates } from '../../routing/route-candidates.ts';
 import { Routing } from '../../routing/routing.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
@@ -15,7 +15,7 @@ import { Inspection } from '../dialects/inspection.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { TextCall } from '../execution/execution.ts';
 import { findModelOfType, targetOf } from '../execution/model-routes.ts';
-import { openProvider } from '../execution/upstream-request.ts';
+import { openProvider, timeoutsUntil } from '../execution/upstream-request.ts';
 import { Allowance } from '../policy/allowance.ts';
 import { readJson } from '../relay/upstream-response.ts';
 import { applyRules } from '../stages/apply-model-rules.ts';
@@ -104,15 +104,13 @@ export class TokenCounter {
     if (target.dialect !== request.dialect) return estimate();
     const { body, ignored } = own.encodeRequest(request, target);
     const forwarded = dialect.forwardHeaders?.(call.headers, counting.allowance.allows('betas'));
-    const timeouts = timeoutsOf(config, provider);
-    const remaining = Math.min(timeouts.total, counting.deadline - performance.now());
     try {
       const exchange = await openProvider(upstream, provider, {
         path: own.path(target),
         model: target.model,
         headers: { ...dialect.headers, ...forwarded?.sent },
         body,
-        timeouts: { ...timeouts, firstByte: 0, total: Math.max(1, remaining) },
+        timeouts: timeoutsUntil(counting.deadline, config, provider),
         signal: call.signal,
       });
       const received = await readJson(exchange);

@@ -3,14 +3,14 @@ import { upstreamModelOf } from '../../config/catalog/model-names.ts';
 import { isRemote, kindOf } from '../../config/providers/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
 import { redactKeyInBody } from '../../routing/redaction.ts';
-import { longestTotal, timeoutsOf } from '../../routing/retry-policy.ts';
+import { longestTotal } from '../../routing/retry-policy.ts';
 import { routeCandidates, unknownToProvider } from '../../routing/route-candidates.ts';
 import { Routing } from '../../routing/routing.ts';
 import { reportCharge } from '../billing/charge-report.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import type { TextCall } from '../execution/execution.ts';
 import { findModelOfType } from '../execution/model-routes.ts';
-import { openProvider } from '../execution/upstream-request.ts';
+import { openProvider, timeoutsUntil } from '../execution/upstream-request.ts';
 import { readJson } from '../relay/upstream-response.ts';
 import type { TextGatewayOptions } from '../stages/stage.ts';
 import { type Embeddings, parseAnswer, writeEmbeddings } from './answer.ts';
@@ -76,8 +76,6 @@ export class EmbeddingsGateway {
             return embedBySandbox(request, { model: upstreamModel, deadline, signal });
           }
           secret = provider.apiKey;
-          const timeouts = timeoutsOf(config, provider);
-          const remaining = Math.min(timeouts.total, deadline - performance.now());
           const format = FORMATS[kindOf(provider).embeddings ?? 'openai'];
           const exchange = await openProvider(upstream, provider, {
             path: format.path(upstreamModel),
@@ -85,7 +83,7 @@ export class EmbeddingsGateway {
             headers: {},
             trace: report.trace,
             body: format.body(request, upstreamModel),
-            timeouts: { ...timeouts, firstByte: 0, total: Math.max(1, remaining) },
+            timeouts: timeoutsUntil(deadline, config, provider),
             signal,
           });
           return format.read(request, await readJson(exchange, parseAnswer));

@@ -44,16 +44,12 @@ export class StopSequences {
   #isMatching = false;
   /** End of the text so far, which may begin a sequence. */
   #held = '';
-  #found: string | null = null;
+  /** The sequence that ended the text; null before that. */
+  found: string | null = null;
 
   constructor(sequences: readonly string[]) {
     this.#sequences = sequences.filter((text) => text !== '').map(sequenceOf);
     this.#firsts = new Set(this.#sequences.map(({ text }) => text.charCodeAt(0)));
-  }
-
-  /** The sequence that ended the text; null before that. */
-  get found(): string | null {
-    return this.#found;
   }
 
   /** Adds text and returns the text that cannot be the beginning of a sequence. */
@@ -63,7 +59,7 @@ export class StopSequences {
       if (!this.#isMatching && !this.#firsts.has(code)) continue;
       const found = this.#advance(code);
       if (found === '') continue;
-      this.#found = found;
+      this.found = found;
       return (this.#held + text.slice(0, index + 1)).slice(0, -found.length);
     }
     const pending = this.#held + text;

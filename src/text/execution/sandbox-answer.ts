@@ -9,11 +9,11 @@ import { answerFromSandbox } from '../sandbox/sandbox.ts';
 import { collectAnswers } from './collect-answers.ts';
 import { announceOmitted, type Outcome, type TextExecution, withoutOwn } from './execution.ts';
 
-/** Answers by the embedded sandbox. @param remaining milliseconds until the request's deadline */
+/** Answers by the embedded sandbox. @param deadline time of `performance.now()` by which an answer is needed */
 export async function answerBySandbox(
   execution: TextExecution,
   target: Target,
-  remaining: number,
+  deadline: number,
 ): Promise<Outcome> {
   const { call, request, publicModel, inputTokens: inputs } = execution;
   const left = withoutOwn(execution, () => 'the sandbox cannot do this');
@@ -23,6 +23,7 @@ export async function answerBySandbox(
   const controller = new AbortController();
   cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));
   if (cancellation.aborted) controller.abort(cancellation.reason);
+  const remaining = deadline - performance.now();
   const timer = setTimeout(() => cancellation.abort(deadlineFailure()), remaining);
   try {
     const origin = { name: target.provider };

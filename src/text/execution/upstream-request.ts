@@ -1,6 +1,8 @@
 import type { TextRoute } from '../../config/catalog/catalog.ts';
 import { headersOf, type RemoteProvider, urlOf } from '../../config/providers/provider-kinds.ts';
+import type { Config } from '../../config/settings/schema.ts';
 import type { ProviderOrigin } from '../../routing/redaction.ts';
+import { timeoutsOf } from '../../routing/retry-policy.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import type { Trace } from '../../telemetry/trace.ts';
@@ -48,6 +50,23 @@ export function openUpstream(
     timeouts,
     signal,
   });
+}
+
+/** The timeouts of a request whose answer is needed by a deadline, in `performance.now()`. */
+export function timeoutsUntil(
+  deadline: number,
+  config: Config,
+  provider: RemoteProvider,
+  isStreamed = false,
+): Timeouts {
+  const timeouts = timeoutsOf(config, provider);
+  const remaining = deadline - performance.now();
+  return {
+    ...timeouts,
+    // A whole answer begins when it is complete, so that only a stream has a limit for its first byte.
+    firstByte: isStreamed ? timeouts.firstByte : 0,
+    total: Math.max(1, Math.min(remaining, timeouts.total)),
+  };
 }
 
 /** A request of any endpoint to a provider. */

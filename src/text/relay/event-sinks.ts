@@ -29,7 +29,8 @@ export class StreamSink implements EventSink {
   #open: number;
   hasOutput = false;
   #frames = '';
-  #committed = false;
+  /** Whether the client was sent a frame, so that no other route can answer. */
+  committed = false;
 
   constructor(
     { dialect, context, choices }: Delivery,
@@ -47,11 +48,6 @@ export class StreamSink implements EventSink {
     this.#response = response;
   }
 
-  /** Whether the client was sent a frame, so that no other route can answer. */
-  get committed(): boolean {
-    return this.#committed;
-  }
-
   get ended(): boolean {
     return this.#open === 0;
   }
@@ -63,7 +59,7 @@ export class StreamSink implements EventSink {
     if (event.type === 'error') {
       this.failure = event.failure;
       this.#open = 0;
-      if (!this.#committed) return;
+      if (!this.committed) return;
     } else if (event.type === 'finish') {
       this.#open -= 1;
       this.hasOutput = true;
@@ -73,12 +69,12 @@ export class StreamSink implements EventSink {
 
   flush(): boolean {
     // Where no frame was sent, another route may still answer.
-    if (!this.hasOutput || (this.failure && !this.#committed)) return true;
+    if (!this.hasOutput || (this.failure && !this.committed)) return true;
     if (this.#encoder.flush) this.#frames += this.#encoder.flush();
     if (this.#frames === '') return true;
     const frames = this.#frames;
     this.#frames = '';
-    this.#committed = true;
+    this.committed = true;
     if (this.ended) {
       this.end += frames;
       return true;

@@ -62,7 +62,8 @@ export class Relay {
   #ended = false;
   /** Whether the model has finished all answers. */
   #finished = false;
-  #committed = false;
+  /** Whether a frame was passed on, so that no other route can answer. */
+  committed = false;
   /** Whether the answer has output, or its end. */
   #hasOutput = false;
   /** Frames before the first output. */
@@ -82,11 +83,6 @@ export class Relay {
     this.#chunks =
       model !== null && modelMember !== null ? new ChunkRenamer(model, modelMember) : null;
     this.#open = context.request.n ?? 1;
-  }
-
-  /** Whether a frame was passed on, so that no other route can answer. */
-  get committed(): boolean {
-    return this.#committed;
   }
 
   async run(exchange: UpstreamResponse): Promise<void> {
@@ -114,7 +110,7 @@ export class Relay {
     this.#ended = true;
     const { clean, dialect, context } = this.#options;
     this.failure = clean(failure);
-    if (!this.#committed) return;
+    if (!this.committed) return;
     this.end = dialect.failFrames(this.failure, {
       context,
       first: this.#first,
@@ -147,7 +143,7 @@ export class Relay {
       const next = this.#observe(frame);
       if (next instanceof Failure) {
         // Where no frame was passed on, another route may still answer.
-        if (this.#committed && passed !== '') this.#write(passed);
+        if (this.committed && passed !== '') this.#write(passed);
         this.fail(next);
         return true;
       }
@@ -167,10 +163,10 @@ export class Relay {
   }
 
   #write(frames: Buffer | string): boolean {
-    if (!this.#committed) {
+    if (!this.committed) {
       if (!this.#hasOutput && this.#hold(frames)) return true;
       frames = this.#withHeld(frames);
-      this.#committed = true;
+      this.committed = true;
     }
     this.#last = frames;
     return this.#options.response.write(frames);

@@ -12,8 +12,7 @@ export const DONE = '[DONE]';
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** @param event its name; empty where it has none */
-type OnEvent = (data: string, event: string) => void;
+type OnEvent = (data: string) => void;
 
 /**
  * Splits a byte stream into server-sent events, wherever it is cut, by the rules of the HTML standard
@@ -44,8 +43,8 @@ export class EventStream {
   end(): void {
     const rest = this.#frames.rest();
     if (rest.length === 0) return;
-    readEvents(`${this.#text(rest)}\n\n`, (data, event) => {
-      if (isWhole(data)) this.#onEvent(data, event);
+    readEvents(`${this.#text(rest)}\n\n`, (data) => {
+      if (isWhole(data)) this.#onEvent(data);
     });
   }
 
@@ -157,34 +156,25 @@ export function dataOf(frames: string, onEvent: OnEvent): void {
 function readEvents(text: string, onEvent: OnEvent): void {
   if (text.includes('\r')) text = text.replaceAll('\r\n', '\n').replaceAll('\r', '\n');
   let data: string | null = null;
-  let event = '';
   let end: number;
   for (let start = 0; start < text.length; start = end + 1) {
     end = text.indexOf('\n', start);
     if (end === -1) return;
     if (end === start) {
-      if (data !== null && data !== '') onEvent(data, event);
+      if (data !== null && data !== '') onEvent(data);
       data = null;
-      event = '';
-    } else if (isField(text, 'data', start, end)) {
-      const value = valueAfter(text, start + 4, end);
+    } else if (isData(text, start, end)) {
+      const from = start + (text.charCodeAt(start + 5) === SPACE ? 6 : 5);
+      const value = from < end ? text.slice(from, end) : '';
       data = data === null ? value : `${data}\n${value}`;
-    } else if (isField(text, 'event', start, end)) {
-      event = valueAfter(text, start + 5, end);
     }
   }
 }
 
-function isField(text: string, name: string, start: number, end: number): boolean {
-  const after = start + name.length;
-  if (!text.startsWith(name, start)) return false;
-  return after === end || text.charCodeAt(after) === COLON;
-}
-
-/** @param colon where the field's colon is; the end of the line where it has none */
-function valueAfter(text: string, colon: number, end: number): string {
-  const start = text.charCodeAt(colon + 1) === SPACE ? colon + 2 : colon + 1;
-  return start < end ? text.slice(start, end) : '';
+/** Whether a line is the field `data`; without a colon its value is empty. */
+function isData(text: string, start: number, end: number): boolean {
+  const after = start + 4;
+  return text.startsWith('data', start) && (after === end || text.charCodeAt(after) === COLON);
 }
 
 /** Whether an event's data is complete: an end marker or JSON. */

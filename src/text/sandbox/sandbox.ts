@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { Failure } from '../../failure.ts';
 import type { TextRequest } from '../canonical/canonical.ts';
@@ -70,14 +71,11 @@ async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
 
 /** Resolves when a promise resolves or the signal is aborted. */
 async function settledOrAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  let onAbort = () => {};
-  const aborted = new Promise<void>((resolve) => {
-    onAbort = resolve;
-  });
-  signal.addEventListener('abort', onAbort, { once: true });
+  const listening = new AbortController();
+  const aborted = once(signal, 'abort', { signal: listening.signal }).catch(() => {});
   try {
     if (!signal.aborted) await Promise.race([promise, aborted]);
   } finally {
-    signal.removeEventListener('abort', onAbort);
+    listening.abort();
   }
 }

@@ -44,8 +44,7 @@ export const askRoutes: Stage = async (execution, services) => {
         report.provider = candidate.route.provider;
         report.upstreamModel = upstreamModelOf(candidate.route, wildcardPart);
         try {
-          const remaining = deadline - performance.now();
-          return await runRoute(execution, candidate.route, provider, remaining);
+          return await runRoute(execution, candidate.route, provider, deadline);
         } catch (error) {
           execution.attemptError = error;
           throw error;

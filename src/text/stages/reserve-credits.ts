@@ -1,4 +1,4 @@
-import { Meter } from '../billing/meter.ts';
+import { openMeter } from '../billing/meter.ts';
 import { isShared, upstreamRequestsFor } from '../execution/model-routes.ts';
 import type { Stage } from './stage.ts';
 
@@ -6,7 +6,7 @@ import type { Stage } from './stage.ts';
 export const reserveCredits: Stage = async (execution, { store }) => {
   const { call, config, model, request, tracker } = execution;
   const { maxOutputTokens: defaultLimit, trustUpstream } = config.billing;
-  const meter = await Meter.open(store, call.holder, {
+  const meter = await openMeter(store, call.holder, {
     id: execution.modelId,
     model,
     request,
