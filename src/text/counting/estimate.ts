@@ -1,6 +1,7 @@
 import type { TextJobs } from '../../threads/text-threads.ts';
 import { type JobContext, ThreadLostError } from '../../threads/threads.ts';
-import type { MediaPart, Part, TextRequest } from '../canonical/canonical.ts';
+import type { MediaPart, TextRequest } from '../canonical/canonical.ts';
+import { contentOf } from '../canonical/content.ts';
 
 /** Characters that are counted by the tokenizer, in 0.1 s; of longer requests a sample is counted. */
 const MAX_COUNTED = 256 * 1024;
@@ -22,14 +23,6 @@ const TOKENS_PER_IMAGE = 1600;
 /** Tokens of a document's page, and bytes of Base64 that a page has, about. */
 const TOKENS_PER_PAGE = 2000;
 const BYTES_PER_PAGE = 70_000;
-
-/** What a request consists of. */
-interface Content {
-  readonly texts: string[];
-  readonly media: MediaPart[];
-  /** Turns, tools, schemas and native properties. */
-  items: number;
-}
 
 /** Estimates the input of a request in tokens. */
 export async function estimateTokens(
@@ -75,55 +68,6 @@ function sampleOf(texts: readonly string[]): {
     }
   }
   return { sample, share: lengthOf(sample) / total };
-}
-
-/** The texts of a request, JSON included, and all else that has tokens. */
-export function contentOf({ turns, tools, format, native }: TextRequest): Content {
-  const content: Content = { texts: [], media: [], items: 0 };
-  const addJson = (value: unknown) => {
-    content.items += 1;
-    content.texts.push(JSON.stringify(value) ?? '');
-  };
-  const addTools = (list: TextRequest['tools']) => {
-    for (const tool of list) {
-      const isNative = tool.type === 'native';
-      addJson(isNative ? tool.value : [tool.name, tool.description, tool.parameters]);
-    }
-  };
-  for (const turn of turns) {
-    content.items += 1;
-    if (turn.name !== null) content.texts.push(turn.name);
-    addParts(content, turn.parts);
-    addTools(turn.tools ?? []);
-  }
-  addTools(tools);
-  if (format?.type === 'json-schema') addJson(format.schema);
-  for (const { value } of native) addJson(value);
-  return content;
-}
-
-function addParts(content: Content, parts: readonly Part[]): void {
-  const { texts } = content;
-  for (const part of parts) {
-    switch (part.type) {
-      case 'text':
-      case 'reasoning':
-      case 'refusal':
-        texts.push(part.text);
-        break;
-      case 'tool-call':
-        texts.push(part.name, part.arguments);
-        break;
-      case 'tool-result':
-        addParts(content, part.content);
-        break;
-      case 'media':
-        content.media.push(part);
-        break;
-      case 'native':
-        texts.push(JSON.stringify(part.value) ?? '');
-    }
-  }
 }
 
 function tokensOf({ media, source }: MediaPart): number {

@@ -4,10 +4,14 @@ import { dialectNamed } from '../dialects/registry.ts';
 import type { EmulatedAnswer, Emulation, RequestEmulation, TakeEvent } from './emulation.ts';
 import { emulateJsonObject } from './json-object.ts';
 import { emulateNamespaces } from './namespaces.ts';
-import { emulateSingleCall } from './single-call.ts';
 import { emulateStop } from './stop.ts';
 import { emulateTextInput } from './text-input.ts';
-import { emulateAddedTools, emulateAllowedTools, emulateToolSearch } from './tools.ts';
+import {
+  emulateAddedTools,
+  emulateAllowedTools,
+  emulateSingleCall,
+  emulateToolSearch,
+} from './tools.ts';
 
 /** In the order in which they change a request; events of answers pass them in the reverse order. */
 const EMULATIONS: readonly (readonly [Ability, Emulation])[] = [

@@ -1,4 +1,6 @@
 import type { NativePart, TextRequest, Tool, ToolReference } from '../canonical/canonical.ts';
+import type { Target } from '../dialects/dialect.ts';
+import { dialectNamed } from '../dialects/registry.ts';
 import { invalid } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';
 import type { RequestEmulation } from './emulation.ts';
@@ -69,5 +71,30 @@ export function emulateToolSearch(request: TextRequest): RequestEmulation | null
         const isSearch = event.type === 'tool-start' && names.has(event.name);
         emit(isSearch ? { ...event, isSearch: true } : event);
       },
+  };
+}
+
+/** At most one call in an answer, where an upstream cannot be limited to it: the client gets the first one. */
+export function emulateSingleCall(
+  request: TextRequest,
+  { dialect }: Target,
+): RequestEmulation | null {
+  if (request.parallelToolCalls !== false) return null;
+  if (dialectNamed(dialect).settings.parallelToolCalls !== undefined) return null;
+  return {
+    request: { ...request, parallelToolCalls: null },
+    // Leaves out the calls after the first one. The model makes them again when it has the first result.
+    filter: ({ emit }) => {
+      let hasCall = false;
+      /** Number of the block that is left out; null for none. */
+      let skipped: number | null = null;
+      return (event) => {
+        if (event.type === 'tool-start') {
+          if (hasCall) skipped = event.block;
+          hasCall = true;
+        }
+        if (!('block' in event) || event.block !== skipped) emit(event);
+      };
+    },
   };
 }

@@ -1,12 +1,29 @@
 import type { TextRoute } from '../../config/catalog/catalog.ts';
 import { isRemote, type Provider } from '../../config/providers/provider-kinds.ts';
+import { Failure } from '../../failure.ts';
 import { secretsRedactor } from '../../routing/redaction.ts';
-import type { Outcome, TextExecution } from './execution.ts';
+import { linkedSignal } from '../../upstream/abort-signal.ts';
+import {
+  conversationIndexOf,
+  conversationsOf,
+  type Json,
+  type NativePart,
+  type TextRequest,
+} from '../canonical/canonical.ts';
+import type { TextEvent } from '../canonical/events.ts';
+import type { Target } from '../dialects/dialect.ts';
+import { dialectNamed } from '../dialects/registry.ts';
+import { refusalOf } from '../dialects/request-errors.ts';
+import { emulateForSandbox } from '../emulation/emulate.ts';
+import { unchanged } from '../policy/leave-out.ts';
+import { encodeFor } from '../policy/unsupported.ts';
+import { passOn } from '../relay/client-events.ts';
+import { answerFromSandbox } from '../sandbox/sandbox.ts';
+import { collectAnswers, readAnswer } from './collect-answers.ts';
+import { announceOmitted, type Outcome, type TextExecution, withoutOwn } from './execution.ts';
 import { targetOf } from './model-routes.ts';
 import { canPass, passThrough } from './pass-through.ts';
-import { answerBySandbox } from './sandbox-answer.ts';
-import { translate } from './translate.ts';
-import { type RemoteRoute, timeoutsUntil } from './upstream-request.ts';
+import { openUpstream, type RemoteRoute, timeoutsUntil } from './upstream-request.ts';
 
 /**
  * Answers a request by one route of its model.
@@ -35,4 +52,87 @@ export function runRoute(
   // One request for all answers would repeat those that are there.
   const isPassed = execution.answers.complete.size === 0 && canPass(request, target);
   return isPassed ? passThrough(execution, remote) : translate(execution, remote);
+}
+
+/** Sends the request in the upstream's dialect, and answers in the client's. */
+async function translate(execution: TextExecution, route: RemoteRoute): Promise<Outcome> {
+  const { request, allowance, inspection, model } = execution;
+  const { provider, target, origin } = route;
+  const isForeign = request.dialect !== target.dialect;
+  const refusal = (part: NativePart) => refusalOf(part, target.dialect);
+  const left = isForeign ? withoutOwn(execution, refusal) : unchanged(request);
+  const options = { route: route.route, model, id: request.model };
+  const { emulated, bodies, dropped } = encodeFor(left.request, target, options);
+  const { stream } = emulated.request;
+  const advice = isForeign ? ignoredAdvice(request, bodies[0]!, target) : [];
+  // What is not sent needs no permission.
+  const unsent = [...advice, ...dropped, ...left.ignored, ...left.dropped];
+  allowance.check(inspection, provider.shared !== false, new Set(unsent));
+  announceOmitted(execution, { ignored: advice, dropped }, emulated, left);
+  return collectAnswers(execution, request.n ?? 1, origin, async (sink, choice, signal) => {
+    const body = bodies[conversationIndexOf(request, choice)]!;
+    const exchange = await openUpstream(execution, route, { body, stream, signal });
+    await readAnswer(execution, exchange, { target, origin, sink, choice, emulated });
+  });
+}
+
+/** Paths of advice that the translated request does not hold. */
+function ignoredAdvice(request: TextRequest, body: Json, { dialect }: Target): readonly string[] {
+  const { advice } = request;
+  if (advice.length === 0) return advice;
+  const { takesImageDetail, namesEndUser, cacheMarks } = dialectNamed(dialect);
+  const marks = new Set(cacheMarks?.(request).map(({ path }) => path));
+  return advice.filter((path) => {
+    // Every encoder that writes `store` asks the provider not to store.
+    const isSent = body[path] !== undefined && body[path] !== false;
+    if (isSent || marks.has(path)) return false;
+    if (namesEndUser && path === request.endUser?.path) return false;
+    return !(takesImageDetail && path.endsWith('.detail'));
+  });
+}
+
+/** Answers by the embedded sandbox. @param deadline time of `performance.now()` by which an answer is needed */
+async function answerBySandbox(
+  execution: TextExecution,
+  target: Target,
+  deadline: number,
+): Promise<Outcome> {
+  const { call, request, publicModel, inputTokens: inputs } = execution;
+  const left = withoutOwn(execution, () => 'the sandbox cannot do this');
+  const emulated = emulateForSandbox(left.request, target);
+  announceOmitted(execution, left);
+  const { signal: cancellation, release } = linkedSignal(execution.drain.signal);
+  const controller = new AbortController();
+  cancellation.addEventListener('abort', () => controller.abort(cancellation.reason));
+  if (cancellation.aborted) controller.abort(cancellation.reason);
+  const remaining = deadline - performance.now();
+  const timer = setTimeout(() => cancellation.abort(deadlineFailure()), remaining);
+  try {
+    const origin = { name: target.provider };
+    const conversations = conversationsOf(emulated.request);
+    const { trace } = call.report;
+    const options = { dialect: target.dialect, target, model: publicModel, origin, trace };
+    return await collectAnswers(execution, request.n ?? 1, origin, async (sink, choice) => {
+      const push = (event: TextEvent) => sink.push(event, choice);
+      const emit = (event: TextEvent) => passOn(event, options, push);
+      const inputTokens = inputs[choice] ?? 0;
+      const take = emulated.filter({ emit, inputTokens });
+      const one = conversations[conversationIndexOf(request, choice)]!;
+      await answerFromSandbox(one, target, {
+        signal: controller.signal,
+        emit: (event) => {
+          sink.hasOutput = true;
+          take(event);
+          return sink.flush() ? undefined : call.response.drained();
+        },
+      });
+    });
+  } finally {
+    clearTimeout(timer);
+    release();
+  }
+}
+
+function deadlineFailure(): Failure {
+  return new Failure('timeout', 'the sandbox did not answer in time', { code: 'total_timeout' });
 }

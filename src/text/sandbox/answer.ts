@@ -1,8 +1,8 @@
 import { Failure } from '../../failure.ts';
 import { failureOf } from '../../routing/directives.ts';
 import type { NativePart, TextRequest } from '../canonical/canonical.ts';
+import { contentOf } from '../canonical/content.ts';
 import type { FinishReason, TextEvent, Usage } from '../canonical/events.ts';
-import { contentOf } from '../counting/estimate.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { invalid, untranslatable } from '../dialects/request-errors.ts';
 import { pathOf } from '../dialects/request-settings.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dialectNamed } from '../../../src/text/dialects/registry.ts';
-import { ObjectReader } from '../../../src/text/emulation/object-reader.ts';
+import { ObjectReader } from '../../../src/text/emulation/json-object.ts';
 import { settled } from '../account.ts';
 import { MODES } from '../conversation.ts';
 import { modelTo, newKey, sharedGateway } from '../gateway-daemon.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { InputReader } from '../../../src/text/emulation/input-reader.ts';
+import { InputReader } from '../../../src/text/emulation/text-input.ts';
 
 function readAll(pieces: readonly string[]): string {
   const reader = new InputReader();
