@@ -28,22 +28,29 @@ interface Asked {
   readonly wire: string;
 }
 
+interface Options {
+  readonly key?: string;
+  /** None where the upstream was told already what to play. */
+  readonly play?: Play[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** Sends the smallest request of a format with further fields. */
 export async function ask(
   { daemon, upstream }: GatewayDaemon,
   client: FormatName,
   model: string,
   more: object = {},
-  { key = OWNER_KEY, play = [DONE] }: { readonly key?: string; readonly play?: Play[] } = {},
+  { key = OWNER_KEY, play = [DONE], headers: others }: Options = {},
 ): Promise<Asked> {
-  upstream.play(...play);
+  if (play.length > 0) upstream.play(...play);
   const [path, asked] =
     client === 'gemini'
       ? [`/v1beta/models/${model}:generateContent`, { contents: HELLO, ...more }]
       : [PATHS[client], plainBody(client, model, more)];
   const response = await fetch(daemon.url + path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...others },
     body: JSON.stringify(asked),
   });
   const { status, headers } = response;

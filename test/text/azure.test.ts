@@ -1,6 +1,7 @@
 import { AzureOpenAI } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OWNER_KEY, sharedDaemon } from '../daemon.ts';
+import { ask as askGateway, DONE } from './ask.ts';
 import {
   AZURE_KEY,
   BLOCKED_PROMPT,
@@ -12,8 +13,8 @@ import {
 } from './azure-upstream.ts';
 import { DATA_URL, WEATHER } from './conversation.ts';
 import { DIALECTS, gatewayConfig } from './gateway-daemon.ts';
-import type { DialectName, MockUpstream } from './mock-upstream.ts';
-import { eventsOf, plainBody, send } from './raw.ts';
+import type { DialectName, FormatName, MockUpstream, Play } from './mock-upstream.ts';
+import { eventsOf } from './raw.ts';
 import { USAGE } from './script.ts';
 import { talk } from './talk.ts';
 
@@ -24,6 +25,9 @@ beforeAll(async () => {
   azure = await startAzureUpstream();
 });
 afterAll(() => azure.close());
+
+const ask = (client: FormatName, id: string, play: Play, more: object = {}) =>
+  askGateway({ daemon: daemon(), upstream: azure }, client, id, more, { play: [play] });
 
 const model = (provider: string, deployment: string, dialect?: string) => ({
   type: 'text',
@@ -68,11 +72,12 @@ const ADDRESSES = [
 
 describe('a provider of kind azure', () => {
   it.each(ADDRESSES)('has the address of the interface: %s at %s', async (id, address) => {
-    azure.play({ steps: [{ text: 'Hello' }], usage: USAGE });
+    azure.play(DONE);
     for (const client of DIALECTS) {
-      const response = await send(daemon(), client, plainBody(client, id));
-      expect(response.status).toBe(200);
-      await response.text();
+      expect(
+        (await askGateway({ daemon: daemon(), upstream: azure }, client, id, {}, { play: [] }))
+          .status,
+      ).toBe(200);
     }
     for (const { path, query, headers, body } of azure.requests) {
       expect(path + query).toBe(address);
@@ -116,9 +121,8 @@ describe('content filter of azure', () => {
       .join('');
 
   it.each(DIALECTS)('client %s reads a stream with chunks about the filter', async (client) => {
-    azure.play({ raw: { type: 'text/event-stream', body: filteredStream('stop') } });
-    const body = plainBody(client, 'dated-chat', { stream: true });
-    const events = eventsOf(await (await send(daemon(), client, body)).text());
+    const raw = { type: 'text/event-stream', body: filteredStream('stop') };
+    const events = eventsOf((await ask(client, 'dated-chat', { raw }, { stream: true })).text);
     expect(text(client, events)).toBe('Hello there');
     const ends = { chat: '"stop"', responses: '"completed"', messages: '"end_turn"' };
     expect(JSON.stringify(events)).toContain(ends[client]);
@@ -128,49 +132,35 @@ describe('content filter of azure', () => {
   });
 
   it.each(DIALECTS)('client %s learns that the answer was cut', async (client) => {
-    azure.play({ raw: { type: 'text/event-stream', body: filteredStream('content_filter') } });
-    const body = plainBody(client, 'dated-chat', { stream: true });
-    const events = eventsOf(await (await send(daemon(), client, body)).text());
-    const ends = { chat: '"content_filter"', responses: '"content_filter"', messages: '"refusal"' };
-    expect(JSON.stringify(events)).toContain(ends[client]);
+    const raw = { type: 'text/event-stream', body: filteredStream('content_filter') };
+    const { text: events } = await ask(client, 'dated-chat', { raw }, { stream: true });
+    expect(events).toContain(client === 'messages' ? '"refusal"' : '"content_filter"');
   });
 
   it.each(DIALECTS)('client %s gets 400 content_policy for a blocked prompt', async (client) => {
     for (const id of ['dated-chat', 'v1-responses']) {
-      azure.play({ refuse: BLOCKED_PROMPT });
-      const response = await send(daemon(), client, plainBody(client, id, { stream: true }));
-      expect(response.status).toBe(400);
-      expect(await response.json()).toMatchObject({
-        error: { type: 'content_policy', code: 'content_filter' },
-      });
+      const { status, error } = await ask(client, id, { refuse: BLOCKED_PROMPT }, { stream: true });
+      expect(status).toBe(400);
+      expect(error).toMatchObject({ type: 'content_policy', code: 'content_filter' });
       expect(azure.requests).toHaveLength(1);
     }
   });
 });
 
 describe('errors of azure', () => {
-  const errorOf = async (id: string) => {
-    const response = await send(daemon(), 'chat', plainBody('chat', id));
-    const { error } = (await response.json()) as { error: { type: string; code: string | null } };
-    return { status: response.status, headers: response.headers, error };
-  };
-
   it('a deployment that does not exist is upstream_not_found', async () => {
-    azure.play({});
-    const { status, error } = await errorOf('dated-missing');
+    const { status, error } = await ask('chat', 'dated-missing', {});
     expect([status, error.code]).toEqual([502, 'upstream_not_found']);
     expect(azure.only().path).toBe('/openai/deployments/no%20such%2Fdeployment/chat/completions');
   });
 
   it('a wrong key is upstream_auth', async () => {
-    azure.play({});
-    const { status, error } = await errorOf('wrong-chat');
+    const { status, error } = await ask('chat', 'wrong-chat', {});
     expect([status, error.code]).toEqual([502, 'upstream_auth']);
   });
 
   it('a rate limit has Retry-After and no status as its code', async () => {
-    azure.play({ refuse: RATE_LIMITED });
-    const { status, headers, error } = await errorOf('v1-chat');
+    const { status, headers, error } = await ask('chat', 'v1-chat', { refuse: RATE_LIMITED });
     expect([status, headers.get('retry-after')]).toEqual([429, '7']);
     expect(error).toMatchObject({ type: 'rate_limit' });
     expect(error.code ?? null).not.toBe('429');

@@ -1,13 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { sharedDaemon } from '../daemon.ts';
+import { OWNER_KEY, sharedDaemon } from '../daemon.ts';
+import { ask as askGateway, DONE } from './ask.ts';
 import { gatewayConfig, newKey } from './gateway-daemon.ts';
 import { type Admit, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
-import { plainBody, send } from './raw.ts';
-import { type Script, USAGE } from './script.ts';
-
-const GOOD: Script = { steps: [{ text: 'Hello' }], usage: USAGE };
+import type { Script } from './script.ts';
 
 const keyNamed = (name: string) => `sk-${name}-5ecre7-0123456789abcdef`;
 
@@ -43,7 +41,7 @@ afterAll(() => upstream.close());
 beforeEach(() => {
   refusals = {};
   asked = [];
-  upstream.play(GOOD);
+  upstream.play(DONE);
 });
 
 const provider = (...names: string[]) => ({
@@ -87,13 +85,8 @@ const shared = sharedDaemon({
   },
 });
 
-const ask = async (model: string, more: object = {}, key?: string) => {
-  const body = plainBody('chat', model, more);
-  const response = await send(shared(), 'chat', body, key === undefined ? {} : { key });
-  const text = await response.text();
-  const { error } = text.startsWith('{') ? JSON.parse(text) : {};
-  return { status: response.status, retryAfter: response.headers.get('retry-after'), error, text };
-};
+const ask = (model: string, more: object = {}, key = OWNER_KEY) =>
+  askGateway({ daemon: shared(), upstream }, 'chat', model, more, { key, play: [] });
 
 const gauge = async (name: string) => {
   const lines = (await shared().metrics())
@@ -133,11 +126,11 @@ describe('several keys of a provider', () => {
   it('let the route rest once all of them do', async () => {
     refusals = { l1: limited(300), l2: limited(200) };
     const first = await ask('limited');
-    expect([first.status, first.retryAfter]).toEqual([429, '200']);
+    expect([first.status, first.headers.get('retry-after')]).toEqual([429, '200']);
     asked = [];
     const second = await ask('limited');
     expect([second.status, second.error.type]).toEqual([429, 'rate_limit']);
-    expect(Number(second.retryAfter)).toBeGreaterThan(190);
+    expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(190);
     expect(asked).toEqual([]);
     expect(await gauge('oriel_routes_resting')).toMatchObject({ limited: 1 });
     expect(await shared().logged('a route rests')).toMatchObject({
@@ -256,7 +249,7 @@ it('a reload rotates keys while requests are in flight', async () => {
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  upstream.play({ ...GOOD, before: held }, GOOD);
+  upstream.play({ ...DONE, before: held }, DONE);
   const inFlight = ask('rotated', { stream: true });
   await upstream.received();
   const changed = config() as { providers: Record<string, object> };

@@ -6,12 +6,9 @@ import {
   startConnectProxy,
   withCredentials,
 } from '../upstream/connect-proxy.ts';
+import { ask as askGateway, DONE } from './ask.ts';
 import { gatewayConfig, UPSTREAM_KEYS } from './gateway-daemon.ts';
-import { type MockUpstream, startMockUpstream } from './mock-upstream.ts';
-import { plainBody, send } from './raw.ts';
-import { type Script, USAGE } from './script.ts';
-
-const GOOD: Script = { steps: [{ text: 'Hello' }], usage: USAGE };
+import { type FormatName, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
 
 const SECRET = 'header-value-5ecre7-0123456789';
 const PARAMETER = 'parameter-5ecre7-0123456789&=';
@@ -23,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([upstream.close(), proxy.close()]));
 beforeEach(() => {
-  upstream.play(GOOD);
+  upstream.play(DONE);
   proxy.targets.length = 0;
 });
 
@@ -66,12 +63,8 @@ const daemon = sharedDaemon({
   },
 });
 
-const ask = async (model: string, more: object = {}) => {
-  const response = await send(daemon(), 'chat', plainBody('chat', model, more));
-  const text = await response.text();
-  const { error } = text.startsWith('{') ? JSON.parse(text) : {};
-  return { status: response.status, error, text };
-};
+const ask = (model: string, more: object = {}, client: FormatName = 'chat', headers = {}) =>
+  askGateway({ daemon: daemon(), upstream }, client, model, more, { play: [], headers });
 
 describe('headers and query of a provider', () => {
   it.each([false, true])('are in every request; stream %s', async (stream) => {
@@ -97,16 +90,8 @@ describe('headers and query of a provider', () => {
   });
 
   it('replace the version of the format, and join the betas of the client', async () => {
-    const response = await fetch(`${daemon().url}/v1/messages`, {
-      method: 'POST',
-      headers: {
-        'x-api-key': 'oriel_test_owner_key_000000000000',
-        'content-type': 'application/json',
-        'anthropic-beta': 'interleaved-thinking-2025-05-14',
-      },
-      body: JSON.stringify(plainBody('messages', 'beta')),
-    });
-    expect(response.status).toBe(200);
+    const headers = { 'anthropic-beta': 'interleaved-thinking-2025-05-14' };
+    expect((await ask('beta', {}, 'messages', headers)).status).toBe(200);
     expect(upstream.only().headers).toMatchObject({
       'anthropic-beta': 'context-1m-2025-08-07,interleaved-thinking-2025-05-14',
       'anthropic-version': '2024-01-01',
@@ -143,7 +128,7 @@ describe('timeouts of a provider', () => {
     upstream.play({ before: 'silence' });
     const first = await ask('hasty', { stream: true });
     expect([first.status, first.error.code]).toEqual([504, 'first_byte_timeout']);
-    upstream.play({ ...GOOD, fault: { after: 2, how: 'silence' } });
+    upstream.play({ ...DONE, fault: { after: 2, how: 'silence' } });
     expect((await ask('hasty', { stream: true })).text).toContain('idle_timeout');
     upstream.play({ before: 'silence' });
     const whole = await ask('hasty');
@@ -151,7 +136,7 @@ describe('timeouts of a provider', () => {
   });
 
   it('leave the next route its time', async () => {
-    upstream.play({ before: 'silence' }, GOOD);
+    upstream.play({ before: 'silence' }, DONE);
     expect((await ask('hasty-or-spare')).status).toBe(200);
     expect(upstream.requests.map(({ body }) => body.model)).toEqual(['of-hasty', 'of-spare']);
   });

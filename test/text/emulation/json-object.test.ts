@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { dialectNamed } from '../../../src/text/dialects/registry.ts';
 import { ObjectReader } from '../../../src/text/emulation/json-object.ts';
 import { settled } from '../account.ts';
+import { ask } from '../ask.ts';
 import { MODES } from '../conversation.ts';
 import { modelTo, newKey, sharedGateway } from '../gateway-daemon.ts';
-import { plainBody, send } from '../raw.ts';
 import { target } from '../request.ts';
 import { everyByte, type Script, USAGE } from '../script.ts';
 import { talk } from '../talk.ts';
@@ -105,16 +105,11 @@ describe.each(['chat', 'responses'] as const)('json_object of %s, upstream messa
   it.each(['Oslo', '{"city":"Oslo"} is one.', '{"city":', '', '{city:1}'])(
     'fails where the answer is %j',
     async (text) => {
-      const { upstream: mock, daemon } = gateway();
-      mock.play(answering(text));
+      const play = [answering(text)];
+      gateway().upstream.play(...play);
       await expect(start().ask('whole')).rejects.toMatchObject({ status: 502 });
       await expect(start().ask('helper')).rejects.toThrow(/asks for a JSON object/);
-      const body = { model: modelTo('messages'), ...field };
-      const response = await send(daemon, client, {
-        ...body,
-        ...(client === 'chat' ? { messages: [{ role: 'user', content: 'Hi' }] } : { input: 'Hi' }),
-      });
-      const { error } = (await response.json()) as { error: object };
+      const { error } = await ask(gateway(), client, modelTo('messages'), field, { play });
       expect(error).toMatchObject({ type: 'billable_error', code: 'invalid_json_output' });
     },
   );
@@ -162,20 +157,13 @@ it.each(['messages', 'gemini'] as const)(
 );
 
 describe.each([true, false])('an answer that is no JSON object, streamed: %s', (stream) => {
-  const ask = async (account: string, script: Script | (() => Script), n = 1) => {
-    const { daemon, upstream: mock } = gateway();
-    const key = await newKey(daemon, `${account}-${stream}`, { credits: '10000' });
-    mock.play(script);
-    const more = {
-      n,
-      stream,
-      response_format: { type: 'json_object' },
-      max_completion_tokens: 500,
-    };
-    const response = await send(daemon, 'chat', plainBody('chat', modelTo('messages'), more), {
-      key,
-    });
-    return { text: await response.text(), key };
+  const charged = async (account: string, script: Script | (() => Script), n = 1) => {
+    const options = { credits: '10000' };
+    const key = await newKey(gateway().daemon, `${account}-${stream}`, options);
+    const format = { response_format: { type: 'json_object' }, max_completion_tokens: 500 };
+    const more = { n, stream, ...format };
+    const asked = await ask(gateway(), 'chat', modelTo('messages'), more, { key, play: [script] });
+    return { text: asked.text, key };
   };
   const usage = { input: 20, output: 400 };
   const COST = (20 * 1000 + 400 * 10_000) / 1_000_000;
@@ -185,7 +173,7 @@ describe.each([true, false])('an answer that is no JSON object, streamed: %s', (
     ['from its start', ['no ', 'object']],
   ])('is charged as reported where it fails %s', async (when, pieces) => {
     const steps = [{ text: pieces.join(''), pieces }];
-    const { text, key } = await ask(`no-json-${when.slice(0, 4)}`, { steps, usage });
+    const { text, key } = await charged(`no-json-${when.slice(0, 4)}`, { steps, usage });
     expect(text).toContain('invalid_json_output');
     const { spent } = (await settled(gateway().daemon, key)).credits;
     expect(spent).toBeCloseTo(COST, 6);
@@ -193,7 +181,7 @@ describe.each([true, false])('an answer that is no JSON object, streamed: %s', (
 
   it('is charged with all others of the same request', async () => {
     let requests = 0;
-    const { text, key } = await ask(
+    const { text, key } = await charged(
       'no-json-of-three',
       () => {
         requests += 1;
@@ -207,7 +195,9 @@ describe.each([true, false])('an answer that is no JSON object, streamed: %s', (
   });
 
   it.runIf(stream)('has the failure of a provider that breaks off', async () => {
-    const { text } = await ask('no-json-cut', { steps: [{ text: 'no object' }, { fail: 'end' }] });
+    const { text } = await charged('no-json-cut', {
+      steps: [{ text: 'no object' }, { fail: 'end' }],
+    });
     expect(text).toContain('stream_truncated');
   });
 });

@@ -29,18 +29,18 @@ const reasoning = (request: Partial<ReasoningRequest>): ReasoningRequest => ({
   ...request,
 });
 
+const applied = (request: Partial<TextRequest>, model: TextModel) =>
+  applyRules(textRequest(request), 'some-model', model, 16_384);
+
 function refusal(request: Partial<TextRequest>, model: TextModel): Failure {
   try {
-    applyRules(textRequest(request), 'some-model', model, 16_384);
+    applied(request, model);
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;
   }
   throw new Error('the request was accepted');
 }
-
-const applied = (request: Partial<TextRequest>, model: TextModel) =>
-  applyRules(textRequest(request), 'some-model', model, 16_384);
 
 describe('reasoning effort', () => {
   const ask = (effort: Effort): Partial<TextRequest> => ({
@@ -228,59 +228,47 @@ describe('a model with fixed reasoning', () => {
     expect(refusal({ n: 2 }, FIXED)).toMatchObject({ status: 400, param: 'n' });
   });
 
-  it('refuses earlier answers without their reasoning (rule 5)', () => {
-    const question = turn('user', [text('a')]);
-    const whole = turn('assistant', [thought, text('b')], { path: 'messages[1]' });
-    const bare = turn('assistant', [text('b')], { path: 'messages[1]' });
-    expect(applied({ turns: [question, whole, question] }, FIXED).changedSettings).toEqual([]);
-    expect(refusal({ turns: [question, bare, question] }, FIXED).param).toBe(
+  const QUESTION = turn('user', [text('a')]);
+  const WHOLE = turn('assistant', [thought, text('b')]);
+  const BARE = turn('assistant', [text('b')], { path: 'messages[1]' });
+  const PARTIAL = turn('assistant', [text('b')], { partial: true });
+  const CALL: Part = { type: 'tool-call', id: 'c1', name: 'f', arguments: '{}', path: 'p' };
+  const RESULT = { type: 'tool-result', callId: 'c1', content: [], isError: false } as const;
+  const resultOf = (callId: string) => [
+    turn('assistant', [thought, CALL]),
+    turn('user', [{ ...RESULT, callId, path: 'messages[2]' }]),
+  ];
+  const image = (source: Extract<Part, { type: 'media' }>['source']): Part => ({
+    ...{ type: 'media', media: 'image', source, detail: null, filename: null },
+    path: 'messages[0].content[0].image_url.url',
+  });
+  const DATA = image({ kind: 'data', mediaType: 'image/png', data: 'AA==' });
+  const FILE = image({ kind: 'file', id: 'ms://file' });
+  const ADDRESS = image({ kind: 'url', url: 'https://example.com/a.png' });
+
+  it.each([
+    [
+      'earlier answers without their reasoning (rule 5)',
+      [QUESTION, WHOLE, QUESTION],
+      [QUESTION, BARE, QUESTION],
       'messages[1].reasoning_content',
-    );
-  });
-
-  it('refuses tool results without their calls (rule 5)', () => {
-    const call: Part = { type: 'tool-call', id: 'c1', name: 'f', arguments: '{}', path: 'p' };
-    const result = (callId: string): Part => ({
-      type: 'tool-result',
-      callId,
-      content: [],
-      isError: false,
-      path: 'messages[2]',
-    });
-    const turns = (callId: string) => [
-      turn('assistant', [thought, call]),
-      turn('user', [result(callId)]),
-    ];
-    expect(applied({ turns: turns('c1') }, FIXED).changedSettings).toEqual([]);
-    expect(refusal({ turns: turns('c2') }, FIXED).param).toBe('messages[2]');
-  });
-
-  it('accepts a partial message only as the last one (rule 6)', () => {
-    const partial = turn('assistant', [text('b')], { partial: true, path: 'messages[0]' });
-    expect(applied({ turns: [turn('user', [text('a')]), partial] }, FIXED).changedSettings).toEqual(
-      [],
-    );
-    expect(refusal({ turns: [partial, turn('user', [text('a')])] }, FIXED).param).toBe(
+    ],
+    ['tool results without their calls (rule 5)', resultOf('c1'), resultOf('c2'), 'messages[2]'],
+    [
+      'a partial message before another (rule 6)',
+      [QUESTION, PARTIAL],
+      [PARTIAL, QUESTION],
       'messages[0].partial',
-    );
-  });
-
-  it('accepts media as data and file ids, refuses URLs (rule 7)', () => {
-    const image = (source: Extract<Part, { type: 'media' }>['source']): Part => ({
-      type: 'media',
-      media: 'image',
-      source,
-      detail: null,
-      filename: null,
-      path: 'messages[0].content[0].image_url.url',
-    });
-    const data = image({ kind: 'data', mediaType: 'image/png', data: 'AA==' });
-    const file = image({ kind: 'file', id: 'ms://file' });
-    expect(applied({ turns: [turn('user', [data, file])] }, FIXED).changedSettings).toEqual([]);
-    const address = image({ kind: 'url', url: 'https://example.com/a.png' });
-    expect(refusal({ turns: [turn('user', [address])] }, FIXED).param).toBe(
+    ],
+    [
+      'addresses of media, not data and file ids (rule 7)',
+      [turn('user', [DATA, FILE])],
+      [turn('user', [ADDRESS])],
       'messages[0].content[0].image_url.url',
-    );
+    ],
+  ])('refuses %s', (_, accepted, refused, param) => {
+    expect(applied({ turns: accepted }, FIXED).changedSettings).toEqual([]);
+    expect(refusal({ turns: refused }, FIXED).param).toBe(param);
   });
 
   it('refuses thinking: disabled', () => {
