@@ -1,15 +1,8 @@
-import type { AssetStorage } from '../assets/storage/asset-storage.ts';
-import type { Config } from '../config/settings/schema.ts';
-import { clientPool, type ImagePool, MAX_WAITING } from '../operations/pool/pool.ts';
-import type { RoutingObserver } from '../routing/observer.ts';
+import { clientPool, MAX_WAITING } from '../operations/pool/pool.ts';
 import { Routing } from '../routing/routing.ts';
-import type { KeyHolder, Store } from '../store/store.ts';
+import type { KeyHolder } from '../store/store.ts';
 import type { Task } from '../store/task.ts';
-import type { Tracer } from '../telemetry/tracer.ts';
-import type { TextThreads } from '../threads/text-threads.ts';
-import type { UpstreamClient } from '../upstream/client.ts';
-import { MAX_IMAGE_BYTES, storeImage } from './files/stored-image.ts';
-import { imageLimits } from './files/verified-image.ts';
+import { imageLimits, MAX_IMAGE_BYTES, storeImage } from './files/images.ts';
 import {
   type ImmediateCall,
   moderate,
@@ -17,44 +10,38 @@ import {
   transcribe,
 } from './immediate-calls.ts';
 import type { ModerationAnswer, Transcript } from './provider/provider.ts';
-import { ProviderCalls } from './provider-calls.ts';
 import { MediaTaskExecutor } from './queue/media-task-executor.ts';
-import type { TaskObserver } from './queue/task-execution.ts';
 import { TaskRunner } from './queue/task-runner.ts';
-import { submitTask } from './requests/submission.ts';
+import { checkCallbackUrl } from './stages/check-callback-url.ts';
+import { createTask } from './stages/create-task.ts';
+import { findRepeatedTask } from './stages/find-repeated-task.ts';
+import { screenPrompt } from './stages/screen-prompt.ts';
+import { type Stage, Submission } from './stages/stage.ts';
+import { storeInputs } from './stages/store-inputs.ts';
+import { validateRequest } from './stages/validate-request.ts';
 import type { MediaCall, SentFile } from './task/call.ts';
+import type { MediaServices } from './task/media-services.ts';
 
-export interface MediaObserver extends TaskObserver, RoutingObserver {}
-
-export interface MediaGatewayOptions {
-  /** The configuration in force. */
-  readonly config: () => Config;
-  readonly store: Store;
-  /** Those that share the limits of providers. Absent: this one alone. */
-  readonly files: AssetStorage;
-  readonly upstream: UpstreamClient;
-  readonly pool: ImagePool;
-  readonly textThreads: TextThreads;
-  readonly observer: MediaObserver;
-  /** Returns null, or is absent, where no traces are sent. */
-  readonly tracer?: () => Tracer | null;
-}
+/** The stages of every request that creates a task, in order. No file is written before the prompt is screened. */
+const STAGES: readonly Stage[] = [
+  findRepeatedTask,
+  validateRequest,
+  screenPrompt,
+  checkCallbackUrl,
+  storeInputs,
+  createTask,
+];
 
 /** Accepts media requests as tasks, and runs them. */
 export class MediaGateway {
-  readonly #options: MediaGatewayOptions;
-  readonly #calls: ProviderCalls;
+  readonly #services: MediaServices;
   readonly routing: Routing;
   readonly runner: TaskRunner;
 
-  constructor(options: MediaGatewayOptions) {
-    this.#options = options;
-    const { config, observer } = options;
-    const routing = new Routing(config, observer);
-    this.routing = routing;
-    this.#calls = new ProviderCalls({ ...options, routing });
-    const executor = new MediaTaskExecutor({ ...options, routing });
-    this.runner = new TaskRunner({ ...options, routing, executor });
+  constructor(services: Omit<MediaServices, 'routing'>) {
+    this.routing = new Routing(services.config, services.observer);
+    this.#services = { ...services, routing: this.routing };
+    this.runner = new TaskRunner(this.#services, new MediaTaskExecutor(this.#services));
   }
 
   /**
@@ -64,12 +51,27 @@ export class MediaGateway {
    * @throws Failure
    */
   async submit(call: MediaCall): Promise<Task> {
-    const task = await submitTask(call, { ...this.#options, config: this.#options.config() });
+    const task = await this.#taskOf(call);
     if (task.status === 'pending') {
-      this.#options.observer.changed?.(task);
+      this.#services.observer.changed?.(task);
       this.runner.add(task);
     }
     return task;
+  }
+
+  async #taskOf(call: MediaCall): Promise<Task> {
+    const { config, files } = this.#services;
+    const submission = new Submission(call, config());
+    try {
+      for (const stage of STAGES) {
+        await stage(submission, this.#services);
+        if (submission.task) break;
+      }
+      return submission.task!;
+    } catch (error) {
+      await files.discard(submission.stored.map(({ id }) => id));
+      throw error;
+    }
   }
 
   /**
@@ -87,12 +89,13 @@ export class MediaGateway {
    * @throws Failure naming the param `file` where it is no supported image
    */
   async upload({ account }: KeyHolder, file: SentFile): Promise<string> {
-    const { config, files, store } = this.#options;
+    const { config, files, pool, store } = this.#services;
     const { batch, limits } = config();
-    const context = { client: account.id, maxWaiting: MAX_WAITING };
-    const pool = clientPool(this.#options.pool, context);
-    const options = { files, pool, limits: imageLimits(batch, MAX_IMAGE_BYTES) };
-    const { asset } = await storeImage(file, 'file', options);
+    const { asset } = await storeImage(file, 'file', {
+      files,
+      pool: clientPool(pool, { client: account.id, maxWaiting: MAX_WAITING }),
+      limits: imageLimits(batch, MAX_IMAGE_BYTES),
+    });
     try {
       await store.addUpload(account.id, asset, limits[account.plan].uploads);
     } catch (error) {
@@ -103,11 +106,11 @@ export class MediaGateway {
   }
 
   moderate(call: ImmediateCall): Promise<ModerationAnswer> {
-    return moderate(call, this.#options.config(), this.#calls);
+    return moderate(call, this.#services);
   }
 
   /** Transcribes a file, which the caller deletes. */
   transcribe(call: TranscriptionCall): Promise<Transcript> {
-    return transcribe(call, this.#options.config(), this.#calls);
+    return transcribe(call, this.#services);
   }
 }

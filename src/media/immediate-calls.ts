@@ -1,14 +1,26 @@
 import { findModel } from '../config/catalog/catalog.ts';
-import type { Config } from '../config/settings/schema.ts';
+import { nameOf, upstreamModelOf } from '../config/catalog/model-names.ts';
+import type { Model, Provider } from '../config/settings/schema.ts';
+import { clientPool, MAX_WAITING } from '../operations/pool/pool.ts';
+import { longestTotal, timeoutsOf } from '../routing/retry-policy.ts';
+import { routeCandidates, unknownToProvider } from '../routing/route-candidates.ts';
+import { newId } from '../store/identifier.ts';
 import type { KeyHolder } from '../store/store.ts';
-import type { ModerationAnswer, Transcript } from './provider/provider.ts';
-import type { ProviderCalls } from './provider-calls.ts';
+import type {
+  MediaProvider,
+  ModerationAnswer,
+  ProviderContext,
+  Transcript,
+} from './provider/provider.ts';
+import { providerOf } from './providers/providers.ts';
 import type { Fields } from './requests/fields.ts';
-import { defaultModerationModel, expectType, modelIdOf } from './requests/model.ts';
 import { readModerationRequest } from './requests/moderation.ts';
 import { readAudioFile, readTranscriptionRequest } from './requests/transcription.ts';
+import { defaultModerationModel, expectType, modelIdOf } from './requests/validated-request.ts';
 import type { SentFile } from './task/call.ts';
+import type { MediaServices } from './task/media-services.ts';
 
+/** A request that is answered at once, without a task. */
 export interface ImmediateCall {
   readonly holder: KeyHolder;
   readonly requestId: string;
@@ -17,12 +29,17 @@ export interface ImmediateCall {
   readonly signal: AbortSignal;
 }
 
+export interface TranscriptionCall extends ImmediateCall {
+  readonly file: SentFile;
+}
+
 /** Answers a moderation request by the routes of a moderation model. @throws Failure */
 export async function moderate(
-  { holder, requestId, fields, signal }: ImmediateCall,
-  config: Config,
-  calls: ProviderCalls,
+  call: ImmediateCall,
+  services: MediaServices,
 ): Promise<ModerationAnswer> {
+  const { holder, fields } = call;
+  const config = services.config();
   const allowed = holder.key.models;
   const name =
     fields['model'] == null ? defaultModerationModel(config, allowed) : modelIdOf(fields);
@@ -30,24 +47,103 @@ export async function moderate(
   const named = { ...fields, model: name };
   expectType(named, model, 'moderation');
   const input = readModerationRequest(named, model);
-  const call = { holder, requestId, id, part, model, prefix: 'mod', signal };
-  return calls.run(call, (provider, context) => provider.moderate(input, context));
-}
-
-export interface TranscriptionCall extends ImmediateCall {
-  readonly file: SentFile;
+  const found = { id, part, model, prefix: 'mod' };
+  return callProvider(services, call, found, (provider, context) =>
+    provider.moderate(input, context),
+  );
 }
 
 /** Answers a transcription request by the routes of a transcription model. @throws Failure */
 export async function transcribe(
-  { holder, requestId, fields, file, signal }: TranscriptionCall,
-  config: Config,
-  calls: ProviderCalls,
+  call: TranscriptionCall,
+  services: MediaServices,
 ): Promise<Transcript> {
-  const { id, part, model } = findModel(config, modelIdOf(fields), holder.key.models);
+  const { holder, fields } = call;
+  const { id, part, model } = findModel(services.config(), modelIdOf(fields), holder.key.models);
   expectType(fields, model, 'transcription');
   const request = readTranscriptionRequest(fields);
-  const job = { request, file: await readAudioFile(file) };
-  const call = { holder, requestId, id, part, model, prefix: 'transcription', signal };
-  return calls.run(call, (provider, context) => provider.transcribe(job, context));
+  const job = { request, file: await readAudioFile(call.file) };
+  const found = { id, part, model, prefix: 'transcription' };
+  return callProvider(services, call, found, (provider, context) =>
+    provider.transcribe(job, context),
+  );
+}
+
+interface CalledModel {
+  /** Public identifier of the model. */
+  readonly id: string;
+  /** The part of the requested name that its wildcard stands for; null without one. */
+  readonly part: string | null;
+  /** A model with a price for each request. */
+  readonly model: Extract<Model, { readonly type: 'moderation' | 'transcription' }>;
+  /** Prefix of the identifier that the provider gets. */
+  readonly prefix: string;
+}
+
+/**
+ * Charges the price of a request for an answer, also where the client disconnected after a provider had got
+ * the request.
+ *
+ * @throws Failure
+ */
+async function callProvider<Answer>(
+  services: MediaServices,
+  { holder, requestId, signal }: ImmediateCall,
+  { id, part, model, prefix }: CalledModel,
+  attempt: (provider: MediaProvider, context: ProviderContext) => Promise<Answer>,
+): Promise<Answer> {
+  const { store, routing, upstream } = services;
+  const config = services.config();
+  const { account, key } = holder;
+  const { perRequest } = model.price;
+  const reservation = await store.reserve(account.id, key.id, perRequest);
+  const charge = () =>
+    store.settle(reservation, { model: id, counts: { requests: 1 }, charge: perRequest });
+  const recordError = () =>
+    store.settle(reservation, { model: id, counts: { requests: 0, errors: 1 }, charge: 0 });
+  const deadline = performance.now() + longestTotal(config, model.routes);
+  let isSent = false;
+  const timeoutsFor = (settings: Provider) => {
+    const timeouts = timeoutsOf(config, settings);
+    const remaining = Math.min(deadline - performance.now(), timeouts.total);
+    return { ...timeouts, firstByte: 0, total: Math.max(1, remaining) };
+  };
+  try {
+    const answer = await routing.run({
+      model: id,
+      accountId: account.id,
+      logContext: { requestId },
+      candidates: routeCandidates(model),
+      providers: config.providers,
+      signal,
+      deadline,
+      attempt: async ({ route }, settings: Provider) => {
+        return attempt(providerOf(settings.kind), {
+          settings,
+          model: upstreamModelOf(route, part),
+          idempotencyKey: newId(prefix),
+          upstream,
+          pool: clientPool(services.pool, { client: account.id, maxWaiting: MAX_WAITING }),
+          textThreads: services.textThreads.forClient(account.id),
+          timeouts: timeoutsFor(settings),
+          signal,
+          savedState: null,
+          saveState: async () => {},
+          beforeBillableRequest: async () => {
+            isSent = true;
+          },
+        }).catch((error: unknown) => {
+          if (!signal.aborted) isSent = false;
+          throw error;
+        });
+      },
+    });
+    await charge();
+    return answer;
+  } catch (error) {
+    if (signal.aborted && isSent) await charge();
+    else if (signal.aborted) await store.release(reservation);
+    else await recordError();
+    throw part === null ? error : unknownToProvider(error, id, nameOf(id, part));
+  }
 }

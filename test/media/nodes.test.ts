@@ -4,9 +4,10 @@ import * as v from 'valibot';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { configSchema } from '../../src/config/settings/schema.ts';
 import { ClaimLost } from '../../src/media/queue/open-task.ts';
-import type { TaskExecution, TaskObserver } from '../../src/media/queue/task-execution.ts';
+import type { TaskExecution } from '../../src/media/queue/task-execution.ts';
 import { TaskRunner } from '../../src/media/queue/task-runner.ts';
 import { SharedTaskEvents } from '../../src/media/shared-task-events.ts';
+import type { TaskObserver } from '../../src/media/task/media-services.ts';
 import type { TaskRequest } from '../../src/media/task/task-request.ts';
 import { Routing } from '../../src/routing/routing.ts';
 import { openStore } from '../../src/store/drivers/open.ts';
@@ -121,19 +122,17 @@ function runnerOn(store: Store, { model = 'some-image-model' } = {}) {
     callInterrupted: vi.fn<TaskObserver['callInterrupted']>(),
     onAttempt: () => {},
   };
-  const runner = new TaskRunner({
-    config: () => config,
-    store,
-    routing: new Routing(() => config, observer),
-    executor: {
+  const routing = new Routing(() => config, observer);
+  const runner = new TaskRunner(
+    { config: () => config, store, routing, observer },
+    {
       execute: (execution) =>
         new Promise((resolve, reject) => {
           execution.signal.addEventListener('abort', () => reject(execution.signal.reason));
           executions.push({ ...execution, complete: resolve });
         }),
     },
-    observer,
-  });
+  );
   onTestFinished(async () => {
     runner.interrupt();
     await runner.close();

@@ -42,5 +42,5 @@ export interface ProviderKind {
   /** Whether failed requests are retried and failing routes are skipped for a while. */
   readonly isRetried: boolean;
   /** Implementation in `media/providers/` for its media; null if it has no media. */
-  readonly mediaApi: 'openai' | 'oriel' | 'sandbox' | null;
+  readonly mediaApi: string | null;
 }

@@ -1,7 +1,7 @@
 import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import type { DiskSpace } from '../../assets/storage/disk-space.ts';
-import { isAssetId, newAssetId } from '../../assets/storage/identifier.ts';
-import { type CodeOf, Failure } from '../../failure.ts';
+import { isAssetId } from '../../assets/storage/identifier.ts';
+import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import type { ImagePool } from '../../operations/pool/pool.ts';
 import type { Asset, NewAsset } from '../../store/asset.ts';
@@ -11,8 +11,9 @@ import { fetchPublic } from '../../upstream/fetch-public.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { InputFile } from '../provider/provider.ts';
+import { invalid } from '../task/invalid-request.ts';
 import type { InputReference, TaskRequest } from '../task/task-request.ts';
-import { verifyImage } from './verified-image.ts';
+import { storeImage, verifyImage } from './images.ts';
 
 /** Timeout for the download of one image. */
 const FETCH_TIMEOUT_MS = 20_000;
@@ -45,7 +46,11 @@ export async function acceptInput(
   param: string,
   options: InputOptions & { readonly publicUrl: string },
 ): Promise<AcceptedInput> {
-  if (/^data:/i.test(text)) return acceptDataUrl(text, param, options);
+  if (/^data:/i.test(text)) {
+    const bytes = bytesOfDataUrl(text, param, options.limits);
+    const { asset } = await storeImage(bytes, param, options);
+    return { reference: { asset: asset.id }, asset };
+  }
   const assetPrefix = `${options.publicUrl}/assets/`;
   if (text.startsWith(assetPrefix)) {
     const id = text.slice(assetPrefix.length);
@@ -56,19 +61,6 @@ export async function acceptInput(
   return { reference: { url: href }, asset: null };
 }
 
-async function acceptDataUrl(
-  text: string,
-  param: string,
-  { files, pool, limits }: InputOptions,
-): Promise<AcceptedInput> {
-  const bytes = bytesOfDataUrl(text, param, limits);
-  const { extension, mediaType } = await verifyImage(pool, bytes, limits, param);
-  await files.checkFreeSpace({ bytes: bytes.length, files: 1 });
-  const id = newAssetId(extension);
-  const written = await files.write(id, bytes, limits.fileBytes);
-  return { reference: { asset: id }, asset: { id, mediaType, ...written } };
-}
-
 /** Decodes a data: URL; its media type is ignored. */
 function bytesOfDataUrl(text: string, param: string, limits: Limits): Buffer {
   const comma = text.indexOf(',');
@@ -76,7 +68,7 @@ function bytesOfDataUrl(text: string, param: string, limits: Limits): Buffer {
   const size = Math.floor((data.length * 3) / 4);
   if (size > limits.fileBytes) {
     const message = `expected at most ${limits.fileBytes} bytes, received ${size}`;
-    throw invalid(param, message, 'file_too_large', 413);
+    throw invalid(param, message, 'file_too_large');
   }
   const bytes = Buffer.from(data, 'base64');
   // Buffer skips invalid characters, which shows in the length. A regular expression would have to
@@ -130,7 +122,7 @@ export async function loadInput(
 async function findImage(id: string, param: string, { store }: InputOptions): Promise<Asset> {
   const asset = isAssetId(id) ? await store.findAsset(id) : undefined;
   if (asset === undefined) {
-    throw invalid(param, 'there is no such asset, or no longer', 'asset_not_found');
+    throw invalid(param, 'there is no such asset, or no longer', 'asset_not_found', 400);
   }
   if (!asset.mediaType.startsWith('image/')) {
     throw invalid(param, `expected an image, received ${asset.mediaType}`, 'unsupported_format');
@@ -148,25 +140,8 @@ function withParam(error: unknown, param: string): unknown {
   return new Failure(
     NOT_THE_CLIENTS_FAULT.includes(type) ? type : 'invalid_request',
     `${param}: ${message}`,
-    {
-      param,
-      originalCode: code,
-      cause: error,
-    },
+    { param, originalCode: code, cause: error },
   );
-}
-
-function invalid(
-  param: string,
-  message: string,
-  code?: CodeOf<'invalid_request'>,
-  status = 400,
-): Failure {
-  return new Failure('invalid_request', `${param}: ${message}`, {
-    param,
-    status,
-    ...(code !== undefined && { code }),
-  });
 }
 
 const MB = 2 ** 20;

@@ -16,9 +16,9 @@ import { responseChunks } from '../../upstream/response-chunks.ts';
 import type { MediaJob, MediaOutput, OutputFile } from '../provider/provider.ts';
 import type { StoredResult, TaskRequest } from '../task/task-request.ts';
 import { isTransientFailure, openDownload } from './download.ts';
+import { verifyImage } from './images.ts';
 import { describeBytes, HEAD_BYTES, isText, type MediaType, sniffMedia } from './media-type.ts';
 import { isStorageFailure, retryStorage } from './retry-storage.ts';
-import { verifyImage } from './verified-image.ts';
 
 export interface StoreOptions {
   /** Settings of the provider that made the output. */

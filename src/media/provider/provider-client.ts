@@ -58,7 +58,7 @@ export class ProviderClient {
 
   constructor(context: ProviderContext) {
     const { settings } = context;
-    if (!isRemote(settings)) throw new Error('The sandbox is no remote provider');
+    if (!isRemote(settings)) throw new Error(`${settings.kind} is no remote provider`);
     this.settings = settings;
     this.#context = context;
   }

@@ -69,6 +69,10 @@ export interface ProviderContext {
   beforeBillableRequest(): Promise<void>;
 }
 
+/** Fields that change no result for the worse where a provider does not get them. */
+export const ADVICE = ['seed', 'user'] as const;
+type Advice = (typeof ADVICE)[number];
+
 /**
  * A media provider. Each method runs one job once, without retries, and resolves when it is done,
  * polling where the upstream works asynchronously.
@@ -78,6 +82,12 @@ export interface ProviderContext {
  * neither this route nor another one is tried then.
  */
 export interface MediaProvider {
+  /** The image options that it has, and `quality` where it has the value hd; null for all. */
+  readonly imageFields: readonly string[] | null;
+  /** Formats of audio that it makes; null where it decides that for each model. */
+  readonly audioFormats: readonly string[] | null;
+  /** Fields by type of the request that it uses; others are left out. */
+  readonly advice: Readonly<Record<TaskRequest['type'], readonly Advice[]>>;
   makeImages(job: MediaJob<ImageTaskRequest>, context: ProviderContext): Promise<MediaOutput>;
   makeVideo(job: MediaJob<VideoTaskRequest>, context: ProviderContext): Promise<MediaOutput>;
   makeAudio(job: MediaJob<AudioTaskRequest>, context: ProviderContext): Promise<MediaOutput>;

@@ -1,16 +1,18 @@
 import { kindOf, type MediaApi } from '../../config/providers/provider-kinds.ts';
-import type { Provider } from '../../config/settings/schema.ts';
+import type { Config, Provider } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
-import type { MediaProvider } from '../provider/provider.ts';
+import { ADVICE, type MediaProvider } from '../provider/provider.ts';
+import type { TaskRequest } from '../task/task-request.ts';
 import { openaiProvider } from './openai/openai.ts';
 import { orielProvider } from './oriel/oriel.ts';
 import { sandboxProvider } from './sandbox/sandbox.ts';
 
-const PROVIDERS: Readonly<Record<MediaApi, MediaProvider>> = {
+/** Every media provider. What it can do is on its record. */
+const PROVIDERS: Readonly<Record<string, MediaProvider>> = {
   openai: openaiProvider(),
   oriel: orielProvider(),
   sandbox: sandboxProvider,
-};
+} satisfies Record<MediaApi, MediaProvider>;
 
 /**
  * The media provider of a provider kind.
@@ -19,8 +21,42 @@ const PROVIDERS: Readonly<Record<MediaApi, MediaProvider>> = {
  */
 export function providerOf(kind: Provider['kind']): MediaProvider {
   const { mediaApi } = kindOf({ kind });
-  if (mediaApi !== null) return PROVIDERS[mediaApi];
+  const provider = mediaApi === null ? undefined : PROVIDERS[mediaApi];
+  if (provider) return provider;
   throw new Failure('service_error', 'The provider makes no media', {
     code: 'upstream_refused',
   });
+}
+
+type Providers = Config['providers'];
+type NamedRoute = { readonly provider: string };
+
+/** The field that a request cannot have at a route; null if the route serves the request. */
+export function fieldWithoutRoute(
+  request: TaskRequest,
+  { provider }: NamedRoute,
+  providers: Providers,
+): string | null {
+  const settings = providers[provider];
+  if (settings === undefined || request.type === 'video') return null;
+  const { imageFields, audioFormats } = providerOf(settings.kind);
+  if (request.type === 'audio') {
+    const { format } = request;
+    return format === null || (audioFormats?.includes(format) ?? true) ? null : 'format';
+  }
+  const { options = {}, quality } = request;
+  const names = [...(quality === 'hd' ? ['quality'] : []), ...Object.keys(options)];
+  return names.find((name) => imageFields?.includes(name) === false) ?? null;
+}
+
+/** The advice of a request that a route leaves out, by name. */
+export function ignoredAdvice(
+  request: TaskRequest,
+  { provider }: NamedRoute,
+  providers: Providers,
+): readonly string[] {
+  const settings = providers[provider];
+  if (settings === undefined) return [];
+  const used = providerOf(settings.kind).advice[request.type];
+  return ADVICE.filter((name) => request[name] !== null && !used.includes(name));
 }

@@ -1,47 +1,24 @@
-import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import { nameOf, upstreamModelOf } from '../../config/catalog/model-names.ts';
-import type { Config, Provider } from '../../config/settings/schema.ts';
+import type { Provider } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
-import type { Limits } from '../../images/limits.ts';
 import { clientPool, type ImagePool } from '../../operations/pool/pool.ts';
 import { sleep } from '../../routing/backoff.ts';
 import { RoutesResting } from '../../routing/resting-routes.ts';
 import { timeoutsOf } from '../../routing/retry-policy.ts';
 import { unknownToProvider } from '../../routing/route-candidates.ts';
-import type { Routing } from '../../routing/routing.ts';
-import type { Store } from '../../store/store.ts';
 import type { Completion } from '../../store/task.ts';
 import type { Trace } from '../../telemetry/trace.ts';
-import type { Tracer } from '../../telemetry/tracer.ts';
-import type { TextThreads } from '../../threads/text-threads.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
-import { type NetworkPolicy, networkPolicyOf } from '../../upstream/network-policy.ts';
+import { networkPolicyOf } from '../../upstream/network-policy.ts';
+import { imageLimits, MAX_IMAGE_BYTES } from '../files/images.ts';
 import { expectedDiskSpace, loadInput } from '../files/inputs.ts';
 import { storeResults } from '../files/results.ts';
 import { retryStorage } from '../files/retry-storage.ts';
-import { MAX_IMAGE_BYTES } from '../files/stored-image.ts';
-import { imageLimits } from '../files/verified-image.ts';
 import type { InputFile, MediaJob, MediaOutput, ProviderContext } from '../provider/provider.ts';
 import { providerOf } from '../providers/providers.ts';
+import { invalid } from '../task/invalid-request.ts';
+import type { MediaServices } from '../task/media-services.ts';
 import { chargeOf, type InputReference, type TaskRequest } from '../task/task-request.ts';
-import type {
-  MediaRoute,
-  MediaRouteCandidate,
-  TaskExecution,
-  TaskExecutor,
-} from './task-execution.ts';
-
-interface MediaTaskExecutorOptions {
-  readonly config: () => Config;
-  readonly store: Store;
-  readonly files: AssetStorage;
-  readonly upstream: UpstreamClient;
-  readonly pool: ImagePool;
-  readonly textThreads: TextThreads;
-  readonly routing: Routing;
-  /** Returns null, or is absent, where no traces are sent. */
-  readonly tracer?: () => Tracer | null;
-}
+import type { MediaRouteCandidate, TaskExecution } from './task-execution.ts';
 
 interface RoutedOutput {
   readonly output: MediaOutput;
@@ -59,30 +36,27 @@ function isOutOfDescriptors(error: unknown): error is Failure {
 }
 
 /** Loads a task's inputs, has a provider make the output, and stores that. */
-export class MediaTaskExecutor implements TaskExecutor {
-  readonly #options: MediaTaskExecutorOptions;
+export class MediaTaskExecutor {
+  readonly #services: MediaServices;
 
-  constructor(options: MediaTaskExecutorOptions) {
-    this.#options = options;
+  constructor(services: MediaServices) {
+    this.#services = services;
   }
 
+  /**
+   * @param execution its slot is at the provider of a candidate
+   * @throws Failure that ends the task; the reason of the execution's signal once that is aborted
+   */
   async execute(execution: TaskExecution): Promise<Completion> {
-    const { task, signal } = execution;
+    const { task } = execution;
     const request = task.request as TaskRequest;
     const job = await this.#loadJob(request, execution);
     const { output, context, releaseSpace } = await this.#route(job, execution);
-    const { upstream, files } = this.#options;
-    const { settings, timeouts, pool } = context;
     try {
       const { result, assets } = await storeResults(job, output, {
-        settings,
-        timeouts,
-        upstream,
-        pool,
-        files,
-        signal,
-        limits: this.#limits,
-        networkPolicy: this.#networkPolicy,
+        ...context,
+        ...this.#decoding,
+        files: this.#services.files,
         onStorageFailure: (failure) => execution.onStall(failure, true),
       });
       const outputs = result.outputs.length;
@@ -99,10 +73,10 @@ export class MediaTaskExecutor implements TaskExecutor {
    */
   async #route(job: MediaJob, execution: TaskExecution): Promise<RoutedOutput> {
     const { task, candidates, slot, signal, deadline } = execution;
-    const trace = this.#options.tracer?.()?.task(task) ?? null;
+    const trace = this.#services.tracer?.()?.task(task) ?? null;
     for (;;) {
       try {
-        return await this.#options.routing.run({
+        return await this.#services.routing.run({
           model: task.model,
           accountId: task.accountId,
           logContext: { task: task.id },
@@ -138,7 +112,7 @@ export class MediaTaskExecutor implements TaskExecutor {
 
   /** Waits for disk space, so that no output is paid for that cannot be stored. */
   #reserveSpace({ request }: MediaJob, { signal, onStall }: TaskExecution): Promise<() => void> {
-    const { files } = this.#options;
+    const { files } = this.#services;
     return retryStorage(
       () => files.reserve(expectedDiskSpace(request)),
       signal,
@@ -146,17 +120,18 @@ export class MediaTaskExecutor implements TaskExecutor {
     );
   }
 
-  get #limits(): Limits {
-    return imageLimits(this.#options.config().batch, MAX_IMAGE_BYTES);
-  }
-
-  get #networkPolicy(): NetworkPolicy {
-    return networkPolicyOf(this.#options.config().network);
+  /** The settings in force for images, and for URLs that others chose. */
+  get #decoding() {
+    const { batch, network } = this.#services.config();
+    return {
+      limits: imageLimits(batch, MAX_IMAGE_BYTES),
+      networkPolicy: networkPolicyOf(network),
+    };
   }
 
   /** Queues image jobs by account, without a limit: the task may have been paid for already. */
   #poolFor({ accountId }: TaskExecution['task']): ImagePool {
-    return clientPool(this.#options.pool, { client: accountId });
+    return clientPool(this.#services.pool, { client: accountId });
   }
 
   async #loadJob(
@@ -164,15 +139,11 @@ export class MediaTaskExecutor implements TaskExecutor {
     { task, signal, onStall }: TaskExecution,
   ): Promise<MediaJob> {
     const load = (reference: InputReference, param: string, name: string): Promise<InputFile> => {
-      const { files, store, upstream } = this.#options;
       const options = {
-        files,
-        store,
+        ...this.#services,
+        ...this.#decoding,
         pool: this.#poolFor(task),
-        upstream,
         signal,
-        limits: this.#limits,
-        networkPolicy: this.#networkPolicy,
       };
       return retryStorage(
         () => loadInput(reference, { param, name }, options),
@@ -187,7 +158,10 @@ export class MediaTaskExecutor implements TaskExecutor {
       const param = `input_images[${index}]`;
       const input = await load(reference, param, `input-${index + 1}`);
       bytes += input.bytes.length;
-      if (bytes > MAX_INPUT_BYTES) throw inputsTooLarge(param);
+      if (bytes > MAX_INPUT_BYTES) {
+        const message = `expected at most ${MAX_INPUT_BYTES} bytes of images in all, received more`;
+        throw invalid(param, message, 'file_too_large');
+      }
       inputs.push(input);
     }
     const mask =
@@ -201,17 +175,18 @@ export class MediaTaskExecutor implements TaskExecutor {
     execution: TaskExecution,
     trace: Trace | null,
   ): ProviderContext {
-    const { config, upstream } = this.#options;
+    const { config, upstream } = this.#services;
     const { task, signal, checkpoint } = execution;
     const { wildcardPart = null } = task.request as TaskRequest;
-    const route = candidate.name;
+    const { name: route } = candidate;
+    const { provider, model } = candidate.route;
     return {
       settings,
       model: upstreamModelOf(candidate.route, wildcardPart),
-      idempotencyKey: idempotencyKeyOf(task.id, candidate.route),
+      idempotencyKey: `${task.id}:${provider}:${model}`,
       upstream,
       pool: this.#poolFor(task),
-      textThreads: this.#options.textThreads.forClient(task.accountId),
+      textThreads: this.#services.textThreads.forClient(task.accountId),
       // Only the task's deadline, which aborts the signal, bounds the time that a model takes: a
       // second timer for the same moment would sometimes fire first.
       timeouts: { ...timeoutsOf(config(), settings), firstByte: 0, total: 0 },
@@ -223,18 +198,6 @@ export class MediaTaskExecutor implements TaskExecutor {
         execution.saveCheckpoint({ route, jobState: null, billableCall: 'asked' }),
     };
   }
-}
-
-function inputsTooLarge(param: string): Failure {
-  return new Failure(
-    'invalid_request',
-    `${param}: expected at most ${MAX_INPUT_BYTES} bytes of images in all, received more`,
-    { param, code: 'file_too_large' },
-  );
-}
-
-function idempotencyKeyOf(taskId: string, { provider, model }: MediaRoute): string {
-  return `${taskId}:${provider}:${model}`;
 }
 
 /** Runs a job at a provider, or returns the output that the checkpoint has of it. */

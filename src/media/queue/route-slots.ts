@@ -1,38 +1,28 @@
-import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { sleep } from '../../routing/backoff.ts';
 import { routeCandidates } from '../../routing/route-candidates.ts';
-import type { Routing } from '../../routing/routing.ts';
-import type { Nodes } from '../../store/nodes.ts';
 import { type ClaimQuery, TASK_TYPES, type Task } from '../../store/task.ts';
-import { fieldWithoutRoute } from '../task/image-options.ts';
+import { fieldWithoutRoute } from '../providers/providers.ts';
+import type { QueueServices } from '../task/media-services.ts';
 import type { TaskRequest } from '../task/task-request.ts';
 import { isResumableAt } from './call-checkpoint.ts';
 import { TaskInterrupted } from './open-task.ts';
 import { ProviderQueues, type QueueStatistics, type Slot } from './provider-queues.ts';
 import type { MediaRouteCandidate } from './task-execution.ts';
 
-interface RouteSlotsOptions {
-  readonly config: () => Config;
-  readonly routing: Routing;
-  readonly nodes: Nodes;
-  /** Called when a task has to wait here although another node may have a free slot. */
-  readonly onWait: () => void;
-}
-
 /** Maximum tasks of one claim. */
 const MAX_CLAIMED = 100;
 
 /** Finds routes for tasks, and slots at the providers of these routes. */
 export class RouteSlots {
-  readonly #options: RouteSlotsOptions;
+  readonly #services: QueueServices;
   readonly #queues: ProviderQueues;
   /** Models of tasks that this node's configuration lacks: other nodes, or the next reload, may have them. */
   readonly #missing = new Set<string>();
 
-  constructor(options: RouteSlotsOptions) {
-    this.#options = options;
-    this.#queues = new ProviderQueues(options.config, options.nodes);
+  constructor(services: QueueServices) {
+    this.#services = services;
+    this.#queues = new ProviderQueues(services.config, services.store.nodes);
   }
 
   statistics(): Iterable<QueueStatistics> {
@@ -52,7 +42,7 @@ export class RouteSlots {
 
   /** What could start now. */
   room(): Required<ClaimQuery> {
-    const { config, routing } = this.#options;
+    const { config, routing } = this.#services;
     const exceptModels = [...this.#missing];
     let limit = MAX_CLAIMED;
     for (const [name, model] of Object.entries(config().models)) {
@@ -75,7 +65,9 @@ export class RouteSlots {
    * @throws TaskInterrupted where this node's configuration lacks the model, Failure where no route can do the task
    */
   async wait(task: Task, slot: Slot, signal: AbortSignal): Promise<readonly MediaRouteCandidate[]> {
-    const { routing, onWait } = this.#options;
+    const { routing, store } = this.#services;
+    // Another node may have a free slot.
+    const onWait = () => store.publish({ kind: 'pending' });
     for (;;) {
       const candidates = this.#candidatesOf(task);
       const [first] = candidates;
@@ -99,7 +91,7 @@ export class RouteSlots {
 
   /** The routes of a task's model; a route that can resume the task comes first. */
   #candidatesOf(task: Task): readonly MediaRouteCandidate[] {
-    const { config } = this.#options;
+    const { config } = this.#services;
     const { models, providers } = config();
     const model = Object.hasOwn(models, task.model) ? models[task.model] : undefined;
     if (model?.type !== task.type) {

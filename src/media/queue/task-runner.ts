@@ -1,32 +1,21 @@
 import { setMaxListeners } from 'node:events';
-import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
-import type { Routing } from '../../routing/routing.ts';
-import { handsOver } from '../../store/nodes.ts';
-import type { Store } from '../../store/store.ts';
-import { isTerminal, type Task } from '../../store/task.ts';
+import type { Task } from '../../store/task.ts';
 import { isStorageFailure, retryStorage } from '../files/retry-storage.ts';
+import type { QueueServices } from '../task/media-services.ts';
 import {
   type CallCheckpoint,
   checkpointOf,
   mayHaveBeenCharged,
   storedCheckpoint,
 } from './call-checkpoint.ts';
+import type { MediaTaskExecutor } from './media-task-executor.ts';
 import { ClaimLost, isClaimLost, OpenTask, TaskExpired, TaskInterrupted } from './open-task.ts';
 import type { QueueStatistics } from './provider-queues.ts';
-import { RemoteTasks } from './remote-tasks.ts';
 import { RouteSlots } from './route-slots.ts';
 import { TaskClaimer } from './task-claimer.ts';
-import type { TaskExecutor, TaskObserver } from './task-execution.ts';
 import { failureAtStart, taskErrorOf } from './task-failures.ts';
-
-interface TaskRunnerOptions {
-  readonly config: () => Config;
-  readonly store: Store;
-  readonly routing: Routing;
-  readonly executor: TaskExecutor;
-  readonly observer: TaskObserver;
-}
+import { waitForTask } from './wait-for-task.ts';
 
 /**
  * Runs every open task to its end. Tasks wait for a slot at their provider, fairly between accounts.
@@ -34,24 +23,21 @@ interface TaskRunnerOptions {
  * has taken it over.
  */
 export class TaskRunner {
-  readonly #options: TaskRunnerOptions;
+  readonly #services: QueueServices;
+  readonly #executor: Pick<MediaTaskExecutor, 'execute'>;
   readonly #slots: RouteSlots;
   readonly #claimer: TaskClaimer;
-  readonly #remote: RemoteTasks;
   readonly #open = new Map<string, OpenTask>();
   readonly #running = new Set<Promise<void>>();
   readonly #draining = new AbortController();
   /** Aborted when the grace of a shutdown is over. */
   readonly #graceOver = new AbortController();
 
-  constructor(options: TaskRunnerOptions) {
-    const { store, observer } = options;
-    this.#options = options;
-    this.#slots = new RouteSlots({
-      ...options,
-      nodes: store.nodes,
-      onWait: () => store.publish({ kind: 'pending' }),
-    });
+  constructor(services: QueueServices, executor: Pick<MediaTaskExecutor, 'execute'>) {
+    const { store, observer } = services;
+    this.#services = services;
+    this.#executor = executor;
+    this.#slots = new RouteSlots(services);
     this.#claimer = new TaskClaimer({
       store,
       room: () => this.#slots.room(),
@@ -63,7 +49,6 @@ export class TaskRunner {
       },
       leaseLost: () => this.#abortClaims(),
     });
-    this.#remote = new RemoteTasks(store);
     // Every waiting client and every retry of a store operation listens.
     setMaxListeners(0, this.#draining.signal, this.#graceOver.signal);
   }
@@ -94,7 +79,7 @@ export class TaskRunner {
 
   /** Starts a pending task, unless this process works on it already. While it drains, another node does. */
   add(task: Task): void {
-    if (this.draining) this.#options.store.publish({ kind: 'pending' });
+    if (this.draining) this.#services.store.publish({ kind: 'pending' });
     else if (!this.#open.has(task.id)) this.#begin(task);
   }
 
@@ -105,45 +90,14 @@ export class TaskRunner {
     this.#claimer.slotFreed();
   }
 
-  /**
-   * Waits until the task ends, the time is over, the client disconnects, or the daemon drains: where other
-   * nodes take over, until the end of its grace.
-   */
-  async waitFor(task: Task, milliseconds: number, clientSignal: AbortSignal): Promise<Task> {
-    const end = performance.now() + milliseconds;
-    // What another node works on may have ended already.
-    let waits = this.#open.has(task.id);
-    for (;;) {
-      const isStopping = () =>
-        handsOver(this.#options.store)
-          ? this.#graceOver.signal.aborted
-          : this.#draining.signal.aborted;
-      const isOver = () => performance.now() >= end || clientSignal.aborted || isStopping();
-      if (waits && !isOver()) await this.#untilDone(task, end - performance.now(), clientSignal);
-      const found = (await this.#options.store.findTask(task.accountId, task.id)) ?? task;
-      if (isTerminal(found.status) || isOver()) return found;
-      waits = true;
-    }
-  }
-
-  /** Waits until this node is done with a task or, where another one has it or may claim it, until it ends. */
-  async #untilDone(task: Task, milliseconds: number, clientSignal: AbortSignal): Promise<void> {
-    const open = this.#open.get(task.id);
-    const signals = [clientSignal, this.#draining.signal, this.#graceOver.signal];
-    const isRemote = !open || (this.#options.store.isShared && open.task.status === 'pending');
-    await new Promise<void>((resolve) => {
-      const finish = () => {
-        clearTimeout(timer);
-        for (const unsubscribe of subscriptions) unsubscribe();
-        for (const signal of signals) signal.removeEventListener('abort', finish);
-        resolve();
-      };
-      const timer = setTimeout(finish, milliseconds);
-      const subscriptions = [
-        ...(open ? [open.onDone(finish)] : []),
-        ...(isRemote ? [this.#remote.onEnd(task, finish)] : []),
-      ];
-      for (const signal of signals) signal.addEventListener('abort', finish);
+  /** Waits until a task ends. See `waitForTask`. */
+  waitFor(task: Task, milliseconds: number, clientSignal: AbortSignal): Promise<Task> {
+    const { store } = this.#services;
+    const node = { store, open: this.#open, draining: this.#draining.signal };
+    return waitForTask(task, milliseconds, {
+      ...node,
+      clientSignal,
+      graceOver: this.#graceOver.signal,
     });
   }
 
@@ -180,13 +134,13 @@ export class TaskRunner {
       open.task = task;
       return;
     }
-    const { afterCrash } = this.#options.config().routing;
-    if (mayHaveBeenCharged(task)) this.#options.observer.callInterrupted(task, afterCrash);
+    const { afterCrash } = this.#services.config().routing;
+    if (mayHaveBeenCharged(task)) this.#services.observer.callInterrupted(task, afterCrash);
     this.#begin(task, failureAtStart(task, isOrphan, afterCrash));
   }
 
   #begin(task: Task, failure: Failure | null = null): void {
-    const open = new OpenTask(task, this.#options.store.now);
+    const open = new OpenTask(task, this.#services.store.now);
     this.#open.set(task.id, open);
     if (failure) open.controller.abort(failure);
     // Claimed while the daemon began to drain.
@@ -215,17 +169,17 @@ export class TaskRunner {
   }
 
   async #run(open: OpenTask): Promise<void> {
-    const { store, executor } = this.#options;
+    const { store } = this.#services;
     const { signal } = open;
     const slot = this.#slots.slot(open.task.accountId, signal);
     try {
       if (signal.aborted) throw signal.reason;
       const candidates = await this.#slots.wait(open.task, slot, signal);
       if (!(await this.#claim(open))) return;
-      this.#options.observer.changed?.(open.task);
+      this.#services.observer.changed?.(open.task);
       if (signal.aborted) throw signal.reason;
       open.isExecuting = true;
-      const completion = await executor.execute({
+      const completion = await this.#executor.execute({
         task: open.task,
         signal,
         deadline: open.deadline,
@@ -257,7 +211,7 @@ export class TaskRunner {
     const isClaimed = () => open.task.status === 'processing';
     if (isClaimed()) return true;
     const { id } = open.task;
-    const claimed = await this.#retryStore(open, () => this.#options.store.claimTask(id), false);
+    const claimed = await this.#retryStore(open, () => this.#services.store.claimTask(id), false);
     if (claimed) open.task = claimed;
     // The claimer may have got it meanwhile.
     return isClaimed();
@@ -265,7 +219,7 @@ export class TaskRunner {
 
   /** Requeues, expires or fails a task that did not complete. */
   async #stop(open: OpenTask, error: unknown): Promise<void> {
-    const { store, observer } = this.#options;
+    const { store, observer } = this.#services;
     if (error instanceof ClaimLost) this.#lose(open);
     else if (error instanceof TaskInterrupted) {
       if (open.task.status === 'processing') {
@@ -287,7 +241,7 @@ export class TaskRunner {
   }
 
   async #end(open: OpenTask, end: () => Promise<Task>): Promise<void> {
-    const { store, observer } = this.#options;
+    const { store, observer } = this.#services;
     let ended: Task;
     try {
       ended = await this.#retryStore(open, end);
@@ -307,12 +261,12 @@ export class TaskRunner {
 
   /** Ends the work on a task that another node has. A task that only waited here needs no word. */
   #lose({ task }: OpenTask): void {
-    if (task.status === 'processing') this.#options.observer.claimLost(task);
+    if (task.status === 'processing') this.#services.observer.claimLost(task);
   }
 
   /** Saves the checkpoint before a billable call. @throws the signal's reason where the call must not be made */
   async #saveBeforeBillableCall(open: OpenTask, checkpoint: CallCheckpoint): Promise<void> {
-    const { store } = this.#options;
+    const { store } = this.#services;
     const { controller, signal, task } = open;
     if (this.draining) controller.abort(new TaskInterrupted());
     if (signal.aborted) throw signal.reason;
@@ -350,7 +304,7 @@ export class TaskRunner {
 
   #onStall(open: OpenTask, failure: Failure | null, paid: boolean): void {
     open.stall = failure && { failure, paid };
-    if (failure) this.#options.observer.stalled(failure, open.task);
+    if (failure) this.#services.observer.stalled(failure, open.task);
     this.#stopIfPossible(open);
   }
 

@@ -1,30 +1,23 @@
 import * as v from 'valibot';
-import type { Model } from '../../config/settings/schema.ts';
 import { field, integer, number } from '../../schema/fields.ts';
-import type { AudioTaskRequest } from '../task/task-request.ts';
-import type { ValidatedRequest } from './fields.ts';
 import {
-  callbackUrl,
-  checkFields,
-  type Fields,
   model,
   prompt,
   promptFieldsOf,
-  seed,
+  taskFields,
   textUpTo,
-  user,
   voice,
   wellFormed,
 } from './fields.ts';
-import { expectType } from './model.ts';
+import { requestReader } from './validated-request.ts';
 
-export const FORMATS = ['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm'] as const;
+const FORMATS = ['mp3', 'wav', 'opus', 'aac', 'flac', 'pcm'] as const;
 
 /** Characters of instructions; OpenAI's limit is the same. */
 const MAX_INSTRUCTIONS_LENGTH = 4096;
 
 /** How a text is spoken. */
-export const speechFields = {
+const speechFields = {
   voice,
   instructions: v.nullish(
     field(textUpTo(MAX_INSTRUCTIONS_LENGTH), 'how to speak, for models that follow instructions'),
@@ -39,37 +32,47 @@ export const audioRequest = v.strictObject({
   ...speechFields,
   format: v.nullish(field(v.picklist(FORMATS), "of the file; by default the model's own")),
   duration: v.nullish(field(integer(1, 600), 'seconds, for models that support it')),
-  callback_url: callbackUrl,
-  seed,
-  user,
+  ...taskFields,
 });
 
-/** @throws Failure invalid_request that names the field */
-export function readAudioRequest(fields: Fields, found: Model): ValidatedRequest {
-  expectType(fields, found, 'audio');
-  const body = checkFields(audioRequest, fields);
-  return {
-    request: {
-      type: 'audio',
-      ...promptFieldsOf(body),
-      ...speechFieldsOf(body),
-      format: body.format ?? null,
-      duration: body.duration ?? null,
-    },
-    inputImages: [],
-    callbackUrl: body.callback_url ?? null,
-  };
-}
+/** The body of POST /v1/audio/speech, as at OpenAI, without the fields that choose the response. */
+export const speechRequest = v.strictObject({
+  model,
+  input: field(prompt, 'text to speak, in at most 32000 characters'),
+  ...speechFields,
+  response_format: v.nullish(
+    field(
+      v.picklist(FORMATS),
+      "format of the file; by default the model's own, which is mp3 at OpenAI",
+    ),
+  ),
+});
+
+export const readAudioRequest = requestReader('audio', audioRequest, (body) => ({
+  type: 'audio',
+  ...promptFieldsOf(body),
+  ...speechFieldsOf(body),
+  format: body.format ?? null,
+  duration: body.duration ?? null,
+}));
+
+export const readSpeechRequest = requestReader(
+  'audio',
+  speechRequest,
+  (body) => ({
+    type: 'audio',
+    ...promptFieldsOf({ prompt: body.input }),
+    ...speechFieldsOf(body),
+    format: body.response_format ?? null,
+    duration: null,
+  }),
+  { prompt: 'input', format: 'response_format' },
+);
+
+type SpeechFields = v.InferInput<v.StrictObjectSchema<typeof speechFields, undefined>>;
 
 /** How a text is spoken, as a task's request stores it: without neutral values. */
-export function speechFieldsOf({
-  voice: named,
-  instructions,
-  speed,
-}: v.InferInput<v.StrictObjectSchema<typeof speechFields, undefined>>): Pick<
-  AudioTaskRequest,
-  'voice' | 'instructions' | 'speed'
-> {
+function speechFieldsOf({ voice: named, instructions, speed }: SpeechFields) {
   return {
     voice: named ?? null,
     ...(instructions && { instructions: wellFormed(instructions) }),

@@ -1,15 +1,14 @@
 import * as v from 'valibot';
-import { type CodeOf, Failure } from '../../failure.ts';
 import { checkedBody } from '../../schema/body.ts';
 import { unknownName } from '../../schema/faults.ts';
-import { field, integer, named } from '../../schema/fields.ts';
-import type { TaskRequest } from '../task/task-request.ts';
+import { field, integer } from '../../schema/fields.ts';
+import { invalid } from '../task/invalid-request.ts';
 
 /** The unvalidated fields of a request's body or form. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** A schema of a request body without unknown fields. */
-type RequestSchema = v.GenericSchema<Record<string, unknown>> & {
+export type RequestSchema<Input = Record<string, unknown>> = v.GenericSchema<Input> & {
   readonly entries: v.ObjectEntries;
 };
 
@@ -82,45 +81,45 @@ export const inputImages = v.nullish(
   ),
 );
 
-export const callbackUrl = v.nullish(
-  field(
-    v.pipe(v.string(), v.nonEmpty(), v.maxLength(MAX_URL_LENGTH)),
-    'URL that gets the callback when the task ends',
-    { expects: `an http or https URL of at most ${MAX_URL_LENGTH} characters` },
-  ),
-);
-
-export const seed = v.nullish(
+const seed = v.nullish(
   field(integer(0), 'seed for repeatable results, as far as the model supports it'),
 );
 
-export const user = v.nullish(
+const user = v.nullish(
   field(textUpTo(MAX_USER_LENGTH), 'your identifier of your end user, for abuse detection'),
 );
+
+/** The fields of every endpoint that creates a task. */
+export const taskFields = {
+  callback_url: v.nullish(
+    field(
+      v.pipe(v.string(), v.nonEmpty(), v.maxLength(MAX_URL_LENGTH)),
+      'URL that gets the callback when the task ends',
+      { expects: `an http or https URL of at most ${MAX_URL_LENGTH} characters` },
+    ),
+  ),
+  seed,
+  user,
+};
 
 /** Replaces unpaired surrogates, which UTF-8 cannot encode, by U+FFFD. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
-/** The prompt, seed and user of a body as a task's request stores them. */
-export function promptFieldsOf(body: {
+interface PromptFields {
   readonly prompt: string;
-  readonly seed?: number | null | undefined;
-  readonly user?: string | null | undefined;
-}) {
-  return {
-    prompt: wellFormed(body.prompt),
-    seed: body.seed ?? null,
-    user: body.user == null ? null : wellFormed(body.user),
-  };
+  readonly seed?: v.InferInput<typeof seed>;
+  readonly user?: v.InferInput<typeof user>;
 }
 
-export function invalid(param: string, message: string, code?: CodeOf<'invalid_request'>): Failure {
-  return new Failure('invalid_request', named(param, message), {
-    param,
-    ...(code !== undefined && { code }),
-  });
+/** The prompt, seed and user of a body as a task's request stores them. */
+export function promptFieldsOf({ prompt: text, seed: number, user: name }: PromptFields) {
+  return {
+    prompt: wellFormed(text),
+    seed: number ?? null,
+    user: name == null ? null : wellFormed(name),
+  };
 }
 
 /**
@@ -143,15 +142,4 @@ export function checkFields<const Schema extends RequestSchema>(
     throw invalid(wellFormed(shown), unknownName(unknownField, known));
   }
   return checkedBody(schema, given);
-}
-
-/** A request validated against its model, before its inputs are accepted and anything is stored. */
-export interface ValidatedRequest {
-  /** Without inputs and mask. */
-  readonly request: TaskRequest;
-  /** `input_images` as the client sent them: http(s), data: or asset URLs of this server. */
-  readonly inputImages: readonly string[];
-  readonly callbackUrl: string | null;
-  /** The client's names of fields that have other names in `request`. */
-  readonly fieldNames?: Readonly<Record<string, string>>;
 }

@@ -1,83 +1,91 @@
 import * as v from 'valibot';
 import type { Model } from '../../config/settings/schema.ts';
-import { outputSize, RESOLUTIONS, type SizeFields, targetOf } from '../../images/sizes.ts';
+import { outputSize, RESOLUTIONS, targetOf } from '../../images/sizes.ts';
 import { field, integer } from '../../schema/fields.ts';
-import { generationOptionFields, imageOptionsOf } from '../task/image-options.ts';
+import { invalid } from '../task/invalid-request.ts';
 import {
   DALL_E_QUALITIES,
+  IMAGE_OPTIONS,
   type ImageOptions,
   type ImageTaskRequest,
   QUALITIES,
 } from '../task/task-request.ts';
-import type { ValidatedRequest } from './fields.ts';
-import {
-  callbackUrl,
-  checkFields,
-  type Fields,
-  inputImages,
-  invalid,
+import { inputImages, model, prompt, promptFieldsOf, shortText, taskFields } from './fields.ts';
+import { requestReader } from './validated-request.ts';
+
+/** The fields that generations and edits have in common. */
+const imageFields = {
   model,
   prompt,
-  promptFieldsOf,
-  seed,
-  shortText,
-  user,
-} from './fields.ts';
-import { expectType } from './model.ts';
-
-export const size = shortText(
-  'auto, WIDTHxHEIGHT, a ratio such as 16:9, or another value that the model accepts',
-);
-export const count = v.nullish(
-  field(integer(1, 10), 'number of images; more than 1 for models with native sizes'),
-);
-export const quality = v.nullish(
-  field(
-    v.picklist([...QUALITIES, ...DALL_E_QUALITIES]),
-    'quality; low, medium and high for models with native sizes, standard and hd for others',
+  size: shortText(
+    'auto, WIDTHxHEIGHT, a ratio such as 16:9, or another value that the model accepts',
   ),
-);
+  quality: v.nullish(
+    field(
+      v.picklist([...QUALITIES, ...DALL_E_QUALITIES]),
+      'quality; low, medium and high for models with native sizes, standard and hd for others',
+    ),
+  ),
+  n: v.nullish(field(integer(1, 10), 'number of images; more than 1 for models with native sizes')),
+};
+
+const optionFields = {
+  background: v.nullish(
+    field(v.picklist(['auto', 'transparent', 'opaque']), 'background of the images'),
+  ),
+  output_format: v.nullish(
+    field(v.picklist(['png', 'jpeg', 'webp']), "file format; by default the model's own"),
+  ),
+  output_compression: v.nullish(
+    field(integer(0, 100), 'quality of JPEG and WebP files, 100 by default'),
+  ),
+};
 
 /** The body of POST /v1/images/generations, of both its variants. */
 export const imageRequest = v.strictObject({
-  model,
-  prompt,
-  size,
-  quality,
-  n: count,
+  ...imageFields,
   input_images: inputImages,
-  callback_url: callbackUrl,
-  seed,
-  user,
+  ...taskFields,
   aspect_ratio: shortText('deprecated: a ratio such as 16:9'),
   resolution: v.nullish(
     field(v.picklist(RESOLUTIONS), 'deprecated: length of the longer side of a ratio'),
   ),
   img_size: shortText('deprecated: as size'),
-  ...generationOptionFields,
+  ...optionFields,
+  moderation: v.nullish(
+    field(v.picklist(['auto', 'low']), 'how strictly the upstream filters images'),
+  ),
+  style: v.nullish(field(v.picklist(['vivid', 'natural']), 'style of the images')),
 });
 
-/** @throws Failure invalid_request that names the field */
-export function readImageRequest(fields: Fields, found: Model): ValidatedRequest {
-  expectType(fields, found, 'image');
-  const body = checkFields(imageRequest, fields);
-  return {
-    request: imageRequestOf(body, found, false),
-    inputImages: body.input_images ?? [],
-    callbackUrl: body.callback_url ?? null,
-  };
-}
+/** The fields of POST /v1/images/edits other than its files. */
+export const editRequest = v.strictObject({
+  ...imageFields,
+  ...taskFields,
+  ...optionFields,
+  input_fidelity: v.nullish(
+    field(v.picklist(['low', 'high']), 'how closely the images are followed'),
+  ),
+});
 
-/** The fields that generations and edits have in common. */
-type ImageFields = Pick<v.InferInput<typeof imageRequest>, 'model' | 'prompt'> &
-  Partial<Omit<v.InferInput<typeof imageRequest>, 'model' | 'prompt'>>;
+export const readImageRequest = requestReader('image', imageRequest, (body, found) =>
+  imageRequestOf(body, found, false),
+);
+
+export const readEditRequest = requestReader('image', editRequest, (body, found) =>
+  imageRequestOf(body, found, true),
+);
+
+/** The fields of a generation or an edit. */
+type ImageFields = v.InferInput<typeof imageRequest> &
+  Pick<Partial<v.InferInput<typeof editRequest>>, 'input_fidelity'>;
 
 /**
  * The task's request for the fields of a body, without its inputs.
  *
  * @throws Failure invalid_request where the model does not support a field
  */
-export function imageRequestOf(
+function imageRequestOf(
   fields: ImageFields,
   { rules }: Pick<Extract<Model, { readonly type: 'image' }>, 'rules'>,
   edit: boolean,
@@ -91,17 +99,27 @@ export function imageRequestOf(
     ...promptFieldsOf(fields),
     edit,
     n: fields.n ?? 1,
-    size: native ? nativeSize(fields) : clientSize(fields),
+    size: native
+      ? nativeSize(fields)
+      : (fields.size ?? fields.img_size ?? fields.aspect_ratio ?? null),
     native,
-    quality: native ? (fields.quality ?? 'auto') : dallEQuality(fields),
+    quality: native
+      ? (fields.quality ?? 'auto')
+      : (DALL_E_QUALITIES.find((one) => one === fields.quality) ?? null),
     inputs: [],
     mask: null,
     ...(Object.keys(options).length > 0 && { options }),
   };
 }
 
-function dallEQuality({ quality }: ImageFields): (typeof DALL_E_QUALITIES)[number] | null {
-  return DALL_E_QUALITIES.find((one) => one === quality) ?? null;
+/** Values that ask for what happens anyway, and are not sent. */
+const NEUTRAL: ImageOptions = { background: 'auto', moderation: 'auto', output_compression: 100 };
+
+/** The options among a body's fields, without neutral values. */
+function imageOptionsOf(fields: ImageFields): ImageOptions {
+  const given = IMAGE_OPTIONS.map((name) => [name, fields[name]] as const);
+  const options = given.filter(([name, value]) => value != null && value !== NEUTRAL[name]);
+  return Object.fromEntries(options) as ImageOptions;
 }
 
 /** Refuses options that contradict each other; an upstream would refuse them after the reservation. */
@@ -146,20 +164,15 @@ function refuseFieldsOfOthers(
   if (resolution != null) throw refuse('resolution', 'nothing', resolution);
 }
 
-/** Interface part 4.4: maps every target to the nearest of the model's own sizes. */
+/** Maps every target to the nearest of the model's own sizes. */
 function nativeSize({ size, img_size, aspect_ratio, resolution }: ImageFields): string {
-  const fields: SizeFields = {
+  const target = targetOf({
     size: size ?? undefined,
     img_size: img_size ?? undefined,
     aspect_ratio: aspect_ratio ?? undefined,
     resolution: resolution ?? undefined,
-  };
-  const target = targetOf(fields);
+  });
   if (target === 'auto') return 'auto';
   const { width, height } = outputSize(target);
   return `${width}x${height}`;
-}
-
-function clientSize({ size, img_size, aspect_ratio }: ImageFields): string | null {
-  return size ?? img_size ?? aspect_ratio ?? null;
 }

@@ -12,7 +12,7 @@ import {
   textUpTo,
   wellFormed,
 } from './fields.ts';
-import { expectType } from './model.ts';
+import { expectType } from './validated-request.ts';
 
 type Part = Exclude<ModerationInput, string | readonly string[]>[number];
 

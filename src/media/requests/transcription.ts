@@ -8,15 +8,8 @@ import {
   type TranscriptionRequest,
 } from '../provider/provider.ts';
 import type { SentFile } from '../task/call.ts';
-import {
-  checkFields,
-  type Fields,
-  invalid,
-  model,
-  shortText,
-  textUpTo,
-  wellFormed,
-} from './fields.ts';
+import { invalid } from '../task/invalid-request.ts';
+import { checkFields, type Fields, model, shortText, textUpTo, wellFormed } from './fields.ts';
 
 /** Items of one list, and characters of one item. */
 export const MAX_ITEMS = 100;

@@ -1,22 +1,9 @@
 import * as v from 'valibot';
-import type { Model } from '../../config/settings/schema.ts';
 import { type Size, targetOf } from '../../images/sizes.ts';
 import { field, integer } from '../../schema/fields.ts';
-import type { ValidatedRequest } from './fields.ts';
-import {
-  callbackUrl,
-  checkFields,
-  type Fields,
-  inputImages,
-  invalid,
-  model,
-  prompt,
-  promptFieldsOf,
-  seed,
-  shortText,
-  user,
-} from './fields.ts';
-import { expectType } from './model.ts';
+import { invalid } from '../task/invalid-request.ts';
+import { inputImages, model, prompt, promptFieldsOf, shortText, taskFields } from './fields.ts';
+import { requestReader } from './validated-request.ts';
 
 /** The body of POST /v1/videos/generations. */
 export const videoRequest = v.strictObject({
@@ -26,27 +13,16 @@ export const videoRequest = v.strictObject({
   aspect_ratio: shortText('a ratio such as 16:9'),
   duration: v.nullish(field(integer(1, 60), "seconds; by default the model's own")),
   input_images: inputImages,
-  callback_url: callbackUrl,
-  seed,
-  user,
+  ...taskFields,
 });
 
-/** @throws Failure invalid_request that names the field */
-export function readVideoRequest(fields: Fields, found: Model): ValidatedRequest {
-  expectType(fields, found, 'video');
-  const body = checkFields(videoRequest, fields);
-  return {
-    request: {
-      type: 'video',
-      ...promptFieldsOf(body),
-      size: videoSize(body),
-      duration: body.duration ?? found.duration,
-      inputs: [],
-    },
-    inputImages: body.input_images ?? [],
-    callbackUrl: body.callback_url ?? null,
-  };
-}
+export const readVideoRequest = requestReader('video', videoRequest, (body, { duration }) => ({
+  type: 'video',
+  ...promptFieldsOf(body),
+  size: videoSize(body),
+  duration: body.duration ?? duration,
+  inputs: [],
+}));
 
 /** Tolerated difference of two ratios' logarithms: 854x480 counts as 16:9. */
 const RATIO_TOLERANCE = 0.02;

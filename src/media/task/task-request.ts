@@ -26,8 +26,20 @@ export const QUALITIES = ['auto', 'low', 'medium', 'high'] as const;
 export const DALL_E_QUALITIES = ['standard', 'hd'] as const;
 export type Quality = (typeof QUALITIES)[number] | (typeof DALL_E_QUALITIES)[number];
 
-/** Fields of OpenAI's image requests that not every upstream has, as they are sent to it. */
-export type ImageOptions = Readonly<Record<string, string | number>>;
+/** Fields of OpenAI's image requests that not every provider has. */
+export const IMAGE_OPTIONS = [
+  'background',
+  'moderation',
+  'output_format',
+  'output_compression',
+  'style',
+  'input_fidelity',
+] as const;
+
+/** The options of a request, as providers are sent them. */
+export type ImageOptions = {
+  readonly [Name in (typeof IMAGE_OPTIONS)[number]]?: string | number;
+};
 
 export interface ImageTaskRequest extends PromptFields {
   readonly type: 'image';
@@ -72,9 +84,6 @@ export interface AudioTaskRequest extends PromptFields {
   /** Missing at the usual speed of 1. */
   readonly speed?: number;
 }
-
-/** Formats of the sandbox's sound. */
-export const SANDBOX_FORMATS = ['wav', 'pcm'] as const;
 
 /** A voice by its name, or one of the provider's account by its identifier. */
 export type Voice = string | { readonly id: string };

@@ -4,25 +4,13 @@ import type { Config, Model } from '../../../src/config/settings/schema.ts';
 import type { Media } from '../../../src/http/request/app-context.ts';
 import type { ImmediateCall } from '../../../src/media/immediate-calls.ts';
 import type { ModerationAnswer } from '../../../src/media/provider/provider.ts';
-import { readAudioRequest } from '../../../src/media/requests/audio.ts';
-import { readEditRequest } from '../../../src/media/requests/edit.ts';
-import type { Fields, ValidatedRequest } from '../../../src/media/requests/fields.ts';
-import { readImageRequest } from '../../../src/media/requests/image.ts';
-import { modelIdOf } from '../../../src/media/requests/model.ts';
+import type { Fields } from '../../../src/media/requests/fields.ts';
 import { readModerationRequest } from '../../../src/media/requests/moderation.ts';
-import { readSpeechRequest } from '../../../src/media/requests/speech.ts';
-import { readVideoRequest } from '../../../src/media/requests/video.ts';
-import type { MediaCall, MediaKind } from '../../../src/media/task/call.ts';
+import { modelIdOf, type ValidatedRequest } from '../../../src/media/requests/validated-request.ts';
+import { READERS } from '../../../src/media/stages/validate-request.ts';
+import type { MediaCall } from '../../../src/media/task/call.ts';
 import type { KeyHolder, Store } from '../../../src/store/store.ts';
 import type { Task } from '../../../src/store/task.ts';
-
-const READERS: Readonly<Record<MediaKind, (fields: Fields, model: Model) => ValidatedRequest>> = {
-  image: readImageRequest,
-  edit: readEditRequest,
-  video: readVideoRequest,
-  audio: readAudioRequest,
-  speech: readSpeechRequest,
-};
 
 /** A submitted call, with the bytes of its files. */
 export interface Asked {

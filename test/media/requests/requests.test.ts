@@ -3,25 +3,19 @@ import { describe, expect, it, test } from 'vitest';
 import { findModel } from '../../../src/config/catalog/catalog.ts';
 import { configSchema, type Model } from '../../../src/config/settings/schema.ts';
 import { Failure } from '../../../src/failure.ts';
-import { readAudioRequest } from '../../../src/media/requests/audio.ts';
-import { readEditRequest } from '../../../src/media/requests/edit.ts';
-import { readImageRequest } from '../../../src/media/requests/image.ts';
-import { defaultModerationModel, modelIdOf } from '../../../src/media/requests/model.ts';
 import { readModerationRequest } from '../../../src/media/requests/moderation.ts';
-import { readVideoRequest } from '../../../src/media/requests/video.ts';
+import {
+  defaultModerationModel,
+  modelIdOf,
+} from '../../../src/media/requests/validated-request.ts';
+import { READERS as TASK_READERS } from '../../../src/media/stages/validate-request.ts';
 import { quoteValue } from '../../../src/schema/fields.ts';
 import { MODELS } from '../../http/routes/manual-media.ts';
 
 const config = v.parse(configSchema, MODELS);
 const modelOf = (id: string): Model => findModel(config, id, null).model;
 
-const READERS = {
-  image: readImageRequest,
-  edit: readEditRequest,
-  video: readVideoRequest,
-  audio: readAudioRequest,
-  judge: readModerationRequest,
-} as const;
+const READERS = { ...TASK_READERS, judge: readModerationRequest };
 type Reader = keyof typeof READERS;
 
 const fieldsFor = (model: string, more: object) => ({ model, prompt: 'a lighthouse', ...more });
@@ -69,6 +63,7 @@ describe('an image request', () => {
       },
       inputImages: [],
       callbackUrl: null,
+      fieldNames: {},
     });
     expect(read('image', {})).toMatchObject({
       request: { native: false, size: null, quality: null },

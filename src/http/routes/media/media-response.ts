@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { Failure } from '../../../failure.ts';
+import { ignoredAdvice } from '../../../media/providers/providers.ts';
 import { failureOf } from '../../../media/record.ts';
-import { ignoredAdvice } from '../../../media/task/image-options.ts';
 import type { StoredResult, TaskRequest } from '../../../media/task/task-request.ts';
 import type { Asset } from '../../../store/asset.ts';
 import { isTerminal, type Task } from '../../../store/task.ts';

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { Config } from '../../../config/settings/schema.ts';
-import { checkFields, type Fields, invalid } from '../../../media/requests/fields.ts';
+import { checkFields, type Fields } from '../../../media/requests/fields.ts';
+import { invalid } from '../../../media/task/invalid-request.ts';
 import { field, integer } from '../../../schema/fields.ts';
 
 const RESPONSE_FORMATS = ['url', 'b64_json'] as const;

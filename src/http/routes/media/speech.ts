@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import * as v from 'valibot';
+import { speechRequest } from '../../../media/requests/audio.ts';
 import { checkFields, type Fields } from '../../../media/requests/fields.ts';
-import { speechRequest } from '../../../media/requests/speech.ts';
 import { field } from '../../../schema/fields.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';

@@ -9,6 +9,9 @@ import { makeVideo } from './videos.ts';
 /** OpenAI and compatible providers. */
 export function openaiProvider(delay: PollDelay = pollDelay): MediaProvider {
   return {
+    imageFields: null,
+    audioFormats: null,
+    advice: { image: ['user'], video: [], audio: [] },
     makeImages,
     makeVideo: (job, context) => makeVideo(job, context, delay),
     makeAudio: makeSpeech,

@@ -11,7 +11,7 @@ import type {
   MediaProvider,
   ProviderContext,
 } from '../../provider/provider.ts';
-import { imageParameters } from '../../provider/provider.ts';
+import { ADVICE, imageParameters } from '../../provider/provider.ts';
 import {
   asBillable,
   type Json,
@@ -56,6 +56,9 @@ export function orielProvider(delay: PollDelay = pollDelay): MediaProvider {
   const run = (jobOf: (client: ProviderClient) => RemoteJob, context: ProviderContext) =>
     withProviderClient(context, (client) => runRemote(jobOf(client), { client, context, delay }));
   return {
+    imageFields: null,
+    audioFormats: null,
+    advice: { image: ADVICE, video: ADVICE, audio: ADVICE },
     makeImages: (job, context) => {
       const jobOf = job.request.edit ? editJob : generationJob;
       return run((client) => jobOf(job, context.model, client), context);

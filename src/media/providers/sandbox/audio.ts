@@ -1,11 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import { Failure } from '../../../failure.ts';
 import { SeededRandom } from '../../../operations/sandbox/seeded-random.ts';
 import type { MediaJob, MediaOutput, ProviderContext } from '../../provider/provider.ts';
-import { type AudioTaskRequest, SANDBOX_FORMATS, voiceName } from '../../task/task-request.ts';
-
+import { invalid } from '../../task/invalid-request.ts';
+import { type AudioTaskRequest, voiceName } from '../../task/task-request.ts';
 import { applyDirectives, expectModel, GARBAGE, usageOf } from './directives.ts';
 import { wavFile } from './wav.ts';
+
+export const AUDIO_FORMATS: readonly string[] = ['wav', 'pcm'];
 
 /** Samples per second, of 16 bits and one channel. */
 const SAMPLE_RATE = 24_000;
@@ -22,11 +23,8 @@ export async function makeAudio(
   expectModel(context, 'audio');
   const { prompt, seed, voice, format, instructions, speed = 1 } = request;
   const { garbage } = await applyDirectives(prompt, 'prompt', context.signal);
-  if (format !== null && !SANDBOX_FORMATS.some((known) => known === format)) {
-    throw invalid(
-      'format',
-      `the sandbox makes ${SANDBOX_FORMATS.join(' and ')} only, not ${format}`,
-    );
+  if (format !== null && !AUDIO_FORMATS.includes(format)) {
+    throw invalid('format', `the sandbox makes ${AUDIO_FORMATS.join(' and ')} only, not ${format}`);
   }
   if (request.duration !== null && request.duration > MAX_DURATION) {
     throw invalid('duration', `the sandbox makes up to ${MAX_DURATION} seconds`);
@@ -44,10 +42,6 @@ export async function makeAudio(
   const samples = await melody(random, seconds, context);
   const bytes = format === 'pcm' ? samples : wavFile(samples, SAMPLE_RATE, prompt);
   return { files: [{ bytes }], usage };
-}
-
-function invalid(param: string, message: string): Failure {
-  return new Failure('invalid_request', `${param}: ${message}`, { param });
 }
 
 /** Major pentatonic scale in semitones, in which no two tones are dissonant. */

@@ -1,5 +1,5 @@
 import type { MediaProvider } from '../../provider/provider.ts';
-import { makeAudio } from './audio.ts';
+import { AUDIO_FORMATS, makeAudio } from './audio.ts';
 import { makeImages } from './images.ts';
 import { moderate } from './moderation.ts';
 import { transcribe } from './transcription.ts';
@@ -7,6 +7,9 @@ import { makeVideo } from './video.ts';
 
 /** Makes media in this process; the same job always gives the same output. */
 export const sandboxProvider: MediaProvider = {
+  imageFields: ['output_format', 'output_compression'],
+  audioFormats: AUDIO_FORMATS,
+  advice: { image: ['seed'], video: ['seed'], audio: ['seed'] },
   makeImages,
   makeVideo,
   makeAudio,

@@ -9,7 +9,7 @@ import type {
   Transcript,
   TranscriptionJob,
 } from '../../provider/provider.ts';
-import { invalid } from '../../requests/fields.ts';
+import { invalid } from '../../task/invalid-request.ts';
 import { applyDirectives, expectModel } from './directives.ts';
 import { describeWav, type WavDescription } from './wav.ts';
 

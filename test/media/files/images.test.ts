@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
-import { verifyImage } from '../../../src/media/files/verified-image.ts';
+import { verifyImage } from '../../../src/media/files/images.ts';
 import { type ImagePool, startPool } from '../../../src/operations/pool/pool.ts';
 import { photo } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
