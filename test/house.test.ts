@@ -40,6 +40,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   undici: ['src/upstream/'],
   'ipaddr.js': ['src/upstream/', 'src/http/transport/addresses.ts'],
   standardwebhooks: ['src/media/callbacks/'],
+  aws4: ['src/assets/s3/signature.ts'],
   sixel: ['src/cli/terminal/'],
   ioredis: ['src/http/limits/'],
   pino: ['src/http/observability/log.ts'],

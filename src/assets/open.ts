@@ -29,53 +29,30 @@ const CONNECT_TIMEOUT_MS = 5000;
 export function openAssetStorage({
   directory,
   settings,
-  upstream,
-  isLeader,
-  onDamage,
-  onRequest,
+  onRequest: onAttempt,
+  ...options
 }: AssetStorageOptions): Promise<AssetStorage> {
-  const {
-    driver,
-    region,
-    bucket,
-    prefix,
-    forcePathStyle,
-    redirect,
-    connections,
-    timeout,
-    ...rest
-  } = settings();
-  if (driver === 'disk') return DiskStorage.open(directory, { onDamage });
-  const endpoint = rest.endpoint ?? `https://s3.${region}.amazonaws.com`;
+  const first = settings();
+  if (first.driver === 'disk') return DiskStorage.open(directory, options);
+  const { redirect, endpoint = `https://s3.${first.region}.amazonaws.com` } = first;
   return S3Storage.open({
+    ...first,
+    ...options,
     spool: join(directory, 'spool'),
-    upstream,
     endpoint,
     publicEndpoint: redirect?.endpoint ?? endpoint,
-    region,
     // The check of the configuration requires it.
-    bucket: bucket!,
-    prefix,
-    forcePathStyle,
-    connections,
-    timeout,
-    connectTimeout: Math.min(CONNECT_TIMEOUT_MS, timeout),
+    bucket: first.bucket!,
+    connectTimeout: Math.min(CONNECT_TIMEOUT_MS, first.timeout),
     linkSeconds: redirect ? Math.floor(redirect.expiry / 1000) : null,
-    credentials: () => credentialsOf(settings(), rest),
-    isLeader,
-    onDamage,
-    onAttempt: onRequest,
+    credentials: () => credentialsOf(settings(), first),
+    onAttempt,
   });
 }
 
 /** Credentials of the settings in force, or those of the start where a reload chose another driver. */
-function credentialsOf(
-  { accessKeyId, secretAccessKey, sessionToken }: AssetSettings,
-  first: Pick<AssetSettings, 'accessKeyId' | 'secretAccessKey' | 'sessionToken'>,
-) {
-  if (accessKeyId === undefined || secretAccessKey === undefined) {
-    const { accessKeyId: id = '', secretAccessKey: secret = '', sessionToken: token } = first;
-    return { accessKeyId: id, secretAccessKey: secret, sessionToken: token };
-  }
+function credentialsOf(now: AssetSettings, first: AssetSettings) {
+  const isComplete = now.accessKeyId !== undefined && now.secretAccessKey !== undefined;
+  const { accessKeyId = '', secretAccessKey = '', sessionToken } = isComplete ? now : first;
   return { accessKeyId, secretAccessKey, sessionToken };
 }

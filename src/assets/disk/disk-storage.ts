@@ -12,25 +12,16 @@ import {
 import type { TimeRange } from '../../store/health.ts';
 import {
   type AssetStorage,
-  bufferOf,
   NOTHING_SWEPT,
   type ReadOptions,
   type StoredFile,
   type SweepResult,
 } from '../storage/asset-storage.ts';
-import { type DiskSpace, DiskSpaceReservations } from '../storage/disk-space.ts';
 import { onDisk } from '../storage/errors.ts';
 import { isAssetId, subfolderOf } from '../storage/identifier.ts';
 import { chunksOf } from '../storage/local-chunks.ts';
-import {
-  type FileSource,
-  isAsWritten,
-  type SpooledFile,
-  storeNow,
-  type Written,
-  writeLocalFile,
-} from '../storage/spooled-file.ts';
-import { Verification } from '../storage/verification.ts';
+import type { Written } from '../storage/spooled-file.ts';
+import { SpoolingStorage } from '../storage/spooling-storage.ts';
 import { emptyQuarantine, sweepFolder, UNFINISHED } from './orphans.ts';
 
 interface DiskStorageOptions {
@@ -40,11 +31,8 @@ interface DiskStorageOptions {
 }
 
 /** Files of assets in a folder that no other process uses. */
-export class DiskStorage implements AssetStorage {
+export class DiskStorage extends SpoolingStorage implements AssetStorage {
   readonly #folder: string;
-  readonly #files: Files;
-  readonly #space: DiskSpaceReservations;
-  readonly #verification: Verification;
   /** Subfolders that exist or are being created, and are synced to disk. */
   readonly #subfolders = new Map<string, Promise<void>>();
   /** Files that this process started to write: a sweep skips them. Null after the sweep. */
@@ -52,10 +40,8 @@ export class DiskStorage implements AssetStorage {
   readonly #verifying = new Map<string, Promise<void>>();
 
   private constructor(folder: string, files: Files, onDamage: (id: string) => void) {
+    super(folder, files, onDamage);
     this.#folder = folder;
-    this.#files = files;
-    this.#space = new DiskSpaceReservations(folder, files);
-    this.#verification = new Verification(onDamage);
   }
 
   static async open(
@@ -70,53 +56,26 @@ export class DiskStorage implements AssetStorage {
     });
   }
 
-  reserve(space: DiskSpace): Promise<() => void> {
-    return this.#space.reserve(space);
-  }
-
-  checkFreeSpace(space: DiskSpace): Promise<void> {
-    return this.#space.check(space);
-  }
-
-  async spool(id: string, source: FileSource, maxBytes: number): Promise<SpooledFile> {
-    const path = this.pathOf(id) + UNFINISHED;
-    const create = () => this.#create(id);
-    try {
-      const written = await writeLocalFile(source, { create, maxBytes, isDurable: true });
-      return this.#spooledFile(id, path, written);
-    } catch (error) {
-      await this.#discard(path);
-      throw error;
-    }
-  }
-
-  #spooledFile(id: string, path: string, written: Written): SpooledFile {
+  protected spoolPlace(id: string) {
     const final = this.pathOf(id);
+    const path = final + UNFINISHED;
     let isRenamed = false;
-    let isStored = false;
     return {
-      ...written,
-      id,
       path,
-      isIntact: () => isAsWritten(this.#files, path, written),
+      isDurable: true,
+      create: () => this.#create(id),
       store: () =>
         onDisk(async () => {
-          if (isStored) return;
-          if (!isRenamed) await this.#files.rename(path, final);
+          if (!isRenamed) await this.files.rename(path, final);
           isRenamed = true;
-          await syncFolder(this.#files, dirname(final));
-          isStored = true;
+          await syncFolder(this.files, dirname(final));
         }),
-      discard: () => this.#discard(isRenamed ? final : path),
+      discard: () => this.removeQuietly(isRenamed ? final : path),
     };
   }
 
-  async write(id: string, source: FileSource, maxBytes: number): Promise<Written> {
-    return storeNow(await this.spool(id, source, maxBytes));
-  }
-
   async copy(id: string, path: string, maxBytes: number): Promise<Written> {
-    const open = () => onDisk(() => this.#files.open(path, 'r'));
+    const open = () => onDisk(() => this.files.open(path, 'r'));
     return this.write(id, chunksOf(open), maxBytes);
   }
 
@@ -129,25 +88,21 @@ export class DiskStorage implements AssetStorage {
     await this.#versionOf(asset);
   }
 
-  read(asset: StoredFile): Promise<Buffer> {
-    return bufferOf(this.chunks(asset));
-  }
-
   async *chunks(asset: StoredFile, { range }: ReadOptions = {}): AsyncGenerator<Buffer, void> {
-    const open = () => this.#found(asset.id, () => this.#files.open(this.pathOf(asset.id), 'r'));
+    const open = () => this.#found(asset.id, () => this.files.open(this.pathOf(asset.id), 'r'));
     if (range) {
       // The whole file is verified before the first part of it is read.
       await this.#verify(asset);
       yield* chunksOf(open, range);
     } else {
       const version = await this.#versionOf(asset);
-      yield* this.#verification.verified(asset, version, chunksOf(open));
+      yield* this.verification.verified(asset, version, chunksOf(open));
     }
   }
 
   /** Verifies the checksum of a file, once until the file changes. */
   async #verify(asset: StoredFile): Promise<void> {
-    if (this.#verification.isVerified(asset.id, await this.#versionOf(asset))) return;
+    if (this.verification.isVerified(asset.id, await this.#versionOf(asset))) return;
     const running = this.#verifying.get(asset.id) ?? this.#readThrough(asset);
     this.#verifying.set(asset.id, running);
     await running.finally(() => this.#verifying.delete(asset.id));
@@ -159,8 +114,8 @@ export class DiskStorage implements AssetStorage {
 
   /** The time of a file's last change. @throws Failure `asset_damaged` if it has another size */
   async #versionOf({ id, bytes }: StoredFile): Promise<number> {
-    const { size, ctimeMs } = await this.#found(id, () => this.#files.stat(this.pathOf(id)));
-    if (size !== bytes) throw this.#verification.damaged(id);
+    const { size, ctimeMs } = await this.#found(id, () => this.files.stat(this.pathOf(id)));
+    if (size !== bytes) throw this.verification.damaged(id);
     return ctimeMs;
   }
 
@@ -181,12 +136,8 @@ export class DiskStorage implements AssetStorage {
   async remove(ids: Iterable<string>): Promise<void> {
     const paths = [...ids].map((id) => this.pathOf(id));
     await onDisk(async () => {
-      for (const path of paths) await remove(this.#files, path);
+      for (const path of paths) await remove(this.files, path);
     });
-  }
-
-  async discard(ids: Iterable<string>): Promise<void> {
-    for (const id of ids) await this.#discard(this.pathOf(id));
   }
 
   /** Also removes unfinished files of earlier processes. Skips files of this process, and runs once. */
@@ -196,13 +147,13 @@ export class DiskStorage implements AssetStorage {
   ): Promise<SweepResult> {
     if (this.#started === null) return NOTHING_SWEPT;
     const isOwn = (id: string) => this.#started?.has(id) ?? true;
-    const swept = await sweepFolder(this.#files, this.#folder, { isOwn, isKnown, span });
+    const swept = await sweepFolder(this.files, this.#folder, { isOwn, isKnown, span });
     this.#started = null;
     return swept;
   }
 
   emptyQuarantine(now: number): Promise<void> {
-    return emptyQuarantine(this.#files, this.#folder, now);
+    return emptyQuarantine(this.files, this.#folder, now);
   }
 
   /** The probe of the data folder reports a disk that fails. */
@@ -215,16 +166,12 @@ export class DiskStorage implements AssetStorage {
     this.#started?.add(id);
     return onDisk(async () => {
       await this.#makeSubfolder(subfolderOf(id));
-      return this.#files.open(this.pathOf(id) + UNFINISHED, 'wx', 0o600);
+      return this.files.open(this.pathOf(id) + UNFINISHED, 'wx', 0o600);
     });
   }
 
-  async #discard(path: string): Promise<void> {
-    await remove(this.#files, path).catch(() => {});
-  }
-
   #makeSubfolder(name: string): Promise<void> {
-    const made = this.#subfolders.get(name) ?? makeFolder(this.#files, join(this.#folder, name));
+    const made = this.#subfolders.get(name) ?? makeFolder(this.files, join(this.#folder, name));
     this.#subfolders.set(name, made);
     made.catch(() => this.#subfolders.delete(name));
     return made;

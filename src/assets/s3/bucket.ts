@@ -3,7 +3,7 @@ import { bucketUnavailable } from '../storage/errors.ts';
 import type { ByteRange } from '../storage/local-chunks.ts';
 import type { Written } from '../storage/spooled-file.ts';
 import { bodyOfBytes, type OpenS3Response, S3Client, type S3ClientOptions } from './client.ts';
-import { encodeKey, presignedQuery } from './signature.ts';
+import { encodeKey, presignedUrl } from './signature.ts';
 import { deletionOf, type ListedObject, readError, readListing } from './xml.ts';
 
 export interface BucketAddress {
@@ -192,20 +192,9 @@ export class Bucket {
   presign(key: string, mediaType: string, seconds: number): string {
     const { publicEndpoint, region, credentials } = this.#options;
     const url = new URL(bucketUrlOf({ ...this.#options, endpoint: publicEndpoint }) + pathOf(key));
-    const query = presignedQuery(
-      {
-        method: 'GET',
-        host: url.host,
-        path: url.pathname,
-        query: {
-          'response-content-type': mediaType,
-          'response-cache-control': 'public, max-age=31536000, immutable',
-        },
-      },
-      seconds,
-      { region, credentials: credentials(), time: Date.now() },
-    );
-    return `${url.href}?${query}`;
+    url.searchParams.set('response-content-type', mediaType);
+    url.searchParams.set('response-cache-control', 'public, max-age=31536000, immutable');
+    return presignedUrl(url, seconds, { region, credentials: credentials() });
   }
 }
 

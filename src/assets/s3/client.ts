@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { Failure } from '../../failure.ts';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { waitBeforeRetry } from '../../routing/backoff.ts';
 import { CircuitBreakers } from '../../routing/circuit-breaker.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
 import { bucketUnavailable } from '../storage/errors.ts';
-import { EMPTY_SHA256, queryOf, type S3Credentials, signedHeaders } from './signature.ts';
-import { readError } from './xml.ts';
+import { AttemptError, attemptErrorOf, statusError } from './attempt-error.ts';
+import { type SignatureScope, signedRequest } from './signature.ts';
 
 /** Names of operations, for metrics. */
 export type S3Operation = 'put' | 'get' | 'head' | 'delete' | 'list' | 'copy';
@@ -19,7 +18,7 @@ export interface S3ClientOptions {
   readonly bucketUrl: string;
   readonly region: string;
   /** Read for every request, since they may be renewed. */
-  readonly credentials: () => S3Credentials;
+  readonly credentials: () => SignatureScope['credentials'];
   /** Milliseconds until a connection is open. */
   readonly connectTimeout: number;
   /** Milliseconds until a response begins after the body was sent, and between two chunks of it. */
@@ -76,41 +75,14 @@ const MAX_RESPONSE_BYTES = 8 * 2 ** 20;
 /** Consecutive failures after which requests fail at once, and for how long, in milliseconds. */
 const CIRCUIT = { after: 5, for: 5000 };
 
+/** SHA-256 of the empty text, in hexadecimal. */
+const EMPTY_SHA256 = createHash('sha256').digest('hex');
+
 /** No account chooses what is sent to the bucket, so that all of them share the circuit. */
 const ANY_ACCOUNT = '';
 
 /** Share of the connections that downloads may take: slow readers must not keep results from being stored. */
 const DOWNLOAD_SHARE = 0.75;
-
-/** Error codes of services that a retry may overcome, beside those of statuses from 500. */
-const TRANSIENT_CODES = new Set([
-  'SlowDown',
-  'RequestTimeout',
-  'OperationAborted',
-  'ConditionalRequestConflict',
-]);
-const TRANSIENT_STATUSES = new Set([408, 429]);
-
-/** A failed attempt. */
-class AttemptError extends Error {
-  /** For metrics: `slow_down`, `timeout`, `access_denied`. */
-  readonly code: string;
-  /** Whether the service is overloaded or away, which another attempt may overcome. */
-  readonly isTransient: boolean;
-  /** Whether the failure says that the service does not work. */
-  readonly isOutage: boolean;
-
-  constructor(
-    message: string,
-    { code, isTransient, isOutage }: Pick<AttemptError, 'code' | 'isTransient' | 'isOutage'>,
-    cause?: unknown,
-  ) {
-    super(message, { cause });
-    this.code = code;
-    this.isTransient = isTransient;
-    this.isOutage = isOutage;
-  }
-}
 
 /**
  * Sends signed requests to one bucket. Retries what may pass; after several failures in a row, requests
@@ -149,7 +121,7 @@ export class S3Client {
       try {
         const response = await this.#open(request, signal);
         const body = await response.bytes(MAX_RESPONSE_BYTES);
-        checkStatus(request, response, body);
+        if (!request.accepted.includes(response.status)) throw statusError(response.status, body);
         // DeleteObjects reports errors of objects with status 200.
         return { status: response.status, headers: response.headers, body };
       } finally {
@@ -183,7 +155,7 @@ export class S3Client {
         const response = await this.#open(request, signal);
         const { status, headers } = response;
         if (!request.accepted.includes(status)) {
-          checkStatus(request, response, await response.bytes(MAX_RESPONSE_BYTES));
+          throw statusError(status, await response.bytes(MAX_RESPONSE_BYTES));
         }
         const close = () => {
           response.abort();
@@ -223,12 +195,13 @@ export class S3Client {
           observe('aborted');
           throw signal.reason;
         }
-        const fault = attemptErrorOf(error);
-        report(fault.isOutage ? false : null);
-        observe(fault.code);
-        this.#fault = fault.message;
-        const failure = bucketUnavailable(fault.message, fault);
-        const mayRetry = fault.isTransient && attempts < MAX_ATTEMPTS;
+        const failed = attemptErrorOf(error);
+        const { code, isTransient, isOutage } = failed.fault;
+        report(isOutage ? false : null);
+        observe(code);
+        this.#fault = failed.message;
+        const failure = bucketUnavailable(failed.message, failed);
+        const mayRetry = isTransient && attempts < MAX_ATTEMPTS;
         if (!mayRetry || !(await waitBeforeRetry(attempts, AT_ONCE, { signal, deadline }))) {
           throw failure;
         }
@@ -242,13 +215,9 @@ export class S3Client {
     }
     const timeout = AbortSignal.timeout(this.#options.timeout);
     return slots.acquire(client, AbortSignal.any([signal, timeout])).catch((error: unknown) => {
-      throw timeout.aborted
-        ? new AttemptError('all connections are in use', {
-            code: 'connections',
-            isTransient: false,
-            isOutage: false,
-          })
-        : error;
+      if (!timeout.aborted) throw error;
+      const fault = { code: 'connections', isTransient: false, isOutage: false };
+      throw new AttemptError('all connections are in use', fault);
     });
   }
 
@@ -256,84 +225,33 @@ export class S3Client {
     const { upstream, bucketUrl, region, credentials, connectTimeout, timeout } = this.#options;
     const { method, path, query = {}, body } = request;
     const url = new URL(`${bucketUrl}${path === '' ? '/' : path}`);
+    url.search = String(new URLSearchParams(query));
     const sha256 = body?.sha256 ?? EMPTY_SHA256;
-    const headers = signedHeaders(
-      {
-        method,
-        host: url.host,
-        path: url.pathname,
-        query,
-        headers: { ...request.headers, 'x-amz-content-sha256': sha256 },
-      },
-      sha256,
-      { region, credentials: credentials(), time: Date.now() },
+    const signed = signedRequest(
+      url,
+      { method, headers: { ...request.headers, 'x-amz-content-sha256': sha256 } },
+      { region, credentials: credentials() },
     );
-    const search = queryOf(query);
     const content = body?.open();
     try {
-      return await upstream.open(
-        `${url.origin}${url.pathname}${search === '' ? '' : `?${search}`}`,
-        {
-          name: 'the S3 service',
-          method,
-          headers: {
-            ...headers,
-            ...(body && { 'content-length': String(body.bytes) }),
-          },
-          ...(content && { body: content }),
-          timeouts: {
-            connect: connectTimeout,
-            firstByte: timeout + ((body?.bytes ?? 0) * 1000) / SLOWEST_BYTES_PER_SECOND,
-            idle: timeout,
-            total: 0,
-          },
-          signal,
+      return await upstream.open(signed.url, {
+        name: 'the S3 service',
+        method,
+        headers: { ...signed.headers, ...(body && { 'content-length': String(body.bytes) }) },
+        ...(content && { body: content }),
+        timeouts: {
+          connect: connectTimeout,
+          firstByte: timeout + ((body?.bytes ?? 0) * 1000) / SLOWEST_BYTES_PER_SECOND,
+          idle: timeout,
+          total: 0,
         },
-      );
+        signal,
+      });
     } finally {
       // Closes the file of a body that was not sent to its end. undici leaves that to its caller.
       if (content && 'return' in content) content.return().catch(() => {});
     }
   }
-}
-
-function checkStatus({ accepted }: S3Request, { status }: UpstreamResponse, body: Buffer): void {
-  if (accepted.includes(status)) return;
-  const error = readError(body.toString());
-  // HEAD has no body.
-  const code = error?.code ?? `status ${status}`;
-  const isTransient =
-    status >= 500 || TRANSIENT_STATUSES.has(status) || TRANSIENT_CODES.has(error?.code ?? '');
-  const hint = status >= 300 && status < 400 ? ': the endpoint or the region is another' : '';
-  throw new AttemptError(`${status} ${code}${hint}${error?.message ? `: ${error.message}` : ''}`, {
-    code: error === null ? `status_${status}` : snakeCase(error.code),
-    isTransient,
-    isOutage: isTransient,
-  });
-}
-
-function snakeCase(code: string): string {
-  return code
-    .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_')
-    .toLowerCase()
-    .replace(/[^a-z0-9_]/g, '')
-    .slice(0, 64);
-}
-
-function attemptErrorOf(error: unknown): AttemptError {
-  if (error instanceof AttemptError) return error;
-  if (!(error instanceof Failure)) {
-    const code = 'defect';
-    return new AttemptError(String(error), { code, isTransient: false, isOutage: false }, error);
-  }
-  const message = error.detail === null ? error.message : `${error.message} (${error.detail})`;
-  // A service that takes too long is not asked again within the same request.
-  const isTransient = error.type === 'network_error';
-  return new AttemptError(
-    message,
-    { code: error.code ?? error.type, isTransient, isOutage: true },
-    error,
-  );
 }
 
 /** A body in memory. */

@@ -8,26 +8,17 @@ import { responseChunks } from '../../upstream/response-chunks.ts';
 import {
   type AssetLink,
   type AssetStorage,
-  bufferOf,
   NOTHING_SWEPT,
   type ReadOptions,
   type StoredFile,
   type SweepResult,
 } from '../storage/asset-storage.ts';
-import { type DiskSpace, DiskSpaceReservations } from '../storage/disk-space.ts';
+import type { DiskSpace } from '../storage/disk-space.ts';
 import { bucketUnavailable, onDisk } from '../storage/errors.ts';
 import { isAssetId, subfolderOf } from '../storage/identifier.ts';
 import { type ByteRange, chunksOf } from '../storage/local-chunks.ts';
-import {
-  type FileSource,
-  isAsWritten,
-  measureLocalFile,
-  type SpooledFile,
-  storeNow,
-  type Written,
-  writeLocalFile,
-} from '../storage/spooled-file.ts';
-import { Verification } from '../storage/verification.ts';
+import { measureLocalFile, type Written } from '../storage/spooled-file.ts';
+import { SpoolingStorage } from '../storage/spooling-storage.ts';
 import { Bucket, type BucketOptions, type ObjectFacts, type OpenObject } from './bucket.ts';
 import { emptyBucketQuarantine, sweepBucket } from './orphans.ts';
 
@@ -53,20 +44,17 @@ const SWEEP_INTERVAL_MS = 86_400_000;
 const PROBE_VALID_MS = 5000;
 
 /** Files of assets in a bucket, which several nodes may share. Files wait in a local spool for being stored. */
-export class S3Storage implements AssetStorage {
+export class S3Storage extends SpoolingStorage implements AssetStorage {
   readonly #options: S3StorageOptions;
   readonly #bucket: Bucket;
-  readonly #space: DiskSpaceReservations;
-  readonly #verification: Verification;
   readonly #startedAt = Date.now();
   #nextSweepAt = 0;
   #probe: { readonly at: number; readonly result: Promise<string | null> } | null = null;
 
   private constructor(options: S3StorageOptions) {
+    super(options.spool, diskFiles, options.onDamage);
     this.#options = options;
     this.#bucket = new Bucket(options);
-    this.#space = new DiskSpaceReservations(options.spool, diskFiles);
-    this.#verification = new Verification(options.onDamage);
   }
 
   /** Also removes what an earlier process left in the spool: none of it was acknowledged. */
@@ -82,48 +70,29 @@ export class S3Storage implements AssetStorage {
   }
 
   /** Asks the bucket first if its last request failed, so that no provider is paid for a result that has no place. */
-  async reserve(space: DiskSpace): Promise<() => void> {
+  override async reserve(space: DiskSpace): Promise<() => void> {
     const fault = this.#bucket.fault === null ? null : await this.health();
-    if (fault !== null) {
-      throw bucketUnavailable(fault);
-    }
-    return this.#space.reserve(space);
+    if (fault !== null) throw bucketUnavailable(fault);
+    return super.reserve(space);
   }
 
-  checkFreeSpace(space: DiskSpace): Promise<void> {
-    return this.#space.check(space);
-  }
-
-  async spool(id: string, source: FileSource, maxBytes: number): Promise<SpooledFile> {
+  protected spoolPlace(id: string) {
     this.#keyOf(id);
     const path = join(this.#options.spool, id);
-    const create = () => onDisk(() => diskFiles.open(path, 'wx', FILE_MODE));
-    try {
-      const written = await writeLocalFile(source, { create, maxBytes, isDurable: false });
-      return this.#spooledFile(id, path, written);
-    } catch (error) {
-      await removeQuietly(path);
-      throw error;
-    }
-  }
-
-  #spooledFile(id: string, path: string, written: Written): SpooledFile {
     let mayBeStored = false;
     let isStored = false;
     return {
-      ...written,
-      id,
       path,
-      isIntact: () => isAsWritten(diskFiles, path, written),
-      store: async (signal) => {
-        if (isStored) return;
+      isDurable: false,
+      create: () => onDisk(() => this.files.open(path, 'wx', FILE_MODE)),
+      store: async (written: Written, signal?: AbortSignal) => {
         mayBeStored = true;
         await this.#put(id, path, written, signal);
         isStored = true;
-        await removeQuietly(path);
+        await this.removeQuietly(path);
       },
       discard: async () => {
-        await removeQuietly(path);
+        await this.removeQuietly(path);
         if (isStored) await this.discard([id]);
         // A service that did not answer must not delay the caller twice.
         else if (mayBeStored) void this.discard([id]);
@@ -134,10 +103,6 @@ export class S3Storage implements AssetStorage {
   async #put(id: string, path: string, written: Written, signal?: AbortSignal): Promise<void> {
     const open = () => chunksOf(() => onDisk(() => diskFiles.open(path, 'r')));
     if (!(await this.#bucket.put(this.#keyOf(id), written, open, signal))) throw assetExists(id);
-  }
-
-  async write(id: string, source: FileSource, maxBytes: number): Promise<Written> {
-    return storeNow(await this.spool(id, source, maxBytes));
   }
 
   async copy(id: string, path: string, maxBytes: number): Promise<Written> {
@@ -156,10 +121,6 @@ export class S3Storage implements AssetStorage {
     const found = await this.#bucket.head(this.#keyOf(asset.id));
     if (found === null) throw notFound('asset', asset.id);
     this.#compare(asset, found);
-  }
-
-  read(asset: StoredFile, options?: Pick<ReadOptions, 'signal'>): Promise<Buffer> {
-    return bufferOf(this.chunks(asset, options));
   }
 
   /**
@@ -181,7 +142,7 @@ export class S3Storage implements AssetStorage {
       });
     const first = await open(range);
     if (first === null) throw notFound('asset', asset.id);
-    if (first === 'changed') throw this.#verification.damaged(asset.id);
+    if (first === 'changed') throw this.verification.damaged(asset.id);
     try {
       this.#compare(asset, first);
     } catch (error) {
@@ -191,7 +152,7 @@ export class S3Storage implements AssetStorage {
     const part = range ?? { first: 0, last: asset.bytes - 1 };
     const chunks = this.#resumed(asset.id, first, part, open);
     if (range) yield* chunks;
-    else yield* this.#verification.verified(asset, first.etag, chunks);
+    else yield* this.verification.verified(asset, first.etag, chunks);
   }
 
   /** Passes on the content of an object. Resumes where a connection is lost. */
@@ -221,7 +182,7 @@ export class S3Storage implements AssetStorage {
       }
       const rest = await open({ first: position, last }, first.etag);
       if (rest === null) throw notFound('asset', id);
-      if (rest === 'changed') throw this.#verification.damaged(id);
+      if (rest === 'changed') throw this.verification.damaged(id);
       object = rest;
     }
   }
@@ -229,7 +190,7 @@ export class S3Storage implements AssetStorage {
   /** @throws Failure `asset_damaged` if an object is not the one of a record */
   #compare({ id, bytes, sha256 }: StoredFile, found: ObjectFacts): void {
     const differs = sha256 != null && found.sha256 !== null && found.sha256 !== sha256;
-    if (found.bytes !== bytes || differs) throw this.#verification.damaged(id);
+    if (found.bytes !== bytes || differs) throw this.verification.damaged(id);
   }
 
   link({ id, mediaType }: Pick<Asset, 'id' | 'mediaType'>): AssetLink | null {
@@ -240,10 +201,6 @@ export class S3Storage implements AssetStorage {
 
   async remove(ids: Iterable<string>): Promise<void> {
     await this.#bucket.delete([...ids].map((id) => this.#keyOf(id)));
-  }
-
-  async discard(ids: Iterable<string>): Promise<void> {
-    await this.remove(ids).catch(() => {});
   }
 
   /** Once a day, by one node for all. */
@@ -289,8 +246,4 @@ export class S3Storage implements AssetStorage {
     if (!isAssetId(id)) throw notFound('asset', id);
     return `${this.#options.prefix}${subfolderOf(id)}/${id}`;
   }
-}
-
-async function removeQuietly(path: string): Promise<void> {
-  await remove(diskFiles, path).catch(() => {});
 }

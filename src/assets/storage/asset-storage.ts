@@ -99,10 +99,3 @@ export interface AssetLink {
   /** Seconds for which the URL works. */
   readonly seconds: number;
 }
-
-/** Collects the chunks of a file. */
-export async function bufferOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
-  const all: Buffer[] = [];
-  for await (const chunk of chunks) all.push(chunk);
-  return Buffer.concat(all);
-}

@@ -43,10 +43,4 @@ export class DiskSpaceReservations {
       this.#reserved.files -= files;
     };
   }
-
-  /** See `AssetStorage.checkFreeSpace`. */
-  async check(space: DiskSpace): Promise<void> {
-    const end = await this.reserve(space);
-    end();
-  }
 }

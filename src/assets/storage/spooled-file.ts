@@ -26,17 +26,6 @@ export interface SpooledFile extends Written {
   discard(): Promise<void>;
 }
 
-/** Stores a file, or discards it after a failure. */
-export async function storeNow(file: SpooledFile): Promise<Written> {
-  try {
-    await file.store();
-  } catch (error) {
-    await file.discard();
-    throw error;
-  }
-  return { bytes: file.bytes, sha256: file.sha256 };
-}
-
 interface WriteOptions {
   /** Creates the file. */
   readonly create: () => Promise<FileHandle>;
