@@ -6,7 +6,7 @@ import { RetentionSweeper } from '../media/files/retention-sweeper.ts';
 import { MediaGateway } from '../media/gateway.ts';
 import { TaskAttempts } from '../media/queue/task-attempts.ts';
 import { taskRecord } from '../media/record.ts';
-import { SharedTaskEvents } from '../media/shared-task-events.ts';
+import { SharedTaskEvents } from '../media/task-events.ts';
 import { TaskEvents } from '../media/task-events.ts';
 import type { SharedPool } from '../operations/pool/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';

@@ -1,6 +1,6 @@
 import type { Provider } from '../config/providers/provider-kinds.ts';
 import type { Failure } from '../failure.ts';
-import type { KeyRest } from './key-rest.ts';
+import type { KeyRest } from './provider-keys.ts';
 import type { RestingRoute } from './resting-routes.ts';
 import type { Route } from './route-candidates.ts';
 

@@ -5,9 +5,14 @@ import { WILDCARD } from '../schema/pattern.ts';
 import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 import { MAX_DELAY_MS, sleep, waitBeforeRetry } from './backoff.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
-import { type KeyRest, keyRestOf } from './key-rest.ts';
 import type { AttemptTrace, LogContext, RoutingObserver, SharedRest } from './observer.ts';
-import { type KeyedProvider, ProviderKeys, type RestingKey } from './provider-keys.ts';
+import {
+  type KeyedProvider,
+  type KeyRest,
+  keyRestOf,
+  ProviderKeys,
+  type RestingKey,
+} from './provider-keys.ts';
 import { redactForClient, secretsRedactor } from './redaction.ts';
 import { type RestingRoute, RestingRoutes, RoutesResting } from './resting-routes.ts';
 import { canFailOver, isRetriable } from './retry-policy.ts';

@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici';
 import { Failure } from '../failure.ts';
 import { decompressed } from './decompressed-response.ts';
 import { abortedFailure } from './failures.ts';
@@ -9,7 +9,6 @@ import {
   resolveBySystem,
 } from './guarded-connector.ts';
 import type { NetworkPolicy } from './network-policy.ts';
-import { proxyDispatcher } from './proxy-dispatcher.ts';
 import type { UpstreamRequest } from './request.ts';
 import type { UpstreamResponse } from './response.ts';
 import { ResponseHandler } from './response-handler.ts';
@@ -179,4 +178,35 @@ function parseUrl(text: string): URL {
     });
   }
   return url;
+}
+
+/**
+ * A dispatcher whose connections are tunnels through an HTTP proxy, also for plain HTTP.
+ *
+ * @param proxy its URL, with its credentials
+ * @param connect milliseconds until the connection to the proxy, the tunnel and its TLS are there, each
+ */
+export function proxyDispatcher(
+  proxy: string,
+  connect: number,
+  options: Agent.Options,
+): Dispatcher {
+  const { origin, username, password } = new URL(proxy);
+  const hasCredentials = username !== '' || password !== '';
+  const tls = { timeout: connect, allowH2: false };
+  return new ProxyAgent({
+    ...options,
+    uri: origin,
+    // Undici sends credentials in the URL only if both the name and the password are there.
+    ...(hasCredentials && { token: `Basic ${basicCredentials(username, password)}` }),
+    requestTls: tls,
+    proxyTls: tls,
+    // The proxy's answer to CONNECT has this limit.
+    clientFactory: (url, pool) => new Pool(url, { ...pool, headersTimeout: connect }),
+  });
+}
+
+function basicCredentials(username: string, password: string): string {
+  const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return Buffer.from(text).toString('base64');
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { UpstreamClient } from '../../src/upstream/client.ts';
-import { isPublicAddress } from '../../src/upstream/public-address.ts';
+import { isPublicAddress } from '../../src/upstream/network-policy.ts';
 import { ANYWHERE, networkPolicy, PUBLIC } from './policies.ts';
 import { listening, open, textOf } from './servers.ts';
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { Failure } from '../../src/failure.ts';
-import { isPublicAddress } from '../../src/upstream/public-address.ts';
+import { isPublicAddress } from '../../src/upstream/network-policy.ts';
 import { checkPublicUrl } from '../../src/upstream/public-url.ts';
 import { ANYWHERE, PUBLIC } from './policies.ts';
 

@@ -1,5 +1,7 @@
+import { Webhook } from 'standardwebhooks';
 import { Failure } from '../../failure.ts';
-import type { DeliveryAttempt } from '../../store/delivery.ts';
+import type { Delivery, DeliveryAttempt } from '../../store/delivery.ts';
+import type { Task } from '../../store/task.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
@@ -68,4 +70,72 @@ function resultOf(status: number): AttemptResult {
   }
   const reason = status < 400 ? `: redirects are not followed` : '';
   return { status, error: `the receiver answered ${status}${reason}`, verdict: 'retry' };
+}
+
+/**
+ * The body of a callback. Every attempt sends the same bytes, since an ended task never changes.
+ *
+ * @param data the task's record, as lookup shows it
+ */
+export function bodyOf(task: Task, delivery: Delivery, data: object): string {
+  const timestamp = new Date(delivery.createdAt).toISOString();
+  return JSON.stringify({ type: `task.${task.status}`, timestamp, data });
+}
+
+/**
+ * The headers of one attempt, by Standard Webhooks 1.0.
+ *
+ * @param secrets the account's, `whsec_…`, newest first; receivers accept a signature by any of them
+ * @param now milliseconds since the epoch; receivers reject old timestamps
+ */
+export function headersOf(
+  id: string,
+  body: string,
+  secrets: readonly string[],
+  now: number,
+): Readonly<Record<string, string>> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Oriel',
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(now / 1000)),
+    'webhook-signature': secrets
+      .map((secret) => new Webhook(secret).sign(id, new Date(now), body))
+      .join(' '),
+  };
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/**
+ * Milliseconds between two delivery attempts, a day in all. The position in the list, not the wall
+ * clock, ends the retries: clock changes and the daemon's downtime cost no attempt.
+ */
+const RETRY_DELAYS_MS = [
+  5 * SECOND,
+  30 * SECOND,
+  2 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  HOUR,
+  2 * HOUR,
+  4 * HOUR,
+  8 * HOUR,
+  8 * HOUR,
+];
+
+/** Random share of a delay, so that callbacks that failed together are not retried together. */
+const JITTER = 0.2;
+
+/**
+ * Milliseconds until a callback is sent again; null after the last attempt.
+ *
+ * @param attempts at least one
+ * @param random from 0 to 1
+ */
+export function retryDelay(attempts: number, random: number): number | null {
+  const delay = RETRY_DELAYS_MS[attempts - 1];
+  return delay === undefined ? null : Math.round(delay * (1 + JITTER * (random - 0.5)));
 }

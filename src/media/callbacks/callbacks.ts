@@ -8,9 +8,7 @@ import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
-import { type AttemptResult, attemptDelivery } from './attempt.ts';
-import { retryDelay } from './backoff.ts';
-import { bodyOf, headersOf } from './message.ts';
+import { type AttemptResult, attemptDelivery, bodyOf, headersOf, retryDelay } from './attempt.ts';
 
 /** Concurrent delivery attempts. */
 const MAX_CONCURRENT = 64;

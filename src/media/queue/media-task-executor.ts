@@ -1,12 +1,12 @@
 import { nameOf, upstreamModelOf } from '../../config/catalog/model-names.ts';
-import type { Provider } from '../../config/settings/schema.ts';
+import type { Model, Provider } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { clientPool, type ImagePool } from '../../operations/pool/pool.ts';
 import { sleep } from '../../routing/backoff.ts';
 import { RoutesResting } from '../../routing/resting-routes.ts';
 import { timeoutsOf } from '../../routing/retry-policy.ts';
-import { unknownToProvider } from '../../routing/route-candidates.ts';
-import type { Completion } from '../../store/task.ts';
+import { type RouteCandidate, unknownToProvider } from '../../routing/route-candidates.ts';
+import type { Completion, Task } from '../../store/task.ts';
 import type { Trace } from '../../telemetry/trace.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
 import { imageLimits, MAX_IMAGE_BYTES } from '../files/images.ts';
@@ -18,7 +18,8 @@ import { providerOf } from '../providers/providers.ts';
 import { invalid } from '../task/invalid-request.ts';
 import type { MediaServices } from '../task/media-services.ts';
 import { chargeOf, type InputReference, type TaskRequest } from '../task/task-request.ts';
-import type { MediaRouteCandidate, TaskExecution } from './task-execution.ts';
+import type { CallCheckpoint } from './call-checkpoint.ts';
+import type { Slot } from './provider-queues.ts';
 
 interface RoutedOutput {
   readonly output: MediaOutput;
@@ -240,4 +241,26 @@ function run({ request, inputs, mask }: MediaJob, context: ProviderContext): Pro
     case 'audio':
       return provider.makeAudio({ request, inputs, mask }, context);
   }
+}
+
+export type MediaRouteCandidate = RouteCandidate<Model['routes'][number]>;
+
+/** The work on one task. */
+export interface TaskExecution {
+  readonly task: Task;
+  readonly signal: AbortSignal;
+  /** Time of `performance.now()`. */
+  readonly deadline: number;
+  readonly candidates: readonly MediaRouteCandidate[];
+  readonly slot: Slot;
+  /** The last saved checkpoint, by this process or an earlier one. */
+  readonly checkpoint: CallCheckpoint | null;
+  /** Resolves once the checkpoint is on disk. */
+  saveCheckpoint(checkpoint: CallCheckpoint): Promise<void>;
+  /**
+   * Reports that a storage failure delays the task; null once it no longer does.
+   *
+   * @param paid whether there is output already, which must not be lost
+   */
+  onStall(failure: Failure | null, paid: boolean): void;
 }

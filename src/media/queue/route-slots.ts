@@ -6,9 +6,9 @@ import { fieldWithoutRoute } from '../providers/providers.ts';
 import type { QueueServices } from '../task/media-services.ts';
 import type { TaskRequest } from '../task/task-request.ts';
 import { isResumableAt } from './call-checkpoint.ts';
+import type { MediaRouteCandidate } from './media-task-executor.ts';
 import { TaskInterrupted } from './open-task.ts';
 import { ProviderQueues, type QueueStatistics, type Slot } from './provider-queues.ts';
-import type { MediaRouteCandidate } from './task-execution.ts';
 
 /** Maximum tasks of one claim. */
 const MAX_CLAIMED = 100;

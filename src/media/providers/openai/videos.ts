@@ -1,4 +1,3 @@
-import { Failure } from '../../../failure.ts';
 import { isObject, objectOf } from '../../../schema/untrusted.ts';
 import { type FormField, formOf } from '../../../upstream/form.ts';
 import { jobIdOf, type PollDelay, pollJob } from '../../provider/polling.ts';
@@ -11,6 +10,7 @@ import {
   type RequestBody,
   withProviderClient,
 } from '../../provider/provider-client.ts';
+import { invalid } from '../../task/invalid-request.ts';
 import type { VideoTaskRequest } from '../../task/task-request.ts';
 
 const MAX_RESPONSE_BYTES = 1024 * 1024;
@@ -75,7 +75,9 @@ function submissionBody(
   { request, inputs }: MediaJob<VideoTaskRequest>,
   model: string,
 ): RequestBody {
-  if (inputs.length > 1) throw unsupported('input_images', 'this model takes one reference image');
+  if (inputs.length > 1) {
+    throw invalid('input_images', 'this model takes one reference image', 'unsupported_value');
+  }
   const size = sizeOf(request.size);
   return {
     form: formOf([
@@ -92,14 +94,8 @@ function sizeOf(size: string | null): string | null {
   if (size === null || size === 'auto') return null;
   const pixels = /^\d+x\d+$/.test(size) ? size : SIZE_BY_RATIO.get(size);
   if (pixels !== undefined) return pixels;
-  throw unsupported('size', 'this model makes videos of 16:9, 9:16 or WIDTHxHEIGHT pixels');
-}
-
-function unsupported(param: string, reason: string): Failure {
-  return new Failure('invalid_request', `${param}: ${reason}`, {
-    param,
-    code: 'unsupported_value',
-  });
+  const message = 'this model makes videos of 16:9, 9:16 or WIDTHxHEIGHT pixels';
+  throw invalid('size', message, 'unsupported_value');
 }
 
 /** True once a remote job is done; null before. @throws its failure */

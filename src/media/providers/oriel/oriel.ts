@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { countOf, isObject, listOf, objectOf } from '../../../schema/untrusted.ts';
-import { type FormField, formOf } from '../../../upstream/form.ts';
-import { moderate } from '../../provider/moderations.ts';
-import { filesAt, readImageResult } from '../../provider/output-files.ts';
+import { editBody, moderate, transcribe } from '../../provider/openai-requests.ts';
+import { filesAt, readImageResult, usageOf } from '../../provider/output-files.ts';
 import { jobIdOf, type PollDelay, pollDelay, pollJob } from '../../provider/polling.ts';
 import type {
   InputFile,
@@ -19,8 +18,6 @@ import {
   type RequestBody,
   withProviderClient,
 } from '../../provider/provider-client.ts';
-import { transcribe } from '../../provider/transcriptions.ts';
-import { usageOf } from '../../provider/usage.ts';
 import type {
   AudioTaskRequest,
   ImageTaskRequest,
@@ -59,10 +56,7 @@ export function orielProvider(delay: PollDelay = pollDelay): MediaProvider {
     imageFields: null,
     audioFormats: null,
     advice: { image: ADVICE, video: ADVICE, audio: ADVICE },
-    makeImages: (job, context) => {
-      const jobOf = job.request.edit ? editJob : generationJob;
-      return run((client) => jobOf(job, context.model, client), context);
-    },
+    makeImages: (job, context) => run((client) => imageJob(job, context.model, client), context),
     makeVideo: (job, context) => run(() => videoJob(job, context.model), context),
     makeAudio: (job, context) => run(() => audioJob(job, context.model), context),
     moderate,
@@ -145,49 +139,22 @@ function readResult(job: RemoteJob, result: Json): MediaOutput {
   }
 }
 
-function parametersOf(request: ImageTaskRequest) {
-  return { ...imageParameters(request), ...(request.seed !== null && { seed: request.seed }) };
-}
-
-function generationJob(
-  { request, inputs }: MediaJob<ImageTaskRequest>,
+function imageJob(
+  job: MediaJob<ImageTaskRequest>,
   model: string,
-  client: ProviderClient,
+  { settings }: ProviderClient,
 ): RemoteJob {
+  const { request, inputs } = job;
+  const { prompt, seed, n } = request;
+  const parameters = { model, prompt, ...imageParameters(request), ...(seed !== null && { seed }) };
   return {
-    path: '/images/generations',
-    body: {
-      json: { model, prompt: request.prompt, ...parametersOf(request), ...inputImages(inputs) },
-    },
-    maxBytes: request.n * MAX_BYTES_PER_IMAGE,
-    read: imageReader(request, client),
+    path: request.edit ? '/images/edits' : '/images/generations',
+    body: request.edit
+      ? editBody(job, parameters, 'image')
+      : { json: { ...parameters, ...inputImages(inputs) } },
+    maxBytes: n * MAX_BYTES_PER_IMAGE,
+    read: (result) => readImageResult(result, { maxImages: n, apiKey: settings.apiKey }),
   };
-}
-
-function editJob(
-  { request, inputs, mask }: MediaJob<ImageTaskRequest>,
-  model: string,
-  client: ProviderClient,
-): RemoteJob {
-  const parameters = Object.entries(parametersOf(request));
-  return {
-    path: '/images/edits',
-    body: {
-      form: formOf([
-        ['model', model],
-        ['prompt', request.prompt],
-        ...parameters.map(([name, value]): FormField => [name, String(value)]),
-        ...inputs.map((input): FormField => ['image', input]),
-        ...(mask === null ? [] : [['mask', mask] as const]),
-      ]),
-    },
-    maxBytes: request.n * MAX_BYTES_PER_IMAGE,
-    read: imageReader(request, client),
-  };
-}
-
-function imageReader({ n }: ImageTaskRequest, { settings }: ProviderClient): RemoteJob['read'] {
-  return (result) => readImageResult(result, { maxImages: n, apiKey: settings.apiKey });
 }
 
 function videoJob({ request, inputs }: MediaJob<VideoTaskRequest>, model: string): RemoteJob {

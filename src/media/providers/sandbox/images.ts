@@ -5,7 +5,8 @@ import type {
   OutputFile,
   ProviderContext,
 } from '../../provider/provider.ts';
-import type { ImageTaskRequest } from '../../task/task-request.ts';
+import { invalid } from '../../task/invalid-request.ts';
+import type { ImageTaskRequest, VideoTaskRequest } from '../../task/task-request.ts';
 import { applyDirectives, expectModel, GARBAGE, usageOf } from './directives.ts';
 import { coloursOf, convertImage, fittedSize, renderImage, sizeFor, sizeOf } from './rendering.ts';
 
@@ -29,16 +30,12 @@ export async function makeImages(
   const references = source === undefined ? inputs : inputs.slice(1);
   const colours = await coloursOf(context, references);
   const files: OutputFile[] = [];
+  const edit = source && { edit: { mask: mask?.bytes ?? null } };
   for (let number = 0; number < Math.min(request.n, directives.partial ?? request.n); number += 1) {
-    const options = { prompt, seed, number, width, height, colours };
-    const edit = source && { edit: { mask: mask?.bytes ?? null } };
+    const options = { prompt, seed, number, width, height, colours, ...edit };
     const bytes = directives.garbage
       ? GARBAGE
-      : await encoded(
-          context,
-          await renderImage(context, { ...options, ...edit }, source),
-          request,
-        );
+      : await encoded(context, await renderImage(context, options, source), request);
     files.push({ bytes });
   }
   const tokens = Math.ceil((width * height) / 1024) * files.length;
@@ -59,4 +56,41 @@ function encoded(
 /** An edit has the size of its source, as far as the model allows. */
 function sizeOfEdit({ native }: ImageTaskRequest, size: Size): Size {
   return native ? outputSize(size) : fittedSize(size);
+}
+
+const DEFAULT_VIDEO_SIZE: Size = { width: 640, height: 360 };
+
+/** Bounds of the frames and of the pixels of all frames, which are in memory at once. */
+const MAX_FRAMES = 64;
+const FRAMES_PER_SECOND = 6;
+const MAX_PIXELS = 24_000_000;
+
+/** The longest duration of a frame of an animated WebP: 24 bits of milliseconds. */
+const MAX_FRAME_MS = 2 ** 24 - 1;
+
+/** Renders a moving landscape as an animated WebP of the requested duration. */
+export async function makeVideo(
+  { request, inputs }: MediaJob<VideoTaskRequest>,
+  context: ProviderContext,
+): Promise<MediaOutput> {
+  expectModel(context, 'video');
+  const { prompt, seed, duration } = request;
+  const { size, garbage } = await applyDirectives(prompt, 'prompt', context.signal);
+  const { width, height } = sizeFor(size ?? request.size, DEFAULT_VIDEO_SIZE, MAX_PIXELS / 2);
+  const milliseconds = duration * 1000;
+  if (milliseconds > MAX_FRAME_MS) {
+    throw invalid('duration', `expected at most ${Math.floor(MAX_FRAME_MS / 1000)} seconds`);
+  }
+  const affordableFrames = Math.floor(MAX_PIXELS / (width * height));
+  const frames = Math.max(
+    2,
+    Math.min(MAX_FRAMES, affordableFrames, Math.ceil(duration * FRAMES_PER_SECOND)),
+  );
+  const colours = await coloursOf(context, inputs);
+  const film = { frames, milliseconds };
+  const bytes = garbage
+    ? GARBAGE
+    : await renderImage(context, { prompt, seed, number: 0, width, height, colours, film });
+  const tokens = Math.ceil((width * height) / 1024) * frames;
+  return { files: [{ bytes }], usage: usageOf(prompt, inputs.length, tokens) };
 }

@@ -6,6 +6,7 @@ import type { Job, JobSuccess } from '../../../operations/definition/job.ts';
 import type { RenderOptions } from '../../../operations/sandbox/render.ts';
 import { convert } from '../../../operations/tools/convert.ts';
 import type { InputFile, ProviderContext } from '../../provider/provider.ts';
+import { invalid } from '../../task/invalid-request.ts';
 
 /** No limits of their own: inputs were verified within the operator's limits, which may be higher. */
 const LIMITS: Limits = {
@@ -30,10 +31,9 @@ export function sizeFor(text: string | null, defaultSize: Size, maxPixels = MAX_
   if (target === 'auto') return defaultSize;
   const { width, height } = target;
   if (Math.max(width, height) <= MAX_SIDE && width * height <= maxPixels) return target;
-  throw new Failure(
-    'invalid_request',
-    `size: the sandbox draws up to ${MAX_SIDE} pixels along a side and ${maxPixels / 1e6} megapixels, received ${width}x${height}`,
-    { param: 'size' },
+  throw invalid(
+    'size',
+    `the sandbox draws up to ${MAX_SIDE} pixels along a side and ${maxPixels / 1e6} megapixels, received ${width}x${height}`,
   );
 }
 
