@@ -26,6 +26,14 @@ export interface RestingKey {
   readonly avoidedUntil: number;
 }
 
+/** @param tried fingerprints of keys that the request was sent with */
+type KeyRequest = [
+  route: string,
+  provider: Provider,
+  account: string,
+  tried: ReadonlySet<string> | null,
+];
+
 /** Resting keys that are remembered: of keys and routes that reloads removed, expired ones are dropped. */
 const MAX_RESTS = 10_000;
 
@@ -79,30 +87,21 @@ export class ProviderKeys {
    * @param tried fingerprints of keys that the request was sent with
    * @returns null where none is left
    */
-  take(
-    route: string,
-    provider: Provider,
-    account: string,
-    tried: ReadonlySet<string> | null,
-  ): KeyedProvider | null {
+  take(...request: KeyRequest): KeyedProvider | null {
+    const [, provider, , tried] = request;
     const all = keyedProviders(provider);
     if (this.#rests.size === 0 && all.length === 1 && tried === null) return all[0]!;
-    const keyed = this.#find(route, provider, account, tried);
+    const keyed = this.#find(...request);
     if (keyed !== null && all.length > 1) this.#turns.set(provider, all.indexOf(keyed) + 1);
     return keyed;
   }
 
   /** Whether `take` would return a key. */
-  hasOther(...request: Parameters<ProviderKeys['take']>): boolean {
+  hasOther(...request: KeyRequest): boolean {
     return this.#find(...request) !== null;
   }
 
-  #find(
-    route: string,
-    provider: Provider,
-    account: string,
-    tried: ReadonlySet<string> | null,
-  ): KeyedProvider | null {
+  #find(...[route, provider, account, tried]: KeyRequest): KeyedProvider | null {
     const all = keyedProviders(provider);
     const turn = this.#turns.get(provider) ?? 0;
     let avoided: KeyedProvider | null = null;

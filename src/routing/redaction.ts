@@ -90,12 +90,15 @@ export function redactKeyInJson(value: unknown, key: string | undefined): unknow
   );
 }
 
+/** All parts of a key of the length that counts. */
+function partsOf(key: string): string[] {
+  const length = Math.min(KEY_PART_LENGTH, key.length);
+  return Array.from({ length: key.length - length + 1 }, (_, at) => key.slice(at, at + length));
+}
+
 function redactKeyParts(text: string, key: string): string {
   const length = Math.min(KEY_PART_LENGTH, key.length);
-  const parts = new Set<string>();
-  for (let start = 0; start + length <= key.length; start += 1) {
-    parts.add(key.slice(start, start + length));
-  }
+  const parts = new Set(partsOf(key));
   let result = '';
   /** End of the text copied so far. */
   let copied = 0;
@@ -116,8 +119,7 @@ function redactMaskedKey(text: string, key: string): string {
   return text
     .split(/([\s"'`<>()]+)/)
     .map((word) => {
-      const isMasked = word.includes('*') || word.includes('…') || word.includes('...');
-      return isMasked && (word.includes(head) || word.includes(tail)) ? REDACTED_KEY : word;
+      return MASK.test(word) && (word.includes(head) || word.includes(tail)) ? REDACTED_KEY : word;
     })
     .join('');
 }
@@ -128,14 +130,8 @@ function redactMaskedKey(text: string, key: string): string {
  */
 export function keysRedactor(keys: readonly string[]): (text: string) => string {
   const long = keys.filter((key) => key.length >= MIN_KEY_LENGTH);
-  const parts = new Set<string>();
-  const lengths = new Set(long.map((key) => Math.min(KEY_PART_LENGTH, key.length)));
-  for (const key of long) {
-    const length = Math.min(KEY_PART_LENGTH, key.length);
-    for (let start = 0; start + length <= key.length; start += 1) {
-      parts.add(key.slice(start, start + length));
-    }
-  }
+  const parts = new Set(long.flatMap(partsOf));
+  const lengths = new Set([...parts].map(({ length }) => length));
   const hasPart = (text: string) => {
     for (const length of lengths) {
       for (let start = 0; start + length <= text.length; start += 1) {
@@ -157,12 +153,12 @@ export function redactFailure(failure: Failure, key: string | undefined): Failur
 
 /** A failure with texts that are redacted by a function. */
 function redactTexts(failure: Failure, redact: (text: string) => string): Failure {
-  const redactOptional = (text: string | null) => (text === null ? null : redact(text));
+  const { message, param, code, detail } = failure;
   return withTexts(failure, {
-    message: redact(failure.message),
-    param: redactOptional(failure.param),
-    code: redactOptional(failure.code),
-    detail: redactOptional(failure.detail),
+    message: redact(message),
+    param: param && redact(param),
+    code: code && redact(code),
+    detail: detail && redact(detail),
   });
 }
 
@@ -174,22 +170,18 @@ export function redactForClient(failure: Failure, origin: ProviderOrigin): Failu
   const { redact, apiKey } = origin;
   const withoutKey = redactFailure(failure, apiKey);
   const redacted = redact === undefined ? withoutKey : redactTexts(withoutKey, redact);
-  const { param, code, detail } = redacted;
+  const { message, param, code, detail } = redacted;
   // Without a detail the message is Oriel's own and contains no provider's words.
   if (detail === null) return redacted;
-  const message = redactOrigin(redacted.message, origin);
-  return withTexts(redacted, { message, param, code, detail });
+  return withTexts(redacted, { message: redactOrigin(message, origin), param, code, detail });
 }
 
 type Texts = Pick<Failure, 'message' | 'param' | 'code' | 'detail'>;
 
-function withTexts(failure: Failure, { message, param, code, detail }: Texts): Failure {
-  const isSame =
-    message === failure.message &&
-    param === failure.param &&
-    code === failure.code &&
-    detail === failure.detail;
-  if (isSame) return failure;
+function withTexts(failure: Failure, texts: Texts): Failure {
+  const names = ['message', 'param', 'code', 'detail'] as const;
+  if (names.every((name) => texts[name] === failure[name])) return failure;
+  const { message, param, code, detail } = texts;
   const { type, status, retryAfter, upstreamStatus, cause } = failure;
   return new Failure(type, message, {
     status,

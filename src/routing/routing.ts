@@ -1,11 +1,9 @@
 import { kindOf, type Provider } from '../config/providers/provider-kinds.ts';
 import type { Config } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
-import { WILDCARD } from '../schema/pattern.ts';
-import type { AbortSignalLike } from '../upstream/abort-signal.ts';
 import { MAX_DELAY_MS, sleep, waitBeforeRetry } from './backoff.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
-import type { AttemptTrace, LogContext, RoutingObserver, SharedRest } from './observer.ts';
+import type { RoutingObserver, SharedRest } from './observer.ts';
 import {
   type KeyedProvider,
   type KeyRest,
@@ -15,42 +13,15 @@ import {
 } from './provider-keys.ts';
 import { redactForClient, secretsRedactor } from './redaction.ts';
 import { type RestingRoute, RestingRoutes, RoutesResting } from './resting-routes.ts';
-import { canFailOver, isRetriable } from './retry-policy.ts';
+import { isRetriable } from './retry-policy.ts';
 import type { Route, RouteCandidate } from './route-candidates.ts';
-
-/** A request that one of several routes is to answer. */
-export interface RoutedRequest<RouteType extends Route, Outcome> {
-  /** The model's public identifier. */
-  readonly model: string;
-  /** The account whose request it is: the failures of one account do not let routes rest for others. */
-  readonly accountId: string;
-  readonly logContext: LogContext;
-  /** Null or absent where the request is not traced. */
-  readonly trace?: AttemptTrace | null;
-  /** Routes in the order in which they are tried. */
-  readonly candidates: readonly RouteCandidate<RouteType>[];
-  /**
-   * The providers of the configuration that the request began with, for those that a reload removed; absent
-   * where a removed provider is not tried any more.
-   */
-  readonly providers?: Config['providers'];
-  readonly signal: AbortSignalLike;
-  /** Time of `performance.now()` by which an answer is needed. */
-  readonly deadline: number;
-  /**
-   * Sends the request to a route once.
-   *
-   * @param provider its settings, `apiKey` being the key to use
-   * @throws Failure only before the response to the client has started
-   */
-  attempt(candidate: RouteCandidate<RouteType>, provider: Provider): Promise<Outcome>;
-  /** The failure of an outcome after which the response has started; null on success. */
-  failureOf?(outcome: Outcome): Failure | null;
-  /** Called after a failed attempt that another one may follow. */
-  onAttemptFailed?(): void;
-  /** Called after an attempt that was not sent, because the route cannot represent the request. */
-  onNotSent?(): void;
-}
+import {
+  mayFailOver,
+  type RequestLimits,
+  type RoutedRequest,
+  successOf,
+  wasNotSent,
+} from './routed-request.ts';
 
 /** Keys that one request tries at most: some providers refuse each of them for the prompt alone. */
 const MAX_KEYS_TRIED = 10;
@@ -288,7 +259,7 @@ function providerRemoved(): Failure {
 async function waitForRateLimit(
   { type }: Failure,
   milliseconds: number,
-  { signal, deadline }: Pick<RoutedRequest<Route, unknown>, 'signal' | 'deadline'>,
+  { signal, deadline }: RequestLimits,
 ): Promise<boolean> {
   // Requests that wait for the same moment are spread over a quarter of a second.
   const delay = milliseconds + Math.random() * 250;
@@ -296,34 +267,4 @@ async function waitForRateLimit(
   if (performance.now() + delay >= deadline) return false;
   await sleep(delay, signal);
   return true;
-}
-
-/** Milliseconds before the deadline at which a timeout still counts as that of the deadline. */
-const DEADLINE_SLACK_MS = 100;
-
-type Limits = Pick<RoutedRequest<Route, unknown>, 'signal' | 'deadline'>;
-
-/** Whether another route may succeed, in the time that is left. */
-function mayFailOver(failure: Failure, { deadline }: Limits): boolean {
-  // A provider may have a shorter `total` than the request.
-  const isOwnTimeout =
-    failure.code === 'total_timeout' && performance.now() < deadline - DEADLINE_SLACK_MS;
-  return isOwnTimeout || canFailOver(failure);
-}
-
-/** What an attempt says of its route: success, failure, or null for nothing. */
-function successOf(
-  failure: Failure | null,
-  { route }: RouteCandidate<Route>,
-  request: Limits,
-): boolean | null {
-  if (failure === null) return true;
-  // Clients choose a part of the model's name.
-  if (failure.code === 'upstream_not_found' && route.model.includes(WILDCARD)) return null;
-  return mayFailOver(failure, request) && !request.signal.aborted ? false : null;
-}
-
-/** Whether the request was not sent, because the route cannot represent it or may not get it. */
-function wasNotSent({ code }: Failure): boolean {
-  return code === 'not_supported_by_model' || code === 'not_allowed';
 }

@@ -13,6 +13,12 @@ const DECODERS = new Map<string, () => Transform>([
   ['br', () => createBrotliDecompress()],
 ]);
 
+interface Compressed {
+  readonly response: UpstreamResponse;
+  readonly server: string;
+  readonly signal: AbortSignalLike;
+}
+
 /**
  * Decompresses the body where a server compressed it although `accept-encoding` was `identity`.
  *
@@ -30,85 +36,61 @@ export function decompressed(
     response.abort();
     throw unreadable(`${server} answered in an encoding that it was not asked for`);
   }
-  return new DecompressedResponse(response, decoder(), server, signal);
+  return decompressedBy(decoder(), { response, server, signal });
 }
 
 function unreadable(message: string, cause?: unknown): Failure {
   return new Failure('service_error', message, { code: 'upstream_answer_unreadable', cause });
 }
 
-class DecompressedResponse implements UpstreamResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly #response: UpstreamResponse;
-  readonly #decoder: Transform;
-  readonly #server: string;
-  readonly #signal: AbortSignalLike;
-  #settle: ((failure?: unknown) => void) | null = null;
-
-  constructor(
-    response: UpstreamResponse,
-    decoder: Transform,
-    server: string,
-    signal: AbortSignalLike,
-  ) {
-    this.status = response.status;
-    this.headers = response.headers;
-    this.#response = response;
-    this.#decoder = decoder;
-    this.#server = server;
-    this.#signal = signal;
-  }
-
-  read(onData: (chunk: Buffer) => boolean): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#settle = (failure) => {
-        this.#settle = null;
-        this.#signal.removeEventListener('abort', this.#onAbort);
-        this.#decoder.destroy();
+function decompressedBy(
+  decoder: Transform,
+  { server, signal, response }: Compressed,
+): UpstreamResponse {
+  let settle: (failure?: unknown) => void = () => {};
+  const onAbort = () => settle(abortedFailure(server, signal.reason));
+  const read = (onData: (chunk: Buffer) => boolean): Promise<void> =>
+    new Promise((resolve, reject) => {
+      settle = (failure) => {
+        settle = () => {};
+        signal.removeEventListener('abort', onAbort);
+        decoder.destroy();
         if (failure === undefined) return resolve();
-        this.#response.abort();
+        response.abort();
         reject(failure);
       };
       // The compressed response may have ended while the reader still takes decompressed chunks.
-      this.#signal.addEventListener('abort', this.#onAbort);
-      this.#decoder
+      signal.addEventListener('abort', onAbort);
+      decoder
         .on('data', (chunk: Buffer) => {
           try {
-            if (!onData(chunk)) this.#decoder.pause();
+            if (!onData(chunk)) decoder.pause();
           } catch (error) {
-            this.#settle?.(error);
+            settle(error);
           }
         })
-        .on('drain', () => this.#response.resume())
-        .on('end', () => this.#settle?.())
+        .on('drain', () => response.resume())
+        .on('end', () => settle())
         .on('error', (error) => {
-          this.#settle?.(unreadable(`${this.#server} sent what cannot be decompressed`, error));
+          settle(unreadable(`${server} sent what cannot be decompressed`, error));
         });
-      this.#response
-        .read((chunk) => this.#decoder.write(chunk))
+      response
+        .read((chunk) => decoder.write(chunk))
         .then(
-          () => this.#decoder.end(),
-          (failure: unknown) => this.#settle?.(failure),
+          () => decoder.end(),
+          (failure: unknown) => settle(failure),
         );
     });
-  }
-
-  bytes(limit: number): Promise<Buffer> {
-    return readBytes(this, this.#server, limit);
-  }
-
-  resume(): void {
-    this.#decoder.resume();
-  }
-
-  abort(): void {
-    this.#response.abort();
-    this.#settle?.(abortedFailure(this.#server));
-    this.#decoder.destroy();
-  }
-
-  readonly #onAbort = (): void => {
-    this.#settle?.(abortedFailure(this.#server, this.#signal.reason));
+  return {
+    status: response.status,
+    headers: response.headers,
+    read,
+    bytes: (limit) => readBytes({ read }, server, limit),
+    resume: () => decoder.resume(),
+    abort() {
+      response.abort();
+      settle(abortedFailure(server));
+      decoder.destroy();
+    },
   };
 }

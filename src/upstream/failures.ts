@@ -12,16 +12,9 @@ const TIMEOUT_MESSAGES: Readonly<Record<Timeout, string>> = {
   total: 'did not finish its answer in time',
 };
 
-const CODES = {
-  connect: 'connect_timeout',
-  first_byte: 'first_byte_timeout',
-  idle: 'idle_timeout',
-  total: 'total_timeout',
-} as const;
-
 export function timeoutFailure(timeout: Timeout, server: string, cause?: unknown): Failure {
   return new Failure('timeout', `${server} ${TIMEOUT_MESSAGES[timeout]}`, {
-    code: CODES[timeout],
+    code: `${timeout}_timeout`,
     cause,
   });
 }
@@ -40,11 +33,13 @@ export function networkFailure(error: unknown, server: string, phase: RequestPha
   // The guarded connector raises failures of its own.
   if (error instanceof Failure) return error;
   const code = (error as NodeJS.ErrnoException | null)?.code;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return timeoutFailure('connect', server, error);
-  // The proxy did not answer to CONNECT: responses themselves have no timeout of undici's.
-  if (code === 'UND_ERR_HEADERS_TIMEOUT') return timeoutFailure('connect', server, error);
-  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED')
+  // UND_ERR_HEADERS_TIMEOUT: a proxy did not answer to CONNECT. Undici limits no responses themselves.
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'UND_ERR_HEADERS_TIMEOUT') {
+    return timeoutFailure('connect', server, error);
+  }
+  if (code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED') {
     return abortedFailure(server, error);
+  }
   if (code === 'UND_ERR_INVALID_ARG') {
     return new Failure('service_error', `No request to ${server} can be made`, {
       code: 'upstream_request_invalid',
@@ -59,27 +54,25 @@ export function networkFailure(error: unknown, server: string, phase: RequestPha
       cause: error,
     });
   }
-  if (phase === 'connecting') {
-    return new Failure('network_error', `${server} cannot be reached: ${reasonOf(error)}`, {
-      code: 'unreachable',
-      detail: detailOf(error),
-      cause: error,
-    });
-  }
-  const when = phase === 'sent' ? 'before it answered' : 'in the middle of its answer';
-  return new Failure('network_error', `${server} went away ${when}: ${reasonOf(error)}`, {
-    code: 'connection_lost',
+  return new Failure('network_error', `${server} ${BROKEN[phase]}: ${reasonOf(error)}`, {
+    code: phase === 'connecting' ? 'unreachable' : 'connection_lost',
     detail: detailOf(error),
     cause: error,
   });
 }
+
+const BROKEN: Readonly<Record<RequestPhase, string>> = {
+  connecting: 'cannot be reached',
+  sent: 'went away before it answered',
+  responding: 'went away in the middle of its answer',
+};
 
 /** System errors that say that this machine, not the other server, has no descriptors or memory left. */
 const LOCAL_SHORTAGES = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
 /** Undici's own message, which contains the address. */
 function detailOf(error: unknown): string {
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  const first = firstOf(error);
   return first instanceof Error ? first.message : String(first);
 }
 
@@ -109,7 +102,10 @@ function reasonOf(error: unknown): string {
 }
 
 function codeOf(error: unknown): string {
-  // A host with several addresses fails with one error for each.
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
-  return (first as NodeJS.ErrnoException | null)?.code ?? '';
+  return (firstOf(error) as NodeJS.ErrnoException | null)?.code ?? '';
+}
+
+/** A host with several addresses fails with one error for each. */
+function firstOf(error: unknown): unknown {
+  return error instanceof AggregateError ? error.errors[0] : error;
 }

@@ -10,21 +10,12 @@ interface FetchOptions {
   readonly maxBytes: number;
   /** Milliseconds for everything, redirects included. */
   readonly timeout: number;
-  /** Redirects that are followed; 5 by default. */
-  readonly maxRedirects?: number;
   readonly networkPolicy: NetworkPolicy;
   readonly signal: AbortSignalLike;
-  /** Headers for the URL's own origin; other origins that it redirects to do not get them. */
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
-interface FetchedFile {
-  readonly bytes: Buffer;
-  /** Content type in lower case without parameters; empty where the server sends none. */
-  readonly mediaType: string;
-}
-
-const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
+export const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
+export const MAX_REDIRECTS = 5;
 
 const CONNECT_TIMEOUT_MS = 10_000;
 
@@ -38,16 +29,15 @@ const CONNECT_TIMEOUT_MS = 10_000;
 export async function fetchPublic(
   upstream: Pick<UpstreamClient, 'open'>,
   text: string,
-  { maxBytes, timeout, maxRedirects = 5, networkPolicy, signal, headers = {} }: FetchOptions,
-): Promise<FetchedFile> {
+  { maxBytes, timeout, networkPolicy, signal }: FetchOptions,
+): Promise<Buffer> {
   const deadline = performance.now() + timeout;
   const first = checkPublicUrl(text, null, networkPolicy, 'input');
   let url = first;
-  let originHeaders = headers;
   for (let redirects = 0; ; redirects += 1) {
     const response = await upstream.open(url.href, {
       method: 'GET',
-      headers: { 'user-agent': 'Oriel', accept: '*/*', ...originHeaders },
+      headers: { 'user-agent': 'Oriel', accept: '*/*' },
       timeouts: {
         connect: CONNECT_TIMEOUT_MS,
         firstByte: 0,
@@ -63,15 +53,13 @@ export async function fetchPublic(
       if (!REDIRECT_STATUSES.includes(response.status) || location === undefined) {
         return await readBody(response, url.host, maxBytes);
       }
-      if (redirects === maxRedirects) {
-        throw redirectFailure(`${first.host} redirects more than ${maxRedirects} times`);
+      if (redirects === MAX_REDIRECTS) {
+        throw redirectFailure(`${first.host} redirects more than ${MAX_REDIRECTS} times`);
       }
-      if (!URL.canParse(location, url.href))
-        throw redirectFailure(`${url.host} redirects to what is no URL`);
-      const next = checkPublicUrl(new URL(location, url).href, null, networkPolicy, 'input');
-      // Dropped for good: another origin that redirects back may have chosen the path.
-      if (next.origin !== url.origin) originHeaders = {};
-      url = next;
+      if (!URL.canParse(location, url.href)) {
+        throw redirectFailure(`${url.host} redirects to an invalid URL`);
+      }
+      url = checkPublicUrl(new URL(location, url).href, null, networkPolicy, 'input');
     } finally {
       response.abort();
     }
@@ -82,7 +70,7 @@ async function readBody(
   response: UpstreamResponse,
   host: string,
   maxBytes: number,
-): Promise<FetchedFile> {
+): Promise<Buffer> {
   const { status, headers } = response;
   if (status < 200 || status > 299) {
     throw new Failure('service_error', `${host} answered ${status}`, { code: 'fetch_refused' });
@@ -93,9 +81,7 @@ async function readBody(
       code: 'upstream_answer_too_large',
     });
   }
-  const bytes = await response.bytes(maxBytes);
-  const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
-  return { bytes, mediaType: mediaType.trim().toLowerCase() };
+  return response.bytes(maxBytes);
 }
 
 function redirectFailure(message: string): Failure {

@@ -32,23 +32,9 @@ async function redirecting(targets: Readonly<Record<string, string>>, status = 3
 }
 
 describe('fetchPublic', () => {
-  it('returns the bytes and the media type of the response', async () => {
-    const { url } = await listening((request, response) => {
-      response.setHeader('content-type', 'Image/PNG; charset=utf-8');
-      response.end(`${request.method} ${request.headers['x-a']}`);
-    });
-    const { bytes, mediaType } = await fetch(url, { headers: { 'x-a': 'b' } });
-    expect([String(bytes), mediaType]).toEqual(['GET b', 'image/png']);
-  });
-
-  it('returns an empty media type where the response has none', async () => {
-    const { url } = await listening((_, response) => response.end());
-    expect(await fetch(url)).toEqual({ bytes: Buffer.alloc(0), mediaType: '' });
-  });
-
   it.each([301, 302, 303, 307, 308])('follows a redirect of %i', async (status) => {
     const { url } = await redirecting({ '/': '/b?c', '/b?c': 'd' }, status);
-    expect(String((await fetch(url)).bytes)).toBe('at /d');
+    expect(String(await fetch(url))).toBe('at /d');
   });
 
   it('follows five redirects and not six', async () => {
@@ -60,26 +46,7 @@ describe('fetchPublic', () => {
       message: `${new URL(url).host} redirects more than 5 times`,
     });
     expect(seen).toHaveLength(6);
-    expect(String((await fetch(`${url}/1`)).bytes)).toBe('at /6');
-    await expect(fetch(`${url}/5`, { maxRedirects: 0 })).rejects.toMatchObject({
-      code: 'fetch_redirect',
-    });
-  });
-
-  it('sends its headers to the first origin only, and not after a redirect from another', async () => {
-    const back: Record<string, string> = {};
-    const other = await redirecting(back);
-    const own = await redirecting({ '/a': '/b', '/b': `${other.url}/c` });
-    back['/c'] = `${own.url}/d`;
-    await fetch(`${own.url}/a`, { headers: { authorization: 'Bearer secret' } });
-    const requestsOf = (of: typeof own) =>
-      of.seen.map(({ url, headers }) => [url, headers.authorization ?? null]);
-    expect(requestsOf(own)).toEqual([
-      ['/a', 'Bearer secret'],
-      ['/b', 'Bearer secret'],
-      ['/d', null],
-    ]);
-    expect(requestsOf(other)).toEqual([['/c', null]]);
+    expect(String(await fetch(`${url}/1`))).toBe('at /6');
   });
 
   it.each([
@@ -109,7 +76,7 @@ describe('fetchPublic', () => {
   it.each([204, 404, 500])('rejects the status %i', async (status) => {
     const { url } = await listening((_, response) => response.writeHead(status).end());
     const fetched = fetch(url);
-    if (status === 204) expect((await fetched).bytes).toHaveLength(0);
+    if (status === 204) expect(await fetched).toHaveLength(0);
     else await expect(fetched).rejects.toMatchObject({ code: 'fetch_refused' });
   });
 
@@ -121,14 +88,14 @@ describe('fetchPublic', () => {
       response.writeHead(200, headers).end(Buffer.alloc(1001));
     });
     await expect(fetch(url)).rejects.toMatchObject({ code: 'upstream_answer_too_large' });
-    expect((await fetch(url, { maxBytes: 1001 })).bytes).toHaveLength(1001);
+    expect(await fetch(url, { maxBytes: 1001 })).toHaveLength(1001);
   });
 
   it('applies its timeout to all redirects together', async () => {
     const { url } = await listening((_, response) => {
-      setTimeout(() => response.writeHead(302, { location: '/' }).end(), 50);
+      setTimeout(() => response.writeHead(302, { location: '/' }).end(), 200);
     });
-    await expect(fetch(url, { timeout: 500, maxRedirects: 1000 })).rejects.toMatchObject({
+    await expect(fetch(url, { timeout: 500 })).rejects.toMatchObject({
       type: 'timeout',
       code: 'total_timeout',
     });
@@ -152,11 +119,15 @@ describe('fetchPublic', () => {
   });
 
   it.each([
-    'http://10.0.0.1/',
-    'https://[::ffff:127.0.0.1]/',
-    'http://localhost:1/',
-    'http://2130706433/',
-  ])('checks the address of each redirect: %s', async (location) => {
+    ['http://10.0.0.1/', 'private_address'],
+    ['https://[::ffff:127.0.0.1]/', 'private_address'],
+    ['http://localhost:1/', 'private_address'],
+    ['http://2130706433/', 'private_address'],
+    ['http://name.example:8080/', 'port_denied'],
+    ['https://name.example:22/', 'port_denied'],
+    ['http://denied.example/', 'address_denied'],
+    ['http://[64:ff9b::808:808]/', 'address_denied'],
+  ])('checks address, port and deny list at a redirect to %s', async (location, code) => {
     const opened: unknown[] = [];
     const redirects = {
       async open(url: string, { networkPolicy: policy }: UpstreamRequest) {
@@ -164,33 +135,14 @@ describe('fetchPublic', () => {
         return { status: 302, headers: { location }, abort() {} } as unknown as UpstreamResponse;
       },
     };
+    const policy = networkPolicy({ deny: ['denied.example', '8.8.8.0/24'] });
     const fetched = fetchPublic(redirects, 'https://name.example/a', {
       maxBytes: 1000,
       timeout: 20_000,
-      networkPolicy: PUBLIC,
-      signal: new LightAbortSignal(),
-    });
-    await expect(fetched).rejects.toMatchObject({ code: 'private_address' });
-    expect(opened).toEqual([['https://name.example/a', PUBLIC]]);
-  });
-
-  it.each([
-    ['http://name.example:8080/', 'port_denied'],
-    ['https://name.example:22/', 'port_denied'],
-    ['http://denied.example/', 'address_denied'],
-    ['http://[64:ff9b::808:808]/', 'address_denied'],
-  ])('checks port and deny list at each redirect: %s', async (location, code) => {
-    const redirects = {
-      async open() {
-        return { status: 302, headers: { location }, abort() {} } as unknown as UpstreamResponse;
-      },
-    };
-    const fetched = fetchPublic(redirects, 'https://name.example/a', {
-      maxBytes: 1000,
-      timeout: 20_000,
-      networkPolicy: networkPolicy({ deny: ['denied.example', '8.8.8.0/24'] }),
+      networkPolicy: policy,
       signal: new LightAbortSignal(),
     });
     await expect(fetched).rejects.toMatchObject({ type: 'invalid_request', code });
+    expect(opened).toEqual([['https://name.example/a', policy]]);
   });
 });

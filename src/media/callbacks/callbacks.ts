@@ -2,12 +2,14 @@ import { setMaxListeners } from 'node:events';
 import type { Config } from '../../config/settings/schema.ts';
 import { Failure } from '../../failure.ts';
 import { FairSemaphore } from '../../fair-semaphore.ts';
+import { sleep } from '../../routing/backoff.ts';
 import { previousSecretEnd } from '../../store/account.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
+import { ClaimLoop } from '../queue/claim-loop.ts';
 import { type AttemptResult, attemptDelivery, bodyOf, headersOf, retryDelay } from './attempt.ts';
 
 /** Concurrent delivery attempts. */
@@ -21,9 +23,6 @@ const MAX_CLAIMED_PER_ACCOUNT = 1000;
 
 /** Deliveries of one claim. */
 const CLAIM_LIMIT = 100;
-
-/** Longest delay between two claims, as clocks may be changed. */
-const MAX_CLAIM_DELAY_MS = 60_000;
 
 /** Delay before a failed store operation is retried. */
 const STORE_RETRY_DELAY_MS = 5000;
@@ -52,18 +51,13 @@ interface CallbacksOptions {
  */
 export class Callbacks {
   readonly #options: CallbacksOptions;
+  readonly #claims: ClaimLoop;
   readonly #backoff: (attempts: number) => number | null;
   readonly #closing = new AbortController();
   readonly #semaphore = new FairSemaphore(MAX_CONCURRENT);
   readonly #receivers = new Map<string, FairSemaphore>();
   /** Number of claimed deliveries by account. */
   readonly #claimed = new Map<string, number>();
-  #claiming: Promise<void> | null = null;
-  /** Whether there may be more to claim than the claim under way returns. */
-  #claimsAgain = false;
-  /** Time of the next claim, of `performance.now()`. */
-  #nextClaim = Infinity;
-  #claimTimer: NodeJS.Timeout | undefined;
   #unwatch = () => {};
   readonly #running = new Set<Promise<void>>();
 
@@ -71,27 +65,32 @@ export class Callbacks {
     this.#options = options;
     // Every attempt under way listens.
     setMaxListeners(0, this.#closing.signal);
+    const onFault = (error: unknown) => {
+      if (!this.#isClosing) options.onFault(error);
+    };
+    this.#claims = new ClaimLoop(() => this.#claimAll(), STORE_RETRY_DELAY_MS, onFault);
     this.#backoff = options.backoff ?? ((attempts) => retryDelay(attempts, Math.random()));
   }
 
   /** Claims the deliveries that are due, now and whenever one is. @throws Failure of the store */
   async start(): Promise<void> {
     this.#unwatch = this.#options.store.watch(({ kind }) => {
-      if (kind === 'delivery') this.#claimIn(0);
+      if (kind === 'delivery') this.#claims.wakeIn(0);
     });
-    await this.#claim();
+    await this.#claims.run();
   }
 
   /** Delivers the callback of a task that has ended, if it has a callback URL. */
   added({ callbackUrl }: Pick<Task, 'callbackUrl'>): void {
-    if (callbackUrl !== null) this.#claimIn(0);
+    if (callbackUrl !== null) this.#claims.wakeIn(0);
   }
 
   /** Aborts the attempts under way; resolves when nothing more will be recorded. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('the daemon shuts down'));
     this.#unwatch();
-    clearTimeout(this.#claimTimer);
+    this.#claims.stop();
+    await this.#claims.ended();
     await Promise.all(this.#running);
   }
 
@@ -99,45 +98,9 @@ export class Callbacks {
     return this.#closing.signal.aborted;
   }
 
-  /** Claims after a delay, unless that happens earlier anyway. */
-  #claimIn(milliseconds: number): void {
-    if (this.#isClosing) return;
-    if (this.#claiming && milliseconds === 0) {
-      this.#claimsAgain = true;
-      return;
-    }
-    const delay = Math.min(milliseconds, MAX_CLAIM_DELAY_MS);
-    const at = performance.now() + delay;
-    if (at >= this.#nextClaim) return;
-    this.#nextClaim = at;
-    clearTimeout(this.#claimTimer);
-    if (delay === 0) this.#run(() => this.#claim());
-    else this.#claimTimer = setTimeout(() => this.#run(() => this.#claim()), delay).unref();
-  }
-
-  /** Claims what is due. Of several calls at once one works, and claims once more at its end. */
-  async #claim(): Promise<void> {
-    this.#nextClaim = Infinity;
-    if (this.#claiming) {
-      this.#claimsAgain = true;
-      return;
-    }
-    let delay = STORE_RETRY_DELAY_MS;
-    this.#claiming = this.#claimAll().then((next) => {
-      delay = next;
-    });
-    try {
-      await this.#claiming;
-    } finally {
-      this.#claiming = null;
-      this.#claimIn(this.#claimsAgain ? 0 : delay);
-    }
-  }
-
   /** @returns milliseconds until the next claim */
   async #claimAll(): Promise<number> {
     for (;;) {
-      this.#claimsAgain = false;
       const full = [...this.#claimed].filter(([, count]) => count >= MAX_CLAIMED_PER_ACCOUNT);
       const { deliveries, nextAt } = await this.#options.store.claimDeliveries({
         limit: CLAIM_LIMIT,
@@ -145,7 +108,7 @@ export class Callbacks {
       });
       if (this.#isClosing) return Infinity;
       for (const delivery of deliveries) this.#run(() => this.#deliver(delivery));
-      if (deliveries.length < CLAIM_LIMIT && !this.#claimsAgain) {
+      if (deliveries.length < CLAIM_LIMIT) {
         return nextAt === null ? Infinity : Math.max(1, nextAt - this.#options.store.now);
       }
     }
@@ -173,7 +136,7 @@ export class Callbacks {
       if (claimed === 0) this.#claimed.delete(accountId);
       else this.#claimed.set(accountId, claimed);
       // Its further deliveries were left where they are.
-      if (claimed === MAX_CLAIMED_PER_ACCOUNT - 1) this.#claimIn(0);
+      if (claimed === MAX_CLAIMED_PER_ACCOUNT - 1) this.#claims.wakeIn(0);
     }
   }
 
@@ -207,7 +170,7 @@ export class Callbacks {
     const recorded = await this.#retryStore(() => this.#record(delivery, attempt, outcome));
     if (recorded === null) return;
     this.#options.onAttempt?.(recorded, attempt);
-    if (delay !== null) this.#claimIn(delay);
+    if (delay !== null) this.#claims.wakeIn(delay);
   }
 
   /** Counts an error of this server as an attempt, so that the retries end. */
@@ -263,23 +226,10 @@ export class Callbacks {
       } catch (error) {
         if (this.#isClosing) throw error;
         this.#options.onFault(error);
-        await this.#delayRetry(error);
+        await sleep(STORE_RETRY_DELAY_MS, this.#closing.signal).catch(() => {
+          throw error;
+        });
       }
     }
-  }
-
-  #delayRetry(error: unknown): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const { signal } = this.#closing;
-      const timer = setTimeout(() => {
-        signal.removeEventListener('abort', onAbort);
-        resolve();
-      }, STORE_RETRY_DELAY_MS);
-      const onAbort = () => {
-        clearTimeout(timer);
-        reject(error);
-      };
-      signal.addEventListener('abort', onAbort);
-    });
   }
 }

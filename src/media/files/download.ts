@@ -1,5 +1,6 @@
 import { Failure } from '../../failure.ts';
 import type { UpstreamClient } from '../../upstream/client.ts';
+import { MAX_REDIRECTS, REDIRECT_STATUSES } from '../../upstream/fetch-public.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
 import type { Timeouts } from '../../upstream/request.ts';
@@ -19,9 +20,6 @@ export interface DownloadOptions {
 
 /** Code of a failure that a retry may overcome. */
 const UNAVAILABLE = 'download_unavailable';
-
-const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
-const MAX_REDIRECTS = 5;
 
 /** Statuses that may change within seconds; object storages answer 404 for files that are new. */
 const TRANSIENT_STATUSES = [404, 408, 425, 429];
@@ -45,19 +43,21 @@ export async function openDownload(
       providerOrigin !== null &&
       URL.canParse(address) &&
       new URL(address).origin === providerOrigin;
-    const url = isProvider ? new URL(address) : checkForeignUrl(address, networkPolicy);
     // For good: a redirect from another origin back to the provider was not the provider's choice.
     isForeign ||= !isProvider;
-    const opening = upstream.open(url.href, {
-      // Clients may not learn where a provider stores its files.
-      ...(providerOrigin !== null && { name: 'The server of the file' }),
-      method: 'GET',
-      headers: isForeign ? {} : headers,
-      timeouts,
-      signal,
-      ...(isForeign ? { networkPolicy } : { proxy }),
-    });
-    const response = await opening.catch((error: unknown) => {
+    const open = async () => {
+      if (!isProvider) checkPublicUrl(address, null, networkPolicy, 'result');
+      return upstream.open(address, {
+        // Clients may not learn where a provider stores its files.
+        ...(providerOrigin !== null && { name: 'The server of the file' }),
+        method: 'GET',
+        headers: isForeign ? {} : headers,
+        timeouts,
+        signal,
+        ...(isForeign ? { networkPolicy } : { proxy }),
+      });
+    };
+    const response = await open().catch((error: unknown) => {
       throw error instanceof Failure ? withoutAddress(error) : error;
     });
     const { status } = response;
@@ -67,26 +67,18 @@ export async function openDownload(
     if (
       !REDIRECT_STATUSES.includes(status) ||
       location === undefined ||
-      !URL.canParse(location, url.href)
+      !URL.canParse(location, address)
     ) {
       const isTransient = TRANSIENT_STATUSES.includes(status) || status >= 500;
       throw new Failure('service_error', `its address answered ${status}`, {
         code: isTransient ? UNAVAILABLE : 'download_refused',
       });
     }
-    address = new URL(location, url).href;
+    address = new URL(location, address).href;
   }
   throw new Failure('service_error', `its address redirects more than ${MAX_REDIRECTS} times`, {
     code: 'download_refused',
   });
-}
-
-function checkForeignUrl(address: string, networkPolicy: NetworkPolicy): URL {
-  try {
-    return checkPublicUrl(address, null, networkPolicy, 'result');
-  } catch (error) {
-    throw error instanceof Failure ? withoutAddress(error) : error;
-  }
 }
 
 /** Removes the host from a refusal's message: the provider chose it, and clients may not learn it. */

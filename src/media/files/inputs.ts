@@ -105,7 +105,7 @@ export async function loadInput(
     const extension = reference.asset.slice(reference.asset.lastIndexOf('.') + 1);
     return { bytes, mediaType, filename: `${as.name}.${extension}` };
   }
-  const { bytes } = await fetchPublic(upstream, reference.url, {
+  const bytes = await fetchPublic(upstream, reference.url, {
     maxBytes: limits.fileBytes,
     timeout: FETCH_TIMEOUT_MS,
     networkPolicy,

@@ -1,5 +1,6 @@
 import type { Store } from '../../store/store.ts';
 import type { ClaimQuery, Task } from '../../store/task.ts';
+import { ClaimLoop } from './claim-loop.ts';
 
 interface TaskClaimerOptions {
   readonly store: Store;
@@ -30,12 +31,9 @@ const IDLE_INTERVAL_MS = 30_000;
  */
 export class TaskClaimer {
   readonly #options: TaskClaimerOptions;
-  #working: Promise<void> | null = null;
-  #worksAgain = false;
+  readonly #loop = new ClaimLoop(() => this.#claimAll(), BUSY_INTERVAL_MS);
   /** Whether the store may have more tasks of others than there was room for. */
   #isBusy = true;
-  #isClosed = false;
-  #timer: NodeJS.Timeout | undefined;
   readonly #unsubscribe: (() => void)[] = [];
 
   constructor(options: TaskClaimerOptions) {
@@ -48,12 +46,12 @@ export class TaskClaimer {
     this.#unsubscribe.push(
       store.watch(({ kind }) => {
         if (kind === 'lease_lost') leaseLost();
-        if (kind === 'lease_lost' || kind === 'pending') this.#wake();
+        if (kind === 'lease_lost' || kind === 'pending') this.#loop.wakeIn(0);
       }),
       // Orphans of a node that died.
-      store.nodes.onChange(() => this.#wake()),
+      store.nodes.onChange(() => this.#loop.wakeIn(0)),
     );
-    await this.#work();
+    await this.#loop.run();
   }
 
   /** The store has a task to be claimed, or to expire, that this process has put back. */
@@ -63,68 +61,35 @@ export class TaskClaimer {
 
   /** There is a free slot for tasks that were left in the store. */
   slotFreed(): void {
-    if (this.#isBusy) this.#wake();
+    if (this.#isBusy) this.#loop.wakeIn(0);
   }
 
   /** Claims no more. */
   close(): void {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
+    this.#loop.stop();
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
   }
 
   /** Resolves when the last claim has ended. */
-  async closed(): Promise<void> {
-    await this.#working?.catch(() => {});
+  closed(): Promise<void> {
+    return this.#loop.ended();
   }
 
-  #wake(): void {
-    // The store fails at present: the next interval tries again.
-    this.#work().catch(() => {});
-  }
-
-  /** Claims what there is room for. Of several calls at once one works, and works once more at its end. */
-  async #work(): Promise<void> {
-    if (this.#isClosed) return;
-    if (this.#working) {
-      this.#worksAgain = true;
-      return;
-    }
-    clearTimeout(this.#timer);
-    this.#working = this.#claimAll();
-    try {
-      await this.#working;
-    } finally {
-      this.#working = null;
-      this.#schedule();
-    }
-  }
-
-  #schedule(): void {
-    if (this.#isClosed) return;
-    if (this.#worksAgain) {
-      this.#wake();
-      return;
-    }
-    const isFast = this.#isBusy || this.#options.store.isShared;
-    this.#timer = setTimeout(() => this.#wake(), isFast ? BUSY_INTERVAL_MS : IDLE_INTERVAL_MS);
-    this.#timer.unref();
-  }
-
-  async #claimAll(): Promise<void> {
+  /** Claims what there is room for. @returns milliseconds until the next claim */
+  async #claimAll(): Promise<number> {
     const { store, room, claimed, expired } = this.#options;
     this.#isBusy = true;
     let found = 0;
     do {
-      this.#worksAgain = false;
       for (const task of await store.expireOverdue(MAX_EXPIRED)) expired(task);
       const orphans = await store.claimOrphans(room());
       for (const task of orphans) claimed(task, true);
       const pending = (await this.#othersWait()) ? await store.claimPending(room()) : [];
       for (const task of pending) claimed(task, false);
       found = orphans.length + pending.length;
-    } while ((found > 0 || this.#worksAgain) && !this.#isClosed);
+    } while (found > 0 && !this.#loop.isStopped);
     this.#isBusy = store.isShared ? room().exceptModels.length > 0 : await this.#othersWait();
+    return this.#isBusy || store.isShared ? BUSY_INTERVAL_MS : IDLE_INTERVAL_MS;
   }
 
   /** Whether there may be pending tasks of others. A search among many that wait here would take long. */
