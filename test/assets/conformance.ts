@@ -38,6 +38,13 @@ async function partOf(storage: AssetStorage, asset: ReturnType<typeof recordOf>,
   return Buffer.concat(chunks);
 }
 
+const NAME = 'A'.repeat(43);
+const INVALID_IDS = [
+  ...['', '.', '..', '../x', '/etc/passwd', '__proto__', NAME, `${NAME}.`, `A${NAME}.png`],
+  ...[`${NAME}.PNG`, `${NAME}.png/`, `${NAME}.p/g`, `${NAME}.png\n`, `${NAME}.png.new`],
+  ...[`../${NAME.slice(3)}.png`, `${NAME.slice(1)}.png`, `${NAME.slice(1)}\0.png`],
+];
+
 /** Tests that every storage of files must pass. */
 export function describeAssetStorage(open: () => Promise<StorageUnderTest>): void {
   it('reads files as they were written', async () => {
@@ -117,7 +124,7 @@ export function describeAssetStorage(open: () => Promise<StorageUnderTest>): voi
   it('rejects invalid identifiers before it reads or writes', async () => {
     const { storage, stored, spooled } = await open();
     const content = contentOf(3);
-    for (const id of ['', '..', '../x', `${'A'.repeat(43)}.png/`, `${'A'.repeat(43)}.PNG`]) {
+    for (const id of INVALID_IDS) {
       await expect(storage.write(id, content, 9)).rejects.toEqual(unknown);
       await expect(storage.copy(id, '/etc/hostname', 1e9)).rejects.toEqual(unknown);
       await expect(storage.read(recordOf(id, content))).rejects.toEqual(unknown);

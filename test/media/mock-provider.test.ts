@@ -1,7 +1,7 @@
 import OpenAI, { toFile } from 'openai';
 import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { png, pngBomb } from './media-files.ts';
+import { png } from './media-files.ts';
 import { USAGE } from './mock-answers.ts';
 import { type MockProvider, startMockProvider } from './mock-provider.ts';
 
@@ -110,107 +110,5 @@ describe('the official client with the mock', () => {
   it('moderates texts', async () => {
     const { results } = await client().moderations.create({ model: 'm', input: ['a', 'flag b'] });
     expect(results.map(({ flagged }) => flagged)).toEqual([false, true]);
-  });
-});
-
-describe('a misbehaving mock', () => {
-  const generate = (options: object = {}) =>
-    client(options).images.generate({ model: 'm', prompt: 'p' });
-
-  it('misbehaves for the given number of requests', async () => {
-    provider.next('POST /images/generations', { status: 500, body: {} });
-    await expect(generate()).rejects.toMatchObject({ status: 500 });
-    expect((await generate()).data).toHaveLength(1);
-    provider.always('POST /images/generations', {
-      status: 429,
-      headers: { 'retry-after': '7' },
-      body: { error: { message: 'slow down' } },
-    });
-    await expect(generate()).rejects.toMatchObject({ status: 429 });
-    const refused = await generate().catch(
-      (error: unknown) => error as InstanceType<typeof OpenAI.APIError>,
-    );
-    expect(refused).toMatchObject({ status: 429, message: '429 slow down' });
-  });
-
-  it.each([
-    ['resets', { fault: 'reset' }],
-    ['goes away in the middle', { stopAt: { share: 0.5, end: 'reset' } }],
-  ] as const)('%s', async (_, behaviour) => {
-    provider.next('POST /images/generations', behaviour);
-    await expect(generate()).rejects.toThrow();
-    expect(await provider.only().closed).toBe('cut');
-  });
-
-  it.each([
-    ['says nothing', { fault: 'silence' }],
-    ['begins and says nothing more', { stopAt: { share: 0.5, end: 'silence' } }],
-  ] as const)('%s until its client disconnects', async (_, behaviour) => {
-    provider.next('POST /images/generations', behaviour);
-    const leaving = new AbortController();
-    const asked = fetch(`${provider.url}/images/generations`, {
-      method: 'POST',
-      body: '{}',
-      signal: leaving.signal,
-    }).then((response) => response.text());
-    const { closed } = await provider.received('POST /images/generations');
-    leaving.abort();
-    await expect(asked).rejects.toThrow();
-    expect(await closed).toBe('cut');
-  });
-
-  it('sends a body in chunks', async () => {
-    provider.next('POST /images/generations', { trickle: { pieces: 5, pause: 1 } });
-    const { data } = await generate();
-    expect(Buffer.from(data![0]!.b64_json!, 'base64')).toEqual(png(64, 64));
-    expect(await provider.only().closed).toBe('whole');
-  });
-
-  it('waits until it is resumed', async () => {
-    let go = () => {};
-    const wait = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    provider.next('POST /images/generations', { wait });
-    const asked = generate();
-    await provider.received('POST /images/generations');
-    go();
-    expect((await asked).data).toHaveLength(1);
-  });
-
-  it('has an image that exceeds the limits', async () => {
-    const unlimited = sharp(pngBomb(), { limitInputPixels: false });
-    await expect(unlimited.metadata()).resolves.toMatchObject({ width: 60_000 });
-    await expect(sharp(pngBomb()).raw().toBuffer()).rejects.toThrow(/pixel limit/);
-  });
-});
-
-describe('a mock of another gateway', () => {
-  it('returns the same task for the same idempotency key', async () => {
-    const gateway = await startMockProvider('oriel');
-    try {
-      gateway.jobs({ looks: 1 });
-      const ask = async (path: string, init: RequestInit = {}) => {
-        const response = await fetch(gateway.url + path, init);
-        return {
-          status: response.status,
-          body: (await response.json()) as Record<string, unknown>,
-        };
-      };
-      const body = JSON.stringify({ model: 'm', prompt: 'p', size: '100x50' });
-      const headers = { 'idempotency-key': 'k1' };
-      const post = () => ask('/images/generations', { method: 'POST', body, headers });
-      const made = await post();
-      expect(made).toMatchObject({ status: 202, body: { status: 'pending' } });
-      expect(await post()).toEqual(made);
-      const path = `/tasks/${String(made.body['task_id'])}`;
-      expect((await ask(path)).body['status']).toBe('processing');
-      const { result } = (await ask(path)).body as { result: { data: { url: string }[] } };
-      const picture = await fetch(result.data[0]!.url);
-      expect(Buffer.from(await picture.arrayBuffer())).toEqual(png(100, 50));
-      expect((await ask('/tasks/other')).status).toBe(404);
-    } finally {
-      await gateway.close();
-    }
   });
 });

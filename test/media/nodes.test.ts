@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { configSchema } from '../../src/config/settings/schema.ts';
-import { ClaimLost } from '../../src/media/queue/open-task.ts';
 import type { TaskExecution } from '../../src/media/queue/media-task-executor.ts';
+import { ClaimLost } from '../../src/media/queue/open-task.ts';
 import { TaskRunner } from '../../src/media/queue/task-runner.ts';
-import { SharedTaskEvents } from '../../src/media/task-events.ts';
 import type { TaskObserver } from '../../src/media/task/media-services.ts';
-import type { TaskRequest } from '../../src/media/task/task-request.ts';
+import { SharedTaskEvents } from '../../src/media/task-events.ts';
 import { Routing } from '../../src/routing/routing.ts';
 import { openStore } from '../../src/store/drivers/open.ts';
 import { SINGLE_NODE } from '../../src/store/nodes.ts';
@@ -17,22 +16,9 @@ import type { StoreEvent } from '../../src/store/store-event.ts';
 import type { Completion, Task } from '../../src/store/task.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { completionOf, owner, taskFor } from '../store/records.ts';
+import { IMAGE } from './task-requests.ts';
 
 // Two runners as on two nodes, over one store.
-
-const REQUEST: TaskRequest = {
-  type: 'image',
-  prompt: 'a harbour at dawn',
-  seed: null,
-  user: null,
-  edit: false,
-  n: 1,
-  size: null,
-  native: false,
-  quality: null,
-  inputs: [],
-  mask: null,
-};
 
 const NEVER = new AbortController().signal;
 
@@ -147,7 +133,7 @@ async function setUp() {
   const [one, other] = [shared.node(), shared.node()];
   const { account, key } = await owner(store);
   const create = async (change = {}) =>
-    (await store.createTask(taskFor(key, { reservation: 0, request: REQUEST, ...change }))).task;
+    (await store.createTask(taskFor(key, { reservation: 0, request: IMAGE, ...change }))).task;
   return { shared, store, one, other, account, create };
 }
 

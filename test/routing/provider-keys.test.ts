@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Provider } from '../../src/config/providers/provider-kinds.ts';
 import { Failure } from '../../src/failure.ts';
-import { keyRestOf } from '../../src/routing/provider-keys.ts';
-import { ProviderKeys } from '../../src/routing/provider-keys.ts';
+import { keyRestOf, ProviderKeys } from '../../src/routing/provider-keys.ts';
 import { upstreamFailure } from '../../src/routing/upstream-failure.ts';
 
 const COOLDOWN = { after: 5, for: 30_000 };

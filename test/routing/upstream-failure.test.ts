@@ -15,144 +15,108 @@ function anthropic(type: string, message = 'The words of it') {
   return { type: 'error', error: { type, message }, request_id: 'req_1' };
 }
 
+// Kinds of failures, with Oriel's code where the upstream's own is not passed on.
+const AUTH = { type: 'service_error', status: 502, code: 'upstream_auth' };
+const BILLABLE = { type: 'billable_error', status: 502, code: 'upstream_failed' };
+const CONFLICT = { type: 'service_error', status: 502, code: 'upstream_conflict' };
+const FAILED = { type: 'service_error', status: 502, code: 'upstream_failed' };
+const NOT_FOUND = { type: 'service_error', status: 502, code: 'upstream_not_found' };
+const OVERLOADED = { type: 'service_error', status: 503, code: 'upstream_overloaded' };
+const QUOTA = { type: 'service_error', status: 503, code: 'upstream_quota' };
+const REDIRECT = { type: 'service_error', status: 502, code: 'upstream_redirect' };
+const REFUSED = { type: 'service_error', status: 502, code: 'upstream_refused' };
+const TIMEOUT = { type: 'timeout', status: 504, code: 'upstream_timeout' };
+const INVALID = { type: 'invalid_request', status: 400 };
+const MISSING = { type: 'invalid_request', status: 404 };
+const TOO_LARGE = { type: 'invalid_request', status: 413 };
+const CONTENT = { type: 'content_policy', status: 400 };
+const RATE = { type: 'rate_limit', status: 429 };
+
 describe('upstreamFailure', () => {
-  it.each([
+  it.each<[number | null, unknown, object, string?]>([
     // OpenAI
     [
       400,
       openai('invalid_request_error', 'invalid_value', 'messages[0].role'),
-      'invalid_request',
-      400,
+      INVALID,
       'invalid_value',
     ],
     [
       400,
       openai('invalid_request_error', 'context_length_exceeded', 'messages'),
-      'invalid_request',
-      400,
+      INVALID,
       'context_length_exceeded',
     ],
     [
       400,
       openai('invalid_request_error', 'content_policy_violation'),
-      'content_policy',
-      400,
+      CONTENT,
       'content_policy_violation',
     ],
-    [400, openai(null, 'content_filter', 'prompt'), 'content_policy', 400, 'content_filter'],
-    [
-      400,
-      openai('invalid_request_error', 'model_not_found', 'model'),
-      'service_error',
-      502,
-      'upstream_not_found',
-    ],
+    [400, openai(null, 'content_filter', 'prompt'), CONTENT, 'content_filter'],
+    [400, openai('invalid_request_error', 'model_not_found', 'model'), NOT_FOUND],
     [
       400,
       openai('invalid_request_error', 'previous_response_not_found', 'previous_response_id'),
-      'invalid_request',
-      400,
+      INVALID,
       'previous_response_not_found',
     ],
-    [
-      401,
-      openai('invalid_request_error', 'invalid_api_key'),
-      'service_error',
-      502,
-      'upstream_auth',
-    ],
-    [
-      403,
-      openai('request_forbidden', 'unsupported_country_region_territory'),
-      'service_error',
-      502,
-      'upstream_auth',
-    ],
-    [
-      404,
-      openai('invalid_request_error', 'model_not_found'),
-      'service_error',
-      502,
-      'upstream_not_found',
-    ],
-    [404, openai('invalid_request_error', null, 'input'), 'invalid_request', 404, null],
-    [429, openai('requests', 'rate_limit_exceeded'), 'rate_limit', 429, 'rate_limit_exceeded'],
-    [
-      429,
-      openai('insufficient_quota', 'insufficient_quota'),
-      'service_error',
-      503,
-      'upstream_quota',
-    ],
-    [500, openai('server_error'), 'service_error', 502, 'upstream_failed'],
-    [503, openai('server_error', 'slow_down'), 'service_error', 503, 'upstream_overloaded'],
+    [401, openai('invalid_request_error', 'invalid_api_key'), AUTH],
+    [403, openai('request_forbidden', 'unsupported_country_region_territory'), AUTH],
+    [404, openai('invalid_request_error', 'model_not_found'), NOT_FOUND],
+    [404, openai('invalid_request_error', null, 'input'), MISSING],
+    [429, openai('requests', 'rate_limit_exceeded'), RATE, 'rate_limit_exceeded'],
+    [429, openai('insufficient_quota', 'insufficient_quota'), QUOTA],
+    [500, openai('server_error'), FAILED],
+    [503, openai('server_error', 'slow_down'), OVERLOADED],
     // Anthropic
-    [400, anthropic('invalid_request_error'), 'invalid_request', 400, null],
-    [
-      400,
-      anthropic('invalid_request_error', 'Your credit balance is too low to access'),
-      'service_error',
-      503,
-      'upstream_quota',
-    ],
-    [401, anthropic('authentication_error'), 'service_error', 502, 'upstream_auth'],
-    [403, anthropic('permission_error'), 'service_error', 502, 'upstream_auth'],
-    [404, anthropic('not_found_error'), 'service_error', 502, 'upstream_not_found'],
-    [413, anthropic('request_too_large'), 'invalid_request', 413, null],
-    [429, anthropic('rate_limit_error'), 'rate_limit', 429, null],
-    [500, anthropic('api_error'), 'service_error', 502, 'upstream_failed'],
-    [504, anthropic('timeout_error'), 'timeout', 504, 'upstream_timeout'],
-    [529, anthropic('overloaded_error'), 'service_error', 503, 'upstream_overloaded'],
+    [400, anthropic('invalid_request_error'), INVALID],
+    [400, anthropic('invalid_request_error', 'Your credit balance is too low to access'), QUOTA],
+    [401, anthropic('authentication_error'), AUTH],
+    [403, anthropic('permission_error'), AUTH],
+    [404, anthropic('not_found_error'), NOT_FOUND],
+    [413, anthropic('request_too_large'), TOO_LARGE],
+    [429, anthropic('rate_limit_error'), RATE],
+    [500, anthropic('api_error'), FAILED],
+    [504, anthropic('timeout_error'), TIMEOUT],
+    [529, anthropic('overloaded_error'), OVERLOADED],
     // Another gateway of our kind
-    [402, openai('insufficient_quota'), 'service_error', 503, 'upstream_quota'],
-    [403, openai('auth_error'), 'service_error', 502, 'upstream_auth'],
-    [502, openai('billable_error'), 'billable_error', 502, 'upstream_failed'],
-    [502, openai('network_error', 'unreachable'), 'service_error', 502, 'upstream_failed'],
+    [402, openai('insufficient_quota'), QUOTA],
+    [403, openai('auth_error'), AUTH],
+    [502, openai('billable_error'), BILLABLE],
+    [502, openai('network_error', 'unreachable'), FAILED],
     // By the status alone
-    [301, '', 'service_error', 502, 'upstream_redirect'],
-    [402, '', 'service_error', 503, 'upstream_quota'],
-    [405, '', 'service_error', 502, 'upstream_not_found'],
-    [408, '', 'timeout', 504, 'upstream_timeout'],
-    [409, '', 'service_error', 502, 'upstream_conflict'],
-    [418, '', 'service_error', 502, 'upstream_refused'],
-    [422, '', 'invalid_request', 400, null],
-    [425, '', 'service_error', 502, 'upstream_conflict'],
-    [503, '', 'service_error', 502, 'upstream_failed'],
-    [524, '', 'timeout', 504, 'upstream_timeout'],
-    [599, '', 'service_error', 502, 'upstream_failed'],
+    [301, '', REDIRECT],
+    [402, '', QUOTA],
+    [405, '', NOT_FOUND],
+    [408, '', TIMEOUT],
+    [409, '', CONFLICT],
+    [418, '', REFUSED],
+    [422, '', INVALID],
+    [425, '', CONFLICT],
+    [503, '', FAILED],
+    [524, '', TIMEOUT],
+    [599, '', FAILED],
     // In a stream, or in an answer that pretends to be well
-    [null, openai('server_error'), 'service_error', 502, 'upstream_failed'],
-    [null, anthropic('overloaded_error'), 'service_error', 503, 'upstream_overloaded'],
-    [null, anthropic('rate_limit_error'), 'rate_limit', 429, null],
-    [null, anthropic('invalid_request_error'), 'invalid_request', 400, null],
+    [null, openai('server_error'), FAILED],
+    [null, anthropic('overloaded_error'), OVERLOADED],
+    [null, anthropic('rate_limit_error'), RATE],
+    [null, anthropic('invalid_request_error'), INVALID],
     [
       null,
       { type: 'error', code: 'rate_limit_exceeded', message: 'm', param: null },
-      'rate_limit',
-      429,
+      RATE,
       'rate_limit_exceeded',
     ],
-    [null, { code: 'server_error', message: 'm' }, 'service_error', 502, 'upstream_failed'],
-    [null, { code: 'content_filter', message: 'm' }, 'content_policy', 400, 'content_filter'],
-    [null, { error: { code: 429, message: 'm' } }, 'rate_limit', 429, null],
-    [
-      null,
-      { error: { code: 400, status: 'INVALID_ARGUMENT', message: 'm' } },
-      'invalid_request',
-      400,
-      null,
-    ],
-    [
-      null,
-      { response: { error: { code: 'insufficient_quota', message: 'm' } } },
-      'service_error',
-      503,
-      'upstream_quota',
-    ],
-    [null, undefined, 'service_error', 502, 'upstream_failed'],
-    [200, anthropic('timeout_error'), 'timeout', 504, 'upstream_timeout'],
-  ] as const)('classifies status %s and body %j as %s', (status, body, type, answered, code) => {
-    expect(upstreamFailure(status, body)).toMatchObject({ type, status: answered, code });
+    [null, { code: 'server_error', message: 'm' }, FAILED],
+    [null, { code: 'content_filter', message: 'm' }, CONTENT, 'content_filter'],
+    [null, { error: { code: 429, message: 'm' } }, RATE],
+    [null, { error: { code: 400, status: 'INVALID_ARGUMENT', message: 'm' } }, INVALID],
+    [null, { response: { error: { code: 'insufficient_quota', message: 'm' } } }, QUOTA],
+    [null, undefined, FAILED],
+    [200, anthropic('timeout_error'), TIMEOUT],
+  ])('classifies status %s and body %j as %j', (status, body, kind, code) => {
+    expect(upstreamFailure(status, body)).toMatchObject({ code: code ?? null, ...kind });
   });
 
   it.each([

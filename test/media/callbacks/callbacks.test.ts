@@ -54,6 +54,13 @@ function callbacks(
   return made;
 }
 
+/** A receiver, and the ended task whose callback goes there. */
+async function setUp(reply?: WebhookReceiver['reply']) {
+  const receiver = await receiving(reply);
+  const store = new Deliveries();
+  return { receiver, store, task: store.add(receiver.url) };
+}
+
 const inTurn =
   (...replies: readonly Reply[]) =>
   (nth: number): Reply =>
@@ -110,9 +117,7 @@ describe('a callback', () => {
 
   it('has the same body and id at every attempt, and a new signature', async () => {
     let now = Date.now() - 100_000;
-    const receiver = await receiving(inTurn(answered(500), 'hangs up', answered(200)));
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { receiver, store, task } = await setUp(inTurn(answered(500), 'hangs up', answered(200)));
     callbacks(store, {
       now: () => {
         now += 10_000;
@@ -137,9 +142,7 @@ describe('a callback', () => {
   });
 
   it('fails after the last attempt', async () => {
-    const receiver = await receiving(inTurn(answered(503)));
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { receiver, store, task } = await setUp(inTurn(answered(503)));
     callbacks(store).added(task);
     expect(await store.ended(task)).toMatchObject({ status: 'failed', nextAt: null });
     expect(receiver.received).toHaveLength(4);
@@ -147,9 +150,10 @@ describe('a callback', () => {
 
   it('follows no redirect', async () => {
     const other = await receiving();
-    const receiver = await receiving(() => ({ status: 307, headers: { location: other.url } }));
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { receiver, store, task } = await setUp(() => ({
+      status: 307,
+      headers: { location: other.url },
+    }));
     callbacks(store, { backoff: () => null }).added(task);
     expect((await store.ended(task)).attempts).toMatchObject([
       { status: 307, error: 'the receiver answered 307: redirects are not followed' },
@@ -158,9 +162,7 @@ describe('a callback', () => {
   });
 
   it('is not retried after 410', async () => {
-    const receiver = await receiving(inTurn(answered(410)));
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { receiver, store, task } = await setUp(inTurn(answered(410)));
     callbacks(store).added(task);
     expect(await store.ended(task)).toMatchObject({
       status: 'failed',
@@ -169,9 +171,7 @@ describe('a callback', () => {
   });
 
   it('times out after 15 seconds, which counts as a failed attempt', async () => {
-    const receiver = await receiving(inTurn('never', answered(200)));
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { store, task } = await setUp(inTurn('never', answered(200)));
     const upstream = new UpstreamClient();
     onTestFinished(() => upstream.close());
     const given: number[] = [];
@@ -191,9 +191,10 @@ describe('a callback', () => {
   });
 
   it('is delivered by a 2xx status, whatever the body', async () => {
-    const receiver = await receiving(() => ({ status: 200, body: Buffer.alloc(50_000_000) }));
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { store, task } = await setUp(() => ({
+      status: 200,
+      body: Buffer.alloc(50_000_000),
+    }));
     callbacks(store).added(task);
     expect(await store.ended(task)).toMatchObject({ status: 'delivered', attempts: [{}] });
   });
@@ -209,9 +210,7 @@ describe('a callback', () => {
     ['task', (store: Deliveries) => store.tasks.clear()],
     ['account', (store: Deliveries) => store.accounts.clear()],
   ])('fails where its %s was deleted', async (what, remove) => {
-    const receiver = await receiving();
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { receiver, store, task } = await setUp();
     remove(store);
     callbacks(store).added(task);
     expect(await store.ended(task)).toMatchObject({
@@ -224,9 +223,7 @@ describe('a callback', () => {
 
 describe('a private callback address', () => {
   it('is not connected to, and not retried', async () => {
-    const receiver = await receiving();
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { receiver, store, task } = await setUp();
     callbacks(store, { allowPrivateAddresses: false }).added(task);
     expect(await store.ended(task)).toMatchObject({
       status: 'failed',
@@ -306,9 +303,7 @@ describe('several callbacks', () => {
   });
 
   it('are sent once although added several times', async () => {
-    const receiver = await receiving();
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { receiver, store, task } = await setUp();
     const deliverer = callbacks(store);
     deliverer.added(task);
     await deliverer.start();
@@ -323,9 +318,7 @@ describe('several callbacks', () => {
 
 describe('close', () => {
   it('aborts attempts under way, which the next process repeats', async () => {
-    const receiver = await receiving(inTurn('never', answered(200)));
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { receiver, store, task } = await setUp(inTurn('never', answered(200)));
     const first = callbacks(store);
     first.added(task);
     await receiver.nth(1);
@@ -355,9 +348,7 @@ describe('close', () => {
   });
 
   it('does not wait for scheduled retries', async () => {
-    const receiver = await receiving(inTurn(answered(500)));
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { store, task } = await setUp(inTurn(answered(500)));
     const now = () => ENDED;
     const deliverer = callbacks(store, { now, backoff: () => 3_600_000 });
     deliverer.added(task);
@@ -369,18 +360,14 @@ describe('close', () => {
 
 describe('a clock set back', () => {
   it('does not delay an earlier delivery', async () => {
-    const receiver = await receiving();
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { store, task } = await setUp();
     const year = 365 * 24 * 3_600_000;
     await callbacks(store, { now: () => ENDED - year }).start();
     expect((await store.ended(task)).status).toBe('delivered');
   });
 
   it('does not delay the next attempt', async () => {
-    const receiver = await receiving(inTurn(answered(500), answered(200)));
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { store, task } = await setUp(inTurn(answered(500), answered(200)));
     let now = ENDED;
     const onAttempt = () => {
       now -= 365 * 24 * 3_600_000;
@@ -392,9 +379,7 @@ describe('a clock set back', () => {
 
 describe('an error', () => {
   it('inside the server is reported, and counts as an attempt', async () => {
-    const receiver = await receiving();
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { store, task } = await setUp();
     const faults: unknown[] = [];
     const defect = new TypeError('a defect');
     let records = 0;
@@ -414,9 +399,7 @@ describe('an error', () => {
   });
 
   it('of the store causes no second delivery', async () => {
-    const receiver = await receiving();
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { receiver, store, task } = await setUp();
     const full = new Error('the disk is full');
     receiver.reply = () => {
       store.faults.push(full);
@@ -460,9 +443,7 @@ describe('an error', () => {
   });
 
   it('of recording a deleted delivery ends it', async () => {
-    const receiver = await receiving();
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { receiver, store, task } = await setUp();
     receiver.reply = () => {
       store.deliveries.clear();
       return { status: 200 };
@@ -484,9 +465,7 @@ describe('a rotated secret', () => {
     ['then signs no more', OVERLAP, false],
     ['signs as well where the clock was set back', -OVERLAP, true],
   ])('%s', async (_, age, isValid) => {
-    const receiver = await receiving();
-    const store = new Deliveries();
-    const task = store.add(receiver.url);
+    const { receiver, store, task } = await setUp();
     const account = store.accounts.get('acct_1')!;
     const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
     const now = Date.now();

@@ -8,50 +8,16 @@ import { Failure } from '../../../src/failure.ts';
 import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
 import { type StoreOptions, storeResults } from '../../../src/media/files/results.ts';
 import type { OutputFile } from '../../../src/media/provider/provider.ts';
-import type {
-  AudioTaskRequest,
-  ImageTaskRequest,
-  TaskRequest,
-  VideoTaskRequest,
-} from '../../../src/media/task/task-request.ts';
+import type { TaskRequest } from '../../../src/media/task/task-request.ts';
 import { inlinePool } from '../../../src/operations/pool/pool.ts';
 import { photo, pngPromising } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { type Hook, hookedFiles, systemError } from '../../store/hooked-files.ts';
 import { ANYWHERE, PUBLIC } from '../../upstream/policies.ts';
 import { listening, saying, upstream } from '../../upstream/servers.ts';
+import { IMAGE as ANY_IMAGE, AUDIO, VIDEO } from '../task-requests.ts';
 
-const IMAGE: ImageTaskRequest = {
-  type: 'image',
-  edit: false,
-  prompt: 'a lighthouse',
-  seed: null,
-  user: null,
-  n: 2,
-  size: '32x24',
-  native: true,
-  quality: null,
-  inputs: [],
-  mask: null,
-};
-const VIDEO: VideoTaskRequest = {
-  type: 'video',
-  prompt: 'waves',
-  seed: null,
-  user: null,
-  size: null,
-  duration: 4,
-  inputs: [],
-};
-const AUDIO: AudioTaskRequest = {
-  type: 'audio',
-  prompt: 'rain',
-  seed: null,
-  user: null,
-  voice: null,
-  format: null,
-  duration: null,
-};
+const IMAGE = { ...ANY_IMAGE, n: 2, size: '32x24', native: true };
 
 const MP4 = Buffer.concat([
   Buffer.from('\0\0\0\x20ftypisom\0\0\x02\0isomiso2'),
@@ -65,8 +31,10 @@ beforeAll(async () => {
   wrongSize = await photo({ width: 30, height: 24 }).png().toBuffer();
 });
 
+const NOWHERE = 'http://127.0.0.1:1';
+
 async function keeping(
-  home: string,
+  home = NOWHERE,
   more: Partial<StoreOptions> & { readonly files?: DiskStorage } = {},
 ) {
   const files = more.files ?? (await DiskStorage.open(temporaryFolder()));
@@ -135,7 +103,7 @@ describe('storeResults', () => {
   });
 
   it('leaves out more files than requested', async () => {
-    const { keep, kept } = await keeping('http://127.0.0.1:1');
+    const { keep, kept } = await keeping();
     const { assets } = await keep([{ bytes: png }, { bytes: png }, { bytes: png }]);
     expect([assets.length, kept().length]).toEqual([2, 2]);
   });
@@ -150,10 +118,10 @@ describe('storeResults', () => {
   ])(
     'leaves out %s, and fails as billable_error where no other file came',
     async (_, make, message) => {
-      const { keep, kept } = await keeping('http://127.0.0.1:1');
+      const { keep, kept } = await keeping();
       const { assets } = await keep([{ bytes: make() }, { bytes: png }]);
       expect(kept()).toEqual(assets.map(({ id }) => id));
-      const alone = await keeping('http://127.0.0.1:1');
+      const alone = await keeping();
       await expect(alone.keep([{ bytes: make() }])).rejects.toMatchObject({
         type: 'billable_error',
         code: 'unusable_result',
@@ -164,7 +132,7 @@ describe('storeResults', () => {
   );
 
   it('accepts any size of models without native sizes', async () => {
-    const { keep } = await keeping('http://127.0.0.1:1');
+    const { keep } = await keeping();
     const { assets } = await keep([{ bytes: wrongSize }], { ...IMAGE, native: false });
     expect(assets).toHaveLength(1);
   });
@@ -176,7 +144,7 @@ describe('storeResults', () => {
     ['sound in MPEG-4', AUDIO, MP4, 'audio/mp4'],
     ['samples', { ...AUDIO, format: 'pcm' }, Buffer.alloc(1000), 'audio/pcm'],
   ] as const)('accepts %s', async (_, work, bytes, mediaType) => {
-    const { keep } = await keeping('http://127.0.0.1:1');
+    const { keep } = await keeping();
     const made = bytes ?? (await photo({ width: 9, height: 9 }).webp().toBuffer());
     expect((await keep([{ bytes: made }], work)).assets).toMatchObject([{ mediaType }]);
   });
@@ -186,7 +154,7 @@ describe('storeResults', () => {
     ['samples without a request for pcm', AUDIO, '\0\0\x01\0'],
     ['a page for a film', VIDEO, '<html>'],
   ] as const)('rejects %s', async (_, work, text) => {
-    const { keep } = await keeping('http://127.0.0.1:1');
+    const { keep } = await keeping();
     await expect(keep([{ bytes: Buffer.from(text) }], work)).rejects.toMatchObject({
       type: 'billable_error',
     });
@@ -331,7 +299,7 @@ describe('a download', () => {
   it('retries until the signal is aborted, and leaves no file', async () => {
     const controller = new AbortController();
     const reason = new Failure('timeout', 'The deadline is over');
-    const { keep, kept } = await keeping('http://127.0.0.1:1', {
+    const { keep, kept } = await keeping(NOWHERE, {
       signal: controller.signal,
       files: await DiskStorage.open(temporaryFolder(), {
         files: hookedFiles((operation) => {
@@ -347,7 +315,7 @@ describe('a download', () => {
   it('reports a file that does not read back as a storage failure', async () => {
     const disk = { garbles: true };
     const folder = temporaryFolder();
-    const { keep, kept } = await keeping('http://127.0.0.1:1', {
+    const { keep, kept } = await keeping(NOWHERE, {
       files: await DiskStorage.open(folder, {
         files: hookedFiles((operation, path) => {
           if (operation !== 'sync' || !path.endsWith('.new') || !disk.garbles) return;

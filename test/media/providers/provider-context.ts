@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
-import type { InputFile, MediaJob, ProviderContext } from '../../../src/media/provider/provider.ts';
+import type { InputFile, ProviderContext } from '../../../src/media/provider/provider.ts';
 import type {
   AudioTaskRequest,
   ImageTaskRequest,
@@ -11,6 +11,7 @@ import type { Timeouts } from '../../../src/upstream/request.ts';
 import { png } from '../media-files.ts';
 import type { Interface } from '../mock-answers.ts';
 import { type MockProvider, startMockProvider } from '../mock-provider.ts';
+import { AUDIO, IMAGE, jobOf, VIDEO } from '../task-requests.ts';
 
 /** The key of the mock: to be seen in headers and nowhere else. */
 export const KEY = 'sk-provider-5ecre7-0123456789';
@@ -96,46 +97,14 @@ export function input(index: number, filename = `input-${index}.png`): InputFile
   return { bytes: png(8, 8, index), mediaType: 'image/png', filename };
 }
 
-const PROMPTED = { prompt: 'a lighthouse at dusk', seed: null, user: null };
-
-export function imageJob(
+export const imageJob = (
   request: Partial<ImageTaskRequest> = {},
-  inputs: readonly InputFile[] = [],
-  mask: InputFile | null = null,
-): MediaJob<ImageTaskRequest> {
-  return {
-    request: {
-      ...PROMPTED,
-      type: 'image',
-      edit: false,
-      n: 1,
-      size: null,
-      native: false,
-      quality: null,
-      inputs: [],
-      mask: null,
-      ...request,
-    },
-    inputs,
-    mask,
-  };
-}
+  inputs?: readonly InputFile[],
+  mask?: InputFile,
+) => jobOf({ ...IMAGE, ...request }, inputs, mask);
 
-export function videoJob(
-  request: Partial<VideoTaskRequest> = {},
-  inputs: readonly InputFile[] = [],
-): MediaJob<VideoTaskRequest> {
-  return {
-    request: { ...PROMPTED, type: 'video', size: null, duration: 4, inputs: [], ...request },
-    inputs,
-    mask: null,
-  };
-}
+export const videoJob = (request: Partial<VideoTaskRequest> = {}, inputs?: readonly InputFile[]) =>
+  jobOf({ ...VIDEO, ...request }, inputs);
 
-export function audioJob(request: Partial<AudioTaskRequest> = {}): MediaJob<AudioTaskRequest> {
-  return {
-    request: { ...PROMPTED, type: 'audio', voice: null, format: null, duration: null, ...request },
-    inputs: [],
-    mask: null,
-  };
-}
+export const audioJob = (request: Partial<AudioTaskRequest> = {}) =>
+  jobOf({ ...AUDIO, ...request });

@@ -1,6 +1,5 @@
 import type {
   InputFile,
-  MediaJob,
   MediaOutput,
   MediaProvider,
   ProviderContext,
@@ -9,40 +8,14 @@ import { sandboxProvider } from '../../../src/media/providers/sandbox/sandbox.ts
 import type {
   AudioTaskRequest,
   ImageTaskRequest,
-  TaskRequest,
   VideoTaskRequest,
 } from '../../../src/media/task/task-request.ts';
 import { inlinePool } from '../../../src/operations/pool/pool.ts';
 import { TextThreads } from '../../../src/threads/text-threads.ts';
 import { UpstreamClient } from '../../../src/upstream/client.ts';
+import { AUDIO, IMAGE, jobOf, VIDEO } from '../task-requests.ts';
 
-const PROMPTED = { prompt: 'a lighthouse at dusk', seed: null, user: null };
-
-const IMAGE: ImageTaskRequest = {
-  ...PROMPTED,
-  type: 'image',
-  edit: false,
-  n: 1,
-  size: '64x48',
-  native: false,
-  quality: null,
-  inputs: [],
-  mask: null,
-};
-const VIDEO: VideoTaskRequest = {
-  ...PROMPTED,
-  type: 'video',
-  size: '64x48',
-  duration: 2,
-  inputs: [],
-};
-const AUDIO: AudioTaskRequest = {
-  ...PROMPTED,
-  type: 'audio',
-  voice: null,
-  format: null,
-  duration: 1,
-};
+const SIZE = '64x48';
 
 interface Files {
   readonly inputs?: readonly InputFile[];
@@ -72,27 +45,21 @@ export async function context(
   };
 }
 
-const jobOf = <Request extends TaskRequest>(
-  request: Request,
-  { inputs = [], mask }: Files,
-): MediaJob<Request> => ({
-  request,
-  inputs,
-  mask: mask ?? null,
-});
-
 export async function images(more: Partial<ImageTaskRequest> = {}, files: Files = {}) {
-  const job = jobOf({ ...IMAGE, ...more }, files);
+  const job = jobOf({ ...IMAGE, size: SIZE, ...more }, files.inputs, files.mask);
   return bytesOf(await sandboxProvider.makeImages(job, await context('image')));
 }
 
-export async function video(more: Partial<VideoTaskRequest> = {}, files: Files = {}) {
-  const job = jobOf({ ...VIDEO, ...more }, files);
+export async function video(more: Partial<VideoTaskRequest> = {}) {
+  const job = jobOf({ ...VIDEO, size: SIZE, duration: 2, ...more });
   return bytesOf(await sandboxProvider.makeVideo(job, await context('video')));
 }
 
+export const audioJob = (more: Partial<AudioTaskRequest> = {}) =>
+  jobOf({ ...AUDIO, duration: 1, ...more });
+
 export async function audio(more: Partial<AudioTaskRequest> = {}) {
-  const job = jobOf({ ...AUDIO, ...more }, {});
+  const job = audioJob(more);
   return bytesOf(await sandboxProvider.makeAudio(job, await context('audio')));
 }
 

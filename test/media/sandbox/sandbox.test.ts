@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { FAILURE_TYPES, Failure } from '../../../src/failure.ts';
 import { sniffMedia } from '../../../src/media/files/media-type.ts';
 import { sandboxProvider } from '../../../src/media/providers/sandbox/sandbox.ts';
-import { audio, context, images, moderation, video } from './provider-context.ts';
+import { audio, audioJob, context, images, moderation, video } from './provider-context.ts';
 
 describe('a sandbox video', () => {
   it.each([
@@ -132,9 +132,7 @@ describe('a prompt with directives', () => {
   it('waits with sandbox:delay=9m until the signal is aborted', async () => {
     const controller = new AbortController();
     const reason = new Failure('timeout', 'The deadline is over');
-    const audio = { type: 'audio', seed: null, user: null, voice: null, format: null } as const;
-    const request = { ...audio, prompt: 'sandbox:delay=9m', duration: 1 };
-    const job = { request, inputs: [], mask: null };
+    const job = audioJob({ prompt: 'sandbox:delay=9m' });
     const making = sandboxProvider.makeAudio(job, await context('audio', controller.signal));
     controller.abort(reason);
     await expect(making).rejects.toBe(reason);
@@ -142,24 +140,15 @@ describe('a prompt with directives', () => {
 });
 
 it('the sandbox refuses unknown models', async () => {
-  const fields = { type: 'audio', prompt: '', seed: null, user: null } as const;
-  const job = {
-    request: { ...fields, voice: null, format: null, duration: 1 },
-    inputs: [],
-    mask: null,
-  };
-  await expect(sandboxProvider.makeAudio(job, await context('video'))).rejects.toMatchObject({
-    code: 'unknown_sandbox_model',
-  });
+  await expect(sandboxProvider.makeAudio(audioJob(), await context('video'))).rejects.toMatchObject(
+    {
+      code: 'unknown_sandbox_model',
+    },
+  );
 });
 
 it('the sandbox reports consistent usage', async () => {
-  const fields = { type: 'audio', prompt: 'a song', seed: null, user: null } as const;
-  const job = {
-    request: { ...fields, voice: null, format: null, duration: 1 },
-    inputs: [],
-    mask: null,
-  };
+  const job = audioJob({ prompt: 'a song' });
   const { usage } = await sandboxProvider.makeAudio(job, await context('audio'));
   expect(usage).toEqual({
     prompt_tokens: 2,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gate } from '../../gate.ts';
-import { succession } from './restart.ts';
+import { started, succession } from './restart.ts';
 
 const POST = 'POST /images/generations';
 const NEVER = { wait: new Promise(() => {}) };
@@ -27,8 +27,7 @@ function lastCall(data: string): string | undefined {
 
 describe('a crash during a billable provider call', () => {
   it('repeats the request by default', async () => {
-    const { first, next } = await succession(NONE);
-    const { daemon, ann } = await next();
+    const { first, next, daemon, ann } = await started(NONE);
     first.always(POST, NEVER);
     const ids = [];
     for (let n = 0; n < MANY; n += 1) ids.push(await ann.begin({ model: 'any' }));
@@ -51,8 +50,7 @@ describe('a crash during a billable provider call', () => {
     ['kill -9', 'SIGKILL'],
     ['a stop without grace', 'SIGTERM'],
   ] as const)('fails the task after %s where routing.afterCrash is fail', async (_, signal) => {
-    const { first, next } = await succession({ ...NONE, ...routing('fail') });
-    const { daemon, ann } = await next();
+    const { first, next, daemon, ann } = await started({ ...NONE, ...routing('fail') });
     first.always(POST, NEVER);
     const ids = [];
     for (let n = 0; n < MANY; n += 1) {
@@ -75,8 +73,7 @@ describe('a crash during a billable provider call', () => {
   });
 
   it('fails speech and video submissions as well where routing.afterCrash is fail', async () => {
-    const { first, next } = await succession({ ...NONE, ...routing('fail') });
-    const { daemon, ann } = await next();
+    const { first, next, daemon, ann } = await started({ ...NONE, ...routing('fail') });
     for (const path of ['POST /audio/speech', 'POST /videos']) first.always(path, NEVER);
     const sound = await ann.begin({ model: 'speech' }, '/v1/audio/generations');
     const film = await ann.begin({ model: 'film', duration: 2 }, '/v1/videos/generations');
@@ -130,8 +127,7 @@ describe('where routing.afterCrash is fail', () => {
 });
 
 it('saves a checkpoint before a billable request, and after its response', async () => {
-  const { first, next } = await succession();
-  const { daemon, ann } = await next();
+  const { first, next, daemon, ann } = await started();
   const asked = gate();
   const fetched = gate();
   first.images('url');

@@ -6,8 +6,8 @@ import { mediaDaemon } from './media-daemon.ts';
 const media = mediaDaemon();
 const POST = 'POST /images/generations';
 
-async function receive(reply?: WebhookReceiver['reply']): Promise<WebhookReceiver> {
-  const receiver = await WebhookReceiver.open(reply);
+async function receive(): Promise<WebhookReceiver> {
+  const receiver = await WebhookReceiver.open();
   onTestFinished(() => receiver.close());
   return receiver;
 }
@@ -44,8 +44,7 @@ it('has the task record, signed with the secret of the account', async () => {
 });
 
 it('is signed with both secrets during the overlap after a rotation', async () => {
-  const { client, daemon } = media();
-  const ann = await client();
+  const { daemon, ann } = await media.fresh();
   const receiver = await receive();
   const path = '/v1/account/callback-secret';
   const rotate = async (query = '') => {
@@ -110,37 +109,4 @@ it('is listed with its attempts', async () => {
       next_attempt_at: null,
     },
   ]);
-});
-
-it('is retried after a failure, and not after 410', async () => {
-  const ann = await media().client();
-  const busy = await receive(() => ({ status: 500 }));
-  const gone = await receive(() => ({ status: 410 }));
-  const tasks = [
-    await ann.make({ model: 'any', callback_url: busy.url }),
-    await ann.make({ model: 'any', callback_url: gone.url }),
-  ];
-  const [later, never] = tasks.map(({ task_id }) => async () => {
-    const { data } = (await ann.ask(`/v1/tasks/${task_id}/callbacks`)).body;
-    return data[0];
-  });
-  await expect.poll(async () => (await later!()).attempts.length).toBeGreaterThan(0);
-  expect(await later!()).toMatchObject({
-    status: 'pending',
-    attempts: [{ status: 500 }],
-    next_attempt_at: expect.any(Number),
-  });
-  await expect.poll(async () => (await never!()).status).toBe('failed');
-  expect(await never!()).toMatchObject({ attempts: [{ status: 410 }], next_attempt_at: null });
-});
-
-it('is not sent without callback_url, nor before the task ends', async () => {
-  const { first, client } = media();
-  const ann = await client();
-  const quiet = await ann.make({ model: 'any' });
-  first.next(POST, { wait: new Promise(() => {}) });
-  const open = await ann.begin({ model: 'any', callback_url: 'https://example.com/' });
-  for (const id of [quiet.task_id, open]) {
-    expect((await ann.ask(`/v1/tasks/${id}/callbacks`)).body.data).toEqual([]);
-  }
 });

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestDaemon } from '../../daemon.ts';
+import { gate } from '../../gate.ts';
 import { newKey } from '../../text/gateway-daemon.ts';
+import type { MockProvider } from '../mock-provider.ts';
 
 export interface Answer {
   readonly status: number;
@@ -129,4 +131,14 @@ export class Client {
       .map(({ type, amount }) => [type, amount] as const)
       .reverse();
   }
+}
+
+/** An image task whose provider has its request, and answers once `held` is opened. */
+export async function heldTask(provider: MockProvider, client: Client, body: object) {
+  const held = gate();
+  const endpoint = 'POST /images/generations';
+  provider.next(endpoint, { wait: held.passed });
+  const id = await client.begin(body);
+  await provider.received(endpoint);
+  return { held, id };
 }

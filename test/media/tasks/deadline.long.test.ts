@@ -15,9 +15,8 @@ const EXPIRED = {
 };
 
 it('expires a task whose provider does not respond, and aborts the request', async () => {
-  const { first, client } = media();
+  const { first, ann } = await media.fresh();
   first.always(POST, NEVER);
-  const ann = await client();
   const id = await ann.begin({ model: 'native' });
   const { closed } = await first.received(POST);
   expect(await ann.ended(id)).toMatchObject(EXPIRED);
@@ -30,9 +29,8 @@ it('expires a task whose provider does not respond, and aborts the request', asy
 });
 
 it('expires all of many tasks, whichever timer fires first', async () => {
-  const { first, client } = roomy();
+  const { first, ann } = await roomy.fresh();
   first.always(POST, NEVER);
-  const ann = await client();
   const ids: string[] = [];
   for (let count = 0; count < 24; count += 1) ids.push(await ann.begin({ model: 'native' }));
   for (const id of ids) expect(await ann.ended(id)).toMatchObject(EXPIRED);
@@ -40,9 +38,8 @@ it('expires all of many tasks, whichever timer fires first', async () => {
 });
 
 it('expires tasks that wait for a slot', async () => {
-  const { first, client } = media();
+  const { first, ann } = await media.fresh();
   first.always(POST, NEVER);
-  const ann = await client();
   const ids = await Promise.all(Array.from({ length: 6 }, () => ann.begin({ model: 'native' })));
   for (const id of ids) expect(await ann.ended(id)).toMatchObject(EXPIRED);
   // The next may come to its place in the moment between the ends of two.
@@ -54,11 +51,10 @@ it('expires tasks that wait for a slot', async () => {
 });
 
 it('expires a task during polling, and one during a download', async () => {
-  const { far, first, client } = media();
+  const { far, first, ann } = await media.fresh();
   far.jobs({ looks: 1000, retryAfter: 0 });
   first.images('url');
   first.always('GET /files/:id', NEVER);
-  const ann = await client();
   const [looked, fetched] = [
     await ann.begin({ model: 'far-native' }),
     await ann.begin({ model: 'native' }),
@@ -69,11 +65,10 @@ it('expires a task during polling, and one during a download', async () => {
 });
 
 it('answers waiting clients and sends the callback', async () => {
-  const { first, client } = media();
+  const { first, ann } = await media.fresh();
   first.always(POST, NEVER);
   const receiver = await WebhookReceiver.open();
   onTestFinished(() => receiver.close());
-  const ann = await client();
   const { status, body } = await ann.post(`${GENERATIONS}/sync`, {
     model: 'native',
     prompt: 'a',

@@ -7,9 +7,9 @@ import { startDaemon } from '../../daemon.ts';
 import { gate } from '../../gate.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { png } from '../media-files.ts';
-import { Client, EDITS, GENERATIONS } from './client.ts';
+import { Client, EDITS, GENERATIONS, heldTask } from './client.ts';
 import { mediaConfig, mediaDaemon, startProviders } from './media-daemon.ts';
-import { succession, testDisk } from './restart.ts';
+import { started, testDisk } from './restart.ts';
 
 const POST = 'POST /images/generations';
 const DONE = { status: 'completed', error: null };
@@ -28,8 +28,7 @@ const media = mediaDaemon({}, env);
 
 describe('a full disk', () => {
   it('refuses tasks and uploads until there is space', async () => {
-    const { first, daemon, client } = media();
-    const ann = await client();
+    const { first, daemon, ann } = await media.fresh();
     disk(FULL);
     const image = png(4, 4);
     const body = { model: 'any', prompt: 'a' };
@@ -54,8 +53,7 @@ describe('a full disk', () => {
   });
 
   it('keeps accepted tasks waiting without a provider request', async () => {
-    const { first, next, disk } = await succession({ concurrency: 1 });
-    const { daemon, ann } = await next();
+    const { first, next, disk, daemon, ann } = await started({ concurrency: 1 });
     const held = gate();
     first.next(POST, { wait: held.passed });
     const one = await ann.begin({ model: 'any' });
@@ -72,12 +70,8 @@ describe('a full disk', () => {
   });
 
   it('fails tasks as storage_unavailable at their deadline', async () => {
-    const { first, next, disk } = await succession({ limits: { taskDeadline: '8s' } });
-    const { daemon, ann } = await next();
-    const held = gate();
-    first.next(POST, { wait: held.passed });
-    const id = await ann.begin({ model: 'any' });
-    await first.received(POST);
+    const { first, next, disk, daemon, ann } = await started({ limits: { taskDeadline: '8s' } });
+    const { held, id } = await heldTask(first, ann, { model: 'any' });
     disk({ fails: ['/assets/'] });
     held.open();
     await daemon.logged(WAITS);
@@ -96,12 +90,8 @@ describe('results that cannot be stored', () => {
     ['EMFILE', '/assets/.* open'],
     ['ENOSPC', '/store/journal/.* (write|datasync)'],
   ])('are retried after %s of %s, and never complete in part', async (code, path) => {
-    const { first, daemon, client } = media();
-    const ann = await client();
-    const held = gate();
-    first.next(POST, { wait: held.passed });
-    const id = await ann.begin({ model: 'native', n: 2 });
-    await first.received(POST);
+    const { first, daemon, ann } = await media.fresh();
+    const { held, id } = await heldTask(first, ann, { model: 'native', n: 2 });
     disk({ fails: [path], code });
     held.open();
     const line = expect.objectContaining({ msg: WAITS, task: id });
@@ -122,12 +112,10 @@ describe('a daemon that shuts down while its disk is full', () => {
     ['files', '/assets/'],
     ['records', '/store/journal/.* (write|datasync)'],
   ])('uses its grace for results whose %s cannot be written', async (_, path) => {
-    const { first, next, disk, diskFailures } = await succession({ server: { grace: '60s' } });
-    const { daemon, ann } = await next();
-    const held = gate();
-    first.next(POST, { wait: held.passed });
-    const id = await ann.begin({ model: 'any' });
-    await first.received(POST);
+    const { first, next, disk, diskFailures, daemon, ann } = await started({
+      server: { grace: '60s' },
+    });
+    const { held, id } = await heldTask(first, ann, { model: 'any' });
     disk({ fails: [path] });
     held.open();
     await daemon.logged(WAITS);
@@ -143,12 +131,8 @@ describe('a daemon that shuts down while its disk is full', () => {
   });
 
   it('stops after its grace, and leaves the task to the next process', async () => {
-    const { first, next, disk } = await succession({ server: { grace: '1s' } });
-    const { daemon, ann } = await next();
-    const held = gate();
-    first.next(POST, { wait: held.passed });
-    const id = await ann.begin({ model: 'any' });
-    await first.received(POST);
+    const { first, next, disk, daemon, ann } = await started({ server: { grace: '1s' } });
+    const { held, id } = await heldTask(first, ann, { model: 'any' });
     disk({ fails: ['/assets/', '/store/journal/.* (write|datasync)'] });
     held.open();
     await daemon.logged(WAITS);
@@ -159,8 +143,7 @@ describe('a daemon that shuts down while its disk is full', () => {
   });
 
   it('requeues at once tasks without a provider request', async () => {
-    const { first, next, disk } = await succession({ server: { grace: '1h' } });
-    const { daemon, ann } = await next();
+    const { first, next, disk, daemon, ann } = await started({ server: { grace: '1h' } });
     const held = gate();
     first.next(POST, { wait: held.passed, status: 429, headers: { 'retry-after': '0' }, body: '' });
     const id = await ann.begin({ model: 'either' });
@@ -176,8 +159,7 @@ describe('a daemon that shuts down while its disk is full', () => {
 });
 
 it('accepts an upload although its spooled file cannot be removed', async () => {
-  const { daemon, client } = media();
-  const ann = await client();
+  const { daemon, ann } = await media.fresh();
   disk({ fails: ['/spool/.* rm'], code: 'EIO' });
   const answer = await ann.form('/v1/images/upload', [['file', png(4, 4)]]);
   expect(answer.status).toBe(200);
@@ -219,10 +201,7 @@ describe('a small disk', () => {
         // Nothing more goes in.
       }
     };
-    const held = gate();
-    first.next(POST, { wait: held.passed });
-    const id = await ann.begin({ model: 'native', n: 3 });
-    await first.received(POST);
+    const { held, id } = await heldTask(first, ann, { model: 'native', n: 3 });
     fill();
     held.open();
     await daemon.logged(WAITS);

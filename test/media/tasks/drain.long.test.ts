@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { gate } from '../../gate.ts';
 import { GENERATIONS } from './client.ts';
-import { succession } from './restart.ts';
+import { started, succession } from './restart.ts';
 
 const POST = 'POST /images/generations';
 const LONG = { server: { grace: '60s' } };
@@ -11,8 +11,7 @@ const DONE = { status: 'completed', error: null };
 
 describe('a daemon that shuts down', () => {
   it('finishes running tasks, answers waiting clients, and keeps pending tasks', async () => {
-    const { first, next } = await succession({ concurrency: 1, ...LONG });
-    const { daemon, ann } = await next();
+    const { first, next, daemon, ann } = await started({ concurrency: 1, ...LONG });
     const held = gate();
     first.next(POST, { wait: held.passed });
     const sync = ann.post(`${GENERATIONS}/sync`, { model: 'any', prompt: 'at work' });
@@ -38,8 +37,7 @@ describe('a daemon that shuts down', () => {
   });
 
   it('requeues tasks that outlast its grace, for the next process', async () => {
-    const { first, next } = await succession(NONE);
-    const { daemon, ann } = await next();
+    const { first, next, daemon, ann } = await started(NONE);
     first.next(POST, NEVER);
     const id = await ann.begin({ model: 'any' });
     await first.received(POST);

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startDaemon } from '../../daemon.ts';
 import { gate } from '../../gate.ts';
 import { png } from '../media-files.ts';
-import { Client, EDITS, GENERATIONS } from './client.ts';
+import { Client, EDITS, GENERATIONS, heldTask } from './client.ts';
 import { mediaConfig, startProviders } from './media-daemon.ts';
 
 const POST = 'POST /images/generations';
@@ -71,10 +71,7 @@ it.each([
   ['higher', 9],
 ])('charges the price of the reservation when a reload sets a %s one', async (_, price) => {
   const { first, daemon, ann, ...others } = await freshDaemon({ concurrency: 1 });
-  const held = gate();
-  first.next(POST, { wait: held.passed });
-  const working = await ann.begin({ model: 'native', n: 2 });
-  await first.received(POST);
+  const { held, id: working } = await heldTask(first, ann, { model: 'native', n: 2 });
   const waiting = await ann.begin({ model: 'native', n: 3 });
   const film = await ann.begin({ model: 'film', duration: 2 }, '/v1/videos/generations');
   expect(await ann.credits()).toMatchObject({ reserved: 22 });

@@ -123,10 +123,18 @@ export interface MediaChanges {
   readonly [section: string]: unknown;
 }
 
+type ClientOptions = Parameters<typeof Client.of>[1];
+
 export interface MediaDaemon extends Providers {
   readonly daemon: TestDaemon;
   /** An account of its own, with a key. */
-  client(options?: Parameters<typeof Client.of>[1]): Promise<Client>;
+  client(options?: ClientOptions): Promise<Client>;
+}
+
+interface SharedMedia {
+  (): MediaDaemon;
+  /** The same, with the client of a new account. */
+  fresh(options?: ClientOptions): Promise<MediaDaemon & { readonly ann: Client }>;
 }
 
 /** A running daemon with its mocks. */
@@ -149,16 +157,19 @@ async function startShared(): Promise<Started> {
 export function mediaDaemon(
   changes?: MediaChanges,
   env: Readonly<Record<string, string>> = {},
-): () => MediaDaemon {
+): SharedMedia {
   const started = changes ? ownDaemon(changes, env) : sharedMedia();
   afterEach(() => {
     const { first, second, far } = started();
     for (const provider of [first, second, far]) provider.reset();
   });
-  return () => {
+  const media = (): MediaDaemon => {
     const { daemon, ...providers } = started();
     return { ...providers, daemon, client: (options) => Client.of(daemon, options) };
   };
+  return Object.assign(media, {
+    fresh: async (options?: ClientOptions) => ({ ...media(), ann: await media().client(options) }),
+  });
 }
 
 function sharedMedia(): () => Started {

@@ -29,8 +29,7 @@ async function bytesAt(url: string | undefined): Promise<Buffer> {
 
 describe("images.generate of OpenAI's SDK", () => {
   it('resolves with base64 images, their time and usage', async () => {
-    const { first, client } = media();
-    const ann = await client();
+    const { first, ann } = await media.fresh();
     const { data: images, response } = await sdk(ann)
       .images.generate({ model: 'native', prompt, n: 2, response_format: 'b64_json' })
       .withResponse();
@@ -94,8 +93,7 @@ describe("images.generate of OpenAI's SDK", () => {
   });
 
   it('that is aborted loses neither the task nor its images', async () => {
-    const { first, client } = media();
-    const ann = await client();
+    const { first, ann } = await media.fresh();
     const answer = gate();
     first.next(POST, { wait: answer.passed });
     const controller = new AbortController();
@@ -130,8 +128,7 @@ describe("image streams of OpenAI's SDK", () => {
   const USAGE = { input_tokens: 50, output_tokens: 400, total_tokens: 450 };
 
   it('have one completed event with its usage, and name what is left out', async () => {
-    const { first, client } = media();
-    const ann = await client();
+    const { first, ann } = await media.fresh();
     const { data: stream, response } = await sdk(ann)
       .images.generate({
         model: 'native',
@@ -185,9 +182,8 @@ describe("image streams of OpenAI's SDK", () => {
   });
 
   it('that fail before their first event are errors with their status', async () => {
-    const { first, client } = media();
+    const { first, ann } = await media.fresh();
     first.always(POST, { status: 400, body: { error: { message: 'No.', code: 'no' } } });
-    const ann = await client();
     const request = sdk(ann).images.generate({ model: 'any', prompt, stream: true });
     await expect(request).rejects.toMatchObject({ status: 400, type: 'invalid_request' });
     const refused = await ann.post(`${GENERATIONS}/sync`, { model: 'any', prompt, stream: true });
@@ -254,8 +250,7 @@ describe("OpenAI's fields of images", () => {
     [{ model: 'drawn', quality: 'hd' }, 'quality', 'not_supported_by_model'],
     [{ input_fidelity: 'high' }, 'input_fidelity', null],
   ])('%j are refused, and cost nothing', async (fields, param, code) => {
-    const { first, client } = media();
-    const ann = await client();
+    const { first, ann } = await media.fresh();
     for (const format of [{}, { response_format: 'b64_json' }]) {
       const body = { model: 'native', prompt, ...format, ...fields };
       const answer = await ann.post(GENERATIONS, body);
@@ -277,8 +272,7 @@ describe("OpenAI's fields of images", () => {
   });
 
   it('that are advice are named where an upstream lacks them', async () => {
-    const { first, client } = media();
-    const ann = await client();
+    const { first, ann } = await media.fresh();
     const ignored = async (model: string, fields: object) => {
       const body = { model, prompt, size: '64x64', response_format: 'url', ...fields };
       const { status, headers } = await ann.post(GENERATIONS, body);

@@ -30,9 +30,8 @@ it("runs an account's only task next, however many tasks another has queued", as
 });
 
 it('limits concurrency per provider', async () => {
-  const { first, far, client } = media();
+  const { first, far, ann } = await media.fresh();
   far.jobs({ looks: 0, retryAfter: 0 });
-  const ann = await client();
   const held = gate();
   first.always(POST, { wait: held.passed });
   const ids = [await ann.begin({ model: 'any' }), await ann.begin({ model: 'any' })];
@@ -44,8 +43,7 @@ it('limits concurrency per provider', async () => {
 });
 
 it("uses a slot of the next route's provider after a failover", async () => {
-  const { first, second, client } = media();
-  const ann = await client();
+  const { first, second, ann } = await media.fresh();
   const held = gate();
   first.next(POST, { status: 500, body: 'no' });
   second.next(POST, { wait: held.passed });

@@ -5,7 +5,7 @@ import { openStore } from '../../../src/store/drivers/open.ts';
 import { png } from '../media-files.ts';
 import { WebhookReceiver } from '../webhook-receiver.ts';
 import { GENERATIONS } from './client.ts';
-import { succession } from './restart.ts';
+import { started, succession } from './restart.ts';
 
 const POST = 'POST /images/generations';
 const NONE = { server: { grace: '0s' } };
@@ -83,8 +83,7 @@ describe('a killed daemon', () => {
 
 it('a clock set back changes no ended task and extends no deadline', async () => {
   const YEAR = 365 * 86_400_000;
-  const { first, next } = await succession({ ...NONE, limits: { taskDeadline: '8s' } });
-  const { daemon, ann } = await next();
+  const { first, next, daemon, ann } = await started({ ...NONE, limits: { taskDeadline: '8s' } });
   const done = await ann.make({ model: 'any' });
   first.always(POST, NEVER);
   const open = await ann.begin({ model: 'any' });
@@ -107,8 +106,7 @@ it('a clock set back changes no ended task and extends no deadline', async () =>
 });
 
 it('retention deletes tasks, their files and uploads, and nothing else', async () => {
-  const { first, next } = await succession({ ...NONE, limits: { retention: '1h' } });
-  const { daemon, ann } = await next();
+  const { first, next, daemon, ann } = await started({ ...NONE, limits: { retention: '1h' } });
   const input = `data:image/png;base64,${png(4, 4).toString('base64')}`;
   const old = await ann.make({ model: 'any', input_images: [input] });
   const upload = (await ann.form('/v1/images/upload', [['file', png(4, 4)]])).body.url as string;
@@ -144,8 +142,7 @@ it('retention deletes tasks, their files and uploads, and nothing else', async (
 });
 
 it('orphaned files are quarantined, unless another store may name them', async () => {
-  const { next } = await succession(NONE);
-  const { daemon, ann } = await next();
+  const { next, daemon, ann } = await started(NONE);
   const { result } = await ann.make({ model: 'any' });
   await daemon.stop();
   const folder = join(daemon.data, 'assets');
@@ -172,8 +169,7 @@ it('orphaned files are quarantined, unless another store may name them', async (
 });
 
 it('a damaged file is not served, and is logged', async () => {
-  const { next } = await succession(NONE);
-  const { daemon, ann } = await next();
+  const { next, daemon, ann } = await started(NONE);
   const { result } = await ann.make({ model: 'any' });
   const [{ url }] = result.data;
   expect((await fetch(url)).status).toBe(200);

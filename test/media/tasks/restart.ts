@@ -79,3 +79,9 @@ export async function succession(usual: MediaChanges = {}): Promise<Succession> 
     },
   };
 }
+
+/** A succession whose first daemon runs. */
+export async function started(usual: MediaChanges = {}) {
+  const opened = await succession(usual);
+  return { ...opened, ...(await opened.next()) };
+}

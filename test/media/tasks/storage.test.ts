@@ -32,8 +32,7 @@ describe('the disk', () => {
   }
 
   it.each(['edits', 'data: URLs'])('is not filled by %s', async (how) => {
-    const { first, client } = media();
-    const ann = await client();
+    const { first, ann } = await media.fresh();
     const url = `data:image/png;base64,${picture.toString('base64')}`;
     const submit = () =>
       how === 'edits'
@@ -73,8 +72,7 @@ describe('the disk', () => {
   });
 
   it('trims the oldest tasks of an account beyond its history', async () => {
-    const { client } = media();
-    const ann = await client();
+    const { ann } = await media.fresh();
     const tasks: Shown[] = [];
     for (let n = 0; n < 12; n += 1) tasks.push(await ann.make({ model: 'any' }));
     const shown = async () => {
