@@ -127,7 +127,11 @@ export class Routing {
       const cooldown = isRetried ? routing.cooldown : NO_COOLDOWN;
       const keyed = this.#keys.take(name, provider, accountId, tried);
       // A reload may have removed the keys that were left.
-      if (keyed === null) return last ?? this.#restingFailure(request, candidate);
+      if (keyed === null) {
+        const reason = this.#resting.get(name)?.failure;
+        const remaining = Math.max(1, this.remainingCooldown(candidate, accountId));
+        return last ?? new RoutesResting(request.model, reason, remaining);
+      }
       const report = this.#circuits.begin(name, cooldown, accountId);
       const startedAt = performance.now();
       let failure: Failure;
@@ -234,18 +238,6 @@ export class Routing {
     if (label === null) return;
     const route = { provider, model, account, failure, until: performance.now() + rest.avoided };
     this.#observer.onKeyRest?.(route, label, rest.avoided);
-  }
-
-  #restingFailure(
-    { model, accountId }: RoutedRequest<Route, unknown>,
-    candidate: RouteCandidate<Route>,
-  ): Failure {
-    const failure = this.#resting.get(candidate.name)?.failure;
-    return new RoutesResting(
-      model,
-      failure,
-      Math.max(1, this.remainingCooldown(candidate, accountId)),
-    );
   }
 }
 

@@ -1,4 +1,5 @@
 import { parseJson } from '../schema/json.ts';
+import { isObject, objectsOf, textOf } from '../schema/untrusted.ts';
 import { htmlSummary } from './html-summary.ts';
 
 /** An upstream's error body in a common form. */
@@ -37,13 +38,13 @@ const MAX_DEPTH = 4;
  */
 export function readUpstreamError(body: unknown, depth = MAX_DEPTH): UpstreamError {
   if (typeof body === 'string') return fromText(body, depth);
-  if (typeof body !== 'object' || body === null || depth === 0) return EMPTY;
+  if (depth === 0) return EMPTY;
   if (Array.isArray(body)) return readUpstreamError(body[0], depth - 1);
-
-  const fields = body as Readonly<Record<string, unknown>>;
+  if (!isObject(body)) return EMPTY;
+  const fields: Readonly<Record<string, unknown>> = body;
   const { error, detail, response, errors, base_resp: minimax } = fields;
   if (typeof error === 'object' && error !== null) return readUpstreamError(error, depth - 1);
-  if (typeof minimax === 'object' && minimax !== null) return fromMinimax(minimax);
+  if (isObject(minimax)) return fromMinimax(minimax);
   if (isFilled(detail)) return fromDetail(detail, depth);
   const messages = [fields['message'], fields['msg'], fields['error_description'], error];
   const message = messages.find(isFilled) ?? errors ?? response;
@@ -75,10 +76,9 @@ const MINIMAX_CODES = new Map<unknown, string>([
   [2056, 'rate_limit_exceeded'],
 ]);
 
-function fromMinimax(base: { readonly status_code?: unknown; readonly status_msg?: unknown }) {
-  const { status_code: status, status_msg: message } = base;
+function fromMinimax({ status_code: status, status_msg: message }: Record<string, unknown>) {
   const code = MINIMAX_CODES.get(status) ?? 'server_error';
-  return { ...EMPTY, message: oneLine(typeof message === 'string' ? message : ''), code };
+  return { ...EMPTY, message: oneLine(textOf(message)), code };
 }
 
 /** The reason of Google's ErrorInfo, such as API_KEY_INVALID, and the delay of its RetryInfo, such as 34.07s. */
@@ -87,9 +87,7 @@ function googleDetails(details: unknown): Pick<UpstreamError, 'retryAfter'> & {
 } {
   let reason: string | null = null;
   let retryAfter: number | null = null;
-  for (const detail of Array.isArray(details) ? details.slice(0, 20) : []) {
-    if (typeof detail !== 'object' || detail === null) continue;
-    const fields = detail as Readonly<Record<string, unknown>>;
+  for (const fields of objectsOf(details).slice(0, 20)) {
     reason ??= codeOf(fields['reason']);
     const delay = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(String(fields['retryDelay']))?.[1];
     if (delay !== undefined) retryAfter ??= Number(delay);

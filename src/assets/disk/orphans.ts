@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { type Files, makeFolder, namesIn, remove } from '../../store/files.ts';
 import type { TimeRange } from '../../store/health.ts';
 import type { SweepResult } from '../storage/asset-storage.ts';
@@ -42,7 +42,7 @@ export async function sweepFolder(
         await onDisk(() => remove(files, path));
         swept.removed += 1;
       } else if (!(await isKnown(id))) {
-        const isMoved = await quarantine(files, { root, path, id, span });
+        const isMoved = await quarantine(files, root, path, span);
         swept[isMoved ? 'quarantined' : 'foreign'] += 1;
       }
     }
@@ -50,21 +50,19 @@ export async function sweepFolder(
   return swept;
 }
 
-interface Orphan {
-  readonly root: string;
-  readonly path: string;
-  readonly id: string;
-  readonly span: TimeRange | null;
-}
-
 /** Moves a file to the quarantine. Returns false if the file is outside the time range. */
-async function quarantine(files: Files, { root, path, id, span }: Orphan): Promise<boolean> {
+async function quarantine(
+  files: Files,
+  root: string,
+  path: string,
+  span: TimeRange | null,
+): Promise<boolean> {
   return onDisk(async () => {
     const { mtimeMs } = await files.stat(path);
     if (span === null || mtimeMs < span.from || mtimeMs > span.to) return false;
     const folder = join(root, QUARANTINE, dayOf(Date.now()));
     await makeFolder(files, folder);
-    await files.rename(path, join(folder, id));
+    await files.rename(path, join(folder, basename(path)));
     return true;
   });
 }

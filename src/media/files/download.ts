@@ -1,21 +1,15 @@
+import { headersOf, isRemote } from '../../config/providers/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
 import { MAX_REDIRECTS, REDIRECT_STATUSES } from '../../upstream/fetch-public.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
-import type { Timeouts } from '../../upstream/request.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
+import type { OutputFile, ProviderContext } from '../provider/provider.ts';
 
-export interface DownloadOptions {
-  readonly upstream: UpstreamClient;
-  /** The provider's own origin, which the operator configured; null where the provider has none. */
-  readonly providerOrigin: string | null;
-  /** URL of the provider's proxy, for its own origin. */
-  readonly proxy?: string | undefined;
-  /** Policy for files at other origins. */
+export interface DownloadOptions
+  extends Pick<ProviderContext, 'settings' | 'upstream' | 'timeouts' | 'signal'> {
+  /** Policy for files outside the provider's origin. */
   readonly networkPolicy: NetworkPolicy;
-  readonly timeouts: Timeouts;
-  readonly signal: AbortSignal;
 }
 
 /** Code of a failure that a retry may overcome. */
@@ -25,18 +19,20 @@ const UNAVAILABLE = 'download_unavailable';
 const TRANSIENT_STATUSES = [404, 408, 425, 429];
 
 /**
- * Opens a file that a provider made. The provider's own origin is connected to directly and gets the
- * headers; every other origin is subject to the network policy.
+ * Opens a file that a provider made. The provider's own origin, which the operator configured, is connected to
+ * directly and gets the key where the file needs it; every other origin is subject to the network policy.
  *
  * @returns a response with status 200, its body still to come
  * @throws Failure
  */
 export async function openDownload(
-  text: string,
-  headers: Readonly<Record<string, string>>,
-  { upstream, providerOrigin, proxy, networkPolicy, timeouts, signal }: DownloadOptions,
+  { url, needsKey }: Extract<OutputFile, { readonly url: string }>,
+  { upstream, settings, networkPolicy, timeouts, signal }: DownloadOptions,
 ): Promise<UpstreamResponse> {
-  let address = text;
+  const provider = isRemote(settings) ? settings : null;
+  const providerOrigin = provider && new URL(provider.baseUrl).origin;
+  const headers = needsKey && provider ? headersOf(provider) : {};
+  let address = url;
   let isForeign = false;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const isProvider =
@@ -54,7 +50,7 @@ export async function openDownload(
         headers: isForeign ? {} : headers,
         timeouts,
         signal,
-        ...(isForeign ? { networkPolicy } : { proxy }),
+        ...(isForeign ? { networkPolicy } : { proxy: provider?.proxy }),
       });
     };
     const response = await open().catch((error: unknown) => {

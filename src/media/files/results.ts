@@ -1,37 +1,24 @@
 import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import { newAssetId } from '../../assets/storage/identifier.ts';
 import type { SpooledFile } from '../../assets/storage/spooled-file.ts';
-import { headersOf, isRemote } from '../../config/providers/provider-kinds.ts';
-import type { Provider as ProviderSettings } from '../../config/settings/schema.ts';
+import { isRemote } from '../../config/providers/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
-import type { ImagePool } from '../../operations/pool/pool.ts';
 import { waitBeforeRetry } from '../../routing/backoff.ts';
 import { redactFailure } from '../../routing/redaction.ts';
 import type { NewAsset } from '../../store/asset.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
-import type { NetworkPolicy } from '../../upstream/network-policy.ts';
-import type { Timeouts } from '../../upstream/request.ts';
 import { responseChunks } from '../../upstream/response-chunks.ts';
-import type { MediaJob, MediaOutput, OutputFile } from '../provider/provider.ts';
+import type { MediaJob, MediaOutput, OutputFile, ProviderContext } from '../provider/provider.ts';
 import type { StoredResult, TaskRequest } from '../task/task-request.ts';
-import { isTransientFailure, openDownload } from './download.ts';
+import { type DownloadOptions, isTransientFailure, openDownload } from './download.ts';
 import { verifyImage } from './images.ts';
 import { describeBytes, HEAD_BYTES, isText, type MediaType, sniffMedia } from './media-type.ts';
 import { isStorageFailure, retryStorage } from './retry-storage.ts';
 
-export interface StoreOptions {
-  /** Settings of the provider that made the output. */
-  readonly settings: ProviderSettings;
-  readonly upstream: UpstreamClient;
-  readonly pool: ImagePool;
+export interface StoreOptions extends DownloadOptions, Pick<ProviderContext, 'pool'> {
   readonly files: AssetStorage;
   /** Limits for decoding images; MAX_BYTES replaces their limit of the file's size. */
   readonly limits: Limits;
-  /** Policy for URLs outside the provider's origin. */
-  readonly networkPolicy: NetworkPolicy;
-  readonly timeouts: Timeouts;
-  readonly signal: AbortSignal;
   /** Called when the storage of files rejects a file, and with null once it accepts it. */
   readonly onStorageFailure: (failure: Failure | null) => void;
 }
@@ -160,12 +147,7 @@ async function spoolFile(
   const { signal } = options;
   for (let attempts = 1; ; attempts += 1) {
     try {
-      const providerOrigin = originOf(options.settings);
-      const { settings } = options;
-      const proxy = isRemote(settings) ? settings.proxy : undefined;
-      const download = { ...options, providerOrigin, proxy };
-      const headers = file.needsKey && isRemote(settings) ? headersOf(settings) : {};
-      const response = await openDownload(file.url, headers, download);
+      const response = await openDownload(file, options);
       return await spoolChunks(responseChunks(response), request, options);
     } catch (error) {
       if (signal.aborted || !(error instanceof Failure) || !isTransientFailure(error)) throw error;
@@ -174,10 +156,6 @@ async function spoolFile(
       if (!(await waitBeforeRetry(attempts, error, { signal, deadline }))) throw error;
     }
   }
-}
-
-function originOf(settings: ProviderSettings): string | null {
-  return isRemote(settings) ? new URL(settings.baseUrl).origin : null;
 }
 
 type ChunkIterator = AsyncIterator<Uint8Array> | Iterator<Uint8Array>;

@@ -8,7 +8,7 @@ import type { TaskRequest } from '../task/task-request.ts';
 import { isResumableAt } from './call-checkpoint.ts';
 import type { MediaRouteCandidate } from './media-task-executor.ts';
 import { TaskInterrupted } from './open-task.ts';
-import { ProviderQueues, type QueueStatistics, type Slot } from './provider-queues.ts';
+import { ProviderQueues, type Slot } from './provider-queues.ts';
 
 /** Maximum tasks of one claim. */
 const MAX_CLAIMED = 100;
@@ -16,28 +16,19 @@ const MAX_CLAIMED = 100;
 /** Finds routes for tasks, and slots at the providers of these routes. */
 export class RouteSlots {
   readonly #services: QueueServices;
-  readonly #queues: ProviderQueues;
+  readonly queues: ProviderQueues;
   /** Models of tasks that this node's configuration lacks: other nodes, or the next reload, may have them. */
   readonly #missing = new Set<string>();
 
   constructor(services: QueueServices) {
     this.#services = services;
-    this.#queues = new ProviderQueues(services.config, services.store.nodes);
-  }
-
-  statistics(): Iterable<QueueStatistics> {
-    return this.#queues.statistics();
+    this.queues = new ProviderQueues(services.config, services.store.nodes);
   }
 
   /** Applies a reloaded configuration to tasks that have not started. */
   reconfigured(): void {
     this.#missing.clear();
-    this.#queues.reconfigured();
-  }
-
-  /** A slot for one task of an account, which holds a permit of at most one provider. */
-  slot(accountId: string, signal: AbortSignal): Slot {
-    return this.#queues.slot(accountId, signal);
+    this.queues.reconfigured();
   }
 
   /** What could start now. */
@@ -49,7 +40,7 @@ export class RouteSlots {
       if (!(TASK_TYPES as readonly string[]).includes(model.type)) continue;
       const free = routeCandidates(model)
         .filter((candidate) => routing.remainingCooldown(candidate, null) === 0)
-        .map(({ route }) => this.#queues.free(route.provider));
+        .map(({ route }) => this.queues.free(route.provider));
       const most = Math.max(0, ...free);
       if (most === 0) exceptModels.push(name);
       else limit = Math.min(limit, most);
@@ -83,7 +74,7 @@ export class RouteSlots {
         await sleep(Math.min(...cooldowns), signal);
       } else if (slot.isAt(ready.route.provider)) return candidates;
       else {
-        if (this.#queues.free(ready.route.provider) === 0) onWait();
+        if (this.queues.free(ready.route.provider) === 0) onWait();
         await slot.moveTo(ready.route.provider);
       }
     }

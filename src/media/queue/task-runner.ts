@@ -65,7 +65,7 @@ export class TaskRunner {
 
   /** The queues of providers. */
   queues(): Iterable<QueueStatistics> {
-    return this.#slots.statistics();
+    return this.#slots.queues.statistics();
   }
 
   get draining(): boolean {
@@ -171,7 +171,7 @@ export class TaskRunner {
   async #run(open: OpenTask): Promise<void> {
     const { store } = this.#services;
     const { signal } = open;
-    const slot = this.#slots.slot(open.task.accountId, signal);
+    const slot = this.#slots.queues.slot(open.task.accountId, signal);
     try {
       if (signal.aborted) throw signal.reason;
       const candidates = await this.#slots.wait(open.task, slot, signal);

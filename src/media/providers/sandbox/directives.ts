@@ -28,24 +28,14 @@ const DIRECTIVES = {
   garbage: flag,
 };
 
-export type SandboxDirectives = ReturnType<typeof readFrom>;
-
-function readFrom(text: string, path: string) {
-  return readDirectives([{ text, path }], DIRECTIVES);
-}
-
 /**
  * Waits and fails as a prompt's directives say, and returns the other directives.
  *
  * @param path of the prompt in the request
  * @throws Failure
  */
-export async function applyDirectives(
-  text: string,
-  path: string,
-  signal: AbortSignal,
-): Promise<SandboxDirectives> {
-  const directives = readFrom(text, path);
+export async function applyDirectives(text: string, path: string, signal: AbortSignal) {
+  const directives = readDirectives([{ text, path }], DIRECTIVES);
   if (directives.delay !== undefined) await sleep(directives.delay, signal);
   if (signal.aborted) throw signal.reason;
   if (directives.fail !== undefined) throw failureOf(directives.fail);
