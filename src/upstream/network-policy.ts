@@ -197,7 +197,7 @@ function isPublicIpv4(address: ipaddr.IPv4): boolean {
 }
 
 /** The IPv4 address embedded in an IPv6 address; null where there is none. */
-export function embeddedIpv4(address: ipaddr.IPv6): ipaddr.IPv4 | null {
+function embeddedIpv4(address: ipaddr.IPv6): ipaddr.IPv4 | null {
   const at = embeddedAt(address);
   return at === null ? null : new ipaddr.IPv4(address.toByteArray().slice(at, at + 4));
 }

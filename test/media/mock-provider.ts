@@ -96,7 +96,8 @@ export async function startMockProvider(speaks: Interface = 'openai'): Promise<M
     },
     to,
     only() {
-      if (requests.length !== 1) throw new Error(`${requests.length} requests, not one`);
+      if (requests.length !== 1)
+        throw new Error(`not one request: ${requests.map(endpointOf).join(', ')}`);
       return requests[0]!;
     },
     received: (endpoint, index = 0) =>

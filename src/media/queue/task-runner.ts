@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { Failure } from '../../failure.ts';
 import type { Task } from '../../store/task.ts';
 import { isStorageFailure, retryStorage } from '../files/retry-storage.ts';
@@ -10,7 +9,14 @@ import {
   storedCheckpoint,
 } from './call-checkpoint.ts';
 import type { MediaTaskExecutor } from './media-task-executor.ts';
-import { ClaimLost, isClaimLost, OpenTask, TaskExpired, TaskInterrupted } from './open-task.ts';
+import {
+  ClaimLost,
+  isClaimLost,
+  type OpenTask,
+  TaskExpired,
+  TaskInterrupted,
+} from './open-task.ts';
+import { OpenTasks } from './open-tasks.ts';
 import type { QueueStatistics } from './provider-queues.ts';
 import { RouteSlots } from './route-slots.ts';
 import { TaskClaimer } from './task-claimer.ts';
@@ -27,11 +33,8 @@ export class TaskRunner {
   readonly #executor: Pick<MediaTaskExecutor, 'execute'>;
   readonly #slots: RouteSlots;
   readonly #claimer: TaskClaimer;
-  readonly #open = new Map<string, OpenTask>();
+  readonly #open = new OpenTasks();
   readonly #running = new Set<Promise<void>>();
-  readonly #draining = new AbortController();
-  /** Aborted when the grace of a shutdown is over. */
-  readonly #graceOver = new AbortController();
 
   constructor(services: QueueServices, executor: Pick<MediaTaskExecutor, 'execute'>) {
     const { store, observer } = services;
@@ -41,16 +44,14 @@ export class TaskRunner {
     this.#claimer = new TaskClaimer({
       store,
       room: () => this.#slots.room(),
-      waiting: () => this.#waiting(),
+      waiting: () => this.#open.waiting,
       claimed: (task, isOrphan) => this.#adopt(task, isOrphan),
       expired: (task) => {
         this.#open.get(task.id)?.controller.abort(new ClaimLost());
         observer.ended(task);
       },
-      leaseLost: () => this.#abortClaims(),
+      leaseLost: () => this.#open.loseClaims(),
     });
-    // Every waiting client and every retry of a store operation listens.
-    setMaxListeners(0, this.#draining.signal, this.#graceOver.signal);
   }
 
   /** Number of tasks that this node works on, or that wait here. */
@@ -60,7 +61,7 @@ export class TaskRunner {
 
   /** Number of tasks that this node has claimed. */
   get claims(): number {
-    return this.size - this.#waiting();
+    return this.size - this.#open.waiting;
   }
 
   /** The queues of providers. */
@@ -69,7 +70,7 @@ export class TaskRunner {
   }
 
   get draining(): boolean {
-    return this.#draining.signal.aborted;
+    return this.#open.draining.aborted;
   }
 
   /** Claims open tasks of other processes and nodes, now and whenever there is a free slot for them. */
@@ -80,7 +81,7 @@ export class TaskRunner {
   /** Starts a pending task, unless this process works on it already. While it drains, another node does. */
   add(task: Task): void {
     if (this.draining) this.#services.store.publish({ kind: 'pending' });
-    else if (!this.#open.has(task.id)) this.#begin(task);
+    else if (!this.#open.get(task.id)) this.#begin(task);
   }
 
   /** Applies a reloaded configuration to tasks that have not started. */
@@ -93,12 +94,7 @@ export class TaskRunner {
   /** Waits until a task ends. See `waitForTask`. */
   waitFor(task: Task, milliseconds: number, clientSignal: AbortSignal): Promise<Task> {
     const { store } = this.#services;
-    const node = { store, open: this.#open, draining: this.#draining.signal };
-    return waitForTask(task, milliseconds, {
-      ...node,
-      clientSignal,
-      graceOver: this.#graceOver.signal,
-    });
+    return waitForTask(task, milliseconds, { store, open: this.#open, clientSignal });
   }
 
   /**
@@ -107,16 +103,13 @@ export class TaskRunner {
    */
   drain(): void {
     this.#claimer.close();
-    this.#draining.abort();
-    for (const open of this.#open.values()) this.#stopIfPossible(open);
+    this.#open.drain();
   }
 
   /** Requeues all open tasks. */
   interrupt(): void {
     this.drain();
-    const reason = new TaskInterrupted();
-    for (const { controller } of this.#open.values()) controller.abort(reason);
-    this.#graceOver.abort(reason);
+    this.#open.interrupt();
   }
 
   /** Waits until the tasks under way have ended or, after `interrupt`, are requeued. */
@@ -140,32 +133,16 @@ export class TaskRunner {
   }
 
   #begin(task: Task, failure: Failure | null = null): void {
-    const open = new OpenTask(task, this.#services.store.now);
-    this.#open.set(task.id, open);
+    const open = this.#open.add(task, this.#services.store.now);
     if (failure) open.controller.abort(failure);
     // Claimed while the daemon began to drain.
-    this.#stopIfPossible(open);
+    this.#open.stopIfPossible(open);
     const running = this.#run(open).finally(() => {
       this.#running.delete(running);
-      this.#open.delete(task.id);
-      open.done();
+      this.#open.remove(open);
       this.#claimer.slotFreed();
     });
     this.#running.add(running);
-  }
-
-  #waiting(): number {
-    let count = 0;
-    for (const { task } of this.#open.values()) if (task.status === 'pending') count += 1;
-    return count;
-  }
-
-  /** Stops work on the tasks that other nodes take over. */
-  #abortClaims(): void {
-    const reason = new ClaimLost();
-    for (const { task, controller } of this.#open.values()) {
-      if (task.status === 'processing') controller.abort(reason);
-    }
   }
 
   async #run(open: OpenTask): Promise<void> {
@@ -194,7 +171,7 @@ export class TaskRunner {
           }
           const progress = storedCheckpoint(checkpoint);
           open.task = await this.#retryStore(open, () => store.saveProgress(open.task, progress));
-          this.#stopIfPossible(open);
+          this.#open.stopIfPossible(open);
         },
         onStall: (failure, paid) => this.#onStall(open, failure, paid),
       });
@@ -290,7 +267,7 @@ export class TaskRunner {
     paid = true,
   ): Promise<Value> {
     try {
-      return await retryStorage(operation, paid ? this.#graceOver.signal : open.signal, (failure) =>
+      return await retryStorage(operation, paid ? this.#open.graceOver : open.signal, (failure) =>
         this.#onStall(open, failure, paid),
       );
     } catch (error) {
@@ -305,11 +282,6 @@ export class TaskRunner {
   #onStall(open: OpenTask, failure: Failure | null, paid: boolean): void {
     open.stall = failure && { failure, paid };
     if (failure) this.#services.observer.stalled(failure, open.task);
-    this.#stopIfPossible(open);
-  }
-
-  /** While the daemon drains, interrupts a task that the next process can resume as well. */
-  #stopIfPossible(open: OpenTask): void {
-    if (this.draining && open.canStop) open.controller.abort(new TaskInterrupted());
+    this.#open.stopIfPossible(open);
   }
 }

@@ -1,20 +1,16 @@
 import { handsOver } from '../../store/nodes.ts';
 import type { Store } from '../../store/store.ts';
 import { isTerminal, type Task } from '../../store/task.ts';
-import type { OpenTask } from './open-task.ts';
+import type { OpenTasks } from './open-tasks.ts';
 
 /** Interval at which a task of another node is read, whose end an event may not report, in milliseconds. */
 const POLL_INTERVAL_MS = 1000;
 
 interface WaitOptions {
   readonly store: Store;
-  /** The tasks that this node works on, by identifier. */
-  readonly open: ReadonlyMap<string, OpenTask>;
+  /** The tasks that this node works on. */
+  readonly open: OpenTasks;
   readonly clientSignal: AbortSignal;
-  /** Aborted when the daemon begins to drain. */
-  readonly draining: AbortSignal;
-  /** Aborted when the grace of a shutdown is over. */
-  readonly graceOver: AbortSignal;
 }
 
 /**
@@ -26,14 +22,14 @@ export async function waitForTask(
   milliseconds: number,
   options: WaitOptions,
 ): Promise<Task> {
-  const { store, open, clientSignal, draining, graceOver } = options;
+  const { store, open, clientSignal } = options;
   const end = performance.now() + milliseconds;
   const isOver = () =>
     performance.now() >= end ||
     clientSignal.aborted ||
-    (handsOver(store) ? graceOver : draining).aborted;
+    (handsOver(store) ? open.graceOver : open.draining).aborted;
   // What another node works on may have ended already.
-  let waits = open.has(task.id);
+  let waits = open.get(task.id) !== undefined;
   for (;;) {
     if (waits && !isOver()) await untilDone(task, end - performance.now(), options);
     const found = await store.findTask(task.accountId, task.id).catch((error: unknown) => {
@@ -50,11 +46,11 @@ export async function waitForTask(
 async function untilDone(
   task: Task,
   milliseconds: number,
-  { store, open, clientSignal, draining, graceOver }: WaitOptions,
+  { store, open, clientSignal }: WaitOptions,
 ): Promise<void> {
   const here = open.get(task.id);
   const isRemote = !here || (store.isShared && here.task.status === 'pending');
-  const signals = [clientSignal, draining, graceOver];
+  const signals = [clientSignal, open.draining, open.graceOver];
   await new Promise<void>((resolve) => {
     const finish = () => {
       clearTimeout(timer);

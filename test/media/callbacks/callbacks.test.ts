@@ -150,7 +150,7 @@ describe('a callback', () => {
 
   it('follows no redirect', async () => {
     const other = await receiving();
-    const { receiver, store, task } = await setUp(() => ({
+    const { store, task } = await setUp(() => ({
       status: 307,
       headers: { location: other.url },
     }));
@@ -162,7 +162,7 @@ describe('a callback', () => {
   });
 
   it('is not retried after 410', async () => {
-    const { receiver, store, task } = await setUp(inTurn(answered(410)));
+    const { store, task } = await setUp(inTurn(answered(410)));
     callbacks(store).added(task);
     expect(await store.ended(task)).toMatchObject({
       status: 'failed',

@@ -127,7 +127,7 @@ describe('where routing.afterCrash is fail', () => {
 });
 
 it('saves a checkpoint before a billable request, and after its response', async () => {
-  const { first, next, daemon, ann } = await started();
+  const { first, daemon, ann } = await started();
   const asked = gate();
   const fetched = gate();
   first.images('url');

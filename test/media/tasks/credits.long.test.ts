@@ -28,8 +28,8 @@ describe('an account without enough credits', () => {
   });
 
   it('gets one of two concurrent tasks for its last credits', async () => {
-    const { ann } = await media.fresh({ credits: '4' });
     for (let round = 0; round < 5; round += 1) {
+      const { ann } = await media.fresh({ credits: '4' });
       const answers = await Promise.all(
         Array.from({ length: 4 }, () => ann.post(GENERATIONS, { model: 'native', prompt: 'a' })),
       );

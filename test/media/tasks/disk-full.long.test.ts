@@ -53,7 +53,7 @@ describe('a full disk', () => {
   });
 
   it('keeps accepted tasks waiting without a provider request', async () => {
-    const { first, next, disk, daemon, ann } = await started({ concurrency: 1 });
+    const { first, disk, daemon, ann } = await started({ concurrency: 1 });
     const held = gate();
     first.next(POST, { wait: held.passed });
     const one = await ann.begin({ model: 'any' });
@@ -70,7 +70,7 @@ describe('a full disk', () => {
   });
 
   it('fails tasks as storage_unavailable at their deadline', async () => {
-    const { first, next, disk, daemon, ann } = await started({ limits: { taskDeadline: '8s' } });
+    const { first, disk, daemon, ann } = await started({ limits: { taskDeadline: '8s' } });
     const { held, id } = await heldTask(first, ann, { model: 'any' });
     disk({ fails: ['/assets/'] });
     held.open();

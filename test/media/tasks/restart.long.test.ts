@@ -169,7 +169,7 @@ it('orphaned files are quarantined, unless another store may name them', async (
 });
 
 it('a damaged file is not served, and is logged', async () => {
-  const { next, daemon, ann } = await started(NONE);
+  const { daemon, ann } = await started(NONE);
   const { result } = await ann.make({ model: 'any' });
   const [{ url }] = result.data;
   expect((await fetch(url)).status).toBe(200);

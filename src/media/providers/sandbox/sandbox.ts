@@ -24,7 +24,7 @@ export const sandboxProvider: MediaProvider = {
 };
 
 /** Classifies texts by the rules for prompts. Ignores images. */
-export async function moderate(
+async function moderate(
   input: ModerationInput,
   context: ProviderContext,
 ): Promise<ModerationAnswer> {
