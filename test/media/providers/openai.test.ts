@@ -13,24 +13,28 @@ import {
   input,
   KEY,
   mockedProvider,
+  verdictOf,
   videoJob,
 } from './provider-context.ts';
 
-const { mock, newContext } = mockedProvider('openai');
 const provider = openaiProvider(() => 1);
+const { mock, newContext, makeImages, makeVideo, makeAudio, moderate } = mockedProvider(
+  'openai',
+  provider,
+);
 
 const GENERATIONS = 'POST /images/generations';
 const EDITS = 'POST /images/edits';
 
 const generate = (changes?: Parameters<typeof newContext>[0], n = 1) =>
-  provider.makeImages(imageJob({ n }), newContext(changes));
+  makeImages(imageJob({ n }), newContext(changes));
 
 describe('images', () => {
   it('are requested without default parameters', async () => {
     await generate();
-    await provider.makeImages(imageJob({ size: 'auto', quality: 'auto', seed: 7 }), newContext());
+    await makeImages(imageJob({ size: 'auto', quality: 'auto', seed: 7 }));
     const all = { n: 3, size: '1536x1024', quality: 'high', user: 'u-1' } as const;
-    await provider.makeImages(imageJob({ ...all, native: true }), newContext());
+    await makeImages(imageJob({ ...all, native: true }));
     const least = { model: 'upstream-model', prompt: 'a lighthouse at dusk' };
     expect(mock().requests.map(({ json }) => json)).toEqual([least, least, { ...least, ...all }]);
     const { method, path, headers } = mock().requests[0]!;
@@ -120,13 +124,10 @@ describe('images', () => {
 
 describe('a billable request', () => {
   it.each([
-    ['images', (context: ProviderContext) => provider.makeImages(imageJob(), context)],
-    [
-      'an edit',
-      (context: ProviderContext) => provider.makeImages(imageJob({}, [input(1)]), context),
-    ],
-    ['a video', (context: ProviderContext) => provider.makeVideo(videoJob(), context)],
-    ['speech', (context: ProviderContext) => provider.makeAudio(audioJob(), context)],
+    ['images', (context: ProviderContext) => makeImages(imageJob(), context)],
+    ['an edit', (context: ProviderContext) => makeImages(imageJob({}, [input(1)]), context)],
+    ['a video', (context: ProviderContext) => makeVideo(videoJob(), context)],
+    ['speech', (context: ProviderContext) => makeAudio(audioJob(), context)],
   ])('for %s calls beforeBillableRequest once, before it is sent', async (_, make) => {
     const context = newContext();
     const refused = new Error('the note cannot be written');
@@ -142,10 +143,7 @@ describe('a billable request', () => {
 describe('inputs', () => {
   it('are sent as a form, with the mask', async () => {
     const work = { edit: true, n: 2, size: '64x64', quality: 'low', user: 'u' } as const;
-    const { files } = await provider.makeImages(
-      imageJob(work, [input(1)], input(9, 'mask.png')),
-      newContext(),
-    );
+    const { files } = await makeImages(imageJob(work, [input(1)], input(9, 'mask.png')));
     expect(files).toHaveLength(2);
     const { path, headers, parts } = mock().only();
     expect(path).toBe('/images/edits');
@@ -165,7 +163,7 @@ describe('inputs', () => {
   });
 
   it('that are references are sent as a form', async () => {
-    await provider.makeImages(imageJob({}, [input(1), input(2)]), newContext());
+    await makeImages(imageJob({}, [input(1), input(2)]));
     const files = mock()
       .to(EDITS)[0]!
       .parts.filter(({ filename }) => filename !== null);
@@ -179,7 +177,7 @@ describe('inputs', () => {
     const filename = 'a"; name="model"\r\nX-Other: 1\r\n\r\nö.png';
     const prompt = '--\r\nContent-Disposition: form-data; name="model"\r\n\r\nother ünï';
     const odd = { ...input(1, filename), mediaType: 'image/png\r\nX-Other: 1' };
-    await provider.makeImages(imageJob({ prompt }, [odd]), newContext());
+    await makeImages(imageJob({ prompt }, [odd]));
     const { parts } = mock().only();
     expect(parts.map(({ name }) => name)).toEqual(['model', 'prompt', 'image']);
     expect(parts[1]!.bytes.toString()).toBe(prompt);
@@ -249,11 +247,7 @@ describe('a provider that sends', () => {
     async (status, body, type, again, elsewhere) => {
       mock().next(GENERATIONS, { status, body, headers: { location: '/other' } });
       const failure = await failureOf(generate());
-      expect([failure.type, isRetriable(failure), canFailOver(failure)]).toEqual([
-        type,
-        again,
-        elsewhere,
-      ]);
+      expect(verdictOf(failure)).toEqual([type, again, elsewhere]);
       expect(failure.message).not.toContain('5ecre7');
       expect((await generate()).files).toHaveLength(1);
     },
@@ -292,7 +286,7 @@ it('a refused connection gives no billable_error', async () => {
 it("an aborted request rejects with the signal's reason", async () => {
   mock().next(GENERATIONS, { fault: 'silence' });
   const context = newContext();
-  const made = provider.makeImages(imageJob(), context);
+  const made = makeImages(imageJob(), context);
   const { closed } = await mock().received(GENERATIONS);
   const reason = new Failure('timeout', 'past its deadline', { code: 'total_timeout' });
   context.cancellation.abort(reason);
@@ -308,7 +302,7 @@ describe('videos', () => {
     mock().jobs({ looks: 2 });
     const context = newContext();
     const order = videoJob({ size: '16:9', duration: 8 }, [input(1)]);
-    const { files } = await provider.makeVideo(order, context);
+    const { files } = await makeVideo(order, context);
     const url = `${mock().url}/videos/video_1/content`;
     // The key itself would be stored with the task.
     expect(files).toEqual([{ url, needsKey: true }]);
@@ -332,7 +326,7 @@ describe('videos', () => {
     ['auto', undefined],
     [null, undefined],
   ])('of size %s are requested as %s', async (size, sent) => {
-    await provider.makeVideo(videoJob({ size }), newContext());
+    await makeVideo(videoJob({ size }));
     const { parts } = mock().to(CREATE)[0]!;
     expect(parts.find(({ name }) => name === 'size')?.value).toBe(sent);
   });
@@ -342,7 +336,7 @@ describe('videos', () => {
     ['size', videoJob({ size: '720p' })],
     ['input_images', videoJob({}, [input(1), input(2)])],
   ])('of another %s are refused before anything is sent', async (param, order) => {
-    const failure = await failureOf(provider.makeVideo(order, newContext()));
+    const failure = await failureOf(makeVideo(order));
     expect(failure).toMatchObject({ type: 'invalid_request', param });
     expect(mock().requests).toEqual([]);
   });
@@ -352,7 +346,7 @@ describe('videos', () => {
     const saveState = async () => {
       throw new Failure('service_error', 'the disk is full', { status: 503 });
     };
-    const made = provider.makeVideo(videoJob(), Object.assign(context, { saveState }));
+    const made = makeVideo(videoJob(), Object.assign(context, { saveState }));
     expect((await failureOf(made)).type).toBe('billable_error');
   });
 
@@ -360,14 +354,14 @@ describe('videos', () => {
     const first = newContext();
     mock().jobs({ looks: 1 });
     mock().next(LOOK, { fault: 'silence' });
-    const lost = provider.makeVideo(videoJob(), first);
+    const lost = makeVideo(videoJob(), first);
     await mock().received(LOOK);
     first.cancellation.abort(new Error('the power went'));
     await expect(lost).rejects.toThrow('the power went');
     expect(first.savedStates).toEqual([{ id: 'video_1' }]);
 
     const second = newContext({ savedState: first.savedStates[0] });
-    const { files } = await provider.makeVideo(videoJob(), second);
+    const { files } = await makeVideo(videoJob(), second);
     expect(files).toMatchObject([{ url: expect.stringContaining('/videos/video_1/content') }]);
     expect(mock().to(CREATE)).toHaveLength(1);
     expect(second.savedStates).toEqual([]);
@@ -384,7 +378,7 @@ describe('videos', () => {
     ['says nothing of it', { body: { status: { a: 1 } } }],
   ])('are looked at again where a look %s', async (_, behaviour) => {
     mock().next(LOOK, behaviour, behaviour);
-    const { files } = await provider.makeVideo(videoJob(), newContext());
+    const { files } = await makeVideo();
     expect(files).toHaveLength(1);
     expect(mock().to(CREATE)).toHaveLength(1);
   });
@@ -397,7 +391,7 @@ describe('videos', () => {
   ])('that fail have the error of the job: %j', async (error, type, message) => {
     mock().jobs({ looks: 1, error: error as object });
     const context = newContext();
-    const failure = await failureOf(provider.makeVideo(videoJob(), context));
+    const failure = await failureOf(makeVideo(videoJob(), context));
     const said = `${failure.message} ${failure.detail}`;
     expect([failure.type, said]).toEqual([type, expect.stringContaining(message)]);
     expect(said).not.toContain('5ecre7');
@@ -407,16 +401,14 @@ describe('videos', () => {
 
   it('whose job is unknown (404) fail', async () => {
     const context = newContext({ savedState: { id: 'video_gone' } });
-    const failure = await failureOf(provider.makeVideo(videoJob(), context));
+    const failure = await failureOf(makeVideo(videoJob(), context));
     expect([failure.type, canFailOver(failure)]).toEqual(['service_error', true]);
     expect(context.savedStates).toEqual([null]);
   });
 
   it('whose polls are refused give billable_error', async () => {
     mock().always(LOOK, { status: 401, body: { error: { message: 'no' } } });
-    expect((await failureOf(provider.makeVideo(videoJob(), newContext()))).type).toBe(
-      'billable_error',
-    );
+    expect((await failureOf(makeVideo())).type).toBe('billable_error');
   });
 
   it.each<[string, Behaviour]>([
@@ -427,13 +419,13 @@ describe('videos', () => {
   ])('%s may have been charged', async (_, behaviour) => {
     mock().next(CREATE, behaviour);
     const context = newContext();
-    expect((await failureOf(provider.makeVideo(videoJob(), context))).type).toBe('billable_error');
+    expect((await failureOf(makeVideo(videoJob(), context))).type).toBe('billable_error');
     expect(context.savedStates).toEqual([]);
   });
 
   it('with an invalid saved state are submitted again', async () => {
     const context = newContext({ savedState: { id: 7 } });
-    expect((await provider.makeVideo(videoJob(), context)).files).toHaveLength(1);
+    expect((await makeVideo(videoJob(), context)).files).toHaveLength(1);
     expect(mock().to(CREATE)).toHaveLength(1);
   });
 
@@ -441,7 +433,7 @@ describe('videos', () => {
     const id = 'a/../../b?c#d%2f';
     mock().next(CREATE, { body: { id, status: 'queued' } });
     mock().next(`GET /videos/:id`, { body: { status: 'completed' } });
-    const { files } = await provider.makeVideo(videoJob(), newContext());
+    const { files } = await makeVideo();
     const path = `/videos/${encodeURIComponent(id)}`;
     expect(mock().requests.at(-1)!.path).toBe(path);
     expect(files).toMatchObject([{ url: `${mock().url}${path}/content` }]);
@@ -452,11 +444,8 @@ describe('speech', () => {
   const SPEECH = 'POST /audio/speech';
 
   it('is requested with a voice', async () => {
-    await provider.makeAudio(audioJob(), newContext());
-    const { files } = await provider.makeAudio(
-      audioJob({ voice: 'coral', format: 'wav' }),
-      newContext(),
-    );
+    await makeAudio();
+    const { files } = await makeAudio(audioJob({ voice: 'coral', format: 'wav' }));
     const said = { model: 'upstream-model', input: 'a lighthouse at dusk' };
     expect(
       mock()
@@ -471,7 +460,7 @@ describe('speech', () => {
   });
 
   it('with a duration is refused', async () => {
-    const failure = await failureOf(provider.makeAudio(audioJob({ duration: 5 }), newContext()));
+    const failure = await failureOf(makeAudio(audioJob({ duration: 5 })));
     expect(failure).toMatchObject({ type: 'invalid_request', param: 'duration' });
   });
 
@@ -482,13 +471,13 @@ describe('speech', () => {
     ['half', { stopAt: { share: 0.5, end: 'reset' } }],
   ])('that is %s may have been charged', async (_, behaviour) => {
     mock().next(SPEECH, behaviour);
-    const failure = await failureOf(provider.makeAudio(audioJob(), newContext()));
+    const failure = await failureOf(makeAudio());
     expect(failure.type).toBe('billable_error');
   });
 
   it('that is a JSON error fails', async () => {
     mock().next(SPEECH, { body: { error: { message: 'no', code: 'content_filter' } } });
-    const failure = await failureOf(provider.makeAudio(audioJob(), newContext()));
+    const failure = await failureOf(makeAudio());
     expect(failure.type).toBe('content_policy');
   });
 });
@@ -497,7 +486,7 @@ describe('moderations', () => {
   const MODERATIONS = 'POST /moderations';
 
   it('are passed on, with defaults for null categories', async () => {
-    const answer = await provider.moderate(['a', 'flag b'], newContext());
+    const answer = await moderate(['a', 'flag b']);
     expect(mock().only().json).toEqual({ model: 'upstream-model', input: ['a', 'flag b'] });
     expect(answer).toMatchObject({
       id: 'modr-1',
@@ -517,7 +506,7 @@ describe('moderations', () => {
       { type: 'text', text: 'a' },
       { type: 'image_url', image_url: { url: 'data:,' } },
     ] as const;
-    expect((await provider.moderate(parts, newContext())).results).toHaveLength(1);
+    expect((await moderate(parts)).results).toHaveLength(1);
   });
 
   const good = { flagged: false, categories: { a: false }, category_scores: { a: 0 } };
@@ -535,13 +524,13 @@ describe('moderations', () => {
     { error: { message: 'broke', type: 'server_error' } },
   ])('of another shape fail: %j', async (body) => {
     mock().next(MODERATIONS, { body });
-    const failure = await failureOf(provider.moderate('a', newContext()));
+    const failure = await failureOf(moderate('a'));
     expect([failure.type, isRetriable(failure)]).toEqual(['service_error', true]);
   });
 
   it('that are lost may be retried', async () => {
     mock().next(MODERATIONS, { fault: 'reset' });
-    const failure = await failureOf(provider.moderate('a', newContext()));
+    const failure = await failureOf(moderate('a'));
     expect(isRetriable(failure)).toBe(true);
   });
 });

@@ -1,11 +1,17 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
-import type { InputFile, ProviderContext } from '../../../src/media/provider/provider.ts';
+import type {
+  InputFile,
+  MediaProvider,
+  ModerationInput,
+  ProviderContext,
+} from '../../../src/media/provider/provider.ts';
 import type {
   AudioTaskRequest,
   ImageTaskRequest,
   VideoTaskRequest,
 } from '../../../src/media/task/task-request.ts';
+import { canFailOver, isRetriable } from '../../../src/routing/retry-policy.ts';
 import { UpstreamClient } from '../../../src/upstream/client.ts';
 import type { Timeouts } from '../../../src/upstream/request.ts';
 import { png } from '../media-files.ts';
@@ -34,11 +40,11 @@ export interface TestContext extends ProviderContext {
   readonly cancellation: AbortController;
 }
 
-/** A mock and what is needed to have it work, for all tests of a file. */
-export function mockedProvider(kind: Interface): {
-  mock(): MockProvider;
-  newContext(changes?: Changes): TestContext;
-} {
+/** A mock that all tests of a file share, and the calls of the provider that asks it. */
+export function mockedProvider(
+  kind: Interface,
+  provider: Pick<MediaProvider, 'makeImages' | 'makeVideo' | 'makeAudio' | 'moderate'>,
+) {
   let mock: MockProvider | undefined;
   const upstream = new UpstreamClient();
   beforeAll(async () => {
@@ -52,33 +58,42 @@ export function mockedProvider(kind: Interface): {
   const unused = () => {
     throw new Error('nothing is worked on here');
   };
+  const newContext = (changes: Changes = {}): TestContext => {
+    const { timeouts, savedState = null, baseUrl = mock!.url, settings } = changes;
+    const savedStates: unknown[] = [];
+    let billableRequests = 0;
+    const cancellation = new AbortController();
+    return {
+      settings: { kind, baseUrl, apiKey: KEY, concurrency: 8, ...settings },
+      model: 'upstream-model',
+      idempotencyKey: 'key of the task for mödel',
+      upstream,
+      pool: { size: 1, run: unused, close: unused },
+      textThreads: { run: unused },
+      timeouts: { ...PATIENT, ...timeouts },
+      signal: cancellation.signal,
+      savedState,
+      saveState: async (state) => {
+        savedStates.push(state);
+      },
+      beforeBillableRequest: async () => {
+        billableRequests += 1;
+      },
+      savedStates,
+      billableRequests: () => billableRequests,
+      cancellation,
+    };
+  };
   return {
     mock: () => mock!,
-    newContext({ timeouts, savedState = null, baseUrl = mock!.url, settings } = {}) {
-      const savedStates: unknown[] = [];
-      let billableRequests = 0;
-      const cancellation = new AbortController();
-      return {
-        settings: { kind, baseUrl, apiKey: KEY, concurrency: 8, ...settings },
-        model: 'upstream-model',
-        idempotencyKey: 'key of the task for mödel',
-        upstream,
-        pool: { size: 1, run: unused, close: unused },
-        textThreads: { run: unused },
-        timeouts: { ...PATIENT, ...timeouts },
-        signal: cancellation.signal,
-        savedState,
-        saveState: async (state) => {
-          savedStates.push(state);
-        },
-        beforeBillableRequest: async () => {
-          billableRequests += 1;
-        },
-        savedStates,
-        billableRequests: () => billableRequests,
-        cancellation,
-      };
-    },
+    newContext,
+    makeImages: (job = imageJob(), context: ProviderContext = newContext()) =>
+      provider.makeImages(job, context),
+    makeVideo: (job = videoJob(), context: ProviderContext = newContext()) =>
+      provider.makeVideo(job, context),
+    makeAudio: (job = audioJob(), context: ProviderContext = newContext()) =>
+      provider.makeAudio(job, context),
+    moderate: (asked: ModerationInput) => provider.moderate(asked, newContext()),
   };
 }
 
@@ -91,6 +106,11 @@ export async function failureOf(made: Promise<unknown>): Promise<Failure> {
   if (!(error instanceof Failure))
     throw new Error(`no failure: ${String(error)}`, { cause: error });
   return error;
+}
+
+/** The type of a failure, whether the request may be repeated, and whether another route may be tried. */
+export function verdictOf(failure: Failure) {
+  return [failure.type, isRetriable(failure), canFailOver(failure)];
 }
 
 export function input(index: number, filename = `input-${index}.png`): InputFile {

@@ -11,15 +11,15 @@ import {
   videoJob,
 } from './provider-context.ts';
 
-const { mock, newContext } = mockedProvider('openai');
 const provider = openaiProvider(() => 1);
+const { mock, newContext, makeImages, makeVideo, makeAudio } = mockedProvider('openai', provider);
 
 describe('settings of a media provider', () => {
   it('headers are in every request', async () => {
     const settings = { headers: { 'x-team': 'blue' } };
     const context = newContext({ settings });
-    await provider.makeImages(imageJob(), context);
-    const { files } = await provider.makeVideo(videoJob(), context);
+    await makeImages(imageJob(), context);
+    const { files } = await makeVideo(videoJob(), context);
     for (const { headers } of mock().requests) expect(headers).toMatchObject({ 'x-team': 'blue' });
     expect(files[0]).toMatchObject({ needsKey: true });
   });
@@ -27,10 +27,7 @@ describe('settings of a media provider', () => {
   it('the proxy tunnels every request', async () => {
     const proxy = await startConnectProxy();
     onTestFinished(() => proxy.close());
-    await provider.makeImages(
-      imageJob(),
-      newContext({ settings: { proxy: withCredentials(proxy) } }),
-    );
+    await makeImages(imageJob(), newContext({ settings: { proxy: withCredentials(proxy) } }));
     expect(mock().requests).toHaveLength(1);
     expect(proxy.targets).toEqual([new URL(mock().url).host]);
   });
@@ -58,9 +55,9 @@ describe('media of a provider of kind azure', () => {
       settings: { kind: 'azure', ...(apiVersion !== undefined && { apiVersion }) },
     });
     const failures = await Promise.all([
-      failureOf(provider.makeImages(imageJob(), context)),
-      failureOf(provider.makeAudio(audioJob(), context)),
-      failureOf(provider.makeVideo(videoJob(), context)),
+      failureOf(makeImages(imageJob(), context)),
+      failureOf(makeAudio(audioJob(), context)),
+      failureOf(makeVideo(videoJob(), context)),
     ]);
     expect(failures.map(({ type }) => type)).toEqual(Array(3).fill('content_policy'));
     expect(asked.sort()).toEqual(
