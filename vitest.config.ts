@@ -23,7 +23,7 @@ const LONG = ['test/**/*.long.test.ts'];
 /** Files that change what other files of the same process would see: mocked modules, decoders, threads. */
 export const ISOLATED = [
   'test/cli/client/media.test.ts',
-  'test/media/files/verified-image.test.ts',
+  'test/media/files/images.test.ts',
   'test/operations/{pool-loading,pool/pool}.test.ts',
   'test/store/lowdb/lock.test.ts',
   'test/text/toy/toy.test.ts',
