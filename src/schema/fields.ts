@@ -54,6 +54,32 @@ export function field<const Schema extends v.GenericSchema>(
   return v.pipe(schema, v.description(description), v.metadata({ ...metadata }));
 }
 
+type Described<Schema extends v.GenericSchema> = ReturnType<typeof field<Schema>>;
+
+/** A property that may be left out, without a default. */
+export function optional<const Schema extends v.GenericSchema>(
+  ...declared: Parameters<typeof field<Schema>>
+): v.OptionalSchema<Described<Schema>, undefined> {
+  return v.optional(field(...declared));
+}
+
+/** A property with a default. */
+export function withDefault<
+  const Schema extends v.GenericSchema,
+  const Default extends v.Default<Described<Schema>, undefined>,
+>(
+  schema: Schema,
+  preset: Default,
+  ...about: [description: string, metadata?: FieldMetadata]
+): v.OptionalSchema<Described<Schema>, Default> {
+  return v.optional(field(schema, ...about), preset);
+}
+
+/** An object with defaults for all its properties, which may be left out or null. */
+export function section<const Schema extends v.GenericSchema>(schema: Schema, description: string) {
+  return v.nullish(field(schema, description), {});
+}
+
 /** A whole number, bounds included. */
 export const integer = (minimum: number, maximum: number = Number.MAX_SAFE_INTEGER) =>
   v.pipe(v.number(), v.safeInteger(), v.minValue(minimum), v.maxValue(maximum));

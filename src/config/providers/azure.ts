@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field } from '../../schema/fields.ts';
+import { field, optional } from '../../schema/fields.ts';
 import { httpUrl } from '../fields/text.ts';
 import type { ProviderKind, RequestPath } from './provider-kind.ts';
 import { remote } from './remote-provider.ts';
@@ -42,17 +42,15 @@ export const azure = {
     baseUrl: field(httpUrl(), 'URL of the resource: https://NAME.openai.azure.com.', {
       secret: 'interpolated',
     }),
-    apiVersion: v.optional(
-      field(
-        v.pipe(v.string(), v.regex(/^(?:\d{4}-\d\d-\d\d(?:-preview)?|preview)$/)),
-        'Version of the interface. Unset: the v1 interface, which needs none; preview: that with features ' +
-          'in preview; a date: the interface whose paths name the deployment, for all that it has ' +
-          '(responses are requested from v1). Chat completions need 2024-10-21 or newer.',
-        {
-          expects: 'preview, or a date such as 2024-10-21 or 2025-04-01-preview',
-          example: '2024-10-21',
-        },
-      ),
+    apiVersion: optional(
+      v.pipe(v.string(), v.regex(/^(?:\d{4}-\d\d-\d\d(?:-preview)?|preview)$/)),
+      'Version of the interface. Unset: the v1 interface, which needs none; preview: that with features ' +
+        'in preview; a date: the interface whose paths name the deployment, for all that it has ' +
+        '(responses are requested from v1). Chat completions need 2024-10-21 or newer.',
+      {
+        expects: 'preview, or a date such as 2024-10-21 or 2025-04-01-preview',
+        example: '2024-10-21',
+      },
     ),
   }),
   modelTypes: ['text', 'embedding', 'image', 'video', 'audio', 'transcription'],

@@ -1,12 +1,13 @@
 import * as v from 'valibot';
-import { field, integer } from '../../schema/fields.ts';
+import { field, integer, optional, withDefault } from '../../schema/fields.ts';
 import { headerMap, MAX_VALUE_LENGTH, TRANSPORT_HEADERS } from '../fields/headers.ts';
 import { httpUrl } from '../fields/text.ts';
 import { duration } from '../fields/units.ts';
 
-export const concurrency = v.optional(
-  field(integer(1, 10_000), 'Media tasks that run on it at once.'),
+export const concurrency = withDefault(
+  integer(1, 10_000),
   8,
+  'Media tasks that run on it at once.',
 );
 
 const key = v.pipe(v.string(), v.regex(/^[\x21-\x7e]*$/));
@@ -53,11 +54,12 @@ function isProxyUrl(value: string): boolean {
 }
 
 const timeouts = v.strictObject({
-  connect: v.optional(field(duration('1ms'), 'Until a connection is open, through a proxy too.')),
-  firstByte: v.optional(field(duration('1ms'), 'Until a streamed response begins.')),
-  idle: v.optional(field(duration('1ms'), 'Between two chunks of a response.')),
-  total: v.optional(
-    field(duration('1ms'), 'For a whole request; media tasks have limits.taskDeadline instead.'),
+  connect: optional(duration('1ms'), 'Until a connection is open, through a proxy too.'),
+  firstByte: optional(duration('1ms'), 'Until a streamed response begins.'),
+  idle: optional(duration('1ms'), 'Between two chunks of a response.'),
+  total: optional(
+    duration('1ms'),
+    'For a whole request; media tasks have limits.taskDeadline instead.',
   ),
 });
 
@@ -66,40 +68,36 @@ export const remote = {
   baseUrl: field(httpUrl(), 'Base URL of its interface, /v1 included.', {
     secret: 'interpolated',
   }),
-  shared: v.optional(
-    field(
-      v.boolean(),
-      'Whether its account serves several clients (the default), which may then not name what is stored ' +
-        'there: files, conversations, responses of others. false if all keys here belong to its owner.',
-    ),
+  shared: optional(
+    v.boolean(),
+    'Whether its account serves several clients (the default), which may then not name what is stored ' +
+      'there: files, conversations, responses of others. false if all keys here belong to its owner.',
   ),
   concurrency,
-  apiKey: v.optional(
-    field(key, 'Its key; leave it out if it requires none.', { secret: 'always', expects: KEY }),
-  ),
-  apiKeys: v.optional(
-    field(
-      v.pipe(
-        v.array(field(key, 'A key.', { secret: 'always', expects: KEY })),
-        v.minLength(1),
-        v.maxLength(MAX_KEYS),
-      ),
-      'Further keys of the same account, used in turn. A key that is rate limited or refused rests for a ' +
-        'while, and the next one is used.',
-      { expects: `a list of 1 to ${MAX_KEYS} keys` },
+  apiKey: optional(key, 'Its key; leave it out if it requires none.', {
+    secret: 'always',
+    expects: KEY,
+  }),
+  apiKeys: optional(
+    v.pipe(
+      v.array(field(key, 'A key.', { secret: 'always', expects: KEY })),
+      v.minLength(1),
+      v.maxLength(MAX_KEYS),
     ),
+    'Further keys of the same account, used in turn. A key that is rate limited or refused rests for a ' +
+      'while, and the next one is used.',
+    { expects: `a list of 1 to ${MAX_KEYS} keys` },
   ),
-  headers: v.optional(field(headers, 'Further headers of every request to it.')),
-  query: v.optional(field(query, 'Parameters that are added to the query of every request to it.')),
-  proxy: v.optional(
-    field(
-      v.pipe(v.string(), v.check(isProxyUrl)),
-      'HTTP proxy through which it is reached (CONNECT), in place of HTTPS_PROXY of the environment: ' +
-        'http://user:password@proxy.example:3128.',
-      { secret: 'url', expects: 'an http or https URL without path, query and fragment' },
-    ),
+  headers: optional(headers, 'Further headers of every request to it.'),
+  query: optional(query, 'Parameters that are added to the query of every request to it.'),
+  proxy: optional(
+    v.pipe(v.string(), v.check(isProxyUrl)),
+    'HTTP proxy through which it is reached (CONNECT), in place of HTTPS_PROXY of the environment: ' +
+      'http://user:password@proxy.example:3128.',
+    { secret: 'url', expects: 'an http or https URL without path, query and fragment' },
   ),
-  timeouts: v.optional(
-    field(timeouts, 'Timeouts of requests to it, where they differ from routing.timeouts.'),
+  timeouts: optional(
+    timeouts,
+    'Timeouts of requests to it, where they differ from routing.timeouts.',
   ),
 };

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import * as v from 'valibot';
 import type { Fault } from '../../schema/faults.ts';
-import { field, integer, rule } from '../../schema/fields.ts';
+import { integer, optional, rule, withDefault } from '../../schema/fields.ts';
 import { httpUrl, ONCE } from '../fields/text.ts';
 import { duration } from '../fields/units.ts';
 import type { Environment } from '../yaml/interpolate.ts';
@@ -33,106 +33,84 @@ const key = v.pipe(v.string(), v.regex(/^[\x21-\x7e]+$/));
 const KEY = 'printable ASCII characters without spaces';
 
 const redirect = v.strictObject({
-  expiry: v.optional(
-    field(
-      duration('1s', '7d'),
-      'How long a URL works; caches keep the redirect half as long.',
-      ONCE,
-    ),
+  expiry: withDefault(
+    duration('1s', '7d'),
     '15m',
+    'How long a URL works; caches keep the redirect half as long.',
+    ONCE,
   ),
-  endpoint: v.optional(
-    field(serviceUrl(), 'Base URL at which clients reach the service. Unset: as endpoint.', {
+  endpoint: optional(
+    serviceUrl(),
+    'Base URL at which clients reach the service. Unset: as endpoint.',
+    {
       ...ONCE,
       example: 'https://files.example.com',
-    }),
+    },
   ),
 });
 
 const entries = {
-  driver: v.optional(
-    field(
-      v.picklist(['disk', 's3']),
-      'Where files are kept: disk, in dataDir/assets, or s3, in a bucket, which several nodes can share. The ' +
-        'other settings are for s3.',
-      ONCE,
-    ),
+  driver: withDefault(
+    v.picklist(['disk', 's3']),
     'disk',
+    'Where files are kept: disk, in dataDir/assets, or s3, in a bucket, which several nodes can share. The ' +
+      'other settings are for s3.',
+    ONCE,
   ),
-  endpoint: v.optional(
-    field(
-      serviceUrl(),
-      'Base URL of the S3 service; private addresses are allowed. Unset: that of AWS in the region.',
-      { ...ONCE, example: 'https://s3.example.com' },
-    ),
+  endpoint: optional(
+    serviceUrl(),
+    'Base URL of the S3 service; private addresses are allowed. Unset: that of AWS in the region.',
+    { ...ONCE, example: 'https://s3.example.com' },
   ),
-  region: v.optional(
-    field(
-      v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/)),
-      'Region of the bucket; services other than AWS mostly take any.',
-      { ...ONCE, expects: 'the name of a region such as eu-central-1' },
-    ),
+  region: withDefault(
+    v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/)),
     'us-east-1',
+    'Region of the bucket; services other than AWS mostly take any.',
+    { ...ONCE, expects: 'the name of a region such as eu-central-1' },
   ),
-  bucket: v.optional(field(bucketName, 'Name of the bucket.', { ...ONCE, example: 'oriel-files' })),
-  prefix: v.optional(
-    field(
-      keyPrefix,
-      'Beginning of the names of all objects, where others use the bucket too.',
-      ONCE,
-    ),
+  bucket: optional(bucketName, 'Name of the bucket.', { ...ONCE, example: 'oriel-files' }),
+  prefix: withDefault(
+    keyPrefix,
     '',
+    'Beginning of the names of all objects, where others use the bucket too.',
+    ONCE,
   ),
-  forcePathStyle: v.optional(
-    field(
-      v.boolean(),
-      'Whether the bucket is in the path of URLs and not in the host, as many services other than AWS need it.',
-      ONCE,
-    ),
+  forcePathStyle: withDefault(
+    v.boolean(),
     false,
+    'Whether the bucket is in the path of URLs and not in the host, as many services other than AWS need it.',
+    ONCE,
   ),
-  accessKeyId: v.optional(
-    field(key, 'The access key. Unset: AWS_ACCESS_KEY_ID of the environment.', {
-      secret: 'always',
-      example: `\${S3_ACCESS_KEY_ID}`,
-      expects: KEY,
-    }),
+  accessKeyId: optional(key, 'The access key. Unset: AWS_ACCESS_KEY_ID of the environment.', {
+    secret: 'always',
+    example: `\${S3_ACCESS_KEY_ID}`,
+    expects: KEY,
+  }),
+  secretAccessKey: optional(key, 'Its secret. Unset: AWS_SECRET_ACCESS_KEY of the environment.', {
+    secret: 'always',
+    example: `\${S3_SECRET_ACCESS_KEY}`,
+    expects: KEY,
+  }),
+  sessionToken: optional(
+    key,
+    'Token of temporary credentials. Unset: AWS_SESSION_TOKEN of the environment, unless the key is set here.',
+    { secret: 'always', example: `\${S3_SESSION_TOKEN}`, expects: KEY },
   ),
-  secretAccessKey: v.optional(
-    field(key, 'Its secret. Unset: AWS_SECRET_ACCESS_KEY of the environment.', {
-      secret: 'always',
-      example: `\${S3_SECRET_ACCESS_KEY}`,
-      expects: KEY,
-    }),
+  redirect: optional(
+    redirect,
+    'Lets /assets answer 302 with a presigned URL of the bucket. Unset: files are sent through this server.',
   ),
-  sessionToken: v.optional(
-    field(
-      key,
-      'Token of temporary credentials. Unset: AWS_SESSION_TOKEN of the environment, unless the key is set here.',
-      { secret: 'always', example: `\${S3_SESSION_TOKEN}`, expects: KEY },
-    ),
-  ),
-  redirect: v.optional(
-    field(
-      redirect,
-      'Lets /assets answer 302 with a presigned URL of the bucket. Unset: files are sent through this server.',
-    ),
-  ),
-  connections: v.optional(
-    field(
-      integer(1, 10_000),
-      'Requests to the service at once; downloads may take three quarters.',
-      ONCE,
-    ),
+  connections: withDefault(
+    integer(1, 10_000),
     64,
+    'Requests to the service at once; downloads may take three quarters.',
+    ONCE,
   ),
-  timeout: v.optional(
-    field(
-      duration('100ms', '1h'),
-      'Until the service begins to answer after a request was sent, and between two pieces of an answer.',
-      ONCE,
-    ),
+  timeout: withDefault(
+    duration('100ms', '1h'),
     '15s',
+    'Until the service begins to answer after a request was sent, and between two pieces of an answer.',
+    ONCE,
   ),
 };
 

@@ -1,5 +1,13 @@
 import * as v from 'valibot';
-import { day, field, integer, number } from '../../schema/fields.ts';
+import {
+  day,
+  field,
+  integer,
+  number,
+  optional,
+  section,
+  withDefault,
+} from '../../schema/fields.ts';
 import { FEATURES, REFERENCES } from '../../store/features.ts';
 import { identifier, modelIdentifier, text } from '../fields/text.ts';
 import { credits } from '../fields/units.ts';
@@ -20,15 +28,13 @@ const alias = v.pipe(
 );
 
 const about = {
-  aliases: v.optional(
-    field(v.array(alias), 'Further names that requests may use for it.', {
-      expects: 'a list of names',
-    }),
-  ),
-  name: v.optional(field(text(), 'Name in the catalog.')),
-  description: v.optional(field(text(), 'Description in the catalog.')),
-  created: v.optional(field(seconds, 'Release date in the catalog.')),
-  ownedBy: v.optional(field(text(), 'Owner in the catalog.'), 'oriel'),
+  aliases: optional(v.array(alias), 'Further names that requests may use for it.', {
+    expects: 'a list of names',
+  }),
+  name: optional(text(), 'Name in the catalog.'),
+  description: optional(text(), 'Description in the catalog.'),
+  created: optional(seconds, 'Release date in the catalog.'),
+  ownedBy: withDefault(text(), 'oriel', 'Owner in the catalog.'),
 };
 
 const route = {
@@ -37,12 +43,9 @@ const route = {
     text(),
     "The provider's name of the model; a * in it stands for what the * in the model's identifier stood for.",
   ),
-  priority: v.optional(
-    field(number(0, 1_000_000), 'Routes of higher priority are tried first.', {
-      formerName: 'weight',
-    }),
-    1,
-  ),
+  priority: withDefault(number(0, 1_000_000), 1, 'Routes of higher priority are tried first.', {
+    formerName: 'weight',
+  }),
 };
 
 const routes = <const Route extends v.GenericSchema>(schema: Route) =>
@@ -56,7 +59,7 @@ const routes = <const Route extends v.GenericSchema>(schema: Route) =>
 
 const mediaRoutes = routes(v.strictObject(route));
 
-const price = (unit: string) => v.optional(field(credits(), `Credits ${unit}.`), 0);
+const price = (unit: string) => withDefault(credits(), 0, `Credits ${unit}.`);
 
 const reasoning = v.strictObject({
   supported_efforts: field(
@@ -76,126 +79,105 @@ const fieldNames = v.array(
   ),
 );
 
-const onUnsupported = v.optional(
-  field(
-    v.union([v.picklist(['refuse', 'drop']), fieldNames]),
-    "What happens to fields that the provider's format lacks: refuse, drop, or the names of further fields to drop, such " +
-      'as logit_bias or name. unset: sampling hints are dropped, and other fields are refused. Limits are clamped to those ' +
-      'of the model, unless this is refuse. Header and log name what is dropped or clamped. A route overrides its model.',
-    { expects: 'refuse, drop or a list of names of fields' },
-  ),
+const onUnsupported = optional(
+  v.union([v.picklist(['refuse', 'drop']), fieldNames]),
+  "What happens to fields that the provider's format lacks: refuse, drop, or the names of further fields to drop, such " +
+    'as logit_bias or name. unset: sampling hints are dropped, and other fields are refused. Limits are clamped to those ' +
+    'of the model, unless this is refuse. Header and log name what is dropped or clamped. A route overrides its model.',
+  { expects: 'refuse, drop or a list of names of fields' },
 );
 
 const UNSTORED = FEATURES.filter((feature) => !REFERENCES.some((one) => one === feature));
 
 const cachePrices = {
-  cachedInput: v.optional(
-    field(credits(), 'Credits per million tokens of input from a cache; unset: as input.'),
+  cachedInput: optional(
+    credits(),
+    'Credits per million tokens of input from a cache; unset: as input.',
   ),
-  cacheWrite: v.optional(
-    field(credits(), 'Credits per million tokens of input written to a cache; unset: as input.'),
+  cacheWrite: optional(
+    credits(),
+    'Credits per million tokens of input written to a cache; unset: as input.',
   ),
-  cacheWrite1h: v.optional(
-    field(
-      credits(),
-      'Credits per million tokens of input written to a cache for an hour, where the provider reports ' +
-        'them separately; unset: as cacheWrite.',
-    ),
+  cacheWrite1h: optional(
+    credits(),
+    'Credits per million tokens of input written to a cache for an hour, where the provider reports ' +
+      'them separately; unset: as cacheWrite.',
   ),
 };
 
 const textModel = v.strictObject({
   type: v.literal('text'),
   ...about,
-  allow: v.optional(
-    field(
-      v.array(v.picklist(FEATURES)),
-      'Features that requests may use although they are not metered by tokens, run elsewhere or read what ' +
-        `is stored: ${UNSTORED.join(', ')} (unknown: properties that this version does not know and ` +
-        "otherwise leaves out), and, of what is stored in the provider's account, " +
-        `${REFERENCES.join(', ')}. A key can have more (oriel keys create --allow).`,
-      { expects: `a list of ${FEATURES.join(', ')}` },
-    ),
+  allow: optional(
+    v.array(v.picklist(FEATURES)),
+    'Features that requests may use although they are not metered by tokens, run elsewhere or read what ' +
+      `is stored: ${UNSTORED.join(', ')} (unknown: properties that this version does not know and ` +
+      "otherwise leaves out), and, of what is stored in the provider's account, " +
+      `${REFERENCES.join(', ')}. A key can have more (oriel keys create --allow).`,
+    { expects: `a list of ${FEATURES.join(', ')}` },
   ),
   onUnsupported,
-  unknownFields: v.optional(
-    field(
-      v.picklist(['refuse', 'ignore']),
-      'Fields of requests that this version does not know: refuse, or ignore and name them in x-oriel-ignored. ' +
-        'unset: ignore',
-    ),
+  unknownFields: optional(
+    v.picklist(['refuse', 'ignore']),
+    'Fields of requests that this version does not know: refuse, or ignore and name them in x-oriel-ignored. ' +
+      'unset: ignore',
   ),
-  normalize: v.optional(
-    field(
-      v.boolean(),
-      'Whether answers are written anew for clients of the format of the upstream too: tool calls get unique ' +
-        'indices and identifiers and arguments as text, and reasoning between <think> tags leaves the text. For ' +
-        'inference servers that deviate from chat completions. Requests with n above 1 pass unchanged. unset: false',
-    ),
+  normalize: optional(
+    v.boolean(),
+    'Whether answers are written anew for clients of the format of the upstream too: tool calls get unique ' +
+      'indices and identifiers and arguments as text, and reasoning between <think> tags leaves the text. For ' +
+      'inference servers that deviate from chat completions. Requests with n above 1 pass unchanged. unset: false',
   ),
-  tools: v.optional(
-    field(
-      v.strictObject({
-        hosted: v.optional(
-          field(
-            v.picklist(['refuse', 'drop']),
-            'Tools that the provider would run (web search and so on), and their calls in earlier answers, where they ' +
-              'are not allowed or the format of the upstream has none: refuse, or drop and name them in ' +
-              'x-oriel-dropped and the log. Those that the model cannot call, by tool_choice, are left out in ' +
-              "any case. unset: refused, except for web search and image generation beside the client's own tools, which " +
-              'are dropped',
-          ),
-        ),
-      }),
-      'What happens to tools that the upstream of the model cannot run.',
-    ),
+  tools: optional(
+    v.strictObject({
+      hosted: optional(
+        v.picklist(['refuse', 'drop']),
+        'Tools that the provider would run (web search and so on), and their calls in earlier answers, where they ' +
+          'are not allowed or the format of the upstream has none: refuse, or drop and name them in ' +
+          'x-oriel-dropped and the log. Those that the model cannot call, by tool_choice, are left out in ' +
+          "any case. unset: refused, except for web search and image generation beside the client's own tools, which " +
+          'are dropped',
+      ),
+    }),
+    'What happens to tools that the upstream of the model cannot run.',
   ),
-  rules: v.optional(
-    field(
-      v.picklist(['fixed-reasoning']),
-      'fixed-reasoning: it always reasons, at a fixed sampling, with efforts low, high and max.',
-    ),
+  rules: optional(
+    v.picklist(['fixed-reasoning']),
+    'fixed-reasoning: it always reasons, at a fixed sampling, with efforts low, high and max.',
   ),
   routes: routes(
     v.strictObject({
       ...route,
-      dialect: v.optional(field(v.picklist(DIALECT_NAMES), 'Wire format of requests to it.')),
+      dialect: optional(v.picklist(DIALECT_NAMES), 'Wire format of requests to it.'),
       onUnsupported,
     }),
   ),
-  reasoning: v.optional(field(reasoning, 'Its reasoning.')),
-  maxOutputTokens: v.optional(
-    field(integer(1), 'Tokens of its largest response. Holds are no larger.'),
-  ),
-  contextWindow: v.optional(field(integer(1), 'Tokens that it can read. Holds are no larger.')),
-  price: v.nullish(
-    field(
-      v.strictObject({
-        input: price('per million tokens of input'),
-        ...cachePrices,
-        output: price('per million tokens of output'),
-        tiers: v.optional(
-          field(
-            v.array(
-              v.strictObject({
-                above: field(
-                  integer(1),
-                  'Tokens of input, those of caches included, above which the whole request has these prices.',
-                ),
-                input: v.optional(field(credits(), 'Credits per million tokens of input.')),
-                ...cachePrices,
-                output: v.optional(field(credits(), 'Credits per million tokens of output.')),
-              }),
+  reasoning: optional(reasoning, 'Its reasoning.'),
+  maxOutputTokens: optional(integer(1), 'Tokens of its largest response. Holds are no larger.'),
+  contextWindow: optional(integer(1), 'Tokens that it can read. Holds are no larger.'),
+  price: section(
+    v.strictObject({
+      input: price('per million tokens of input'),
+      ...cachePrices,
+      output: price('per million tokens of output'),
+      tiers: optional(
+        v.array(
+          v.strictObject({
+            above: field(
+              integer(1),
+              'Tokens of input, those of caches included, above which the whole request has these prices.',
             ),
-            'Other prices for requests with more input, the smallest first. Prices that a tier does not set stay ' +
-              'as below it.',
-            { expects: 'a list of tiers, each with above' },
-          ),
+            input: optional(credits(), 'Credits per million tokens of input.'),
+            ...cachePrices,
+            output: optional(credits(), 'Credits per million tokens of output.'),
+          }),
         ),
-      }),
-      'Credits per million tokens; what is read from or written to a cache costs as input if it has no price of its own.',
-    ),
-    {},
+        'Other prices for requests with more input, the smallest first. Prices that a tier does not set stay ' +
+          'as below it.',
+        { expects: 'a list of tiers, each with above' },
+      ),
+    }),
+    'Credits per million tokens; what is read from or written to a cache costs as input if it has no price of its own.',
   ),
 });
 
@@ -203,53 +185,37 @@ const embeddingModel = v.strictObject({
   type: v.literal('embedding'),
   ...about,
   routes: routes(v.strictObject(route)),
-  dimensions: v.optional(field(integer(1, 65_536), 'Numbers of its largest vectors.')),
-  contextWindow: v.optional(
-    field(integer(1), 'Tokens of one item that it can read. Holds are no larger.'),
-  ),
-  price: v.nullish(
-    field(v.strictObject({ input: price('per million tokens of input') }), 'Credits.'),
-    {},
-  ),
+  dimensions: optional(integer(1, 65_536), 'Numbers of its largest vectors.'),
+  contextWindow: optional(integer(1), 'Tokens of one item that it can read. Holds are no larger.'),
+  price: section(v.strictObject({ input: price('per million tokens of input') }), 'Credits.'),
 });
 
 const imageModel = v.strictObject({
   type: v.literal('image'),
   ...about,
-  rules: v.optional(
-    field(
-      v.picklist(['native-size']),
-      'native-size: sizes are mapped to the seven that it makes natively.',
-    ),
+  rules: optional(
+    v.picklist(['native-size']),
+    'native-size: sizes are mapped to the seven that it makes natively.',
   ),
   routes: mediaRoutes,
-  price: v.nullish(field(v.strictObject({ perImage: price('per image made') }), 'Credits.'), {}),
+  price: section(v.strictObject({ perImage: price('per image made') }), 'Credits.'),
 });
 
 const videoModel = v.strictObject({
   type: v.literal('video'),
   ...about,
   routes: mediaRoutes,
-  duration: v.optional(
-    field(integer(1, 3600), 'Seconds of a video if the client does not set them.'),
-    4,
-  ),
-  price: v.nullish(
-    field(
-      v.strictObject({
-        perVideo: price('per video made'),
-        perSecond: price('per second of it, on top'),
-      }),
-      'Credits.',
-    ),
-    {},
+  duration: withDefault(integer(1, 3600), 4, 'Seconds of a video if the client does not set them.'),
+  price: section(
+    v.strictObject({
+      perVideo: price('per video made'),
+      perSecond: price('per second of it, on top'),
+    }),
+    'Credits.',
   ),
 });
 
-const pricePerRequest = v.nullish(
-  field(v.strictObject({ perRequest: price('per request') }), 'Credits.'),
-  {},
-);
+const pricePerRequest = section(v.strictObject({ perRequest: price('per request') }), 'Credits.');
 
 const audioModel = v.strictObject({
   type: v.literal('audio'),

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import * as v from 'valibot';
-import { field } from '../../schema/fields.ts';
+import { withDefault } from '../../schema/fields.ts';
 
 /** Whether a text is an IP address or a CIDR range. */
 export function isRange(value: string): boolean {
@@ -50,46 +50,36 @@ const PORTS = 'a list of ports and ranges such as 1024-65535';
 const DESTINATIONS = 'a list of IP addresses, CIDR ranges and host names';
 
 export const network = v.strictObject({
-  allowPrivateAddresses: v.optional(
-    field(
-      v.boolean(),
-      'Whether callbacks and reference inputs may go to private addresses, at any port; providers always may. ' +
-        'Cloud metadata (169.254.0.0/16 and the like) stays closed: only allow with its exact address opens it.',
-    ),
+  allowPrivateAddresses: withDefault(
+    v.boolean(),
     false,
+    'Whether callbacks and reference inputs may go to private addresses, at any port; providers always may. ' +
+      'Cloud metadata (169.254.0.0/16 and the like) stays closed: only allow with its exact address opens it.',
   ),
-  inputPorts: v.optional(
-    field(
-      v.array(ports),
-      'Ports from which reference inputs are fetched; a range is a text such as 8000-8999.',
-      { expects: PORTS },
-    ),
+  inputPorts: withDefault(
+    v.array(ports),
     [80, 443],
+    'Ports from which reference inputs are fetched; a range is a text such as 8000-8999.',
+    { expects: PORTS },
   ),
-  callbackPorts: v.optional(
-    field(
-      v.array(ports),
-      'Ports to which callbacks are sent; with 1024-65535 added, all unprivileged ones.',
-      { expects: PORTS },
-    ),
+  callbackPorts: withDefault(
+    v.array(ports),
     [80, 443],
+    'Ports to which callbacks are sent; with 1024-65535 added, all unprivileged ones.',
+    { expects: PORTS },
   ),
-  deny: v.optional(
-    field(
-      v.array(destination),
-      'Destinations that clients cannot use: IP addresses, CIDR ranges, and host names, which include all ' +
-        'names below them. Names are checked before and after they are resolved. Takes precedence over allow.',
-      { expects: DESTINATIONS },
-    ),
+  deny: withDefault(
+    v.array(destination),
     [],
+    'Destinations that clients cannot use: IP addresses, CIDR ranges, and host names, which include all ' +
+      'names below them. Names are checked before and after they are resolved. Takes precedence over allow.',
+    { expects: DESTINATIONS },
   ),
-  allow: v.optional(
-    field(
-      v.array(destination),
-      'Private addresses and names that are allowed all the same, such as an image server in your own network. ' +
-        'Cloud metadata is opened by a single address only.',
-      { expects: DESTINATIONS },
-    ),
+  allow: withDefault(
+    v.array(destination),
     [],
+    'Private addresses and names that are allowed all the same, such as an image server in your own network. ' +
+      'Cloud metadata is opened by a single address only.',
+    { expects: DESTINATIONS },
   ),
 });

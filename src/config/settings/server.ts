@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field, integer } from '../../schema/fields.ts';
+import { field, integer, optional, withDefault } from '../../schema/fields.ts';
 import { httpUrl, ONCE, text } from '../fields/text.ts';
 import { duration, size } from '../fields/units.ts';
 import { isRange } from './network.ts';
@@ -39,89 +39,73 @@ const cors = v.strictObject({
       'a key that is part of a page can be read by every visitor.',
     { expects: EXPECTED_ORIGINS, example: '*' },
   ),
-  maxAge: v.optional(
-    field(
-      duration('0s', '1d'),
-      'How long browsers may remember the answer to a preflight request; Chromium does for 2 hours at most.',
-    ),
+  maxAge: withDefault(
+    duration('0s', '1d'),
     '2h',
+    'How long browsers may remember the answer to a preflight request; Chromium does for 2 hours at most.',
   ),
 });
 
 /** The listener for clients. */
 export const server = v.strictObject({
-  host: v.optional(
-    field(text(), 'Address to listen on; 0.0.0.0 for all of them.', ONCE),
-    '127.0.0.1',
+  host: withDefault(text(), '127.0.0.1', 'Address to listen on; 0.0.0.0 for all of them.', ONCE),
+  port: withDefault(integer(0, 65_535), 8787, 'Port to listen on; 0 for any free one.', ONCE),
+  publicUrl: optional(
+    httpUrl(),
+    'How clients reach this server, in the URLs of files. Unset: the address where it listens.',
+    { example: 'https://oriel.example.com' },
   ),
-  port: v.optional(field(integer(0, 65_535), 'Port to listen on; 0 for any free one.', ONCE), 8787),
-  publicUrl: v.optional(
-    field(
-      httpUrl(),
-      'How clients reach this server, in the URLs of files. Unset: the address where it listens.',
-      { example: 'https://oriel.example.com' },
-    ),
-  ),
-  trustProxy: v.optional(
-    field(
-      v.union([v.boolean(), booleanText, v.array(range)]),
-      'Proxies in front that may name the client by X-Forwarded-For: false for none, true for any peer, or ' +
-        'a list such as [127.0.0.1, 10.0.0.0/8].',
-      { ...ONCE, expects: 'true, false or a list of IP addresses and CIDR ranges' },
-    ),
+  trustProxy: withDefault(
+    v.union([v.boolean(), booleanText, v.array(range)]),
     false,
+    'Proxies in front that may name the client by X-Forwarded-For: false for none, true for any peer, or ' +
+      'a list such as [127.0.0.1, 10.0.0.0/8].',
+    { ...ONCE, expects: 'true, false or a list of IP addresses and CIDR ranges' },
   ),
-  grace: v.optional(
-    field(duration('0s'), 'How long open requests may take to finish when the server stops.'),
+  grace: withDefault(
+    duration('0s'),
     '30s',
+    'How long open requests may take to finish when the server stops.',
   ),
-  requestTimeout: v.optional(
-    field(duration('1s'), 'How long a client may take to send its whole request.', ONCE),
+  requestTimeout: withDefault(
+    duration('1s'),
     '5m',
+    'How long a client may take to send its whole request.',
+    ONCE,
   ),
-  sendTimeout: v.optional(
-    field(
-      duration('1s'),
-      'How long a client may read nothing of its response before its connection is closed.',
-      ONCE,
-    ),
+  sendTimeout: withDefault(
+    duration('1s'),
     '60s',
+    'How long a client may read nothing of its response before its connection is closed.',
+    ONCE,
   ),
-  bodyLimit: v.optional(field(size('1KB', '1GB'), 'The largest JSON body.', ONCE), '10MB'),
-  maxConnections: v.optional(
-    field(
-      integer(1, 1_000_000),
-      'Connections at once; further ones are closed. Unset: 10,000, or what the limit of open ' +
-        'descriptors allows.',
-      { ...ONCE, example: 10_000 },
-    ),
+  bodyLimit: withDefault(size('1KB', '1GB'), '10MB', 'The largest JSON body.', ONCE),
+  maxConnections: optional(
+    integer(1, 1_000_000),
+    'Connections at once; further ones are closed. Unset: 10,000, or what the limit of open ' +
+      'descriptors allows.',
+    { ...ONCE, example: 10_000 },
   ),
-  cors: v.optional(
-    field(
-      cors,
-      'Web pages that may use this server from other origins. Unset: browsers let pages of its own origin ' +
-        'use it, and no others.',
-    ),
+  cors: optional(
+    cors,
+    'Web pages that may use this server from other origins. Unset: browsers let pages of its own origin ' +
+      'use it, and no others.',
   ),
-  console: v.optional(
-    field(
-      v.boolean(),
-      'Whether /console is served, the pages for people, who sign in with an API key. Without it no cookie ' +
-        'is accepted either.',
-      ONCE,
-    ),
+  console: withDefault(
+    v.boolean(),
     true,
+    'Whether /console is served, the pages for people, who sign in with an API key. Without it no cookie ' +
+      'is accepted either.',
+    ONCE,
   ),
-  operations: v.optional(
-    field(
-      v.strictObject({
-        host: v.optional(field(text(), 'Address to listen on.', ONCE), '127.0.0.1'),
-        port: field(integer(0, 65_535), 'Port to listen on; 0 for any free one.', {
-          ...ONCE,
-          example: 8788,
-        }),
+  operations: optional(
+    v.strictObject({
+      host: withDefault(text(), '127.0.0.1', 'Address to listen on.', ONCE),
+      port: field(integer(0, 65_535), 'Port to listen on; 0 for any free one.', {
+        ...ONCE,
+        example: 8788,
       }),
-      'A listener for /metrics and /openapi.json, which the public one then does not serve; health is on both.',
-    ),
+    }),
+    'A listener for /metrics and /openapi.json, which the public one then does not serve; health is on both.',
   ),
 });

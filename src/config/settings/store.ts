@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field, integer, rule } from '../../schema/fields.ts';
+import { integer, optional, rule, withDefault } from '../../schema/fields.ts';
 import { ONCE, postgresUrl } from '../fields/text.ts';
 
 const URL_EXPECTS =
@@ -7,55 +7,45 @@ const URL_EXPECTS =
 
 const unchecked = () =>
   v.strictObject({
-    driver: v.optional(
-      field(
-        v.picklist(['lowdb', 'postgres']),
-        'Where accounts, keys, credits and tasks are kept: lowdb, in dataDir/store, for one daemon, or postgres, in a ' +
-          'database that several daemons can share. The other settings are for postgres.',
-        ONCE,
-      ),
+    driver: withDefault(
+      v.picklist(['lowdb', 'postgres']),
       'lowdb',
+      'Where accounts, keys, credits and tasks are kept: lowdb, in dataDir/store, for one daemon, or postgres, in a ' +
+        'database that several daemons can share. The other settings are for postgres.',
+      ONCE,
     ),
-    url: v.optional(
-      field(postgresUrl(), 'PostgreSQL (15 or later), or a pgbouncer in front of it.', {
+    url: optional(postgresUrl(), 'PostgreSQL (15 or later), or a pgbouncer in front of it.', {
+      ...ONCE,
+      secret: 'url',
+      example: `postgres://oriel:\${POSTGRES_PASSWORD}@127.0.0.1:5432/oriel`,
+      expects: URL_EXPECTS,
+    }),
+    listenUrl: optional(
+      postgresUrl(),
+      'The same database without a pooler in transaction mode, which passes on no notifications: nodes then see the ' +
+        'changes of others within a second and not at once. Unset: url.',
+      {
         ...ONCE,
         secret: 'url',
         example: `postgres://oriel:\${POSTGRES_PASSWORD}@127.0.0.1:5432/oriel`,
         expects: URL_EXPECTS,
-      }),
+      },
     ),
-    listenUrl: v.optional(
-      field(
-        postgresUrl(),
-        'The same database without a pooler in transaction mode, which passes on no notifications: nodes then see the ' +
-          'changes of others within a second and not at once. Unset: url.',
-        {
-          ...ONCE,
-          secret: 'url',
-          example: `postgres://oriel:\${POSTGRES_PASSWORD}@127.0.0.1:5432/oriel`,
-          expects: URL_EXPECTS,
-        },
-      ),
-    ),
-    poolSize: v.optional(
-      field(
-        integer(2, 1000),
-        'Connections of this daemon at once, beside one for notifications. The database must accept those of all nodes.',
-        ONCE,
-      ),
+    poolSize: withDefault(
+      integer(2, 1000),
       8,
+      'Connections of this daemon at once, beside one for notifications. The database must accept those of all nodes.',
+      ONCE,
     ),
-    schema: v.optional(
-      field(
-        v.pipe(
-          v.string(),
-          v.regex(/^[a-z_][a-z0-9_]{0,62}$/),
-          v.check((name) => !name.startsWith('pg_')),
-        ),
-        'Schema of the tables, which is created at the first start.',
-        { ...ONCE, expects: 'at most 63 of a-z, 0-9 and _, not beginning with a digit or pg_' },
+    schema: withDefault(
+      v.pipe(
+        v.string(),
+        v.regex(/^[a-z_][a-z0-9_]{0,62}$/),
+        v.check((name) => !name.startsWith('pg_')),
       ),
       'oriel',
+      'Schema of the tables, which is created at the first start.',
+      { ...ONCE, expects: 'at most 63 of a-z, 0-9 and _, not beginning with a digit or pg_' },
     ),
   });
 

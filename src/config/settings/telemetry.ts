@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { field, number } from '../../schema/fields.ts';
+import { field, number, optional, withDefault } from '../../schema/fields.ts';
 import { headerMap, TRANSPORT_HEADERS } from '../fields/headers.ts';
 import { httpUrl, text } from '../fields/text.ts';
 import { duration } from '../fields/units.ts';
@@ -33,47 +33,38 @@ const otlp = v.strictObject({
       'allowed.',
     { secret: 'interpolated', example: 'http://127.0.0.1:4318' },
   ),
-  headers: v.optional(
-    field(headerMap(TRANSPORT_HEADERS, 'always'), 'Further headers.', {
-      example: { authorization: `Bearer \${OTLP_TOKEN}` },
-    }),
-  ),
-  traces: v.optional(field(v.boolean(), 'Whether spans are sent.'), true),
-  metrics: v.optional(field(v.boolean(), 'Whether metrics are sent.'), true),
-  sampling: v.optional(
-    field(
-      number(0, 1),
-      'Share of the traces that is sent. Where a client sends a traceparent, its sampled flag decides.',
-    ),
+  headers: optional(headerMap(TRANSPORT_HEADERS, 'always'), 'Further headers.', {
+    example: { authorization: `Bearer \${OTLP_TOKEN}` },
+  }),
+  traces: withDefault(v.boolean(), true, 'Whether spans are sent.'),
+  metrics: withDefault(v.boolean(), true, 'Whether metrics are sent.'),
+  sampling: withDefault(
+    number(0, 1),
     1,
+    'Share of the traces that is sent. Where a client sends a traceparent, its sampled flag decides.',
   ),
-  propagate: v.optional(
-    field(
-      v.boolean(),
-      'Whether requests to providers have a traceparent. It links the requests of one trace for them.',
-    ),
+  propagate: withDefault(
+    v.boolean(),
     false,
+    'Whether requests to providers have a traceparent. It links the requests of one trace for them.',
   ),
-  interval: v.optional(
-    field(duration('1s', '1h'), 'How often metrics are sent; the last time when the server stops.'),
+  interval: withDefault(
+    duration('1s', '1h'),
     '60s',
+    'How often metrics are sent; the last time when the server stops.',
   ),
-  timeout: v.optional(field(duration('10ms', '1m'), 'For one request to the collector.'), '10s'),
-  service: v.optional(field(v.pipe(text(), v.maxLength(256)), 'The service.name.'), 'oriel'),
-  attributes: v.optional(
-    field(attributes, 'Further attributes of the resource.', {
-      example: { 'deployment.environment.name': 'production' },
-    }),
-  ),
+  timeout: withDefault(duration('10ms', '1m'), '10s', 'For one request to the collector.'),
+  service: withDefault(v.pipe(text(), v.maxLength(256)), 'oriel', 'The service.name.'),
+  attributes: optional(attributes, 'Further attributes of the resource.', {
+    example: { 'deployment.environment.name': 'production' },
+  }),
 });
 
 /** What is sent to servers that observe this one. */
 export const telemetry = v.strictObject({
-  otlp: v.optional(
-    field(
-      otlp,
-      'OpenTelemetry over OTLP/HTTP, in JSON. Unset: none. Prompts, answers and keys are never in it. ' +
-        `Variables of OpenTelemetry are read only where the file names them: \${OTEL_EXPORTER_OTLP_ENDPOINT}.`,
-    ),
+  otlp: optional(
+    otlp,
+    'OpenTelemetry over OTLP/HTTP, in JSON. Unset: none. Prompts, answers and keys are never in it. ' +
+      `Variables of OpenTelemetry are read only where the file names them: \${OTEL_EXPORTER_OTLP_ENDPOINT}.`,
   ),
 });

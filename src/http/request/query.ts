@@ -1,15 +1,14 @@
-import * as v from 'valibot';
 import {
-  field,
   fieldsOf,
   fromText,
   integer,
   type ObjectSchema,
   parseFields,
+  withDefault,
 } from '../../schema/fields.ts';
 
 /** Elements of one page of a list. */
-export const pageLimit = v.optional(field(integer(1, 100), 'elements of the page'), 20);
+export const pageLimit = withDefault(integer(1, 100), 20, 'elements of the page');
 
 /**
  * Parses the query of a URL, whose values are texts.

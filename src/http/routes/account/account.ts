@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
-import { field, integer } from '../../../schema/fields.ts';
+import { integer, optional, withDefault } from '../../../schema/fields.ts';
 import {
   type Account,
   type ApiKey,
@@ -138,7 +138,7 @@ function entryOf(entry: LedgerEntry): LedgerRecord {
 
 const ledgerQuery = v.strictObject({
   limit: pageLimit,
-  after: v.optional(field(integer(0), 'the id of the last element of the page before')),
+  after: optional(integer(0), 'the id of the last element of the page before'),
 });
 
 const secretShape = v.object({
@@ -148,9 +148,10 @@ const secretShape = v.object({
 });
 
 const rotationQuery = v.strictObject({
-  drop_previous: v.optional(
-    field(v.boolean(), 'whether the old secret signs no more from now on'),
+  drop_previous: withDefault(
+    v.boolean(),
     false,
+    'whether the old secret signs no more from now on',
   ),
 });
 

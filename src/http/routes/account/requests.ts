@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
-import { field, integer } from '../../../schema/fields.ts';
+import { integer, optional, withDefault } from '../../../schema/fields.ts';
 import { toCredits } from '../../../store/credits.ts';
 import type { RecentRequest } from '../../observability/recent-requests.ts';
 import type { AppContext } from '../../request/app-context.ts';
@@ -71,11 +71,9 @@ function ownerRecord(request: RecentRequest): OwnerRequestRecord {
 }
 
 const text = (description: string) =>
-  v.optional(
-    field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), description, {
-      expects: '1 to 256 characters',
-    }),
-  );
+  optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), description, {
+    expects: '1 to 256 characters',
+  });
 
 /** Route of sign-ins. */
 const SIGN_IN = '/v1/session';
@@ -86,15 +84,15 @@ const CLASSES = ['2xx', '4xx', '5xx'] as const;
 const conditions = {
   key: text('only requests of the key with this id'),
   model: text('only requests for this model'),
-  status: v.optional(field(v.picklist(CLASSES), 'only answers with a status of this class')),
+  status: optional(v.picklist(CLASSES), 'only answers with a status of this class'),
   limit: pageLimit,
-  after: v.optional(field(integer(1), 'the number of the last element of the page before')),
+  after: optional(integer(1), 'the number of the last element of the page before'),
 };
 
 const accountQuery = v.strictObject(conditions);
 const ownerQuery = v.strictObject({
   account: text('only requests of the account with this id or name'),
-  sign_ins: v.optional(field(v.boolean(), 'false leaves out the sign-ins of browsers'), true),
+  sign_ins: withDefault(v.boolean(), true, 'false leaves out the sign-ins of browsers'),
   ...conditions,
 });
 

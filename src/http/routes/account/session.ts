@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
-import { field } from '../../../schema/fields.ts';
+import { withDefault } from '../../../schema/fields.ts';
 import { PLANS } from '../../../store/account.ts';
 import type { KeyHolder } from '../../../store/store.ts';
 import type { AppContext } from '../../request/app-context.ts';
@@ -24,14 +24,11 @@ const sessionShape = v.object({
 export type SessionAnswer = v.InferOutput<typeof sessionShape>;
 
 const pathQuery = v.strictObject({
-  path: v.optional(
-    field(
-      // Without the semicolon, which ends the attribute of a cookie.
-      v.pipe(v.string(), v.regex(/^\/[\x21-\x3a\x3c-\x7e]*$/), v.maxLength(256)),
-      'path of the cookie, for a server below a path of another',
-      { expects: 'a path that begins with /' },
-    ),
+  path: withDefault(
+    v.pipe(v.string(), v.regex(/^\/[\x21-\x3a\x3c-\x7e]*$/), v.maxLength(256)),
     '/',
+    'path of the cookie, for a server below a path of another',
+    { expects: 'a path that begins with /' },
   ),
 });
 

@@ -8,7 +8,7 @@ import {
   type UsageRecord,
   type UsageReport,
 } from '../../../administration/usage-report.ts';
-import { day, field } from '../../../schema/fields.ts';
+import { day, field, optional } from '../../../schema/fields.ts';
 import { notFound } from '../../../store/errors.ts';
 import { USAGE_DIMENSIONS, usageDimensions } from '../../../store/usage-report.ts';
 import { jsonSchemaOf } from '../../openapi/openapi.ts';
@@ -63,11 +63,9 @@ function countsOf(record: UsageReport['total']) {
 }
 
 const reference = (description: string) =>
-  v.optional(
-    field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), description, {
-      expects: '1 to 256 characters',
-    }),
-  );
+  optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), description, {
+    expects: '1 to 256 characters',
+  });
 
 /** The parameter `by`: dimensions with commas between them. */
 function columns(dimensions: readonly string[]) {
@@ -82,16 +80,14 @@ function columns(dimensions: readonly string[]) {
 }
 
 const conditions = {
-  from: v.optional(field(day(), 'the first day, UTC; 29 days before the last')),
-  to: v.optional(field(day(), 'the last day, UTC; today')),
+  from: optional(day(), 'the first day, UTC; 29 days before the last'),
+  to: optional(day(), 'the last day, UTC; today'),
   key: reference('only the key with this id'),
   team: reference('only what keys used while they were in the team of this id or name'),
   model: reference('only this model, or this endpoint of image tools'),
-  format: v.optional(
-    field(
-      v.picklist(['json', 'csv']),
-      'json, or csv for a spreadsheet, with a line of titles; without it as `Accept` asks',
-    ),
+  format: optional(
+    v.picklist(['json', 'csv']),
+    'json, or csv for a spreadsheet, with a line of titles; without it as `Accept` asks',
   ),
 };
 

@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import type { FastifyPluginAsync } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
-import { field } from '../../../schema/fields.ts';
+import { optional } from '../../../schema/fields.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { isOperator } from '../../request/auth.ts';
 import { parseQuery } from '../../request/query.ts';
@@ -20,11 +20,9 @@ declare module 'fastify' {
 const health = v.object({ status: v.literal('ok') });
 
 const readinessQuery = v.object({
-  for: v.optional(
-    field(
-      v.picklist(['text']),
-      'readiness for these requests alone: text stays ready while only tasks wait, as in the first minute without PostgreSQL',
-    ),
+  for: optional(
+    v.picklist(['text']),
+    'readiness for these requests alone: text stays ready while only tasks wait, as in the first minute without PostgreSQL',
   ),
 });
 

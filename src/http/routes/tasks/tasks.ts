@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { FairSemaphore } from '../../../fair-semaphore.ts';
 import { nameOfTask, taskRecord, taskShape } from '../../../media/record.ts';
-import { day, field } from '../../../schema/fields.ts';
+import { day, optional } from '../../../schema/fields.ts';
 import type { Delivery } from '../../../store/delivery.ts';
 import { utcDayOf } from '../../../store/ledger.ts';
 import type { Store } from '../../../store/store.ts';
@@ -15,18 +15,16 @@ import { callbacksShape } from './media-schema.ts';
 import { requestOf, requestShape, timelineOf, timelineShape } from './task-timeline.ts';
 
 const listQuery = v.strictObject({
-  status: v.optional(field(v.picklist(TASK_STATES), 'only tasks in this state')),
-  type: v.optional(field(v.picklist(TASK_TYPES), 'only tasks of this type')),
-  model: v.optional(
-    field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), 'only tasks of this model', {
-      expects: '1 to 256 characters',
-    }),
-  ),
-  from: v.optional(field(day(), 'only tasks that were created on this day, UTC, or later')),
-  to: v.optional(field(day(), 'only tasks that were created on this day, UTC, or earlier')),
-  include: v.optional(field(v.picklist(['request']), 'what else elements have')),
+  status: optional(v.picklist(TASK_STATES), 'only tasks in this state'),
+  type: optional(v.picklist(TASK_TYPES), 'only tasks of this type'),
+  model: optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), 'only tasks of this model', {
+    expects: '1 to 256 characters',
+  }),
+  from: optional(day(), 'only tasks that were created on this day, UTC, or later'),
+  to: optional(day(), 'only tasks that were created on this day, UTC, or earlier'),
+  include: optional(v.picklist(['request']), 'what else elements have'),
   limit: pageLimit,
-  after: v.optional(field(v.string(), 'the task_id of the last element of the page before')),
+  after: optional(v.string(), 'the task_id of the last element of the page before'),
 });
 
 /** Searches that read many tasks, of all accounts at once: each takes up to half a second of CPU. */
