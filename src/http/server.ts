@@ -1,3 +1,4 @@
+import multipart from '@fastify/multipart';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { ObjectSchema } from '../schema/fields.ts';
 import { handsOver } from '../store/nodes.ts';
@@ -56,6 +57,20 @@ const OPERATIONS_CONNECTIONS = 64;
 /** Milliseconds in which a proxy uses an idle connection of a node that drains for the last time. */
 const LAST_USE_MS = 1000;
 
+/** Endpoints for keys of all accounts that add no hooks. */
+const API_ROUTES = [
+  accountRoutes,
+  usageRoutes,
+  requestRoutes,
+  modelRoutes,
+  textRoutes,
+  tokenCountRoutes,
+  embeddingRoutes,
+  taskRoutes,
+  taskEventRoutes,
+  operationRoutes,
+];
+
 export interface Servers {
   /** The endpoints for clients. */
   readonly server: FastifyInstance;
@@ -77,47 +92,38 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   const load = shedLoad(server, overload);
   const shares = new MemoryShares(load.pressure);
   parseJsonBodies(server, shares);
-  server.register(healthRoutes(context, load, true));
+  healthRoutes(server, context, load, true);
   server.register(async (assets) => {
     assets.addHook('onRequest', (request, { raw }, next) => {
       shares.reserve(networkOf(request.ip), BYTES_PER_DOWNLOAD, raw);
       next();
     });
-    assets.register(assetRoutes(context));
+    assetRoutes(assets, context);
   });
   server.register(async (api) => {
     api.addHook('onRequest', authenticator(context));
     limitBodies(api, context, shares);
-    if (settings.console) api.register(signInRoute(context));
-    api.register(accountRoutes(context));
-    api.register(usageRoutes(context));
-    api.register(requestRoutes(context));
-    api.register(ownerRoutes(context));
-    api.register(modelRoutes(context));
-    api.register(textRoutes(context));
-    api.register(tokenCountRoutes(context));
-    api.register(embeddingRoutes(context));
-    api.register(mediaRoutes(context));
-    api.register(mediaFormRoutes(context));
-    api.register(taskRoutes(context));
-    api.register(taskEventRoutes(context));
-    api.register(operationRoutes(context));
-    api.register(batchRoutes(context));
+    if (settings.console) signInRoute(api, context);
+    for (const addRoutes of API_ROUTES) addRoutes(api, context);
+    api.register(async (media) => mediaRoutes(media, context));
+    api.register(async (owner) => ownerRoutes(owner, context));
+    api.register(async (forms) => {
+      // Without parsers for JSON and text, such bodies get 415.
+      forms.removeAllContentTypeParsers();
+      await forms.register(multipart);
+      mediaFormRoutes(forms, context);
+      batchRoutes(forms, context);
+    });
   });
   if (settings.console) {
-    server.register(consolePage);
-    server.register(sessionRoutes(context));
-    server.register(rootRoutes);
+    consolePage(server);
+    sessionRoutes(server, context);
+    rootRoutes(server);
   }
-  if (!settings.operations) {
-    server.register(metricsRoute(context, true));
-    server.register(documentRoute(document));
-    return { server, operations: undefined };
-  }
-  const operations = newServer(context, OPERATIONS_CONNECTIONS);
-  operations.register(healthRoutes(context, load, false));
-  operations.register(metricsRoute(context, false));
-  operations.register(documentRoute(document));
+  const operations = settings.operations ? newServer(context, OPERATIONS_CONNECTIONS) : undefined;
+  if (operations) healthRoutes(operations, context, load, false);
+  metricsRoute(operations ?? server, context, operations === undefined);
+  documentRoute(operations ?? server, document);
   return { server, operations };
 }
 

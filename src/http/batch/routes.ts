@@ -1,5 +1,4 @@
-import multipart from '@fastify/multipart';
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { checkSides, DEFAULT_LIMITS } from '../../images/limits.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
@@ -26,67 +25,62 @@ const BOUNDS = {
 const DOCUMENT_BYTES = 256 * 1024;
 
 /** The batch image endpoints, one for each operation with an `endpoint`. */
-export function batchRoutes(context: AppContext): FastifyPluginAsync {
-  return async (server) => {
-    // Without parsers for JSON and text, such bodies get 415.
-    server.removeAllContentTypeParsers();
-    await server.register(multipart);
-    const { metrics, spool } = context;
-    const semaphore = new FairSemaphore(context.config.batch.concurrency);
-    metrics.gauge('oriel_batches_running', 'Batches that are running', () => semaphore.acquired);
-    metrics.gauge('oriel_batches_waiting', 'Batches that wait', () => semaphore.waiting);
-    metrics.gauge('oriel_spool_bytes', 'Bytes of uploads on disk', () => spool.bytes);
+export function batchRoutes(server: FastifyInstance, context: AppContext): void {
+  const { metrics, spool } = context;
+  const semaphore = new FairSemaphore(context.config.batch.concurrency);
+  metrics.gauge('oriel_batches_running', 'Batches that are running', () => semaphore.acquired);
+  metrics.gauge('oriel_batches_waiting', 'Batches that wait', () => semaphore.waiting);
+  metrics.gauge('oriel_spool_bytes', 'Bytes of uploads on disk', () => spool.bytes);
 
-    for (const operation of OPERATIONS) {
-      const { endpoint } = operation;
-      if (endpoint === undefined) continue;
-      const imageField = imagesField(operation);
-      const fields = fieldsOf(operation.options)
-        .map(({ name }) => name)
-        .filter((name) => name !== imageField?.name);
-      const shape: FormShape = {
-        ...BOUNDS,
-        files: imageField ? [FILES, imageField] : [FILES],
-        fields,
-        keepsUnknown: true,
-        ...(operation.document && { valueBytes: DOCUMENT_BYTES, takesTextFiles: true as const }),
-      };
-      server.post(`/api/free/${endpoint}`, {
-        schema: batchSchema(operation, FILES, fields, context.config.batch.side),
-        config: { operation: 'batch' },
-        onRequest: async (request) => {
-          requirePaid(request);
-          checkFormHeaders(request, shape);
-          spool.checkRoom(Number(request.headers['content-length'] ?? 0));
-        },
-        handler: async (request, reply) => {
-          const signal = disconnectSignal(reply);
-          const uploads = spool.uploads();
-          let started = false;
+  for (const operation of OPERATIONS) {
+    const { endpoint } = operation;
+    if (endpoint === undefined) continue;
+    const imageField = imagesField(operation);
+    const fields = fieldsOf(operation.options)
+      .map(({ name }) => name)
+      .filter((name) => name !== imageField?.name);
+    const shape: FormShape = {
+      ...BOUNDS,
+      files: imageField ? [FILES, imageField] : [FILES],
+      fields,
+      keepsUnknown: true,
+      ...(operation.document && { valueBytes: DOCUMENT_BYTES, takesTextFiles: true as const }),
+    };
+    server.post(`/api/free/${endpoint}`, {
+      schema: batchSchema(operation, FILES, fields, context.config.batch.side),
+      config: { operation: 'batch' },
+      onRequest: async (request) => {
+        requirePaid(request);
+        checkFormHeaders(request, shape);
+        spool.checkRoom(Number(request.headers['content-length'] ?? 0));
+      },
+      handler: async (request, reply) => {
+        const signal = disconnectSignal(reply);
+        const uploads = spool.uploads();
+        let started = false;
+        try {
+          const form = await readForm(request, shape, uploads, signal);
+          const client = request.holder.account.id;
+          const threads = context.textThreads.forClient(client);
+          const options = await parseOptions(operation, form, context.config.batch, threads);
+          const images = namedImages(operation, options, form, shape);
+          // Only once the upload is complete: a slow upload must not hold a slot.
+          const release = await acquireSlot(semaphore, request, context, signal);
+          started = true;
           try {
-            const form = await readForm(request, shape, uploads, signal);
-            const client = request.holder.account.id;
-            const threads = context.textThreads.forClient(client);
-            const options = await parseOptions(operation, form, context.config.batch, threads);
-            const images = namedImages(operation, options, form, shape);
-            // Only once the upload is complete: a slow upload must not hold a slot.
-            const release = await acquireSlot(semaphore, request, context, signal);
-            started = true;
-            try {
-              const files = form.files.get(FILES.name)!;
-              const batch = { operation, endpoint, options, images, files };
-              return await sendBatch(batch, context, request, reply, signal);
-            } finally {
-              release();
-            }
+            const files = form.files.get(FILES.name)!;
+            const batch = { operation, endpoint, options, images, files };
+            return await sendBatch(batch, context, request, reply, signal);
           } finally {
-            if (signal.aborted && !started) metrics.observeBatch(endpoint, 'abandoned');
-            await uploads.discard();
+            release();
           }
-        },
-      });
-    }
-  };
+        } finally {
+          if (signal.aborted && !started) metrics.observeBatch(endpoint, 'abandoned');
+          await uploads.discard();
+        }
+      },
+    });
+  }
 }
 
 /** @throws Failure that names the field at fault */

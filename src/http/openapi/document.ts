@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { addEndpoint } from '../request/endpoint.ts';
 import { matchesTag } from '../responses/range.ts';
 
 /** A JSON document in memory: all responses share its bytes. */
@@ -21,18 +22,13 @@ export class JsonDocument {
 }
 
 /** Serves `/openapi.json`. */
-export function documentRoute(document: () => JsonDocument): FastifyPluginAsync {
-  return async (server) => {
-    server.get('/openapi.json', {
-      schema: {
-        summary: 'This document',
-        tags: ['Operation'],
-        security: [],
-        response: {
-          200: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true },
-        },
-      },
-      handler: async (request, reply) => document().send(request, reply),
-    });
-  };
+export function documentRoute(server: FastifyInstance, document: () => JsonDocument): void {
+  addEndpoint(server, {
+    path: 'GET /openapi.json',
+    tag: 'Operation',
+    summary: 'This document',
+    isPublic: true,
+    answer: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true },
+    handler: async (request, reply) => document().send(request, reply),
+  });
 }

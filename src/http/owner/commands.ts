@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import type { AdminCommand } from '../../administration/admin-command.ts';
 import { runAdminCommand } from '../../administration/admin-command.ts';
@@ -60,40 +60,38 @@ function parseBody(schema: ObjectSchema, body: unknown): Record<string, unknown>
  * The administration commands: `oriel keys create` is `POST /v1/admin/keys/create`. Commands that change and
  * show nothing secret are GET. The report of usage has an endpoint of its own.
  */
-export function commandRoutes(context: AppContext): FastifyPluginAsync {
+export function commandRoutes(server: FastifyInstance, context: AppContext): void {
   const { store, audit } = context;
-  return async (server) => {
-    for (const command of ADMIN_COMMANDS) {
-      if (command.group === 'usage') continue;
-      const isRead = command.audit === undefined;
-      const schema = schemaOf(command, isRead);
-      const fields = fieldsOf(command.options).map(({ name }) => name);
-      server.route({
-        method: isRead ? 'GET' : 'POST',
-        url: `/v1/admin/${command.group}${command.isTopLevel ? '' : `/${command.name}`}`,
-        schema: {
-          summary: `${command.summary}; for keys of the account owner`,
-          tags: ['Administration'],
-          ...(isRead ? { querystring: schema } : { body: schema }),
-          response: { 200: responseOf(command) },
-        },
-        handler: async (request, reply) => {
-          const { query, body } = request;
-          const given = isRead ? (query as Record<string, unknown>) : parseBody(schema, body);
-          const options = Object.fromEntries(fields.map((name) => [name, given[snakeCase(name)]]));
-          const result = await runAdminCommand(command, options as never, {
-            store,
-            audit: async () => audit,
-            who: keyActor(request),
-          });
-          // The result may have a key or the secret of callbacks.
-          reply.header('cache-control', 'no-store');
-          const warnings = command.warn?.(options, allNames(context.config.models)) ?? [];
-          return { result: snakeCased(result), warnings };
-        },
-      });
-    }
-  };
+  for (const command of ADMIN_COMMANDS) {
+    if (command.group === 'usage') continue;
+    const isRead = command.audit === undefined;
+    const schema = schemaOf(command, isRead);
+    const fields = fieldsOf(command.options).map(({ name }) => name);
+    server.route({
+      method: isRead ? 'GET' : 'POST',
+      url: `/v1/admin/${command.group}${command.isTopLevel ? '' : `/${command.name}`}`,
+      schema: {
+        summary: `${command.summary}; for keys of the account owner`,
+        tags: ['Administration'],
+        ...(isRead ? { querystring: schema } : { body: schema }),
+        response: { 200: responseOf(command) },
+      },
+      handler: async (request, reply) => {
+        const { query, body } = request;
+        const given = isRead ? (query as Record<string, unknown>) : parseBody(schema, body);
+        const options = Object.fromEntries(fields.map((name) => [name, given[snakeCase(name)]]));
+        const result = await runAdminCommand(command, options as never, {
+          store,
+          audit: async () => audit,
+          who: keyActor(request),
+        });
+        // The result may have a key or the secret of callbacks.
+        reply.header('cache-control', 'no-store');
+        const warnings = command.warn?.(options, allNames(context.config.models)) ?? [];
+        return { result: snakeCased(result), warnings };
+      },
+    });
+  }
 }
 
 /** A property's name as responses under `/v1` have it: `createdAt` is `created_at`. */

@@ -1,6 +1,7 @@
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import type { AppContext } from '../request/app-context.ts';
+import { addEndpoint } from '../request/endpoint.ts';
 import { seconds } from '../request/query.ts';
 
 const configurationShape = v.object({
@@ -29,33 +30,30 @@ const configurationShape = v.object({
 export type ConfigurationAnswer = v.InferOutput<typeof configurationShape>;
 
 /** The configuration in force, and the faults of one that is not. */
-export function configurationRoute(context: AppContext): FastifyPluginAsync {
-  return async (server) => {
-    server.get('/v1/admin/config', {
-      schema: {
-        summary:
-          'The configuration in force without secrets, its warnings and faults; for keys of the account owner',
-        tags: ['Administration'],
-        response: { 200: configurationShape },
-      },
-      handler: async (): Promise<ConfigurationAnswer> => {
-        const { effectiveSettingsOf } = await import('../../config/loading/print.ts');
-        const { loaded, readAt, atRestart, refused } = context.configuration;
-        const { config } = context;
-        const settings = effectiveSettingsOf(loaded, config);
-        // Flags of the command line outweigh the file.
-        const own = settings['server'] as object;
-        const { host, port } = config.server;
-        return {
-          object: 'configuration',
-          file: loaded.file,
-          read: seconds(readAt),
-          settings: { ...settings, server: { ...own, host, port } },
-          warnings: [...loaded.warnings],
-          at_restart: [...atRestart],
-          refused: refused && { at: seconds(refused.at), faults: [...refused.faults] },
-        };
-      },
-    });
-  };
+export function configurationRoute(server: FastifyInstance, context: AppContext): void {
+  addEndpoint(server, {
+    path: 'GET /v1/admin/config',
+    tag: 'Administration',
+    summary:
+      'The configuration in force without secrets, its warnings and faults; for keys of the account owner',
+    answer: configurationShape,
+    handler: async () => {
+      const { effectiveSettingsOf } = await import('../../config/loading/print.ts');
+      const { loaded, readAt, atRestart, refused } = context.configuration;
+      const { config } = context;
+      const settings = effectiveSettingsOf(loaded, config);
+      // Flags of the command line outweigh the file.
+      const own = settings['server'] as object;
+      const { host, port } = config.server;
+      return {
+        object: 'configuration' as const,
+        file: loaded.file,
+        read: seconds(readAt),
+        settings: { ...settings, server: { ...own, host, port } },
+        warnings: [...loaded.warnings],
+        at_restart: [...atRestart],
+        refused: refused && { at: seconds(refused.at), faults: [...refused.faults] },
+      };
+    },
+  });
 }

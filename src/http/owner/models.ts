@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { MODEL_TYPES } from '../../config/providers/provider-kind.ts';
 import type { Provider } from '../../config/providers/provider-kinds.ts';
@@ -6,6 +6,7 @@ import { keysOf } from '../../config/providers/provider-secrets.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import type { ProviderAttempts, ProviderFailure } from '../../routing/provider-health.ts';
 import type { AppContext } from '../request/app-context.ts';
+import { addEndpoint } from '../request/endpoint.ts';
 import { seconds } from '../request/query.ts';
 import { type RestingUpstreams, restingUpstreams } from '../routes/server/health.ts';
 
@@ -133,28 +134,25 @@ function providerRecord(
 }
 
 /** The models with their routes, and the providers with their last failures. */
-export function ownerModelRoute(context: AppContext): FastifyPluginAsync {
-  return async (server) => {
-    server.get('/v1/admin/models', {
-      schema: {
-        summary: 'Models, routes and providers with their health; for keys of the account owner',
-        tags: ['Administration'],
-        response: { 200: catalogShape },
-      },
-      handler: async () => {
-        const { models, providers } = context.config;
-        const resting = restingUpstreams(context);
-        const restingRoutes = new Map(
-          resting.routes.map((route) => [routeName(route.provider, route.model), route]),
-        );
-        return {
-          object: 'catalog',
-          models: Object.entries(models).map((entry) => modelRecord(entry, restingRoutes)),
-          providers: Object.entries(providers).map((entry) =>
-            providerRecord(entry, context.providerHealth.of(entry[0]), resting),
-          ),
-        };
-      },
-    });
-  };
+export function ownerModelRoute(server: FastifyInstance, context: AppContext): void {
+  addEndpoint(server, {
+    path: 'GET /v1/admin/models',
+    tag: 'Administration',
+    summary: 'Models, routes and providers with their health; for keys of the account owner',
+    answer: catalogShape,
+    handler: async () => {
+      const { models, providers } = context.config;
+      const resting = restingUpstreams(context);
+      const restingRoutes = new Map(
+        resting.routes.map((route) => [routeName(route.provider, route.model), route]),
+      );
+      return {
+        object: 'catalog' as const,
+        models: Object.entries(models).map((entry) => modelRecord(entry, restingRoutes)),
+        providers: Object.entries(providers).map((entry) =>
+          providerRecord(entry, context.providerHealth.of(entry[0]), resting),
+        ),
+      };
+    },
+  });
 }

@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { AppContext } from '../request/app-context.ts';
 import { requireOwner } from '../request/auth.ts';
 import { ownerRequestRoute } from '../routes/account/requests.ts';
@@ -9,15 +9,13 @@ import { ownerModelRoute } from './models.ts';
 import { statusRoute } from './status.ts';
 
 /** The endpoints of the operator, below `/v1/admin`. None of them accepts a key of another account. */
-export function ownerRoutes(context: AppContext): FastifyPluginAsync {
-  return async (server) => {
-    // Before the body is read and the query is checked.
-    server.addHook('onRequest', async (request) => requireOwner(request));
-    server.register(commandRoutes(context));
-    server.register(configurationRoute(context));
-    server.register(statusRoute(context));
-    server.register(ownerModelRoute(context));
-    server.register(ownerUsageRoute(context));
-    server.register(ownerRequestRoute(context));
-  };
+export function ownerRoutes(server: FastifyInstance, context: AppContext): void {
+  // Before the body is read and the query is checked.
+  server.addHook('onRequest', async (request) => requireOwner(request));
+  commandRoutes(server, context);
+  configurationRoute(server, context);
+  statusRoute(server, context);
+  ownerModelRoute(server, context);
+  ownerUsageRoute(server, context);
+  ownerRequestRoute(server, context);
 }

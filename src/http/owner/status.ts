@@ -1,10 +1,11 @@
 import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { toCredits } from '../../store/credits.ts';
 import { TASK_STATES } from '../../store/task.ts';
 import type { AppContext } from '../request/app-context.ts';
+import { addEndpoint } from '../request/endpoint.ts';
 import { seconds } from '../request/query.ts';
 import { withTimeout } from '../transport/timeout.ts';
 
@@ -106,53 +107,50 @@ function diskGauge({ config }: AppContext): () => Promise<DiskUse> {
 }
 
 /** The state of the process, its store, its disk and its queues. */
-export function statusRoute(context: AppContext): FastifyPluginAsync {
+export function statusRoute(server: FastifyInstance, context: AppContext): void {
   const { store, pool, tasks, version } = context;
   const started = seconds(performance.timeOrigin);
   const diskUse = diskGauge(context);
-  return async (server) => {
-    server.get('/v1/admin/status', {
-      schema: {
-        summary:
-          'Version, uptime, store, disk, memory, image pool and queues; for keys of the account owner',
-        tags: ['Administration'],
-        response: { 200: statusShape },
-      },
-      handler: async (): Promise<StatusAnswer> => {
-        const { fault, pendingCharges, journal } = store.health();
-        const { accounts, keys, tasks: counts, credits } = await store.statistics();
-        const { rss, heapUsed, external } = process.memoryUsage();
-        const { running, waiting } = pool.statistics();
-        return {
-          object: 'status',
-          version,
-          node: process.versions.node,
-          started,
-          uptime_seconds: Math.round(process.uptime()),
-          public_url: context.publicUrl,
-          draining: context.draining.aborted,
-          store: {
-            fault,
-            checkpoint_fault: journal?.checkpointFault ?? null,
-            journals: journal?.journals ?? null,
-            journal_bytes: journal?.bytes ?? null,
-            pending_charges: pendingCharges,
-            accounts,
-            keys,
-            tasks: { ...counts },
-            credits: {
-              granted: toCredits(credits.granted),
-              reserved: toCredits(credits.reserved),
-              spent: toCredits(credits.spent),
-            },
+  addEndpoint(server, {
+    path: 'GET /v1/admin/status',
+    tag: 'Administration',
+    summary:
+      'Version, uptime, store, disk, memory, image pool and queues; for keys of the account owner',
+    answer: statusShape,
+    handler: async () => {
+      const { fault, pendingCharges, journal } = store.health();
+      const { accounts, keys, tasks: counts, credits } = await store.statistics();
+      const { rss, heapUsed, external } = process.memoryUsage();
+      const { running, waiting } = pool.statistics();
+      return {
+        object: 'status' as const,
+        version,
+        node: process.versions.node,
+        started,
+        uptime_seconds: Math.round(process.uptime()),
+        public_url: context.publicUrl,
+        draining: context.draining.aborted,
+        store: {
+          fault,
+          checkpoint_fault: journal?.checkpointFault ?? null,
+          journals: journal?.journals ?? null,
+          journal_bytes: journal?.bytes ?? null,
+          pending_charges: pendingCharges,
+          accounts,
+          keys,
+          tasks: { ...counts },
+          credits: {
+            granted: toCredits(credits.granted),
+            reserved: toCredits(credits.reserved),
+            spent: toCredits(credits.spent),
           },
-          disk: await diskUse(),
-          memory: { rss_bytes: rss, heap_bytes: heapUsed, external_bytes: external },
-          pool: { threads: pool.size, running, waiting },
-          open_tasks: tasks.size,
-          queues: [...tasks.queues()],
-        };
-      },
-    });
-  };
+        },
+        disk: await diskUse(),
+        memory: { rss_bytes: rss, heap_bytes: heapUsed, external_bytes: external },
+        pool: { threads: pool.size, running, waiting },
+        open_tasks: tasks.size,
+        queues: [...tasks.queues()],
+      };
+    },
+  });
 }

@@ -1,8 +1,10 @@
+import * as v from 'valibot';
 import {
   fieldsOf,
   fromText,
   integer,
   type ObjectSchema,
+  optional,
   parseFields,
   withDefault,
 } from '../../schema/fields.ts';
@@ -27,6 +29,20 @@ export function parseQuery<Output>(
   return parseFields(schema, values);
 }
 
+/** A parameter that filters a list by a name or an identifier. */
+export const filter = (description: string) =>
+  optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), description, {
+    expects: '1 to 256 characters',
+  });
+
+/** The shape of a list. */
+export const listShape = <const Shape extends v.GenericSchema>(shape: Shape) =>
+  v.object({ object: v.literal('list'), data: v.array(shape) });
+
+/** The shape of `pageOf`. */
+export const pageShape = <const Shape extends v.GenericSchema>(shape: Shape) =>
+  v.object({ ...listShape(shape).entries, has_more: v.boolean() });
+
 /**
  * One page of a list. The caller fetches one element more than fits, which shows whether more follow.
  */
@@ -34,12 +50,9 @@ export function pageOf<Item, Shown>(
   items: readonly Item[],
   limit: number,
   show: (item: Item) => Shown,
-): { object: 'list'; data: Shown[]; has_more: boolean } {
-  return {
-    object: 'list',
-    data: items.slice(0, limit).map(show),
-    has_more: items.length > limit,
-  };
+) {
+  const data = items.slice(0, limit).map(show);
+  return { object: 'list' as const, data, has_more: items.length > limit };
 }
 
 /** Seconds since the epoch, as responses have times. */

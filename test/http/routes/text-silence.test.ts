@@ -27,7 +27,7 @@ async function streamOf(path: string): Promise<string> {
     response.write('data: {}\n\n');
     return null;
   };
-  await server.register(textRoutes({ text: { answer } } as unknown as AppContext));
+  textRoutes(server, { text: { answer } } as unknown as AppContext);
   const response = await fetch(`${await server.listen({ port: 0 })}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { integer, optional, withDefault } from '../../../schema/fields.ts';
@@ -16,7 +16,8 @@ import { ENTRY_TYPES, type LedgerEntry } from '../../../store/ledger.ts';
 import type { KeyHolder, Store } from '../../../store/store.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { keyActor } from '../../request/auth.ts';
-import { pageLimit, pageOf, seconds } from '../../request/query.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
+import { pageLimit, pageOf, pageShape, seconds } from '../../request/query.ts';
 
 const creditsShape = v.object({
   granted: v.number(),
@@ -159,7 +160,7 @@ const rotationQuery = v.strictObject({
 const config = { uncounted: true };
 
 /** The account of the API key: plan, credits, ledger and callback secret. */
-export function accountRoutes(context: AppContext): FastifyPluginAsync {
+export function accountRoutes(server: FastifyInstance, context: AppContext): void {
   const rotations = new SecretRotationLimit();
   const secretOf = (account: Account): v.InferOutput<typeof secretShape> => {
     const { secretOverlap } = context.config.callbacks;
@@ -167,97 +168,82 @@ export function accountRoutes(context: AppContext): FastifyPluginAsync {
     const previous = end === null ? {} : { previous_expires: seconds(end) };
     return { object: 'callback_secret', secret: account.callbackSecret, ...previous };
   };
-  return async (server) => {
-    server.get('/v1/account', {
-      config,
-      schema: {
-        summary: "The caller's account: plan, credits, limits, and the key in use",
-        tags: ['Account'],
-        response: { 200: accountShape },
-      },
-      handler: async (request): Promise<v.InferOutput<typeof accountShape>> => {
-        const holder = await currentHolder(context.store, request.holder);
-        const { account, key } = holder;
-        return {
-          object: 'account',
-          id: account.id,
-          name: account.name,
-          plan: account.plan,
-          created: seconds(account.createdAt),
-          credits: creditsOf(account),
-          limits: { requests_per_minute: key.rpm ?? context.config.limits[account.plan].rpm },
-          key: {
-            id: key.id,
-            name: key.name,
-            expires: key.expiresAt === null ? null : seconds(key.expiresAt),
-            models: key.models === null ? null : [...key.models],
-            ...(await budgetsOf(context.store, holder)),
-          },
-        };
-      },
-    });
-
-    server.get('/v1/account/callback-secret', {
-      config,
-      schema: {
-        summary: "The secret that the account's callbacks are signed with (Standard Webhooks)",
-        tags: ['Account'],
-        response: { 200: secretShape },
-      },
-      handler: async ({ holder }, reply) => {
-        reply.header('cache-control', 'no-store');
-        return secretOf(holder.account);
-      },
-    });
-
-    server.post<{ Querystring: v.InferOutput<typeof rotationQuery> }>(
-      '/v1/account/callback-secret',
-      {
-        schema: {
-          summary:
-            'Replaces the secret of callbacks; for a while they are signed with the old one as well',
-          tags: ['Account'],
-          querystring: rotationQuery,
-          response: { 200: secretShape },
+  addEndpoint(server, {
+    path: 'GET /v1/account',
+    tag: 'Account',
+    summary: "The caller's account: plan, credits, limits, and the key in use",
+    config,
+    answer: accountShape,
+    handler: async (request) => {
+      const holder = await currentHolder(context.store, request.holder);
+      const { account, key } = holder;
+      return {
+        object: 'account' as const,
+        id: account.id,
+        name: account.name,
+        plan: account.plan,
+        created: seconds(account.createdAt),
+        credits: creditsOf(account),
+        limits: { requests_per_minute: key.rpm ?? context.config.limits[account.plan].rpm },
+        key: {
+          id: key.id,
+          name: key.name,
+          expires: key.expiresAt === null ? null : seconds(key.expiresAt),
+          models: key.models === null ? null : [...key.models],
+          ...(await budgetsOf(context.store, holder)),
         },
-        handler: async (request, reply) => {
-          const { account } = request.holder;
-          rotations.take(account.id);
-          const dropPrevious = request.query.drop_previous;
-          const who = keyActor(request);
-          const details = { id: account.id, dropPrevious };
-          const subject = () => ({ object: account.name, details });
-          const act = { act: 'accounts.rotate-callback-secret', who, subject };
-          const rotated = await context.audit.record(act, () =>
-            context.store.rotateCallbackSecret(account.id, dropPrevious),
-          );
-          reply.header('cache-control', 'no-store');
-          return secretOf(rotated);
-        },
-      },
-    );
+      };
+    },
+  });
 
-    server.get<{ Querystring: v.InferOutput<typeof ledgerQuery> }>('/v1/account/credits', {
-      config,
-      schema: {
-        summary: "The account's ledger, newest first",
-        tags: ['Account'],
-        querystring: ledgerQuery,
-        response: {
-          200: v.object({
-            object: v.literal('list'),
-            data: v.array(entryShape),
-            has_more: v.boolean(),
-          }),
-        },
-      },
-      handler: async ({ holder, query }) => {
-        const { limit, after } = query;
-        const page = { limit: limit + 1, ...(after !== undefined && { after }) };
-        return pageOf(await context.store.listLedger(holder.account.id, page), limit, entryOf);
-      },
-    });
-  };
+  addEndpoint(server, {
+    path: 'GET /v1/account/callback-secret',
+    tag: 'Account',
+    summary: "The secret that the account's callbacks are signed with (Standard Webhooks)",
+    config,
+    answer: secretShape,
+    handler: async ({ holder }, reply) => {
+      reply.header('cache-control', 'no-store');
+      return secretOf(holder.account);
+    },
+  });
+
+  addEndpoint(server, {
+    path: 'POST /v1/account/callback-secret',
+    tag: 'Account',
+    summary:
+      'Replaces the secret of callbacks; for a while they are signed with the old one as well',
+    query: rotationQuery,
+    answer: secretShape,
+    handler: async (request, reply) => {
+      const { account } = request.holder;
+      rotations.take(account.id);
+      const dropPrevious = request.query.drop_previous;
+      const who = keyActor(request);
+      const details = { id: account.id, dropPrevious };
+      const subject = () => ({ object: account.name, details });
+      const act = { act: 'accounts.rotate-callback-secret', who, subject };
+      const rotated = await context.audit.record(act, () =>
+        context.store.rotateCallbackSecret(account.id, dropPrevious),
+      );
+      reply.header('cache-control', 'no-store');
+      return secretOf(rotated);
+    },
+  });
+
+  addEndpoint(server, {
+    path: 'GET /v1/account/credits',
+    tag: 'Account',
+    summary: "The account's ledger, newest first",
+    config,
+    query: ledgerQuery,
+    answer: pageShape(entryShape),
+    handler: async ({ holder, query }) => {
+      const { limit, after } = query;
+      const page = { limit: limit + 1, ...(after !== undefined && { after }) };
+      return pageOf(await context.store.listLedger(holder.account.id, page), limit, entryOf);
+    },
+  });
 }
 
 /** Rotations of one account's secret in an hour: each is a line of the audit log for ever. */

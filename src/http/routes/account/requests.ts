@@ -1,10 +1,11 @@
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { integer, optional, withDefault } from '../../../schema/fields.ts';
 import { toCredits } from '../../../store/credits.ts';
 import type { RecentRequest } from '../../observability/recent-requests.ts';
 import type { AppContext } from '../../request/app-context.ts';
-import { pageLimit, pageOf, seconds } from '../../request/query.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
+import { filter, pageLimit, pageOf, pageShape, seconds } from '../../request/query.ts';
 
 const requestShape = v.object({
   object: v.literal('request'),
@@ -70,11 +71,6 @@ function ownerRecord(request: RecentRequest): OwnerRequestRecord {
   };
 }
 
-const text = (description: string) =>
-  optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), description, {
-    expects: '1 to 256 characters',
-  });
-
 /** Route of sign-ins. */
 const SIGN_IN = '/v1/session';
 
@@ -82,8 +78,8 @@ const SIGN_IN = '/v1/session';
 const CLASSES = ['2xx', '4xx', '5xx'] as const;
 
 const conditions = {
-  key: text('only requests of the key with this id'),
-  model: text('only requests for this model'),
+  key: filter('only requests of the key with this id'),
+  model: filter('only requests for this model'),
   status: optional(v.picklist(CLASSES), 'only answers with a status of this class'),
   limit: pageLimit,
   after: optional(integer(1), 'the number of the last element of the page before'),
@@ -91,7 +87,7 @@ const conditions = {
 
 const accountQuery = v.strictObject(conditions);
 const ownerQuery = v.strictObject({
-  account: text('only requests of the account with this id or name'),
+  account: filter('only requests of the account with this id or name'),
   sign_ins: withDefault(v.boolean(), true, 'false leaves out the sign-ins of browsers'),
   ...conditions,
 });
@@ -113,50 +109,40 @@ function meets(
   return query.status === undefined || String(status)[0] === query.status[0];
 }
 
-const pageShape = <Shape extends v.GenericSchema>(shape: Shape) =>
-  v.object({ object: v.literal('list'), data: v.array(shape), has_more: v.boolean() });
-
 const DESCRIPTION =
   'POST requests that have ended since the daemon started, 1,000 of all accounts at most, without bodies. Each account ' +
   'has its share of them.';
 
 /** The recent requests of the key's account, without the names of providers. */
-export function requestRoutes({ recent }: AppContext): FastifyPluginAsync {
-  return async (server) => {
-    server.get<{ Querystring: v.InferOutput<typeof accountQuery> }>('/v1/requests', {
-      schema: {
-        summary:
-          "The account's recent requests with status, latency, tokens and credits, newest first",
-        description: DESCRIPTION,
-        tags: ['Account'],
-        querystring: accountQuery,
-        response: { 200: pageShape(requestShape) },
-      },
-      handler: async ({ holder, query }) => {
-        const requests = recent.list(holder.account.id).filter((one) => meets(one, query));
-        return pageOf(requests, query.limit, requestRecord);
-      },
-    });
-  };
+export function requestRoutes(server: FastifyInstance, { recent }: AppContext): void {
+  addEndpoint(server, {
+    path: 'GET /v1/requests',
+    tag: 'Account',
+    summary: "The account's recent requests with status, latency, tokens and credits, newest first",
+    description: DESCRIPTION,
+    query: accountQuery,
+    answer: pageShape(requestShape),
+    handler: async ({ holder, query }) => {
+      const requests = recent.list(holder.account.id).filter((one) => meets(one, query));
+      return pageOf(requests, query.limit, requestRecord);
+    },
+  });
 }
 
 /** The recent requests of all accounts. */
-export function ownerRequestRoute({ recent }: AppContext): FastifyPluginAsync {
-  return async (server) => {
-    server.get<{ Querystring: OwnerQuery }>('/v1/admin/requests', {
-      schema: {
-        summary: 'Recent requests of all accounts, newest first; for keys of the account owner',
-        description: DESCRIPTION,
-        tags: ['Administration'],
-        querystring: ownerQuery,
-        response: { 200: pageShape(ownerRequestShape) },
-      },
-      handler: async ({ query }) => {
-        const requests = recent
-          .list()
-          .filter((one) => (query.sign_ins || one.route !== SIGN_IN) && meets(one, query));
-        return pageOf(requests, query.limit, ownerRecord);
-      },
-    });
-  };
+export function ownerRequestRoute(server: FastifyInstance, { recent }: AppContext): void {
+  addEndpoint(server, {
+    path: 'GET /v1/admin/requests',
+    tag: 'Administration',
+    summary: 'Recent requests of all accounts, newest first; for keys of the account owner',
+    description: DESCRIPTION,
+    query: ownerQuery,
+    answer: pageShape(ownerRequestShape),
+    handler: async ({ query }) => {
+      const requests = recent
+        .list()
+        .filter((one) => (query.sign_ins || one.route !== SIGN_IN) && meets(one, query));
+      return pageOf(requests, query.limit, ownerRecord);
+    },
+  });
 }

@@ -1,10 +1,11 @@
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { withDefault } from '../../../schema/fields.ts';
 import { PLANS } from '../../../store/account.ts';
 import type { KeyHolder } from '../../../store/store.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { isOwner, keyFailure } from '../../request/auth.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
 import { seconds } from '../../request/query.ts';
 import {
   beginSession,
@@ -32,8 +33,6 @@ const pathQuery = v.strictObject({
   ),
 });
 
-type Query = { Querystring: v.InferOutput<typeof pathQuery> };
-
 const NO_SESSION: SessionAnswer = {
   object: 'session',
   account: null,
@@ -55,62 +54,54 @@ function sessionOf(holder: KeyHolder, expiresAt: number | null): SessionAnswer {
 }
 
 /** Signs browsers in: an API key is exchanged for a cookie that no script can read. */
-export function signInRoute(context: AppContext): FastifyPluginAsync {
-  return async (server) => {
-    server.post<Query>('/v1/session', {
-      // A session must not prolong itself.
-      config: { keyOnly: true },
-      schema: {
-        summary: 'Exchange the API key for a session cookie, for browsers',
-        tags: ['Account'],
-        querystring: pathQuery,
-        response: { 200: sessionShape },
-      },
-      handler: async (request, reply): Promise<SessionAnswer> => {
-        if (request.headers.origin !== undefined) refuseOtherOrigins(context, request);
-        const expiresAt = await beginSession(context, request, reply, request.query.path);
-        reply.header('cache-control', 'no-store');
-        return sessionOf(request.holder, expiresAt);
-      },
-    });
-  };
+export function signInRoute(server: FastifyInstance, context: AppContext): void {
+  addEndpoint(server, {
+    path: 'POST /v1/session',
+    tag: 'Account',
+    summary: 'Exchange the API key for a session cookie, for browsers',
+    config: { keyOnly: true },
+    query: pathQuery,
+    answer: sessionShape,
+    handler: async (request, reply) => {
+      if (request.headers.origin !== undefined) refuseOtherOrigins(context, request);
+      const expiresAt = await beginSession(context, request, reply, request.query.path);
+      reply.header('cache-control', 'no-store');
+      return sessionOf(request.holder, expiresAt);
+    },
+  });
 }
 
 /**
  * The session of a browser, to see and to end. Without a session it is no error, since pages ask whether
  * there is one.
  */
-export function sessionRoutes(context: AppContext): FastifyPluginAsync {
-  return async (server) => {
-    server.get('/v1/session', {
-      schema: {
-        summary: 'The account and the key of the session cookie; null without a session',
-        tags: ['Account'],
-        security: [],
-        response: { 200: sessionShape },
-      },
-      handler: async (request, reply): Promise<SessionAnswer> => {
-        reply.header('cache-control', 'no-store');
-        const found = await findSession(context, request);
-        if (!found || keyFailure(found.holder.key, context.store.now) !== null) return NO_SESSION;
-        refuseOtherOrigins(context, request);
-        return sessionOf(found.holder, found.expiresAt);
-      },
-    });
+export function sessionRoutes(server: FastifyInstance, context: AppContext): void {
+  addEndpoint(server, {
+    path: 'GET /v1/session',
+    tag: 'Account',
+    summary: 'The account and the key of the session cookie; null without a session',
+    isPublic: true,
+    answer: sessionShape,
+    handler: async (request, reply) => {
+      reply.header('cache-control', 'no-store');
+      const found = await findSession(context, request);
+      if (!found || keyFailure(found.holder.key, context.store.now) !== null) return NO_SESSION;
+      refuseOtherOrigins(context, request);
+      return sessionOf(found.holder, found.expiresAt);
+    },
+  });
 
-    server.delete<Query>('/v1/session', {
-      schema: {
-        summary: 'End the session of the session cookie',
-        tags: ['Account'],
-        security: [],
-        querystring: pathQuery,
-        response: { 200: sessionShape },
-      },
-      handler: async (request, reply): Promise<SessionAnswer> => {
-        if (await findSession(context, request)) refuseOtherOrigins(context, request);
-        await endSession(context, request, reply, request.query.path);
-        return NO_SESSION;
-      },
-    });
-  };
+  addEndpoint(server, {
+    path: 'DELETE /v1/session',
+    tag: 'Account',
+    summary: 'End the session of the session cookie',
+    isPublic: true,
+    query: pathQuery,
+    answer: sessionShape,
+    handler: async (request, reply) => {
+      if (await findSession(context, request)) refuseOtherOrigins(context, request);
+      await endSession(context, request, reply, request.query.path);
+      return NO_SESSION;
+    },
+  });
 }

@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import * as v from 'valibot';
 import {
   COUNTS,
@@ -13,6 +13,8 @@ import { notFound } from '../../../store/errors.ts';
 import { USAGE_DIMENSIONS, usageDimensions } from '../../../store/usage-report.ts';
 import { jsonSchemaOf } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
+import { filter, listShape } from '../../request/query.ts';
 
 const counts = {
   requests: v.number(),
@@ -62,11 +64,6 @@ function countsOf(record: UsageReport['total']) {
   return Object.fromEntries(COUNTS.map(([property, name]) => [name, record[property]]));
 }
 
-const reference = (description: string) =>
-  optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), description, {
-    expects: '1 to 256 characters',
-  });
-
 /** The parameter `by`: dimensions with commas between them. */
 function columns(dimensions: readonly string[]) {
   return field(
@@ -82,9 +79,9 @@ function columns(dimensions: readonly string[]) {
 const conditions = {
   from: optional(day(), 'the first day, UTC; 29 days before the last'),
   to: optional(day(), 'the last day, UTC; today'),
-  key: reference('only the key with this id'),
-  team: reference('only what keys used while they were in the team of this id or name'),
-  model: reference('only this model, or this endpoint of image tools'),
+  key: filter('only the key with this id'),
+  team: filter('only what keys used while they were in the team of this id or name'),
+  model: filter('only this model, or this endpoint of image tools'),
   format: optional(
     v.picklist(['json', 'csv']),
     'json, or csv for a spreadsheet, with a line of titles; without it as `Accept` asks',
@@ -98,7 +95,7 @@ const accountQuery = v.strictObject({
 
 const ownerQuery = v.strictObject({
   by: v.optional(columns(USAGE_DIMENSIONS), 'account,model'),
-  account: reference('only the account with this id or name'),
+  account: filter('only the account with this id or name'),
   ...conditions,
 });
 
@@ -134,81 +131,69 @@ function send<Body>(
 }
 
 /** Reports of usage. Requests count against the rate limit: a report may read many rows. */
-export function usageRoutes({ store }: AppContext): FastifyPluginAsync {
-  return async (server) => {
-    server.get<{ Querystring: v.InferOutput<typeof accountQuery> }>('/v1/account/usage', {
-      schema: {
-        summary:
-          'Requests, errors, tokens, outputs and credits of the account, by day, model, key and team; days are UTC, inclusive',
-        tags: ['Account'],
-        querystring: accountQuery,
-        response: {
-          200: listOrCsv(
-            v.object({ object: v.literal('list'), data: v.array(v.object(accountRow)) }),
-          ),
-        },
-      },
-      handler: async ({ holder, query }, reply) => {
-        const { by, team, key: keyId, format, ...rest } = query;
-        const accountId = holder.account.id;
-        const report = await reportUsage(store, {
-          ...rest,
-          by: usageDimensions(by)!,
-          accountId,
-          keyId,
-          teamIds: team === undefined ? undefined : await teamIdsOf(store, team, accountId),
-        });
-        return send(reply, report, format, ({ rows }) => ({
-          object: 'list',
-          data: rows.map(rowOf),
-        }));
-      },
-    });
-  };
+export function usageRoutes(server: FastifyInstance, { store }: AppContext): void {
+  addEndpoint(server, {
+    path: 'GET /v1/account/usage',
+    tag: 'Account',
+    summary:
+      'Requests, errors, tokens, outputs and credits of the account, by day, model, key and team; days are UTC, inclusive',
+    query: accountQuery,
+    answer: listOrCsv(listShape(v.object(accountRow))),
+    handler: async ({ holder, query }, reply) => {
+      const { by, team, key: keyId, format, ...rest } = query;
+      const accountId = holder.account.id;
+      const report = await reportUsage(store, {
+        ...rest,
+        by: usageDimensions(by)!,
+        accountId,
+        keyId,
+        teamIds: team === undefined ? undefined : await teamIdsOf(store, team, accountId),
+      });
+      return send(reply, report, format, ({ rows }) => ({
+        object: 'list',
+        data: rows.map(rowOf),
+      }));
+    },
+  });
 }
 
 /** The report over all accounts. */
-export function ownerUsageRoute({ store }: AppContext): FastifyPluginAsync {
-  return async (server) => {
-    server.get<{ Querystring: v.InferOutput<typeof ownerQuery> }>('/v1/admin/usage', {
-      schema: {
-        summary:
-          'Requests, errors, tokens, outputs and credits of all accounts, by account, team, key, model and day; for keys of the account owner',
-        tags: ['Operation'],
-        querystring: ownerQuery,
-        response: {
-          200: listOrCsv(
-            v.object({
-              object: v.literal('list'),
-              from: v.string(),
-              to: v.string(),
-              data: v.array(v.object(ownerRow)),
-              total: v.object(counts),
-            }),
-          ),
-        },
-      },
-      handler: async ({ query }, reply) => {
-        const { by, account, team, key: keyId, format, ...rest } = query;
-        const found = account === undefined ? undefined : await store.findAccount(account);
-        if (account !== undefined && !found) throw notFound('account', account);
-        const teamIds = team === undefined ? undefined : await teamIdsOf(store, team, found?.id);
-        if (teamIds?.size === 0) throw notFound('team', team!);
-        const report = await reportUsage(store, {
-          ...rest,
-          by: usageDimensions(by)!,
-          accountId: found?.id,
-          keyId,
-          teamIds,
-        });
-        return send(reply, report, format, ({ from, to, rows, total }) => ({
-          object: 'list',
-          from,
-          to,
-          data: rows.map(rowOf),
-          total: { ...countsOf(total), credits: total.credits },
-        }));
-      },
-    });
-  };
+export function ownerUsageRoute(server: FastifyInstance, { store }: AppContext): void {
+  addEndpoint(server, {
+    path: 'GET /v1/admin/usage',
+    tag: 'Operation',
+    summary:
+      'Requests, errors, tokens, outputs and credits of all accounts, by account, team, key, model and day; for keys of the account owner',
+    query: ownerQuery,
+    answer: listOrCsv(
+      v.object({
+        object: v.literal('list'),
+        from: v.string(),
+        to: v.string(),
+        data: v.array(v.object(ownerRow)),
+        total: v.object(counts),
+      }),
+    ),
+    handler: async ({ query }, reply) => {
+      const { by, account, team, key: keyId, format, ...rest } = query;
+      const found = account === undefined ? undefined : await store.findAccount(account);
+      if (account !== undefined && !found) throw notFound('account', account);
+      const teamIds = team === undefined ? undefined : await teamIdsOf(store, team, found?.id);
+      if (teamIds?.size === 0) throw notFound('team', team!);
+      const report = await reportUsage(store, {
+        ...rest,
+        by: usageDimensions(by)!,
+        accountId: found?.id,
+        keyId,
+        teamIds,
+      });
+      return send(reply, report, format, ({ from, to, rows, total }) => ({
+        object: 'list',
+        from,
+        to,
+        data: rows.map(rowOf),
+        total: { ...countsOf(total), credits: total.credits },
+      }));
+    },
+  });
 }

@@ -1,5 +1,4 @@
-import multipart from '@fastify/multipart';
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DEFAULT_LIMITS } from '../../../images/limits.ts';
 import { assetUrl, imagesShape } from '../../../media/record.ts';
 import type { Fields } from '../../../media/requests/fields.ts';
@@ -8,6 +7,7 @@ import { fieldsOf, fromText } from '../../../schema/fields.ts';
 import { handsOver } from '../../../store/nodes.ts';
 import { jsonOrEvents, jsonSchemaOf, withSample } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
 import { traceOf } from '../../request/request-span.ts';
 import { shuttingDown } from '../../responses/errors.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
@@ -91,93 +91,83 @@ function editBody() {
 }
 
 /** The media endpoints with forms: edits, uploads and transcriptions. */
-export function mediaFormRoutes(context: AppContext): FastifyPluginAsync {
+export function mediaFormRoutes(server: FastifyInstance, context: AppContext): void {
   const { media, spool } = context;
   const admit = (shape: FormShape) => async (request: FastifyRequest) => {
     if (context.draining.aborted && !handsOver(context.store)) throw shuttingDown();
     checkFormHeaders(request, shape);
     spool.checkRoom(Number(request.headers['content-length'] ?? 0));
   };
-  return async (server) => {
-    // Without parsers for JSON and text, such bodies get 415.
-    server.removeAllContentTypeParsers();
-    await server.register(multipart);
+  addEndpoint(server, {
+    path: 'POST /v1/images/edits',
+    tag: 'Images',
+    summary: 'Change images by a prompt, and wait for the results',
+    description:
+      'If it takes longer than the server waits, returns 202 and the task, or with response_format or stream ' +
+      '504 `task_running`. With the header `Prefer: respond-async`, returns 202 at once.',
+    form: editBody(),
+    answer: jsonOrEvents(imagesShape),
+    accepted: createdShape,
+    onRequest: admit(EDIT),
+    handler: async (request, reply) => {
+      const idempotencyKey = idempotencyKeyOf(request);
+      const signal = disconnectSignal(reply);
+      const uploads = spool.uploads();
+      try {
+        const form = await readForm(request, EDIT, uploads, signal);
+        const defaultFormat = defaultFormatOf(request, context.config);
+        const [response, fields] = imageResponseOf(valuesOf(form), defaultFormat);
+        const submitted = await media.submit({
+          kind: 'edit',
+          fields,
+          images: sentFiles(form, 'image', EDIT),
+          mask: sentFiles(form, 'mask', EDIT)[0] ?? null,
+          holder: request.holder,
+          idempotencyKey,
+          publicUrl: context.publicUrl,
+          ...traceOf(request, context),
+        });
+        request.task = submitted;
+        // The task has its own copies: the spool gets its room back while the client waits.
+        await uploads.discard();
+        announceIgnored(reply, submitted, context.config, response.ignored);
+        if (response.format === null && prefersTask(request)) return sendCreated(reply, submitted);
+        const awaited = { submitted, signal, isRepeatable: idempotencyKey !== null };
+        return response.format === null
+          ? await sendImages(context, reply, awaited, 'url')
+          : await sendOpenAiImages(context, request, reply, awaited, response);
+      } finally {
+        await uploads.discard();
+      }
+    },
+  });
 
-    server.post('/v1/images/edits', {
-      schema: {
-        summary: 'Change images by a prompt, and wait for the results',
-        description:
-          'If it takes longer than the server waits, returns 202 and the task, or with response_format or stream ' +
-          '504 `task_running`. With the header `Prefer: respond-async`, returns 202 at once.',
-        tags: ['Images'],
-        consumes: ['multipart/form-data'],
-        body: editBody(),
-        response: { 200: jsonOrEvents(imagesShape), 202: createdShape },
-      },
-      onRequest: admit(EDIT),
-      handler: async (request, reply) => {
-        const idempotencyKey = idempotencyKeyOf(request);
-        const signal = disconnectSignal(reply);
-        const uploads = spool.uploads();
-        try {
-          const form = await readForm(request, EDIT, uploads, signal);
-          const defaultFormat = defaultFormatOf(request, context.config);
-          const [response, fields] = imageResponseOf(valuesOf(form), defaultFormat);
-          const submitted = await media.submit({
-            kind: 'edit',
-            fields,
-            images: sentFiles(form, 'image', EDIT),
-            mask: sentFiles(form, 'mask', EDIT)[0] ?? null,
-            holder: request.holder,
-            idempotencyKey,
-            publicUrl: context.publicUrl,
-            ...traceOf(request, context),
-          });
-          request.task = submitted;
-          // The task has its own copies: the spool gets its room back while the client waits.
-          await uploads.discard();
-          announceIgnored(reply, submitted, context.config, response.ignored);
-          if (response.format === null && prefersTask(request))
-            return sendCreated(reply, submitted);
-          const awaited = { submitted, signal, isRepeatable: idempotencyKey !== null };
-          return response.format === null
-            ? await sendImages(context, reply, awaited, 'url')
-            : await sendOpenAiImages(context, request, reply, awaited, response);
-        } finally {
-          await uploads.discard();
-        }
-      },
-    });
+  addTranscriptionRoute(server, context, admit);
 
-    addTranscriptionRoute(server, context, admit);
-
-    server.post('/v1/images/upload', {
-      schema: {
-        summary: 'Upload an image, to refer to it by its URL',
-        description: 'PNG, JPEG, WebP, AVIF, GIF or TIFF, at most 30 MiB.',
-        tags: ['Images'],
-        consumes: ['multipart/form-data'],
-        body: {
-          type: 'object',
-          properties: { file: binary },
-          required: ['file'],
-          additionalProperties: false,
-        },
-        response: { 200: uploadShape },
-      },
-      onRequest: admit(UPLOAD),
-      handler: async (request, reply) => {
-        const uploads = spool.uploads();
-        try {
-          const form = await readForm(request, UPLOAD, uploads, disconnectSignal(reply));
-          const asset = await media.upload(request.holder, sentFiles(form, 'file', UPLOAD)[0]!);
-          return { url: assetUrl(context.publicUrl, asset) };
-        } finally {
-          await uploads.discard();
-        }
-      },
-    });
-  };
+  addEndpoint(server, {
+    path: 'POST /v1/images/upload',
+    tag: 'Images',
+    summary: 'Upload an image, to refer to it by its URL',
+    description: 'PNG, JPEG, WebP, AVIF, GIF or TIFF, at most 30 MiB.',
+    form: {
+      type: 'object',
+      properties: { file: binary },
+      required: ['file'],
+      additionalProperties: false,
+    },
+    answer: uploadShape,
+    onRequest: admit(UPLOAD),
+    handler: async (request, reply) => {
+      const uploads = spool.uploads();
+      try {
+        const form = await readForm(request, UPLOAD, uploads, disconnectSignal(reply));
+        const asset = await media.upload(request.holder, sentFiles(form, 'file', UPLOAD)[0]!);
+        return { url: assetUrl(context.publicUrl, asset) };
+      } finally {
+        await uploads.discard();
+      }
+    },
+  });
 }
 
 /** A form's fields, in the types that JSON would have. */

@@ -5,6 +5,7 @@ import { checkFields, type Fields } from '../../../media/requests/fields.ts';
 import { field } from '../../../schema/fields.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { eventOf, sendEvents } from '../../transport/event-response.ts';
 import { bodyOf } from '../tasks/assets.ts';
@@ -46,16 +47,15 @@ const AUDIO = {
 
 /** Speech in OpenAI's shape, over audio tasks. */
 export function addSpeechRoute(server: FastifyInstance, context: AppContext): void {
-  server.post('/v1/audio/speech', {
-    schema: {
-      summary: "Speak a text, in the shape of OpenAI's speech",
-      description:
-        'Creates an audio task, waits for it and returns the bytes of its file; if that takes longer than the ' +
-        'server waits, 504 `task_running` names the task.',
-      tags: ['Audio'],
-      body,
-      response: { 200: AUDIO },
-    },
+  addEndpoint(server, {
+    path: 'POST /v1/audio/speech',
+    tag: 'Audio',
+    summary: "Speak a text, in the shape of OpenAI's speech",
+    description:
+      'Creates an audio task, waits for it and returns the bytes of its file; if that takes longer than the ' +
+      'server waits, 504 `task_running` names the task.',
+    body,
+    answer: AUDIO,
     handler: async (request, reply) => {
       const [isStreamed, fields] = streamFormatOf(fieldsOf(request));
       const isRepeatable = idempotencyKeyOf(request) !== null;

@@ -13,6 +13,7 @@ import { fieldsOf, fromText } from '../../../schema/fields.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
 import { EVENT_STREAM, jsonSchemaOf, withSample } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { eventOf, sendEvents } from '../../transport/event-response.ts';
 import { type Form, type FormShape, readForm } from '../../uploads/form.ts';
@@ -77,14 +78,12 @@ export function addTranscriptionRoute(
   { media, spool }: AppContext,
   admit: (shape: FormShape) => (request: FastifyRequest) => Promise<void>,
 ): void {
-  server.post('/v1/audio/transcriptions', {
-    schema: {
-      summary: "Transcribe audio, in the shape of OpenAI's transcriptions",
-      tags: ['Audio'],
-      consumes: ['multipart/form-data'],
-      body: transcriptionBody(),
-      response: { 200: TRANSCRIPT },
-    },
+  addEndpoint(server, {
+    path: 'POST /v1/audio/transcriptions',
+    tag: 'Audio',
+    summary: "Transcribe audio, in the shape of OpenAI's transcriptions",
+    form: transcriptionBody(),
+    answer: TRANSCRIPT,
     onRequest: admit(TRANSCRIPTION),
     handler: async (request, reply) => {
       const signal = disconnectSignal(reply);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { matchesTag } from '../../responses/range.ts';
 import { unknownEndpoint } from './unknown.ts';
 
@@ -108,7 +108,7 @@ class ConsolePage {
 }
 
 /** Serves the console from memory: one page for all addresses of its views, and the files that it loads. */
-export const consolePage: FastifyPluginAsync = async (server) => {
+export function consolePage(server: FastifyInstance): void {
   const index = createRequire(import.meta.url).resolve('#console/index.html');
   const folder = dirname(index);
   const files = new Map(
@@ -129,4 +129,4 @@ export const consolePage: FastifyPluginAsync = async (server) => {
       throw unknownEndpoint(request.url, false);
     },
   );
-};
+}

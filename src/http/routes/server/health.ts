@@ -1,11 +1,11 @@
 import { access } from 'node:fs/promises';
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { optional } from '../../../schema/fields.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { isOperator } from '../../request/auth.ts';
-import { parseQuery } from '../../request/query.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
 import { shuttingDown } from '../../responses/errors.ts';
 import type { LoadShedding } from '../../transport/overload.ts';
 import { withTimeout } from '../../transport/timeout.ts';
@@ -26,14 +26,16 @@ const readinessQuery = v.object({
   ),
 });
 
+const degradation = v.optional(v.object({ status: v.literal('degraded'), reason: v.string() }));
+
 const readiness = v.object({
   status: v.literal('ok'),
   /** Present only if the store needs attention, or cannot be written while text goes on. */
-  store: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
+  store: degradation,
   /** Present only if the bucket of files cannot be used; only the operator gets the service's words. */
-  assets: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
+  assets: degradation,
   /** Present only while rate limits are less exact than configured. */
-  limits: v.optional(v.object({ status: v.literal('degraded'), reason: v.string() })),
+  limits: degradation,
   /** Present only for the operator. */
   upstreams: v.optional(
     v.object({
@@ -67,66 +69,62 @@ const BUCKET_MISSING = 'the bucket of files cannot be used';
  * @param isPublic whether clients reach the listener, who may not learn the names of providers
  */
 export function healthRoutes(
+  server: FastifyInstance,
   context: AppContext,
   load: Pick<LoadShedding, 'failure'>,
   isPublic: boolean,
-): FastifyPluginAsync {
+): void {
   const probe = sharedProbe(context);
   // Text is served without the bucket, so that its failure does not make the daemon unready.
   const storageFault = () => withTimeout(context.assets.health(), STORAGE_TIMEOUT_MS, 'no answer');
-  return async (server) => {
-    server.get('/healthz', {
-      config: { vital: true },
-      schema: {
-        summary: 'Whether the process is alive',
-        tags: ['Operation'],
-        security: [],
-        response: { 200: health },
-      },
-      handler: async () => ({ status: 'ok' }),
-    });
+  addEndpoint(server, {
+    path: 'GET /healthz',
+    tag: 'Operation',
+    summary: 'Whether the process is alive',
+    isPublic: true,
+    config: { vital: true },
+    answer: health,
+    handler: async () => ({ status: 'ok' }) as const,
+  });
 
-    server.get('/readyz', {
-      config: { vital: true },
-      schema: {
-        summary:
-          'Whether the daemon accepts requests: 503 while it drains, its store cannot be written, its disk does not answer, image work is stuck or it refuses requests for overload',
-        tags: ['Operation'],
-        security: [],
-        querystring: readinessQuery,
-        response: { 200: readiness },
-      },
-      handler: async (request) => {
-        if (context.draining.aborted) throw shuttingDown();
-        const { for: only } = parseQuery(
-          readinessQuery,
-          request.query as Readonly<Record<string, unknown>>,
-        );
-        const { fault, textFault, journal } = context.store.health();
-        const reason = fault ?? journal?.checkpointFault ?? null;
-        const unready = only === 'text' ? textFault : fault;
-        if (unready !== null) {
-          throw new Failure('service_error', unready, { code: 'store_unavailable' });
-        }
-        const [{ disk, images }, missing] = await Promise.all([probe(), storageFault()]);
-        const refused = disk ?? (only === 'text' ? null : images) ?? load.failure();
-        if (refused !== null) throw refused;
-        const { fault: limitsFault } = context.limits;
-        const hasDetails = !isPublic || (await isOperator(context, request));
-        return {
-          status: 'ok',
-          ...(reason !== null && { store: { status: 'degraded', reason } }),
-          ...(missing !== null && {
-            assets: { status: 'degraded', reason: hasDetails ? missing : BUCKET_MISSING },
-          }),
-          // Requests are served: refusing them would make a second failure of the first.
-          ...(limitsFault !== null && { limits: { status: 'degraded', reason: limitsFault } }),
-          ...(hasDetails && { upstreams: restingUpstreams(context) }),
-        };
-      },
-    });
-  };
+  addEndpoint(server, {
+    path: 'GET /readyz',
+    tag: 'Operation',
+    summary:
+      'Whether the daemon accepts requests: 503 while it drains, its store cannot be written, its disk does not answer, image work is stuck or it refuses requests for overload',
+    isPublic: true,
+    config: { vital: true },
+    query: readinessQuery,
+    answer: readiness,
+    handler: async (request) => {
+      if (context.draining.aborted) throw shuttingDown();
+      const { for: only } = request.query;
+      const { fault, textFault, journal } = context.store.health();
+      const reason = fault ?? journal?.checkpointFault ?? null;
+      const unready = only === 'text' ? textFault : fault;
+      if (unready !== null) {
+        throw new Failure('service_error', unready, { code: 'store_unavailable' });
+      }
+      const [{ disk, images }, missing] = await Promise.all([probe(), storageFault()]);
+      const refused = disk ?? (only === 'text' ? null : images) ?? load.failure();
+      if (refused !== null) throw refused;
+      const { fault: limitsFault } = context.limits;
+      const hasDetails = !isPublic || (await isOperator(context, request));
+      return {
+        status: 'ok' as const,
+        ...(reason !== null && { store: degraded(reason) }),
+        ...(missing !== null && {
+          assets: degraded(hasDetails ? missing : BUCKET_MISSING),
+        }),
+        // Requests are served: refusing them would make a second failure of the first.
+        ...(limitsFault !== null && { limits: degraded(limitsFault) }),
+        ...(hasDetails && { upstreams: restingUpstreams(context) }),
+      };
+    },
+  });
 }
+
+const degraded = (reason: string) => ({ status: 'degraded' as const, reason });
 
 /** Milliseconds for the disk to answer, and for a probe job to start. */
 const PROBE_TIMEOUT_MS = 5000;

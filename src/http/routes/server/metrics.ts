@@ -1,8 +1,9 @@
-import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { hasBearerToken } from '../../request/auth.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
 
 /**
  * Metrics of the daemon for Prometheus.
@@ -10,24 +11,25 @@ import { hasBearerToken } from '../../request/auth.ts';
  * @param isPublic whether clients reach the listener: metrics show what all accounts do, so that a
  *   token is required
  */
-export function metricsRoute(context: AppContext, isPublic: boolean): FastifyPluginAsync {
-  return async (server) => {
-    if (!context.config.metrics.enabled) return;
-    server.get('/metrics', {
-      config: { vital: true },
-      schema: {
-        summary: 'Metrics for Prometheus; metrics.token is the bearer token',
-        tags: ['Operation'],
-        produces: ['text/plain'],
-        response: { 200: v.string() },
-      },
-      handler: async (request, reply) => {
-        checkToken(context, request, isPublic);
-        reply.type(context.metrics.contentType).serializer((text) => String(text));
-        return context.metrics.text();
-      },
-    });
-  };
+export function metricsRoute(
+  server: FastifyInstance,
+  context: AppContext,
+  isPublic: boolean,
+): void {
+  if (!context.config.metrics.enabled) return;
+  addEndpoint(server, {
+    path: 'GET /metrics',
+    tag: 'Operation',
+    summary: 'Metrics for Prometheus; metrics.token is the bearer token',
+    config: { vital: true },
+    produces: ['text/plain'],
+    answer: v.string(),
+    handler: async (request, reply) => {
+      checkToken(context, request, isPublic);
+      reply.type(context.metrics.contentType).serializer((text) => String(text));
+      return context.metrics.text();
+    },
+  });
 }
 
 function checkToken({ config }: AppContext, request: FastifyRequest, isPublic: boolean): void {

@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import type { Operation } from '../../../operations/definition/operation.ts';
 import { presetSource } from '../../../operations/recipe/presets.ts';
@@ -7,6 +7,8 @@ import { fieldsOf } from '../../../schema/fields.ts';
 import { imagesField } from '../../batch/named-images.ts';
 import { batchOptions } from '../../batch/schema.ts';
 import type { AppContext } from '../../request/app-context.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
+import { listShape } from '../../request/query.ts';
 import type { FileField } from '../../uploads/form.ts';
 
 const value = v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]);
@@ -103,21 +105,18 @@ function furtherImages({ name, max }: FileField): FieldRecord {
 }
 
 /** The image operations that have endpoints, with their fields. */
-export function operationRoutes({ config }: AppContext): FastifyPluginAsync {
+export function operationRoutes(server: FastifyInstance, { config }: AppContext): void {
   const data = OPERATIONS.flatMap((operation) =>
     operation.endpoint === undefined
       ? []
       : [operationRecord(operation, operation.endpoint, config.batch.side)],
   );
-  return async (server) => {
-    server.get('/v1/operations', {
-      config: { uncounted: true },
-      schema: {
-        summary: 'The image operations with their fields: types, choices, ranges, defaults',
-        tags: ['Batch images'],
-        response: { 200: v.object({ object: v.literal('list'), data: v.array(operationShape) }) },
-      },
-      handler: async () => ({ object: 'list', data }),
-    });
-  };
+  addEndpoint(server, {
+    path: 'GET /v1/operations',
+    tag: 'Batch images',
+    summary: 'The image operations with their fields: types, choices, ranges, defaults',
+    config: { uncounted: true },
+    answer: listShape(operationShape),
+    handler: async () => ({ object: 'list', data }) as const,
+  });
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { Failure } from '../../../failure.ts';
 
 /** Answers requests without a route: 405 if the path has another method, else 404. */
@@ -67,7 +67,7 @@ function patternOf(url: string): RegExp {
 }
 
 /** Redirects browsers from `/` and `/docs` to the console; other clients get 404 for `/`. */
-export const rootRoutes: FastifyPluginAsync = async (server) => {
+export function rootRoutes(server: FastifyInstance): void {
   // Relative: a reverse proxy may serve this below a path.
   server.get('/', async ({ headers }, reply) => {
     reply.header('vary', reply.hasHeader('vary') ? 'origin, accept' : 'accept');
@@ -78,4 +78,4 @@ export const rootRoutes: FastifyPluginAsync = async (server) => {
     const isFolder = url.split('?', 1)[0]!.endsWith('/');
     return reply.redirect(`${isFolder ? '../' : ''}console/api`);
   });
-};
+}

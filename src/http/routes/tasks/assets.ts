@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AssetStorage, ReadOptions } from '../../../assets/storage/asset-storage.ts';
 import { Failure } from '../../../failure.ts';
 import type { Asset } from '../../../store/asset.ts';
 import type { AppContext } from '../../request/app-context.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
 import { allowsRange, matchesTag, rangeOf } from '../../responses/range.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 
@@ -22,32 +23,27 @@ interface NamedRoute {
 }
 
 /** Files of results and uploads. Their names are secrets: no key is needed. */
-export function assetRoutes(context: AppContext): FastifyPluginAsync {
+export function assetRoutes(server: FastifyInstance, context: AppContext): void {
   const answer = async (request: FastifyRequest<NamedRoute>, reply: FastifyReply) => {
     const asset = await context.store.findAsset(request.params.name);
     if (asset === undefined) throw notFound();
     return answerFile(asset, context.assets, request, reply);
   };
-  return async (server) => {
-    server.get<NamedRoute>('/assets/:name', {
-      schema: {
-        summary: 'A file that was made or uploaded; single ranges are served',
-        tags: ['Assets'],
-        security: [],
-        response: {
-          200: {
-            description: 'The file',
-            content: {
-              'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
-            },
-          },
-        },
+  addEndpoint(server, {
+    path: 'GET /assets/:name',
+    tag: 'Assets',
+    summary: 'A file that was made or uploaded; single ranges are served',
+    isPublic: true,
+    exposeHeadRoute: false,
+    answer: {
+      description: 'The file',
+      content: {
+        'application/octet-stream': { schema: { type: 'string', format: 'binary' } },
       },
-      exposeHeadRoute: false,
-      handler: answer,
-    });
-    server.head<NamedRoute>('/assets/:name', answer);
-  };
+    },
+    handler: answer,
+  });
+  server.head<NamedRoute>('/assets/:name', answer);
 }
 
 /** Sends a file or a range of it. The response for a damaged file fails or ends early. */

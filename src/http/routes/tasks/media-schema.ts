@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { listShape } from '../../request/query.ts';
 
 /** The response to the creation of a task. */
 export const createdShape = v.object({
@@ -9,25 +10,22 @@ export const createdShape = v.object({
 });
 
 /** The callbacks of a task, with every delivery attempt. */
-export const callbacksShape = v.object({
-  object: v.literal('list'),
-  data: v.array(
-    v.object({
-      id: v.string(),
-      url: v.string(),
-      status: v.string(),
-      attempts: v.array(
-        v.object({
-          at: v.number(),
-          status: v.nullable(v.number()),
-          error: v.nullable(v.string()),
-          milliseconds: v.number(),
-        }),
-      ),
-      next_attempt_at: v.nullable(v.number()),
-    }),
-  ),
-});
+export const callbacksShape = listShape(
+  v.object({
+    id: v.string(),
+    url: v.string(),
+    status: v.string(),
+    attempts: v.array(
+      v.object({
+        at: v.number(),
+        status: v.nullable(v.number()),
+        error: v.nullable(v.string()),
+        milliseconds: v.number(),
+      }),
+    ),
+    next_attempt_at: v.nullable(v.number()),
+  }),
+);
 
 export type CallbackList = v.InferOutput<typeof callbacksShape>;
 

@@ -1,11 +1,12 @@
 import { setMaxListeners } from 'node:events';
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../../failure.ts';
 import { taskRecord } from '../../../media/record.ts';
 import { isTerminal, type Task } from '../../../store/task.ts';
 import { EVENT_STREAM } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { isStillValid } from '../../request/auth.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
 import { shuttingDown } from '../../responses/errors.ts';
 import { SseResponse } from '../../transport/sse-response.ts';
 
@@ -23,39 +24,32 @@ const SNAPSHOT = 100;
 const KEY_CHECK_MS = 10_000;
 
 /** Changes of the tasks of the key's account, as server-sent events. */
-export function taskEventRoutes(context: AppContext): FastifyPluginAsync {
+export function taskEventRoutes(server: FastifyInstance, context: AppContext): void {
   // Every stream listens.
   setMaxListeners(0, context.draining);
-  return async (server) => {
-    server.get('/v1/tasks/events', {
-      schema: {
-        summary: "Changes of the caller's tasks, live, as server-sent events",
-        description:
-          'Begins with an event `open` and the tasks that have not ended, 100 of each state at most; with the header ' +
-          'Last-Event-ID also those that changed since. If `complete` of `open` is false, read the list instead. ' +
-          'Each event `task` has the task as `GET /v1/tasks/{task_id}` returns it. Ends when the server drains.',
-        tags: ['Tasks'],
-        response: { 200: { description: 'The events', content: EVENT_STREAM } },
-      },
-      handler: async (request, reply) => {
-        if (context.draining.aborted) throw shuttingDown();
-        const { taskEvents } = context;
-        const { account } = request.holder;
-        if (taskEvents.size >= MAX_STREAMS || taskEvents.sizeOf(account.id) >= MAX_PER_ACCOUNT) {
-          throw new Failure(
-            'rate_limit',
-            'too many streams of events are open; close one of them',
-            {
-              code: 'too_many_streams',
-              retryAfter: KEY_CHECK_MS / 1000,
-            },
-          );
-        }
-        await new TaskStream(context, request, reply).run();
-        return reply;
-      },
-    });
-  };
+  addEndpoint(server, {
+    path: 'GET /v1/tasks/events',
+    tag: 'Tasks',
+    summary: "Changes of the caller's tasks, live, as server-sent events",
+    description:
+      'Begins with an event `open` and the tasks that have not ended, 100 of each state at most; with the header ' +
+      'Last-Event-ID also those that changed since. If `complete` of `open` is false, read the list instead. ' +
+      'Each event `task` has the task as `GET /v1/tasks/{task_id}` returns it. Ends when the server drains.',
+    answer: { description: 'The events', content: EVENT_STREAM },
+    handler: async (request, reply) => {
+      if (context.draining.aborted) throw shuttingDown();
+      const { taskEvents } = context;
+      const { account } = request.holder;
+      if (taskEvents.size >= MAX_STREAMS || taskEvents.sizeOf(account.id) >= MAX_PER_ACCOUNT) {
+        throw new Failure('rate_limit', 'too many streams of events are open; close one of them', {
+          code: 'too_many_streams',
+          retryAfter: KEY_CHECK_MS / 1000,
+        });
+      }
+      await new TaskStream(context, request, reply).run();
+      return reply;
+    },
+  });
 }
 
 /** The events of one connection. */

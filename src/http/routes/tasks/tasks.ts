@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { FairSemaphore } from '../../../fair-semaphore.ts';
@@ -9,7 +9,8 @@ import { utcDayOf } from '../../../store/ledger.ts';
 import type { Store } from '../../../store/store.ts';
 import { TASK_STATES, TASK_TYPES, type Task } from '../../../store/task.ts';
 import type { AppContext } from '../../request/app-context.ts';
-import { pageLimit, seconds } from '../../request/query.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
+import { filter, pageLimit, pageShape, seconds } from '../../request/query.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { callbacksShape } from './media-schema.ts';
 import { requestOf, requestShape, timelineOf, timelineShape } from './task-timeline.ts';
@@ -17,9 +18,7 @@ import { requestOf, requestShape, timelineOf, timelineShape } from './task-timel
 const listQuery = v.strictObject({
   status: optional(v.picklist(TASK_STATES), 'only tasks in this state'),
   type: optional(v.picklist(TASK_TYPES), 'only tasks of this type'),
-  model: optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)), 'only tasks of this model', {
-    expects: '1 to 256 characters',
-  }),
+  model: filter('only tasks of this model'),
   from: optional(day(), 'only tasks that were created on this day, UTC, or later'),
   to: optional(day(), 'only tasks that were created on this day, UTC, or earlier'),
   include: optional(v.picklist(['request']), 'what else elements have'),
@@ -36,76 +35,64 @@ const listedShape = v.object({ ...taskShape.entries, request: v.optional(request
 export type ListedTask = v.InferOutput<typeof listedShape>;
 
 /** The tasks of the API key's account. */
-export function taskRoutes(context: AppContext): FastifyPluginAsync {
+export function taskRoutes(server: FastifyInstance, context: AppContext): void {
   const searches = new FairSemaphore(SEARCHES, { permitsPerClient: 1 });
-  return async (server) => {
-    server.get<{ Params: { task_id: string } }>('/v1/tasks/:task_id', {
-      schema: {
-        summary: 'A task: its state, and its result or its error',
-        tags: ['Tasks'],
-        response: { 200: taskShape },
-      },
-      handler: async ({ holder, params }) => {
-        const task = await context.store.findTask(holder.account.id, params.task_id);
-        if (task) return taskRecord(task, context.publicUrl);
-        throw notFound();
-      },
-    });
+  addEndpoint(server, {
+    path: 'GET /v1/tasks/:task_id',
+    tag: 'Tasks',
+    summary: 'A task: its state, and its result or its error',
+    answer: taskShape,
+    handler: async ({ holder, params }) => {
+      const task = await context.store.findTask(holder.account.id, params.task_id);
+      if (task) return taskRecord(task, context.publicUrl);
+      throw notFound();
+    },
+  });
 
-    server.get<{ Params: { task_id: string } }>('/v1/tasks/:task_id/timeline', {
-      schema: {
-        summary: 'When a task was created, started and ended, its attempts and its charge',
-        tags: ['Tasks'],
-        response: { 200: timelineShape },
-      },
-      handler: async ({ holder, params }) => {
-        const task = await context.store.findTask(holder.account.id, params.task_id);
-        if (!task) throw notFound();
-        return timelineOf(task, context.taskAttempts.of(task.id), context.publicUrl);
-      },
-    });
+  addEndpoint(server, {
+    path: 'GET /v1/tasks/:task_id/timeline',
+    tag: 'Tasks',
+    summary: 'When a task was created, started and ended, its attempts and its charge',
+    answer: timelineShape,
+    handler: async ({ holder, params }) => {
+      const task = await context.store.findTask(holder.account.id, params.task_id);
+      if (!task) throw notFound();
+      return timelineOf(task, context.taskAttempts.of(task.id), context.publicUrl);
+    },
+  });
 
-    server.get<{ Params: { task_id: string } }>('/v1/tasks/:task_id/callbacks', {
-      schema: {
-        summary: 'The callbacks of a task, with their delivery attempts',
-        tags: ['Tasks'],
-        response: { 200: callbacksShape },
-      },
-      handler: async ({ holder, params }) => {
-        const deliveries = await context.store.listDeliveries(holder.account.id, params.task_id);
-        if (deliveries) return { object: 'list', data: deliveries.map(callbackOf) };
-        throw notFound();
-      },
-    });
+  addEndpoint(server, {
+    path: 'GET /v1/tasks/:task_id/callbacks',
+    tag: 'Tasks',
+    summary: 'The callbacks of a task, with their delivery attempts',
+    answer: callbacksShape,
+    handler: async ({ holder, params }) => {
+      const deliveries = await context.store.listDeliveries(holder.account.id, params.task_id);
+      if (deliveries) return { object: 'list' as const, data: deliveries.map(callbackOf) };
+      throw notFound();
+    },
+  });
 
-    server.get<{ Querystring: v.InferOutput<typeof listQuery> }>('/v1/tasks', {
-      schema: {
-        summary: "The caller's tasks, newest first",
-        tags: ['Tasks'],
-        querystring: listQuery,
-        response: {
-          200: v.object({
-            object: v.literal('list'),
-            data: v.array(listedShape),
-            has_more: v.boolean(),
-          }),
-        },
-      },
-      handler: async ({ holder, query }, reply) => {
-        const { id } = holder.account;
-        const release = isSearch(query)
-          ? await searches.acquire(id, disconnectSignal(reply))
-          : () => {};
-        const { tasks, hasMore } = await findTasks(context.store, id, query).finally(release);
-        const { publicUrl } = context;
-        const data = tasks.map((task) => ({
-          ...taskRecord(task, publicUrl),
-          ...(query.include && { request: requestOf(task, publicUrl) }),
-        }));
-        return { object: 'list' as const, data, has_more: hasMore };
-      },
-    });
-  };
+  addEndpoint(server, {
+    path: 'GET /v1/tasks',
+    tag: 'Tasks',
+    summary: "The caller's tasks, newest first",
+    query: listQuery,
+    answer: pageShape(listedShape),
+    handler: async ({ holder, query }, reply) => {
+      const { id } = holder.account;
+      const release = isSearch(query)
+        ? await searches.acquire(id, disconnectSignal(reply))
+        : () => {};
+      const { tasks, hasMore } = await findTasks(context.store, id, query).finally(release);
+      const { publicUrl } = context;
+      const data = tasks.map((task) => ({
+        ...taskRecord(task, publicUrl),
+        ...(query.include && { request: requestOf(task, publicUrl) }),
+      }));
+      return { object: 'list' as const, data, has_more: hasMore };
+    },
+  });
 }
 
 type ListQuery = v.InferOutput<typeof listQuery>;

@@ -1,11 +1,11 @@
-import type { FastifyPluginAsync, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import { isObject } from '../../../schema/untrusted.ts';
 import { TextReport } from '../../../text/canonical/report.ts';
 import { embeddingsRequest } from '../../../text/embeddings/request.ts';
 import type { AppContext } from '../../request/app-context.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
-import type { TextHttpRequest } from './text.ts';
 
 const body = v.pipe(
   embeddingsRequest,
@@ -26,16 +26,17 @@ const response = v.object({
 });
 
 /** Embeddings in OpenAI's shape. */
-export function embeddingRoutes({ embeddings }: AppContext): FastifyPluginAsync {
-  return async (server) => {
-    const schema = {
-      summary: "Vectors of texts, in the shape of OpenAI's embeddings",
-      tags: ['Text'],
-      body,
-      response: { 200: response },
-    };
-    const config = { operation: 'embeddings' } as const;
-    const handler = async (request: TextHttpRequest, reply: FastifyReply) => {
+export function embeddingRoutes(server: FastifyInstance, { embeddings }: AppContext): void {
+  addEndpoint(server, {
+    path: 'POST /v1/embeddings',
+    // Of Azure's clients, whose bodies need not name the model.
+    aliases: ['/openai/deployments/:model/embeddings'],
+    tag: 'Text',
+    summary: "Vectors of texts, in the shape of OpenAI's embeddings",
+    config: { operation: 'embeddings' },
+    body,
+    answer: response,
+    handler: async (request, reply) => {
       const report = new TextReport(request.trace);
       request.textReport = report;
       const whole = await embeddings.answer({
@@ -47,14 +48,11 @@ export function embeddingRoutes({ embeddings }: AppContext): FastifyPluginAsync 
       });
       reply.type('application/json; charset=utf-8');
       return `${whole}\n`;
-    };
-    server.post('/v1/embeddings', { schema, config, handler });
-    // Of Azure's clients, whose bodies need not name the model.
-    server.post('/openai/deployments/:model/embeddings', { config, handler });
-  };
+    },
+  });
 }
 
 /** The body with the model of the path, if that has one. */
-function named({ body, params: { model } }: TextHttpRequest): unknown {
-  return model !== undefined && isObject(body) ? { ...body, model } : body;
+function named({ body, params }: FastifyRequest): unknown {
+  return isObject(body) && isObject(params) ? { ...body, ...params } : body;
 }

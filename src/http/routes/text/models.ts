@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FastifyPluginAsync } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { publishModel, publishModels } from '../../../config/catalog/catalog.ts';
 import { MODEL_TYPES } from '../../../config/providers/provider-kind.ts';
@@ -9,7 +9,8 @@ import type { KeyHolder } from '../../../store/store.ts';
 import type { ModelListing, ModelPage } from '../../../text/dialects/endpoint.ts';
 import { allDialects } from '../../../text/dialects/registry.ts';
 import type { AppContext } from '../../request/app-context.ts';
-import { parseQuery } from '../../request/query.ts';
+import { addEndpoint } from '../../request/endpoint.ts';
+import { listShape, parseQuery } from '../../request/query.ts';
 
 const modelShape = v.object({
   id: v.string(),
@@ -39,41 +40,40 @@ const modelShape = v.object({
 export type ModelRecord = v.InferOutput<typeof modelShape>;
 
 /** The catalog: the models that the API key may use. */
-export function modelRoutes(context: AppContext): FastifyPluginAsync {
-  return async (server) => {
-    server.get<{ Querystring: Record<string, unknown> }>('/v1/models', {
-      schema: {
-        summary: 'The models that the key may use, with prices, limits and reasoning efforts',
-        tags: ['Models'],
-        response: { 200: v.object({ object: v.literal('list'), data: v.array(modelShape) }) },
-      },
-      handler: async ({ headers, query, holder }) => {
-        const listing = listingFor(headers);
-        if (listing) return listModels(context, listing, holder, parseQuery(listing.query, query));
-        return publishModels(context.config, holder.key.models);
-      },
-    });
+export function modelRoutes(server: FastifyInstance, context: AppContext): void {
+  addEndpoint(server, {
+    path: 'GET /v1/models',
+    tag: 'Models',
+    summary: 'The models that the key may use, with prices, limits and reasoning efforts',
+    answer: listShape(modelShape),
+    handler: async ({ headers, query, holder }, reply) => {
+      const listing = listingFor(headers);
+      if (listing) {
+        const page = parseQuery(listing.query, query as Readonly<Record<string, unknown>>);
+        return reply.send(listModels(context, listing, holder, page));
+      }
+      return publishModels(context.config, holder.key.models);
+    },
+  });
 
-    // A wildcard, since model ids may have slashes.
-    server.get<{ Params: { '*': string } }>('/v1/models/*', {
-      schema: {
-        summary: 'One model',
-        tags: ['Models'],
-        params: v.object({ id: v.pipe(v.string(), v.description('the id of the model')) }),
-        response: { 200: modelShape },
-      },
-      handler: async ({ headers, holder, params: { '*': id } }) => {
-        const listing = listingFor(headers);
-        if (listing) return modelEntry(context, listing, holder, id);
-        return publishModel(context.config, id, holder.key.models);
-      },
-    });
+  // A wildcard, since model ids may have slashes.
+  addEndpoint(server, {
+    path: 'GET /v1/models/*',
+    tag: 'Models',
+    summary: 'One model',
+    params: v.object({ id: v.pipe(v.string(), v.description('the id of the model')) }),
+    answer: modelShape,
+    handler: async ({ headers, holder, params: { '*': id } }, reply) => {
+      const listing = listingFor(headers);
+      if (listing) return reply.send(modelEntry(context, listing, holder, id));
+      return publishModel(context.config, id, holder.key.models);
+    },
+  });
 
-    for (const { label, modelListing } of allDialects()) {
-      const path = modelListing?.path;
-      if (path) server.register(listingRoutes(context, label, path, modelListing));
-    }
-  };
+  for (const { label, modelListing } of allDialects()) {
+    const path = modelListing?.path;
+    if (path) listingRoutes(server, context, label, path, modelListing);
+  }
 }
 
 /** Models of a page whose size the client leaves open, and the most of one. */
@@ -81,33 +81,30 @@ const PAGE = { usual: 50, most: 1000 } as const;
 
 /** The catalog in the shape of a dialect. */
 function listingRoutes(
+  server: FastifyInstance,
   context: AppContext,
   label: string,
   path: string,
   listing: ModelListing,
-): FastifyPluginAsync {
+): void {
   const { query: schema, entry, list } = listing;
-  return async (server) => {
-    server.get<{ Querystring: ModelPage }>(path, {
-      schema: {
-        summary: `The models that the key may use, in the format of ${label}`,
-        tags: ['Models'],
-        querystring: schema,
-        response: { 200: list },
-      },
-      handler: async ({ holder, query }) => listModels(context, listing, holder, query),
-    });
+  addEndpoint(server, {
+    path: `GET ${path}`,
+    tag: 'Models',
+    summary: `The models that the key may use, in the format of ${label}`,
+    query: schema,
+    answer: list,
+    handler: async ({ holder, query }) => listModels(context, listing, holder, query),
+  });
 
-    server.get<{ Params: { '*': string } }>(`${path}/*`, {
-      schema: {
-        summary: `One model, in the format of ${label}`,
-        tags: ['Models'],
-        params: v.object({ id: v.pipe(v.string(), v.description('the id of the model')) }),
-        response: { 200: entry },
-      },
-      handler: async ({ holder, params }) => modelEntry(context, listing, holder, params['*']),
-    });
-  };
+  addEndpoint(server, {
+    path: `GET ${path}/*`,
+    tag: 'Models',
+    summary: `One model, in the format of ${label}`,
+    params: v.object({ id: v.pipe(v.string(), v.description('the id of the model')) }),
+    answer: entry,
+    handler: async ({ holder, params }) => modelEntry(context, listing, holder, params['*']),
+  });
 }
 
 /** The listing of the client's format, for paths that several formats share. */

@@ -1,0 +1,93 @@
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  onRequestAsyncHookHandler,
+  RouteOptions,
+} from 'fastify';
+import type * as v from 'valibot';
+import type { ObjectSchema } from '../../schema/fields.ts';
+import type { DeepReadonly } from '../../schema/json.ts';
+
+/** The parameters of a path: `/v1/tasks/:task_id` has `task_id`. */
+type ParamsOf<Path extends string> = string extends Path
+  ? Readonly<Record<string, string | undefined>>
+  : Path extends `${string}:${infer Name}/${infer Rest}`
+    ? { [Key in Name]: string } & ParamsOf<`/${Rest}`>
+    : Path extends `${string}:${infer Name}`
+      ? { [Key in Name]: string }
+      : Path extends `${string}*`
+        ? { '*': string }
+        : unknown;
+
+type OutputOf<Schema> = Schema extends v.GenericSchema ? v.InferOutput<Schema> : unknown;
+
+/** An endpoint, from which the route, the check of its query and the OpenAPI document derive. */
+interface Endpoint<Path extends string, Query extends ObjectSchema, Answer> {
+  /** Method and path, such as `GET /v1/tasks/:task_id`. */
+  readonly path: `${'GET' | 'POST' | 'DELETE'} ${Path}`;
+  /** Further paths, which the document leaves out. */
+  readonly aliases?: readonly string[];
+  /** The endpoint's part of the document. */
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  /** Whether the endpoint needs no API key. */
+  readonly isPublic?: true;
+  readonly config?: FastifyContextConfig;
+  readonly exposeHeadRoute?: false;
+  readonly query?: Query;
+  readonly params?: v.GenericSchema;
+  /** Schema of a JSON body, which the handler checks. */
+  readonly body?: object;
+  /** Schema of a multipart form, which the handler reads and checks. */
+  readonly form?: object;
+  /** Further properties of the endpoint in the document. */
+  readonly extensions?: Readonly<Record<`x-${string}`, unknown>>;
+  readonly produces?: readonly string[];
+  /** Schema of the JSON of status 200, or that response as the document has it. */
+  readonly answer?: Answer;
+  /** The same of status 202. */
+  readonly accepted?: object;
+  readonly onRequest?: onRequestAsyncHookHandler;
+  /** Returns the answer, its text in JSON, or the reply after sending it. */
+  readonly handler: (
+    request: FastifyRequest<{ Params: ParamsOf<Path>; Querystring: OutputOf<Query> }>,
+    reply: FastifyReply,
+  ) => Promise<DeepReadonly<OutputOf<Answer>> | string | FastifyReply>;
+}
+
+/** Adds an endpoint to a server and to its document. */
+export function addEndpoint<
+  Path extends string,
+  Query extends ObjectSchema,
+  const Answer extends object,
+>(server: FastifyInstance, endpoint: Endpoint<Path, Query, Answer>): void {
+  const { path, aliases = [], tag, isPublic, query, form, body = form, ...others } = endpoint;
+  const { answer, accepted, extensions, summary, description, params, produces } = others;
+  const { handler, config, onRequest, exposeHeadRoute } = others;
+  const [method, url] = path.split(' ') as ['GET' | 'POST' | 'DELETE', string];
+  const route = {
+    method,
+    handler,
+    ...(config && { config }),
+    ...(onRequest && { onRequest }),
+    ...(exposeHeadRoute === false && { exposeHeadRoute }),
+  };
+  const schema = {
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    ...(isPublic && { security: [] }),
+    ...(form && { consumes: ['multipart/form-data'] }),
+    ...(produces && { produces }),
+    ...(query && { querystring: query }),
+    ...(params && { params }),
+    ...(body && { body }),
+    ...extensions,
+    response: { ...(answer && { 200: answer }), ...(accepted && { 202: accepted }) },
+  };
+  server.route({ ...route, url, schema } as RouteOptions);
+  for (const alias of aliases) server.route({ ...route, url: alias } as RouteOptions);
+}
