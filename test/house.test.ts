@@ -45,12 +45,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['src/http/limits/'],
   pino: ['src/http/observability/log.ts'],
   'pino-pretty': ['src/http/observability/log.ts'],
-  'prom-client': [
-    'src/http/observability/gen-ai-metrics.ts',
-    'src/http/limits/limit-metrics.ts',
-    'src/http/observability/metrics.ts',
-    'src/http/observability/state-metrics.ts',
-  ],
+  'prom-client': ['src/http/observability/metric-registry.ts', 'src/http/observability/metrics.ts'],
   yaml: ['src/config/'],
   lowdb: ['src/store/drivers/lowdb/'],
   pg: ['src/store/drivers/postgres/'],

@@ -1,6 +1,6 @@
-import { Histogram, type Registry } from 'prom-client';
 import type { OtlpName, OtlpNames } from '../../telemetry/metric-data.ts';
 import type { TextReport } from '../../text/canonical/report.ts';
+import type { MetricRegistry } from './metric-registry.ts';
 
 /** Advised boundaries (semantic conventions for generative AI metrics). */
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
@@ -18,27 +18,25 @@ const LABELS = {
   error_type: 'error.type',
 } as const;
 
-type Label = keyof typeof LABELS;
-
-const COMMON: readonly Label[] = [
+const COMMON = [
   'gen_ai_operation_name',
   'gen_ai_provider_name',
   'gen_ai_request_model',
-];
+] as const satisfies readonly (keyof typeof LABELS)[];
 
-/** Names in the registry, as exporters for Prometheus write them, and those of the conventions. */
-const NAMES = {
-  gen_ai_client_token_usage: { name: 'gen_ai.client.token.usage', unit: '{token}' },
-  gen_ai_server_request_duration_seconds: { name: 'gen_ai.server.request.duration', unit: 's' },
-  gen_ai_server_time_to_first_token_seconds: {
-    name: 'gen_ai.server.time_to_first_token',
-    unit: 's',
-  },
-  gen_ai_server_time_per_output_token_seconds: {
-    name: 'gen_ai.server.time_per_output_token',
-    unit: 's',
-  },
-} as const satisfies Readonly<Record<string, OtlpName>>;
+/** Names in the registry, as exporters for Prometheus write them. */
+const TOKEN_USAGE = 'gen_ai_client_token_usage';
+const DURATION = 'gen_ai_server_request_duration_seconds';
+const FIRST_TOKEN = 'gen_ai_server_time_to_first_token_seconds';
+const TIME_PER_TOKEN = 'gen_ai_server_time_per_output_token_seconds';
+
+/** Names of the conventions. */
+const NAMES: Readonly<Record<string, OtlpName>> = {
+  [TOKEN_USAGE]: { name: 'gen_ai.client.token.usage', unit: '{token}' },
+  [DURATION]: { name: 'gen_ai.server.request.duration', unit: 's' },
+  [FIRST_TOKEN]: { name: 'gen_ai.server.time_to_first_token', unit: 's' },
+  [TIME_PER_TOKEN]: { name: 'gen_ai.server.time_per_output_token', unit: 's' },
+};
 
 export const OTLP_NAMES: OtlpNames = {
   metrics: new Map(Object.entries(NAMES)),
@@ -60,45 +58,35 @@ export interface GenAiRequest {
 
 /** The metrics of the semantic conventions for generative AI, registered where they are sent to a collector. */
 export class GenAiMetrics {
-  readonly #registry: Registry;
-  readonly #tokens: Histogram<Label>;
-  readonly #durations: Histogram<Label>;
-  readonly #firstTokens: Histogram<Label>;
-  readonly #perToken: Histogram<Label>;
+  readonly #registry: MetricRegistry;
+  readonly #tokens;
+  readonly #durations;
+  readonly #firstTokens;
+  readonly #perToken;
 
-  constructor(registry: Registry) {
+  constructor(registry: MetricRegistry) {
     this.#registry = registry;
-    const histogram = (
-      name: keyof typeof NAMES,
-      help: string,
-      buckets: readonly number[],
-      more: readonly Label[] = [],
-    ) =>
-      new Histogram<Label>({
-        name,
-        help,
-        buckets: [...buckets],
-        labelNames: [...COMMON, ...more],
-        registers: [registry],
-      });
-    this.#tokens = histogram('gen_ai_client_token_usage', 'Tokens of a request', TOKENS, [
+    this.#tokens = registry.histogram(TOKEN_USAGE, 'Tokens of a request', TOKENS, [
+      ...COMMON,
       'gen_ai_token_type',
     ]);
-    this.#durations = histogram(
-      'gen_ai_server_request_duration_seconds',
+    this.#durations = registry.histogram(
+      DURATION,
       'Time from the arrival of a request to the end of its response',
       DURATIONS,
-      ['error_type'],
+      [...COMMON, 'error_type'],
     );
-    this.#firstTokens = histogram(
-      'gen_ai_server_time_to_first_token_seconds',
+    this.#firstTokens = registry.histogram(
+      FIRST_TOKEN,
       'Time from the arrival of a streamed request to the first event of its answer',
       FIRST_TOKENS,
+      COMMON,
     );
-    this.#perToken = histogram(
-      'gen_ai_server_time_per_output_token_seconds',
+    this.#perToken = registry.histogram(
+      TIME_PER_TOKEN,
       'Time after the first event of a streamed answer by output tokens after the first',
       PER_TOKEN,
+      COMMON,
     );
   }
 

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { type Counter, collectDefaultMetrics, type Histogram } from 'prom-client';
 import type { SharedPool } from '../../operations/pool/pool.ts';
 import type { Routing } from '../../routing/routing.ts';
 import type { Store } from '../../store/store.ts';
@@ -9,7 +9,8 @@ import type { TextReport } from '../../text/canonical/report.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import { LimitMetrics } from '../limits/limit-metrics.ts';
 import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
-import { addGauge, addPoolMetrics, addRoutingMetrics, addStoreMetrics } from './state-metrics.ts';
+import { MetricRegistry } from './metric-registry.ts';
+import { addPoolMetrics, addRoutingMetrics, addStoreMetrics } from './state-metrics.ts';
 
 /** One commit of the store. */
 export interface Commit {
@@ -36,114 +37,88 @@ const MISNAMED = ['handles', 'requests', 'resources'].map((of) => `nodejs_active
 
 /** The metrics of one daemon, with the units and suffixes of Prometheus: seconds, bytes, `_total`. */
 export class Metrics {
-  readonly #registry = new Registry();
-  readonly #requests: Histogram<'method' | 'route' | 'status'>;
-  readonly #commits: Histogram;
-  readonly #committed: Counter;
-  readonly #batches: Counter<'endpoint' | 'outcome'>;
-  readonly #tasks: Histogram<'type' | 'status'>;
-  readonly #callbacks: Counter<'outcome'>;
-  readonly #lostClaims: Counter;
-  readonly #attempts: Counter<'provider' | 'outcome'>;
-  readonly #tokens: Counter<'model' | 'kind'>;
-  readonly #firstFrames: Histogram<'model'>;
-  readonly #rates: Histogram<'model'>;
+  readonly #registry = new MetricRegistry();
+  readonly #requests = this.#registry.histogram(
+    'oriel_http_request_duration_seconds',
+    'Time from the arrival of a request to the end of its response',
+    LATENCIES,
+    ['method', 'route', 'status'],
+  );
+  readonly #commits = this.#registry.histogram(
+    'oriel_store_commit_duration_seconds',
+    'Time of one commit to the disk',
+    LATENCIES,
+  );
+  readonly #committed = this.#registry.counter(
+    'oriel_store_transactions_total',
+    'Committed transactions',
+  );
+  readonly #batches = this.#registry.counter(
+    'oriel_batches_total',
+    'Batches by outcome; abandoned: the client disconnected',
+    ['endpoint', 'outcome'],
+  );
+  readonly #tasks = this.#registry.histogram(
+    'oriel_task_duration_seconds',
+    'Time from the creation of a media task to its end, by how it ended',
+    [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900],
+    ['type', 'status'],
+  );
+  readonly #callbacks = this.#registry.counter(
+    'oriel_callback_attempts_total',
+    'Delivery attempts of callbacks by outcome; pending: another attempt follows',
+    ['outcome'],
+  );
+  readonly #lostClaims = this.#registry.counter(
+    'oriel_lost_claims_total',
+    'Tasks that another node took over while this one worked on them',
+  );
+  readonly #attempts = this.#registry.counter(
+    'oriel_upstream_requests_total',
+    'Requests to providers by outcome',
+    ['provider', 'outcome'],
+  );
+  readonly #tokens = this.#registry.counter(
+    'oriel_tokens_total',
+    'Tokens of text requests; cached_input and cache_write are parts of input, cache_write_1h of cache_write',
+    ['model', 'kind'],
+  );
+  readonly #damaged = this.#registry.counter(
+    'oriel_assets_damaged_total',
+    'Reads of files that differ from their records',
+  );
+  readonly #firstFrames = this.#registry.histogram(
+    'oriel_time_to_first_token_seconds',
+    'Time from the arrival of a streamed text request to the first event of its answer',
+    [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60],
+    ['model'],
+  );
+  readonly #rates = this.#registry.histogram(
+    'oriel_output_tokens_per_second',
+    'Output tokens of a streamed answer per second after its first event',
+    [5, 10, 20, 40, 60, 80, 120, 160, 240, 320, 640],
+    ['model'],
+  );
   /** Null unless metrics are sent to a collector. */
   genAi: GenAiMetrics | null = null;
   #dropped: Counter<'signal'> | null = null;
-  readonly #damaged: Counter;
   /** Null while files are on the disk. */
   #storage: Histogram<'operation' | 'outcome'> | null = null;
 
   constructor() {
-    const registers = [this.#registry];
     collectDefaultMetrics({ register: this.#registry });
     // Gauges that have the suffix of counters; each is the sum of the gauge without the suffix.
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name);
-    this.#requests = new Histogram({
-      name: 'oriel_http_request_duration_seconds',
-      help: 'Time from the arrival of a request to the end of its response',
-      labelNames: ['method', 'route', 'status'],
-      buckets: LATENCIES,
-      registers,
-    });
-    this.#commits = new Histogram({
-      name: 'oriel_store_commit_duration_seconds',
-      help: 'Time of one commit to the disk',
-      buckets: LATENCIES,
-      registers,
-    });
-    this.#committed = new Counter({
-      name: 'oriel_store_transactions_total',
-      help: 'Committed transactions',
-      registers,
-    });
-    this.#batches = new Counter({
-      name: 'oriel_batches_total',
-      help: 'Batches by outcome; abandoned: the client disconnected',
-      labelNames: ['endpoint', 'outcome'],
-      registers,
-    });
-    this.#tasks = new Histogram({
-      name: 'oriel_task_duration_seconds',
-      help: 'Time from the creation of a media task to its end, by how it ended',
-      labelNames: ['type', 'status'],
-      buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900],
-      registers,
-    });
-    this.#callbacks = new Counter({
-      name: 'oriel_callback_attempts_total',
-      help: 'Delivery attempts of callbacks by outcome; pending: another attempt follows',
-      labelNames: ['outcome'],
-      registers,
-    });
-    this.#lostClaims = new Counter({
-      name: 'oriel_lost_claims_total',
-      help: 'Tasks that another node took over while this one worked on them',
-      registers,
-    });
-    this.#attempts = new Counter({
-      name: 'oriel_upstream_requests_total',
-      help: 'Requests to providers by outcome',
-      labelNames: ['provider', 'outcome'],
-      registers,
-    });
-    this.#tokens = new Counter({
-      name: 'oriel_tokens_total',
-      help: 'Tokens of text requests; cached_input and cache_write are parts of input, cache_write_1h of cache_write',
-      labelNames: ['model', 'kind'],
-      registers,
-    });
-    this.#damaged = new Counter({
-      name: 'oriel_assets_damaged_total',
-      help: 'Reads of files that differ from their records',
-      registers,
-    });
-    this.#firstFrames = new Histogram({
-      name: 'oriel_time_to_first_token_seconds',
-      help: 'Time from the arrival of a streamed text request to the first event of its answer',
-      labelNames: ['model'],
-      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60],
-      registers,
-    });
-    this.#rates = new Histogram({
-      name: 'oriel_output_tokens_per_second',
-      help: 'Output tokens of a streamed answer per second after its first event',
-      labelNames: ['model'],
-      buckets: [5, 10, 20, 40, 60, 80, 120, 160, 240, 320, 640],
-      registers,
-    });
   }
 
   /** Adds the metrics of the service that keeps files. */
   watchStorage(): void {
-    this.#storage = new Histogram({
-      name: 'oriel_s3_request_duration_seconds',
-      help: 'Time until the service that keeps files answered, by operation and outcome; of get, until the first byte',
-      labelNames: ['operation', 'outcome'],
-      buckets: LATENCIES,
-      registers: [this.#registry],
-    });
+    this.#storage = this.#registry.histogram(
+      'oriel_s3_request_duration_seconds',
+      'Time until the service that keeps files answered, by operation and outcome; of get, until the first byte',
+      LATENCIES,
+      ['operation', 'outcome'],
+    );
   }
 
   /** One request to the service that keeps files. @param outcome `ok`, or the code of the failure */
@@ -170,12 +145,11 @@ export class Metrics {
 
   /** All metrics, for a collector. Those of its own are registered from now on. */
   source(): MetricSource {
-    this.#dropped ??= new Counter({
-      name: 'oriel_telemetry_dropped_total',
-      help: 'Spans, and exports of metrics, that the collector did not get',
-      labelNames: ['signal'],
-      registers: [this.#registry],
-    });
+    this.#dropped ??= this.#registry.counter(
+      'oriel_telemetry_dropped_total',
+      'Spans, and exports of metrics, that the collector did not get',
+      ['signal'],
+    );
     return {
       names: OTLP_NAMES,
       // Their types declare an enum of numbers where there are texts.
@@ -249,7 +223,7 @@ export class Metrics {
 
   /** Adds a gauge that is read at each scrape. */
   gauge(name: string, help: string, read: () => number): void {
-    addGauge(this.#registry, name, help, read);
+    this.#registry.gauge(name, help, read);
   }
 
   observeBatch(endpoint: string, outcome: 'completed' | 'abandoned'): void {

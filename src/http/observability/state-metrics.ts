@@ -1,4 +1,3 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SharedPool } from '../../operations/pool/pool.ts';
 import type { Routing } from '../../routing/routing.ts';
 import { toCredits } from '../../store/credits.ts';
@@ -6,179 +5,122 @@ import type { DatabaseHealth, JournalHealth } from '../../store/health.ts';
 import type { Store } from '../../store/store.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import { sumOf } from '../../threads/threads.ts';
+import type { MetricRegistry } from './metric-registry.ts';
 
 // Metrics of states, which are read at each scrape.
 
-type Reading = number | Promise<number>;
-
-export function addGauge(
-  registry: Registry,
-  name: string,
-  help: string,
-  read: () => Reading,
-): void {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    async collect() {
-      this.set(await read());
-    },
-  });
-}
-
 export function addPoolMetrics(
-  registry: Registry,
+  registry: MetricRegistry,
   pool: SharedPool,
   textThreads: TextThreads,
 ): void {
   const statistics = () => sumOf([pool.statistics(), textThreads.statistics()]);
-  const gauge = (name: string, help: string, read: () => number) =>
-    addGauge(registry, name, help, read);
-  gauge('oriel_pool_threads', 'Threads and processes of the image pool', () => pool.size);
-  gauge('oriel_pool_jobs_running', 'Image jobs that are running', () => statistics().running);
-  gauge('oriel_pool_jobs_waiting', 'Image jobs that wait', () => statistics().waiting);
-  const registers = [registry];
-  const labelNames = ['operation'] as const;
-  new Counter({
-    name: 'oriel_pool_jobs_total',
-    help: 'Finished image jobs by operation',
-    labelNames,
-    registers,
-    collect() {
-      this.reset();
-      for (const [operation, { jobs }] of statistics().finished) {
-        this.inc({ operation }, jobs);
-      }
-    },
-  });
-  new Counter({
-    name: 'oriel_pool_job_seconds_total',
-    help: 'Time spent on image jobs by operation',
-    labelNames,
-    registers,
-    collect() {
-      this.reset();
-      for (const [operation, { milliseconds }] of statistics().finished) {
-        this.inc({ operation }, milliseconds / 1000);
-      }
-    },
-  });
+  registry.gauge('oriel_pool_threads', 'Threads and processes of the image pool', () => pool.size);
+  registry.gauge(
+    'oriel_pool_jobs_running',
+    'Image jobs that are running',
+    () => statistics().running,
+  );
+  registry.gauge('oriel_pool_jobs_waiting', 'Image jobs that wait', () => statistics().waiting);
+  registry.counters('operation', 'oriel_pool_jobs_total', 'Finished image jobs by operation', () =>
+    Array.from(statistics().finished, ([operation, { jobs }]) => [operation, jobs]),
+  );
+  registry.counters(
+    'operation',
+    'oriel_pool_job_seconds_total',
+    'Time spent on image jobs by operation',
+    () =>
+      Array.from(statistics().finished, ([operation, { milliseconds }]) => [
+        operation,
+        milliseconds / 1000,
+      ]),
+  );
 }
 
-export function addStoreMetrics(registry: Registry, store: Store): void {
-  const gauge = (name: string, help: string, read: () => Reading) =>
-    addGauge(registry, name, help, read);
-  gauge('oriel_accounts', 'Accounts', async () => (await store.statistics()).accounts);
-  gauge('oriel_nodes_alive', 'Living daemons on the store', () => store.nodes.alive());
-  gauge(
+export function addStoreMetrics(registry: MetricRegistry, store: Store): void {
+  registry.gauge('oriel_accounts', 'Accounts', async () => (await store.statistics()).accounts);
+  registry.gauge('oriel_nodes_alive', 'Living daemons on the store', () => store.nodes.alive());
+  registry.gauge(
     'oriel_node_leader',
     '1 if this node does the work that one node does for all, else 0',
     () => (store.nodes.isLeader() ? 1 : 0),
   );
-  const lostLeases = new Counter({
-    name: 'oriel_lost_leases_total',
-    help: 'Times that this node could not extend its lease, so that others took over its tasks',
-    registers: [registry],
-  });
+  const lostLeases = registry.counter(
+    'oriel_lost_leases_total',
+    'Times that this node could not extend its lease, so that others took over its tasks',
+  );
   store.watch(({ kind }) => {
     if (kind === 'lease_lost') lostLeases.inc();
   });
-  gauge('oriel_store_writable', '1 while the store can be written, else 0', () =>
+  registry.gauge('oriel_store_writable', '1 while the store can be written, else 0', () =>
     store.health().fault === null ? 1 : 0,
   );
-  const journal = (name: string, help: string, read: (journal: JournalHealth) => number) => {
-    // A driver has journals or none for as long as it is open.
-    if (store.health().journal) gauge(name, help, () => read(store.health().journal!));
-  };
-  journal(
-    'oriel_store_checkpoint_failing',
-    '1 if the last checkpoint failed, else 0',
-    ({ checkpointFault }) => (checkpointFault === null ? 0 : 1),
+  registry.gauge(
+    'oriel_store_pending_charges',
+    'Requests whose charges are not booked yet',
+    () => store.health().pendingCharges,
   );
-  journal(
+  registry.gauges('status', 'oriel_tasks', 'Tasks in the store by state', async () =>
+    Object.entries((await store.statistics()).tasks),
+  );
+  registry.gauges('kind', 'oriel_credits', 'Credits of all accounts by kind', async () => {
+    const { granted, reserved, spent } = (await store.statistics()).credits;
+    const all = { granted, reserved, spent, available: granted - reserved - spent };
+    return Object.entries(all).map(([kind, credits]) => [kind, toCredits(credits)]);
+  });
+  // A driver has journals or none, and a database or none, for as long as it is open.
+  if (store.health().journal) addJournalMetrics(registry, () => store.health().journal!);
+  if (store.health().database) addDatabaseMetrics(registry, () => store.health().database!);
+}
+
+function addJournalMetrics(registry: MetricRegistry, journal: () => JournalHealth): void {
+  registry.gauge('oriel_store_checkpoint_failing', '1 if the last checkpoint failed, else 0', () =>
+    journal().checkpointFault === null ? 0 : 1,
+  );
+  registry.gauge(
     'oriel_store_journals',
     'Journal files that the next start replays',
-    ({ journals }) => journals,
+    () => journal().journals,
   );
-  journal('oriel_store_journal_bytes', 'Size of these journal files', ({ bytes }) => bytes);
-  const database = (name: string, help: string, read: (health: DatabaseHealth) => number) => {
-    if (store.health().database) gauge(name, help, () => read(store.health().database!));
-  };
-  database(
+  registry.gauge('oriel_store_journal_bytes', 'Size of these journal files', () => journal().bytes);
+}
+
+function addDatabaseMetrics(registry: MetricRegistry, database: () => DatabaseHealth): void {
+  registry.gauge(
     'oriel_database_connections_busy',
     'Connections to the database in use',
-    ({ busyConnections }) => busyConnections,
+    () => database().busyConnections,
   );
-  database(
+  registry.gauge(
     'oriel_database_calls_waiting',
     'Calls that wait for a connection to the database',
-    ({ waitingCalls }) => waitingCalls,
+    () => database().waitingCalls,
   );
-  database(
+  registry.gauge(
     'oriel_escrow_idle_credits',
     'Credits that this node has drawn in advance and no request uses',
-    ({ idleEscrow }) => toCredits(idleEscrow),
+    () => toCredits(database().idleEscrow),
   );
-  gauge('oriel_store_pending_charges', 'Requests whose charges are not booked yet', () => {
-    return store.health().pendingCharges;
-  });
-  new Gauge({
-    name: 'oriel_tasks',
-    help: 'Tasks in the store by state',
-    labelNames: ['status'],
-    registers: [registry],
-    async collect() {
-      for (const [status, count] of Object.entries((await store.statistics()).tasks)) {
-        this.set({ status }, count);
-      }
-    },
-  });
-  new Gauge({
-    name: 'oriel_credits',
-    help: 'Credits of all accounts by kind',
-    labelNames: ['kind'],
-    registers: [registry],
-    async collect() {
-      const { granted, reserved, spent } = (await store.statistics()).credits;
-      this.set({ kind: 'granted' }, toCredits(granted));
-      this.set({ kind: 'reserved' }, toCredits(reserved));
-      this.set({ kind: 'spent' }, toCredits(spent));
-      this.set({ kind: 'available' }, toCredits(granted - reserved - spent));
-    },
-  });
 }
 
 /** Adds metrics of routes and keys that rest. */
-export function addRoutingMetrics(registry: Registry, routings: readonly Routing[]): void {
-  const registers = [registry];
-  const labelNames = ['provider'] as const;
-  new Gauge({
-    name: 'oriel_routes_resting',
-    help: 'Routes that are skipped now, by provider',
-    labelNames,
-    registers,
-    collect() {
-      this.reset();
-      for (const routing of routings) {
-        for (const { provider } of routing.restingRoutes()) this.inc({ provider });
-      }
+export function addRoutingMetrics(registry: MetricRegistry, routings: readonly Routing[]): void {
+  registry.gauges(
+    'provider',
+    'oriel_routes_resting',
+    'Routes that are skipped now, by provider',
+    () => routings.flatMap((one) => Array.from(one.restingRoutes(), (rest) => [rest.provider, 1])),
+  );
+  registry.gauges(
+    'provider',
+    'oriel_provider_keys_resting',
+    'Keys that are not used now, or after others, on one route at least, by provider',
+    () => {
+      const resting = routings.flatMap((routing) => [...routing.restingKeys()]);
+      const providers = new Map(
+        resting.map(({ provider, fingerprint }) => [`${fingerprint} ${provider}`, provider]),
+      );
+      return Array.from(providers.values(), (provider) => [provider, 1]);
     },
-  });
-  new Gauge({
-    name: 'oriel_provider_keys_resting',
-    help: 'Keys that are not used now, or after others, on one route at least, by provider',
-    labelNames,
-    registers,
-    collect() {
-      this.reset();
-      const keys = new Map<string, string>();
-      for (const routing of routings) {
-        for (const { provider, fingerprint } of routing.restingKeys()) {
-          keys.set(`${fingerprint} ${provider}`, provider);
-        }
-      }
-      for (const provider of keys.values()) this.inc({ provider });
-    },
-  });
+  );
 }

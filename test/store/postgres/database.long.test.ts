@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { Registry } from 'prom-client';
 import { expect, it, onTestFinished } from 'vitest';
+import { MetricRegistry } from '../../../src/http/observability/metric-registry.ts';
 import { addStoreMetrics } from '../../../src/http/observability/state-metrics.ts';
 import { ChargeLog } from '../../../src/store/drivers/postgres/escrow/charge-log.ts';
 import {
@@ -166,7 +166,7 @@ describeWithPostgres('a store on PostgreSQL', (server) => {
     const store = await open('measured');
     const { account, key } = await owner(store, 100 * CREDIT);
     await store.release(await store.reserve(account.id, key.id, CREDIT));
-    const registry = new Registry();
+    const registry = new MetricRegistry();
     addStoreMetrics(registry, store);
     const metrics = await registry.metrics();
     expect(metrics).toMatch(/^oriel_escrow_idle_credits [1-9]/m);
