@@ -3,43 +3,6 @@ import { oriel } from '../oriel.ts';
 import { BLANK, configFile, faultsOf, resident } from './configuration.ts';
 
 describe('config check of malformed YAML', () => {
-  it.each<[name: string, yaml: string, faults: string[]]>([
-    ['a quote left open', 'dataDir: "x', ['1: column 12: Missing closing "quote']],
-    [
-      'a tab for an indent',
-      'server:\n\tport: 1',
-      ['2: column 1: Tabs are not allowed as indentation'],
-    ],
-    [
-      'two mappings on a line',
-      'log: level: info',
-      ['1: column 6: Nested mappings are not allowed in compact mappings'],
-    ],
-    ['a tag of its own', 'log: !thing {}', ['1: column 6: Unresolved tag']],
-    ['code', 'log: !!js/function "x"', ['1: column 6: Unresolved tag']],
-    ['binary data', 'dataDir: !!binary aGk=', ['1: dataDir: expected a value without a tag']],
-    [
-      'pairs',
-      'log: !!omap [level: info]',
-      ['1: log[0]: expected a value without a tag', '1: log: expected an object, received a list'],
-    ],
-    [
-      'keys that are no names',
-      '? [a, b]\n: 1',
-      ['1: column 3: With stringKeys, all keys must be strings'],
-    ],
-    [
-      'an anchor that is not there',
-      'dataDir: *nowhere',
-      ['1: dataDir: there is no anchor of this name before it'],
-    ],
-    ['a value alone', 'hello', ['1: expected a map of settings']],
-    ['a list', '- server: 1\n', ['1: expected a map of settings']],
-    ['a number', '42', ['1: expected a map of settings']],
-  ])('reports the line of %s', async (_, yaml, faults) => {
-    expect(await faultsOf(yaml)).toEqual(faults);
-  });
-
   it('reports several documents in one file', async () => {
     expect(await faultsOf('log: {}\n---\nserver: {}\n')).toEqual([
       expect.stringMatching(/^\d: column \d+: Source contains multiple documents/),
@@ -48,47 +11,6 @@ describe('config check of malformed YAML', () => {
 
   it('reports the first ten syntax faults only', async () => {
     expect(await faultsOf(`log: {}\n${'}\n'.repeat(500)}`)).toHaveLength(10);
-  });
-});
-
-describe('config check of setting names', () => {
-  it.each<[name: string, yaml: string, faults: string[]]>([
-    [
-      'given twice',
-      'log: { level: info }\nserver: {}\nlog: { level: warn }\nserver:\n  port: 1\n  port: 2',
-      ['3: log: given twice; first on line 1', '4: server: given twice; first on line 2'],
-    ],
-    [
-      'that JavaScript gives a meaning',
-      '__proto__: { server: { port: 1 } }\nmodels: { constructor: {}, prototype: {} }\nserver: { "__proto__": 1 }',
-      [
-        '1: __proto__: this name cannot be used',
-        '2: models.constructor: this name cannot be used',
-        '2: models.prototype: this name cannot be used',
-        '3: server.__proto__: this name cannot be used',
-      ],
-    ],
-    [
-      'that every object inherits',
-      'toString: 1\nserver: { hasOwnProperty: 2 }',
-      [
-        expect.stringMatching(/^1: toString: unknown; expected one of server, dataDir/),
-        expect.stringMatching(/^2: server.hasOwnProperty: unknown; expected one of host/),
-      ],
-    ],
-    [
-      'that are numbers, empty, or odd',
-      '8787: 1\n"": 2\nnull: 3\n"a.b\\n": 4\n<<: { server: 1 }',
-      [
-        expect.stringMatching(/^1: \["8787"\]: unknown/),
-        expect.stringMatching(/^2: \[""\]: unknown/),
-        expect.stringMatching(/^3: null: unknown/),
-        expect.stringMatching(/^4: \["a\.b\\n"\]: unknown/),
-        expect.stringMatching(/^5: \["<<"\]: unknown/),
-      ],
-    ],
-  ])('reports the line of %s', async (_, yaml, faults) => {
-    expect(await faultsOf(yaml)).toEqual(faults);
   });
 });
 
