@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon, type TestDaemon } from '../daemon.ts';
@@ -10,31 +8,23 @@ import {
   UNDERESTIMATED,
 } from '../fixtures/images.ts';
 import { oriel } from '../oriel.ts';
+import { RawClient } from './raw-client.ts';
 
 const FILE = 'not an image, but bytes that can be hashed';
 const BODY = `--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n${FILE}\r\n--b--\r\n`;
 
 /** Begins a batch and leaves the end of its body to be sent. */
-async function halfAnUpload({ url }: TestDaemon): Promise<Socket> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  await once(socket, 'connect');
-  const head =
+async function halfAnUpload(daemon: TestDaemon): Promise<RawClient> {
+  const client = new RawClient(daemon);
+  await client.write(
     `POST /api/free/batch-image-hash HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${OWNER_KEY}\r\n` +
-    `Content-Type: multipart/form-data; boundary=b\r\nContent-Length: ${BODY.length}\r\n` +
-    'Expect: 100-continue\r\n\r\n';
-  socket.write(head);
+      `Content-Type: multipart/form-data; boundary=b\r\nContent-Length: ${BODY.length}\r\n` +
+      'Expect: 100-continue\r\n\r\n',
+  );
   // The server says so once the request has reached its endpoint.
-  const [interim] = (await once(socket, 'data')) as [Buffer];
-  expect(String(interim)).toMatch(/^HTTP\/1\.1 100 /);
-  socket.write(BODY.slice(0, 50));
-  return socket;
-}
-
-async function rest(socket: Socket): Promise<string> {
-  let text = '';
-  for await (const chunk of socket) text += String(chunk);
-  return text;
+  await client.receive(/^HTTP\/1\.1 100 /);
+  await client.write(BODY.slice(0, 50));
+  return client;
 }
 
 /** Asks for a conversion whose encoder would outlast the test. */
@@ -58,13 +48,13 @@ it.each(['SIGTERM', 'SIGINT'] as const)('exits with code 0 after %s', async (sig
 
 it('a draining daemon completes requests in progress and accepts no new ones', async () => {
   const daemon = await startDaemon();
-  const socket = await halfAnUpload(daemon);
+  const client = await halfAnUpload(daemon);
   daemon.child.kill('SIGTERM');
   await daemon.logged('draining');
   await expect(fetch(`${daemon.url}/healthz`)).rejects.toThrow('fetch failed');
-  socket.write(BODY.slice(50));
-  const answer = await rest(socket);
-  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+  await client.write(BODY.slice(50));
+  const answer = await client.whole();
+  expect(answer).toMatch(/\r\n\r\nHTTP\/1\.1 200 /);
   expect(answer).toMatch(/connection: close/i);
   expect(answer).toContain('"succeeded":1');
   expect((await daemon.ended).code).toBe(0);
@@ -72,22 +62,22 @@ it('a draining daemon completes requests in progress and accepts no new ones', a
 
 it('a draining daemon serves administration until the last request is complete', async () => {
   const daemon = await startDaemon();
-  const socket = await halfAnUpload(daemon);
+  const client = await halfAnUpload(daemon);
   daemon.child.kill('SIGTERM');
   await daemon.logged('draining');
   const { status, out } = await oriel(['accounts', 'list', '--data', daemon.data]);
   expect([status, out]).toEqual([0, expect.stringContaining('owner')]);
   expect(daemon.log).toContainEqual(expect.objectContaining({ path: '/accounts/list' }));
-  socket.write(BODY.slice(50));
-  await rest(socket);
+  await client.write(BODY.slice(50));
+  await client.whole();
   expect((await daemon.ended).code).toBe(0);
 });
 
 it('a draining daemon closes connections after server.grace', async () => {
   const daemon = await startDaemon({ config: { server: { grace: '200ms' } } });
-  const socket = await halfAnUpload(daemon);
+  const client = await halfAnUpload(daemon);
   daemon.child.kill('SIGTERM');
-  expect(await rest(socket).catch(() => '')).toBe('');
+  expect(await client.whole()).not.toMatch(/HTTP\/1\.1 200 /);
   expect((await daemon.ended).code).toBe(0);
 });
 
@@ -114,8 +104,7 @@ it('a draining daemon does not wait for an encoder past its deadline', async () 
 
 it('a second signal ends the daemon at once', async () => {
   const daemon = await startDaemon();
-  const socket = await halfAnUpload(daemon);
-  socket.on('error', () => {});
+  await halfAnUpload(daemon);
   daemon.child.kill('SIGTERM');
   await daemon.logged('draining');
   daemon.child.kill('SIGTERM');

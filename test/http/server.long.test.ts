@@ -1,18 +1,6 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY, sharedDaemon } from '../daemon.ts';
-
-/** Sends raw bytes and gives all that comes back. */
-async function raw(url: string, bytes: string): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  await once(socket, 'connect');
-  socket.write(bytes);
-  let text = '';
-  for await (const chunk of socket) text += String(chunk);
-  return text;
-}
+import { answerTo, RawClient } from './raw-client.ts';
 
 const error = (type: string, code: string) => ({
   error: { type, code, message: expect.any(String), param: null },
@@ -58,7 +46,7 @@ describe('every response', () => {
       const length = answer.headers.get('content-length');
       if (length !== null) expect(Number(length)).toBe(bytes.length);
     }
-    const broken = await raw(daemon().url, 'hello\r\n\r\n');
+    const broken = await answerTo(daemon(), 'hello\r\n\r\n');
     expect(broken.slice(-3)).toBe('}}\n');
     expect(broken.split('\r\n\r\n')[1]).toHaveLength(
       Number(/content-length: (\d+)/i.exec(broken)![1]),
@@ -89,7 +77,7 @@ describe('requests without a route or not in HTTP', () => {
     ['behind a proxy that drops Upgrade', ['Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']],
   ])('GET /v1/responses as a WebSocket answers 426 %s', async (_case, headers) => {
     const lines = ['GET /v1/responses HTTP/1.1', 'Host: a', 'Connection: close', ...headers];
-    const answer = await raw(daemon().url, `${lines.join('\r\n')}\r\n\r\n`);
+    const answer = await answerTo(daemon(), `${lines.join('\r\n')}\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 426 /);
     expect(answer).toContain('"code":"upgrade_required"');
   });
@@ -116,7 +104,7 @@ describe('requests without a route or not in HTTP', () => {
       'malformed_request',
     ],
   ])('%s gets an error body of the same shape', async (_, bytes, status, code) => {
-    const answer = await raw(daemon().url, bytes);
+    const answer = await answerTo(daemon(), bytes);
     expect(answer).toMatch(status);
     expect(JSON.parse(answer.split('\r\n\r\n')[1]!)).toEqual(error('invalid_request', code));
   });
@@ -153,19 +141,16 @@ describe('Expect: 100-continue', () => {
       `POST /api/free/batch-image-hash HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n` +
       'Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000\r\n' +
       'Connection: close\r\nExpect: 100-continue\r\n\r\n';
-    expect(await raw(daemon().url, head('wrong'))).toMatch(/^HTTP\/1\.1 401 /);
-    const { hostname, port } = new URL(daemon().url);
-    const socket = connect(Number(port), hostname);
-    socket.write(head(OWNER_KEY));
-    const [first] = (await once(socket, 'data')) as [Buffer];
-    expect(String(first)).toMatch(/^HTTP\/1\.1 100 /);
-    socket.destroy();
+    expect(await answerTo(daemon(), head('wrong'))).toMatch(/^HTTP\/1\.1 401 /);
+    const client = new RawClient(daemon());
+    await client.write(head(OWNER_KEY));
+    await client.receive(/^HTTP\/1\.1 100 /);
   });
 
   it('is the only expectation that has an effect; others are ignored', async () => {
     const head =
       'GET /v1/nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: a-miracle\r\n\r\n';
-    const answer = await raw(daemon().url, head);
+    const answer = await answerTo(daemon(), head);
     expect(answer).toMatch(/^HTTP\/1\.1 404 /);
     expect(answer).toContain('"code":"unknown_endpoint"');
   });

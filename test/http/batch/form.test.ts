@@ -1,16 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { quadrants } from '../../fixtures/images.ts';
+import { RawClient } from '../raw-client.ts';
 import { startServer, type TestServer } from '../test-server.ts';
-import {
-  bodyOf,
-  fieldPart,
-  filePart,
-  formOf,
-  headOf,
-  type PartSource,
-  RawClient,
-  send,
-} from './form.ts';
+import { bodyOf, fieldPart, filePart, formOf, headOf, type PartSource, send } from './form.ts';
 
 let server: TestServer;
 beforeAll(async () => {

@@ -1,5 +1,4 @@
 /** Multipart forms as clients of all kinds write them. */
-import { connect, type Socket } from 'node:net';
 import { KEYS, type TestServer } from '../test-server.ts';
 
 const BOUNDARY = 'a-boundary';
@@ -97,55 +96,4 @@ export function headOf(endpoint: string, headers: Readonly<Record<string, string
     ...headers,
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST /api/free/${endpoint} HTTP/1.1\r\n${lines.join('')}\r\n`;
-}
-
-/** A connection whose bytes the test writes itself. */
-export class RawClient {
-  readonly socket: Socket;
-  readonly #chunks: Buffer[] = [];
-  readonly #closed: Promise<void>;
-
-  constructor({ port }: TestServer) {
-    this.socket = connect(port, '127.0.0.1');
-    this.socket.on('error', () => {});
-    this.socket.on('data', (chunk) => this.#chunks.push(chunk));
-    this.#closed = new Promise((resolve) => this.socket.once('close', () => resolve()));
-  }
-
-  async write(bytes: string | Uint8Array): Promise<void> {
-    if (this.socket.write(bytes) || this.socket.destroyed) return;
-    await this.#either('drain');
-  }
-
-  get received(): string {
-    return Buffer.concat(this.#chunks).toString('latin1');
-  }
-
-  /** Resolves when what has been received matches. */
-  async receive(pattern: RegExp): Promise<string> {
-    while (!pattern.test(this.received)) {
-      if (this.socket.destroyed) throw new Error(`closed after: ${this.received.slice(0, 500)}`);
-      await this.#either('data');
-    }
-    return this.received;
-  }
-
-  /** Resolves at the next such event, or at the end. */
-  async #either(event: 'drain' | 'data'): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const settle = () => {
-        this.socket.off(event, settle);
-        this.socket.off('close', settle);
-        resolve();
-      };
-      this.socket.on(event, settle);
-      this.socket.on('close', settle);
-    });
-  }
-
-  /** All that came until the server closed. */
-  async whole(): Promise<string> {
-    await this.#closed;
-    return this.received;
-  }
 }

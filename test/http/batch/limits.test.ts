@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { RawClient } from '../raw-client.ts';
 import { KEYS, type ServerSettings, startServer, type TestServer } from '../test-server.ts';
-import { bodyOf, FORM_TYPE, fieldPart, filePart, formOf, headOf, RawClient, send } from './form.ts';
+import { bodyOf, FORM_TYPE, fieldPart, filePart, formOf, headOf, send } from './form.ts';
 
 const MEGABYTE = 1024 * 1024;
 const HASH = 'batch-image-hash';

@@ -3,8 +3,9 @@ import { hashOf } from '../../../src/store/key.ts';
 import { readArchive } from '../../cli/archive.ts';
 import { photo } from '../../fixtures/images.ts';
 import { Gate, imageOf, manualPool } from '../manual-pool.ts';
+import { RawClient } from '../raw-client.ts';
 import { KEYS, type ServerSettings, startServer, type TestServer } from '../test-server.ts';
-import { bodyOf, fieldPart, filePart, formOf, headOf, RawClient, send } from './form.ts';
+import { bodyOf, fieldPart, filePart, formOf, headOf, send } from './form.ts';
 
 const MEGABYTE = 1024 * 1024;
 const CONVERT = 'batch-convert-images';

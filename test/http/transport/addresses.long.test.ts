@@ -1,8 +1,9 @@
-import { connect, type Socket } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
 import type { Failure } from '../../../src/failure.ts';
 import { InvalidKeyLimit, networkOf } from '../../../src/http/transport/addresses.ts';
 import { sharedDaemon, startDaemon, type TestDaemon } from '../../daemon.ts';
+import { RawClient } from '../raw-client.ts';
 
 it.each([
   ['192.0.2.7', '::ffff:192.0.2.7', true],
@@ -67,19 +68,14 @@ describe('an address that sends invalid keys', () => {
 });
 
 describe('limits.address.connections', () => {
-  async function isAccepted({ url }: TestDaemon): Promise<[boolean, Socket]> {
-    const { hostname, port } = new URL(url);
-    const socket = connect(Number(port), hostname);
-    onTestFinished(() => {
-      socket.destroy();
-    });
-    socket.on('error', () => {});
-    socket.write('GET /healthz HTTP/1.1\r\nHost: oriel\r\n\r\n');
-    const accepted = await new Promise<boolean>((resolve) => {
-      socket.once('data', () => resolve(true));
-      socket.once('close', () => resolve(false));
-    });
-    return [accepted, socket];
+  async function isAccepted(daemon: TestDaemon): Promise<[boolean, Socket]> {
+    const client = new RawClient(daemon);
+    await client.write('GET /healthz HTTP/1.1\r\nHost: oriel\r\n\r\n');
+    const accepted = await client.receive(/./).then(
+      () => true,
+      () => false,
+    );
+    return [accepted, client.socket];
   }
 
   it('closes connections of an address beyond the limit, until an earlier one has ended', async () => {

@@ -1,31 +1,15 @@
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sharedDaemon, startDaemon, type TestDaemon } from '../../daemon.ts';
 import { photo } from '../../fixtures/images.ts';
-
-async function open(daemon: TestDaemon): Promise<Socket> {
-  const { hostname, port } = new URL(daemon.url);
-  const socket = connect(Number(port), hostname);
-  socket.on('error', () => {});
-  onTestFinished(() => {
-    socket.destroy();
-  });
-  await once(socket, 'connect');
-  return socket;
-}
+import { RawClient } from '../raw-client.ts';
 
 /** The largest answer that needs no key. */
 const DOCUMENT = '/openapi.json';
 
 function get(path: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: oriel\r\n\r\n`;
-}
-
-/** Resolves when a connection is closed, by an error too. */
-function closeOf(socket: Socket): Promise<void> {
-  return new Promise((resolve) => socket.once('close', () => resolve()));
 }
 
 /** Megabytes of memory that the daemon has. */
@@ -42,11 +26,10 @@ describe('a connection whose client never reads', () => {
   it('is closed for pipelining thousands of requests, and memory stays', async () => {
     await (await fetch(new URL(DOCUMENT, daemon().url))).arrayBuffer();
     const before = residentMegabytes(daemon());
-    const sockets = await Promise.all(Array.from({ length: 16 }, () => open(daemon())));
-    const closed = sockets.map((socket) => {
-      socket.pause();
-      socket.write(get(DOCUMENT).repeat(20_000));
-      return closeOf(socket);
+    const closed = Array.from({ length: 16 }, () => {
+      const { socket } = new RawClient(daemon());
+      socket.pause().write(get(DOCUMENT).repeat(20_000));
+      return once(socket, 'close').catch(() => {});
     });
     await Promise.all(closed);
     expect(residentMegabytes(daemon()) - before).toBeLessThan(400);
@@ -54,9 +37,7 @@ describe('a connection whose client never reads', () => {
   });
 
   it('is closed after sendTimeout without progress', async () => {
-    const socket = await open(daemon());
-    socket.pause();
-    socket.write(get(DOCUMENT).repeat(30));
+    new RawClient(daemon()).socket.pause().write(get(DOCUMENT).repeat(30));
     await daemon().logged('disconnected a client that did not read its response');
   });
 });
@@ -72,9 +53,7 @@ it('closes the files of unread downloads and of the requests queued behind them'
   await (await fetch(daemon.url + path)).arrayBuffer();
   const before = descriptors();
   for (let count = 0; count < 20; count += 1) {
-    const socket = await open(daemon);
-    socket.pause();
-    socket.write(get(path).repeat(20));
+    new RawClient(daemon).socket.pause().write(get(path).repeat(20));
   }
   // Connections, and the files of responses that wait behind an unread one.
   while (descriptors() < before + 100) await (await fetch(`${daemon.url}/healthz`)).text();
@@ -86,9 +65,8 @@ it('closes a connection whose client sends empty lines and does not read', async
   const daemon = await startDaemon({
     config: { server: { sendTimeout: '1s' }, overload: { eventLoopDelay: '1h' } },
   });
-  const socket = await open(daemon);
-  socket.pause();
-  socket.write(get(DOCUMENT).repeat(30));
+  const { socket } = new RawClient(daemon);
+  socket.pause().write(get(DOCUMENT).repeat(30));
   // RFC 9112, section 2.2: a server ignores empty lines before a request.
   const lines = setInterval(() => socket.write('\r\n'), 50);
   onTestFinished(() => clearInterval(lines));
@@ -97,31 +75,26 @@ it('closes a connection whose client sends empty lines and does not read', async
 
 it('answers pipelined requests in their order', async () => {
   const daemon = await startDaemon({ config: { overload: { eventLoopDelay: '1h' } } });
-  const socket = await open(daemon);
-  let text = '';
-  socket.setEncoding('latin1').on('data', (piece: string) => {
-    text += piece;
-  });
+  const client = new RawClient(daemon);
   const paths = Array.from({ length: 30 }, (_, index) => `/nowhere/${index}`);
-  socket.write(paths.map(get).join(''));
-  while (!text.includes('/nowhere/29')) await once(socket, 'data');
+  await client.write(paths.map(get).join(''));
+  const text = await client.receive(/\/nowhere\/29/);
   expect([...text.matchAll(/\/nowhere\/\d+/g)].map(([path]) => path)).toEqual(paths);
 });
 
 it('closes connections beyond maxConnections, and accepts one after another has closed', async () => {
   const daemon = await startDaemon({ config: { server: { maxConnections: 2 } } });
-  const ask = async (socket: Socket) => {
-    const first = Promise.race([once(socket, 'data').catch(() => []), closeOf(socket)]);
-    socket.write(get('/healthz'));
-    return String((await first)?.[0]);
+  const isAnswered = async (client: RawClient) => {
+    await client.write(get('/healthz'));
+    return client.receive(/200 OK/).then(
+      () => true,
+      () => false,
+    );
   };
-  const [one, other] = [await open(daemon), await open(daemon)];
-  expect(await ask(one)).toContain('200 OK');
-  expect(await ask(other)).toContain('200 OK');
-  expect(await ask(await open(daemon))).not.toContain('200 OK');
-  one.destroy();
-  let answer: string;
+  const [one, other] = [new RawClient(daemon), new RawClient(daemon)];
+  expect([await isAnswered(one), await isAnswered(other)]).toEqual([true, true]);
+  expect(await isAnswered(new RawClient(daemon))).toBe(false);
+  one.socket.destroy();
   // The server may notice the end later than the client.
-  do answer = await ask(await open(daemon));
-  while (!answer.includes('200 OK'));
+  while (!(await isAnswered(new RawClient(daemon))));
 });

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
 import { quadrants } from '../../fixtures/images.ts';
 import { runs } from '../../runs.ts';
+import { RawClient } from '../raw-client.ts';
 
 // What waits for the rest of a request that never comes is ended soon.
 const daemon = sharedDaemon({
@@ -13,20 +12,12 @@ const daemon = sharedDaemon({
 
 /** Sends bytes and gives the statuses of all answers, once the server has closed the connection. */
 async function statuses(bytes: Uint8Array): Promise<number[]> {
-  const { hostname, port } = new URL(daemon().url);
-  const socket = connect(Number(port), hostname);
-  await once(socket, 'connect');
-  const chunks: Buffer[] = [];
-  socket.on('data', (chunk: Buffer) => {
-    chunks.push(chunk);
-    if (chunk.includes('Connection: keep-alive')) socket.end();
+  const client = new RawClient(daemon());
+  client.socket.on('data', (chunk: Buffer) => {
+    if (chunk.includes('Connection: keep-alive')) client.socket.end();
   });
-  // A server that has seen enough may reset the connection while we still write.
-  socket.on('error', () => {});
-  const closed = once(socket, 'close');
-  socket.write(bytes);
-  await closed;
-  const text = Buffer.concat(chunks).toString('latin1');
+  void client.write(bytes);
+  const text = await client.whole();
   return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 }
 

@@ -1,6 +1,6 @@
-import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { sharedDaemon } from '../../../daemon.ts';
+import { answerTo } from '../../raw-client.ts';
 
 const DOCUMENT = '/openapi.json';
 
@@ -41,14 +41,8 @@ describe('without an operations listener', () => {
   });
 
   it('refuses two Host headers with 400, and closes the connection', async () => {
-    const { hostname, port } = new URL(daemon().url);
-    const ask = async (headers: string) => {
-      const socket = connect(Number(port), hostname);
-      socket.write(`GET /healthz HTTP/1.1\r\n${headers}\r\n\r\n`);
-      let text = '';
-      for await (const piece of socket) text += String(piece);
-      return text;
-    };
+    const ask = (headers: string) =>
+      answerTo(daemon(), `GET /healthz HTTP/1.1\r\n${headers}\r\n\r\n`);
     const refused = await ask('Host: one.example\r\nhOst: two.example');
     expect(refused).toMatch(/^HTTP\/1\.1 400 /);
     expect(refused).toContain('more than one Host header');

@@ -1,7 +1,7 @@
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { beforeAll, describe, expect, it, test, vi } from 'vitest';
 import type { NewAsset } from '../../../../src/store/asset.ts';
+import { RawClient } from '../../raw-client.ts';
 import { mediaServer } from '../media-server.ts';
 
 const server = mediaServer({ server: { publicUrl: 'https://images.example.com/oriel/' } });
@@ -144,14 +144,11 @@ describe('an asset', () => {
   it('of several megabytes is served completely after aborted downloads', async () => {
     const text = TEXT.repeat(2_000_000);
     const { id } = await keep(text);
-    const { port } = server();
-    await new Promise<void>((resolve) => {
-      const leaver = connect(port, '127.0.0.1', () => {
-        leaver.write(`GET /assets/${id} HTTP/1.1\r\nHost: x\r\n\r\n`);
-      });
-      leaver.once('data', () => leaver.destroy());
-      leaver.once('close', () => resolve());
-    });
+    const leaver = new RawClient(server());
+    await leaver.write(`GET /assets/${id} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await leaver.receive(/./);
+    leaver.socket.destroy();
+    await leaver.whole();
     const response = await ask({}, {}, `/assets/${id}`);
     expect(await response.text()).toBe(text);
   });
