@@ -18,25 +18,22 @@ import type { SharedPool } from '../operations/pool/pool.ts';
 import { startSharedPool } from '../operations/pool/shared-pool.ts';
 import { ProviderHealth } from '../routing/provider-health.ts';
 import { preparePromptRules } from '../safety/prompt-screening.ts';
-import type { Actor } from '../store/audit/entry.ts';
 import type { AuditLog } from '../store/audit/log.ts';
 import { openAudit, recordRecovery } from '../store/audit/log.ts';
 import { placeOf } from '../store/drivers/open.ts';
 import { handsOver } from '../store/nodes.ts';
-import { TokenCounter } from '../text/counting/token-counter.ts';
-import { EmbeddingsGateway } from '../text/embeddings/gateway.ts';
+import type { TextGateway } from '../text/gateway.ts';
 import { TextThreads } from '../threads/text-threads.ts';
 import { UpstreamClient } from '../upstream/client.ts';
-import { Closers } from './closers.ts';
 import { openLimits } from './limits.ts';
 import { closeListener, listen } from './listen.ts';
 import { createMedia, type DaemonMedia } from './media.ts';
 import { routingObserver } from './routing-observer.ts';
 import { followRests, publishRests } from './shared-rests.ts';
-import { DaemonState } from './state.ts';
+import { Closers, type DaemonOptions, DaemonState, type Parts, type Start } from './start.ts';
 import { type OpenedStore, openDaemonStore } from './store.ts';
 import { DaemonTelemetry } from './telemetry.ts';
-import { createTextGateway, createTextObserver } from './text.ts';
+import { createText } from './text.ts';
 
 /** A daemon that serves requests. */
 export interface Daemon {
@@ -65,35 +62,6 @@ export interface Daemon {
   close(): Promise<void>;
 }
 
-export interface DaemonOptions {
-  readonly version: string;
-  /** The file of the configuration, in which flags may have changed settings. */
-  readonly loaded: LoadedConfig;
-  /** The owner's key, instead of one that the daemon generates and prints. */
-  readonly bootstrapKey?: string;
-  /** Accepts a bootstrap key that could be guessed. */
-  readonly dev?: boolean;
-  /** Trusts the clock even if it is far ahead of the newest record. */
-  readonly acceptClock?: boolean;
-  /** Begins a new store where the former one is gone. */
-  readonly newStore?: boolean;
-  /** Cancels the start while it waits for the database. */
-  readonly stop?: AbortSignal;
-}
-
-/** Shared by all steps of the start. */
-interface Start {
-  readonly state: DaemonState;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  readonly closers: Closers;
-  readonly options: DaemonOptions;
-  /** Aborted once the daemon may listen: later calls of the store fail while its database is away. */
-  readonly started: AbortController;
-  /** The user of this process, for the audit log. */
-  readonly actor: Actor;
-}
-
 /** The parts of a daemon that is ready to listen. */
 interface Services extends DaemonMedia {
   readonly opened: OpenedStore;
@@ -101,7 +69,7 @@ interface Services extends DaemonMedia {
   readonly firstKey: FirstKey | undefined;
   readonly servers: Servers;
   readonly draining: AbortController;
-  readonly text: ReturnType<typeof createTextGateway>;
+  readonly text: TextGateway;
   readonly pool: SharedPool;
   readonly telemetry: DaemonTelemetry;
 }
@@ -130,20 +98,9 @@ export async function startDaemon(config: Config, options: DaemonOptions): Promi
 async function startServices(start: Start): Promise<Services> {
   const { state, log, metrics, closers, options, actor } = start;
   const { dataDir, owner, batch } = state.config;
-  const { stop, bootstrapKey, dev: anyKey = false } = options;
-  const { signal } = start.started;
-  const opened = await openDaemonStore({
-    dataDir,
-    acceptClock: options.acceptClock ?? false,
-    newStore: options.newStore ?? false,
-    config: state.config,
-    version: options.version,
-    starting: stop ? AbortSignal.any([stop, signal]) : signal,
-    log,
-    metrics,
-  });
+  const { bootstrapKey, dev: anyKey = false } = options;
+  const opened = await openDaemonStore(start);
   const { store } = opened;
-  const { nodes } = store;
   closers.add(() => store.close());
   const audit = await startAudit(start, opened);
   const span = await store.timeRange();
@@ -172,38 +129,23 @@ async function startServices(start: Start): Promise<Services> {
   );
   const upstream = new UpstreamClient();
   closers.add(() => upstream.close());
-  const telemetry = new DaemonTelemetry({ upstream, version: options.version, metrics, log });
+  const telemetry = new DaemonTelemetry(start, upstream);
   await telemetry.configure(state.config);
   // After the last request and task have ended.
   closers.add(() => telemetry.close());
   const providerHealth = new ProviderHealth();
-  const observer = {
-    ...routingObserver(state, log, metrics, providerHealth),
-    ...publishRests(store),
-  };
+  const observer = { ...routingObserver(start, providerHealth), ...publishRests(store) };
   const tracer = () => telemetry.tracer;
-  const own = { state, log, metrics, routingObserver: observer, tracer };
-  const parts = { ...own, store, nodes, span, upstream, pool, textThreads };
-  const textObserver = createTextObserver(parts);
-  const text = createTextGateway(parts, textObserver);
-  const embeddings = new EmbeddingsGateway({
-    config: () => state.config,
-    store,
-    upstream,
-    observer: textObserver,
-  });
-  const tokenCounter = new TokenCounter({
-    config: () => state.config,
-    upstream,
-    textThreads,
-    observer,
-  });
-  const daemonMedia = await createMedia(parts, closers);
+  const own = { store, span, upstream, pool, textThreads, routingObserver: observer, tracer };
+  const parts: Parts = { ...start, ...own };
+  const gateways = createText(parts);
+  const daemonMedia = await createMedia(parts);
+  const { text, embeddings } = gateways;
   const routings = [text.routing, embeddings.routing, daemonMedia.media.routing];
   metrics.watchRouting(routings);
   followRests(store, routings);
   const draining = new AbortController();
-  const limits = await openLimits({ config: state.config, nodes, metrics, log }, closers);
+  const limits = await openLimits(start, store.nodes);
   const context: AppContext = {
     get config() {
       return state.config;
@@ -215,9 +157,7 @@ async function startServices(start: Start): Promise<Services> {
     store,
     audit,
     limits,
-    text,
-    tokenCounter,
-    embeddings,
+    ...gateways,
     media: daemonMedia.media,
     tasks: daemonMedia.media.runner,
     taskAttempts: daemonMedia.attempts,

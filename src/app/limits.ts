@@ -1,26 +1,16 @@
-import type { Logger } from 'pino';
-import type { Config } from '../config/settings/schema.ts';
 import { RedisScripts } from '../http/limits/redis-scripts.ts';
 import { DividedLimits, type RequestLimits } from '../http/limits/request-limits.ts';
 import { SharedLimits } from '../http/limits/shared-limits.ts';
-import type { Metrics } from '../http/observability/metrics.ts';
 import type { Nodes } from '../store/nodes.ts';
-import type { Closers } from './closers.ts';
-
-interface LimitsParts {
-  readonly config: Config;
-  readonly nodes: Nodes;
-  readonly metrics: Metrics;
-  readonly log: Logger;
-}
+import type { Start } from './start.ts';
 
 /** The limits of requests: those of Redis with `limits.shared`, else this node's share. */
 export async function openLimits(
-  { config, nodes, metrics, log }: LimitsParts,
-  closers: Closers,
+  { state, metrics, log, closers }: Start,
+  nodes: Nodes,
 ): Promise<RequestLimits> {
   const divided = new DividedLimits(nodes);
-  const { shared: url, sharedPrefix: prefix } = config.limits;
+  const { shared: url, sharedPrefix: prefix } = state.config.limits;
   if (url === undefined) return divided;
   const observed = metrics.watchLimits(() => redis?.isAvailable ?? false);
   const redis: RedisScripts | undefined = await RedisScripts.open({
@@ -37,6 +27,6 @@ export async function openLimits(
       returned: () => log.info('the Redis of limits.shared answers again; nodes share rate limits'),
     },
   });
-  closers.add(async () => redis.close());
+  closers.add(() => redis.close());
   return new SharedLimits(redis, divided);
 }

@@ -1,39 +1,14 @@
-import type { Logger } from 'pino';
+import { join } from 'node:path';
+import { openAssetStorage } from '../assets/open.ts';
 import type { AssetStorage } from '../assets/storage/asset-storage.ts';
-import type { Metrics } from '../http/observability/metrics.ts';
 import { Callbacks } from '../media/callbacks/callbacks.ts';
 import { RetentionSweeper } from '../media/files/retention-sweeper.ts';
 import { MediaGateway } from '../media/gateway.ts';
 import { TaskAttempts } from '../media/queue/task-attempts.ts';
 import { taskRecord } from '../media/record.ts';
 import { SharedTaskEvents, TaskEvents } from '../media/task-events.ts';
-import type { SharedPool } from '../operations/pool/pool.ts';
-import type { RoutingObserver } from '../routing/observer.ts';
-import type { TimeRange } from '../store/health.ts';
-import type { Nodes } from '../store/nodes.ts';
-import type { Store } from '../store/store.ts';
-import type { Tracer } from '../telemetry/tracer.ts';
-import type { TextThreads } from '../threads/text-threads.ts';
-import type { UpstreamClient } from '../upstream/client.ts';
-import { openDaemonAssets } from './assets.ts';
-import type { Closers } from './closers.ts';
 import { endTaskSpan, logTask, ProviderAttempts } from './ended-task.ts';
-import type { DaemonState } from './state.ts';
-
-interface MediaParts {
-  readonly state: DaemonState;
-  readonly store: Store;
-  readonly nodes: Nodes;
-  /** The time that the records span; null without records. */
-  readonly span: TimeRange | null;
-  readonly upstream: UpstreamClient;
-  readonly pool: SharedPool;
-  readonly textThreads: TextThreads;
-  readonly routingObserver: RoutingObserver;
-  readonly tracer: () => Tracer | null;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-}
+import type { Parts } from './start.ts';
 
 export interface DaemonMedia {
   readonly files: AssetStorage;
@@ -45,10 +20,11 @@ export interface DaemonMedia {
 }
 
 /** The media gateway with its files, callbacks and retention; none of them has started. */
-export async function createMedia(parts: MediaParts, closers: Closers): Promise<DaemonMedia> {
-  const { state, store, span, upstream, pool, textThreads, routingObserver, log, metrics } = parts;
+export async function createMedia(parts: Parts): Promise<DaemonMedia> {
+  const { state, store, span, upstream, pool, textThreads, routingObserver } = parts;
+  const { log, metrics, closers } = parts;
   const config = () => state.config;
-  const files = await openDaemonAssets(parts);
+  const files = await openFiles(parts);
   const callbacks = new Callbacks({
     store,
     upstream,
@@ -70,7 +46,7 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
   const counts = new ProviderAttempts();
   const attempts = new TaskAttempts();
   const shared = store.isShared ? new SharedTaskEvents(store) : null;
-  if (shared) closers.add(async () => shared.close());
+  if (shared) closers.add(() => shared.close());
   const events = shared ?? new TaskEvents();
   const media = new MediaGateway({
     config,
@@ -118,4 +94,26 @@ export async function createMedia(parts: MediaParts, closers: Closers): Promise<
   metrics.gauge('oriel_tasks_open', 'Tasks that this node runs or queues', () => media.runner.size);
   metrics.gauge('oriel_node_claims', 'Tasks that this node has claimed', () => media.runner.claims);
   return { files, callbacks, retentionSweeper, media, attempts, events };
+}
+
+/** Opens the storage of files. The daemon also starts while a bucket does not answer. */
+async function openFiles({ state, store, upstream, log, metrics }: Parts): Promise<AssetStorage> {
+  const { driver, bucket } = state.config.assets;
+  if (driver === 's3') metrics.watchStorage();
+  const files = await openAssetStorage({
+    directory: join(state.config.dataDir, 'assets'),
+    settings: () => state.config.assets,
+    upstream,
+    isLeader: () => store.nodes.isLeader(),
+    onDamage: (id) => {
+      metrics.observeDamage();
+      log.error({ asset: id }, 'a file differs from what was written');
+    },
+    onRequest: (operation, outcome, milliseconds) =>
+      metrics.observeStorage(operation, outcome, milliseconds / 1000),
+  });
+  void files.health().then((reason) => {
+    if (reason !== null) log.error({ bucket, reason }, 'the bucket of files cannot be used');
+  });
+  return files;
 }

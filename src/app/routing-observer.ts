@@ -1,21 +1,17 @@
-import type { Logger } from 'pino';
 import type { Failure } from '../failure.ts';
-import type { Metrics } from '../http/observability/metrics.ts';
 import type { OnAttempt, RoutingObserver } from '../routing/observer.ts';
 import type { ProviderHealth } from '../routing/provider-health.ts';
 import { secretsRedactor } from '../routing/redaction.ts';
 import type { RestingRoute } from '../routing/resting-routes.ts';
 import { needsOperator } from '../routing/retry-policy.ts';
-import type { DaemonState } from './state.ts';
+import type { Start } from './start.ts';
 
 /**
  * Counts every attempt at a provider, and logs those that failed and the rests of routes and keys,
  * without any provider's secrets.
  */
 export function routingObserver(
-  state: DaemonState,
-  log: Logger,
-  metrics: Metrics,
+  { state, log, metrics }: Start,
   health: ProviderHealth,
 ): Required<Omit<RoutingObserver, 'onSharedRest'>> {
   const describe = ({ type, code, status, detail }: Failure) => {

@@ -1,13 +1,12 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { Logger } from 'pino';
 import type { Config } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
-import type { Metrics } from '../http/observability/metrics.ts';
 import { checkDataFolder, checkStorePresent } from '../store/data-folder.ts';
 import { openStore, placeOf } from '../store/drivers/open.ts';
 import type { Recovery } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
+import type { Start } from './start.ts';
 
 /** Milliseconds for an administration command to release the store. Another daemon keeps its lock longer. */
 const LOCK_TIMEOUT_MS = 3000;
@@ -21,19 +20,6 @@ const OUTAGE_LOG_INTERVAL_MS = 10_000;
 
 const CLOCK_SKEW =
   'the clock of this machine differs from the clock of the database, which counts; synchronise both by NTP';
-
-interface StoreParts {
-  readonly dataDir: string;
-  readonly acceptClock: boolean;
-  /** Whether a new store may take the place of one that is gone. */
-  readonly newStore: boolean;
-  readonly config: Pick<Config, 'server' | 'store'>;
-  readonly version: string;
-  /** Aborts once the start has succeeded or is cancelled: until then calls wait for the database. */
-  readonly starting: AbortSignal;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-}
 
 export interface OpenedStore {
   readonly store: Store;
@@ -57,15 +43,14 @@ function isOutage(error: unknown): error is Failure {
 
 /** Opens the store of a data folder and logs what the store reports. */
 export async function openDaemonStore({
-  dataDir,
-  acceptClock,
-  newStore,
-  config: { server, store: settings },
-  version,
-  starting,
+  state,
   log,
   metrics,
-}: StoreParts): Promise<OpenedStore> {
+  options,
+  started,
+}: Start): Promise<OpenedStore> {
+  const { server, store: settings, dataDir } = state.config;
+  const { acceptClock = false, newStore = false, version, stop } = options;
   for (const warning of await checkDataFolder(dataDir)) {
     log.warn({ folder: warning }, 'others may write in the data folder');
   }
@@ -90,7 +75,8 @@ export async function openDaemonStore({
     directory: join(dataDir, 'store'),
     settings,
     acceptClock,
-    starting,
+    // Until the start has succeeded or is cancelled, calls wait for the database.
+    starting: stop ? AbortSignal.any([stop, started.signal]) : started.signal,
     onWait: (failure) => logOutage(failure, 'waiting for the database'),
     node: { name: nameOf(server), version },
     onCommit: (commit) => metrics.observeCommit(commit),

@@ -1,28 +1,22 @@
-import type { Logger } from 'pino';
 import type { Config } from '../config/settings/schema.ts';
-import type { Metrics } from '../http/observability/metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { OtlpSettings, Tracer } from '../telemetry/tracer.ts';
 import type { UpstreamClient } from '../upstream/client.ts';
-
-interface TelemetryParts {
-  readonly upstream: UpstreamClient;
-  readonly version: string;
-  readonly metrics: Metrics;
-  readonly log: Logger;
-}
+import type { Start } from './start.ts';
 
 /** The telemetry of the configuration in force. Its code is loaded once a configuration has any. */
 export class DaemonTelemetry {
-  readonly #parts: TelemetryParts;
+  readonly #start: Start;
+  readonly #upstream: UpstreamClient;
   #telemetry: Telemetry | null = null;
   /** The settings in force as JSON. */
   #settings: string | undefined;
   /** Sends what is left of former settings. */
   readonly #closing = new Set<Promise<void>>();
 
-  constructor(parts: TelemetryParts) {
-    this.#parts = parts;
+  constructor(start: Start, upstream: UpstreamClient) {
+    this.#start = start;
+    this.#upstream = upstream;
   }
 
   /** Null while no traces are sent. */
@@ -38,18 +32,19 @@ export class DaemonTelemetry {
     const former = this.#telemetry;
     this.#settings = settings;
     this.#telemetry = next;
-    this.#parts.metrics.observeGenAi(otlp?.metrics ?? false);
+    this.#start.metrics.observeGenAi(otlp?.metrics ?? false);
     if (former === null) return;
     const closing = former.close().finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
 
   async #create(settings: OtlpSettings): Promise<Telemetry> {
-    const { metrics, log, ...parts } = this.#parts;
+    const { metrics, log, options } = this.#start;
     const { Telemetry } = await import('../telemetry/telemetry.ts');
     const { host } = new URL(settings.endpoint);
     return new Telemetry({
-      ...parts,
+      upstream: this.#upstream,
+      version: options.version,
       settings,
       metrics: metrics.source(),
       onDropped: (signal, count) => metrics.observeDropped(signal, count),
