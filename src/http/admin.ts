@@ -14,6 +14,7 @@ import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
 import { serverLog } from './observability/log.ts';
 import { hasBearerToken } from './request/auth.ts';
+import { SCHEMA_CONTROLLER } from './request/endpoint.ts';
 import { newRequestId } from './request/request-log.ts';
 import { sendFailure } from './responses/errors.ts';
 import { answerUnknownRoutes } from './routes/server/unknown.ts';
@@ -45,6 +46,7 @@ export async function startAdmin({
   const token = newToken();
   const server = fastify({
     ...serverLog(log),
+    schemaController: SCHEMA_CONTROLLER,
     genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
     bodyLimit: 65_536,
     requestTimeout: 10_000,

@@ -1,6 +1,5 @@
 import multipart from '@fastify/multipart';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { ObjectSchema } from '../schema/fields.ts';
 import { handsOver } from '../store/nodes.ts';
 import { batchRoutes } from './batch/routes.ts';
 import { serverLog } from './observability/log.ts';
@@ -10,7 +9,7 @@ import { ownerRoutes } from './owner/routes.ts';
 import type { AppContext } from './request/app-context.ts';
 import { authenticator } from './request/auth.ts';
 import { allowOrigin, answerPreflights } from './request/cors.ts';
-import { parseQuery } from './request/query.ts';
+import { SCHEMA_CONTROLLER } from './request/endpoint.ts';
 import { newRequestId, recordError, requestLogger } from './request/request-log.ts';
 import { beginSpan, endSpan, observeGenAi } from './request/request-span.ts';
 import { jsonLine, sendFailure } from './responses/errors.ts';
@@ -133,6 +132,7 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
   const { trustProxy } = settings;
   const server = fastify({
     ...serverLog(context.log),
+    schemaController: SCHEMA_CONTROLLER,
     genReqId: ({ headers }) => newRequestId(headers['x-request-id']),
     trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
     bodyLimit: settings.bodyLimit,
@@ -155,16 +155,6 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
     forceCloseConnections: 'idle',
   }) as unknown as FastifyInstance;
 
-  server.setValidatorCompiler<ObjectSchema>(({ schema, httpPart }) => (value) => {
-    try {
-      return { value: httpPart === 'querystring' ? parseQuery(schema, value) : value };
-    } catch (error) {
-      // Fastify adds properties to a validation error, which must not change the Failure.
-      return { error: new Error('invalid', { cause: error }) };
-    }
-  });
-  // Response schemas are documentation only: Fastify's serializer would drop undeclared properties.
-  server.setSerializerCompiler(() => jsonLine);
   server.setReplySerializer(jsonLine);
   // No endpoint accepts plain text, which Fastify parses by default.
   server.removeContentTypeParser('text/plain');

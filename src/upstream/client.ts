@@ -1,4 +1,5 @@
-import { Agent, type Dispatcher, EnvHttpProxyAgent, Pool, ProxyAgent } from 'undici';
+import type * as undici from 'undici';
+import type { Dispatcher } from 'undici';
 import { Failure } from '../failure.ts';
 import { decompressed } from './decompressed-response.ts';
 import { abortedFailure } from './failures.ts';
@@ -12,6 +13,7 @@ import type { NetworkPolicy } from './network-policy.ts';
 import type { UpstreamRequest } from './request.ts';
 import type { UpstreamResponse } from './response.ts';
 import { ResponseHandler } from './response-handler.ts';
+import { Agent, EnvHttpProxyAgent, Pool, ProxyAgent } from './undici.ts';
 
 /**
  * Milliseconds that an idle connection is kept open where its server does not say. Longer than
@@ -153,7 +155,7 @@ export class UpstreamClient {
   }
 }
 
-const AGENT_OPTIONS: Agent.Options = {
+const AGENT_OPTIONS: undici.Agent.Options = {
   keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   pipelining: 1,
   allowH2: false,
@@ -162,8 +164,8 @@ const AGENT_OPTIONS: Agent.Options = {
   bodyTimeout: 0,
 };
 
-function newDispatcher(connect: NonNullable<Agent.Options['connect']>): Dispatcher {
-  const options: Agent.Options = { ...AGENT_OPTIONS, connect };
+function newDispatcher(connect: NonNullable<undici.Agent.Options['connect']>): Dispatcher {
+  const options: undici.Agent.Options = { ...AGENT_OPTIONS, connect };
   // Plain HTTP bypasses the proxy: only the operator's own servers are reached by it.
   return process.env['HTTPS_PROXY'] || process.env['https_proxy']
     ? new EnvHttpProxyAgent({ ...options, httpProxy: '' })
@@ -186,7 +188,7 @@ function parseUrl(text: string): URL {
  * @param proxy its URL, with its credentials
  * @param connect milliseconds until the connection to the proxy, the tunnel and its TLS are there, each
  */
-function proxyDispatcher(proxy: string, connect: number, options: Agent.Options): Dispatcher {
+function proxyDispatcher(proxy: string, connect: number, options: undici.Agent.Options): Dispatcher {
   const { origin, username, password } = new URL(proxy);
   const hasCredentials = username !== '' || password !== '';
   const tls = { timeout: connect, allowH2: false };

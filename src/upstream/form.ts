@@ -1,6 +1,7 @@
-import { FormData } from 'undici';
+import type * as undici from 'undici';
+import { FormData } from './undici.ts';
 
-export type Form = FormData;
+export type Form = undici.FormData;
 
 export interface FormFile {
   readonly bytes: Uint8Array;

@@ -1,8 +1,9 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
-import { buildConnector } from 'undici';
+import type * as undici from 'undici';
 import type { NetworkPolicy, Refusal } from './network-policy.ts';
 import { refusedAddressFailure } from './public-url.ts';
+import { buildConnector } from './undici.ts';
 
 /** Resolves a host name to its IP addresses. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
@@ -50,12 +51,12 @@ export function guardedConnector(
   connect: number,
   policy: NetworkPolicy,
   resolve: Resolve,
-): buildConnector.connector {
+): undici.buildConnector.connector {
   const connector = buildConnector({
     timeout: connect,
     allowH2: false,
     lookup: guardedLookup(policy, resolve),
-  } as buildConnector.BuildOptions);
+  } as undici.buildConnector.BuildOptions);
   return (options, callback) => {
     // IP addresses skip the lookup. Undici passes IPv6 addresses without brackets.
     const { hostname } = options;
