@@ -6,81 +6,8 @@ import { filesBelow } from '../cli/folder.ts';
 import { HAS_TERMINAL, startInTerminal } from '../cli/in-terminal.ts';
 import { OWNER_KEY, sharedDaemon, startDaemon } from '../daemon.ts';
 import { oriel, temporaryFolder } from '../oriel.ts';
-import { residentCommand } from '../resident.ts';
 
-const resident = residentCommand();
 const daemon = sharedDaemon();
-
-/** Runs a command of administration while the daemon runs. */
-async function administer(...args: string[]): Promise<Record<string, string>> {
-  const { status, out, stderr } = await resident([...args, '--json', '--data', daemon().data]);
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  return JSON.parse(out) as Record<string, string>;
-}
-
-async function answerTo(key: string | undefined): Promise<{ status: number; code?: string }> {
-  const response = await fetch(`${daemon().url}/v1/account`, {
-    headers: { authorization: `Bearer ${key}` },
-  });
-  const { error } = (await response.json()) as { error?: { code: string } };
-  return { status: response.status, ...(error && { code: error.code }) };
-}
-
-describe('while the daemon runs', () => {
-  it('a new key works at once, within its limits', async () => {
-    await administer('accounts', 'create', 'bounds', '--plan', 'paid', '--credits', '7');
-    const bounds = ['--models', 'sandbox-chat', '--rpm', '3', '--budget', '2.5'];
-    const { key, id } = await administer('keys', 'create', '--account', 'bounds', ...bounds);
-    const headers = { authorization: `Bearer ${key}` };
-    const response = await fetch(`${daemon().url}/v1/account`, { headers });
-    expect(response.headers.get('x-ratelimit-limit-requests')).toBe('3');
-    expect(await response.json()).toMatchObject({
-      name: 'bounds',
-      plan: 'paid',
-      credits: { available: 7 },
-      key: { id, models: ['sandbox-chat'], budget: { granted: 2.5 } },
-    });
-  });
-
-  it('a revoked key is refused at once', async () => {
-    await administer('accounts', 'create', 'revoked');
-    const { key, id } = await administer('keys', 'create', '--account', 'revoked');
-    expect(await answerTo(key)).toEqual({ status: 200 });
-    await administer('keys', 'revoke', id!);
-    expect(await answerTo(key)).toEqual({ status: 401, code: 'revoked_api_key' });
-  });
-
-  it('a key is accepted until it expires', async () => {
-    await administer('accounts', 'create', 'expiring', '--plan', 'paid');
-    const made = await administer('keys', 'create', '--account', 'expiring', '--expires', '2s');
-    let answer = await answerTo(made['key']);
-    while (answer.status === 200) {
-      await delay(50);
-      answer = await answerTo(made['key']);
-    }
-    expect(answer).toEqual({ status: 401, code: 'expired_api_key' });
-    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(made['expiresAt']!));
-    const { keys } = (await administer('keys', 'list', '--account', 'expiring')) as unknown as {
-      keys: { status: string }[];
-    };
-    expect(keys).toMatchObject([{ status: 'expired' }]);
-  });
-
-  it('a changed plan and granted credits take effect at once', async () => {
-    await administer('accounts', 'create', 'moving');
-    const { key } = await administer('keys', 'create', '--account', 'moving');
-    const limit = async () => {
-      const headers = { authorization: `Bearer ${key}` };
-      const response = await fetch(`${daemon().url}/v1/account`, { headers });
-      const { credits } = (await response.json()) as { credits: { available: number } };
-      return [response.headers.get('x-ratelimit-limit-requests'), credits.available];
-    };
-    expect(await limit()).toEqual(['20', 0]);
-    await administer('accounts', 'set-plan', 'moving', 'paid');
-    await administer('accounts', 'grant', 'moving', '0.25');
-    expect(await limit()).toEqual(['600', 0.25]);
-  });
-});
 
 const KEY_FILE_MESSAGE = "the owner's first API key is in a file; store it safely, then delete it";
 

@@ -7,6 +7,7 @@ import { Writable } from 'node:stream';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import * as v from 'valibot';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { DiskStorage } from '../../src/assets/disk/disk-storage.ts';
 import { type Config, configSchema } from '../../src/config/settings/schema.ts';
 import { DividedLimits } from '../../src/http/limits/request-limits.ts';
@@ -68,6 +69,23 @@ export interface ServerSettings {
   readonly pool?: SharedPool;
   readonly media?: (store: Store, config: Config) => Media;
   readonly draining?: AbortSignal;
+}
+
+/** One server for all tests of a file. */
+export function sharedServer(settings: ServerSettings = {}): () => TestServer {
+  let server: TestServer | undefined;
+  beforeAll(async () => {
+    server = await startServer(settings);
+  });
+  afterAll(() => server?.close());
+  return () => server!;
+}
+
+/** A server that the running test's end closes. */
+export async function ownServer(settings: ServerSettings = {}): Promise<TestServer> {
+  const server = await startServer(settings);
+  onTestFinished(() => server.close());
+  return server;
 }
 
 export async function startServer({

@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { quadrants } from '../../fixtures/images.ts';
 import { RawClient } from '../raw-client.ts';
-import { startServer, type TestServer } from '../test-server.ts';
+import { sharedServer } from '../test-server.ts';
 import { bodyOf, fieldPart, filePart, formOf, headOf, type PartSource, send } from './form.ts';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-afterAll(() => server.close());
+const server = sharedServer();
 
 const HASH = 'batch-image-hash';
 const names = async (body: Buffer, type?: string) => {
-  const { status, json } = await send(server, HASH, body, type === undefined ? {} : { type });
+  const { status, json } = await send(server(), HASH, body, type === undefined ? {} : { type });
   expect([status, json.error]).toEqual([200, undefined]);
   return (json as { results: { inputFilename: string }[] }).results.map((one) => one.inputFilename);
 };
@@ -40,7 +36,7 @@ describe('file names', () => {
   });
 
   test('of more than 1024 characters are refused', async () => {
-    const { status, json } = await send(server, HASH, bodyOf([filePart('a'.repeat(1025), 'x')]));
+    const { status, json } = await send(server(), HASH, bodyOf([filePart('a'.repeat(1025), 'x')]));
     expect([status, json.error?.param]).toEqual([400, 'files']);
   });
 });
@@ -48,7 +44,11 @@ describe('file names', () => {
 describe('forms', () => {
   test('made by undici are accepted', async () => {
     const image = await quadrants({ width: 8, height: 8 }).png().toBuffer();
-    const { status, json } = await send(server, HASH, formOf({ 'é"ü.png': image, 'b.png': image }));
+    const { status, json } = await send(
+      server(),
+      HASH,
+      formOf({ 'é"ü.png': image, 'b.png': image }),
+    );
     expect(status).toBe(200);
     expect(json).toMatchObject({
       operation: 'hash',
@@ -64,10 +64,10 @@ describe('forms', () => {
   test('with empty fields are read as without them', async () => {
     const image = await quadrants({ width: 8, height: 8 }).png().toBuffer();
     const parts = [filePart('a.png', image), fieldPart('perceptual', ''), fieldPart('files', '')];
-    const { status, json } = await send(server, HASH, bodyOf(parts));
+    const { status, json } = await send(server(), HASH, bodyOf(parts));
     expect([status, json]).toMatchObject([200, { summary: { total: 1, succeeded: 1 } }]);
     const none = await send(
-      server,
+      server(),
       'batch-convert-images',
       bodyOf([parts[0]!, fieldPart('format', '')]),
     );
@@ -110,7 +110,7 @@ describe('forms', () => {
 
   test('that arrive byte by byte are accepted', async () => {
     const body = bodyOf([fieldPart('perceptual', 'none'), one, two]);
-    const client = new RawClient(server);
+    const client = new RawClient(server());
     client.socket.setNoDelay();
     await client.write(headOf(HASH, { 'Content-Length': `${body.length}`, Connection: 'close' }));
     for (const byte of body) await client.write(Buffer.of(byte));
@@ -121,101 +121,62 @@ describe('forms', () => {
 describe('a form is refused', () => {
   const one = filePart('1', 'x');
   const whole = bodyOf([one]);
-  test.each<[string, Buffer, string | null, number, string | null]>([
-    ['without files', bodyOf([fieldPart('perceptual', 'none')]), null, 400, 'files'],
-    ['with an empty body', Buffer.alloc(0), null, 400, 'files'],
-    ['with no parts', Buffer.from('--a-boundary--\r\n'), null, 400, 'files'],
-    ['with no file chosen', bodyOf([filePart('', '')]), null, 400, 'files'],
-    ['with a text for a file', bodyOf([fieldPart('files', 'x')]), null, 400, 'files'],
-    [
-      'with a file for a text',
-      bodyOf([one, filePart('a', 'b', 'perceptual')]),
-      null,
+  const json = Buffer.from('{"files": []}');
+  const [perceptual, loud] = ['none', 'loud'].map((value) => fieldPart('perceptual', value));
+
+  test.each<[string, Buffer | readonly PartSource[], string?]>([
+    ['without files', [perceptual!], 'files'],
+    ['with an empty body', Buffer.alloc(0), 'files'],
+    ['with no parts', Buffer.from('--a-boundary--\r\n'), 'files'],
+    ['with no file chosen', [filePart('', '')], 'files'],
+    ['with a text for a file', [fieldPart('files', 'x')], 'files'],
+    ['with a file for a text', [one, filePart('a', 'b', 'perceptual')], 'perceptual'],
+    ['with an unknown field', [one, fieldPart('perception', 'x')], 'perception'],
+    ['with an unknown file', [one, filePart('a', 'b', 'image')], 'image'],
+    ['with a field twice', [one, perceptual!, perceptual!], 'perceptual'],
+    ['with a value out of range', [one, loud!], 'perceptual'],
+    ['with megabytes of a value', [one, fieldPart('perceptual', 'x'.repeat(2e6))], 'perceptual'],
+    ['with kilobytes of a name', [one, fieldPart('x'.repeat(9000), 'x')], `${'x'.repeat(57)}...`],
+    ['with a name that Object has', [one, fieldPart('__proto__', 'x')]],
+    ['with a nameless part', [one, { headers: 'Content-Disposition: form-data', body: 'x' }]],
+    ['cut in a file', whole.subarray(0, -20)],
+    ['cut in headers', whole.subarray(0, 40)],
+    ['cut in a field', bodyOf([one, perceptual!]).subarray(0, -22)],
+    ['with bare line feeds', Buffer.from(whole.toString().replaceAll('\r', ''))],
+    ['that is JSON within', json],
+    ['with a hundred parts', Array.from({ length: 100 }, () => filePart('', ''))],
+  ])('%s', async (_, body, param) => {
+    const sent = await send(server(), HASH, Buffer.isBuffer(body) ? body : bodyOf(body));
+    expect([sent.status, sent.json.error]).toMatchObject([
       400,
-      'perceptual',
-    ],
-    ['with an unknown field', bodyOf([one, fieldPart('perception', 'x')]), null, 400, 'perception'],
-    ['with an unknown file', bodyOf([one, filePart('a', 'b', 'image')]), null, 400, 'image'],
-    [
-      'with a field twice',
-      bodyOf([one, fieldPart('perceptual', 'none'), fieldPart('perceptual', 'none')]),
-      null,
-      400,
-      'perceptual',
-    ],
-    [
-      'with a value out of range',
-      bodyOf([one, fieldPart('perceptual', 'loud')]),
-      null,
-      400,
-      'perceptual',
-    ],
-    [
-      'with a value of megabytes',
-      bodyOf([one, fieldPart('perceptual', 'x'.repeat(2e6))]),
-      null,
-      400,
-      'perceptual',
-    ],
-    [
-      'with a name of kilobytes',
-      bodyOf([one, fieldPart('x'.repeat(9000), 'x')]),
-      null,
-      400,
-      `${'x'.repeat(57)}...`,
-    ],
-    ['with a name that Object has', bodyOf([one, fieldPart('__proto__', 'x')]), null, 400, null],
-    [
-      'with a nameless part',
-      bodyOf([one, { headers: 'Content-Disposition: form-data', body: 'x' }]),
-      null,
-      400,
-      null,
-    ],
-    ['cut in a file', whole.subarray(0, -20), null, 400, null],
-    ['cut in headers', whole.subarray(0, 40), null, 400, null],
-    [
-      'cut in a field',
-      bodyOf([one, fieldPart('perceptual', 'none')]).subarray(0, -22),
-      null,
-      400,
-      null,
-    ],
-    ['with bare line feeds', Buffer.from(whole.toString().replaceAll('\r', '')), null, 400, null],
-    ['that is JSON within', Buffer.from('{"files": []}'), null, 400, null],
-    ['with another boundary', whole, 'multipart/form-data; boundary=other', 400, null],
-    ['without a boundary', whole, 'multipart/form-data', 400, null],
-    ['with an empty boundary', whole, 'multipart/form-data; boundary=', 400, null],
-    [
-      'with an endless boundary',
-      whole,
-      `multipart/form-data; boundary=${'b'.repeat(5000)}`,
-      400,
-      null,
-    ],
-    ['that is JSON', Buffer.from('{"files": []}'), 'application/json', 415, null],
-    ['that is a text', Buffer.from('files=1'), 'text/plain', 415, null],
-    ['that is urlencoded', Buffer.from('files=1'), 'application/x-www-form-urlencoded', 415, null],
-    ['that is mixed', whole, 'multipart/mixed; boundary=a-boundary', 415, null],
-    ['of no type', whole, '', 415, null],
-    ['of a broken type', whole, 'multipart', 415, null],
-    [
-      'with a hundred parts',
-      bodyOf(Array.from({ length: 100 }, () => filePart('', ''))),
-      null,
-      400,
-      null,
-    ],
-  ])('%s', async (_, body, type, status, param) => {
-    const sent = await send(server, HASH, body, type === null ? {} : { type });
-    expect([sent.status, sent.json.error?.param]).toEqual([status, param]);
-    expect(sent.json.error?.type).toBe('invalid_request');
-    expect(server.files()).toEqual([]);
+      { type: 'invalid_request', param: param ?? null },
+    ]);
+    expect(server().files()).toEqual([]);
+  });
+
+  test.each<[type: string, status: number, body?: Buffer]>([
+    ['multipart/form-data; boundary=other', 400],
+    ['multipart/form-data', 400],
+    ['multipart/form-data; boundary=', 400],
+    [`multipart/form-data; boundary=${'b'.repeat(5000)}`, 400],
+    ['application/json', 415, json],
+    ['text/plain', 415, Buffer.from('files=1')],
+    ['application/x-www-form-urlencoded', 415, Buffer.from('files=1')],
+    ['multipart/mixed; boundary=a-boundary', 415],
+    ['', 415],
+    ['multipart', 415],
+  ])('of type %s', async (type, status, body = whole) => {
+    const sent = await send(server(), HASH, body, { type });
+    expect([sent.status, sent.json.error]).toMatchObject([
+      status,
+      { type: 'invalid_request', param: null },
+    ]);
+    expect(server().files()).toEqual([]);
   });
 
   test('and its connection serves the next request', async () => {
-    const client = new RawClient(server);
-    const bad = bodyOf([one, fieldPart('perceptual', 'loud')]);
+    const client = new RawClient(server());
+    const bad = bodyOf([one, loud!]);
     const length = (body: Buffer) => ({ 'Content-Length': `${body.length}` });
     await client.write(headOf(HASH, length(bad)));
     await client.write(bad);
@@ -226,11 +187,11 @@ describe('a form is refused', () => {
   });
 
   test('without any body or type', async () => {
-    const sent = await send(server, HASH, Buffer.alloc(0), { type: null });
+    const sent = await send(server(), HASH, Buffer.alloc(0), { type: null });
     expect(sent.status).toBe(415);
   });
 });
 
 test('no form caused a logged error', () => {
-  expect(server.log.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
+  expect(server().log.filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
 });

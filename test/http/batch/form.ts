@@ -1,4 +1,6 @@
 /** Multipart forms as clients of all kinds write them. */
+import type { BatchResult } from '../../../src/operations/batch/batch-record.ts';
+import { readArchive } from '../../cli/archive.ts';
 import { KEYS, type TestServer } from '../test-server.ts';
 
 const BOUNDARY = 'a-boundary';
@@ -96,4 +98,21 @@ export function headOf(endpoint: string, headers: Readonly<Record<string, string
     ...headers,
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   return `POST /api/free/${endpoint} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+/** The files of a ZIP by name. */
+export function entriesOf(archive: Buffer): Record<string, Buffer> {
+  return Object.fromEntries(readArchive(archive).map(({ name, bytes }) => [name, bytes]));
+}
+
+/** The manifest of a ZIP. */
+export function manifestOf(entries: Readonly<Record<string, Buffer>>) {
+  return JSON.parse(String(entries['manifest.json'])) as BatchResult & { parameters: object };
+}
+
+/** Usage of account a by model. */
+export async function usageOf({ url }: TestServer): Promise<object[]> {
+  const headers = { authorization: `Bearer ${KEYS.a}` };
+  const response = await fetch(`${url}/v1/account/usage?by=model`, { headers });
+  return ((await response.json()) as { data: object[] }).data;
 }

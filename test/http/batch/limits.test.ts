@@ -1,32 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { RawClient } from '../raw-client.ts';
-import { KEYS, type ServerSettings, startServer, type TestServer } from '../test-server.ts';
+import { KEYS, ownServer, sharedServer } from '../test-server.ts';
 import { bodyOf, FORM_TYPE, fieldPart, filePart, formOf, headOf, send } from './form.ts';
 
 const MEGABYTE = 1024 * 1024;
 const HASH = 'batch-image-hash';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-afterAll(() => server.close());
-
-async function ownServer(settings: ServerSettings): Promise<TestServer> {
-  const own = await startServer(settings);
-  onTestFinished(() => own.close());
-  return own;
-}
+const server = sharedServer();
 
 const many = (count: number) =>
   bodyOf(Array.from({ length: count }, (_, index) => filePart(`${index}`, 'x')));
 
 describe('a batch of twenty files', () => {
   test('is accepted, with results in the same order', async () => {
-    const { status, json } = await send(server, HASH, many(20));
+    const { status, json } = await send(server(), HASH, many(20));
     expect(status).toBe(200);
     const { results } = json as { results: { inputFilename: string; index: number }[] };
     expect(results.map(({ inputFilename }) => Number(inputFilename))).toEqual(
@@ -35,15 +25,15 @@ describe('a batch of twenty files', () => {
   });
 
   test('and one more is refused as soon as that file begins', async () => {
-    const { status, json } = await send(server, HASH, many(21));
+    const { status, json } = await send(server(), HASH, many(21));
     expect([status, json.error?.param]).toEqual([400, 'files']);
-    const client = new RawClient(server);
+    const client = new RawClient(server());
     await client.write(headOf(HASH, { 'Content-Length': `${50 * MEGABYTE}` }));
     await client.write(many(20).subarray(0, -16));
     await client.write(bodyOf([filePart('20', 'x'.repeat(1000))]).subarray(0, -200));
     expect(await client.receive(/\}\}\n$/)).toMatch(/^HTTP\/1\.1 400 [\s\S]*connection: close/i);
     client.socket.destroy();
-    await server.idle();
+    await server().idle();
   });
 });
 
@@ -51,7 +41,7 @@ describe('a file of thirty megabytes', () => {
   test('is accepted; with one byte more it fails alone', async () => {
     const [fits, exceeds] = [randomBytes(30 * MEGABYTE), randomBytes(30 * MEGABYTE + 1)];
     const files = { 'exceeds.bin': exceeds, 'fits.bin': fits, 'small.bin': Buffer.from('x') };
-    const { status, json } = await send(server, HASH, formOf(files));
+    const { status, json } = await send(server(), HASH, formOf(files));
     expect(status).toBe(200);
     expect(json).toMatchObject({
       summary: { total: 3, succeeded: 2, failed: 1, originalBytes: 60 * MEGABYTE + 2 },
@@ -68,27 +58,27 @@ describe('a file of thirty megabytes', () => {
         { status: 'succeeded', originalSize: 1 },
       ],
     });
-    expect(server.files()).toEqual([]);
+    expect(server().files()).toEqual([]);
   });
 });
 
 describe('a request of more than a hundred megabytes', () => {
   test('is refused by Content-Length before its body is read', async () => {
-    const client = new RawClient(server);
+    const client = new RawClient(server());
     await client.write(headOf(HASH, { 'Content-Length': `${100 * MEGABYTE + 1}` }));
     expect(await client.receive(/\}\}\n$/)).toMatch(/^HTTP\/1\.1 413 [\s\S]*request_too_large/);
     client.socket.destroy();
   });
 
   test('is refused before it is sent if the client expects 100-continue', async () => {
-    const client = new RawClient(server);
+    const client = new RawClient(server());
     const headers = { 'Content-Length': `${100 * MEGABYTE + 1}`, Expect: '100-continue' };
     await client.write(headOf(HASH, headers));
     expect(await client.whole()).toMatch(/^HTTP\/1\.1 413 /);
   });
 
   test('in chunks is refused while it arrives, and a client that only sends gets the response', async () => {
-    const client = new RawClient(server);
+    const client = new RawClient(server());
     await client.write(headOf(HASH, { 'Transfer-Encoding': 'chunked', Connection: 'close' }));
     const piece = randomBytes(MEGABYTE);
     const chunk = Buffer.concat([Buffer.from('100000\r\n'), piece, Buffer.from('\r\n')]);
@@ -101,12 +91,12 @@ describe('a request of more than a hundred megabytes', () => {
     await client.write('0\r\n\r\n');
     const answer = await client.whole();
     expect(answer).toMatch(/^HTTP\/1\.1 413 [\s\S]*connection: close[\s\S]*request_too_large/i);
-    await server.idle();
+    await server().idle();
   });
 });
 
 test('a client whose key is refused gets the response although it continues to send', async () => {
-  const client = new RawClient(server);
+  const client = new RawClient(server());
   const body = bodyOf([filePart('a', randomBytes(20 * MEGABYTE))]);
   const headers = { Authorization: 'Bearer nobody', 'Content-Length': `${body.length}` };
   await client.write(headOf(HASH, headers));
@@ -157,17 +147,17 @@ describe('the spool', () => {
   });
 
   test('is readable by its owner alone', async () => {
-    const client = new RawClient(server);
+    const client = new RawClient(server());
     await client.write(headOf(HASH, { 'Content-Length': '100000' }));
     await client.write(bodyOf([filePart('../../a', 'x'.repeat(1000))]).subarray(0, -16));
-    while (server.spool.bytes < 1000) await new Promise(setImmediate);
-    const [file] = server.files();
+    while (server().spool.bytes < 1000) await new Promise(setImmediate);
+    const [file] = server().files();
     expect(file).toMatch(/^[0-9a-f-]{36}$/);
-    expect(statSync(join(server.spoolFolder, file!)).mode & 0o777).toBe(0o600);
-    expect(statSync(server.spoolFolder).mode & 0o777).toBe(0o700);
+    expect(statSync(join(server().spoolFolder, file!)).mode & 0o777).toBe(0o600);
+    expect(statSync(server().spoolFolder).mode & 0o777).toBe(0o700);
     client.socket.destroy();
-    await server.idle();
-    expect(readdirSync(server.spoolFolder)).toEqual([]);
+    await server().idle();
+    expect(readdirSync(server().spoolFolder)).toEqual([]);
   });
 });
 
@@ -178,7 +168,7 @@ describe('access to batch endpoints:', () => {
     ['refused with a wrong key', 'sk-wrong', 401, 'invalid_api_key'],
     ['no free account', KEYS.free, 403, 'paid_account_required'],
   ])('%s', async (_, key, status, code) => {
-    const sent = await send(server, HASH, body, { key });
+    const sent = await send(server(), HASH, body, { key });
     expect([sent.status, sent.json.error?.type, sent.json.error?.code]).toEqual([
       status,
       'auth_error',
@@ -193,15 +183,17 @@ describe('a client that disconnects while it sends', () => {
     ['between files', bodyOf([filePart('a', randomBytes(MEGABYTE))]).subarray(0, -16)],
     ['in a field', bodyOf([filePart('a', 'x'), fieldPart('perceptual', 'none')]).subarray(0, -20)],
   ])('%s leaves no file in the spool', async (_, body) => {
-    const before = server.log.length;
-    const client = new RawClient(server);
+    const before = server().log.length;
+    const client = new RawClient(server());
     await client.write(headOf(HASH, { 'Content-Length': '5000000', 'Content-Type': FORM_TYPE }));
     await client.write(body);
-    while (server.files().length === 0) await new Promise(setImmediate);
+    while (server().files().length === 0) await new Promise(setImmediate);
     client.socket.destroy();
-    await server.idle();
-    expect(await server.metrics()).toMatch(/oriel_batches_total\{[^}]*outcome="abandoned"\}/);
-    const loud = server.log.slice(before).filter(({ level }) => level !== 'info');
+    await server().idle();
+    expect(await server().metrics()).toMatch(/oriel_batches_total\{[^}]*outcome="abandoned"\}/);
+    const loud = server()
+      .log.slice(before)
+      .filter(({ level }) => level !== 'info');
     expect(loud).toEqual([]);
   });
 });

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { BatchResult } from '../../../src/operations/batch/batch-record.ts';
-import { readArchive } from '../../cli/archive.ts';
+import { beforeAll, expect, test } from 'vitest';
 import { photo, quadrants } from '../../fixtures/images.ts';
-import { startServer, type TestServer } from '../test-server.ts';
-import { bodyOf, fieldPart, filePart, send } from './form.ts';
+import { sharedServer } from '../test-server.ts';
+import { bodyOf, entriesOf, fieldPart, filePart, manifestOf, send } from './form.ts';
 
-let server: TestServer;
+const server = sharedServer();
 let files: Record<string, Buffer>;
 beforeAll(async () => {
-  server = await startServer();
   files = {
     'a.jpg': await photo({ width: 120, height: 80 }).jpeg({ quality: 90 }).toBuffer(),
     'b.png': await quadrants({ width: 64, height: 64 }).png({ compressionLevel: 0 }).toBuffer(),
@@ -16,11 +13,10 @@ beforeAll(async () => {
     'broken.png': Buffer.from('no image'),
   };
 });
-afterAll(() => server.close());
 
 const optimize = (fields: Readonly<Record<string, string>>) =>
   send(
-    server,
+    server(),
     'batch-optimize-images',
     bodyOf([
       ...Object.entries(fields).map(([name, value]) => fieldPart(name, value)),
@@ -31,12 +27,12 @@ const optimize = (fields: Readonly<Record<string, string>>) =>
 test('gives a ZIP of smaller images, and what was tried in its manifest', async () => {
   const { status, bytes } = await optimize({ targetSsim: '0.9' });
   expect(status).toBe(200);
-  const entries = new Map(readArchive(bytes).map((entry) => [entry.name, entry.bytes]));
-  const manifest = JSON.parse(String(entries.get('manifest.json'))) as BatchResult;
+  const entries = entriesOf(bytes);
+  const manifest = manifestOf(entries);
   const [jpeg, png, avif, broken] = manifest.results;
   expect(manifest.summary).toMatchObject({ total: 4, succeeded: 3, failed: 1 });
   for (const { inputFilename, outputFilename } of [jpeg!, png!, avif!]) {
-    const made = entries.get(outputFilename!)!;
+    const made = entries[outputFilename!]!;
     expect(made.length, inputFilename).toBeLessThanOrEqual(files[inputFilename]!.length);
   }
   expect(jpeg!.data).toMatchObject({

@@ -1,44 +1,44 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { BatchResult } from '../../../src/operations/batch/batch-record.ts';
-import { readArchive } from '../../cli/archive.ts';
+import { beforeAll, expect, test } from 'vitest';
 import { HAS_FONTS } from '../../fixtures/fonts.ts';
 import { painted, photo } from '../../fixtures/images.ts';
 import { decode, expectColour } from '../../pixels.ts';
-import { startServer, type TestServer } from '../test-server.ts';
-import { bodyOf, fieldPart, filePart, type PartSource, send } from './form.ts';
+import { sharedServer } from '../test-server.ts';
+import {
+  bodyOf,
+  entriesOf,
+  fieldPart,
+  filePart,
+  manifestOf,
+  type PartSource,
+  send,
+} from './form.ts';
 
-let server: TestServer;
+const server = sharedServer();
 let photograph: Buffer;
 let logo: Buffer;
 beforeAll(async () => {
-  server = await startServer();
   photograph = await photo({ width: 90, height: 60 }).png().toBuffer();
   logo = await painted({ width: 10, height: 6 }, () => [255, 0, 0])
     .png()
     .toBuffer();
 });
-afterAll(() => server.close());
 
 const image = (name = 'logo.png', field = 'image') => filePart(name, logo, field);
 
 async function sent(endpoint: string, ...parts: PartSource[]) {
-  const answer = await send(server, endpoint, bodyOf([filePart('a.png', photograph), ...parts]));
-  const entries = answer.status === 200 ? readArchive(answer.bytes) : [];
-  const contents = new Map(entries.map(({ name, bytes }) => [name, bytes]));
-  const manifest = JSON.parse(String(contents.get('manifest.json') ?? 'null')) as BatchResult & {
-    parameters: object;
-  };
-  return { ...answer, contents, manifest };
+  const answer = await send(server(), endpoint, bodyOf([filePart('a.png', photograph), ...parts]));
+  const contents = answer.status === 200 ? entriesOf(answer.bytes) : {};
+  return { ...answer, contents, results: () => manifestOf(contents) };
 }
 
 test('an uploaded image is laid over the others, and is on no list of results', async () => {
-  const { contents, manifest } = await sent('batch-overlay-images', image(), fieldPart('x', '5'));
-  expect([...contents.keys()]).toEqual(['a.png', 'manifest.json']);
-  expect(manifest.parameters).toMatchObject({ image: 'logo.png', x: 5 });
-  const pixels = await decode(contents.get('a.png')!);
+  const { contents, results } = await sent('batch-overlay-images', image(), fieldPart('x', '5'));
+  expect(Object.keys(contents)).toEqual(['a.png', 'manifest.json']);
+  expect(results().parameters).toMatchObject({ image: 'logo.png', x: 5 });
+  const pixels = await decode(contents['a.png']!);
   expectColour(pixels.rgb(80, 57), [255, 0, 0]);
-  await server.idle();
-  expect(server.files()).toEqual([]);
+  await server().idle();
+  expect(server().files()).toEqual([]);
 });
 
 test('a recipe refers to uploaded images by their file names', async () => {
@@ -48,7 +48,7 @@ test('a recipe refers to uploaded images by their file names', async () => {
   const recipe = fieldPart('recipe', JSON.stringify({ steps }));
   const images = [image('two.png', 'images'), image('one.png', 'images')];
   const { contents } = await sent('batch-run', recipe, ...images);
-  const pixels = await decode(contents.get('a.png')!);
+  const pixels = await decode(contents['a.png']!);
   for (const x of [2, 87]) expectColour(pixels.rgb(x, 30), [255, 0, 0]);
 });
 
@@ -80,8 +80,8 @@ test.each([
 ])('%s refuses a fault in %s: case %#', async (endpoint, param, parts) => {
   const { status, json } = await sent(endpoint, ...parts());
   expect([status, json.error?.param]).toEqual([400, param]);
-  await server.idle();
-  expect(server.files()).toEqual([]);
+  await server().idle();
+  expect(server().files()).toEqual([]);
 });
 
 function recipeWith(name: string): PartSource {
@@ -94,8 +94,8 @@ test('an image that is too large is refused, and one that is damaged fails each 
     filePart('logo.png', Buffer.alloc(32_000_000), 'image'),
   );
   expect([large.status, large.json.error?.code]).toEqual([413, 'file_too_large']);
-  const { manifest } = await sent('batch-overlay-images', filePart('l.png', 'no image', 'image'));
-  expect(manifest.results[0]!.error).toMatchObject({
+  const { results } = await sent('batch-overlay-images', filePart('l.png', 'no image', 'image'));
+  expect(results().results[0]!.error).toMatchObject({
     code: 'unsupported_format',
     message: expect.stringMatching(/^l\.png: /),
   });
@@ -113,9 +113,9 @@ test.skipIf(!HAS_FONTS)(
     for (const [index, text] of texts.entries()) {
       const named = filePart(`<b>\u202e${'\ufdfd'.repeat(80)}.png`, photograph);
       const parts = [named, fieldPart('text', text), fieldPart('size', '2000')];
-      const { status, manifest } = await sent('batch-overlay-images', ...parts);
+      const { status, results } = await sent('batch-overlay-images', ...parts);
       expect([index, status]).toEqual([index, 200]);
-      for (const { error } of manifest.results) expect([text, error]).toEqual([text, undefined]);
+      for (const { error } of results().results) expect([text, error]).toEqual([text, undefined]);
     }
   },
 );

@@ -2,26 +2,33 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { BatchResult } from '../../../src/operations/batch/batch-record.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
-import { readArchive } from '../../cli/archive.ts';
 import { describeWith, engine } from '../../engines/engine.ts';
 import { HAS_FONTS } from '../../fixtures/fonts.ts';
 import { photo, quadrants } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
-import { KEYS, startServer, type TestServer } from '../test-server.ts';
-import { bodyOf, fieldPart, filePart, formOf, send } from './form.ts';
+import { KEYS, ownServer, sharedServer } from '../test-server.ts';
+import {
+  bodyOf,
+  entriesOf,
+  fieldPart,
+  filePart,
+  formOf,
+  manifestOf,
+  send,
+  usageOf,
+} from './form.ts';
 
 const command = residentCommand();
 
 const run = promisify(execFile);
 
-let server: TestServer;
+const server = sharedServer();
 let files: Record<string, Buffer>;
 beforeAll(async () => {
-  server = await startServer();
   files = {
     'b.jpg': await photo({ width: 300, height: 200 }).jpeg().toBuffer(),
     'a é.png': await quadrants({ width: 64, height: 64 }).png().toBuffer(),
@@ -30,7 +37,6 @@ beforeAll(async () => {
     'A É.webp': await quadrants({ width: 80, height: 60 }).webp().toBuffer(),
   };
 });
-afterAll(() => server.close());
 
 /** What the system's unzip makes of an archive. */
 async function unzip(archive: string, folder: string): Promise<Record<string, Buffer>> {
@@ -40,67 +46,41 @@ async function unzip(archive: string, folder: string): Promise<Record<string, Bu
   );
 }
 
-const entriesOf = (archive: Buffer) =>
-  Object.fromEntries(readArchive(archive).map(({ name, bytes }) => [name, bytes]));
-
-const manifestOf = (entries: Record<string, Buffer>) =>
-  JSON.parse(entries['manifest.json']!.toString()) as BatchResult & { parameters: object };
-
-/** Options for each operation that has an endpoint, as a form sends them. */
-const FIELDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  convert: { format: 'webp', quality: '70', lossless: 'false' },
-  resize: { width: '40', fit: 'cover', height: '30', enlarge: 'yes' },
-  crop: { left: '1', top: '2', width: '30', height: '20', format: 'png' },
-  rotate: { angle: '-90' },
-  trim: { threshold: '20' },
-  extend: { ratio: '1:1', gravity: 'north' },
-  sharpen: { sigma: '0.8' },
-  blur: { sigma: '2' },
-  greyscale: {},
-  modulate: { brightness: '1.2', hue: '90' },
-  overlay: { text: '{index} {name} {date}', box: '#00000080' },
-  optimize: { colors: '16' },
-  metadata: { exif: 'full', gps: 'true' },
-  'edit-metadata': { set: 'Artist=A. Painter', strip: 'gps' },
-  palette: { count: '3' },
-  placeholder: { components: '3x3' },
-  hash: { perceptual: 'dhash' },
-  'size-map': { resolution: '2K' },
-};
-
-const ENDPOINTS = {
-  convert: '/api/free/batch-convert-images',
-  resize: '/api/free/batch-resize-images',
-  crop: '/api/free/batch-crop-images',
-  rotate: '/api/free/batch-rotate-images',
-  trim: '/api/free/batch-trim-images',
-  extend: '/api/free/batch-extend-images',
-  sharpen: '/api/free/batch-sharpen-images',
-  blur: '/api/free/batch-blur-images',
-  greyscale: '/api/free/batch-greyscale-images',
-  modulate: '/api/free/batch-modulate-images',
-  overlay: '/api/free/batch-overlay-images',
-  run: '/api/free/batch-run',
-  optimize: '/api/free/batch-optimize-images',
-  metadata: '/api/free/batch-image-metadata',
-  'edit-metadata': '/api/free/batch-edit-metadata',
-  palette: '/api/free/batch-color-palette',
-  placeholder: '/api/free/batch-image-placeholder',
-  hash: '/api/free/batch-image-hash',
-  'size-map': '/api/free/batch-size-map',
+/** The endpoint of each operation, after `batch-`, and options as a form sends them. */
+const ENDPOINTS: Readonly<Record<string, readonly [string, Readonly<Record<string, string>>]>> = {
+  convert: ['convert-images', { format: 'webp', quality: '70', lossless: 'false' }],
+  resize: ['resize-images', { width: '40', fit: 'cover', height: '30', enlarge: 'yes' }],
+  crop: ['crop-images', { left: '1', top: '2', width: '30', height: '20', format: 'png' }],
+  rotate: ['rotate-images', { angle: '-90' }],
+  trim: ['trim-images', { threshold: '20' }],
+  extend: ['extend-images', { ratio: '1:1', gravity: 'north' }],
+  sharpen: ['sharpen-images', { sigma: '0.8' }],
+  blur: ['blur-images', { sigma: '2' }],
+  greyscale: ['greyscale-images', {}],
+  modulate: ['modulate-images', { brightness: '1.2', hue: '90' }],
+  overlay: ['overlay-images', { text: '{index} {name} {date}', box: '#00000080' }],
+  run: ['run', {}],
+  optimize: ['optimize-images', { colors: '16' }],
+  metadata: ['image-metadata', { exif: 'full', gps: 'true' }],
+  'edit-metadata': ['edit-metadata', { set: 'Artist=A. Painter', strip: 'gps' }],
+  palette: ['color-palette', { count: '3' }],
+  placeholder: ['image-placeholder', { components: '3x3' }],
+  hash: ['image-hash', { perceptual: 'dhash' }],
+  'size-map': ['size-map', { resolution: '2K' }],
 };
 
 test('the endpoints are those of the interface and of further steps', () => {
   const named = OPERATIONS.filter(({ endpoint }) => endpoint !== undefined);
-  expect(Object.fromEntries(named.map((one) => [one.name, `/api/free/${one.endpoint}`]))).toEqual(
-    ENDPOINTS,
-  );
+  const expected = Object.entries(ENDPOINTS).map(([name, [endpoint]]) => `${name} ${endpoint}`);
+  expect(
+    named.map(({ name, endpoint }) => `${name} ${endpoint!.slice('batch-'.length)}`).sort(),
+  ).toEqual(expected.sort());
 });
 
 const cases = OPERATIONS.flatMap(({ name, gives, endpoint }) =>
   endpoint === undefined || name === 'run' || (name === 'overlay' && !HAS_FONTS)
     ? []
-    : [{ name, gives, endpoint, fields: FIELDS[name]! }],
+    : [{ name, gives, endpoint, fields: ENDPOINTS[name]![1] }],
 );
 
 /** The same options as flags. */
@@ -119,7 +99,7 @@ describeWith(PROGRAMS, 'a batch sent by curl has the same results as the command
     const form = Object.keys(files).flatMap((file) => ['-F', `files=@${file}`]);
     const options = Object.entries(fields).flatMap(([field, value]) => ['-F', `${field}=${value}`]);
     const curl = ['-sS', '-D', 'headers', '-o', 'answer', '-H', `Authorization: Bearer ${KEYS.a}`];
-    await run('curl', [...curl, ...options, ...form, `${server.url}/api/free/${endpoint}`], {
+    await run('curl', [...curl, ...options, ...form, `${server().url}/api/free/${endpoint}`], {
       cwd: folder,
     });
     const headers = readFileSync(join(folder, 'headers'), 'utf8');
@@ -153,7 +133,7 @@ describeWith(PROGRAMS, 'a batch sent by curl has the same results as the command
       expect(headers).toContain(requestId);
       expect(Object.keys(mine)).toEqual(['operation', 'status', 'summary', 'results']);
     }
-    expect(server.files()).toEqual([]);
+    expect(server().files()).toEqual([]);
   });
 });
 
@@ -171,7 +151,7 @@ describe('names in the ZIP', () => {
     ];
     const parts = hostile.map((name) => filePart(name, image));
     const { bytes } = await send(
-      server,
+      server(),
       'batch-convert-images',
       bodyOf([...parts, fieldPart('format', 'png')]),
     );
@@ -189,7 +169,7 @@ describe('names in the ZIP', () => {
 
 test('the error for SVG names the setting that allows it', async () => {
   const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>');
-  const { json } = await send(server, 'batch-image-metadata', formOf({ 'a.svg': svg }, {}));
+  const { json } = await send(server(), 'batch-image-metadata', formOf({ 'a.svg': svg }, {}));
   expect(json).toMatchObject({
     results: [
       {
@@ -209,7 +189,7 @@ describe('a batch without a success', () => {
       const fields: Record<string, string> =
         endpoint === 'batch-convert-images' ? { format: 'png' } : {};
       const form = formOf({ 'a.png': Buffer.from('no image'), 'b.png': Buffer.alloc(0) }, fields);
-      const { status, bytes, json } = await send(server, endpoint, form);
+      const { status, bytes, json } = await send(server(), endpoint, form);
       expect(status).toBe(200);
       let result = json as unknown as BatchResult;
       if (endpoint === 'batch-convert-images') result = manifestOf(entriesOf(bytes));
@@ -255,7 +235,7 @@ describe('invalid options are refused before any work', () => {
     ['batch-image-metadata', { gps: 'perhaps' }, 'gps', /true or false/],
   ])('%s %o', async (endpoint, fields, param, message) => {
     const form = formOf({ 'b.jpg': files['b.jpg']! }, fields as Record<string, string>);
-    const { status, json } = await send(server, endpoint, form);
+    const { status, json } = await send(server(), endpoint, form);
     expect(status).toBe(400);
     expect(json.error).toMatchObject({ type: 'invalid_request', param });
     expect(json.error?.message).toMatch(message);
@@ -263,24 +243,16 @@ describe('invalid options are refused before any work', () => {
 });
 
 test('usage is recorded when the response ends', async () => {
-  const own = await startServer();
-  try {
-    await send(own, 'batch-convert-images', formOf(files, { format: 'png' }));
-    const response = await fetch(`${own.url}/v1/account/usage?by=model`, {
-      headers: { authorization: `Bearer ${KEYS.a}` },
-    });
-    const { data } = (await response.json()) as { data: object[] };
-    expect(data).toMatchObject([
-      { model: 'batch-convert-images', requests: 1, outputs: 3, credits: 0 },
-    ]);
-  } finally {
-    await own.close();
-  }
+  const own = await ownServer();
+  await send(own, 'batch-convert-images', formOf(files, { format: 'png' }));
+  expect(await usageOf(own)).toMatchObject([
+    { model: 'batch-convert-images', requests: 1, outputs: 3, credits: 0 },
+  ]);
 });
 
 test('a batch counts as one request against the rate limit', async () => {
   const remaining = async () => {
-    const { headers } = await send(server, 'batch-image-hash', formOf(files));
+    const { headers } = await send(server(), 'batch-image-hash', formOf(files));
     return Number(headers.get('x-ratelimit-remaining-requests'));
   };
   const before = await remaining();
@@ -288,15 +260,16 @@ test('a batch counts as one request against the rate limit', async () => {
 });
 
 test('the OpenAPI document has ranges, choices and defaults of the fields', async () => {
-  const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as {
+  const document = (await (await fetch(`${server().url}/openapi.json`)).json()) as {
     paths: Record<
       string,
       { post: { requestBody: { content: Record<string, { schema: object }> } } }
     >;
   };
-  const schemaOf = (path: string) =>
-    document.paths[path]!.post.requestBody.content['multipart/form-data']!.schema;
-  const bodies = Object.values(ENDPOINTS).map(schemaOf);
+  const schemaOf = (endpoint: string) =>
+    document.paths[`/api/free/batch-${endpoint}`]!.post.requestBody.content['multipart/form-data']!
+      .schema;
+  const bodies = Object.values(ENDPOINTS).map(([endpoint]) => schemaOf(endpoint));
   for (const schema of bodies) {
     expect(schema).toMatchObject({
       required: expect.arrayContaining(['files']),
@@ -310,15 +283,15 @@ test('the OpenAPI document has ranges, choices and defaults of the fields', asyn
       },
     });
   }
-  expect(schemaOf(ENDPOINTS.convert)).toMatchObject({
+  expect(schemaOf('convert-images')).toMatchObject({
     required: ['files', 'format'],
     properties: { quality: { type: 'integer', minimum: 1, maximum: 100 } },
   });
-  expect(schemaOf(ENDPOINTS.crop)).toMatchObject({
+  expect(schemaOf('crop-images')).toMatchObject({
     required: ['files'],
     properties: { width: { minimum: 1, maximum: 8192 } },
   });
-  expect(schemaOf(ENDPOINTS.palette)).toMatchObject({
+  expect(schemaOf('color-palette')).toMatchObject({
     properties: { count: { minimum: 1, maximum: 20, default: 6 } },
   });
 });

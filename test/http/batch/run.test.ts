@@ -1,13 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { BatchResult } from '../../../src/operations/batch/batch-record.ts';
-import { readArchive } from '../../cli/archive.ts';
+import { beforeAll, expect, test } from 'vitest';
 import { photo, quadrants } from '../../fixtures/images.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
-import { KEYS, startServer, type TestServer } from '../test-server.ts';
-import { bodyOf, fieldPart, filePart, send } from './form.ts';
+import { ownServer, sharedServer } from '../test-server.ts';
+import { bodyOf, entriesOf, fieldPart, filePart, manifestOf, send, usageOf } from './form.ts';
 
 const command = residentCommand();
 
@@ -20,17 +18,15 @@ outputs:
   - { name: "{name}-grey.{ext}", format: png, steps: [greyscale], when: { format: jpeg } }
 `;
 
-let server: TestServer;
+const server = sharedServer();
 let files: Record<string, Buffer>;
 beforeAll(async () => {
-  server = await startServer();
   files = {
     'b.jpg': await photo({ width: 300, height: 200 }).jpeg().toBuffer(),
     'a.png': await quadrants({ width: 64, height: 64 }).png().toBuffer(),
     'broken.png': Buffer.from('no image'),
   };
 });
-afterAll(() => server.close());
 
 const form = (fields: Readonly<Record<string, string>>) =>
   bodyOf([
@@ -38,28 +34,22 @@ const form = (fields: Readonly<Record<string, string>>) =>
     ...Object.entries(files).map(([name, bytes]) => filePart(name, bytes)),
   ]);
 
-const contentsOf = (archive: Buffer) =>
-  new Map(readArchive(archive).map(({ name, bytes }) => [name, bytes]));
-
-const manifestOf = (contents: ReadonlyMap<string, Buffer>) =>
-  JSON.parse(String(contents.get('manifest.json'))) as BatchResult;
-
 test('a recipe may be sent as a file, of limited size', async () => {
   const asFile = (recipe: string) =>
     bodyOf([
       filePart('recipe.yaml', Buffer.from(recipe), 'recipe'),
       ...Object.entries(files).map(([name, bytes]) => filePart(name, bytes)),
     ]);
-  const sent = await send(server, 'batch-run', asFile(RECIPE));
+  const sent = await send(server(), 'batch-run', asFile(RECIPE));
   expect(sent.status).toBe(200);
-  expect([...contentsOf(sent.bytes).keys()]).toContain('b-grey.png');
-  const large = await send(server, 'batch-run', asFile(`${RECIPE}# ${'x'.repeat(1_000_000)}`));
+  expect(Object.keys(entriesOf(sent.bytes))).toContain('b-grey.png');
+  const large = await send(server(), 'batch-run', asFile(`${RECIPE}# ${'x'.repeat(1_000_000)}`));
   expect([large.status, String(large.bytes)]).toEqual([400, expect.stringContaining('recipe: ')]);
 });
 
 test('a form with several wrong fields names all of them', async () => {
   const { status, bytes } = await send(
-    server,
+    server(),
     'batch-convert-images',
     form({ format: 'doc', colour: 'red', quality: 'much', sise: '5' }),
   );
@@ -70,38 +60,38 @@ test('a form with several wrong fields names all of them', async () => {
 });
 
 test('a recipe gives the ZIP of the command, with all outputs', async () => {
-  const { status, bytes } = await send(server, 'batch-run', form({ recipe: RECIPE }));
+  const { status, bytes } = await send(server(), 'batch-run', form({ recipe: RECIPE }));
   expect(status).toBe(200);
-  const http = contentsOf(bytes);
+  const http = entriesOf(bytes);
 
   const cwd = temporaryFolder();
   writeFileSync(join(cwd, 'recipe.yaml'), RECIPE);
   for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
   await command(['run', 'recipe.yaml', ...Object.keys(files), '--zip', 'out.zip'], { cwd });
-  const cli = contentsOf(readFileSync(join(cwd, 'out.zip')));
+  const cli = entriesOf(readFileSync(join(cwd, 'out.zip')));
 
   const { requestId: _, ...mine } = manifestOf(http);
   const { requestId: __, ...theirs } = manifestOf(cli);
   expect(mine).toEqual(theirs);
   expect(mine.summary).toMatchObject({ total: 3, succeeded: 2, failed: 1 });
-  const names = [...http.keys()].filter((name) => name !== 'manifest.json');
+  const names = Object.keys(http).filter((name) => name !== 'manifest.json');
   expect(names).toEqual([
     ...['b-80w.webp', 'b-80w.jpg', 'b-40w.webp', 'b-40w.jpg', 'b-grey.png'],
     ...['a-64w.webp', 'a-64w.jpg', 'a-40w.webp', 'a-40w.jpg'],
   ]);
-  for (const name of names) expect(http.get(name)?.equals(cli.get(name)!), name).toBe(true);
+  for (const name of names) expect(http[name]!.equals(cli[name]!), name).toBe(true);
   expect(mine.results[0]!.outputs!.map(({ outputFilename }) => outputFilename)).toEqual(
     names.slice(0, 5),
   );
 });
 
 test('variables are lines of the field set, and a preset is named', async () => {
-  const set = await send(server, 'batch-run', form({ recipe: RECIPE, set: 'quality=5\n' }));
-  const plain = await send(server, 'batch-run', form({ recipe: RECIPE }));
-  const bytesOf = ({ bytes }: typeof set) => contentsOf(bytes).get('b-80w.jpg')!.length;
+  const set = await send(server(), 'batch-run', form({ recipe: RECIPE, set: 'quality=5\n' }));
+  const plain = await send(server(), 'batch-run', form({ recipe: RECIPE }));
+  const bytesOf = ({ bytes }: typeof set) => entriesOf(bytes)['b-80w.jpg']!.length;
   expect(bytesOf(set)).toBeLessThan(bytesOf(plain));
-  const preset = await send(server, 'batch-run', form({ recipe: 'thumbnails', set: 'size=20' }));
-  expect(manifestOf(contentsOf(preset.bytes)).results[0]!.outputs).toMatchObject([{ width: 20 }]);
+  const preset = await send(server(), 'batch-run', form({ recipe: 'thumbnails', set: 'size=20' }));
+  expect(manifestOf(entriesOf(preset.bytes)).results[0]!.outputs).toMatchObject([{ width: 20 }]);
 });
 
 test.each([
@@ -115,30 +105,28 @@ test.each([
   [{ recipe: 'steps: [{ crop: { ratio: "${PATH}" } }]' }, 'recipe', /PATH is not declared in vars/],
   [{ recipe: 'nosuchpreset' }, 'recipe', /^recipe:1: expected a map/],
 ])('a form %# with a fault gets 400 that names %s', async (fields, param, message) => {
-  const { status, json } = await send(server, 'batch-run', form(fields as Record<string, string>));
+  const { status, json } = await send(
+    server(),
+    'batch-run',
+    form(fields as Record<string, string>),
+  );
   expect(status).toBe(400);
   expect(json.error).toMatchObject({ type: 'invalid_request', param });
   expect(json.error?.message).toMatch(message);
 });
 
 test('a thread parses each recipe, also a faulty one, and not the event loop', async () => {
-  const parsed = () => server.textThreads.statistics().finished.get('read-recipe')?.jobs ?? 0;
+  const parsed = () => server().textThreads.statistics().finished.get('read-recipe')?.jobs ?? 0;
   const before = parsed();
-  await send(server, 'batch-run', form({ recipe: RECIPE }));
-  await send(server, 'batch-run', form({ recipe: ',[,'.repeat(1000) }));
+  await send(server(), 'batch-run', form({ recipe: RECIPE }));
+  await send(server(), 'batch-run', form({ recipe: ',[,'.repeat(1000) }));
   expect(parsed()).toBe(before + 2);
 });
 
 test('usage counts each output', async () => {
-  const own = await startServer();
-  try {
-    await send(own, 'batch-run', form({ recipe: RECIPE }));
-    const response = await fetch(`${own.url}/v1/account/usage?by=model`, {
-      headers: { authorization: `Bearer ${KEYS.a}` },
-    });
-    const { data } = (await response.json()) as { data: object[] };
-    expect(data).toMatchObject([{ model: 'batch-run', requests: 1, outputs: 9, credits: 0 }]);
-  } finally {
-    await own.close();
-  }
+  const own = await ownServer();
+  await send(own, 'batch-run', form({ recipe: RECIPE }));
+  expect(await usageOf(own)).toMatchObject([
+    { model: 'batch-run', requests: 1, outputs: 9, credits: 0 },
+  ]);
 });

@@ -1,20 +1,14 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { hashOf } from '../../../src/store/key.ts';
 import { readArchive } from '../../cli/archive.ts';
 import { photo } from '../../fixtures/images.ts';
 import { Gate, imageOf, manualPool } from '../manual-pool.ts';
 import { RawClient } from '../raw-client.ts';
-import { KEYS, type ServerSettings, startServer, type TestServer } from '../test-server.ts';
+import { KEYS, ownServer, type TestServer } from '../test-server.ts';
 import { bodyOf, fieldPart, filePart, formOf, headOf, send } from './form.ts';
 
 const MEGABYTE = 1024 * 1024;
 const CONVERT = 'batch-convert-images';
-
-async function ownServer(settings: ServerSettings): Promise<TestServer> {
-  const own = await startServer(settings);
-  onTestFinished(() => own.close());
-  return own;
-}
 
 async function until(happened: () => boolean): Promise<void> {
   while (!happened()) await new Promise(setImmediate);

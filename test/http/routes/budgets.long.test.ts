@@ -138,6 +138,8 @@ describe('a team', () => {
   });
 });
 
+const DAYS = ['from=2026-02-30', 'from=2026-13-01', 'from=2026-1-1', 'from=today', 'from='];
+
 describe('GET /v1/account/usage', () => {
   it('sums by key, team, model and day, for the account of the key alone', async () => {
     const { account, key } = await newKey('--name', 'one');
@@ -203,7 +205,7 @@ describe('GET /v1/account/usage', () => {
     }
   });
 
-  it.each(['format=xml', 'by=week', 'by=day,day', 'by=account', 'by=', 'key=', 'page=2'])(
+  it.each([...DAYS, 'format=xml', 'by=week', 'by=day,day', 'by=account', 'by=', 'key=', 'page=2'])(
     'refuses ?%s',
     async (query) => {
       const { key } = await newKey();

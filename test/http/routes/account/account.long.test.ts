@@ -74,7 +74,10 @@ describe('GET /v1/account', () => {
     const key = await administer('keys', 'create', '--account', 'changing');
     expect((await get('/v1/account', key)).status).toBe(200);
     await administer('accounts', 'set-plan', 'changing', 'free');
-    expect((await get('/v1/account', key)).body).toMatchObject({ plan: 'free' });
+    expect((await get('/v1/account', key)).body).toMatchObject({
+      plan: 'free',
+      limits: { requests_per_minute: 20 },
+    });
     const batch = await daemon().request('/api/free/batch-image-hash', {
       method: 'POST',
       headers: { authorization: `Bearer ${key}` },
@@ -100,6 +103,8 @@ describe('GET /v1/account', () => {
       if (status === 401) break;
     }
     expect([...answers].at(-1)).toBe('expired_api_key');
+    const listed = await administer('keys', 'list', '--account', 'short', '--json');
+    expect(JSON.parse(listed)).toMatchObject({ keys: [{ status: 'expired' }] });
   });
 });
 
@@ -172,23 +177,6 @@ describe('GET /v1/account/usage', () => {
     });
     expect((await get('/v1/account/usage?to=2020-01-01')).body).toMatchObject({ data: [] });
   });
-
-  it.each(['2026-02-30', '2026-13-01', '2026-1-1', 'today', ''])(
-    'refuses from=%s',
-    async (from) => {
-      expect(await get(`/v1/account/usage?from=${from}`)).toEqual({
-        status: 400,
-        body: {
-          error: {
-            type: 'invalid_request',
-            message: `from: expected a date such as 2026-01-31, received ${JSON.stringify(from)}`,
-            param: 'from',
-            code: null,
-          },
-        },
-      });
-    },
-  );
 });
 
 describe('tasks', () => {

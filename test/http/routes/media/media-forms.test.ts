@@ -81,54 +81,26 @@ describe('an edit', () => {
     expect([sent.length, none]).toEqual([16, null]);
   });
 
-  test.each<[string, readonly PartSource[], number, string | null]>([
-    ['without an image', basics, 400, 'image'],
-    [
-      'with a field in which no image was chosen',
-      [...basics, filePart('', '', 'image')],
-      400,
-      'image',
-    ],
-    [
-      'with seventeen images',
-      [...basics, ...Array.from({ length: 17 }, () => image())],
-      400,
-      'image',
-    ],
-    ['with two masks', [...basics, image(), mask, mask], 400, 'mask'],
-    ['with a text for an image', [...basics, fieldPart('image', 'x')], 400, 'image'],
-    ['with a text for a mask', [...basics, image(), fieldPart('mask', 'x')], 400, 'mask'],
-    ['with a file for a text', [basics[0]!, image(), filePart('a', 'b', 'prompt')], 400, 'prompt'],
-    ['with an unknown file', [...basics, filePart('a', 'b', 'picture')], 400, 'picture'],
-    [
-      'with an unknown field',
-      [...basics, image(), fieldPart('input_images', 'x')],
-      400,
-      'input_images',
-    ],
-    ['without a model', [basics[1]!, image()], 400, 'model'],
-    ['without a prompt', [basics[0]!, image()], 400, 'prompt'],
-    ['with two prompts', [...basics, basics[1]!, image()], 400, 'prompt'],
-    [
-      'with an endless prompt',
-      [basics[0]!, fieldPart('prompt', 'x'.repeat(200_000)), image()],
-      400,
-      'prompt',
-    ],
-    ['with a count that is no number', [...basics, image(), fieldPart('n', 'two')], 400, 'n'],
-    [
-      'with a format that is none',
-      [...basics, image(), fieldPart('response_format', 'x')],
-      400,
-      'response_format',
-    ],
-    [
-      'with a second image that is too large',
-      [...basics, image(), image(TOO_LARGE)],
-      413,
-      'image[1]',
-    ],
-  ])('%s is refused', async (_, parts, status, param) => {
+  const [model, prompt] = basics;
+  const edit = (...parts: readonly PartSource[]) => [...basics, ...parts];
+  test.each<[string, readonly PartSource[], param: string, status?: number]>([
+    ['without an image', basics, 'image'],
+    ['with a field in which no image was chosen', edit(filePart('', '', 'image')), 'image'],
+    ['with seventeen images', edit(...Array.from({ length: 17 }, () => image())), 'image'],
+    ['with two masks', edit(image(), mask, mask), 'mask'],
+    ['with a text for an image', edit(fieldPart('image', 'x')), 'image'],
+    ['with a text for a mask', edit(image(), fieldPart('mask', 'x')), 'mask'],
+    ['with a file for a text', [model!, image(), filePart('a', 'b', 'prompt')], 'prompt'],
+    ['with an unknown file', edit(filePart('a', 'b', 'picture')), 'picture'],
+    ['with an unknown field', edit(image(), fieldPart('input_images', 'x')), 'input_images'],
+    ['without a model', [prompt!, image()], 'model'],
+    ['without a prompt', [model!, image()], 'prompt'],
+    ['with two prompts', edit(prompt!, image()), 'prompt'],
+    ['with an endless prompt', [model!, fieldPart('prompt', 'x'.repeat(2e5)), image()], 'prompt'],
+    ['with a count that is no number', edit(image(), fieldPart('n', 'two')), 'n'],
+    ['with no format', edit(image(), fieldPart('response_format', 'x')), 'response_format'],
+    ['with a second image that is too large', edit(image(), image(TOO_LARGE)), 'image[1]', 413],
+  ])('%s is refused', async (_, parts, param, status = 400) => {
     const answer = await send(EDITS, parts);
     expect([answer.status, answer.json!['error']]).toMatchObject([
       status,
