@@ -162,7 +162,8 @@ function update(file, text) {
 }
 
 async function errorCodesFile() {
-  const { HTTP_CODES, WARNING_CODES } = await built('error-codes.js');
+  const { HTTP_CODES } = await built('error-codes.js');
+  const { WARNING_CODES } = await built('warning-codes.js');
   const codes = Object.entries(HTTP_CODES).map(([code, { types, status, meaning }]) => [
     `\`${code}\``,
     `\`${types[0]}\``,

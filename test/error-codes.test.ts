@@ -1,14 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  ERROR_CODES,
-  type ErrorCode,
-  HTTP_CODES,
-  TYPE_STATUS,
-  WARNING_CODES,
-} from '../src/error-codes.ts';
+import { ERROR_CODES, type ErrorCode, HTTP_CODES, TYPE_STATUS } from '../src/error-codes.ts';
 import { Failure } from '../src/failure.ts';
+import { WARNING_CODES } from '../src/warning-codes.ts';
 import { ROOT } from './oriel.ts';
 
 const sources = ['src', 'workers'].flatMap((folder) =>

@@ -37,18 +37,14 @@ import { CLIENT_CLOSED_REQUEST, clientLeft } from './transport/client-disconnect
 import { defaultMaxConnections, limitConnections } from './transport/connections.ts';
 import { sendTogether } from './transport/end-of-tick.ts';
 import { parseJsonBodies } from './transport/json-body.ts';
-import { lingerAfterRefusals } from './transport/linger.ts';
-import {
-  answerMalformedRequest,
-  continueAfterHooks,
-  refuseSecondHost,
-} from './transport/malformed-requests.ts';
+import { answerMalformedRequest, refuseSecondHost } from './transport/malformed-requests.ts';
 import {
   BYTES_PER_BODY_BYTE,
   BYTES_PER_DOWNLOAD,
   MemoryShares,
 } from './transport/memory-shares.ts';
 import { shedLoad } from './transport/overload.ts';
+import { lingerAfterRefusals, sendContinueAfterHooks } from './transport/refused-bodies.ts';
 
 /** Connections to the operations listener: scrapers, probes and readers of the OpenAPI document. */
 const OPERATIONS_CONNECTIONS = 64;
@@ -160,7 +156,7 @@ function newServer(context: AppContext, maxConnections: number): FastifyInstance
   server.removeContentTypeParser('text/plain');
   server.setErrorHandler(sendFailure);
   answerUnknownRoutes(server);
-  continueAfterHooks(server);
+  sendContinueAfterHooks(server);
   lingerAfterRefusals(server);
   limitConnections(server, { maxConnections, sendTimeout: settings.sendTimeout });
   refuseSecondHost(server);

@@ -1,4 +1,4 @@
-import type { WarningCode } from '../error-codes.ts';
+import type { WarningCode } from '../warning-codes.ts';
 import type { OutputFormat } from './formats.ts';
 
 /** What an output keeps of the metadata of its input. */

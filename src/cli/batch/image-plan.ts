@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
-import type { WarningCode } from '../../error-codes.ts';
 import { formatOfExtension, type OutputFormat } from '../../images/formats.ts';
 import {
   type CodedMessage,
@@ -11,6 +10,7 @@ import type { BatchInput } from '../../operations/batch/process-files.ts';
 import type { StoredImage } from '../../operations/cache/cache-index.ts';
 import { imagesOf, type Operation } from '../../operations/definition/operation.ts';
 import { sizeOf } from '../../operations/pool/pool.ts';
+import type { WarningCode } from '../../warning-codes.ts';
 import type { Input } from '../files/inputs.ts';
 import type { OutputNames } from '../files/naming.ts';
 import { existsFailure, keptOutput } from '../files/writer.ts';

@@ -1,9 +1,12 @@
+import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { OUTPUT_SIZES } from '../../images/sizes.ts';
+import type { DeepReadonly } from '../../schema/json.ts';
 import { WILDCARD } from '../../schema/pattern.ts';
 import { toCredits } from '../../store/credits.ts';
+import { MODEL_TYPES } from '../providers/provider-kind.ts';
 import { TEXT_ENDPOINTS } from '../settings/dialects.ts';
-import type { Effort } from '../settings/models.ts';
+import { EFFORTS } from '../settings/models.ts';
 import type { Config, Model } from '../settings/schema.ts';
 import { entryNamed, isAllowed, type NamedEntry } from './model-names.ts';
 
@@ -15,37 +18,41 @@ export type TextRoute = TextModel['routes'][number];
 /** Models that a key may use, by identifiers, aliases and patterns; null for all. */
 type NamePatterns = readonly string[] | null;
 
+const reasoningShape = v.object({
+  supported_efforts: v.array(v.picklist(EFFORTS)),
+  default_effort: v.nullable(v.picklist(EFFORTS)),
+  can_disable: v.boolean(),
+});
+
 /** One model in the response of GET /v1/models: OpenAI's fields and further ones. */
-export interface PublishedModel {
-  readonly id: string;
-  readonly object: 'model';
+export const modelShape = v.object({
+  id: v.string(),
+  object: v.literal('model'),
   /** The identifier of the configured model, of which `id` may be an alias or a name for its wildcard. */
-  readonly root: string;
-  readonly aliases: readonly string[];
+  root: v.string(),
+  aliases: v.array(v.string()),
   /** Seconds since 1970; 0 if the configuration has no date. */
-  readonly created: number;
-  readonly owned_by: string;
-  readonly type: Model['type'];
-  readonly name: string;
-  readonly description: string | null;
-  readonly endpoints: readonly string[];
+  created: v.number(),
+  owned_by: v.string(),
+  type: v.picklist(MODEL_TYPES),
+  name: v.string(),
+  description: v.nullable(v.string()),
+  endpoints: v.array(v.string()),
   /** Prices in credits, with decimals. */
-  readonly pricing: Readonly<Record<string, number>>;
+  pricing: v.record(v.string(), v.number()),
   /** Prices of requests with more tokens of input than `above`, the smallest first; those left out stay. */
-  readonly pricing_tiers: readonly Readonly<Record<string, number>>[];
+  pricing_tiers: v.array(v.record(v.string(), v.number())),
   /** Limits; null if the configuration sets none. */
-  readonly limits: Readonly<Record<string, number | null>>;
+  limits: v.record(v.string(), v.nullable(v.number())),
   /** Sizes of the images that the model makes, such as `1024x1024`; null where only the provider knows them. */
-  readonly sizes: readonly string[] | null;
-  readonly capability_metadata: { readonly reasoning: Reasoning };
-}
+  sizes: v.nullable(v.array(v.string())),
+  capability_metadata: v.object({ reasoning: reasoningShape }),
+});
+
+export type PublishedModel = DeepReadonly<v.InferOutput<typeof modelShape>>;
 
 /** Reasoning of a model: a model that does not reason supports no effort. */
-interface Reasoning {
-  readonly supported_efforts: readonly Effort[];
-  readonly default_effort: Effort | null;
-  readonly can_disable: boolean;
-}
+type Reasoning = PublishedModel['capability_metadata']['reasoning'];
 
 const ENDPOINTS: Readonly<Record<Model['type'], readonly string[]>> = {
   text: TEXT_ENDPOINTS,

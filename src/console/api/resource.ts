@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { PublishedModel } from '../../config/catalog/catalog.ts';
 import type { AccountAnswer } from '../../http/routes/account/account.ts';
-import type { ModelRecord } from '../../http/routes/text/models.ts';
 import { type ApiError, apiErrorOf, isAborted, sendJson } from './request.ts';
 
 /** What a view loads from the server. */
@@ -69,7 +69,7 @@ export function useAccount(inputs?: readonly unknown[]): Resource<AccountAnswer>
   return useJson('v1/account', inputs);
 }
 
-export type Model = ModelRecord;
+export type Model = PublishedModel;
 
 /** The models that the session's key may use. */
 export function useModels(): Resource<readonly Model[]> {

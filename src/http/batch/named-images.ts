@@ -1,8 +1,9 @@
 import { Failure } from '../../failure.ts';
 import type { NamedImages } from '../../operations/definition/job.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
-import type { FileField, Form, FormShape } from '../uploads/form.ts';
-import { sentFiles } from '../uploads/sent-files.ts';
+import type { Form } from '../uploads/form.ts';
+import { sentFiles } from '../uploads/form.ts';
+import type { FileField, FormShape } from '../uploads/parts.ts';
 
 /** Most further images of one recipe. */
 const MAX_IMAGES = 8;

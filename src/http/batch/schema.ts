@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Operation } from '../../operations/definition/operation.ts';
 import { fieldsOf } from '../../schema/fields.ts';
 import { jsonSchemaOf, withSample } from '../openapi/openapi.ts';
-import type { FileField } from '../uploads/form.ts';
+import type { FileField } from '../uploads/parts.ts';
 import { imagesField } from './named-images.ts';
 
 const record = {

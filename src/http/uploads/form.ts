@@ -1,37 +1,18 @@
-import type { MultipartFile, MultipartValue } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
-import { named } from '../../schema/fields.ts';
+import { sizeText } from '../../images/byte-size.ts';
+import type { SentFile } from '../../media/task/call.ts';
+import { type Field, fromText, named } from '../../schema/fields.ts';
 import { requestTooLarge } from '../responses/errors.ts';
-import { abortable } from '../transport/client-disconnect.ts';
+import {
+  DEFAULT_VALUE_BYTES,
+  type FileField,
+  type FormShape,
+  type LimitedParts,
+  limitedParts,
+  type Part,
+} from './parts.ts';
 import type { Upload, Uploads } from './spool.ts';
-
-/** A field of files, which may be repeated; its name followed by `[]` is accepted too. */
-export interface FileField {
-  readonly name: string;
-  /** Number of files. */
-  readonly min: 0 | 1;
-  readonly max: number;
-}
-
-/** The fields and limits of a multipart form. */
-export interface FormShape {
-  readonly files: readonly FileField[];
-  /** Bytes of one file. A larger file is reported with its size and not kept. */
-  readonly fileBytes: number;
-  /** Bytes of the whole request body. */
-  readonly requestBytes: number;
-  /** Names of the text fields, each at most once. */
-  readonly fields: readonly string[];
-  /** Text fields that may be repeated; their names followed by `[]` are accepted too. */
-  readonly lists?: { readonly names: readonly string[]; readonly maxItems: number };
-  /** Bytes of one text field; by default 8192. */
-  readonly valueBytes?: number;
-  /** Whether texts may be sent as files too. */
-  readonly takesTextFiles?: true;
-  /** Whether unknown texts are returned, so that the caller names them with the other faults. */
-  readonly keepsUnknown?: true;
-}
 
 export interface FormFile extends Upload {
   /** As sent by the client: any text, perhaps a path. */
@@ -51,14 +32,6 @@ export interface Form {
 
 /** Characters of a file's name. */
 const MAX_FILENAME_LENGTH = 1024;
-/** Bytes of a part's headers. */
-const MAX_HEADER_BYTES = 16 * 1024;
-/** Bytes of a text field. */
-const DEFAULT_VALUE_BYTES = 8192;
-/** Parts beside the known fields: browsers send a part for each file input without a file. */
-const SPARE_PARTS = 20;
-
-type Part = MultipartFile | MultipartValue<string>;
 
 /**
  * Reads a multipart form, writing files to disk as they arrive. The first fault ends it; the rest of the
@@ -138,94 +111,6 @@ export function checkFormHeaders({ headers }: FastifyRequest, { requestBytes }: 
 
 function fault(name: string, message: string): Failure {
   return new Failure('invalid_request', named(name, message), { param: name });
-}
-
-/** The parts of a body. Reading fails as soon as the body is too large or not well-formed. */
-interface LimitedParts {
-  /** The next part, or undefined at the end. */
-  next(): Promise<Part | undefined>;
-  /** The bytes of a file. */
-  bytesOf(part: MultipartFile): AsyncIterable<Uint8Array>;
-  /** Discards the rest of the body. */
-  end(): void;
-}
-
-function limitedParts(
-  request: FastifyRequest,
-  shape: FormShape,
-  disconnect: AbortSignal,
-): LimitedParts {
-  const body = request.raw;
-  const overLimit = new AbortController();
-  const stop = AbortSignal.any([disconnect, overLimit.signal]);
-  let received = 0;
-  const count = (chunk: Uint8Array) => {
-    received += chunk.byteLength;
-    if (received > shape.requestBytes) overLimit.abort(requestTooLarge(shape.requestBytes));
-  };
-  const parts = request.parts({
-    preservePath: true,
-    // A part of type application/octet-stream is a file even without a file name.
-    isPartAFile: (name, type, filename) =>
-      filename !== undefined || type === 'application/octet-stream' || name === undefined,
-    limits: {
-      parts: maxParts(shape),
-      // `receive` counts: a file that is too large fails alone, not the whole form.
-      fileSize: Number.MAX_SAFE_INTEGER,
-      fieldSize: valueBytesOf(shape),
-      headerSize: MAX_HEADER_BYTES,
-    },
-  }) as AsyncGenerator<Part>;
-  /** The reason for which the body was aborted, or else the parser's error. */
-  const reasonOf = (error: unknown): unknown => {
-    if (stop.aborted) return stop.reason;
-    if (error instanceof Failure) return error;
-    const tooMany = (error as { code?: string }).code === 'FST_PARTS_LIMIT';
-    const message = tooMany
-      ? 'the form has too many parts'
-      : 'the body is not well-formed multipart/form-data';
-    return new Failure('invalid_request', message, { code: 'malformed_form', cause: error });
-  };
-
-  // In the same tick as the first `next`, which pipes the body to the parser: else bytes are lost.
-  body.on('data', count);
-  return {
-    async next() {
-      try {
-        const { value, done } = await abortable(parts.next(), stop);
-        return done ? undefined : value;
-      } catch (error) {
-        throw reasonOf(error);
-      }
-    },
-    async *bytesOf({ file }) {
-      const destroy = () => file.destroy(stop.reason);
-      stop.addEventListener('abort', destroy);
-      try {
-        for await (const chunk of file) {
-          stop.throwIfAborted();
-          yield chunk as Uint8Array;
-        }
-      } catch (error) {
-        throw reasonOf(error);
-      } finally {
-        stop.removeEventListener('abort', destroy);
-      }
-    },
-    end() {
-      body.off('data', count);
-      body.unpipe();
-      // The connection's next request comes after the rest of this body.
-      body.resume();
-    },
-  };
-}
-
-/** One part more than is allowed, so that its error can name the field. */
-function maxParts({ files, fields, lists }: FormShape): number {
-  const max = files.reduce((sum, field) => sum + field.max, 0);
-  const items = lists ? lists.names.length * lists.maxItems : 0;
-  return max + 1 + fields.length + items + SPARE_PARTS;
 }
 
 async function readFile(
@@ -317,4 +202,36 @@ function fieldText(part: Part, name: string, shape: FormShape): string {
   } catch {
     throw fault(name, 'nested too deep');
   }
+}
+
+/** The texts of a form's fields, in the types that JSON would have. */
+export function valuesOf({ fields, lists }: Form, declared: readonly Field[]) {
+  const values: Record<string, unknown> = Object.fromEntries([...fields, ...lists]);
+  for (const field of declared) {
+    const text = fields.get(field.name);
+    if (text !== undefined) values[field.name] = fromText(field, text);
+  }
+  return values;
+}
+
+/** The files of a form's field. @throws Failure 413 if one was too large to be kept */
+export function sentFiles({ files }: Form, name: string, { fileBytes }: FormShape): SentFile[] {
+  return files
+    .get(name)!
+    .map((file, index, all) =>
+      keptFile(file, all.length === 1 ? name : `${name}[${index}]`, fileBytes),
+    );
+}
+
+function keptFile({ path, size }: FormFile, param: string, most: number): SentFile {
+  if (path !== null) return { path, size };
+  const limit = `${sizeText(most)} (${most} bytes)`;
+  throw new Failure(
+    'invalid_request',
+    `${param}: expected at most ${limit}, received ${size} bytes`,
+    {
+      param,
+      code: 'file_too_large',
+    },
+  );
 }

@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DEFAULT_LIMITS } from '../../../images/limits.ts';
 import { assetUrl, imagesShape } from '../../../media/record.ts';
-import type { Fields } from '../../../media/requests/fields.ts';
 import { editRequest } from '../../../media/requests/image.ts';
-import { fieldsOf, fromText } from '../../../schema/fields.ts';
+import { fieldsOf } from '../../../schema/fields.ts';
 import { handsOver } from '../../../store/nodes.ts';
 import { jsonOrEvents, jsonSchemaOf, withSample } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
@@ -11,15 +10,14 @@ import { addEndpoint } from '../../request/endpoint.ts';
 import { traceOf } from '../../request/request-span.ts';
 import { shuttingDown } from '../../responses/errors.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
-import { checkFormHeaders, type Form, type FormShape, readForm } from '../../uploads/form.ts';
-import { sentFiles } from '../../uploads/sent-files.ts';
+import { checkFormHeaders, readForm, sentFiles, valuesOf } from '../../uploads/form.ts';
+import type { FormShape } from '../../uploads/parts.ts';
 import { createdShape, uploadShape } from '../tasks/media-schema.ts';
 import { sendImages, sendOpenAiImages } from './image-response.ts';
 import { announceIgnored, sendCreated } from './media-response.ts';
 import { idempotencyKeyOf } from './media-submission.ts';
 import {
   defaultFormatOf,
-  imageResponseFields,
   imageResponseOf,
   imageResponseSchema,
   prefersTask,
@@ -29,7 +27,7 @@ import { addTranscriptionRoute } from './transcriptions.ts';
 const { fileBytes } = DEFAULT_LIMITS;
 const MEGABYTE = 1024 * 1024;
 
-const editFields = fieldsOf(editRequest);
+const FIELDS = [...fieldsOf(editRequest), ...fieldsOf(imageResponseSchema)];
 
 const EDIT: FormShape = {
   files: [
@@ -39,7 +37,7 @@ const EDIT: FormShape = {
   fileBytes,
   // As for a batch.
   requestBytes: 100 * MEGABYTE,
-  fields: [...editFields.map(({ name }) => name), ...Object.keys(imageResponseFields)],
+  fields: FIELDS.map(({ name }) => name),
   // The longest prompt, each of its characters in four bytes.
   valueBytes: 128_000,
 };
@@ -116,7 +114,7 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
       try {
         const form = await readForm(request, EDIT, uploads, signal);
         const defaultFormat = defaultFormatOf(request, context.config);
-        const [response, fields] = imageResponseOf(valuesOf(form), defaultFormat);
+        const [response, fields] = imageResponseOf(valuesOf(form, FIELDS), defaultFormat);
         const submitted = await media.submit({
           kind: 'edit',
           fields,
@@ -168,14 +166,4 @@ export function mediaFormRoutes(server: FastifyInstance, context: AppContext): v
       }
     },
   });
-}
-
-/** A form's fields, in the types that JSON would have. */
-function valuesOf({ fields }: Form): Fields {
-  const values: Record<string, unknown> = Object.fromEntries(fields);
-  for (const field of [...editFields, ...fieldsOf(imageResponseSchema)]) {
-    const text = fields.get(field.name);
-    if (text !== undefined) values[field.name] = fromText(field, text);
-  }
-  return values;
 }

@@ -3,21 +3,20 @@ import * as v from 'valibot';
 import { Failure } from '../../../failure.ts';
 import { DEFAULT_LIMITS } from '../../../images/limits.ts';
 import type { Transcript, TranscriptFormat } from '../../../media/provider/provider.ts';
-import type { Fields } from '../../../media/requests/fields.ts';
 import {
   LIST_NAMES,
   MAX_ITEMS,
   transcriptionRequest,
 } from '../../../media/requests/transcription.ts';
-import { fieldsOf, fromText } from '../../../schema/fields.ts';
+import { fieldsOf } from '../../../schema/fields.ts';
 import { IGNORED_HEADER, pathsHeader } from '../../../text/execution/execution.ts';
 import { EVENT_STREAM, jsonSchemaOf, withSample } from '../../openapi/openapi.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { eventOf, sendEvents } from '../../transport/event-response.ts';
-import { type Form, type FormShape, readForm } from '../../uploads/form.ts';
-import { sentFiles } from '../../uploads/sent-files.ts';
+import { readForm, sentFiles, valuesOf } from '../../uploads/form.ts';
+import type { FormShape } from '../../uploads/parts.ts';
 
 const { fileBytes } = DEFAULT_LIMITS;
 
@@ -91,7 +90,7 @@ export function addTranscriptionRoute(
       const { holder, id: requestId } = request;
       try {
         const form = await readForm(request, TRANSCRIPTION, uploads, signal);
-        const values = valuesOf(form);
+        const values = valuesOf(form, fields);
         const [file] = sentFiles(form, 'file', TRANSCRIPTION);
         const answer = async () => {
           const call = { holder, requestId, fields: values, file: file!, signal };
@@ -115,16 +114,6 @@ export function addTranscriptionRoute(
       }
     },
   });
-}
-
-/** A form's fields, in the types that JSON would have. */
-function valuesOf({ fields: texts, lists }: Form): Fields {
-  const values: Record<string, unknown> = Object.fromEntries(lists);
-  for (const field of fields) {
-    const text = texts.get(field.name);
-    if (text !== undefined) values[field.name] = fromText(field, text);
-  }
-  return values;
 }
 
 function sendTranscript(

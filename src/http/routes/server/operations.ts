@@ -9,7 +9,7 @@ import { batchOptions } from '../../batch/schema.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { listShape } from '../../request/query.ts';
-import type { FileField } from '../../uploads/form.ts';
+import type { FileField } from '../../uploads/parts.ts';
 
 const value = v.union([v.string(), v.number(), v.boolean(), v.array(v.string())]);
 

@@ -1,9 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
-import { publishModel, publishModels } from '../../../config/catalog/catalog.ts';
-import { MODEL_TYPES } from '../../../config/providers/provider-kind.ts';
-import { EFFORTS } from '../../../config/settings/models.ts';
+import { modelShape, publishModel, publishModels } from '../../../config/catalog/catalog.ts';
 import { Failure } from '../../../failure.ts';
 import type { KeyHolder } from '../../../store/store.ts';
 import type { ModelListing, ModelPage } from '../../../text/dialects/endpoint.ts';
@@ -11,33 +9,6 @@ import { allDialects } from '../../../text/dialects/registry.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { listShape, parseQuery } from '../../request/query.ts';
-
-const modelShape = v.object({
-  id: v.string(),
-  object: v.literal('model'),
-  root: v.string(),
-  aliases: v.array(v.string()),
-  created: v.number(),
-  owned_by: v.string(),
-  type: v.picklist(MODEL_TYPES),
-  name: v.string(),
-  description: v.nullable(v.string()),
-  endpoints: v.array(v.string()),
-  pricing: v.record(v.string(), v.number()),
-  pricing_tiers: v.array(v.record(v.string(), v.number())),
-  limits: v.record(v.string(), v.nullable(v.number())),
-  sizes: v.nullable(v.array(v.string())),
-  capability_metadata: v.object({
-    reasoning: v.object({
-      supported_efforts: v.array(v.picklist(EFFORTS)),
-      default_effort: v.nullable(v.picklist(EFFORTS)),
-      can_disable: v.boolean(),
-    }),
-  }),
-});
-
-/** A model as `GET /v1/models` lists it. */
-export type ModelRecord = v.InferOutput<typeof modelShape>;
 
 /** The catalog: the models that the API key may use. */
 export function modelRoutes(server: FastifyInstance, context: AppContext): void {
