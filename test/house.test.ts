@@ -23,7 +23,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['images', 'safety'],
   ['store', 'upstream', 'schema', 'threads'],
   ['failure', 'fair-semaphore', 'libc', 'folders'],
-  ['error-codes'],
+  ['error-codes', 'warning-codes'],
 ];
 
 /** Files and folders that may import a library. Names of folders and scopes end with a slash. */

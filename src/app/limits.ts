@@ -1,6 +1,5 @@
 import { RedisScripts } from '../http/limits/redis-scripts.ts';
-import { DividedLimits, type RequestLimits } from '../http/limits/request-limits.ts';
-import { SharedLimits } from '../http/limits/shared-limits.ts';
+import { DividedLimits, type RequestLimits, SharedLimits } from '../http/limits/request-limits.ts';
 import type { Nodes } from '../store/nodes.ts';
 import type { Start } from './start.ts';
 

@@ -3,8 +3,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { handsOver } from '../store/nodes.ts';
 import { batchRoutes } from './batch/routes.ts';
 import { serverLog } from './observability/log.ts';
-import { documentRoute } from './openapi/document.ts';
-import { collectRoutes } from './openapi/openapi.ts';
+import { collectRoutes, documentRoute } from './openapi/openapi.ts';
 import { ownerRoutes } from './owner/routes.ts';
 import type { AppContext } from './request/app-context.ts';
 import { authenticator } from './request/auth.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Provider } from '../config/providers/provider-kinds.ts';
-import { keysOf } from '../config/providers/provider-secrets.ts';
+import { keysOf } from '../config/providers/provider-kinds.ts';
 import type { Config } from '../config/settings/schema.ts';
 import type { Failure } from '../failure.ts';
 

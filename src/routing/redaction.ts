@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { secretsOf } from '../config/providers/provider-secrets.ts';
+import { secretsOf } from '../config/providers/provider-kinds.ts';
 import type { Config } from '../config/settings/schema.ts';
 import { Failure } from '../failure.ts';
 

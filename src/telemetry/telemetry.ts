@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { UpstreamClient } from '../upstream/client.ts';
 import { Attributes } from './attributes.ts';
-import { Collector } from './collector.ts';
+import { Collector, SpanQueue } from './collector.ts';
 import { type MetricFamily, metricData, type OtlpNames } from './metric-data.ts';
-import { SpanQueue } from './span-queue.ts';
 import { nanoseconds } from './trace.ts';
 import { type OtlpSettings, Tracer } from './tracer.ts';
 

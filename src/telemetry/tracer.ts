@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../config/settings/schema.ts';
-import { Trace } from './trace.ts';
-import { isInSample, parseTraceparent, randomId, type TraceContext } from './trace-context.ts';
+import { isInSample, parseTraceparent, randomId, Trace, type TraceContext } from './trace.ts';
 
 export type OtlpSettings = NonNullable<Config['telemetry']['otlp']>;
 

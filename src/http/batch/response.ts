@@ -1,17 +1,18 @@
+import { once } from 'node:events';
 import { parse } from 'node:path';
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../failure.ts';
 import { checkFileSize, DEFAULT_LIMITS, type Limits } from '../../images/limits.ts';
 import { Batch } from '../../operations/batch/batch.ts';
 import type { BatchResult, FileRecord } from '../../operations/batch/batch-record.ts';
 import type { BatchInput } from '../../operations/batch/process-files.ts';
-import type { BatchZip } from '../../operations/batch/zip.ts';
+import { type BatchZip, createZip } from '../../operations/batch/zip.ts';
 import type { NamedImages } from '../../operations/definition/job.ts';
 import type { Operation } from '../../operations/definition/operation.ts';
 import type { AppContext } from '../request/app-context.ts';
 import { abortable } from '../transport/client-disconnect.ts';
 import type { FormFile } from '../uploads/form.ts';
-import { sendZip } from './zip-response.ts';
 
 /** A batch whose files have arrived and whose options are valid. */
 export interface HttpBatch {
@@ -119,4 +120,56 @@ function tooLarge(size: number, limits: Limits): NonNullable<BatchInput['knownRe
     return { status: 'failed', originalSize: size, error: { code: code!, message } };
   }
   throw new Error(`an upload of ${size} bytes was not kept`);
+}
+
+/** Bytes of a chunk, so small that a slow client makes progress within `server.sendTimeout`. */
+const CHUNK_BYTES = 64 * 1024;
+
+/**
+ * Sends a ZIP while it is being filled. Resolves when the response has ended. After an error the
+ * connection ends without the last chunk, so that clients detect the truncation.
+ *
+ * @param signal aborts when the client disconnects
+ * @param fill adds the files and finishes the archive; if it throws, the response ends early
+ */
+async function sendZip(
+  reply: FastifyReply,
+  filename: string,
+  signal: AbortSignal,
+  fill: (zip: BatchZip) => Promise<void>,
+): Promise<void> {
+  const zip = await createZip();
+  const { stream } = zip;
+  // The reader gets errors; without a reader, an error without a listener would end the process.
+  stream.on('error', () => {});
+  const filled = fill(zip).catch((error: Error) => {
+    // Before the headers are sent, the error handler sends and logs the error.
+    if (!signal.aborted && reply.raw.headersSent) {
+      reply.log.error({ err: error, requestId: reply.request.id }, 'a defect, please report it');
+    }
+    stream.destroy(error);
+  });
+  const body = Readable.from(chunksOf(stream), { objectMode: false, highWaterMark: CHUNK_BYTES });
+  const onAbort = () => {
+    stream.destroy(signal.reason);
+    // With the reason: Fastify would destroy it without one and log a defect.
+    body.destroy(signal.reason);
+  };
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort);
+  const closed = once(body, 'close').catch(() => {});
+  reply.type('application/zip');
+  reply.header('content-disposition', `attachment; filename="${filename}.zip"`);
+  reply.send(body);
+  await closed;
+  await filled;
+  signal.removeEventListener('abort', onAbort);
+}
+
+async function* chunksOf(stream: Readable): AsyncGenerator<Buffer> {
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    for (let start = 0; start < chunk.length; start += CHUNK_BYTES) {
+      yield chunk.subarray(start, start + CHUNK_BYTES);
+    }
+  }
 }

@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto';
 import { type Nodes, shareOf } from '../../store/nodes.ts';
-import { InvalidKeyLimit } from '../transport/addresses.ts';
-import { RateLimiter, type RateLimitState } from './rate-limiter.ts';
+import { InvalidKeyLimit, networkOf, tooManyInvalidKeys } from '../transport/addresses.ts';
+import { RateLimiter, type RateLimitState, rateLimited } from './rate-limiter.ts';
+import { COUNT_INVALID_KEY, TAKE } from './redis-script.ts';
+import type { RedisScripts } from './redis-scripts.ts';
 
 /** Limits of requests that hold for all nodes together. */
 export interface RequestLimits {
@@ -52,5 +55,59 @@ export class DividedLimits implements RequestLimits {
   /** Counts an invalid key that was counted elsewhere. */
   addInvalidKey(address: string): void {
     this.#invalidKeys.count(address, Number.POSITIVE_INFINITY);
+  }
+}
+
+/** Names in Redis are hashes, so that it holds neither addresses of clients nor identifiers of keys. */
+function nameOf(kind: 'key' | 'network', value: string): string {
+  return `${kind}:${createHash('sha256').update(value).digest('base64url')}`;
+}
+
+/**
+ * Limits that Redis counts for all nodes. While it does not answer, each node has its share, of which the
+ * requests that it accepted before are a part.
+ */
+export class SharedLimits implements RequestLimits {
+  readonly #redis: Pick<RedisScripts, 'run' | 'isAvailable'>;
+  readonly #divided: DividedLimits;
+  readonly #now: (() => number) | undefined;
+
+  /** @param now milliseconds of a clock that all nodes share, in place of that of Redis */
+  constructor(
+    redis: Pick<RedisScripts, 'run' | 'isAvailable'>,
+    divided: DividedLimits,
+    now?: () => number,
+  ) {
+    this.#redis = redis;
+    this.#divided = divided;
+    this.#now = now;
+  }
+
+  get fault(): string | null {
+    if (this.#redis.isAvailable) return null;
+    return 'the Redis of limits.shared does not answer; rate limits are divided among the nodes';
+  }
+
+  async take(key: string, limit: number, counts: boolean): Promise<RateLimitState> {
+    const clock = this.#now === undefined ? '' : Math.floor(this.#now() * 1000);
+    const args = [limit, counts ? 1 : 0, clock];
+    const reply = await this.#redis.run(TAKE, nameOf('key', key), args);
+    if (reply === null) return this.#divided.take(key, limit, counts);
+    const [accepted, remaining, milliseconds] = reply as [number, number, number];
+    if (accepted === 0) throw rateLimited({ limit, retryAfter: milliseconds / 1000 });
+    if (counts) this.#divided.addAccepted(key);
+    return { limit, remaining, reset: milliseconds / 1000 };
+  }
+
+  async countInvalidKey(address: string, limit: number): Promise<void> {
+    const name = nameOf('network', networkOf(address));
+    const reply = await this.#redis.run(COUNT_INVALID_KEY, name, [limit]);
+    if (reply === null) {
+      this.#divided.countInvalidKey(address, limit);
+      return;
+    }
+    const [accepted, milliseconds] = reply as [number, number];
+    if (accepted === 0) throw tooManyInvalidKeys(milliseconds / 1000);
+    this.#divided.addInvalidKey(address);
   }
 }

@@ -7,8 +7,8 @@ import type { MetricFamily } from '../../telemetry/metric-data.ts';
 import type { MetricSource } from '../../telemetry/telemetry.ts';
 import type { TextReport } from '../../text/canonical/report.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
-import { LimitMetrics } from '../limits/limit-metrics.ts';
 import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
+import { LimitMetrics } from './limit-metrics.ts';
 import { MetricRegistry } from './metric-registry.ts';
 import { addPoolMetrics, addRoutingMetrics, addStoreMetrics } from './state-metrics.ts';
 

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import swagger from '@fastify/swagger';
 import { toJsonSchema } from '@valibot/to-json-schema';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type * as v from 'valibot';
+import { addEndpoint } from '../request/endpoint.ts';
 import { errorBody, jsonLine } from '../responses/errors.ts';
-import { JsonDocument } from './document.ts';
+import { matchesTag } from '../responses/range.ts';
 
 type JsonSchema = Record<string, unknown>;
 
@@ -127,4 +129,34 @@ export const EVENT_STREAM = { 'text/event-stream': { schema: { type: 'string' } 
 function responseOf(declared: unknown): JsonSchema {
   const schema = jsonSchemaOf(declared, 'output');
   return { description: 'Success', ...schema };
+}
+
+/** A JSON document in memory: all responses share its bytes. */
+export class JsonDocument {
+  readonly #bytes: Buffer;
+  readonly #tag: string;
+
+  constructor(text: string) {
+    this.#bytes = Buffer.from(text);
+    this.#tag = `"${createHash('sha256').update(this.#bytes).digest('base64url')}"`;
+  }
+
+  /** Sends the document, or 304 if the client has it. */
+  send({ headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
+    reply.headers({ etag: this.#tag, 'cache-control': 'no-cache' });
+    if (matchesTag(headers['if-none-match'], this.#tag)) return reply.code(304).send();
+    return reply.type('application/json; charset=utf-8').send(this.#bytes);
+  }
+}
+
+/** Serves `/openapi.json`. */
+export function documentRoute(server: FastifyInstance, document: () => JsonDocument): void {
+  addEndpoint(server, {
+    path: 'GET /openapi.json',
+    tag: 'Operation',
+    summary: 'This document',
+    isPublic: true,
+    answer: { type: 'object', description: 'OpenAPI 3.1', additionalProperties: true },
+    handler: async (request, reply) => document().send(request, reply),
+  });
 }

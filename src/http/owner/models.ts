@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
 import { MODEL_TYPES } from '../../config/providers/provider-kind.ts';
 import type { Provider } from '../../config/providers/provider-kinds.ts';
-import { keysOf } from '../../config/providers/provider-secrets.ts';
+import { keysOf } from '../../config/providers/provider-kinds.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import type { ProviderAttempts, ProviderFailure } from '../../routing/provider-health.ts';
 import type { AppContext } from '../request/app-context.ts';

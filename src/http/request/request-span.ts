@@ -2,8 +2,12 @@ import type { FastifyRequest } from 'fastify';
 import { genAiNameIn } from '../../config/providers/provider-kinds.ts';
 import { toCredits } from '../../store/credits.ts';
 import { Attributes } from '../../telemetry/attributes.ts';
-import { addressAttributes, errorTypeOf, type Trace } from '../../telemetry/trace.ts';
-import { parseTraceparent } from '../../telemetry/trace-context.ts';
+import {
+  addressAttributes,
+  errorTypeOf,
+  parseTraceparent,
+  type Trace,
+} from '../../telemetry/trace.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
 import type { TextReport } from '../../text/canonical/report.ts';
 import type { GenAiMetrics } from '../observability/gen-ai-metrics.ts';

@@ -1,8 +1,7 @@
 import { onTestFinished } from 'vitest';
 import type { RateLimitState } from '../../../src/http/limits/rate-limiter.ts';
 import { type RedisError, RedisScripts } from '../../../src/http/limits/redis-scripts.ts';
-import { DividedLimits } from '../../../src/http/limits/request-limits.ts';
-import { SharedLimits } from '../../../src/http/limits/shared-limits.ts';
+import { DividedLimits, SharedLimits } from '../../../src/http/limits/request-limits.ts';
 import { setNodes } from '../../engines/nodes.ts';
 
 /** What one node saw of its Redis. */

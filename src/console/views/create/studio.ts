@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import type { Timeline } from '../../../http/routes/tasks/task-timeline.ts';
+import type { Timeline } from '../../../http/routes/tasks/tasks.ts';
 import { useAction } from '../../api/action.ts';
 import { sendJson } from '../../api/request.ts';
 import { type Model, useAccount } from '../../api/resource.ts';

@@ -1,5 +1,5 @@
 import type { CallbackList } from '../../../http/routes/tasks/media-schema.ts';
-import type { Timeline } from '../../../http/routes/tasks/task-timeline.ts';
+import type { Timeline } from '../../../http/routes/tasks/tasks.ts';
 import { useJson } from '../../api/resource.ts';
 import { hasEnded, type Task, useTaskEvents } from '../../api/tasks.ts';
 import { Code } from '../../components/copy.tsx';

@@ -14,8 +14,7 @@ import { checkFormHeaders, readForm, sentFiles, valuesOf } from '../../uploads/f
 import type { FormShape } from '../../uploads/parts.ts';
 import { createdShape, uploadShape } from '../tasks/media-schema.ts';
 import { sendImages, sendOpenAiImages } from './image-response.ts';
-import { announceIgnored, sendCreated } from './media-response.ts';
-import { idempotencyKeyOf } from './media-submission.ts';
+import { announceIgnored, idempotencyKeyOf, sendCreated } from './media-response.ts';
 import {
   defaultFormatOf,
   imageResponseOf,

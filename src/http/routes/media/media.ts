@@ -15,8 +15,13 @@ import { shuttingDown } from '../../responses/errors.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { createdShape, moderationShape } from '../tasks/media-schema.ts';
 import { sendImages, sendOpenAiImages } from './image-response.ts';
-import { announceIgnored, sendCreated } from './media-response.ts';
-import { fieldsOf, idempotencyKeyOf, submitJson } from './media-submission.ts';
+import {
+  announceIgnored,
+  fieldsOf,
+  idempotencyKeyOf,
+  sendCreated,
+  submitJson,
+} from './media-response.ts';
 import { defaultFormatOf, imageResponseFields, imageResponseOf } from './response-format.ts';
 import { addSpeechRoute } from './speech.ts';
 

@@ -9,15 +9,17 @@ import { addEndpoint } from '../../request/endpoint.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
 import { eventOf, sendEvents } from '../../transport/event-response.ts';
 import { bodyOf } from '../tasks/assets.ts';
-import { NO_USAGE } from './image-events.ts';
+import { NO_USAGE } from './image-response.ts';
 import {
   announceIgnored,
   announceTask,
+  fieldsOf,
+  idempotencyKeyOf,
   type OpenAiTask,
   resultFiles,
+  submitJson,
   waitForResult,
 } from './media-response.ts';
-import { fieldsOf, idempotencyKeyOf, submitJson } from './media-submission.ts';
 
 const responseFields = {
   stream_format: v.nullish(

@@ -1,5 +1,5 @@
-import type { MetricRegistry } from '../observability/metric-registry.ts';
-import type { RedisError } from './redis-scripts.ts';
+import type { RedisError } from '../limits/redis-scripts.ts';
+import type { MetricRegistry } from './metric-registry.ts';
 
 const DURATIONS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05];
 
