@@ -46,6 +46,19 @@ const FAILURES = {
   '5XX': 'The server or an upstream failed; `error` has the reason',
 };
 
+/** Parts of the document in their order. */
+const TAGS = [
+  ...['Account', 'Administration', 'Models', 'Text', 'Images', 'Videos', 'Audio', 'Moderation'],
+  ...['Tasks', 'Assets', 'Batch images', 'Operation'],
+];
+
+/** The paths by parts, whichever was added first. */
+function inOrder(paths: object): object {
+  const place = ([, methods]: [string, Record<string, { tags?: string[] }>]) =>
+    TAGS.indexOf(Object.values(methods)[0]?.tags?.[0] ?? '');
+  return Object.fromEntries(Object.entries(paths).sort((a, b) => place(a) - place(b)));
+}
+
 /** Name of the shared schema of errors. */
 const ERROR_SCHEMA = 'Error';
 
@@ -107,7 +120,9 @@ export async function collectRoutes(
   return () => {
     if (json) return json;
     const servers = serverUrl && { servers: [{ url: serverUrl() }] };
-    json = new JsonDocument(jsonLine({ ...server.swagger(), ...servers }));
+    const document = server.swagger();
+    const paths = inOrder(document.paths ?? {});
+    json = new JsonDocument(jsonLine({ ...document, paths, ...servers }));
     return json;
   };
 }
