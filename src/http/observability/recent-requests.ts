@@ -1,60 +1,58 @@
-import type { Failure } from '../../failure.ts';
-import type { Account, ApiKey } from '../../store/account.ts';
+import type { FastifyRequest } from 'fastify';
 import type { KeyHolder } from '../../store/store.ts';
-import type { Task } from '../../store/task.ts';
-import type { Usage } from '../../text/canonical/events.ts';
-import type { TextReport } from '../../text/canonical/report.ts';
 
 /** What is known of a request at its end. */
-export interface EndedRequest {
-  readonly id: string;
-  readonly method: string;
+export interface EndedRequest
+  extends Pick<
+    FastifyRequest,
+    'id' | 'method' | 'failure' | 'textReport' | 'firstFrameMs' | 'task'
+  > {
   /** The route's pattern. */
   readonly route: string;
   readonly status: number;
   readonly milliseconds: number;
   /** Undefined without a valid key. */
   readonly holder: KeyHolder | undefined;
-  readonly failure: Failure | null;
-  readonly textReport: TextReport | null;
-  readonly firstFrameMs: number | null;
-  /** The task that the request created; null for none. */
-  readonly task: Task | null;
-}
-
-/** The names of a request's account and key: whole records of 1000 requests would be copied by each garbage collection. */
-interface RequestHolder {
-  readonly account: Pick<Account, 'id' | 'name'>;
-  readonly key: Pick<ApiKey, 'id' | 'name'>;
 }
 
 /** A recorded request, without its body, headers and answer. */
-export interface RecentRequest {
-  /** Ascending in the order of the ends of requests. */
-  readonly number: number;
-  readonly id: string;
-  /** Time of the end, in milliseconds since the epoch. */
-  readonly at: number;
-  readonly method: string;
-  readonly route: string;
-  readonly status: number;
-  readonly milliseconds: number;
-  readonly firstFrameMs: number | null;
-  /** Undefined without a valid key. */
-  readonly holder: RequestHolder | undefined;
-  readonly model: string | null;
-  readonly taskId: string | null;
-  readonly provider: string | null;
-  readonly upstreamModel: string | null;
-  readonly attempts: number;
-  readonly usage: Usage | null;
-  /** Micro-credits; null for a request that is not metered, such as one that created a task. */
-  readonly charge: number | null;
-  readonly errorType: string | null;
-  readonly errorCode: string | null;
+export type RecentRequest = ReturnType<typeof recordOf>;
+
+/**
+ * The scalars of a request and its report, whose trace would keep all spans in memory. Whole records of 1000
+ * accounts and keys would be copied by each garbage collection.
+ *
+ * @param number ascending in the order of the ends of requests
+ */
+function recordOf(request: EndedRequest, number: number) {
+  const { holder, failure: refusal, textReport: report, task } = request;
+  const { id, method, route, status, milliseconds, firstFrameMs } = request;
+  const failure = refusal ?? report?.failure ?? null;
+  return {
+    number,
+    id,
+    method,
+    route,
+    status,
+    milliseconds,
+    firstFrameMs,
+    /** Time of the end, in milliseconds since the epoch. */
+    at: Date.now(),
+    holder: holder && namesOf(holder),
+    model: report?.model ?? task?.model ?? null,
+    taskId: task?.id ?? null,
+    provider: report?.provider ?? null,
+    upstreamModel: report?.upstreamModel ?? null,
+    attempts: report?.attempts ?? 0,
+    usage: report?.usage ?? null,
+    /** Micro-credits; null for a request that is not metered, such as one that created a task. */
+    charge: report?.charge ?? null,
+    errorType: failure?.type ?? null,
+    errorCode: failure?.code ?? null,
+  };
 }
 
-function namesOf({ account, key }: KeyHolder): RequestHolder {
+function namesOf({ account, key }: KeyHolder) {
   return {
     account: { id: account.id, name: account.name },
     key: { id: key.id, name: key.name },
@@ -82,32 +80,10 @@ export class RecentRequests {
     this.#capacity = capacity;
   }
 
-  /** Records the scalars of a report: its trace would keep all spans in memory. */
   add(request: EndedRequest): void {
-    const { holder, failure: refusal, textReport: report, task } = request;
-    const failure = refusal ?? report?.failure ?? null;
     this.#number += 1;
-    const recent: RecentRequest = {
-      number: this.#number,
-      id: request.id,
-      at: Date.now(),
-      method: request.method,
-      route: request.route,
-      status: request.status,
-      milliseconds: request.milliseconds,
-      firstFrameMs: request.firstFrameMs,
-      holder: holder && namesOf(holder),
-      model: report?.model ?? task?.model ?? null,
-      taskId: task?.id ?? null,
-      provider: report?.provider ?? null,
-      upstreamModel: report?.upstreamModel ?? null,
-      attempts: report?.attempts ?? 0,
-      usage: report?.usage ?? null,
-      charge: report?.charge ?? null,
-      errorType: failure?.type ?? null,
-      errorCode: failure?.code ?? null,
-    };
-    const account = holder?.account.id ?? UNKNOWN;
+    const recent = recordOf(request, this.#number);
+    const account = request.holder?.account.id ?? UNKNOWN;
     const own = this.#accounts.get(account);
     if (own === undefined) this.#accounts.set(account, [recent]);
     else own.push(recent);

@@ -41,12 +41,9 @@ export interface RequestLine {
 }
 
 /** What the line of a request says beyond the transport: its failure, and how a text request was answered. */
-export interface RequestOutcome {
-  readonly failure: Failure | null;
-  readonly textReport: TextReport | null;
-  readonly firstFrameMs: number | null;
+export type RequestOutcome = Pick<FastifyRequest, 'failure' | 'textReport' | 'firstFrameMs'> & {
   readonly trace: Trace | null;
-}
+};
 
 /** Characters of a failure's message in a line: it may quote the request. */
 export const MAX_REASON = 300;
