@@ -11,6 +11,7 @@ import {
 import { FEATURES, REFERENCES } from '../../store/features.ts';
 import { identifier, modelIdentifier, text } from '../fields/text.ts';
 import { credits } from '../fields/units.ts';
+import type { ModelType } from '../providers/provider-kind.ts';
 import { DIALECT_NAMES, isFieldName } from './dialects.ts';
 
 /** Efforts of reasoning, the lowest first. */
@@ -215,28 +216,14 @@ const videoModel = v.strictObject({
   ),
 });
 
-const pricePerRequest = section(v.strictObject({ perRequest: price('per request') }), 'Credits.');
-
-const audioModel = v.strictObject({
-  type: v.literal('audio'),
-  ...about,
-  routes: mediaRoutes,
-  price: pricePerRequest,
-});
-
-const transcriptionModel = v.strictObject({
-  type: v.literal('transcription'),
-  ...about,
-  routes: mediaRoutes,
-  price: pricePerRequest,
-});
-
-const moderationModel = v.strictObject({
-  type: v.literal('moderation'),
-  ...about,
-  routes: mediaRoutes,
-  price: pricePerRequest,
-});
+/** A model whose requests cost the same. */
+const pricedByRequest = <const Type extends ModelType>(type: Type) =>
+  v.strictObject({
+    type: v.literal(type),
+    ...about,
+    routes: mediaRoutes,
+    price: section(v.strictObject({ perRequest: price('per request') }), 'Credits.'),
+  });
 
 /** Models by their public identifiers. */
 export const models = v.record(
@@ -246,8 +233,8 @@ export const models = v.record(
     embeddingModel,
     imageModel,
     videoModel,
-    audioModel,
-    transcriptionModel,
-    moderationModel,
+    pricedByRequest('audio'),
+    pricedByRequest('transcription'),
+    pricedByRequest('moderation'),
   ]),
 );
