@@ -188,7 +188,11 @@ function parseUrl(text: string): URL {
  * @param proxy its URL, with its credentials
  * @param connect milliseconds until the connection to the proxy, the tunnel and its TLS are there, each
  */
-function proxyDispatcher(proxy: string, connect: number, options: undici.Agent.Options): Dispatcher {
+function proxyDispatcher(
+  proxy: string,
+  connect: number,
+  options: undici.Agent.Options,
+): Dispatcher {
   const { origin, username, password } = new URL(proxy);
   const hasCredentials = username !== '' || password !== '';
   const tls = { timeout: connect, allowH2: false };
