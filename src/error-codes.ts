@@ -40,17 +40,17 @@ function group<const Name extends Type, const Code extends string>(
 /** Why one file of a batch failed. The batch goes on: these codes are in its report. */
 const FILE_CODES = {
   ...group('invalid_request', 400, {
-    unsupported_format: 'The file is in no image format that is read.',
+    unsupported_format: 'Oriel does not read this image format.',
     corrupt_image: 'The image is damaged.',
     empty_file: 'The file has no bytes.',
     too_many_frames: 'The image has more frames than the limit.',
     crop_out_of_bounds: 'The rectangle reaches beyond the image.',
     overlay_out_of_bounds: 'The overlay would be outside of the image.',
-    font_not_found: 'No font of this name, or no font at all, is installed.',
+    font_not_found: 'The font is not installed, or no font at all.',
     text_too_long: 'The text is too long with the values of its placeholders.',
     output_too_large:
       'The output would have more pixels along a side than its format or the limit allows.',
-    animation_unsupported: 'All frames are asked for, and the output format holds one.',
+    animation_unsupported: 'All frames are requested, but the output format holds only one.',
     timeout: 'The work on the file took longer than its deadline.',
     work_exceeds_deadline: 'The estimated work on the file is longer than its deadline.',
     work_exceeds_memory: 'The estimated work on the file needs more memory than one job may use.',
@@ -59,10 +59,11 @@ const FILE_CODES = {
     is_directory: 'The path is a folder.',
     read_failed: 'The file could not be read.',
     processing_failed: 'The image library failed on the file.',
-    target_unsupported: 'The output format has no setting by which a target could be reached.',
-    lossless_impossible: 'The change cannot be made without encoding pixels anew.',
+    target_unsupported:
+      'The output format has no quality or palette by which a target could be reached.',
+    lossless_impossible: 'The change cannot be made without encoding pixels again.',
     metadata_not_writable: 'The format or the file cannot hold the metadata.',
-    size_mismatch: 'The image has another size than the one that it is compared with.',
+    size_mismatch: 'The image and its reference differ in size.',
   }),
   ...group('invalid_request', 413, {
     file_too_large: 'The file has more bytes than the limit.',
@@ -85,23 +86,23 @@ export const HTTP_CODES = {
     nested_too_deeply: 'The request nests deeper than the sandbox can follow.',
     too_many_values: 'The JSON body has more values than the limit.',
     malformed_form: 'The body is not a well-formed multipart form.',
-    unsupported_image: 'The input is in no image format that is read.',
+    unsupported_image: 'Oriel does not read the image format of this input.',
     not_allowed: 'Neither the model nor the key allows this feature.',
-    not_supported_by_model: "The model's upstream has no equivalent of this parameter.",
+    not_supported_by_model: "The provider's format has no equivalent of this parameter.",
     thread_unsupported_request:
       'The request uses a thread, a conversation that the provider stores; send the whole conversation.',
     conflicting_parameters: 'Two parameters contradict each other.',
     reasoning_missing: 'An earlier answer of the assistant comes without its reasoning.',
     unknown_parameter: 'This version does not know the parameter.',
-    unsupported_parameter: 'The model does not take this parameter.',
-    unsupported_value: 'The model does not take this value.',
+    unsupported_parameter: 'The model does not accept this parameter.',
+    unsupported_value: 'The model does not accept this value.',
     unsupported_reasoning_effort: 'The model does not have this reasoning effort.',
     unsupported_schema: 'The sandbox cannot generate a value for this JSON Schema.',
     wrong_model_type: 'The model is of another type than the endpoint.',
-    prompt_too_long: 'The prompt is longer than what can be checked.',
+    prompt_too_long: 'The prompt is too long to be checked.',
     private_address: 'The URL leads to a private network.',
     address_denied: 'The URL leads to an address that the operator denies.',
-    port_denied: 'The URL has a port that this server does not connect to.',
+    port_denied: 'The daemon does not connect to the port of this URL.',
   }),
   ...group('invalid_request', 404, {
     unknown_endpoint: 'There is no such endpoint.',
@@ -116,30 +117,31 @@ export const HTTP_CODES = {
     model_not_found: 'There is no such model.',
   }),
   ...group('invalid_request', 405, {
-    method_not_allowed: 'The endpoint has another method; Allow lists them.',
+    method_not_allowed:
+      'The endpoint does not support this method. The header Allow lists its methods.',
   }),
   ...group('invalid_request', 408, {
     request_timeout: 'The request did not arrive in time.',
   }),
   ...group('invalid_request', 409, {
-    account_exists: 'There is an account of this name.',
-    asset_exists: 'There is a file of this name.',
-    key_exists: 'There is such an API key.',
+    account_exists: 'An account of this name exists already.',
+    asset_exists: 'A file of this name exists already.',
+    key_exists: 'The API key exists already.',
     key_ambiguous: 'Several API keys match.',
     key_revoked: 'The API key was revoked and cannot be changed.',
-    team_exists: 'The account has a team of this name.',
-    team_has_keys: 'API keys are in the team.',
+    team_exists: 'The account already has a team of this name.',
+    team_has_keys: 'The team still has API keys.',
     team_ambiguous: 'Several accounts have a team of this name.',
     task_state: 'The task is in a state that does not allow this.',
     claim_lost: 'Another node has taken the task or callback over.',
-    delivery_state: 'The callback has been delivered or given up.',
+    delivery_state: 'The callback was delivered, or has failed for good.',
     idempotency_conflict: 'The Idempotency-Key was used for another request.',
   }),
   ...group('invalid_request', 413, {
     request_too_large: 'The body has more bytes than the limit.',
   }),
   ...group('invalid_request', 415, {
-    unsupported_media_type: 'The endpoint takes another Content-Type.',
+    unsupported_media_type: 'The endpoint requires another Content-Type.',
   }),
   ...group('invalid_request', 416, {
     range_not_satisfiable: 'The range begins after the end of the file.',
@@ -151,14 +153,14 @@ export const HTTP_CODES = {
     headers_too_large: 'The headers are larger than 16 KiB.',
   }),
   ...group('invalid_request', 499, {
-    client_left: 'The client disconnected before it had the response; only the log has this.',
+    client_left: 'The client disconnected before the response. This code appears only in the log.',
   }),
   ...group('auth_error', 401, {
     missing_api_key: 'The request has no API key.',
-    invalid_api_key: 'The API key is not known or not well-formed.',
+    invalid_api_key: 'The API key is unknown or malformed.',
     revoked_api_key: 'The API key was revoked.',
     expired_api_key: 'The API key has expired.',
-    session_ended: 'The session of the browser has ended.',
+    session_ended: "The browser's session has ended.",
     wrong_token: "The token is not the daemon's administration token.",
   }),
   ...group('auth_error', 403, {
@@ -180,17 +182,17 @@ export const HTTP_CODES = {
     team_window_exceeded:
       "The daily, weekly or monthly budget of the key's team has fewer credits left than the request may " +
       'cost; the message says when it resets, and Retry-After in how many seconds.',
-    storage_full: 'The files of the account take all the storage that it may use.',
+    storage_full: "The account's files use all of its storage.",
   }),
   ...group('rate_limit', 429, {
-    rate_limit_exceeded: 'The API key has sent its requests of this minute.',
+    rate_limit_exceeded: 'The API key has used all of its requests for this minute.',
     too_many_invalid_api_keys: 'The address has sent too many invalid API keys.',
     too_many_large_requests: 'The account has too many large requests in progress.',
     too_many_requests_in_progress:
       'Memory is short and the client has too many requests in progress.',
     too_many_waiting: 'The account has too many images waiting.',
-    too_many_tasks: 'The account has too many tasks that have not ended.',
-    too_many_streams: 'Too many streams of events are open, of the account or of all.',
+    too_many_tasks: 'The account has too many open tasks.',
+    too_many_streams: 'The account, or the daemon, has too many open event streams.',
     too_many_rotations: 'The callback secret was rotated too often in this hour.',
   }),
   ...group('content_policy', 400, {
@@ -203,7 +205,7 @@ export const HTTP_CODES = {
     total_timeout: 'The answer was not complete in time.',
     upstream_timeout: 'The provider reported a timeout.',
     task_expired: 'The task did not end before its deadline.',
-    task_running: 'The task did not end while the request waited for it; it goes on.',
+    task_running: 'The task did not end while the request waited for it. The task continues.',
   }),
   ...group('network_error', 502, {
     unreachable: 'The other server cannot be reached.',
@@ -219,17 +221,17 @@ export const HTTP_CODES = {
     upstream_auth: "The provider rejects the gateway's credentials.",
     upstream_not_found: 'The provider does not know the model or the address.',
     upstream_refused: 'The provider rejects the request.',
-    upstream_redirect: 'The provider is at another address than the configuration has.',
+    upstream_redirect: 'The provider redirects to another address than the configured one.',
     upstream_conflict: 'The provider was not ready.',
-    upstream_error: 'The provider broke the answer off.',
-    upstream_request_invalid: 'No valid HTTP request to the provider can be made.',
+    upstream_error: 'The provider broke off its answer.',
+    upstream_request_invalid: 'The request to the provider cannot be sent over HTTP.',
     upstream_answer_too_large: 'The answer of the other server is larger than the limit.',
     upstream_answer_unreadable: "The provider's answer cannot be decompressed.",
-    invalid_upstream_answer: 'The answer of the provider cannot be understood.',
+    invalid_upstream_answer: "The provider's answer cannot be parsed.",
     stream_restarted: 'The provider began a second answer in one stream.',
-    fetch_refused: 'The address of an input answered without success.',
+    fetch_refused: 'The address of an input returned an error.',
     fetch_redirect: 'The address of an input redirects too often or to no valid address.',
-    download_refused: 'The address of a result answered without success.',
+    download_refused: 'The address of a result returned an error.',
     download_unavailable: 'The address of a result is temporarily unavailable.',
     task_abandoned: 'The server stopped several times while it worked on the task.',
     unknown_sandbox_model: 'The sandbox has no such model.',
@@ -237,48 +239,50 @@ export const HTTP_CODES = {
   ...group('service_error', 503, {
     overloaded: 'The server is overloaded.',
     shutting_down:
-      'The server is shutting down: it accepts nothing new and ends what takes too long.',
-    connections_exhausted: 'This server can open no connection at present.',
+      'The server is shutting down. It accepts no new requests, and ends requests that take too long.',
+    connections_exhausted: 'The server cannot open a connection at present.',
     store_unavailable: 'The store cannot be written or read.',
-    storage_unavailable: 'Files cannot be kept at present.',
+    storage_unavailable: 'Files cannot be stored at present.',
     disk_unavailable: 'The disk of the server does not answer.',
     pool_unavailable: 'The image processes do not answer.',
-    audit_unavailable: 'The audit log cannot be written, so that nothing was changed.',
+    audit_unavailable: 'The audit log cannot be written, so nothing was changed.',
     image_not_read: 'The image could not be examined.',
     text_not_judged: 'The text could not be checked against the content policy.',
     upstream_overloaded: 'The provider is overloaded.',
     upstream_quota: 'The provider has no credit left for the gateway.',
-    upstreams_resting: 'All upstreams of the model are failing.',
+    upstreams_resting: 'All providers of the model are failing.',
   }),
   ...group('billable_error', 502, {
-    untranslatable_output: "The model wrote what the client's format cannot express.",
-    invalid_json_output: 'The model was asked for a JSON object, and wrote something else.',
-    interrupted_call: 'The server stopped while a provider was working, which may have charged.',
+    untranslatable_output:
+      "The model's answer has content that the client's format cannot express.",
+    invalid_json_output: 'The model was asked for a JSON object, but wrote something else.',
+    interrupted_call:
+      'The server stopped while a provider was working. The provider may have charged.',
   }),
   ...group(['service_error', 'billable_error'], 502, {
     upstream_failed: 'The provider failed.',
-    unusable_result: 'The provider made no result that can be used.',
+    unusable_result: 'The provider made no usable result.',
   }),
   ...group(['service_error', ...(Object.keys(TYPE_STATUS) as Type[])], 502, {
     sandbox_failure: 'The prompt asked the sandbox to fail.',
   }),
   ...group('unknown', 500, {
-    internal_error: 'A defect of the server, which has logged it.',
+    internal_error: 'A defect of the server. The log has the details.',
   }),
 } as const;
 
 /** Codes that only the command line and the log of the daemon have. */
 const LOCAL_CODES = {
   ...group('invalid_request', 400, {
-    usage: 'The arguments make no sense.',
+    usage: 'The arguments are invalid.',
     invalid_config: 'The configuration is not valid.',
     data_folder_open: 'Other users may read or write in the data folder.',
     no_audit: 'The data folder has no audit log.',
     larger_than_input: 'The output would be larger than the input, and may not have its bytes.',
-    output_exists: 'There is a file where the output would be written.',
+    output_exists: 'A file exists where the output would be written.',
   }),
   ...group('invalid_request', 409, {
-    store_not_empty: 'The store to copy to has records.',
+    store_not_empty: 'The target store is not empty.',
     two_stores: 'The data folder and the configuration belong to different stores.',
   }),
   ...group('invalid_request', 404, {

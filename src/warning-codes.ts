@@ -16,9 +16,9 @@ export const WARNING_CODES = {
   trailer_unchanged: 'Pictures after the first picture have metadata that was not changed.',
   xmp_lost: 'XMP was removed, because the position could not be removed from it alone.',
   xmp_unchanged: 'XMP has a property that means the same as a changed tag.',
-  trailer_lost: 'Pictures or data after the first picture, such as a gain map, were left out.',
+  trailer_lost: 'Pictures or data after the first picture, such as a gain map, were dropped.',
   icon_enlarged: 'The image is smaller than the largest icon.',
-  icon_padded: 'The image is no square and got transparent edges.',
+  icon_padded: 'The image is not square and got transparent edges.',
   no_output: 'The conditions of all outputs of the recipe exclude the image.',
   characters_missing: 'No installed font has some of the characters of a text.',
   text_small: 'A text is so small that it can hardly be read.',
@@ -30,7 +30,7 @@ export const WARNING_CODES = {
   dither_ignored: 'The output keeps all colours, or its format has no palette.',
   target_not_reached:
     'No encoding has the target size or SSIM; the output is the smallest or the most similar one.',
-  metadata_kept: 'The output has metadata of the input, whose bytes were kept.',
+  metadata_kept: 'The output keeps the bytes of the input, with their metadata.',
   frames_not_compared: 'Only the first frames or pages were compared.',
 } as const;
 

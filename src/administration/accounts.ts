@@ -17,7 +17,7 @@ import {
 } from './records.ts';
 import { accountTable, keyTable } from './tables.ts';
 
-const plan = field(v.picklist(PLANS), 'what the account may do');
+const plan = field(v.picklist(PLANS), 'plan of the account');
 
 const secretShape = v.object({ id: v.string(), name: v.string(), secret: v.string() });
 
@@ -36,13 +36,13 @@ const name = accountReference('the account');
 const createAccount = defineAdminCommand({
   group: 'accounts',
   name: 'create',
-  summary: 'Make an account',
+  summary: 'Create an account',
   positionals: ['name'],
   createsStore: true,
   options: v.strictObject({
     name: newName('what it is called; unique'),
     plan: v.optional(plan, 'free'),
-    credits: v.optional(credits('what it starts with', '0'), '0'),
+    credits: v.optional(credits('credits to start with', '0'), '0'),
   }),
   result: accountShape,
   examples: ['accounts create ci --plan paid --credits 1000'],
@@ -60,7 +60,7 @@ const createAccount = defineAdminCommand({
 const listAccounts = defineAdminCommand({
   group: 'accounts',
   name: 'list',
-  summary: 'List all accounts with their credits, in the order of creation',
+  summary: 'List accounts with their credits, in the order of creation',
   positionals: [],
   options: v.strictObject(pageOptions),
   list: 'accounts',
@@ -110,12 +110,12 @@ const showAccount = defineAdminCommand({
 const grantCredits = defineAdminCommand({
   group: 'accounts',
   name: 'grant',
-  summary: 'Give an account further credits',
+  summary: 'Grant credits to an account',
   positionals: ['name', 'credits'],
   options: v.strictObject({
     name,
     credits: credits('how many', '0.000001'),
-    note: v.optional(note('shown in its ledger')),
+    note: v.optional(note("note for the account's ledger")),
   }),
   result: accountShape,
   examples: ['accounts grant ci 12.5 --note "invoice 7"'],
@@ -132,7 +132,7 @@ const grantCredits = defineAdminCommand({
 const setPlan = defineAdminCommand({
   group: 'accounts',
   name: 'set-plan',
-  summary: 'Put an account on another plan; its keys follow at once',
+  summary: 'Change the plan of an account, and of its keys at once',
   positionals: ['name', 'plan'],
   options: v.strictObject({ name, plan }),
   result: accountShape,
@@ -151,7 +151,7 @@ const setPlan = defineAdminCommand({
 const showCallbackSecret = defineAdminCommand({
   group: 'accounts',
   name: 'callback-secret',
-  summary: "Print the secret that an account's callbacks are signed with",
+  summary: "Print the secret that signs an account's callbacks",
   positionals: ['name'],
   options: v.strictObject({ name }),
   result: secretShape,
@@ -168,12 +168,15 @@ const showCallbackSecret = defineAdminCommand({
 const rotateCallbackSecret = defineAdminCommand({
   group: 'accounts',
   name: 'rotate-callback-secret',
-  summary: "Replace the secret that an account's callbacks are signed with",
+  summary: "Replace the secret that signs an account's callbacks",
   positionals: ['name'],
   options: v.strictObject({
     name,
     dropPrevious: v.optional(
-      field(v.boolean(), 'sign with the old secret no more, instead of callbacks.secretOverlap'),
+      field(
+        v.boolean(),
+        'stop signing with the old secret at once, instead of after callbacks.secretOverlap',
+      ),
       false,
     ),
   }),

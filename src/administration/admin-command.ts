@@ -8,7 +8,7 @@ export const GROUPS = {
   accounts: 'Manage accounts: who holds credits, and on which plan',
   teams: 'Manage teams: keys of an account that share budgets',
   keys: 'Manage API keys: who may ask, for what and how often',
-  nodes: 'Show the daemons that work on the store, and those that died lately',
+  nodes: 'Show the daemons on the store, and daemons that died lately',
   usage: 'Show requests, tokens and credits by account, team, key, model and day',
   store: 'Check the store',
 } as const;

@@ -7,10 +7,10 @@ import { budget, timeZone } from './fields.ts';
 
 /** Options for the budgets by day, week and month of a key or a team. */
 export const windowOptions = {
-  budgetDay: v.optional(budget('what may be spent in a day')),
-  budgetWeek: v.optional(budget('what may be spent in a week, from Monday')),
-  budgetMonth: v.optional(budget('what may be spent in a month')),
-  timeZone: v.optional(timeZone('where these days, weeks and months begin; UTC where never set')),
+  budgetDay: v.optional(budget('budget for each day')),
+  budgetWeek: v.optional(budget('budget for each week, from Monday')),
+  budgetMonth: v.optional(budget('budget for each month')),
+  timeZone: v.optional(timeZone('time zone of these days, weeks and months; UTC by default')),
 };
 
 const windowSchema = v.object(windowOptions);

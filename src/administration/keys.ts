@@ -47,12 +47,11 @@ const timeText = (time: number | null | undefined) =>
   typeof time === 'number' ? new Date(time).toISOString() : removedBy(time, 'never');
 
 const IMAGES =
-  "what its image requests without response_format are answered with: the task, or images in OpenAI's shape";
+  'answer to image requests without response_format: the task, or images as OpenAI returns them';
 
 const id = keyReference('its id or the beginning of it, its hint, or the key itself');
 
-const MODELS =
-  'the only models that it may name, as their aliases or patterns such as claude-* do too';
+const MODELS = 'models that the key may use, by name, alias or pattern such as claude-*';
 
 const unknownModels = (named: readonly string[], models: readonly string[]) =>
   named
@@ -65,19 +64,21 @@ const referenceText = (id: string) => (KEY_ID.test(id) ? id : `${id.slice(0, 4)}
 const createKey = defineAdminCommand({
   group: 'keys',
   name: 'create',
-  summary: 'Make an API key; it is printed this once and kept nowhere',
+  summary: 'Create an API key, and print it this once',
   positionals: [],
   options: v.strictObject({
-    account: accountReference('the account that pays for what it does'),
-    name: v.optional(newName('what it is called'), 'unnamed'),
-    expires: v.optional(expiry('when it ends')),
+    account: accountReference('the account that pays for the key'),
+    name: v.optional(newName('name'), 'unnamed'),
+    expires: v.optional(expiry('expiry')),
     models: v.optional(models(MODELS)),
-    allow: v.optional(features('what its requests may ask of providers beyond metered text')),
+    allow: v.optional(features('provider features that the key may use beyond metered text')),
     images: v.optional(field(v.picklist(IMAGE_ANSWERS), IMAGES)),
-    rpm: v.optional(field(integer(1, 1_000_000), "requests in a minute, instead of its plan's")),
-    budget: v.optional(credits('what it may spend in all', '0.000001')),
+    rpm: v.optional(
+      field(integer(1, 1_000_000), "requests per minute; the plan's limit by default"),
+    ),
+    budget: v.optional(credits('total budget of the key', '0.000001')),
     ...windowOptions,
-    team: v.optional(teamReference('the team of the account whose budgets count as well')),
+    team: v.optional(teamReference('team whose budgets apply too')),
   }),
   result: v.object({ ...keyShape.entries, key: v.string() }),
   examples: ['keys create --account ci --name builds --expires 90d --rpm 60 --budget 50'],
@@ -145,19 +146,19 @@ const listKeys = defineAdminCommand({
 const setKey = defineAdminCommand({
   group: 'keys',
   name: 'set',
-  summary: 'Change an API key: its budgets, models, team, name or expiry; from its next request on',
+  summary: "Change an API key's budgets, models, team, name or expiry, from its next request on",
   positionals: ['id'],
   options: v.strictObject({
     id,
-    name: v.optional(newName('what it is called')),
-    expires: v.optional(expiryOrNever('when it ends')),
+    name: v.optional(newName('name')),
+    expires: v.optional(expiryOrNever('expiry')),
     models: v.optional(modelsOrAll(MODELS)),
-    allow: v.optional(featuresOrNone('what its requests may ask of providers beyond metered text')),
+    allow: v.optional(featuresOrNone('provider features that the key may use beyond metered text')),
     images: v.optional(imageAnswerOrDefault(IMAGES)),
-    rpm: v.optional(rpmOrPlan("requests in a minute, instead of its plan's")),
-    budget: v.optional(budget('what it may spend in all')),
+    rpm: v.optional(rpmOrPlan("requests per minute; the plan's limit by default")),
+    budget: v.optional(budget('total budget of the key')),
     ...windowOptions,
-    team: v.optional(teamOrNone('the team of its account whose budgets count as well')),
+    team: v.optional(teamOrNone('team whose budgets apply too')),
   }),
   result: keyShape,
   examples: [],
@@ -194,7 +195,7 @@ const setKey = defineAdminCommand({
 const revokeKey = defineAdminCommand({
   group: 'keys',
   name: 'revoke',
-  summary: 'End an API key, at once and for ever',
+  summary: 'Revoke an API key, at once and permanently',
   positionals: ['id'],
   options: v.strictObject({ id }),
   result: keyShape,

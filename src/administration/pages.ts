@@ -9,12 +9,12 @@ export const MAX_PAGE = 1000;
 /** Options of a command that lists. */
 export const pageOptions = {
   limit: v.optional(
-    field(integer(1, MAX_PAGE), `elements of a page; ${MAX_PAGE} over HTTP where left out`),
+    field(integer(1, MAX_PAGE), `elements of a page; ${MAX_PAGE} over HTTP by default`),
   ),
   after: v.optional(
     field(
       v.pipe(v.string(), v.nonEmpty(), v.maxLength(256)),
-      'the id of the last element of the page before',
+      'id of the last element of the previous page',
       {
         expects: 'an id',
       },

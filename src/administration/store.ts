@@ -8,7 +8,7 @@ import { nodeTable } from './tables.ts';
 const audit = defineAdminCommand({
   group: 'store',
   name: 'audit',
-  summary: 'Compare every sum of credits with the records that it is the sum of',
+  summary: 'Compare every sum of credits with its records',
   positionals: [],
   options: v.strictObject({}),
   result: v.object({
@@ -45,7 +45,7 @@ const listNodes = defineAdminCommand({
   group: 'nodes',
   name: 'list',
   isTopLevel: true,
-  summary: 'Show the daemons that work on the store, and those that died lately',
+  summary: 'Show the daemons on the store, and daemons that died lately',
   positionals: [],
   options: v.strictObject({}),
   result: v.object({ nodes: v.array(nodeShape) }),

@@ -16,8 +16,8 @@ import { nextPage, pageOptions, readPage } from './pages.ts';
 import { type TeamRecord, teamRecords, teamShape } from './records.ts';
 import { teamTable } from './tables.ts';
 
-const account = accountReference('the account of its keys');
-const total = v.optional(budget('what its keys may spend in all'));
+const account = accountReference("account of the team's keys");
+const total = v.optional(budget("total budget of the team's keys"));
 const team = teamReference('the team');
 
 const recordOf = async (store: Store, found: Team) => (await teamRecords(store, [found]))[0]!;
@@ -27,7 +27,7 @@ const describe = ({ id, name, account: of }: TeamRecord) => `team ${id} (${name}
 const createTeam = defineAdminCommand({
   group: 'teams',
   name: 'create',
-  summary: 'Make a team: keys of an account that share budgets',
+  summary: 'Create a team: keys of an account that share budgets',
   positionals: ['name'],
   options: v.strictObject({
     name: newTeamName('what it is called; unique in the account'),
@@ -84,12 +84,12 @@ const listTeams = defineAdminCommand({
 const setTeam = defineAdminCommand({
   group: 'teams',
   name: 'set',
-  summary: 'Change the name and the budgets of a team; its keys follow at once',
+  summary: 'Change the name and budgets of a team; its keys follow at once',
   positionals: ['team'],
   options: v.strictObject({
     team,
     account: v.optional(account),
-    name: v.optional(newTeamName('what it is called from now on')),
+    name: v.optional(newTeamName('new name')),
     budget: total,
     ...windowOptions,
   }),

@@ -192,7 +192,7 @@ async function startAudit(
     // The file has every act. A copy of the log that is kept elsewhere shows whether the file was rewritten.
     onEntry: ({ act, result, object }, { number, hash }) =>
       log.debug({ act, object, result, number, hash }, 'audit'),
-    onFault: (error) => log.error({ err: error }, 'the end of an act is not in the audit log'),
+    onFault: (error) => log.error({ err: error }, 'the end of a change is not in the audit log'),
   });
   closers.add(() => audit.close());
   for (const recovery of recoveries) await recordRecovery(audit, who, recovery);

@@ -39,7 +39,7 @@ export async function createMedia(parts: Parts): Promise<DaemonMedia> {
     store,
     files,
     span,
-    onSwept: (swept) => log.warn(swept, 'there are files that no record names'),
+    onSwept: (swept) => log.warn(swept, 'files without a record were found'),
     onFault: (error) => log.error({ err: error }, 'expired records or files could not be removed'),
   });
   closers.add(() => retentionSweeper.close());

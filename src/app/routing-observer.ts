@@ -49,9 +49,10 @@ export function routingObserver(
   };
   return {
     onAttempt,
-    onKeyRest: (route, key) => log.info({ ...describeRoute(route), key }, 'a key rests'),
-    onRest: (route) => log.warn(describeRoute(route), 'a route rests'),
-    onRecovery: ({ provider, model }) => log.info({ provider, model }, 'a route is well again'),
+    onKeyRest: (route, key) =>
+      log.info({ ...describeRoute(route), key }, 'a provider key cools down'),
+    onRest: (route) => log.warn(describeRoute(route), 'a route cools down'),
+    onRecovery: ({ provider, model }) => log.info({ provider, model }, 'a route has recovered'),
   };
 }
 

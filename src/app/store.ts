@@ -94,7 +94,7 @@ export async function openDaemonStore({
     onFault: (error) => {
       // Each request and each heartbeat of an outage has such a failure, with the same stack.
       if (isOutage(error)) logOutage(error, 'background work of the store waits');
-      else log.error({ err: error }, 'the store could not be tidied up');
+      else log.error({ err: error }, 'the cleanup of the store failed');
     },
     onFailure: (failure) => {
       if (!failure) log.warn('the store can be written again');

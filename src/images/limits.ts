@@ -10,7 +10,7 @@ export interface Limits {
   readonly pixels: number;
   /** Frames or pages of one input, if all of them are decoded. */
   readonly frames: number;
-  /** Pixels along one side of an output. */
+  /** Longest side of an output in pixels. */
   readonly side: number;
   /** Time for one file after a worker thread has begun with it, in milliseconds. */
   readonly deadline: number;

@@ -217,7 +217,7 @@ describeConsole(
       await page.getByRole('img', { name: 'dropped.png' }).waitFor();
       await page.getByRole('button', { name: 'Remove dropped.png' }).click();
       await page.getByText(/^notes\.txt: /).waitFor();
-      await page.getByRole('radio', { name: 'Make a new one that follows them' }).check();
+      await page.getByRole('radio', { name: 'Make a new image from them' }).check();
       await check(page, 'create-inputs');
       const before = await page.locator('.tile img').count();
       await create(page, 'a new one');

@@ -207,7 +207,7 @@ describeWithPostgres('two nodes', (server) => {
         messages: [{ role: 'user', content: 'hello' }],
       });
     expect((await ask(one())).status).toBe(429);
-    expect(await other().logged('a route rests')).toMatchObject({ provider: 'talks' });
+    expect(await other().logged('a route cools down')).toMatchObject({ provider: 'talks' });
     const refused = await ask(other());
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(590);

@@ -133,7 +133,7 @@ describe('several keys of a provider', () => {
     expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(190);
     expect(asked).toEqual([]);
     expect(await gauge('oriel_routes_resting')).toMatchObject({ limited: 1 });
-    expect(await shared().logged('a route rests')).toMatchObject({
+    expect(await shared().logged('a route cools down')).toMatchObject({
       level: 'warn',
       provider: 'limited',
       model: 'of-limited',
@@ -149,7 +149,7 @@ describe('several keys of a provider', () => {
     const another = ask('brief');
     refusals = {};
     expect([(await waiting).status, (await another).status]).toEqual([200, 200]);
-    expect(await shared().logged('a route is well again')).toMatchObject({ provider: 'brief' });
+    expect(await shared().logged('a route has recovered')).toMatchObject({ provider: 'brief' });
   });
 });
 

@@ -5,10 +5,12 @@ import { type FlagGroup, type Flags, flag, readFlags, textFlag } from '../comman
 
 /** Inputs of an image command. */
 export const inputFlags = v.strictObject({
-  recursive: flag('take the images in folders, and keep their tree below --out', { short: 'r' }),
-  strict: flag('fail on files in folders whose format is not read, instead of skipping them'),
+  recursive: flag('include images in folders, and keep the folder tree below --out', {
+    short: 'r',
+  }),
+  strict: flag('fail on unsupported files in folders instead of skipping them'),
   filesFrom: textFlag(
-    'read further paths from a list: one a line, or NUL between them',
+    'read more paths from a list, separated by new lines or NUL',
     'a file, or -',
     { path: true },
   ),
@@ -17,12 +19,12 @@ export const inputFlags = v.strictObject({
 /** Outputs of an image command. */
 export const outputFlags = v.strictObject({
   out: textFlag(
-    'where outputs go, instead of beside their inputs',
+    'where to write outputs; beside their inputs by default',
     'a folder, a file for one image, or -',
     { short: 'o', path: true },
   ),
   name: textFlag(
-    'template of output names',
+    'template for output names',
     '{name} {ext} {width} {height} {index} {format} {hash} {parent} {date} {date:YYYY-MM-DD}',
   ),
   zip: textFlag('write one ZIP with a manifest.json instead of files', 'a file, or -', {
@@ -31,7 +33,7 @@ export const outputFlags = v.strictObject({
   overwrite: flag('replace files that exist'),
   skipExisting: flag('skip inputs whose output exists'),
   bestEffort: flag('write the nearest output if none reaches --target-size or --target-ssim'),
-  keepMtime: flag("give outputs their inputs' modification time"),
+  keepMtime: flag('keep the modification time of each input'),
   watch: flag('go on after the first run: redo changed files until Ctrl-C; implies --incremental'),
   check: flag('write nothing, and exit with 1 if an output is missing or differs'),
 });
@@ -46,13 +48,17 @@ export const runFlags = v.strictObject({
     field(v.picklist(['github']), 'mark failed files in GitHub Actions, on standard error'),
   ),
   jobs: v.optional(field(integer(1, 256), 'threads; default one for each core', { short: 'j' })),
-  failFast: flag('start nothing more after the first failure'),
+  failFast: flag('stop after the first failure'),
   dryRun: flag('show what would be done, and do nothing'),
-  incremental: flag('do only what changed since the last run with the same cache'),
-  cache: textFlag('folder of results, .oriel-cache by default; implies --incremental', 'a folder', {
-    path: true,
-  }),
-  cacheSize: v.optional(field(number(1, 1e9), 'megabytes of the cache'), 2048),
+  incremental: flag('process only what changed since the last run with the same cache'),
+  cache: textFlag(
+    'folder for cached results, .oriel-cache by default; implies --incremental',
+    'a folder',
+    {
+      path: true,
+    },
+  ),
+  cacheSize: v.optional(field(number(1, 1e9), 'size limit of the cache in megabytes'), 2048),
 });
 
 const MEGABYTE = 1e6;
@@ -60,21 +66,21 @@ const MEGAPIXEL = 1e6;
 
 /** Limits on each file, which can be raised for trusted images. */
 export const limitFlags = v.strictObject({
-  maxFileSize: v.optional(field(number(0.001, 4096), 'megabytes of an input'), 30),
+  maxFileSize: v.optional(field(number(0.001, 4096), 'largest input in megabytes'), 30),
   maxPixels: v.optional(
-    field(number(0.001, 10_000), 'megapixels of an input, all decoded frames together'),
+    field(number(0.001, 10_000), 'largest input in megapixels, over all decoded frames'),
     DEFAULT_LIMITS.pixels / MEGAPIXEL,
   ),
   maxFrames: v.optional(
-    field(integer(1, 100_000), 'frames of an input, where all are decoded'),
+    field(integer(1, 100_000), 'most frames of an input, if all are decoded'),
     DEFAULT_LIMITS.frames,
   ),
   maxSide: v.optional(
-    field(integer(1, 65_535), 'pixels along one side of an output'),
+    field(integer(1, 65_535), 'longest side of an output in pixels'),
     DEFAULT_LIMITS.side,
   ),
   timeout: v.optional(
-    field(number(0.001, 86_400), 'seconds for one file'),
+    field(number(0.001, 86_400), 'time limit for each file in seconds'),
     DEFAULT_LIMITS.deadline / 1000,
   ),
   allowSvg: flag('read SVG'),

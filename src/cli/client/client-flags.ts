@@ -22,7 +22,7 @@ export const chatFlags = v.strictObject({
   system: textFlag('system prompt', 'a text'),
   effort: v.optional(field(v.picklist(EFFORTS), 'how much the model reasons')),
   maxTokens: v.optional(
-    field(integer(1, 1_048_576), 'the longest answer, reasoning included, in tokens'),
+    field(integer(1, 1_048_576), 'longest answer in tokens, reasoning included'),
   ),
   temperature: v.optional(field(number(0, 2), 'how freely the model chooses its words')),
   json: flag('print the whole answer as one JSON document'),
@@ -36,7 +36,7 @@ const image = {
   size: textFlag('size or ratio', '1024x1024 or 16:9, for example'),
   quality: v.optional(field(v.picklist(QUALITIES), 'quality of the result')),
   n: v.optional(field(integer(1, 10), 'number of images')),
-  seed: v.optional(field(integer(0), 'makes a result repeatable')),
+  seed: v.optional(field(integer(0), 'seed for repeatable results')),
   idempotencyKey: textFlag('name of the request: a repeated one is executed once', 'a text'),
 };
 
@@ -90,7 +90,7 @@ export const uploadFlags = v.strictObject(json);
 
 export const taskFlags = v.strictObject({
   wait: flag('wait until the task has ended'),
-  callbacks: flag('list the calls of its callback URL'),
+  callbacks: flag("list the deliveries to the task's callback URL"),
 });
 
 export const tasksFlags = v.strictObject({

@@ -13,7 +13,7 @@ const NAMES = SHELLS.join(', ');
 /** Prints the completion script of a shell. */
 export const completionCommand: CommandDefinition = {
   name: 'completion',
-  summary: 'Print a script that completes commands, flags and values in your shell',
+  summary: 'Print a completion script for your shell',
   positionals: [{ syntax: '<shell>', description: `your shell (${NAMES})`, choices: SHELLS }],
   notes: [
     `Add one of these lines to your shell's startup file:

@@ -16,7 +16,7 @@ export const serveFlags = v.strictObject({
   port: v.optional(field(integer(0, 65_535), 'port to listen on; 0 for any free port')),
   acceptClock: flag('start although the clock is more than a day ahead of the newest record'),
   newStore: flag('create a new store in a data folder whose store is gone'),
-  dev: flag('accept any ORIEL_BOOTSTRAP_KEY, for a daemon on your own machine'),
+  dev: flag('accept any ORIEL_BOOTSTRAP_KEY, for development on your machine'),
   logFormat: v.optional(
     field(v.picklist(['auto', 'pretty', 'json']), 'format of the log on standard output'),
   ),
@@ -34,7 +34,7 @@ const place = (description: string) =>
 
 /** The stores that `oriel store copy` reads and writes. */
 export const storeCopyFlags = v.strictObject({
-  from: place('the store to copy, which no daemon uses'),
+  from: place('store to copy; no daemon may use it'),
   to: place('an empty store'),
   json,
 });
@@ -49,11 +49,13 @@ export const auditFlags = v.strictObject({
   }),
   limit: v.optional(field(integer(1, 10_000), 'how many, the newest'), 50),
   account: textFlag(
-    'only acts on this account, or by its keys',
+    'only changes of this account, or by its keys',
     'the name or the id of an account',
     { maxLength },
   ),
-  act: textFlag('only acts of this name', 'as keys.create, or keys for all on keys', { maxLength }),
+  act: textFlag('only changes of this kind', 'as keys.create, or keys for all on keys', {
+    maxLength,
+  }),
 });
 
 export const configPrintFlags = v.strictObject({ json: flag('print JSON instead of YAML') });

@@ -32,7 +32,7 @@ export const recursiveFlags = v.strictObject({
 /** How contact sheets look. */
 export const montageFlags = v.strictObject({
   out: textField(
-    'where the sheet goes; {index} numbers several',
+    'file of the sheet; {index} numbers several sheets',
     'a file ending in .jpg, .png, .webp, .avif, .gif or .tiff',
     { short: 'o', path: true },
   ),
@@ -49,11 +49,11 @@ export const montageFlags = v.strictObject({
   fit: v.optional(
     field(
       v.picklist(['contain', 'cover']),
-      'whether images fit into cells, or fill them and are cut',
+      'whether images fit into cells, or fill and are cropped',
     ),
     'contain',
   ),
-  gap: v.optional(field(integer(0, 1000), 'pixels between cells and around them'), 10),
+  gap: v.optional(field(integer(0, 1000), 'pixels between and around cells'), 10),
   label: v.optional(
     field(
       v.pipe(
@@ -71,7 +71,7 @@ export const montageFlags = v.strictObject({
   labelColor: v.optional(colourField('colour of labels'), 'black'),
   font: v.optional(fontField('installed font of labels; default sans-serif')),
   sort: v.optional(
-    field(v.picklist(['name', 'given']), 'the order of images: by name, 2 before 10, or as given'),
+    field(v.picklist(['name', 'given']), 'order of images: by name (2 before 10), or as given'),
     'name',
   ),
   background: v.optional(colourField('colour of the sheet'), 'white'),
@@ -88,12 +88,15 @@ export const duplicatesFlags = v.strictObject({
   perceptual: v.optional(
     field(
       v.picklist(['phash', 'dhash', 'none']),
-      'the hash that finds alike pictures; none finds equal bytes only, in files of any kind',
+      'hash that finds similar pictures; none finds only equal bytes, in files of any kind',
     ),
     'phash',
   ),
   threshold: v.optional(
-    field(integer(0, MAX_THRESHOLD), 'bits of 64 by which the hashes of alike pictures may differ'),
+    field(
+      integer(0, MAX_THRESHOLD),
+      'largest difference between hashes of similar pictures, in bits of 64',
+    ),
     6,
   ),
   exitCode: flag('exit with 1 if duplicates were found'),
@@ -109,7 +112,7 @@ const baseUrlField = () =>
 
 /** Options of `oriel favicon`. */
 export const faviconOptions = v.strictObject({
-  out: v.optional(textField('where the icons go', 'a folder', { short: 'o', path: true }), '.'),
+  out: v.optional(textField('folder for the icons', 'a folder', { short: 'o', path: true }), '.'),
   background: v.optional(colourField('colour behind icons that must be opaque'), 'white'),
   baseUrl: v.optional(baseUrlField(), '/'),
   manifest: flag('write the icons into site.webmanifest too'),
@@ -159,7 +162,7 @@ export const srcsetOptions = v.strictObject({
   widths: v.optional(
     listField(
       widthsOf,
-      'pixels, at most those of the image',
+      "pixels; wider than the image gives the image's width",
       `at most ${MAX_WIDTHS} numbers with commas between them`,
     ),
     '400,800,1600',
@@ -167,7 +170,7 @@ export const srcsetOptions = v.strictObject({
   formats: v.optional(
     listField(
       formatsOf,
-      'formats, the last for browsers that know none of the others',
+      'formats; the last one is for browsers that know none of the others',
       'some of avif, webp, jpeg, png, gif with commas between them',
     ),
     'avif,webp,jpeg',
@@ -178,12 +181,15 @@ export const srcsetOptions = v.strictObject({
     '100vw',
   ),
   baseUrl: v.optional(baseUrlField()),
-  alt: v.optional(text('alternative text; empty for decoration', 'a text')),
+  alt: v.optional(text('alternative text; empty for decorative images', 'a text')),
   loading: v.optional(
-    field(v.picklist(['lazy', 'eager']), 'when browsers load it; eager for what is seen first'),
+    field(
+      v.picklist(['lazy', 'eager']),
+      'when browsers load the image; eager for images that are seen first',
+    ),
     'lazy',
   ),
-  snippet: v.optional(field(v.picklist(['html', 'json', 'none']), 'what is printed'), 'html'),
+  snippet: v.optional(field(v.picklist(['html', 'json', 'none']), 'what to print'), 'html'),
   snippetOut: textFlag('write the snippets to this file, and print the report', 'a file', {
     path: true,
   }),

@@ -35,7 +35,7 @@ export const azure = {
   settings: v.strictObject({
     kind: field(
       v.literal('azure'),
-      "OpenAI's models in Azure, by the names of their deployments: chat completions or responses, by the " +
+      "OpenAI's models in Azure, by deployment name: chat completions or responses, by the " +
         "route's dialect; images, videos, speech and transcriptions too.",
     ),
     ...remote,
@@ -44,9 +44,9 @@ export const azure = {
     }),
     apiVersion: optional(
       v.pipe(v.string(), v.regex(/^(?:\d{4}-\d\d-\d\d(?:-preview)?|preview)$/)),
-      'Version of the interface. Unset: the v1 interface, which needs none; preview: that with features ' +
-        'in preview; a date: the interface whose paths name the deployment, for all that it has ' +
-        '(responses are requested from v1). Chat completions need 2024-10-21 or newer.',
+      'Version of the interface. Unset: the v1 interface. preview: v1 with preview features. ' +
+        'A date: the interface whose paths name the deployment (responses still use v1). Chat ' +
+        'completions need 2024-10-21 or newer.',
       {
         expects: 'preview, or a date such as 2024-10-21 or 2025-04-01-preview',
         example: '2024-10-21',

@@ -13,8 +13,8 @@ const openai = {
   settings: v.strictObject({
     kind: field(
       v.literal('openai'),
-      "Chat completions or responses, by the route's dialect; images, videos, speech, transcriptions and moderations too. " +
-        'Many servers speak the same interface, also those of your own.',
+      "Chat completions or responses, by the route's dialect; images, videos, speech, " +
+        'transcriptions and moderations too. Many other servers speak the same interface.',
     ),
     ...remote,
     baseUrl: v.optional(remote.baseUrl, 'https://api.openai.com/v1'),
@@ -63,7 +63,7 @@ const gemini = {
 const oriel = {
   name: 'oriel',
   settings: v.strictObject({
-    kind: field(v.literal('oriel'), "Another gateway of Oriel's own interface."),
+    kind: field(v.literal('oriel'), 'Another Oriel daemon.'),
     ...remote,
   }),
   modelTypes: MODEL_TYPES,

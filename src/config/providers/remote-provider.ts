@@ -7,7 +7,7 @@ import { duration } from '../fields/units.ts';
 export const concurrency = withDefault(
   integer(1, 10_000),
   8,
-  'Media tasks that run on it at once.',
+  'Media tasks that run at this provider at once.',
 );
 
 const key = v.pipe(v.string(), v.regex(/^[\x21-\x7e]*$/));
@@ -56,7 +56,7 @@ function isProxyUrl(value: string): boolean {
 const timeouts = v.strictObject({
   connect: optional(duration('1ms'), 'Until a connection is open, through a proxy too.'),
   firstByte: optional(duration('1ms'), 'Until a streamed response begins.'),
-  idle: optional(duration('1ms'), 'Between two chunks of a response.'),
+  idle: optional(duration('1ms'), 'Longest wait between two chunks of a response.'),
   total: optional(
     duration('1ms'),
     'For a whole request; media tasks have limits.taskDeadline instead.',
@@ -65,16 +65,17 @@ const timeouts = v.strictObject({
 
 /** Settings of a provider on the network. */
 export const remote = {
-  baseUrl: field(httpUrl(), 'Base URL of its interface, /v1 included.', {
+  baseUrl: field(httpUrl(), "Base URL of the provider's interface, including /v1.", {
     secret: 'interpolated',
   }),
   shared: optional(
     v.boolean(),
-    'Whether its account serves several clients (the default), which may then not name what is stored ' +
-      'there: files, conversations, responses of others. false if all keys here belong to its owner.',
+    "Whether several clients share the provider's account (the default). They may then not " +
+      'name objects that are stored there: files, conversations, responses of others. false if ' +
+      "all keys of the daemon belong to the account's owner.",
   ),
   concurrency,
-  apiKey: optional(key, 'Its key; leave it out if it requires none.', {
+  apiKey: optional(key, 'API key; omit it if the provider requires none.', {
     secret: 'always',
     expects: KEY,
   }),
@@ -84,20 +85,20 @@ export const remote = {
       v.minLength(1),
       v.maxLength(MAX_KEYS),
     ),
-    'Further keys of the same account, used in turn. A key that is rate limited or refused rests for a ' +
-      'while, and the next one is used.',
+    'Further keys of the same account, used in turn. A key that is rate limited or refused ' +
+      'cools down, and the next key is used.',
     { expects: `a list of 1 to ${MAX_KEYS} keys` },
   ),
-  headers: optional(headers, 'Further headers of every request to it.'),
-  query: optional(query, 'Parameters that are added to the query of every request to it.'),
+  headers: optional(headers, 'Additional headers of every request to the provider.'),
+  query: optional(query, 'Additional query parameters of every request to the provider.'),
   proxy: optional(
     v.pipe(v.string(), v.check(isProxyUrl)),
-    'HTTP proxy through which it is reached (CONNECT), in place of HTTPS_PROXY of the environment: ' +
-      'http://user:password@proxy.example:3128.',
+    'HTTP proxy for requests to the provider (CONNECT), instead of HTTPS_PROXY of the ' +
+      'environment: http://user:password@proxy.example:3128.',
     { secret: 'url', expects: 'an http or https URL without path, query and fragment' },
   ),
   timeouts: optional(
     timeouts,
-    'Timeouts of requests to it, where they differ from routing.timeouts.',
+    'Timeouts of requests to the provider that differ from routing.timeouts.',
   ),
 };

@@ -36,12 +36,12 @@ const redirect = v.strictObject({
   expiry: withDefault(
     duration('1s', '7d'),
     '15m',
-    'How long a URL works; caches keep the redirect half as long.',
+    'How long a URL is valid; caches keep the redirect half as long.',
     ONCE,
   ),
   endpoint: optional(
     serviceUrl(),
-    'Base URL at which clients reach the service. Unset: as endpoint.',
+    'Base URL at which clients reach the service. Unset: endpoint.',
     {
       ...ONCE,
       example: 'https://files.example.com',
@@ -53,32 +53,32 @@ const entries = {
   driver: withDefault(
     v.picklist(['disk', 's3']),
     'disk',
-    'Where files are kept: disk, in dataDir/assets, or s3, in a bucket, which several nodes can share. The ' +
-      'other settings are for s3.',
+    'Storage of files: disk (in dataDir/assets) or s3 (a bucket that several nodes can ' +
+      'share). The other settings are for s3.',
     ONCE,
   ),
   endpoint: optional(
     serviceUrl(),
-    'Base URL of the S3 service; private addresses are allowed. Unset: that of AWS in the region.',
+    'Base URL of the S3 service; private addresses are allowed. Unset: AWS in the region.',
     { ...ONCE, example: 'https://s3.example.com' },
   ),
   region: withDefault(
     v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,64}$/)),
     'us-east-1',
-    'Region of the bucket; services other than AWS mostly take any.',
+    'Region of the bucket; most services other than AWS accept any region.',
     { ...ONCE, expects: 'the name of a region such as eu-central-1' },
   ),
   bucket: optional(bucketName, 'Name of the bucket.', { ...ONCE, example: 'oriel-files' }),
   prefix: withDefault(
     keyPrefix,
     '',
-    'Beginning of the names of all objects, where others use the bucket too.',
+    'Prefix of all object names, for a bucket that others use too.',
     ONCE,
   ),
   forcePathStyle: withDefault(
     v.boolean(),
     false,
-    'Whether the bucket is in the path of URLs and not in the host, as many services other than AWS need it.',
+    'Whether URLs name the bucket in the path instead of the host. Many services other than AWS need this.',
     ONCE,
   ),
   accessKeyId: optional(key, 'The access key. Unset: AWS_ACCESS_KEY_ID of the environment.', {
@@ -93,23 +93,23 @@ const entries = {
   }),
   sessionToken: optional(
     key,
-    'Token of temporary credentials. Unset: AWS_SESSION_TOKEN of the environment, unless the key is set here.',
+    'Session token of temporary credentials. Unset: AWS_SESSION_TOKEN of the environment, unless the key is set here.',
     { secret: 'always', example: `\${S3_SESSION_TOKEN}`, expects: KEY },
   ),
   redirect: optional(
     redirect,
-    'Lets /assets answer 302 with a presigned URL of the bucket. Unset: files are sent through this server.',
+    'Lets /assets answer 302 with a presigned URL of the bucket. Unset: the daemon sends files itself.',
   ),
   connections: withDefault(
     integer(1, 10_000),
     64,
-    'Requests to the service at once; downloads may take three quarters.',
+    'Most requests to the service at once; downloads may use three quarters of them.',
     ONCE,
   ),
   timeout: withDefault(
     duration('100ms', '1h'),
     '15s',
-    'Until the service begins to answer after a request was sent, and between two pieces of an answer.',
+    "Longest wait for the service's answer, and between two pieces of an answer.",
     ONCE,
   ),
 };

@@ -14,26 +14,22 @@ interface PlanDefaults {
 const plan = ({ rpm, tasks, uploads, history, historySize }: PlanDefaults, description: string) =>
   section(
     v.strictObject({
-      rpm: withDefault(integer(1, 1_000_000), rpm, 'Requests a minute of one key.'),
-      tasks: withDefault(
-        integer(1, 10_000_000),
-        tasks,
-        'Tasks of one account that have not ended.',
-      ),
+      rpm: withDefault(integer(1, 1_000_000), rpm, 'Requests per minute of a key.'),
+      tasks: withDefault(integer(1, 10_000_000), tasks, 'Open tasks of an account.'),
       uploads: withDefault(
         size('1MB', '1000TB'),
         uploads,
-        'Uploaded images that one account may keep, with the inputs of its open tasks.',
+        "Size of an account's uploaded images, including the inputs of its open tasks.",
       ),
       history: withDefault(
         integer(1, 100_000_000),
         history,
-        'Ended tasks of one account that are kept; beyond, the oldest are deleted first.',
+        'Ended tasks that are kept for an account. The oldest are deleted first.',
       ),
       historySize: withDefault(
         size('1MB', '1000TB'),
         historySize,
-        'Bytes of their records and results that are kept; beyond, the oldest are deleted first.',
+        'Size of the records and results of ended tasks. The oldest are deleted first.',
       ),
     }),
     description,
@@ -52,24 +48,26 @@ export const limits = v.strictObject({
     v.strictObject({
       connections: optional(
         integer(1, 1_000_000),
-        'Open connections; trusted proxies are exempt. Unset: a quarter of all connections for a ' +
-          'public address, any number for a private one.',
+        'Open connections of an address; trusted proxies are exempt. Unset: a quarter of all ' +
+          'connections for a public address, no limit for a private address.',
         { restart: true, example: 100 },
       ),
       failedKeys: withDefault(
         integer(1, 1_000_000),
         120,
-        'Requests a minute with an unknown, revoked or expired key; further ones get 429 instead of ' +
-          '401. Valid keys are always accepted.',
+        'Requests per minute with an unknown, revoked or expired key. Further requests get ' +
+          '429 instead of 401. Valid keys are always accepted.',
       ),
     }),
-    'One client address before its key is known; an IPv6 address counts by its /64. Behind a proxy, set ' +
-      'server.trustProxy, or all clients share the address of the proxy.',
+    'Limits of a client address, before the key is checked. IPv6 addresses count by their ' +
+      "/64. Behind a proxy, set server.trustProxy; otherwise all clients share the proxy's " +
+      'address.',
   ),
   shared: optional(
     redisUrl(),
-    'Redis (6 or later) or Valkey that counts the requests of all nodes. A request waits 50 ms for it at ' +
-      'most. Without it each node accepts its share of every limit, divided by the number of living nodes.',
+    'Redis (6 or later) or Valkey that counts the requests of all nodes. A request waits at ' +
+      'most 50 ms for it. Without Redis each node accepts its share of every limit, divided by ' +
+      'the number of running nodes.',
     {
       restart: true,
       secret: 'url',
@@ -81,15 +79,15 @@ export const limits = v.strictObject({
   sharedPrefix: withDefault(
     v.pipe(v.string(), v.regex(/^[!-~]{0,64}$/)),
     'oriel',
-    'Beginning of the names of all keys there, before a colon. Daemons that share no limits need different ones.',
+    'Prefix of all keys in Redis, before a colon. Daemons that share no limits need different prefixes.',
     { restart: true, expects: 'a text of 64 printable ASCII characters at most' },
   ),
   syncWait: withDefault(
     duration('0s', '1h'),
     '60s',
-    'How long a request for images or speech waits for its result.',
+    'How long an image or speech request waits for its result.',
   ),
-  taskDeadline: withDefault(duration('1s'), '15m', 'When a task that has not finished expires.'),
+  taskDeadline: withDefault(duration('1s'), '15m', 'How long a task may take before it expires.'),
   retention: withDefault(
     duration('1m', '3650d'),
     '7d',
@@ -98,18 +96,18 @@ export const limits = v.strictObject({
   ledger: withDefault(
     duration('1d', '3650d'),
     '365d',
-    "How long the lines of an account's ledger are kept one by one; older ones are summed up.",
+    "How long each line of an account's ledger is kept. Older lines are summed up.",
   ),
   ledgerLines: withDefault(
     integer(1000, 10_000_000),
     30_000,
-    "Lines of one account's ledger that are kept one by one; older ones are summed up. A paid task has " +
-      'two or three. They are in memory, where a thousand take a third of a megabyte.',
+    "Lines of an account's ledger that are kept. Older lines are summed up. A paid task has " +
+      'two or three lines. A thousand lines take a third of a megabyte of memory.',
   ),
   usage: withDefault(
     duration('31d', '3650d'),
     '400d',
-    'How long usage by day, key and model is kept for reports. It is in memory, where a thousand rows take ' +
-      'a third of a megabyte.',
+    'How long usage by day, key and model is kept for reports. A thousand rows take a third ' +
+      'of a megabyte of memory.',
   ),
 });

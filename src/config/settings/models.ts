@@ -29,7 +29,7 @@ const alias = v.pipe(
 );
 
 const about = {
-  aliases: optional(v.array(alias), 'Further names that requests may use for it.', {
+  aliases: optional(v.array(alias), 'Additional names that requests may use for the model.', {
     expects: 'a list of names',
   }),
   name: optional(text(), 'Name in the catalog.'),
@@ -52,7 +52,7 @@ const route = {
 const routes = <const Route extends v.GenericSchema>(schema: Route) =>
   field(
     v.pipe(v.array(schema), v.nonEmpty()),
-    'Its providers, tried by priority, the highest first, then in order.',
+    'Providers of the model, tried by priority (highest first), then in order.',
     {
       expects: 'a list of one route at least',
     },
@@ -125,9 +125,10 @@ const textModel = v.strictObject({
   ),
   normalize: optional(
     v.boolean(),
-    'Whether answers are written anew for clients of the format of the upstream too: tool calls get unique ' +
-      'indices and identifiers and arguments as text, and reasoning between <think> tags leaves the text. For ' +
-      'inference servers that deviate from chat completions. Requests with n above 1 pass unchanged. unset: false',
+    'Whether answers are repaired for chat clients too: tool calls get unique indices and ' +
+      'identifiers and arguments as text, and reasoning between <think> tags leaves the text. ' +
+      'For inference servers that deviate from chat completions. Requests with n above 1 are ' +
+      'not repaired. unset: false',
   ),
   tools: optional(
     v.strictObject({
@@ -140,11 +141,11 @@ const textModel = v.strictObject({
           'are dropped',
       ),
     }),
-    'What happens to tools that the upstream of the model cannot run.',
+    "What happens to tools that the model's provider cannot run.",
   ),
   rules: optional(
     v.picklist(['fixed-reasoning']),
-    'fixed-reasoning: it always reasons, at a fixed sampling, with efforts low, high and max.',
+    'fixed-reasoning: the model always reasons, with fixed sampling and the efforts low, high and max.',
   ),
   routes: routes(
     v.strictObject({
@@ -153,9 +154,15 @@ const textModel = v.strictObject({
       onUnsupported,
     }),
   ),
-  reasoning: optional(reasoning, 'Its reasoning.'),
-  maxOutputTokens: optional(integer(1), 'Tokens of its largest response. Holds are no larger.'),
-  contextWindow: optional(integer(1), 'Tokens that it can read. Holds are no larger.'),
+  reasoning: optional(reasoning, 'Reasoning of the model.'),
+  maxOutputTokens: optional(
+    integer(1),
+    "Tokens of the model's largest response, and upper bound of reservations.",
+  ),
+  contextWindow: optional(
+    integer(1),
+    'Tokens that the model can read, and upper bound of reservations.',
+  ),
   price: section(
     v.strictObject({
       input: price('per million tokens of input'),
@@ -178,7 +185,7 @@ const textModel = v.strictObject({
         { expects: 'a list of tiers, each with above' },
       ),
     }),
-    'Credits per million tokens; what is read from or written to a cache costs as input if it has no price of its own.',
+    'Credits per million tokens. Cache reads and writes cost as much as input if they have no price.',
   ),
 });
 
@@ -186,8 +193,11 @@ const embeddingModel = v.strictObject({
   type: v.literal('embedding'),
   ...about,
   routes: routes(v.strictObject(route)),
-  dimensions: optional(integer(1, 65_536), 'Numbers of its largest vectors.'),
-  contextWindow: optional(integer(1), 'Tokens of one item that it can read. Holds are no larger.'),
+  dimensions: optional(integer(1, 65_536), "Dimensions of the model's largest vectors."),
+  contextWindow: optional(
+    integer(1),
+    'Tokens of an item that the model can read, and upper bound of reservations.',
+  ),
   price: section(v.strictObject({ input: price('per million tokens of input') }), 'Credits.'),
 });
 
@@ -196,7 +206,7 @@ const imageModel = v.strictObject({
   ...about,
   rules: optional(
     v.picklist(['native-size']),
-    'native-size: sizes are mapped to the seven that it makes natively.',
+    'native-size: sizes are mapped to the seven native sizes of the model.',
   ),
   routes: mediaRoutes,
   price: section(v.strictObject({ perImage: price('per image made') }), 'Credits.'),
@@ -206,7 +216,7 @@ const videoModel = v.strictObject({
   type: v.literal('video'),
   ...about,
   routes: mediaRoutes,
-  duration: withDefault(integer(1, 3600), 4, 'Seconds of a video if the client does not set them.'),
+  duration: withDefault(integer(1, 3600), 4, 'Default length of a video in seconds.'),
   price: section(
     v.strictObject({
       perVideo: price('per video made'),

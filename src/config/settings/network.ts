@@ -53,33 +53,35 @@ export const network = v.strictObject({
   allowPrivateAddresses: withDefault(
     v.boolean(),
     false,
-    'Whether callbacks and reference inputs may go to private addresses, at any port; providers always may. ' +
-      'Cloud metadata (169.254.0.0/16 and the like) stays closed: only allow with its exact address opens it.',
+    'Whether callbacks and reference inputs may go to private addresses, at any port. ' +
+      'Providers always may. Cloud metadata (169.254.0.0/16 and the like) stays closed, unless ' +
+      'allow has its exact address.',
   ),
   inputPorts: withDefault(
     v.array(ports),
     [80, 443],
-    'Ports from which reference inputs are fetched; a range is a text such as 8000-8999.',
+    'Ports from which reference inputs are fetched, or ranges such as 8000-8999.',
     { expects: PORTS },
   ),
   callbackPorts: withDefault(
     v.array(ports),
     [80, 443],
-    'Ports to which callbacks are sent; with 1024-65535 added, all unprivileged ones.',
+    'Ports to which callbacks are sent, or ranges such as 1024-65535 for all unprivileged ports.',
     { expects: PORTS },
   ),
   deny: withDefault(
     v.array(destination),
     [],
-    'Destinations that clients cannot use: IP addresses, CIDR ranges, and host names, which include all ' +
-      'names below them. Names are checked before and after they are resolved. Takes precedence over allow.',
+    'Destinations that clients cannot use: IP addresses, CIDR ranges, and host names with all ' +
+      'names below them. Names are checked before and after they are resolved. deny takes ' +
+      'precedence over allow.',
     { expects: DESTINATIONS },
   ),
   allow: withDefault(
     v.array(destination),
     [],
-    'Private addresses and names that are allowed all the same, such as an image server in your own network. ' +
-      'Cloud metadata is opened by a single address only.',
+    'Private addresses and names that are allowed, such as an image server in your network. ' +
+      'Only a single address opens cloud metadata.',
     { expects: DESTINATIONS },
   ),
 });

@@ -7,54 +7,55 @@ export const routing = v.strictObject({
   retries: withDefault(
     integer(0, 10),
     2,
-    'Retries of one route before the next one is tried; 0 for none.',
+    'Retries of a route before the next route is tried; 0 for none.',
   ),
   cooldown: section(
     v.strictObject({
       after: withDefault(
         integer(0, 1000),
         5,
-        'Failures in a row after which an account skips a route; 0 for never.',
+        'Consecutive failures after which an account skips a route; 0 for never.',
       ),
-      for: withDefault(duration('1ms'), '30s', 'How long it is skipped.'),
+      for: withDefault(duration('1ms'), '30s', 'How long a route is skipped.'),
     }),
-    'A route that keeps failing is skipped for a while, then tried again. All accounts skip it once two fail.',
+    'Cooldown of a route that keeps failing: it is skipped for a while, then tried again. Once two accounts have failed, all accounts skip it.',
   ),
   affinity: section(
     v.strictObject({
       for: withDefault(
         duration('0s'),
         '1h',
-        'How long after its last answer, as long as providers may cache it; 0s for never.',
+        'How long a conversation stays after its last answer; providers cache it about as long. 0s for never.',
       ),
       conversations: withDefault(
         integer(0, 1_000_000),
         10_000,
-        'Conversations that are remembered, of all accounts.',
+        'Most conversations that are remembered, over all accounts.',
       ),
     }),
-    'A text conversation that another route than the first answered stays with that route, which has it ' +
-      'in its cache, until it fails or is skipped. A conversation is what has one prompt_cache_key, one ' +
-      'metadata.user_id with a session, or the same instructions, tools and first turn, of one key.',
+    'A text conversation that moved to another route stays there, because that provider has ' +
+      'it in its cache, until the route fails or is skipped. Requests of a key belong to one ' +
+      'conversation if they share a prompt_cache_key, a metadata.user_id with a session, or ' +
+      'instructions, tools and first turn.',
   ),
   timeouts: section(
     v.strictObject({
-      connect: withDefault(duration('1ms'), '5s', 'Until a connection is open.'),
+      connect: withDefault(duration('1ms'), '5s', 'Longest wait for a connection.'),
       firstByte: withDefault(
         duration('1ms'),
         '120s',
-        'Until a streamed response begins; others have until `total`.',
+        'Longest wait until a streamed response begins; other responses have until `total`.',
       ),
-      idle: withDefault(duration('1ms'), '120s', 'Between two chunks of a response.'),
-      total: withDefault(duration('1ms'), '10m', 'For the whole request.'),
+      idle: withDefault(duration('1ms'), '120s', 'Longest wait between two chunks of a response.'),
+      total: withDefault(duration('1ms'), '10m', 'Longest duration of a request.'),
     }),
     'Timeouts of requests to providers.',
   ),
   afterCrash: withDefault(
     v.picklist(['retry', 'fail']),
     'retry',
-    'A media task whose request to a provider was in progress when the server stopped (a crash, or a stop ' +
-      'that outlasted server.grace), if the provider knows no idempotency keys and may charge again: ' +
-      'retry sends the request again, fail ends the task as billable_error.',
+    'What happens to a media task whose request was in progress when the daemon stopped (by a ' +
+      'crash, or after server.grace), if the provider knows no idempotency keys and may charge ' +
+      'again: retry sends the request again, fail ends the task as billable_error.',
   ),
 });

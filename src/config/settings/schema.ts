@@ -16,19 +16,15 @@ import { store } from './store.ts';
 import { telemetry } from './telemetry.ts';
 
 const pool = v.strictObject({
-  threads: optional(
-    integer(1, 256),
-    'Images processed at once. Unset: as many as the machine has cores.',
-    {
-      ...ONCE,
-      example: 4,
-    },
-  ),
+  threads: optional(integer(1, 256), 'Images processed at once. Unset: one for each core.', {
+    ...ONCE,
+    example: 4,
+  }),
   memory: optional(
     size('64MB', '1000TB'),
-    'Memory of all large images in progress, by estimates that are enforced on Linux; an image that needs ' +
-      'more by itself is refused. Unset: half of what the container or machine has beyond 512 MB, at ' +
-      'least 256 MB.',
+    'Memory for all large images in progress, by estimates that Linux enforces. An image that ' +
+      "needs more is refused. Unset: half of the container's or machine's memory beyond 512 MB, " +
+      'at least 256 MB.',
     { ...ONCE, example: '2GB' },
   ),
 });
@@ -37,13 +33,14 @@ const answers = v.strictObject({
   model: withDefault(
     v.picklist(['public', 'upstream']),
     'public',
-    'The model that responses name: the public identifier, or the name that the provider uses (upstream).',
+    "Model name in responses: public (its identifier), or upstream (the provider's name).",
   ),
   images: withDefault(
     v.picklist(IMAGE_ANSWERS),
     'task',
-    'What image requests without response_format get: the task at once, as this interface has it, or the ' +
-      "images in OpenAI's shape, as url or b64_json. Keys can differ (oriel keys create --images).",
+    'Answer to image requests without response_format: task (at once), or images as OpenAI ' +
+      'returns them (url, b64_json). A key can have another setting (oriel keys create ' +
+      '--images).',
   ),
 });
 
@@ -51,20 +48,21 @@ const billing = v.strictObject({
   trustUpstream: withDefault(
     v.boolean(),
     false,
-    'Whether reported usage beyond the limits of the request is charged. Otherwise the excess is not ' +
-      "charged, and is logged with the request's id.",
+    "Whether reported usage beyond the request's limits is charged. If false, the excess is " +
+      "logged with the request's id and not charged.",
   ),
   maxOutputTokens: withDefault(
     integer(1),
     16_384,
-    'Output limit sent to the provider for a model that has a price and no maxOutputTokens, if the client ' +
-      'sets none.',
+    'Output limit sent to the provider if the client sets none, for models that have a price ' +
+      'and no maxOutputTokens.',
   ),
   drainTimeout: withDefault(
     duration('0s', '1h'),
     '2m',
-    'How long an answer is read on after its client has left, or after an emulated end such as a stop sequence, ' +
-      'since providers report the usage at its end. Without the report, reasoning and media are charged by their upper bound. 0s: abort at once.',
+    'How long Oriel reads an answer after its client has left, or after an emulated end such ' +
+      'as a stop sequence, because providers report the usage at the end. Without the report, ' +
+      'reasoning and media are charged by their upper bound. 0s: abort at once.',
   ),
 });
 
@@ -72,7 +70,7 @@ const callbacks = v.strictObject({
   secretOverlap: withDefault(
     duration('0s', '365d'),
     '24h',
-    'How long callbacks are also signed with the former secret after a rotation.',
+    'How long callbacks are also signed with the old secret after a rotation.',
   ),
 });
 
@@ -81,41 +79,45 @@ const batch = v.strictObject({
   queue: withDefault(
     integer(0, 100_000),
     64,
-    'Batches that wait beyond those, of one account about a third; further ones get 503.',
+    'Batches that may wait; an account may have about a third of them. Further batches get 503.',
     ONCE,
   ),
   memory: withDefault(
     size('1MB', '1TB'),
     '256MB',
-    'Finished results that wait in memory to be sent, of all batches together.',
+    'Memory for finished results that wait to be sent, over all batches.',
     ONCE,
   ),
   spool: withDefault(
     size('100MB', '1000TB'),
     '2GB',
-    'Uploads kept on disk at once, of all batches together.',
+    'Disk space for uploads, over all batches.',
     ONCE,
   ),
   deadline: withDefault(
     duration('1ms', '24h'),
     `${DEFAULT_LIMITS.deadline / 1000}s`,
-    'How long one image may take.',
+    'Time limit for an image.',
   ),
   pixels: withDefault(
     integer(1, 10_000_000_000),
     DEFAULT_LIMITS.pixels,
-    'Pixels of one image, of all frames that are decoded together.',
+    'Most pixels of an image, over all decoded frames.',
   ),
   frames: withDefault(
     integer(1, 100_000),
     DEFAULT_LIMITS.frames,
-    'Frames of one image, if all of them are decoded.',
+    'Most frames of an image, if all are decoded.',
   ),
-  side: withDefault(integer(1, 65_535), DEFAULT_LIMITS.side, 'Pixels along one side of an output.'),
+  side: withDefault(
+    integer(1, 65_535),
+    DEFAULT_LIMITS.side,
+    'Longest side of an output in pixels.',
+  ),
   svg: withDefault(
     v.boolean(),
     DEFAULT_LIMITS.svg,
-    'Whether SVG is read. It is markup, so that a small file can take much work.',
+    'Whether SVG is read. A small SVG file can take much work.',
   ),
 });
 
@@ -123,7 +125,7 @@ const overload = v.strictObject({
   bodies: withDefault(
     size('1MB', '1TB'),
     '256MB',
-    'JSON bodies in memory at once; one account may have a quarter of it.',
+    'Memory for JSON bodies; an account may use a quarter of it.',
     ONCE,
   ),
   eventLoopDelay: withDefault(
@@ -134,7 +136,7 @@ const overload = v.strictObject({
   ),
   memory: optional(
     size('64MB', '1000TB'),
-    "Memory of the process above which requests get 503. Unset: 85% of the container's or machine's.",
+    "Memory of the process above which requests get 503. Unset: 85% of the container's or machine's memory.",
     { ...ONCE, example: '2GB' },
   ),
 });
@@ -143,7 +145,7 @@ const log = v.strictObject({
   level: withDefault(
     v.picklist(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
     'info',
-    'The lowest level of messages to write: fatal, error, warn, info, debug, trace, or silent for none.',
+    'Lowest level of messages that are written: fatal, error, warn, info, debug, trace, or silent for none.',
     ONCE,
   ),
   format: withDefault(
@@ -158,7 +160,7 @@ const metrics = v.strictObject({
   enabled: withDefault(v.boolean(), true, 'Whether /metrics is served.', ONCE),
   token: optional(
     text(),
-    'The bearer token that /metrics requires. Unset: only the listener server.operations serves it.',
+    'Bearer token that /metrics requires. Unset: only the listener server.operations serves /metrics.',
     { secret: 'always', example: `\${METRICS_TOKEN}` },
   ),
 });
@@ -173,32 +175,33 @@ export const configSchema = v.strictObject({
   dataDir: withDefault(
     text(),
     './data',
-    'Where accounts, keys, tasks and files are kept; relative to the file that sets it.',
+    'Data folder with accounts, keys, tasks and files; relative to the file that sets it.',
     ONCE,
   ),
   store: section(store, 'The store of accounts, keys, credits and tasks.'),
   assets: section(assets, 'The storage of files that tasks make and clients upload.'),
   pool: section(pool, 'The processes and threads that process images.'),
-  routing: section(routing, 'How routes are tried if a model has several, or one that fails.'),
-  answers: section(answers, 'The form of responses.'),
+  routing: section(routing, 'How Oriel retries and chooses between the routes of a model.'),
+  answers: section(answers, 'Form of responses.'),
   billing: section(
     billing,
-    'Charges of text requests. A request holds the largest sum that it can cost until it ends: its size ' +
-      'in bytes as tokens of input, and n times its output limit.',
+    'Charges of text requests. Until it ends, a request reserves the highest sum that it can ' +
+      'cost: its size in bytes as input tokens, and n times its output limit.',
   ),
-  network: section(network, 'Where the server may connect to for a client.'),
-  callbacks: section(callbacks, 'Notifications of clients about ended tasks.'),
-  limits: section(limits, 'Limits of accounts, and how long things take.'),
+  network: section(network, 'Destinations to which the daemon may connect for a client.'),
+  callbacks: section(callbacks, 'Callbacks for ended tasks.'),
+  limits: section(limits, 'Limits of accounts, and retention.'),
   batch: section(
     batch,
     'Batches of images. Each file may have 30 MiB, each request 100 MiB and 20 files.',
   ),
   overload: section(
     overload,
-    'When new requests are refused so that those in progress can finish. As memory or time runs short, ' +
-      'the server refuses, in this order, new connections; large bodies; requests of the account that ' +
-      'has most in progress (429); requests of all accounts (503). /healthz, /readyz and /metrics always ' +
-      "answer. V8's heap limit (node --max-old-space-size) counts as well as the memory of the process.",
+    'When new requests are refused so that requests in progress can finish. When memory or ' +
+      'time runs short, the daemon refuses, in this order: new connections, large bodies, ' +
+      'requests of the account that has most in progress (429), requests of all accounts (503). ' +
+      "/healthz, /readyz and /metrics always answer. Both V8's heap limit (node " +
+      "--max-old-space-size) and the process's memory count.",
   ),
   log: section(log, 'The log. Keys never appear in it.'),
   metrics: section(metrics, 'Metrics for Prometheus, at /metrics.'),
@@ -206,14 +209,14 @@ export const configSchema = v.strictObject({
   owner: section(owner, 'The account that the first start on an empty data folder creates.'),
   providers: section(
     v.record(identifier(), providerSchema),
-    'Providers of models, by a name of your choice. Without providers and models of your own, a sandbox ' +
-      'replaces both: models that make up their answers, and that need no account anywhere.',
+    'Providers of models, by a name of your choice. Without providers and models, a sandbox ' +
+      'takes their place. Its models make up their answers and need no account.',
   ),
   models: section(
     models,
-    'Models for clients, by public identifier. Prices are credits; a model without a price is free. An ' +
-      'identifier such as claude-* offers all names that match it, the longest match ' +
-      'first, after the models and aliases that have the very name.',
+    'Models for clients, by public identifier. Prices are credits; a model without a price is ' +
+      'free. An identifier such as claude-* offers all matching names. Exact models and aliases ' +
+      'win over it, and longer patterns over shorter ones.',
   ),
 });
 

@@ -35,8 +35,8 @@ const EXPECTED_ORIGINS =
 const cors = v.strictObject({
   origins: field(
     v.union([v.literal('*'), v.array(v.pipe(v.string(), v.check(isOrigin)))]),
-    'Origins of the pages, such as [https://app.example.com], or * for all. Requests need a key all the same: ' +
-      'a key that is part of a page can be read by every visitor.',
+    'Origins of the pages, such as [https://app.example.com], or * for all. Requests still ' +
+      'need a key. Every visitor can read a key that is part of a page.',
     { expects: EXPECTED_ORIGINS, example: '*' },
   ),
   maxAge: withDefault(
@@ -48,24 +48,24 @@ const cors = v.strictObject({
 
 /** The listener for clients. */
 export const server = v.strictObject({
-  host: withDefault(text(), '127.0.0.1', 'Address to listen on; 0.0.0.0 for all of them.', ONCE),
-  port: withDefault(integer(0, 65_535), 8787, 'Port to listen on; 0 for any free one.', ONCE),
+  host: withDefault(text(), '127.0.0.1', 'Address to listen on; 0.0.0.0 for all addresses.', ONCE),
+  port: withDefault(integer(0, 65_535), 8787, 'Port to listen on; 0 for any free port.', ONCE),
   publicUrl: optional(
     httpUrl(),
-    'How clients reach this server, in the URLs of files. Unset: the address where it listens.',
+    'URL at which clients reach the daemon, for the URLs of files. Unset: the address that it listens on.',
     { example: 'https://oriel.example.com' },
   ),
   trustProxy: withDefault(
     v.union([v.boolean(), booleanText, v.array(range)]),
     false,
-    'Proxies in front that may name the client by X-Forwarded-For: false for none, true for any peer, or ' +
-      'a list such as [127.0.0.1, 10.0.0.0/8].',
+    'Proxies whose X-Forwarded-For names the client: false for none, true for any peer, or a ' +
+      'list such as [127.0.0.1, 10.0.0.0/8].',
     { ...ONCE, expects: 'true, false or a list of IP addresses and CIDR ranges' },
   ),
   grace: withDefault(
     duration('0s'),
     '30s',
-    'How long open requests may take to finish when the server stops.',
+    'How long open requests may take to finish when the daemon stops.',
   ),
   requestTimeout: withDefault(
     duration('1s'),
@@ -76,36 +76,36 @@ export const server = v.strictObject({
   sendTimeout: withDefault(
     duration('1s'),
     '60s',
-    'How long a client may read nothing of its response before its connection is closed.',
+    'How long a client may stop reading its response before its connection is closed.',
     ONCE,
   ),
   bodyLimit: withDefault(size('1KB', '1GB'), '10MB', 'The largest JSON body.', ONCE),
   maxConnections: optional(
     integer(1, 1_000_000),
-    'Connections at once; further ones are closed. Unset: 10,000, or what the limit of open ' +
-      'descriptors allows.',
+    'Most open connections; further connections are closed. Unset: 10,000, or fewer if the ' +
+      'limit of open descriptors requires it.',
     { ...ONCE, example: 10_000 },
   ),
   cors: optional(
     cors,
-    'Web pages that may use this server from other origins. Unset: browsers let pages of its own origin ' +
-      'use it, and no others.',
+    'Web pages of other origins that may use the daemon. Unset: browsers permit only pages of ' +
+      "the daemon's origin.",
   ),
   console: withDefault(
     v.boolean(),
     true,
-    'Whether /console is served, the pages for people, who sign in with an API key. Without it no cookie ' +
-      'is accepted either.',
+    'Whether the console is served at /console, where people sign in with an API key. If ' +
+      'false, no cookie is accepted either.',
     ONCE,
   ),
   operations: optional(
     v.strictObject({
       host: withDefault(text(), '127.0.0.1', 'Address to listen on.', ONCE),
-      port: field(integer(0, 65_535), 'Port to listen on; 0 for any free one.', {
+      port: field(integer(0, 65_535), 'Port to listen on; 0 for any free port.', {
         ...ONCE,
         example: 8788,
       }),
     }),
-    'A listener for /metrics and /openapi.json, which the public one then does not serve; health is on both.',
+    'Separate listener for /metrics and /openapi.json. The public listener then serves neither. Both serve the health checks.',
   ),
 });

@@ -10,8 +10,9 @@ const unchecked = () =>
     driver: withDefault(
       v.picklist(['lowdb', 'postgres']),
       'lowdb',
-      'Where accounts, keys, credits and tasks are kept: lowdb, in dataDir/store, for one daemon, or postgres, in a ' +
-        'database that several daemons can share. The other settings are for postgres.',
+      'Store of accounts, keys, credits and tasks: lowdb (in dataDir/store, for one daemon) ' +
+        'or postgres (a database that several daemons can share). The other settings are for ' +
+        'postgres.',
       ONCE,
     ),
     url: optional(postgresUrl(), 'PostgreSQL (15 or later), or a pgbouncer in front of it.', {
@@ -22,8 +23,9 @@ const unchecked = () =>
     }),
     listenUrl: optional(
       postgresUrl(),
-      'The same database without a pooler in transaction mode, which passes on no notifications: nodes then see the ' +
-        'changes of others within a second and not at once. Unset: url.',
+      'A direct connection to the same database, for notifications. Set it if url leads to a ' +
+        'pooler in transaction mode: without notifications, nodes see changes of others within ' +
+        'a second instead of at once. Unset: url.',
       {
         ...ONCE,
         secret: 'url',
@@ -34,7 +36,7 @@ const unchecked = () =>
     poolSize: withDefault(
       integer(2, 1000),
       8,
-      'Connections of this daemon at once, beside one for notifications. The database must accept those of all nodes.',
+      'Connections of this daemon, in addition to one for notifications. The database must accept the connections of all nodes.',
       ONCE,
     ),
     schema: withDefault(
@@ -44,7 +46,7 @@ const unchecked = () =>
         v.check((name) => !name.startsWith('pg_')),
       ),
       'oriel',
-      'Schema of the tables, which is created at the first start.',
+      'Schema of the tables. The first start creates it.',
       { ...ONCE, expects: 'at most 63 of a-z, 0-9 and _, not beginning with a digit or pg_' },
     ),
   });

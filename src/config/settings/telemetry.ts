@@ -41,19 +41,19 @@ const otlp = v.strictObject({
   sampling: withDefault(
     number(0, 1),
     1,
-    'Share of the traces that is sent. Where a client sends a traceparent, its sampled flag decides.',
+    'Share of traces that are sent. If a client sends a traceparent, its sampled flag decides.',
   ),
   propagate: withDefault(
     v.boolean(),
     false,
-    'Whether requests to providers have a traceparent. It links the requests of one trace for them.',
+    'Whether requests to providers carry a traceparent, which lets providers link the requests of a trace.',
   ),
   interval: withDefault(
     duration('1s', '1h'),
     '60s',
-    'How often metrics are sent; the last time when the server stops.',
+    'How often metrics are sent, and once more when the daemon stops.',
   ),
-  timeout: withDefault(duration('10ms', '1m'), '10s', 'For one request to the collector.'),
+  timeout: withDefault(duration('10ms', '1m'), '10s', 'Time limit for a request to the collector.'),
   service: withDefault(v.pipe(text(), v.maxLength(256)), 'oriel', 'The service.name.'),
   attributes: optional(attributes, 'Further attributes of the resource.', {
     example: { 'deployment.environment.name': 'production' },
@@ -65,6 +65,6 @@ export const telemetry = v.strictObject({
   otlp: optional(
     otlp,
     'OpenTelemetry over OTLP/HTTP, in JSON. Unset: none. Prompts, answers and keys are never in it. ' +
-      `Variables of OpenTelemetry are read only where the file names them: \${OTEL_EXPORTER_OTLP_ENDPOINT}.`,
+      `OpenTelemetry's variables are read only if this file names them: \${OTEL_EXPORTER_OTLP_ENDPOINT}.`,
   ),
 });

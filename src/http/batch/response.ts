@@ -47,7 +47,7 @@ export async function sendBatch(
     } catch (error) {
       // The response is already being sent; an error in the record of its use must not end it.
       const { id: requestId } = request;
-      request.log.error({ err: error, requestId }, 'the use of a batch endpoint was not recorded');
+      request.log.error({ err: error, requestId }, 'a batch request was not recorded in the usage');
     }
   };
 

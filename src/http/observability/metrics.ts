@@ -147,7 +147,7 @@ export class Metrics {
   source(): MetricSource {
     this.#dropped ??= this.#registry.counter(
       'oriel_telemetry_dropped_total',
-      'Spans, and exports of metrics, that the collector did not get',
+      'Spans and metric exports that the collector did not accept',
       ['signal'],
     );
     return {

@@ -108,13 +108,13 @@ export function addRoutingMetrics(registry: MetricRegistry, routings: readonly R
   registry.gauges(
     'provider',
     'oriel_routes_resting',
-    'Routes that are skipped now, by provider',
+    'Routes that are cooling down, by provider',
     () => routings.flatMap((one) => Array.from(one.restingRoutes(), (rest) => [rest.provider, 1])),
   );
   registry.gauges(
     'provider',
     'oriel_provider_keys_resting',
-    'Keys that are not used now, or after others, on one route at least, by provider',
+    'Provider keys that are cooling down on at least one route, by provider',
     () => {
       const resting = routings.flatMap((routing) => [...routing.restingKeys()]);
       const providers = new Map(

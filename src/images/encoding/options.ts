@@ -26,25 +26,25 @@ export const encodingFields = {
   targetSsim: v.optional(
     field(
       number(0.5, 1),
-      'the fewest bytes with this SSIM against the source, by trying qualities of jpeg, webp and avif or palettes of png and gif',
+      'find the smallest file with this SSIM against the source, by quality (jpeg, webp, avif) or palette (png, gif)',
     ),
   ),
   targetSize: v.optional(
-    field(byteSize(), 'the best quality, or palette of png and gif, with at most this size'),
+    field(byteSize(), 'find the best quality (or palette of png and gif) up to this size'),
   ),
   lossless: v.optional(field(v.boolean(), 'lossless webp or avif'), false),
   nearLossless: v.optional(
-    field(v.boolean(), 'webp with small changes of pixels, by quality from 0, here 60 by default'),
+    field(v.boolean(), 'near-lossless webp; quality is from 0, and 60 by default'),
     false,
   ),
-  colors: v.optional(field(integer(2, 256), 'colours of a png or gif, which get a palette')),
+  colors: v.optional(field(integer(2, 256), 'number of colours of a png or gif')),
   dither: v.optional(
-    field(number(0, 1), 'strength of dithering where colours are reduced, else 1'),
+    field(number(0, 1), 'strength of dithering when colours are reduced; 1 by default'),
   ),
   effort: v.optional(
     field(
       integer(0, 10),
-      'CPU effort for smaller files: webp to 6, avif and png to 9, gif from 1; jpeg from 7 by mozjpeg',
+      'CPU effort for smaller files: webp up to 6, avif and png up to 9, gif from 1; from 7 on, jpeg uses mozjpeg',
     ),
   ),
   chromaSubsampling: v.optional(
@@ -53,17 +53,17 @@ export const encodingFields = {
   ),
   progressive: v.optional(field(v.boolean(), 'progressive jpeg, interlaced png or gif'), false),
   background: v.optional(
-    colourField('what transparency is laid on where the format has none'),
+    colourField('background of transparent images, if the format has no transparency'),
     'white',
   ),
   metadata: v.optional(
-    field(v.picklist(METADATA_POLICIES), 'what is kept of EXIF, XMP, IPTC and colour profile'),
+    field(v.picklist(METADATA_POLICIES), 'metadata to keep: EXIF, XMP, IPTC and colour profile'),
     'none',
   ),
   animated: v.optional(
     field(
       v.picklist(['auto', 'first', 'all']),
-      'frames: as many as the format holds, the first, or all or nothing',
+      'frames to keep: as many as the format can hold, the first, or all or fail',
     ),
     'auto',
   ),

@@ -53,7 +53,7 @@ export function stepOperation<const Entries extends v.ObjectEntries>(
   const { background, ...own } = step.fields;
   const entries = {
     ...own,
-    format: v.optional(formatField(`output format; ${otherwise} where not given`)),
+    format: v.optional(formatField(`output format; ${otherwise} by default`)),
     ...encodingFields,
     ...extra,
     ...(background && { background }),

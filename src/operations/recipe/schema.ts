@@ -55,7 +55,7 @@ const output = v.pipe(
         expects: `a list of at most ${MAX_WIDTHS} integers`,
       }),
     ),
-    format: v.optional(formatField("output format; the input's where not given")),
+    format: v.optional(formatField("output format; the input's by default")),
     formats: v.optional(
       field(list(formatField('output format'), 6, 1), 'an output for each format', {
         expects: 'a list of formats',
@@ -103,7 +103,7 @@ export const recipeSchema = v.strictObject({
   ),
   steps,
   outputs: v.optional(
-    field(list(output, MAX_OUTPUTS, 1), 'outputs for each image; one where not given', {
+    field(list(output, MAX_OUTPUTS, 1), 'outputs for each image; one by default', {
       expects: `a list of 1 to ${MAX_OUTPUTS} outputs`,
     }),
   ),

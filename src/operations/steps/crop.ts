@@ -19,12 +19,14 @@ const fields = {
   top: v.optional(field(integer(0), 'pixels from the top edge of the image as seen')),
   width: v.optional(field(integer(1), 'pixels')),
   height: v.optional(field(integer(1), 'pixels')),
-  ratio: v.optional(ratioField('the largest part with this ratio, instead of width and height')),
+  ratio: v.optional(
+    ratioField('keep keep the largest part with this ratio, instead of width and height'),
+  ),
   percent: v.optional(field(number(0.01, 100), 'of both sides, instead of width and height')),
   gravity: v.optional(
     field(
       v.picklist([...GRAVITIES, ...STRATEGIES]),
-      'what is kept, instead of left and top; with ratio and percent center where not given',
+      'part to keep, instead of left and top; center by default with ratio and percent',
     ),
   ),
 };

@@ -14,17 +14,21 @@ const fields = {
   right: edge('to the right'),
   bottom: edge('below'),
   left: edge('to the left'),
-  ratio: v.optional(ratioField('the smallest canvas with this ratio, instead of the four edges')),
-  gravity: v.optional(field(v.picklist(GRAVITIES), 'where ratio puts the image'), 'center'),
+  ratio: v.optional(
+    ratioField('pad to pad to the smallest canvas with this ratio, instead of the four edges'),
+  ),
+  gravity: v.optional(field(v.picklist(GRAVITIES), 'position of the image for ratio'), 'center'),
   content: v.optional(
     field(
       v.picklist(['background', 'copy', 'repeat', 'mirror']),
-      'what fills the edges: the background, the outermost pixels, or the image again',
+      'content of the edges: the background, copied edge pixels, or the repeated or mirrored image',
     ),
     'background',
   ),
   background: v.optional(
-    colourField('what fills the edges, and what transparency is laid on where the format has none'),
+    colourField(
+      'background of the edges, and of transparent images if the format has no transparency',
+    ),
     'white',
   ),
 };

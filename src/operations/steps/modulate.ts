@@ -9,9 +9,9 @@ export const modulate = stepOperation({
   endpoint: 'batch-modulate-images',
   cost: 60,
   fields: {
-    brightness: v.optional(field(number(0, 100), 'factor of the lightness')),
-    saturation: v.optional(field(number(0, 100), 'factor of the saturation')),
-    hue: v.optional(field(integer(-360, 360), 'degrees by which hues are rotated')),
+    brightness: v.optional(field(number(0, 100), 'brightness factor')),
+    saturation: v.optional(field(number(0, 100), 'saturation factor')),
+    hue: v.optional(field(integer(-360, 360), 'hue rotation in degrees')),
     lightness: v.optional(field(number(-100, 100), 'percent that are added to the lightness')),
   },
   check: (options) =>

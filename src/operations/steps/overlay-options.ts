@@ -19,15 +19,19 @@ const PLACEHOLDERS = ['name', 'index', 'date'] as const;
 
 export const overlayFields = {
   image: v.optional(
-    field(v.pipe(v.string(), v.nonEmpty(), v.maxLength(4096)), 'the image to lay over, a logo', {
-      expects: 'a file',
-      path: true,
-    }),
+    field(
+      v.pipe(v.string(), v.nonEmpty(), v.maxLength(4096)),
+      'image to lay over the others, such as a logo',
+      {
+        expects: 'a file',
+        path: true,
+      },
+    ),
   ),
   text: v.optional(
     field(
       v.pipe(v.string(), v.nonEmpty(), v.maxLength(300)),
-      'the text to lay over, with {name} {index} {date} or {date:YYYY} of each image',
+      'text to lay over, with {name} {index} {date} or {date:YYYY} of each image',
       { expects: 'a text of 1 to 300 characters' },
     ),
   ),
@@ -41,23 +45,18 @@ export const overlayFields = {
     0,
   ),
   scale: v.optional(
-    field(number(0.001, 1), "width as a share of the image's; its own size where not given"),
+    field(number(0.001, 1), "width as a share of the image's width; its own size by default"),
   ),
-  opacity: v.optional(field(number(0.01, 1), 'share of the colour that covers the image'), 1),
+  opacity: v.optional(field(number(0.01, 1), 'opacity'), 1),
   angle: v.optional(field(number(-360, 360), 'degrees clockwise'), 0),
-  tile: v.optional(field(v.boolean(), 'repeat it over the whole image'), false),
-  gap: v.optional(field(integer(0, 10_000), 'pixels between the repetitions of tile')),
-  blend: v.optional(field(v.picklist(BLENDS), 'how colours are combined'), 'over'),
-  font: v.optional(
-    fontField('installed font of the text, or several to choose from; sans-serif where not given'),
-  ),
+  tile: v.optional(field(v.boolean(), 'repeat the overlay over the whole image'), false),
+  gap: v.optional(field(integer(0, 10_000), 'pixels between tiles')),
+  blend: v.optional(field(v.picklist(BLENDS), 'blend mode'), 'over'),
+  font: v.optional(fontField('installed font, or several to choose from; sans-serif by default')),
   size: v.optional(
-    field(
-      integer(4, 2000),
-      "pixels of the text's letters; a twentieth of the shorter side where not given",
-    ),
+    field(integer(4, 2000), 'letter size in pixels; a twentieth of the shorter side by default'),
   ),
-  color: v.optional(colourField('colour of the text; white where not given')),
+  color: v.optional(colourField('colour of the text; white by default')),
   box: v.optional(colourField('colour of a box behind the text')),
 };
 

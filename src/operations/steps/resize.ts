@@ -28,27 +28,29 @@ const KERNELS = [
 ] as const;
 
 const fields = {
-  width: sideField('pixels; alone, the height follows'),
-  height: sideField('pixels; alone, the width follows'),
+  width: sideField('pixels; without height, the height follows'),
+  height: sideField('pixels; without width, the width follows'),
   percent: v.optional(field(number(1, 400), 'of both sides, instead of width and height')),
   fit: v.optional(
     field(
       v.picklist(['inside', 'cover', 'contain', 'fill', 'outside']),
-      'how the image meets width and height',
+      'how the image fits width and height',
     ),
     'inside',
   ),
   position: v.optional(
     field(
       v.picklist([...GRAVITIES, ...STRATEGIES]),
-      'what cover keeps and where contain puts the image',
+      'part that cover keeps, and position of the image for contain',
     ),
     'center',
   ),
-  enlarge: v.optional(field(v.boolean(), 'let small images grow'), false),
+  enlarge: v.optional(field(v.boolean(), 'enlarge small images'), false),
   kernel: v.optional(field(v.picklist(KERNELS), 'resampling filter'), 'lanczos3'),
   background: v.optional(
-    colourField('what contain adds, and what transparency is laid on where the format has none'),
+    colourField(
+      'background of added areas, and of transparent images if the format has no transparency',
+    ),
     'white',
   ),
 };

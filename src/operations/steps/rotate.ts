@@ -36,19 +36,18 @@ export const rotate = stepOperation({
     flip: v.optional(field(v.boolean(), 'mirror top to bottom, after the rotation'), false),
     flop: v.optional(field(v.boolean(), 'mirror left to right, after the rotation'), false),
     background: v.optional(
-      colourField('what fills the corners; transparent, or white where the format has no alpha'),
+      colourField(
+        'colour of the corners; transparent by default, or white if the format has no transparency',
+      ),
     ),
   },
   extra: {
     lossless: v.optional(
-      field(
-        v.boolean(),
-        'turn jpeg by its blocks, without encoding pixels anew; lossless webp or avif',
-      ),
+      field(v.boolean(), 'rotate jpeg without encoding pixels again; lossless webp or avif'),
       false,
     ),
     losslessTrim: v.optional(
-      field(v.boolean(), 'with lossless, cut off partial blocks of jpeg that would have to move'),
+      field(v.boolean(), 'with lossless, cut off partial jpeg blocks that would have to move'),
       false,
     ),
   },

@@ -11,14 +11,11 @@ export const trim = stepOperation({
   endpoint: 'batch-trim-images',
   cost: 800,
   fields: {
-    threshold: v.optional(
-      field(number(0, 255), 'difference from the colour of the edge up to which pixels go'),
-      10,
-    ),
+    threshold: v.optional(field(number(0, 255), 'largest difference from the border colour'), 10),
     edge: v.optional(
-      colourField('the colour that is cut off; that of the top left pixel where not given'),
+      colourField('border colour to trim; the colour of the top left pixel by default'),
     ),
-    margin: v.optional(field(integer(0, 65_535), 'pixels of the edge that stay'), 0),
+    margin: v.optional(field(integer(0, 65_535), 'pixels of the border to keep'), 0),
     lineArt: v.optional(
       field(v.boolean(), 'the image is line art rather than a photograph'),
       false,

@@ -33,7 +33,7 @@ export const editMetadata = defineOperation({
         }),
       ),
       strip: v.optional(
-        field(v.array(v.string()), 'what to remove', {
+        field(v.array(v.string()), 'metadata to remove', {
           expects: STRIP_KINDS.join(', '),
         }),
       ),

@@ -58,7 +58,10 @@ export const hash = defineOperation({
   cost: 0.7,
   options: v.strictObject({
     perceptual: v.optional(
-      field(v.picklist(['none', 'dhash', 'phash']), 'a hash that stays close for alike pictures'),
+      field(
+        v.picklist(['none', 'dhash', 'phash']),
+        'perceptual hash: similar for similar pictures',
+      ),
       'none',
     ),
   }),

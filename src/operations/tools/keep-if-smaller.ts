@@ -7,8 +7,8 @@ import { field } from '../../schema/fields.ts';
 
 export const keepIfSmallerField = (preset: boolean) =>
   v.optional(
-    field(v.boolean(), 'write the bytes of the input where no output is smaller', {
-      off: 'write the output even where it is larger than the input',
+    field(v.boolean(), "keep the input's bytes if the output is not smaller", {
+      off: 'write the output even if it is larger than the input',
     }),
     preset,
   );

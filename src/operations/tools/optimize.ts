@@ -44,7 +44,7 @@ export const optimize = defineOperation({
   keeps: OUTPUT_FORMATS,
   options: v.pipe(
     v.strictObject({
-      format: v.optional(formatField("output format; the input's where not given")),
+      format: v.optional(formatField("output format; the input's by default")),
       ...encodingFields,
       keepIfSmaller: keepIfSmallerField(true),
     }),

@@ -16,7 +16,7 @@ export const palette = defineOperation({
   endpoint: 'batch-color-palette',
   cost: 12,
   options: v.strictObject({
-    count: v.optional(field(integer(1, 20), 'colours at the most'), 6),
+    count: v.optional(field(integer(1, 20), 'most colours'), 6),
   }),
   columns: () => ['colors'],
   examples: ['palette *.jpg', 'palette --count 3 --json *.jpg'],

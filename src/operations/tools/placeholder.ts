@@ -21,7 +21,7 @@ export const placeholder = defineOperation({
   cost: 12,
   options: v.strictObject({
     components: v.optional(
-      field(v.pipe(v.string(), v.regex(/^[1-9]x[1-9]$/)), 'details of the BlurHash', {
+      field(v.pipe(v.string(), v.regex(/^[1-9]x[1-9]$/)), 'detail of the BlurHash', {
         expects: 'horizontal and vertical components from 1x1 to 9x9',
       }),
       '4x3',

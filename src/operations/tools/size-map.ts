@@ -20,7 +20,7 @@ export const sizeMap = defineOperation({
   endpoint: 'batch-size-map',
   cost: 0.1,
   options: v.strictObject({
-    resolution: v.optional(field(v.picklist(RESOLUTIONS), 'long edge that a ratio stands for')),
+    resolution: v.optional(field(v.picklist(RESOLUTIONS), 'long edge for a ratio')),
   }),
   columns: () => ['target', 'size'],
   examples: [

@@ -157,7 +157,7 @@ it('orphaned files are quarantined, unless another store may name them', async (
     return name;
   }) as [string, string, string];
   const { daemon: second, ann: again } = await next();
-  const line = await second.logged('there are files that no record names');
+  const line = await second.logged('files without a record were found');
   expect(line).toMatchObject({ quarantined: 1, foreign: 2, level: 'warn' });
   const [day] = readdirSync(join(folder, 'quarantine'));
   expect(readdirSync(join(folder, 'quarantine', day!))).toEqual([within]);

@@ -10,7 +10,7 @@ export const newAccount: Action = {
   fields: [
     { name: 'name', label: 'Name', isRequired: true },
     { name: 'plan', label: 'Plan', value: 'paid', choices: PLANS },
-    { name: 'credits', label: 'Credits', type: 'number', hint: 'None at first if empty.' },
+    { name: 'credits', label: 'Credits', type: 'number', hint: 'Empty: no credits at first.' },
   ],
 };
 
@@ -21,7 +21,7 @@ export function grantTo({ name }: Account): Action {
     button: 'Grant',
     fields: [
       { name: 'credits', label: 'Credits', type: 'number', isRequired: true },
-      { name: 'note', label: 'Note', hint: 'Stands in the ledger of the account.' },
+      { name: 'note', label: 'Note', hint: 'Shown in the ledger of the account.' },
     ],
   };
 }
@@ -40,7 +40,12 @@ const LIMITS: readonly ActionField[] = [
   { name: 'budget', label: 'Budget in credits', type: 'number' },
   { name: 'budget_day', label: 'Budget for a day', type: 'number' },
   { name: 'budget_month', label: 'Budget for a month', type: 'number' },
-  { name: 'rpm', label: 'Requests per minute', type: 'number', hint: "The plan's if empty." },
+  {
+    name: 'rpm',
+    label: 'Requests per minute',
+    type: 'number',
+    hint: 'Empty: the limit of the plan.',
+  },
 ];
 
 /** @param accounts names of all accounts to choose from; undefined where they are too many */
@@ -57,7 +62,7 @@ export function newKey(accounts: readonly string[] | undefined, account: string)
         isRequired: true,
         ...(accounts && { choices: accounts }),
       },
-      { name: 'name', label: 'Name', hint: 'Where it is used: an application, a person.' },
+      { name: 'name', label: 'Name', hint: 'Where you use the key: an application, a person.' },
       ...LIMITS,
       { name: 'expires', label: 'Expires', hint: 'A date or a time from now, such as 90d.' },
     ],

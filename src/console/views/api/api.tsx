@@ -80,7 +80,7 @@ function Groups({ groups, place, session, models }: GroupsProps) {
           {count === 1 ? '1 endpoint' : `${formatNumber(count)} endpoints`}
         </p>
       )}
-      {count === 0 && <Empty title="No endpoint has these words" />}
+      {count === 0 && <Empty title="No endpoint matches these words" />}
       {found.map(({ title, endpoints }) => (
         <section key={title} aria-labelledby={`group-${title}`}>
           <h2 id={`group-${title}`}>{title}</h2>

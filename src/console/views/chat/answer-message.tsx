@@ -54,7 +54,7 @@ export function AnswerMessage({ talk, turn, number, isLast }: AnswerMessageProps
           onRetry={isLast && !isBlocked ? onRetry : undefined}
         />
       )}
-      {isStopped && <p class="muted">Stopped. What had arrived stays in the conversation.</p>}
+      {isStopped && <p class="muted">Stopped. The text so far stays in the conversation.</p>}
       <StopNote answer={answer} />
       <div class="row actions">
         <Measures turn={turn} />
@@ -116,7 +116,7 @@ const NOTES: Readonly<Record<string, string>> = {
   stop: '',
   calls: '',
   length: 'The answer ends here because it reached the limit of tokens.',
-  refusal: 'The answer was ended by a content filter.',
+  refusal: 'A content filter ended the answer.',
 };
 
 function StopNote({ answer: { stop } }: { readonly answer: Answer }) {
@@ -208,7 +208,7 @@ function Calls({ talk, turn, answerName, isLast }: CallsProps) {
           <Button kind="primary" type="submit" disabled={isBlocked}>
             {calls.length === 1 ? 'Send the result' : 'Send the results'}
           </Button>
-          <span class="hint">The model reads results as text. An empty one is sent as empty.</span>
+          <span class="hint">The model reads results as text. Empty results are sent empty.</span>
         </div>
       )}
     </Form>

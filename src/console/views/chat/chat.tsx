@@ -82,7 +82,7 @@ function NewConversation({ chat }: { readonly chat: ChatStore }) {
       {isAsking && (
         <Dialog title="Start a new conversation?" onClose={() => setAsking(false)}>
           <div class="stack">
-            <p>The messages of this one are deleted. Settings and tools stay.</p>
+            <p>This deletes the messages. Settings and tools stay.</p>
             <div class="row">
               <Button
                 kind="danger"

@@ -154,7 +154,7 @@ function EditForm({ talk, turn, isLast, text }: EditFormProps) {
     <Form ref={form} class="stack" onSubmit={submit}>
       <TextArea
         label="Edit the message"
-        hint={isLast ? undefined : 'What follows this message is replaced.'}
+        hint={isLast ? undefined : 'The messages after this one are replaced.'}
         dir="auto"
         rows={4}
         value={text}

@@ -129,7 +129,7 @@ export function StartImages({ onMask, ...props }: StartImagesProps) {
 
 const USES = [
   ['edit', 'Change the first one'],
-  ['reference', 'Make a new one that follows them'],
+  ['reference', 'Make a new image from them'],
 ] as const;
 
 /** Whether images are changed or followed, and where the first of them changes. */

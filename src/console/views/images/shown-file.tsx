@@ -56,7 +56,7 @@ function Original({ file, hasFailed }: { readonly file: File; readonly hasFailed
   if (picture === undefined) return null;
   if (picture === null) {
     return hasFailed ? null : (
-      <p class="muted">This browser cannot show this file. The server may read it all the same.</p>
+      <p class="muted">This browser cannot show this file. The server may still read it.</p>
     );
   }
   return (

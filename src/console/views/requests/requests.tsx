@@ -33,9 +33,7 @@ export default function Requests({ place }: ViewProps) {
   return (
     <>
       <h1>Requests</h1>
-      <p class="muted">
-        What ended since the start of the server, at most 1,000 requests, without their bodies.
-      </p>
+      <p class="muted">Requests since the server started, at most 1,000, without their bodies.</p>
       <fieldset class="filters">
         <legend class="hidden">What is shown</legend>
         <SelectField

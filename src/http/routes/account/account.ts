@@ -139,7 +139,7 @@ function entryOf(entry: LedgerEntry): LedgerRecord {
 
 const ledgerQuery = v.strictObject({
   limit: pageLimit,
-  after: optional(integer(0), 'the id of the last element of the page before'),
+  after: optional(integer(0), 'id of the last element of the previous page'),
 });
 
 const secretShape = v.object({
@@ -199,7 +199,7 @@ export function accountRoutes(server: FastifyInstance, context: AppContext): voi
   addEndpoint(server, {
     path: 'GET /v1/account/callback-secret',
     tag: 'Account',
-    summary: "The secret that the account's callbacks are signed with (Standard Webhooks)",
+    summary: "The secret that signs the account's callbacks (Standard Webhooks)",
     config,
     answer: secretShape,
     handler: async ({ holder }, reply) => {
@@ -211,8 +211,7 @@ export function accountRoutes(server: FastifyInstance, context: AppContext): voi
   addEndpoint(server, {
     path: 'POST /v1/account/callback-secret',
     tag: 'Account',
-    summary:
-      'Replaces the secret of callbacks; for a while they are signed with the old one as well',
+    summary: 'Replace the callback secret; for a while callbacks carry signatures of both secrets',
     query: rotationQuery,
     answer: secretShape,
     handler: async (request, reply) => {

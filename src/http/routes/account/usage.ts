@@ -71,17 +71,17 @@ function columns(dimensions: readonly string[]) {
       v.string(),
       v.check((text) => usageDimensions(text)?.every((one) => dimensions.includes(one)) ?? false),
     ),
-    `what one row is the sum of: ${dimensions.map((one) => `\`${one}\``).join(', ')}, or several with commas between them`,
+    `group rows by: ${dimensions.map((one) => `\`${one}\``).join(', ')}, or several with commas between them`,
     { expects: `some of ${dimensions.join(', ')}, with commas between them` },
   );
 }
 
 const conditions = {
-  from: optional(day(), 'the first day, UTC; 29 days before the last'),
-  to: optional(day(), 'the last day, UTC; today'),
+  from: optional(day(), 'first day (UTC); 29 days before the last by default'),
+  to: optional(day(), 'last day (UTC); today by default'),
   key: filter('only the key with this id'),
   team: filter('only what keys used while they were in the team of this id or name'),
-  model: filter('only this model, or this endpoint of image tools'),
+  model: filter('only this model or image endpoint'),
   format: optional(
     v.picklist(['json', 'csv']),
     'json, or csv for a spreadsheet, with a line of titles; without it as `Accept` asks',

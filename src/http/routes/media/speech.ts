@@ -52,7 +52,7 @@ export function addSpeechRoute(server: FastifyInstance, context: AppContext): vo
   addEndpoint(server, {
     path: 'POST /v1/audio/speech',
     tag: 'Audio',
-    summary: "Speak a text, in the shape of OpenAI's speech",
+    summary: 'Create speech from a text, as OpenAI does',
     description:
       'Creates an audio task, waits for it and returns the bytes of its file; if that takes longer than the ' +
       'server waits, 504 `task_running` names the task.',

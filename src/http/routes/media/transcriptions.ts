@@ -80,7 +80,7 @@ export function addTranscriptionRoute(
   addEndpoint(server, {
     path: 'POST /v1/audio/transcriptions',
     tag: 'Audio',
-    summary: "Transcribe audio, in the shape of OpenAI's transcriptions",
+    summary: 'Transcribe audio, as OpenAI does',
     form: transcriptionBody(),
     answer: TRANSCRIPT,
     onRequest: admit(TRANSCRIPTION),

@@ -32,7 +32,7 @@ export function assetRoutes(server: FastifyInstance, context: AppContext): void 
   addEndpoint(server, {
     path: 'GET /assets/:name',
     tag: 'Assets',
-    summary: 'A file that was made or uploaded; single ranges are served',
+    summary: 'A generated or uploaded file; supports single ranges',
     isPublic: true,
     exposeHeadRoute: false,
     answer: {

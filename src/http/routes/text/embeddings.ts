@@ -32,7 +32,7 @@ export function embeddingRoutes(server: FastifyInstance, { embeddings }: AppCont
     // Of Azure's clients, whose bodies need not name the model.
     aliases: ['/openai/deployments/:model/embeddings'],
     tag: 'Text',
-    summary: "Vectors of texts, in the shape of OpenAI's embeddings",
+    summary: 'Create embeddings, as OpenAI does',
     config: { operation: 'embeddings' },
     body,
     answer: response,

@@ -23,7 +23,7 @@ const endpoint: Endpoint = {
   path: '/v1/chat/completions',
   // Of Azure's clients.
   aliases: ['/openai/deployments/:model/chat/completions'],
-  summary: 'Text in the format of chat completions; with stream, as server-sent events',
+  summary: 'Answer in the format of chat completions; with stream, as server-sent events',
   request: fields.schema,
   example: { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] },
   response: v.looseObject({

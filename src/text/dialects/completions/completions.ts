@@ -9,7 +9,7 @@ import { fields } from './fields.ts';
 
 const endpoint: Endpoint = {
   path: '/v1/completions',
-  summary: "Text in OpenAI's legacy format of completions; with stream, as server-sent events",
+  summary: "Answer in OpenAI's legacy format of completions; with stream, as server-sent events",
   request: fields.schema,
   example: { model: 'sandbox-chat', prompt: 'Hello' },
   response: v.looseObject({

@@ -25,7 +25,7 @@ const countRequest = openObject({
 export const counting: TokenCounting = {
   endpoint: {
     ...pathsOf('countTokens'),
-    summary: 'The number of input tokens of a request in the format of gemini; free of charge',
+    summary: 'Count the input tokens of a request in the format of gemini, free of charge',
     request: countRequest,
     example: { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
     response: v.looseObject({ totalTokens: v.number() }),

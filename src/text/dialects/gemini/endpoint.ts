@@ -35,12 +35,12 @@ export const endpoints: readonly Endpoint[] = [
     ...shared,
     ...pathsOf('generateContent'),
     stream: false,
-    summary: 'Text in the format of gemini',
+    summary: 'Answer in the format of gemini',
   },
   {
     ...shared,
     ...pathsOf('streamGenerateContent'),
     stream: true,
-    summary: 'Text in the format of gemini, as server-sent events',
+    summary: 'Answer in the format of gemini, as server-sent events',
   },
 ];

@@ -32,7 +32,7 @@ const OF_ANSWERS = [
 export const counting: TokenCounting = {
   endpoint: {
     path: '/v1/messages/count_tokens',
-    summary: 'The number of input tokens of a request in the format of messages; free of charge',
+    summary: 'Count the input tokens of a request in the format of messages, free of charge',
     request: countRequest,
     example: { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] },
     response: v.looseObject({ input_tokens: v.number() }),

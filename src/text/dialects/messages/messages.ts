@@ -16,7 +16,7 @@ import { observer } from './observe.ts';
 
 const endpoint: Endpoint = {
   path: '/v1/messages',
-  summary: 'Text in the format of messages; with stream, as server-sent events',
+  summary: 'Answer in the format of messages; with stream, as server-sent events',
   request: fields.schema,
   example: {
     model: 'sandbox-chat',

@@ -24,7 +24,7 @@ function storedIds({ body }: TextRequest, answer: Json): readonly string[] {
 
 const endpoint: Endpoint = {
   path: '/v1/responses',
-  summary: 'Text in the format of responses; with stream, as server-sent events',
+  summary: 'Answer in the format of responses; with stream, as server-sent events',
   request: fields.schema,
   example: { model: 'sandbox-chat', input: 'Hello' },
   response: v.looseObject({
