@@ -53,8 +53,10 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
 }
 
 async function decodes(input: ImageInput, format: InputFormat): Promise<boolean> {
+  // Loads the decoder: if that fails, the file is not to blame.
+  const { sharp, bytes, limits } = input;
   try {
-    await decodeAll(input, { animated: format === 'gif' || format === 'webp' });
+    await decodeAll({ sharp, bytes, limits }, { animated: format === 'gif' || format === 'webp' });
     return true;
   } catch {
     return false;
@@ -65,9 +67,11 @@ async function decodes(input: ImageInput, format: InputFormat): Promise<boolean>
  * Decodes every pixel and keeps 8x8. Not by stats(), which misses half of the damage while other threads decode
  * (sharp 0.35.5).
  */
-export async function decodeAll(input: ImageInput, which: SharpOptions): Promise<void> {
-  await input
-    .sharp(input.bytes, { limitInputPixels: input.limits.pixels, ...which })
+export async function decodeAll(
+  { sharp, bytes, limits }: Pick<ImageInput, 'sharp' | 'bytes' | 'limits'>,
+  which: SharpOptions,
+): Promise<void> {
+  await sharp(bytes, { limitInputPixels: limits.pixels, ...which })
     .resize({ width: 8, height: 8, fit: 'fill', fastShrinkOnLoad: false })
     .raw()
     .toBuffer();
