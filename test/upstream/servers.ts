@@ -1,21 +1,16 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { UpstreamClient } from '../../src/upstream/client.ts';
 import type { Timeouts, UpstreamRequest } from '../../src/upstream/request.ts';
 import type { UpstreamResponse } from '../../src/upstream/response.ts';
+import { listening as listeningAt } from '../fixtures/server.ts';
 
 export async function listening(
   listener: RequestListener,
 ): Promise<{ url: string; server: Server }> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  await once(server, 'listening');
-  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const server = createServer(listener);
+  return { server, url: await listeningAt(server) };
 }
 
 /** A server that says whatever it likes, once it has heard a request. */
@@ -26,13 +21,12 @@ export async function saying(say: (socket: Socket, connection: number) => void):
     const connection = ++connections;
     sockets.add(socket.on('error', () => {}));
     socket.on('data', () => say(socket, connection));
-  }).listen(0, '127.0.0.1');
+  });
+  const url = await listeningAt(server);
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
-    server.close();
   });
-  await once(server, 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return url;
 }
 
 const FOREVER: Timeouts = { connect: 30_000, firstByte: 30_000, idle: 30_000, total: 30_000 };

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { hashOf } from '../../../src/store/key.ts';
 import { readArchive } from '../../cli/archive.ts';
 import { photo } from '../../fixtures/images.ts';
+import { until } from '../../fixtures/until.ts';
 import { Gate, imageOf, manualPool } from '../manual-pool.ts';
 import { RawClient } from '../raw-client.ts';
 import { KEYS, ownServer, type TestServer } from '../test-server.ts';
@@ -10,16 +11,8 @@ import { bodyOf, fieldPart, filePart, formOf, headOf, send } from './form.ts';
 const MEGABYTE = 1024 * 1024;
 const CONVERT = 'batch-convert-images';
 
-async function until(happened: () => boolean): Promise<void> {
-  while (!happened()) await new Promise(setImmediate);
-}
-
-/** Waits until the metrics say so; `meanwhile` is done each time that they do not. */
-async function untilMetrics(server: TestServer, text: string): Promise<void> {
-  while (!(await server.metrics()).includes(text)) {
-    await new Promise(setImmediate);
-  }
-}
+const untilMetrics = (server: TestServer, text: string) =>
+  until(async () => (await server.metrics()).includes(text));
 
 const copies = (count: number, image: Uint8Array) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}.jpg`, image]));

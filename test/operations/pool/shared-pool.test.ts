@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../../src/images/limits.ts';
@@ -12,6 +11,7 @@ import {
 import { convert } from '../../../src/operations/tools/convert.ts';
 import { parseFields } from '../../../src/schema/fields.ts';
 import { pngOf, quadrants } from '../../fixtures/images.ts';
+import { until } from '../../fixtures/until.ts';
 import { ROOT, startProgram, temporaryFolder } from '../../oriel.ts';
 
 /** Process files: one follows the job's instructions, one cannot be loaded. */
@@ -58,10 +58,6 @@ function gated(folder: string, name: string) {
     },
     open: () => writeFileSync(gate, ''),
   };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await pause(5);
 }
 
 function lives(pid: number): boolean {
