@@ -310,3 +310,24 @@ it.each(['', 'Bad gateway', '{"half":'])(
     expect(await postJson(url, {}, OPTIONS)).toEqual({ status: 200, body: undefined });
   },
 );
+
+it('postJson rejects with code connection_lost after a reset, and sends once', async () => {
+  let heard = 0;
+  const { url } = await listening((request) => {
+    heard += 1;
+    request.socket.destroy();
+  });
+  await expect(postJson(url, {}, OPTIONS)).rejects.toMatchObject({
+    type: 'network_error',
+    code: 'connection_lost',
+  });
+  expect(heard).toBe(1);
+});
+
+it('postJson rejects with code total_timeout after its timeout', async () => {
+  const { url } = await listening(() => {});
+  await expect(postJson(url, {}, { timeout: 50 })).rejects.toMatchObject({
+    type: 'timeout',
+    code: 'total_timeout',
+  });
+});

@@ -155,6 +155,18 @@ describe('a request with a custom policy', () => {
     expect(resolve).not.toHaveBeenCalled();
   });
 
+  it.each(['169.254.169.254', '::ffff:169.254.169.254', 'fe80::1', 'fd00:ec2::254'])(
+    'is rejected where the name resolves to cloud metadata: %s',
+    async (address) => {
+      const by = resolving(async () => [address]);
+      for (const policy of [NAMED, ANYWHERE, networkPolicy({ allow: ['169.254.0.0/16'] })]) {
+        await expect(open('http://name.example/', governedBy(policy), by)).rejects.toMatchObject(
+          PRIVATE,
+        );
+      }
+    },
+  );
+
   it('does not reuse a connection of another policy', async () => {
     const there = await receiver();
     const by = resolving(async () => ['127.0.0.1']);
