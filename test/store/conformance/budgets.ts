@@ -4,7 +4,7 @@ import { windowBalances } from '../../../src/store/budgets.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { claimOf, findInconsistencies } from '../consistency.ts';
 import { bothOf, failureWith, freshStore, type OwnedOptions, ownedStore } from '../fresh-store.ts';
-import { keyFor, owner, taskFor } from '../records.ts';
+import { completionOf, keyFor, owner, taskFor } from '../records.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
 
 const HOUR = 3_600_000;
@@ -170,6 +170,25 @@ export function describeBudgets(driver: DriverFactory): void {
       await expect(teamIn(store, 'acct_none')).rejects.toEqual(
         failureWith('account_not_found', 404),
       );
+    });
+
+    it('are charged for what began before they were removed, also where another has the name', async () => {
+      const { store, account } = await owned();
+      const team = await teamIn(store, account.id);
+      const key = await store.createKey(keyFor(account, { teamId: team.id }));
+      const { task } = await store.createTask(taskFor(key, { reservation: 7 }));
+      const request = await store.reserve(account.id, key.id, 5);
+      await store.updateKey(key.id, { teamId: null });
+      await store.removeTeam(team.id);
+      await teamIn(store, account.id);
+      expect(await store.settle(request, costing(4))).toBe(4);
+      await store.claimTask(task.id);
+      await store.completeTask(await claimOf(store, task.id), completionOf({ charge: 6 }));
+      const teams = await store.listTeams(account.id);
+      expect(teams.map(({ reserved, spent }) => [reserved, spent])).toEqual([
+        [0, 10],
+        [0, 0],
+      ]);
     });
 
     it('are those of the account of the key', async () => {

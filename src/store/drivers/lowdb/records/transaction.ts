@@ -90,7 +90,9 @@ export class Transaction extends UnitOfWork {
     const { teams, teamById, teamByName } = this.#state;
     const order = teamById.order(team.id);
     const same = teamByName.order(compositeKey(team.accountId, team.name));
-    if (same !== undefined && same !== order) throw teamExists(team.name);
+    // The end of a request may charge a removed team, whose name another has since.
+    const isTaken = team.removedAt === null && same !== undefined && same !== order;
+    if (isTaken) throw teamExists(team.name);
     this.changes.push(['teams', order ?? teams.newOrder(), team]);
   }
 
