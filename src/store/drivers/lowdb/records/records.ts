@@ -63,11 +63,12 @@ export class Records {
     return this.commits.synced() ?? Promise.resolve();
   }
 
-  /** Runs an operation, which may throw. Resolves when its changes are on disk. */
-  run<Result>({ apply }: Operation<Result>): Promise<Result> {
+  /** Runs an operation, which may throw, at once. Resolves when its changes are on disk. */
+  async run<Result>({ apply }: Operation<Result>): Promise<Result> {
     const transaction = this.begin();
     const result = apply(transaction);
-    return this.commit(transaction).then(() => result);
+    await this.commit(transaction);
+    return result;
   }
 
   /** Later commits are rejected. */
