@@ -186,6 +186,17 @@ describe('DiskStorage on a failing disk', () => {
     expect(await files.read({ id, ...written })).toHaveLength(6);
   });
 
+  it('discards the other files where one cannot be removed', async () => {
+    const { folder, disk, files } = await onDisk();
+    const ids = [1, 2, 3].map(() => newAssetId('png'));
+    for (const id of ids) await files.write(id, Buffer.alloc(6), 6);
+    disk.hook = (operation, path) => {
+      if (operation === 'unlink' && path.endsWith(ids[0]!)) throw systemError('EIO');
+    };
+    await files.discard(ids);
+    expect(filesBelow(folder)).toEqual([join(ids[0]!.slice(0, 2), ids[0]!)]);
+  });
+
   it('removes an unfinished file in a later sweep when its removal fails', async () => {
     const { folder, disk, files } = await onDisk();
     disk.hook = (operation) => {

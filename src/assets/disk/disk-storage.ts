@@ -140,6 +140,11 @@ export class DiskStorage extends SpoolingStorage implements AssetStorage {
     });
   }
 
+  /** A file that cannot be removed does not keep the others. */
+  override async discard(ids: Iterable<string>): Promise<void> {
+    for (const id of ids) await this.removeQuietly(this.pathOf(id));
+  }
+
   /** Also removes unfinished files of earlier processes. Skips files of this process, and runs once. */
   async sweep(
     isKnown: (id: string) => Promise<boolean>,
