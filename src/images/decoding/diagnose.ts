@@ -54,9 +54,11 @@ export async function diagnose(error: unknown, input: ImageInput): Promise<Failu
 
 async function decodes(input: ImageInput, format: InputFormat): Promise<boolean> {
   // Loads the decoder: if that fails, the file is not to blame.
-  const { sharp, bytes, limits } = input;
+  const { sharp, limits } = input;
+  const animated = format === 'gif' || format === 'webp';
   try {
-    await decodeAll({ sharp, bytes, limits }, { animated: format === 'gif' || format === 'webp' });
+    // The bytes may have to be decoded, which may fail again.
+    await decodeAll({ sharp, bytes: input.bytes, limits }, { animated });
     return true;
   } catch {
     return false;
