@@ -34,6 +34,8 @@ async function decode(input: ImageInput, name: string) {
   const image = (await openInEightBits(input, header)).autoOrient();
   const pixels = await readSamples(image.ensureAlpha());
   const { width, height } = pixels;
+  // Not the input: a layer that is kept would keep its file and that of the job.
+  const { sharp } = input;
   const message = `only the first of ${header.storedPages} frames of ${name} was laid over the image`;
   const warnings: Warning[] =
     header.storedPages > 1 ? [{ code: 'overlay_frames_lost', message }] : [];
@@ -43,7 +45,7 @@ async function decode(input: ImageInput, name: string) {
     grey: isGrey(pixels.data),
     warnings,
     async draw(size: Size) {
-      const whole = start(input, pixels);
+      const whole = start({ sharp }, pixels);
       return isSameSize(size, pixels) ? whole : whole.resize({ ...size, fit: 'fill' });
     },
   };
