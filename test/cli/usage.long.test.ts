@@ -251,7 +251,7 @@ describe('help', () => {
   const trap = ['--import', `data:text/javascript,process.dlopen=()=>{throw(Error('trapped'))}`];
   const trapped = residentCommand(trap);
 
-  it('of every command and subcommand fits into 80 columns', async () => {
+  it('of every command and subcommand fits into 80 columns and says no words twice', async () => {
     const lines = (commands: readonly CommandDefinition[], above: readonly string[]): string[][] =>
       commands.flatMap(({ name, subcommands = [] }) => [
         [...above, name],
@@ -260,6 +260,8 @@ describe('help', () => {
     for (const line of [[], ...lines(COMMANDS, [])]) {
       const { out } = await trapped([...line, '--help']);
       expect([line, out.split('\n').filter((row) => row.length > 80)]).toEqual([line, []]);
+      const twice = /\b([a-z]+(?: [a-z]+)?) \1\b/.exec(out);
+      expect([line, twice?.[0]]).toEqual([line, undefined]);
     }
   });
 

@@ -20,7 +20,7 @@ const fields = {
   width: v.optional(field(integer(1), 'pixels')),
   height: v.optional(field(integer(1), 'pixels')),
   ratio: v.optional(
-    ratioField('keep keep the largest part with this ratio, instead of width and height'),
+    ratioField('keep the largest part with this ratio, instead of width and height'),
   ),
   percent: v.optional(field(number(0.01, 100), 'of both sides, instead of width and height')),
   gravity: v.optional(

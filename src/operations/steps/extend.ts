@@ -15,7 +15,7 @@ const fields = {
   bottom: edge('below'),
   left: edge('to the left'),
   ratio: v.optional(
-    ratioField('pad to pad to the smallest canvas with this ratio, instead of the four edges'),
+    ratioField('pad to the smallest canvas with this ratio, instead of the four edges'),
   ),
   gravity: v.optional(field(v.picklist(GRAVITIES), 'position of the image for ratio'), 'center'),
   content: v.optional(
