@@ -168,13 +168,20 @@ function blendsBetween(
   end: number,
 ): readonly number[] {
   const rarer = Math.min(weight[start]!, weight[end]!);
-  const [towardsRed, towardsGreen, towardsBlue] = vectorBetween(means, start, end);
+  const red = means[start * 3]!;
+  const green = means[start * 3 + 1]!;
+  const blue = means[start * 3 + 2]!;
+  const towardsRed = means[end * 3]! - red;
+  const towardsGreen = means[end * 3 + 1]! - green;
+  const towardsBlue = means[end * 3 + 2]! - blue;
   const square = towardsRed ** 2 + towardsGreen ** 2 + towardsBlue ** 2;
   const found: number[] = [];
   let sum = 0;
   for (let bin = 0; bin < size; bin += 1) {
     if (weight[bin]! > rarer * BLEND_SHARE) continue;
-    const [fromRed, fromGreen, fromBlue] = vectorBetween(means, start, bin);
+    const fromRed = means[bin * 3]! - red;
+    const fromGreen = means[bin * 3 + 1]! - green;
+    const fromBlue = means[bin * 3 + 2]! - blue;
     const along =
       (fromRed * towardsRed + fromGreen * towardsGreen + fromBlue * towardsBlue) / square;
     if (along < -OVERSHOOT || along > 1 + OVERSHOOT) continue;
@@ -187,9 +194,4 @@ function blendsBetween(
     sum += weight[bin]!;
   }
   return sum <= rarer * BLENDS_SHARE ? found : [];
-}
-
-function vectorBetween(means: Float64Array, from: number, to: number): [number, number, number] {
-  const axis = (index: number) => means[to * 3 + index]! - means[from * 3 + index]!;
-  return [axis(0), axis(1), axis(2)];
 }
