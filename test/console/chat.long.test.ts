@@ -31,6 +31,8 @@ async function give(target: Locator, event: 'paste' | 'drop', name: string): Pro
       const bytes = Uint8Array.from(atob(base64!), (byte) => byte.charCodeAt(0));
       const transfer = new DataTransfer();
       transfer.items.add(new File([bytes], filename!, { type: 'image/png' }));
+      // As file managers do.
+      transfer.items.add(filename!, 'text/plain');
       const common = { bubbles: true, cancelable: true };
       element.dispatchEvent(
         type === 'paste'

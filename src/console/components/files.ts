@@ -22,8 +22,9 @@ export function useTransfers(
       const isBehindDialog = document.querySelector('dialog[open]') !== null;
       if (!data?.types.includes('Files') || isBehindDialog) return;
       if (isOfField && event.type === 'drop') return;
-      // Programs copy text together with a picture of it, which is not meant.
-      if (event.type === 'paste' && data.types.includes('text/plain')) return;
+      // Programs copy text together with a picture of it, which is not meant. File managers add the name of a file.
+      const text = event.type === 'paste' ? data.getData('text/plain').trim() : '';
+      if (text !== '' && ![...data.files].some(({ name }) => text.endsWith(name))) return;
       event.preventDefault();
       onOver(event.type === 'dragover');
       if (event.type !== 'dragover') latest.current(data);
