@@ -207,6 +207,10 @@ const EXPENSIVE_SCHEMAS: readonly (readonly [name: string, schema: object])[] = 
   ],
 ];
 
+/** Names and values of which a schema has few, each as large as many. */
+const LONG = 'x'.repeat(200_000);
+const LARGE = many(50_000, (index) => ({ a: index }));
+
 describe('generateValue', () => {
   it.each(EXPENSIVE_SCHEMAS)('reads at most 2,000,000 schema parts for %s', (_, schema) => {
     try {
@@ -214,6 +218,31 @@ describe('generateValue', () => {
     } catch (error) {
       expect(error).toBeInstanceOf(UnsupportedSchema);
     }
+  });
+
+  it.each([
+    [
+      'a long name of a text',
+      { [LONG]: { type: 'array', minItems: 1000, items: { type: 'string' } } },
+    ],
+    [
+      'a long name of an item',
+      {
+        a: {
+          type: 'array',
+          minItems: 1000,
+          items: { required: [LONG], properties: { [LONG]: {} } },
+        },
+      },
+    ],
+    ['a large constant', { a: { type: 'array', minItems: 3000, items: { const: { LARGE } } } }],
+    ['large values in one allOf', { a: { allOf: many(300, () => ({ enum: [LARGE, 1] })) } }],
+    ['a long list of types', { a: { type: many(5_000_000, () => 'x') } }],
+  ])('throws UnsupportedSchema within a second for %s', (_, properties) => {
+    const schema = { type: 'object', properties, required: Object.keys(properties) };
+    const start = performance.now();
+    expect(() => generateValue(schema, EMPTY_PROMPT)).toThrow(UnsupportedSchema);
+    expect(performance.now() - start).toBeLessThan(1000);
   });
 
   it.each([

@@ -1,6 +1,6 @@
 import { isObject, listOf } from '../../../schema/untrusted.ts';
 import type { Json } from '../../canonical/canonical.ts';
-import { UnsupportedSchema } from './step-budget.ts';
+import { type StepBudget, UnsupportedSchema } from './step-budget.ts';
 
 const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean', 'null'] as const;
 export type Type = (typeof TYPES)[number];
@@ -121,7 +121,7 @@ const BOUNDS = [
  * Merges two schemas without `$ref`, `allOf`, `anyOf` and `oneOf` into one that allows what both allow. Of formats,
  * patterns and defaults those of the first are kept.
  */
-export function mergeSchemas(a: Json, b: Json): Json {
+export function mergeSchemas(a: Json, b: Json, budget: StepBudget): Json {
   const merged: Record<string, unknown> = { ...b, ...a };
   const [types, others] = [typesOf(a), typesOf(b)];
   if (types && others) {
@@ -133,8 +133,8 @@ export function mergeSchemas(a: Json, b: Json): Json {
   }
   const [values, allowed] = [enumeratedValues(a), enumeratedValues(b)];
   if (values && allowed) {
-    const texts = new Set(allowed.map((value) => JSON.stringify(value)));
-    merged['enum'] = values.filter((value) => texts.has(JSON.stringify(value)));
+    const texts = new Set(allowed.map((value) => budget.visitValue(value)));
+    merged['enum'] = values.filter((value) => texts.has(budget.visitValue(value)));
     delete merged['const'];
   }
   if (a['required'] && b['required']) {
@@ -147,6 +147,12 @@ export function mergeSchemas(a: Json, b: Json): Json {
       properties.set(name, one === undefined ? other : { allOf: [one, other] });
     }
     merged['properties'] = Object.fromEntries(properties);
+  }
+  for (const keyword of ['items', 'additionalProperties']) {
+    const [one, other] = [a[keyword], b[keyword]];
+    if (isObject(one) && isObject(other)) merged[keyword] = { allOf: [one, other] };
+    else if (one === true && other !== undefined) merged[keyword] = other;
+    else if (other === false) merged[keyword] = false;
   }
   return merged;
 }

@@ -74,6 +74,7 @@ export function generateText(
   if (fromPrompt !== undefined) return fromPrompt;
   const plain = `sandbox${name === null ? '' : ` ${name}`}${suffix(variant)}`;
   // A short text begins with the number of the variant, so that truncation keeps it.
+  budget.spend(plain.length / 4);
   const characters = Array.from(lengthOf(plain) <= most ? plain : suffix(variant) + plain);
   while (characters.length < least) characters.push('.');
   return characters.slice(0, most).join('');
@@ -127,7 +128,7 @@ function candidates(schema: Json, isInteger: boolean): number[] {
 }
 
 /** Whether a number satisfies the bounds and the `multipleOf` of a schema. */
-function isNumberValid(value: number, schema: Json): boolean {
+export function isNumberValid(value: number, schema: Json): boolean {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   // In draft 4 the exclusive bounds are booleans.
   const above = exclusiveMinimum === true ? minimum : exclusiveMinimum;
@@ -143,7 +144,7 @@ function isNumberValid(value: number, schema: Json): boolean {
 }
 
 /** The length of a text as JSON Schema counts it: in code points. */
-function lengthOf(text: string): number {
+export function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
   return length;

@@ -22,9 +22,17 @@ export class StepBudget {
   visit(schema: Json): void {
     const sizes = Object.values(schema).map((value) => {
       if (typeof value === 'string') return 1 + value.length / 16;
+      if (Array.isArray(value)) return 1 + value.length;
       return typeof value === 'object' && value !== null ? 1 + Object.keys(value).length : 1;
     });
     this.spend(sizes.reduce((sum, size) => sum + size, 10));
+  }
+
+  /** Spends the steps of a value that a schema lists, which may be large. @returns the value as JSON */
+  visitValue(value: unknown): string {
+    const json = JSON.stringify(value) ?? '';
+    this.spend(json.length / 16);
+    return json;
   }
 }
 

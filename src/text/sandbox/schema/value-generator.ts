@@ -14,7 +14,7 @@ import {
   typesOf,
 } from './keywords.ts';
 import type { PromptValues } from './prompt-values.ts';
-import { generateNumber, generateText } from './scalars.ts';
+import { generateNumber, generateText, isNumberValid, lengthOf } from './scalars.ts';
 import { firstSupported, StepBudget, UnsupportedSchema } from './step-budget.ts';
 
 /** Depth down to which optional properties and items are generated, as long as the budget is not low. */
@@ -87,7 +87,7 @@ class ValueGenerator {
     for (const part of parts) {
       const plain = this.#plain(part, hops + 1);
       this.#budget.visit(base);
-      base = mergeSchemas(base, plain.base);
+      base = mergeSchemas(base, plain.base, this.#budget);
       groups.push(...plain.groups);
     }
     return { base, groups };
@@ -107,7 +107,8 @@ class ValueGenerator {
     return firstSupported(ranked, ({ schema }) => {
       const plain = this.#plain(schema, hops + 1);
       this.#budget.visit(base);
-      const left = { base: mergeSchemas(base, plain.base), groups: [...groups, ...plain.groups] };
+      const merged = mergeSchemas(base, plain.base, this.#budget);
+      const left = { base: merged, groups: [...groups, ...plain.groups] };
       return this.#fromPlain(left, context, hops + 1);
     });
   }
@@ -134,7 +135,10 @@ class ValueGenerator {
   #fromBase(schema: Json, context: ValueContext): unknown {
     this.#budget.visit(schema);
     const listed = this.#listedValue(schema, context);
-    if (listed) return listed.value;
+    if (listed) {
+      this.#budget.visitValue(listed.value);
+      return listed.value;
+    }
     refuseConditions(schema);
     const nullLast = this.#isMinimal(context) ? -1 : 1;
     const rank = (type: Type) => (type === 'null' ? nullLast : 0);
@@ -155,7 +159,9 @@ class ValueGenerator {
       return { value: mentioned ?? values[variant % values.length] };
     }
     const examples = [schema['default'], ...listOf(schema['examples'])];
-    const example = examples.find((one) => one !== undefined && one !== null && isAllowed(one));
+    const example = examples.find((one) => {
+      return one !== undefined && one !== null && isAllowed(one) && hasValidSize(one, schema);
+    });
     return variant === 0 && example !== undefined ? { value: example } : null;
   }
 
@@ -218,8 +224,10 @@ class ValueGenerator {
     const required = new Set(listOf(schema['required']).filter((key) => typeof key === 'string'));
     const least = numberOf(schema['minProperties']) ?? 0;
     const object = new Map<string, unknown>();
-    const add = (name: string, property: unknown) =>
+    const add = (name: string, property: unknown) => {
+      this.#budget.spend(name.length / 16);
       object.set(name, this.generate(property, { ...context, name, depth: context.depth + 1 }));
+    };
     // Properties keep the order of the schema, the optional ones as far as there is room for them.
     let room = (numberOf(schema['maxProperties']) ?? Infinity) - required.size;
     for (const name of Object.keys(properties)) {
@@ -240,4 +248,16 @@ class ValueGenerator {
     }
     return Object.fromEntries(object);
   }
+}
+
+/** Whether a value is within the bounds of a schema, and has what it requires: authors write defaults that are not. */
+function hasValidSize(value: unknown, schema: Json): boolean {
+  const isWithin = (size: number, least: string, most: string) =>
+    size >= (numberOf(schema[least]) ?? 0) && size <= (numberOf(schema[most]) ?? Infinity);
+  if (typeof value === 'number') return isNumberValid(value, schema);
+  if (typeof value === 'string') return isWithin(lengthOf(value), 'minLength', 'maxLength');
+  if (Array.isArray(value)) return isWithin(value.length, 'minItems', 'maxItems');
+  if (!isObject(value)) return true;
+  const required = listOf(schema['required']);
+  return required.every((name) => typeof name !== 'string' || Object.hasOwn(value, name));
 }
