@@ -60,6 +60,10 @@ const format = choiceBy('type', {
   json_schema: schemaFormat,
 });
 
+const { strict: _, ...functionEntries } = functionFields.schema.entries;
+/** Functions had no `strict`: as an unknown property it has any value. */
+const formerFunction = openObject(functionEntries);
+
 /** The fields of a chat request. */
 export const fields = fieldTable({
   ...SAMPLING,
@@ -132,7 +136,7 @@ export const fields = fieldTable({
   }),
   parallel_tool_calls: SETTING.parallelToolCalls,
   functions: meaning('The former name of tools.', {
-    value: v.pipe(v.array(functionFields.schema), v.metadata({ expects: 'a list of functions' })),
+    value: v.pipe(v.array(formerFunction), v.metadata({ expects: 'a list of functions' })),
   }),
   function_call: meaning('The former name of tool_choice.', {
     value: wordOrObject(['auto', 'none'], openObject({ name: text })),

@@ -18,6 +18,7 @@ import {
   schemasOf,
 } from '../field-table.ts';
 import {
+  ANY,
   advice,
   content,
   echo,
@@ -68,10 +69,11 @@ export const call = fieldTable({
 });
 
 const customCall = fieldTable({
-  ...content({ id: text, type: text }),
+  ...content({ type: text }),
   ...read('custom'),
   ...ECHOED,
   ...FOREIGN,
+  id: native('Part of an earlier answer, sent back.', { required: text, neutral: ANY }),
 });
 
 const calls = byType({ function: call, custom: customCall }, { usual: 'function' });

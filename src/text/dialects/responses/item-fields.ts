@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { choice, openChoiceBy, openObject, selectBy, textOrList } from '../../../schema/choice.ts';
 import { isObject } from '../../../schema/untrusted.ts';
 import { byType, type FieldTable, fieldTable, gated, object, schemasOf } from '../field-table.ts';
-import { advice, content, echo, meaning, named, native, read } from '../fields.ts';
+import { ANY, advice, content, echo, meaning, named, native, read } from '../fields.ts';
 import { address, all, type Check, feature, media, reference } from '../inspection.ts';
 import { CACHE_MARKS } from '../shared-fields.ts';
 import { OWN_REASONING } from './reasoning.ts';
@@ -120,7 +120,7 @@ export const itemTables = {
       content: reasoningParts,
       encrypted_content: optional,
     }),
-    id: echo('Part of an earlier answer, sent back.'),
+    id: native('Part of an earlier answer, sent back.', { value: text, neutral: ANY }),
   }),
 } as const;
 

@@ -416,3 +416,8 @@ test('the grammar of chat requests converts to JSON Schema', () => {
   expect(Object.keys(schema.properties ?? {})).toContain('messages');
   expect(schema.required).toEqual(['model', 'messages']);
 });
+
+test('functions, the former tools, have any value of strict, which they never had', () => {
+  const functions = [{ name: 'look', strict: 'yes' }];
+  expect(() => request({ messages: [HELLO], functions })).not.toThrow();
+});
