@@ -50,7 +50,7 @@ export function replayRequest(request: TextRequest, target: Target): Json {
   if (!isDerived && JSON.stringify(reasoning) !== JSON.stringify(request.reasoning)) {
     config['thinkingConfig'] = generationConfig(request, target)['thinkingConfig'];
   }
-  if (Object.keys(config).length > 0) replayed['generationConfig'] = config;
+  if (isObject(given) || Object.keys(config).length > 0) replayed['generationConfig'] = config;
   return replayed;
 }
 

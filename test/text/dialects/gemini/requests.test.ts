@@ -101,3 +101,12 @@ it('any request is encoded for every upstream, or refused as invalid', () => {
     { numRuns: runs(400) },
   );
 });
+
+it('sends none of the settings that a rule took away, also where no others are left', () => {
+  const request = gemini.decodeRequest(
+    { contents: [{ parts: [{ text: 'Hi' }] }], generationConfig: { temperature: 1 } },
+    { model: 'm', stream: false },
+  );
+  const sent = gemini.encodeRequest({ ...request, temperature: null }, target('gemini'));
+  expect(sent['generationConfig']).toEqual({});
+});
