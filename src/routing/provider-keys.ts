@@ -164,7 +164,7 @@ export class ProviderKeys {
     return before === undefined || (resting === null && before.account !== null);
   }
 
-  /** Whether a key rests for all accounts. */
+  /** Whether the key cools down for all accounts. */
   isForAll(route: string, fingerprint: string): boolean {
     return this.#rests.get(nameOf(route, fingerprint))?.account === null;
   }
@@ -214,7 +214,7 @@ function nameOf(route: string, fingerprint: string): string {
 
 type Cooldown = NonNullable<Config['routing']['cooldown']>;
 
-/** How long a key rests after a failure that says something of it, in milliseconds. */
+/** Cooldown of a key after a failure that concerns the key, in milliseconds. */
 export interface KeyRest {
   /** Time in which the key is not used at all. */
   readonly skipped: number;

@@ -111,7 +111,7 @@ function PartView({ part, answerName, isOpen }: PartViewProps) {
   }
 }
 
-/** What readers are told of an end; empty for the usual ones. */
+/** Message for the reader about how an answer ended; empty for the usual ends. */
 const NOTES: Readonly<Record<string, string>> = {
   stop: '',
   calls: '',
