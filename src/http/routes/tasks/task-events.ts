@@ -36,6 +36,8 @@ export function taskEventRoutes(server: FastifyInstance, context: AppContext): v
       'Last-Event-ID also those that changed since. If `complete` of `open` is false, read the list instead. ' +
       'Each event `task` has the task as `GET /v1/tasks/{task_id}` returns it. Ends when the server drains.',
     answer: { description: 'The events', content: EVENT_STREAM },
+    // Its answer would never end and take a place.
+    exposeHeadRoute: false,
     handler: async (request, reply) => {
       if (context.draining.aborted) throw shuttingDown();
       const { taskEvents } = context;

@@ -70,6 +70,14 @@ describe('GET /v1/tasks/events', () => {
     resumed.close();
   });
 
+  it('answers HEAD at once instead of opening a stream', async () => {
+    const response = await fetch(`${server().url}/v1/tasks/events`, {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${KEYS.a}` },
+    });
+    expect(response.status).toBe(404);
+  });
+
   it('is limited by account, and frees its place when the client disconnects', async () => {
     const streams = await Promise.all(Array.from({ length: 16 }, () => open(KEYS.b)));
     const { status, json } = await server().ask('/v1/tasks/events', {
