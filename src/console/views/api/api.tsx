@@ -5,7 +5,7 @@ import type { Session } from '../../api/session.ts';
 import { TextField } from '../../components/field.tsx';
 import { formatNumber } from '../../components/format.ts';
 import { open, type ViewProps } from '../../components/navigation.tsx';
-import { Empty, Loaded } from '../../components/states.tsx';
+import { Empty, Loaded, Loading } from '../../components/states.tsx';
 import css from './api.css';
 import { type Endpoint, type EndpointGroups, loadGroups } from './document.ts';
 import { EndpointView } from './endpoint.tsx';
@@ -51,8 +51,10 @@ interface GroupsProps extends Omit<ViewProps, 'session'> {
 }
 
 function WithModels(props: Omit<GroupsProps, 'models'>) {
-  const { data = [] } = useModels();
-  return <Groups {...props} models={data} />;
+  const { data, error } = useModels();
+  // Examples name models: they are complete before the reader can change them.
+  if (data === undefined && error === undefined) return <Loading />;
+  return <Groups {...props} models={data ?? []} />;
 }
 
 function Groups({ groups, place, session, models }: GroupsProps) {

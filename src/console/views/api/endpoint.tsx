@@ -51,13 +51,7 @@ function Content({ endpoint, session, models }: ContentProps) {
   return (
     <div class="stack content">
       {description && <p>{withCode(description)}</p>}
-      {/* The example names models of the key, once these are known. */}
-      <Trial
-        key={models.length}
-        endpoint={endpoint}
-        example={exampleOf(endpoint, models)}
-        session={session}
-      />
+      <Trial endpoint={endpoint} example={exampleOf(endpoint, models)} session={session} />
       {parameters.length > 0 && <Fields caption="Parameters" fields={parameters} />}
       {body && <Fields caption="Fields of the body" fields={fieldsOf(body.content.schema)} />}
     </div>
