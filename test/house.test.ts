@@ -20,7 +20,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['telemetry'],
   ['administration', 'operations'],
   ['config'],
-  ['images', 'safety'],
+  ['images', 'safety', 'exchanges'],
   ['store', 'upstream', 'schema', 'threads'],
   ['failure', 'fair-semaphore', 'libc', 'folders'],
   ['error-codes', 'warning-codes'],

@@ -10,7 +10,7 @@ import type { TimeRange } from '../store/health.ts';
 import type { Store } from '../store/store.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import type { TextThreads } from '../threads/text-threads.ts';
-import type { UpstreamClient } from '../upstream/client.ts';
+import type { Upstream } from '../upstream/response.ts';
 
 export interface DaemonOptions {
   readonly version: string;
@@ -46,7 +46,7 @@ export interface Parts extends Start {
   readonly store: Store;
   /** The time that the records span; null without records. */
   readonly span: TimeRange | null;
-  readonly upstream: UpstreamClient;
+  readonly upstream: Upstream;
   readonly pool: SharedPool;
   readonly textThreads: TextThreads;
   readonly routingObserver: RoutingObserver;

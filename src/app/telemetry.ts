@@ -1,20 +1,20 @@
 import type { Config } from '../config/settings/schema.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { OtlpSettings, Tracer } from '../telemetry/tracer.ts';
-import type { UpstreamClient } from '../upstream/client.ts';
+import type { Upstream } from '../upstream/response.ts';
 import type { Start } from './start.ts';
 
 /** The telemetry of the configuration in force. Its code is loaded once a configuration has any. */
 export class DaemonTelemetry {
   readonly #start: Start;
-  readonly #upstream: UpstreamClient;
+  readonly #upstream: Upstream;
   #telemetry: Telemetry | null = null;
   /** The settings in force as JSON. */
   #settings: string | undefined;
   /** Sends what is left of former settings. */
   readonly #closing = new Set<Promise<void>>();
 
-  constructor(start: Start, upstream: UpstreamClient) {
+  constructor(start: Start, upstream: Upstream) {
     this.#start = start;
     this.#upstream = upstream;
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../config/settings/schema.ts';
-import type { UpstreamClient } from '../upstream/client.ts';
+import type { Upstream } from '../upstream/response.ts';
 import { DiskStorage } from './disk/disk-storage.ts';
 import type { S3Operation } from './s3/client.ts';
 import { S3Storage } from './s3/s3-storage.ts';
@@ -13,7 +13,7 @@ interface AssetStorageOptions {
   readonly directory: string;
   /** Read once, except for credentials. */
   readonly settings: () => AssetSettings;
-  readonly upstream: Pick<UpstreamClient, 'open'>;
+  readonly upstream: Upstream;
   /** Whether this node sweeps a bucket for all nodes. */
   readonly isLeader: () => boolean;
   /** Called with the identifier of a file that differs from what was written. */

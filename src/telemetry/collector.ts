@@ -2,7 +2,7 @@ import { Failure } from '../failure.ts';
 import { tryParseJson } from '../schema/json.ts';
 import { isObject } from '../schema/untrusted.ts';
 import { LightAbortSignal } from '../upstream/abort-signal.ts';
-import type { UpstreamClient } from '../upstream/client.ts';
+import type { Upstream } from '../upstream/response.ts';
 import type { OtlpSettings } from './tracer.ts';
 
 /** Statuses after which the same data may be sent again (OTLP, 1.10: retryable response codes). */
@@ -26,12 +26,12 @@ export interface Delivery {
 
 /** Sends telemetry to a collector, which can be slow, absent or hostile. */
 export class Collector {
-  readonly #upstream: UpstreamClient;
+  readonly #upstream: Upstream;
   readonly #settings: OtlpSettings;
   /** Aborted when the time to send is over. */
   readonly #signal = new LightAbortSignal();
 
-  constructor(upstream: UpstreamClient, settings: OtlpSettings) {
+  constructor(upstream: Upstream, settings: OtlpSettings) {
     this.#upstream = upstream;
     this.#settings = settings;
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { UpstreamClient } from '../upstream/client.ts';
+import type { Upstream } from '../upstream/response.ts';
 import { Attributes } from './attributes.ts';
 import { Collector, SpanQueue } from './collector.ts';
 import { type MetricFamily, metricData, type OtlpNames } from './metric-data.ts';
@@ -23,7 +23,7 @@ export interface MetricSource {
 
 interface TelemetryOptions {
   readonly settings: OtlpSettings;
-  readonly upstream: UpstreamClient;
+  readonly upstream: Upstream;
   /** Version of Oriel. */
   readonly version: string;
   readonly metrics: MetricSource;

@@ -1,9 +1,8 @@
 import { Failure } from '../failure.ts';
 import type { AbortSignalLike } from './abort-signal.ts';
-import type { UpstreamClient } from './client.ts';
 import type { NetworkPolicy } from './network-policy.ts';
 import { checkPublicUrl } from './public-url.ts';
-import type { UpstreamResponse } from './response.ts';
+import type { Upstream, UpstreamResponse } from './response.ts';
 
 interface FetchOptions {
   /** Bytes that the body may have. */
@@ -27,7 +26,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
  *   `fetch_redirect` where a redirect is invalid or one too many, and `upstream_answer_too_large`
  */
 export async function fetchPublic(
-  upstream: Pick<UpstreamClient, 'open'>,
+  upstream: Upstream,
   text: string,
   { maxBytes, timeout, networkPolicy, signal }: FetchOptions,
 ): Promise<Buffer> {
@@ -36,6 +35,7 @@ export async function fetchPublic(
   let url = first;
   for (let redirects = 0; ; redirects += 1) {
     const response = await upstream.open(url.href, {
+      exchange: { model: 'inputs', path: url.href },
       method: 'GET',
       headers: { 'user-agent': 'Oriel', accept: '*/*' },
       timeouts: {

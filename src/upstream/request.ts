@@ -12,9 +12,19 @@ export interface Timeouts {
   readonly total: number;
 }
 
+/** What a recording of an exchange with a provider is found by, beside the request's body. */
+export interface ExchangeLabel {
+  /** The provider's name of the model. */
+  readonly model: string;
+  /** Path below the provider's base URL, with its query. */
+  readonly path: string;
+}
+
 export interface UpstreamRequest {
   /** Name of the server in failures; by default its host, which not every client may know. */
   readonly name?: string;
+  /** Absent where the exchange is none with a provider: callbacks, a bucket, a collector. */
+  readonly exchange?: ExchangeLabel;
   /** POST by default. */
   readonly method?: 'POST' | 'GET' | 'HEAD' | 'PUT' | 'DELETE';
   readonly headers: Readonly<Record<string, string>>;

@@ -1,3 +1,11 @@
+import type { UpstreamRequest } from './request.ts';
+
+/** What sends requests to other servers: `UpstreamClient`, or recordings in its place. */
+export interface Upstream {
+  /** @throws Failure as `UpstreamClient.open` does */
+  open(url: string, request: UpstreamRequest): Promise<UpstreamResponse>;
+}
+
 /** Another server's response: headers received, body still to come. */
 export interface UpstreamResponse {
   readonly status: number;

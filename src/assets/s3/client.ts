@@ -3,8 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { FairSemaphore, type Release } from '../../fair-semaphore.ts';
 import { waitBeforeRetry } from '../../routing/backoff.ts';
 import { CircuitBreakers } from '../../routing/circuit-breaker.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
-import type { UpstreamResponse } from '../../upstream/response.ts';
+import type { Upstream, UpstreamResponse } from '../../upstream/response.ts';
 import { bucketUnavailable } from '../storage/errors.ts';
 import { AttemptError, attemptErrorOf, statusError } from './attempt-error.ts';
 import { type SignatureScope, signedRequest } from './signature.ts';
@@ -13,7 +12,7 @@ import { type SignatureScope, signedRequest } from './signature.ts';
 export type S3Operation = 'put' | 'get' | 'head' | 'delete' | 'list' | 'copy';
 
 export interface S3ClientOptions {
-  readonly upstream: Pick<UpstreamClient, 'open'>;
+  readonly upstream: Upstream;
   /** Base URL of the bucket, without a slash at its end. */
   readonly bucketUrl: string;
   readonly region: string;

@@ -2,9 +2,9 @@ import { Webhook } from 'standardwebhooks';
 import { Failure } from '../../failure.ts';
 import type { Delivery, DeliveryAttempt } from '../../store/delivery.ts';
 import type { Task } from '../../store/task.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
+import type { Upstream } from '../../upstream/response.ts';
 
 /** Timeout of one attempt, from DNS to the last byte of the response. */
 const TOTAL_TIMEOUT_MS = 15_000;
@@ -34,7 +34,7 @@ interface CallbackRequest {
  * @throws Failure `aborted` once the signal is aborted
  */
 export async function attemptDelivery(
-  upstream: Pick<UpstreamClient, 'open'>,
+  upstream: Upstream,
   { url, headers, body }: CallbackRequest,
   {
     networkPolicy,

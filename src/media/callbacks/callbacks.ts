@@ -7,8 +7,8 @@ import { previousSecretEnd } from '../../store/account.ts';
 import type { Delivery, DeliveryAttempt, DeliveryOutcome } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
 import { networkPolicyOf } from '../../upstream/network-policy.ts';
+import type { Upstream } from '../../upstream/response.ts';
 import { ClaimLoop } from '../queue/claim-loop.ts';
 import { type AttemptResult, attemptDelivery, bodyOf, headersOf, retryDelay } from './attempt.ts';
 
@@ -32,7 +32,7 @@ interface CallbacksOptions {
     Store,
     'claimDeliveries' | 'recordAttempt' | 'findTask' | 'findAccount' | 'watch' | 'now'
   >;
-  readonly upstream: Pick<UpstreamClient, 'open'>;
+  readonly upstream: Upstream;
   readonly config: () => Pick<Config, 'network' | 'callbacks'>;
   /** A task as lookup shows it; always the same for an ended task. */
   readonly record: (task: Task) => object;

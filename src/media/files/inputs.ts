@@ -6,10 +6,10 @@ import type { Limits } from '../../images/limits.ts';
 import type { ImagePool } from '../../operations/pool/pool.ts';
 import type { Asset, NewAsset } from '../../store/asset.ts';
 import type { Store } from '../../store/store.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
 import { fetchPublic } from '../../upstream/fetch-public.ts';
 import type { NetworkPolicy } from '../../upstream/network-policy.ts';
 import { checkPublicUrl } from '../../upstream/public-url.ts';
+import type { Upstream } from '../../upstream/response.ts';
 import type { InputFile } from '../provider/provider.ts';
 import { invalid } from '../task/invalid-request.ts';
 import type { InputReference, TaskRequest } from '../task/task-request.ts';
@@ -91,7 +91,7 @@ export async function loadInput(
   reference: InputReference,
   as: { readonly param: string; readonly name: string },
   options: InputOptions & {
-    readonly upstream: Pick<UpstreamClient, 'open'>;
+    readonly upstream: Upstream;
     readonly signal: AbortSignal;
   },
 ): Promise<InputFile> {

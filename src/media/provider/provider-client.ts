@@ -118,6 +118,7 @@ export class ProviderClient {
     try {
       return await upstream.open(this.url(path), {
         name: 'The provider',
+        exchange: { model: this.#context.model, path },
         method: body === undefined ? 'GET' : 'POST',
         headers: {
           ...headersOf(this.settings),

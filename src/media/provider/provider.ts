@@ -1,8 +1,8 @@
 import type { Provider as ProviderSettings } from '../../config/settings/schema.ts';
 import type { ImagePool } from '../../operations/pool/pool.ts';
 import type { TextJobs } from '../../threads/text-threads.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
 import type { Timeouts } from '../../upstream/request.ts';
+import type { Upstream } from '../../upstream/response.ts';
 import type {
   AudioTaskRequest,
   ImageTaskRequest,
@@ -53,7 +53,7 @@ export interface ProviderContext {
   readonly model: string;
   /** Always the same for a task at this provider and model, for providers that recognise repeats. */
   readonly idempotencyKey: string;
-  readonly upstream: UpstreamClient;
+  readonly upstream: Upstream;
   readonly pool: ImagePool;
   readonly textThreads: TextJobs;
   readonly timeouts: Timeouts;

@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import type { Tracer } from '../../telemetry/tracer.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
+import type { Upstream } from '../../upstream/response.ts';
 
 export interface TaskObserver {
   ended(task: Task): void;
@@ -30,7 +30,7 @@ export interface MediaServices {
   readonly config: () => Config;
   readonly store: Store;
   readonly files: AssetStorage;
-  readonly upstream: UpstreamClient;
+  readonly upstream: Upstream;
   readonly pool: ImagePool;
   readonly textThreads: TextThreads;
   readonly routing: Routing;

@@ -3,7 +3,7 @@ import type { Config } from '../../config/settings/schema.ts';
 import type { Failure } from '../../failure.ts';
 import type { KeyHolder } from '../../store/store.ts';
 import type { LightAbortSignal } from '../../upstream/abort-signal.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
+import type { Upstream } from '../../upstream/response.ts';
 import type { Meter } from '../billing/meter.ts';
 import { UsageTracker } from '../billing/usage-tracker.ts';
 import type {
@@ -47,7 +47,7 @@ const LARGE_REQUEST = 128 * 1024;
 export class TextExecution {
   readonly call: TextCall;
   readonly config: Config;
-  readonly upstream: UpstreamClient;
+  readonly upstream: Upstream;
   readonly tracker = new UsageTracker();
   /**
    * The answers to a request for several: complete ones are kept when the others are requested again. The sink takes
@@ -92,7 +92,7 @@ export class TextExecution {
   /** Why no route answered. */
   error: unknown = null;
 
-  constructor(call: TextCall, config: Config, upstream: UpstreamClient) {
+  constructor(call: TextCall, config: Config, upstream: Upstream) {
     this.call = call;
     this.config = config;
     this.upstream = upstream;

@@ -7,9 +7,8 @@ import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import type { Trace } from '../../telemetry/trace.ts';
 import type { AbortSignalLike } from '../../upstream/abort-signal.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
 import type { Timeouts } from '../../upstream/request.ts';
-import type { UpstreamResponse } from '../../upstream/response.ts';
+import type { Upstream, UpstreamResponse } from '../../upstream/response.ts';
 import type { Json } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
@@ -86,7 +85,7 @@ export interface ProviderRequest {
 
 /** @throws Failure where the provider cannot be reached, or answers with another status than 2xx */
 export function openProvider(
-  upstream: UpstreamClient,
+  upstream: Upstream,
   provider: RemoteProvider,
   { path, model, headers, trace, body, timeouts, signal }: ProviderRequest,
 ): Promise<UpstreamResponse> {
@@ -94,6 +93,7 @@ export function openProvider(
   const traceparent = trace?.traceparent;
   const opening = upstream.open(urlOf(provider, { path, model }), {
     name: 'The provider',
+    exchange: { model, path },
     headers: requestHeaders(provider, traceparent ? { ...headers, traceparent } : headers),
     body: JSON.stringify(body),
     timeouts,

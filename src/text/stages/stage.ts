@@ -3,7 +3,7 @@ import type { RouteAffinity } from '../../routing/affinity.ts';
 import type { Routing } from '../../routing/routing.ts';
 import type { Store } from '../../store/store.ts';
 import type { LightAbortSignal } from '../../upstream/abort-signal.ts';
-import type { UpstreamClient } from '../../upstream/client.ts';
+import type { Upstream } from '../../upstream/response.ts';
 import type { TextObserver } from '../billing/charge-report.ts';
 import type { TextExecution } from '../execution/execution.ts';
 import type { Drains } from '../relay/drains.ts';
@@ -12,7 +12,7 @@ export interface TextGatewayOptions {
   /** Returns the configuration in force. */
   readonly config: () => Config;
   readonly store: Store;
-  readonly upstream: UpstreamClient;
+  readonly upstream: Upstream;
   readonly observer: TextObserver;
   /**
    * Checks the words of a request whose answer may hold images.

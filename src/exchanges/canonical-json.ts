@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+
+export type JsonValue =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue };
+
+/** Identifiers that Oriel made for an answer: `call_` and 20 letters and digits. Another run makes others. */
+const OWN_ID = /^[a-z]{2,9}_[0-9A-Za-z]{20}$/;
+
+/** Characters from which base64 is named by its hash. */
+const MIN_BASE64 = 512;
+
+const BASE64 = /^(?:data:[\w.+/-]*;base64,)?[A-Za-z0-9+/]+={0,2}$/;
+
+/** Fields at the top of a request that say who asks, not what. Agents make some of them for each run. */
+const ABOUT_THE_CLIENT: ReadonlySet<string> = new Set([
+  'client_metadata',
+  'metadata',
+  'prompt_cache_key',
+  'safety_identifier',
+  'user',
+]);
+
+/**
+ * The form of a request's JSON that equal requests share: names are sorted, identifiers that Oriel made are numbered
+ * in their order, files are named by their hash, secrets are masked.
+ *
+ * @param mask replaces secrets in a text
+ */
+export function canonicalJson(value: unknown, mask: (text: string) => string): JsonValue {
+  const ids = new Map<string, string>();
+  const textOf = (text: string): string => {
+    if (OWN_ID.test(text)) {
+      if (!ids.has(text)) ids.set(text, `${text.slice(0, text.indexOf('_'))} ${ids.size + 1}`);
+      return ids.get(text)!;
+    }
+    if (text.length >= MIN_BASE64 && BASE64.test(text)) return digestOf(Buffer.from(text));
+    return mask(text);
+  };
+  const canonical = (one: unknown, isTop: boolean): JsonValue => {
+    if (typeof one === 'string') return textOf(one);
+    if (Array.isArray(one)) return one.map((item) => canonical(item, false));
+    if (typeof one !== 'object' || one === null) return (one ?? null) as JsonValue;
+    const members = Object.entries(one)
+      .filter(([name, member]) => member !== undefined && !(isTop && ABOUT_THE_CLIENT.has(name)))
+      .sort(([a], [b]) => (a < b ? -1 : 1));
+    return Object.fromEntries(members.map(([name, member]) => [name, canonical(member, false)]));
+  };
+  return canonical(value, true);
+}
+
+/** How a canonical request names bytes. */
+export function digestOf(bytes: Uint8Array): string {
+  return `sha256 ${createHash('sha256').update(bytes).digest('hex')}, ${bytes.length} bytes`;
+}
