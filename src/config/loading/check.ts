@@ -5,7 +5,7 @@ import { FIXED_REASONING, isPriced, maxOutputTokensOf } from '../catalog/catalog
 import { areAmbiguous, type Wildcard, wildcardOf } from '../catalog/model-names.ts';
 import { MODEL_TYPES } from '../providers/provider-kind.ts';
 import { findProviderKind, isRemote, kindOf } from '../providers/provider-kinds.ts';
-import { DIALECT_NAMES } from '../settings/dialects.ts';
+import { DIALECT_NAMES, MARKED_DIALECTS } from '../settings/dialects.ts';
 import { EFFORTS } from '../settings/models.ts';
 import type { Config } from '../settings/schema.ts';
 
@@ -124,6 +124,10 @@ export function crossFaults(value: unknown, format: FormatValue): readonly Fault
       }
       const dialects = known.dialects ?? DIALECT_NAMES;
       expectOne([...route, 'dialect'], DIALECT_NAMES, dialects, ` for a provider of kind ${kind}`);
+      const dialect = valueAt(value, [...route, 'dialect']) ?? known.defaultDialect;
+      if (dialect === null || MARKED_DIALECTS.some((one) => one === dialect)) continue;
+      const reason = ` for requests in the format ${dialect}`;
+      expectOne([...route, 'promptCaching'], ['auto'], ['off'], reason);
     }
 
     if (type !== 'text') continue;

@@ -38,7 +38,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, object>>>
       ownedBy: 'oriel',
       routes: [
         { provider: 'openai', model: 'upstream-name', dialect: 'responses', priority: 2 },
-        { provider: 'anthropic', model: 'other-name' },
+        { provider: 'anthropic', model: 'other-name', promptCaching: 'auto' },
       ],
       allow: ['web_search'],
       onUnsupported: ['temperature', 'seed', 'name'],

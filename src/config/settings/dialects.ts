@@ -5,10 +5,14 @@ interface DeclaredDialect {
   readonly endpoints: readonly { readonly path: string }[];
   readonly fields: { readonly entries: ReadonlyMap<string, unknown> };
   readonly settings: Readonly<Record<string, readonly string[]>>;
+  readonly withCacheMarks?: unknown;
 }
 
 /** Names of the dialects that routes may use, in the order of their declarations. */
 export const DIALECT_NAMES: string[] = [];
+
+/** Names of the dialects whose requests can get marks for the provider's prompt cache. */
+export const MARKED_DIALECTS: string[] = [];
 
 /** Paths on which clients send requests for text. */
 export const TEXT_ENDPOINTS: string[] = [];
@@ -28,6 +32,7 @@ export function isFieldName(name: string): boolean {
 export function declareDialect(dialect: DeclaredDialect): void {
   const { name, upstreamDialect, endpoints, fields, settings } = dialect;
   if (upstreamDialect === undefined) DIALECT_NAMES.push(name);
+  if (dialect.withCacheMarks !== undefined) MARKED_DIALECTS.push(name);
   TEXT_ENDPOINTS.push(...endpoints.map(({ path }) => readablePath(path)));
   const paths = [...fields.entries.keys(), ...Object.values(settings).flat()];
   for (const path of paths) FIELD_NAMES.add(path).add(path.replace(/^.*\./, ''));

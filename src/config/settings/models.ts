@@ -152,6 +152,12 @@ const textModel = v.strictObject({
       ...route,
       dialect: optional(v.picklist(DIALECT_NAMES), 'Wire format of requests to it.'),
       onUnsupported,
+      promptCaching: optional(
+        v.picklist(['off', 'auto']),
+        'auto: requests of the messages format without cache marks get some on tools, system and the last turns. ' +
+          'Providers charge more for what they write to a cache (Anthropic: 1.25 times the input), and less for what ' +
+          'they read from it (0.1 times). unset: off',
+      ),
     }),
   ),
   reasoning: optional(reasoning, 'Reasoning of the model.'),

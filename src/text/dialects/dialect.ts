@@ -188,6 +188,8 @@ export interface UpstreamSide extends AnswerObserver {
   encodeRequest(request: TextRequest, target: Target): Json;
   /** A copy of a client's own body for an upstream of this dialect, which names the upstream's model and asks for usage. */
   forwardBody(request: TextRequest, target: Target): Record<string, unknown>;
+  /** Adds marks for the provider's prompt cache to a body that has none; absent where a provider needs none. */
+  withCacheMarks?(body: Json): Json;
   decodeEvents(context: DecodeContext, emit: (event: TextEvent) => void): EventDecoder;
   /** The data of the event that ends a stream; null where the last event of the answer ends it. */
   readonly endMarker: string | null;

@@ -17,6 +17,12 @@ import type { TextExecution } from './execution.ts';
 /** Bytes that are read of a response that reports a failure. */
 const MAX_FAILURE_BYTES = 1024 * 1024;
 
+/** Half of the smallest input that Anthropic caches: the tokens are estimated, and too many marks cost nothing. */
+const LEAST_CACHED_TOKENS = 512;
+
+/** Paths of fields by which clients of all formats choose what is cached. */
+const CLIENT_MARK = /(?:^|\.)(?:cache_control|prompt_cache_(?:breakpoint|options))$/;
+
 /** A route to a provider that is asked over the network. */
 export interface RemoteRoute {
   readonly route: TextRoute;
@@ -35,20 +41,28 @@ interface UpstreamRequest extends Pick<ProviderRequest, 'body' | 'signal'> {
 
 /** @throws Failure where the upstream cannot be reached, or answers with another status than 2xx */
 export function openUpstream(
-  { call, upstream, request, forwarded }: TextExecution,
-  { provider, target, timeouts }: RemoteRoute,
+  execution: TextExecution,
+  { route, provider, target, timeouts }: RemoteRoute,
   { body, stream, signal }: UpstreamRequest,
 ): Promise<UpstreamResponse> {
-  const { path, headers } = dialectNamed(target.dialect);
+  const { call, upstream, request, forwarded } = execution;
+  const { path, headers, withCacheMarks } = dialectNamed(target.dialect);
+  const isMarked = route.promptCaching === 'auto' && mayBeMarked(execution);
   return openProvider(upstream, provider, {
     path: path(target, stream),
     model: target.model,
     headers: { ...headers, ...(request.dialect === target.dialect && forwarded.sent) },
     trace: call.report.trace,
-    body,
+    body: isMarked && withCacheMarks ? withCacheMarks(body) : body,
     timeouts,
     signal,
   });
+}
+
+/** Whether a prompt is long enough for a cache, and its client has not decided itself what is cached. */
+function mayBeMarked({ request, inputTokens }: TextExecution): boolean {
+  const isLong = inputTokens.some((tokens) => tokens >= LEAST_CACHED_TOKENS);
+  return isLong && !request.advice.some((path) => CLIENT_MARK.test(path));
 }
 
 /** The timeouts of a request whose answer is needed by a deadline, in `performance.now()`. */

@@ -13,6 +13,7 @@ import { foldEvents } from './fold-events.ts';
 import { forwardHeaders, VERSION } from './headers.ts';
 import { modelListing } from './model-listing.ts';
 import { observer } from './observe.ts';
+import { withCacheMarks } from './prompt-cache.ts';
 
 const endpoint: Endpoint = {
   path: '/v1/messages',
@@ -65,6 +66,7 @@ export const messages: Dialect = {
   fields,
   encodeRequest,
   forwardBody: ({ body }, { model }) => ({ ...body, model }),
+  withCacheMarks,
   ...observer,
   decodeEvents: (context, emit) => new MessagesDecoder(context, emit),
   encodeEvents: (context) => new MessagesEncoder(context),
