@@ -24,6 +24,7 @@ import { parseArgs } from 'node:util';
 import { AZURE_KEY, DEPLOYMENTS, resourceOf, startAzureUpstream } from '../../azure-upstream.ts';
 import { type DialectName, startMockUpstream } from '../../mock-upstream.ts';
 import { FIXTURES, listedTask, readFixture } from '../fixture.ts';
+import { PromptCache } from '../prompt-cache.ts';
 import { blocksOf, commandsOf } from '../readme-section.ts';
 import { scriptedTurn, taskOn } from '../scripted-model.ts';
 import { AGENTS, type Agent } from './agents.ts';
@@ -36,7 +37,8 @@ const BINARY = join(ROOT, 'dist/bin/oriel.cjs');
 const TIMEOUT = 180_000;
 
 const UPSTREAMS = [
-  ...['chat', 'responses', 'messages', 'gemini', 'azure', 'azure-responses', 'sandbox'],
+  ...['chat', 'responses', 'messages', 'messages-marked', 'gemini', 'azure', 'azure-responses'],
+  'sandbox',
 ] as const;
 
 const { values } = parseArgs({
@@ -95,8 +97,13 @@ async function run(
 }
 
 /** A model that cannot do all that agents ask for: it does not reason, and its answers are short. */
-function textModel(provider: string, model: string, dialect?: DialectName): object {
-  const routes = [{ provider, model, ...(dialect && { dialect }) }];
+function textModel(
+  provider: string,
+  model: string,
+  dialect?: DialectName,
+  promptCaching = 'off',
+): object {
+  const routes = [{ provider, model, promptCaching, ...(dialect && { dialect }) }];
   return { type: 'text', routes, maxOutputTokens: 8000 };
 }
 
@@ -105,12 +112,13 @@ function configuration(upstreamUrl: string, azureUrl: string): object {
   const [chat = '', reasoner = ''] = DEPLOYMENTS;
   const models: Record<string, object> = {};
   for (const prefix of ['', 'gpt-5.5-', 'gpt-6.1-sol-']) {
-    const add = (to: string, provider: string, model: string, dialect?: DialectName) => {
-      models[`${prefix}to-${to}`] = textModel(provider, model, dialect);
+    const add = (to: string, ...settings: Parameters<typeof textModel>) => {
+      models[`${prefix}to-${to}`] = textModel(...settings);
     };
     add('chat', 'openai', 'chat', 'chat');
     add('responses', 'openai', 'responses', 'responses');
     add('messages', 'anthropic', 'messages', 'messages');
+    add('messages-marked', 'anthropic', 'messages', 'messages', 'auto');
     add('gemini', 'gemini', 'gemini-3-pro');
     add('azure', 'azure', chat);
     add('azure-responses', 'azure', reasoner, 'responses');
@@ -225,7 +233,8 @@ try {
     if (values.agent && !values.agent.includes(agent.name)) continue;
     for (const name of UPSTREAMS) {
       if (values.upstream && !values.upstream.includes(name)) continue;
-      upstream.play(scriptedTurn);
+      const cache = new PromptCache();
+      upstream.play(cache.play);
       azure.play(scriptedTurn);
       recorder.take();
       const { status, output, work } = await play(agent, name, recorder.url, daemon.key);
@@ -242,6 +251,7 @@ try {
         'on',
         name,
         `${exchanges.length} requests`,
+        cache.counted.input > 0 ? cache.words : '',
       );
       for (const { path, refusal } of refused) console.log('      ', path, refusal.trim());
       if (!isWhole && refused.length === 0) console.log(`exit ${status}\n${output}`);
