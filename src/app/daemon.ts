@@ -154,6 +154,7 @@ async function startServices(start: Start): Promise<Services> {
       return state.configuration;
     },
     version: options.version,
+    isDeterministic: options.deterministic ?? false,
     store,
     audit,
     limits,

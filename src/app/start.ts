@@ -24,6 +24,8 @@ export interface DaemonOptions {
   readonly acceptClock?: boolean;
   /** Begins a new store where the former one is gone. */
   readonly newStore?: boolean;
+  /** Fixes the identifiers and times of answers. */
+  readonly deterministic?: boolean;
   /** Cancels the start while it waits for the database. */
   readonly stop?: AbortSignal;
 }

@@ -9,6 +9,7 @@ import type { AppContext } from './request/app-context.ts';
 import { authenticator } from './request/auth.ts';
 import { allowOrigin, answerPreflights } from './request/cors.ts';
 import { SCHEMA_CONTROLLER } from './request/endpoint.ts';
+import { fixIdentifiers } from './request/fixed-identifiers.ts';
 import { newRequestId, recordError, requestLogger } from './request/request-log.ts';
 import { beginSpan, endSpan, observeGenAi } from './request/request-span.ts';
 import { jsonLine, sendFailure } from './responses/errors.ts';
@@ -97,6 +98,7 @@ export async function buildServers(context: AppContext): Promise<Servers> {
   server.register(async (api) => {
     api.addHook('onRequest', authenticator(context));
     limitBodies(api, context, shares);
+    if (context.isDeterministic) fixIdentifiers(api);
     if (settings.console) signInRoute(api, context);
     for (const addRoutes of API_ROUTES) addRoutes(api, context);
     api.register(async (media) => mediaRoutes(media, context));

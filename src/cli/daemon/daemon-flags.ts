@@ -4,6 +4,8 @@ import { flag, textField, textFlag } from '../command/command.ts';
 
 const json = flag('print the result as JSON');
 
+const deterministic = flag('fix ids and times of answers, so that equal requests get equal bytes');
+
 const store = {
   config: textFlag('configuration; default oriel.yaml', 'a file', { path: true }),
   data: textFlag("folder of Oriel's data", 'a folder', { path: true }),
@@ -17,6 +19,7 @@ export const serveFlags = v.strictObject({
   acceptClock: flag('start although the clock is more than a day ahead of the newest record'),
   newStore: flag('create a new store in a data folder whose store is gone'),
   dev: flag('accept any ORIEL_BOOTSTRAP_KEY, for development on your machine'),
+  deterministic,
   logFormat: v.optional(
     field(v.picklist(['auto', 'pretty', 'json']), 'format of the log on standard output'),
   ),

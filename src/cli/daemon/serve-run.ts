@@ -42,6 +42,7 @@ export async function runServe(
     acceptClock: flags.acceptClock,
     newStore: flags.newStore,
     dev: flags.dev,
+    deterministic: flags.deterministic,
     stop: stop.signal,
     ...(bootstrapKey !== undefined && { bootstrapKey }),
   }).catch((error: unknown) => {

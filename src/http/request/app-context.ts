@@ -31,6 +31,8 @@ export interface AppContext {
   readonly configuration: ConfigurationSource;
   /** Version of Oriel, as in package.json. */
   readonly version: string;
+  /** Whether equal requests get equal identifiers and times. */
+  readonly isDeterministic: boolean;
   readonly store: Store;
   readonly audit: AuditTrail;
   readonly limits: RequestLimits;

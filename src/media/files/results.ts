@@ -6,6 +6,7 @@ import { Failure } from '../../failure.ts';
 import type { Limits } from '../../images/limits.ts';
 import { waitBeforeRetry } from '../../routing/backoff.ts';
 import { redactFailure } from '../../routing/redaction.ts';
+import { answerSeconds } from '../../store/answer-identity.ts';
 import type { NewAsset } from '../../store/asset.ts';
 import { responseChunks } from '../../upstream/response-chunks.ts';
 import type { MediaJob, MediaOutput, OutputFile, ProviderContext } from '../provider/provider.ts';
@@ -73,7 +74,7 @@ export async function storeResults(
   }
   return {
     result: {
-      created: Math.floor(Date.now() / 1000),
+      created: answerSeconds(),
       outputs: stored.map(({ file, output: { revisedPrompt = null } }) => ({
         asset: file.id,
         revisedPrompt,

@@ -2,6 +2,7 @@ import { Failure } from '../../failure.ts';
 import { upstreamFailure } from '../../routing/upstream-failure.ts';
 import { tryParseJson } from '../../schema/json.ts';
 import { isObject } from '../../schema/untrusted.ts';
+import { forThisAnswer } from '../../store/answer-identity.ts';
 import type { UpstreamResponse } from '../../upstream/response.ts';
 import type { Json } from '../canonical/canonical.ts';
 import type { Dialect, EventDecoder } from '../dialects/dialect.ts';
@@ -79,7 +80,7 @@ export async function readUntil(
   const over = new Promise<void>((resolve) => {
     finish = resolve;
   });
-  const reading = exchange.read((chunk) => {
+  const onChunk = forThisAnswer((chunk: Buffer) => {
     if (isOver()) return true;
     drain.count(chunk.length);
     const fast = take(chunk);
@@ -88,6 +89,7 @@ export async function readUntil(
     response.drained().then(() => exchange.resume());
     return false;
   });
+  const reading = exchange.read(onChunk);
   await Promise.race([reading, over]);
   if (!isOver()) return;
   // If the last bytes come soon the connection is reused. The client does not wait for them.

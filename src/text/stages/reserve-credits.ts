@@ -1,3 +1,4 @@
+import { answerSeconds } from '../../store/answer-identity.ts';
 import { openMeter } from '../billing/meter.ts';
 import { isShared, upstreamRequestsFor } from '../execution/model-routes.ts';
 import type { Stage } from './stage.ts';
@@ -23,7 +24,7 @@ export const reserveCredits: Stage = async (execution, { store }) => {
   }
   execution.context = {
     request,
-    created: Math.floor(Date.now() / 1000),
+    created: answerSeconds(),
     estimatedUsage: (choice) => meter.estimateOf(choice, tracker.outputOf(choice)),
   };
 };

@@ -1,4 +1,4 @@
-import { randomText } from '../../../store/identifier.ts';
+import { answerText } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { Citation, FinishReason, TextEvent } from '../../canonical/events.ts';
 import { type AnsweredReasoning, detailsOf } from './reasoning.ts';
@@ -7,7 +7,7 @@ const ID_LENGTH = 29;
 
 /** An id in the form of OpenAI's. */
 export function newCompletionId(): string {
-  return `chatcmpl-${randomText(ID_LENGTH)}`;
+  return `chatcmpl-${answerText(ID_LENGTH)}`;
 }
 
 const REASONS: Readonly<Record<FinishReason, string>> = {

@@ -1,5 +1,5 @@
 import { objectOf, textOf } from '../../../schema/untrusted.ts';
-import { randomText } from '../../../store/identifier.ts';
+import { answerText } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { BlockQueue } from './block-queue.ts';
 import { PendingCall } from './pending-call.ts';
@@ -83,7 +83,7 @@ export class CallAssembler {
   #begin(index: number | null, id: string): PendingCall {
     // Results are matched to calls by id, so that ids must be unique.
     const isOurId = id === '' || this.#byId.has(id);
-    const call = new PendingCall(isOurId ? `call_${randomText(ID_LENGTH)}` : id, isOurId);
+    const call = new PendingCall(isOurId ? `call_${answerText(ID_LENGTH)}` : id, isOurId);
     this.hasCalls = true;
     if (index !== null) this.#byIndex.set(index, call);
     this.#byId.set(call.id, call);

@@ -1,5 +1,5 @@
 import { Failure } from '../../../failure.ts';
-import { randomText } from '../../../store/identifier.ts';
+import { answerText } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { FinishReason, TextEvent, Usage } from '../../canonical/events.ts';
 import { untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
@@ -13,7 +13,7 @@ const ID_LENGTH = 29;
 
 /** An id in the form of OpenAI's. */
 function newCompletionId(): string {
-  return `cmpl-${randomText(ID_LENGTH)}`;
+  return `cmpl-${answerText(ID_LENGTH)}`;
 }
 
 const REASONS: Readonly<Record<FinishReason, string>> = {

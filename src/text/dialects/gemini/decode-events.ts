@@ -7,7 +7,7 @@ import {
   objectsOf,
   textOf,
 } from '../../../schema/untrusted.ts';
-import { newId } from '../../../store/identifier.ts';
+import { answerId } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { TextEvent, Usage } from '../../canonical/events.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
@@ -164,7 +164,7 @@ export class GeminiDecoder extends AnswerDecoder {
     this.#hasCalls = true;
     this.#block += 1;
     const call = {
-      id: nonEmptyTextOf(id) ?? newId('call'),
+      id: nonEmptyTextOf(id) ?? answerId('call'),
       name: this.#context.toolName(functionNameFromWire(name as string)),
       json: isObject(args) && Object.keys(args).length > 0 ? JSON.stringify(args) : '',
     };

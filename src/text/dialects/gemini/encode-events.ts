@@ -1,5 +1,5 @@
 import { Failure } from '../../../failure.ts';
-import { newId } from '../../../store/identifier.ts';
+import { answerId } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { TextEvent, Usage } from '../../canonical/events.ts';
 import type { EncodeContext, EventEncoder } from '../dialect.ts';
@@ -19,7 +19,7 @@ interface Candidate {
 /** Encodes the responses of a stream. Builds the frames by hand, since a stream has one for each delta. */
 export class GeminiEncoder implements EventEncoder {
   readonly #context: EncodeContext;
-  readonly #id = newId('response');
+  readonly #id = answerId('response');
   readonly #candidates = new Map<number, Candidate>();
   #model: string;
   #ended = false;

@@ -1,4 +1,4 @@
-import { newId } from '../../../store/identifier.ts';
+import { answerId } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { TextEvent, Usage } from '../../canonical/events.ts';
 import { truncatedAnswer } from '../answer-errors.ts';
@@ -32,7 +32,7 @@ export function foldEvents(
     if (end === null) throw truncatedAnswer();
     return { index, content: { role: 'model', parts }, ...end };
   });
-  return { candidates, ...responseFields(model, newId('response'), sumOf(usages)) };
+  return { candidates, ...responseFields(model, answerId('response'), sumOf(usages)) };
 }
 
 /** Appends a part, or joins a text to the text before it. */

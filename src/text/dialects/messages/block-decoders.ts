@@ -1,6 +1,6 @@
 import { parseJson } from '../../../schema/json.ts';
 import { isObject, listOf, textOf } from '../../../schema/untrusted.ts';
-import { newId } from '../../../store/identifier.ts';
+import { answerId } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { Citation, TextEvent } from '../../canonical/events.ts';
 import { wholeCall } from '../calls.ts';
@@ -57,7 +57,7 @@ function translationOf(value: Json, block: number): TextEvent[] | null {
   const { type, id, name, input, toolset_name: toolset } = value;
   if (type !== 'tool_use' || (toolset ?? null) !== null) return null;
   return wholeCall(block, {
-    id: textOf(id) || newId('toolu'),
+    id: textOf(id) || answerId('toolu'),
     name: textOf(name),
     json: isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '',
   });
@@ -156,7 +156,7 @@ function toolBlock(
   emit({
     type: 'tool-start',
     block,
-    id: textOf(id) || newId('toolu'),
+    id: textOf(id) || answerId('toolu'),
     name: context.toolName(textOf(name)),
   });
   return {

@@ -1,5 +1,5 @@
 import type { Failure } from '../../../failure.ts';
-import { newId } from '../../../store/identifier.ts';
+import { answerId } from '../../../store/answer-identity.ts';
 import type { Json, ReasoningSignature } from '../../canonical/canonical.ts';
 import type { TextEvent, Usage } from '../../canonical/events.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
@@ -21,7 +21,7 @@ export class MessagesEncoder implements EventEncoder {
   /** The requested model. */
   readonly #requested: string;
   readonly #estimatedUsage: EncodeContext['estimatedUsage'];
-  readonly #id = newId('msg');
+  readonly #id = answerId('msg');
   /** The start event, delayed until the next event, which may have the usage for it. */
   #start: { readonly model: string | null } | null = null;
   #usage: Usage | null = null;

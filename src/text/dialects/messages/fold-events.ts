@@ -1,6 +1,6 @@
 import { tryParseJson } from '../../../schema/json.ts';
 import { isObject } from '../../../schema/untrusted.ts';
-import { newId } from '../../../store/identifier.ts';
+import { answerId } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { FinishReason, TextEvent } from '../../canonical/events.ts';
 import { truncatedAnswer, untranslatableAnswer, untranslatableBlock } from '../answer-errors.ts';
@@ -21,7 +21,7 @@ export function foldEvents(
   if (finish === null) throw truncatedAnswer();
   const refusal = blocks.map((block) => (block.type === 'refusal' ? block.text : '')).join('');
   return {
-    id: newId('msg'),
+    id: answerId('msg'),
     type: 'message',
     role: 'assistant',
     model: model ?? request.model,

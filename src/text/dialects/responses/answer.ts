@@ -1,6 +1,6 @@
 import type { Failure } from '../../../failure.ts';
 import { isObject, objectOf, objectsOf, textOf } from '../../../schema/untrusted.ts';
-import { newId } from '../../../store/identifier.ts';
+import { answerId } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { FinishReason } from '../../canonical/events.ts';
 import type { EncodeContext, RelayProgress } from '../dialect.ts';
@@ -107,7 +107,7 @@ export function failFrames(failure: Failure, { context, first, last }: RelayProg
     ...(isObject(started)
       ? started
       : {
-          ...answerHead(context, newId('resp'), context.request.model),
+          ...answerHead(context, answerId('resp'), context.request.model),
           completed_at: null,
           incomplete_details: null,
           output: [],

@@ -1,5 +1,5 @@
 import { isObject, nonEmptyTextOf, textOf } from '../../../schema/untrusted.ts';
-import { newId } from '../../../store/identifier.ts';
+import { answerId } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import { namespaceOf } from './decode-turns.ts';
 import { type BlockSink, type ItemDecoder, missingOf } from './item-decoder.ts';
@@ -47,7 +47,8 @@ export class CallDecoder implements ItemDecoder {
   }
 
   finish(item: Json | null): void {
-    this.#id ??= nonEmptyTextOf(item?.['call_id']) ?? nonEmptyTextOf(item?.['id']) ?? newId('call');
+    this.#id ??=
+      nonEmptyTextOf(item?.['call_id']) ?? nonEmptyTextOf(item?.['id']) ?? answerId('call');
     this.#name ??= textOf(item?.['name']);
     this.#start();
     this.#append(missingOf(argumentsText(item?.[this.#kind.member]), this.#sent));

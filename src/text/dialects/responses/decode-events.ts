@@ -6,7 +6,7 @@ import {
   objectsOf,
   textOf,
 } from '../../../schema/untrusted.ts';
-import { newId } from '../../../store/identifier.ts';
+import { answerId } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { FinishReason, TextEvent } from '../../canonical/events.ts';
 import { AnswerDecoder } from '../answer-decoder.ts';
@@ -59,7 +59,7 @@ function translationOf(item: Json, block: number): TextEvent[] | null {
   if (type === 'program' || type === 'program_output') return [];
   if (type !== 'function_call' || (namespace ?? null) !== null) return null;
   return wholeCall(block, {
-    id: nonEmptyTextOf(id) ?? newId('call'),
+    id: nonEmptyTextOf(id) ?? answerId('call'),
     name: textOf(name),
     json: argumentsText(item['arguments']),
   });

@@ -1,7 +1,7 @@
 import type { Failure } from '../../../failure.ts';
 import { tryParseJson } from '../../../schema/json.ts';
 import { objectOf } from '../../../schema/untrusted.ts';
-import { newId } from '../../../store/identifier.ts';
+import { answerId, answerSeconds } from '../../../store/answer-identity.ts';
 import type { Json, ReasoningSignature } from '../../canonical/canonical.ts';
 import type { TextEvent, Usage } from '../../canonical/events.ts';
 import { untranslatableBlock } from '../answer-errors.ts';
@@ -103,7 +103,7 @@ export class ResponsesEncoder implements EventEncoder {
 
   #start(model: string | null): string {
     if (this.#head) return '';
-    const id = newId('resp');
+    const id = answerId('resp');
     this.#head = answerHead(this.#context, id, model ?? this.#context.request.model);
     const response = this.#response('in_progress', null, null);
     return (
@@ -115,7 +115,7 @@ export class ResponsesEncoder implements EventEncoder {
   /** The response so far. */
   #response(status: string, incomplete_details: Json | null, error: Json | null): Json {
     const completed = status === 'completed';
-    const now = Math.max(this.#context.created, Math.floor(Date.now() / 1000));
+    const now = Math.max(this.#context.created, answerSeconds());
     return {
       ...this.#head,
       status,

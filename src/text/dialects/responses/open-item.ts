@@ -1,4 +1,4 @@
-import { newId } from '../../../store/identifier.ts';
+import { answerId } from '../../../store/answer-identity.ts';
 import type { Json } from '../../canonical/canonical.ts';
 import type { Citation, TextEvent } from '../../canonical/events.ts';
 import { callIdOnWire } from '../calls.ts';
@@ -40,11 +40,11 @@ export function openItem(kind: ItemKind, block: number, item: Json, outputIndex:
 }
 
 export function newReasoning(): Json {
-  return { id: newId(OWN_REASONING), type: 'reasoning', summary: [] };
+  return { id: answerId(OWN_REASONING), type: 'reasoning', summary: [] };
 }
 
 export function newMessage(): Json {
-  const item = { id: newId('msg'), type: 'message', status: 'in_progress', role: 'assistant' };
+  const item = { id: answerId('msg'), type: 'message', status: 'in_progress', role: 'assistant' };
   return { ...item, content: [] };
 }
 
@@ -55,13 +55,13 @@ export function newCall(
   const status = 'in_progress';
   const call_id = callIdOnWire(id);
   if (kind === 'search') {
-    const about = { id: newId('tsc'), type: 'tool_search_call', status, call_id };
+    const about = { id: answerId('tsc'), type: 'tool_search_call', status, call_id };
     return { ...about, execution: 'client', arguments: {} };
   }
   const about = { status, call_id, name, ...(namespace !== undefined && { namespace }) };
   return kind === 'custom'
-    ? { id: newId('ctc'), type: 'custom_tool_call', ...about, input: '' }
-    : { id: newId('fc'), type: 'function_call', ...about, arguments: '' };
+    ? { id: answerId('ctc'), type: 'custom_tool_call', ...about, input: '' }
+    : { id: answerId('fc'), type: 'function_call', ...about, arguments: '' };
 }
 
 /** The part of a message so far. */
