@@ -79,7 +79,7 @@ export async function startDaemon(config: Config, options: DaemonOptions): Promi
   const closers = new Closers();
   const start: Start = {
     state: new DaemonState(config, options.loaded),
-    log: await openLog(config.log),
+    log: await openLog(config.log, options.logTo),
     metrics: new Metrics(),
     closers,
     options,
@@ -102,6 +102,7 @@ async function startServices(start: Start): Promise<Services> {
   const opened = await openDaemonStore(start);
   const { store } = opened;
   closers.add(() => store.close());
+  closers.add(() => options.onEnd?.(store));
   const audit = await startAudit(start, opened);
   const span = await store.timeRange();
   // Before the listener starts: the first request may come with this key.
@@ -170,7 +171,7 @@ async function startServices(start: Start): Promise<Services> {
     spool,
     log,
     metrics,
-    recent: new RecentRequests(),
+    recent: options.recent ?? new RecentRequests(),
     providerHealth,
     get tracer() {
       return telemetry.tracer;

@@ -3,6 +3,7 @@ import type { LoadedConfig } from '../config/loading/load.ts';
 import type { ConfigurationSource } from '../config/loading/reload.ts';
 import type { Config } from '../config/settings/schema.ts';
 import type { Metrics } from '../http/observability/metrics.ts';
+import type { RecentRequests } from '../http/observability/recent-requests.ts';
 import type { SharedPool } from '../operations/pool/pool.ts';
 import type { RoutingObserver } from '../routing/observer.ts';
 import type { Actor } from '../store/audit/entry.ts';
@@ -26,6 +27,12 @@ export interface DaemonOptions {
   readonly newStore?: boolean;
   /** Fixes the identifiers and times of answers. */
   readonly deterministic?: boolean;
+  /** Descriptor of the file for the log; by default standard output. */
+  readonly logTo?: number;
+  /** The requests to keep at hand; by default the last thousand. */
+  readonly recent?: RecentRequests;
+  /** Called when all requests have ended, before the store closes. */
+  readonly onEnd?: (store: Store) => Promise<void>;
   /** Cancels the start while it waits for the database. */
   readonly stop?: AbortSignal;
 }

@@ -7,6 +7,7 @@ import {
   auditCommand,
   configCommand,
   serveCommand,
+  withCommand,
 } from './daemon/daemon-commands.ts';
 import { lookingCommands, makingCommands } from './images/image-commands.ts';
 import { imageCommand } from './images/operation-command.ts';
@@ -16,7 +17,7 @@ const GROUPS: Readonly<Record<string, readonly CommandDefinition[]>> = {
   'Make images:': [...operationCommands('image'), ...makingCommands],
   'Look at images:': [...operationCommands('data'), ...lookingCommands],
   'Use models:': clientCommands,
-  'Run the daemon:': [serveCommand, configCommand, auditCommand],
+  'Run the daemon:': [serveCommand, withCommand, configCommand, auditCommand],
   'Accounts, keys and the store:': adminCommands,
   'Shell:': [completionCommand],
 };

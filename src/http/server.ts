@@ -232,8 +232,8 @@ function observeRequests(server: FastifyInstance, context: AppContext): void {
     logRequest(line, request);
     // Every request that costs is a POST; readers of this list would fill it.
     if (method === 'POST') {
-      const { holder, failure, textReport, firstFrameMs, task } = request;
-      const outcome = { holder, failure, textReport, firstFrameMs, task };
+      const { holder, failure, textReport, firstFrameMs, task, body, params } = request;
+      const outcome = { holder, failure, textReport, firstFrameMs, task, body, params };
       recent.add({ id: request.id, method, route, status, milliseconds, ...outcome });
     }
     if (request.textReport) {

@@ -30,6 +30,7 @@ export function addCommand(
       command.addOption(optionOf(field).helpGroup(own.heading));
     }
   }
+  if (definition.passesOptions) command.passThroughOptions();
   if (group !== undefined) command.helpGroup(group);
   const text = helpText(definition);
   if (text !== '') command.addHelpText('after', `\n${text}`);

@@ -51,6 +51,8 @@ export interface CommandDefinition {
   readonly group?: string;
   readonly positionals?: readonly Positional[];
   readonly flags?: readonly FlagGroup[];
+  /** Whether words after the first positional that look like flags belong to the positionals. */
+  readonly passesOptions?: boolean;
   /** Paragraphs of the help below the flags. */
   readonly notes?: readonly string[];
   /** Whole command lines, listed at the end of the help. */

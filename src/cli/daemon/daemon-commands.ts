@@ -8,6 +8,7 @@ import {
   configPrintFlags,
   serveFlags,
   storeCopyFlags,
+  withFlags,
 } from './daemon-flags.ts';
 
 const configFile = {
@@ -34,6 +35,26 @@ export const serveCommand: CommandDefinition = {
   ],
   examples: ['oriel serve', 'oriel serve --config /etc/oriel/oriel.yaml --data /var/lib/oriel'],
   run: async ({ flags }, { version }) => (await import('./serve-run.ts')).runServe(flags, version),
+};
+
+/** Runs a command beside a daemon of its own. */
+export const withCommand: CommandDefinition = {
+  name: 'with',
+  summary: 'Run a command, such as your tests, with a throw-away daemon',
+  positionals: [{ syntax: '<command...>', description: 'the command and its arguments, after --' }],
+  flags: [options(withFlags)],
+  passesOptions: true,
+  notes: [
+    `The command finds the daemon by the variables that clients read: OPENAI_BASE_URL,
+OPENAI_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN,
+GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY, ORIEL_URL and ORIEL_API_KEY.`,
+    `Without a configuration the models are those of the sandbox. A configuration's own
+store, files, listener and log are not used.`,
+    `Exit code: that of the command, 128 plus the number of a signal, 127 for an unknown
+command, 126 for one that cannot be run; 1 for recordings that were missing.`,
+  ],
+  examples: ['oriel with -- npm test', 'oriel with --replay test/cassettes -- npm test'],
+  run: async (input, { version }) => (await import('./with-run.ts')).runWith(input, version),
 };
 
 /** Checks and prints the daemon's configuration. */

@@ -25,6 +25,31 @@ export const serveFlags = v.strictObject({
   ),
 });
 
+/** Where exchanges with providers are kept, and what is done with them. */
+const cassettes = {
+  record: textFlag('keep every exchange with a provider in this folder', 'a folder', {
+    path: true,
+  }),
+  replay: textFlag('answer from the recordings of this folder, without a network', 'a folder', {
+    path: true,
+  }),
+  recordMissing: textFlag('answer from this folder, and record what it lacks', 'a folder', {
+    path: true,
+  }),
+};
+
+/** What `oriel with` takes before the command. */
+export const withFlags = v.strictObject({
+  config: store.config,
+  ...cassettes,
+  deterministic,
+  report: textFlag('write the report to this file, not to standard error', 'a file', {
+    path: true,
+  }),
+  json: flag('write the report as JSON'),
+  log: textFlag('append the log of the daemon to this file', 'a file', { path: true }),
+});
+
 /** The store that an administration command works on, and the format of its result. */
 export const adminFlags = v.strictObject({ ...store, json });
 

@@ -67,7 +67,7 @@ export async function runServe(
   return signal === null ? 1 : 0;
 }
 
-function warn(log: Daemon['log'], { warnings }: LoadedConfig): void {
+export function warn(log: Daemon['log'], { warnings }: LoadedConfig): void {
   for (const warning of warnings)
     log.warn({ setting: warning }, 'probable mistake in the configuration');
 }
@@ -184,7 +184,7 @@ const RESOURCE_ERRORS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EAGAI
  * @returns resolves after such an exception, after which the daemon drains and ends. A further
  *   exception ends the process at once.
  */
-function uncaughtException({ log }: Pick<Daemon, 'log'>): Promise<void> {
+export function uncaughtException({ log }: Pick<Daemon, 'log'>): Promise<void> {
   process.on('unhandledRejection', (err) => {
     log.error({ err }, 'a defect, please report it: a promise was rejected that nothing waits for');
   });

@@ -11,11 +11,12 @@ import {
   redactUrl,
 } from '../../schema/faults.ts';
 import { describeField, fromText, metadataOf } from '../../schema/fields.ts';
+import { isObject } from '../../schema/untrusted.ts';
 import { type Path, schemaAt, valueAt, walk } from '../../schema/walk.ts';
 import { allNames } from '../catalog/model-names.ts';
 import { credentialFaults, withCredentials } from '../settings/assets.ts';
 import { type Config, configSchema } from '../settings/schema.ts';
-import { type Document, faultLines, readDocument } from '../yaml/document.ts';
+import { type Document, faultLines, type PlaceholderAt, readDocument } from '../yaml/document.ts';
 import type { Environment } from '../yaml/interpolate.ts';
 import { invalidConfig } from '../yaml/invalid.ts';
 import { crossFaults, warningsOf } from './check.ts';
@@ -106,15 +107,51 @@ function formatFor({ value, document }: Settings): FormatValue {
   };
 }
 
+/** How a command that replaces settings, or asks no provider, reads a file. */
+export interface LoadOptions extends ConfigOptions {
+  /** Settings that are left out, whose environment variables may be unset. */
+  readonly without?: readonly Path[];
+  /**
+   * Whether providers are replayed, so that the environment variables of their settings may be unset; by default what
+   * `cassettes.mode` of the file says.
+   */
+  readonly isReplay?: boolean | undefined;
+}
+
+/** Settings of providers that hold a URL. */
+const URL_SETTINGS = ['baseUrl', 'proxy'];
+
+/** Values for unset variables of providers that are not asked: keys have any text, and addresses lead nowhere. */
+const placeholderAt: PlaceholderAt = ([section, ...path]) => {
+  if (section !== 'providers') return undefined;
+  const isUrl = URL_SETTINGS.includes(String(path.at(-1)));
+  return (name, isFirst) => {
+    if (!isUrl) return `unset-${name}`;
+    return isFirst ? 'http://unset.invalid' : 'unset.invalid';
+  };
+};
+
 /** Reads the file. Throws if it is no map of settings. */
-function readSettings(file: string | null, env: Environment): Settings & RenameReport {
+function readSettings(
+  file: string | null,
+  { env, without = [], isReplay }: LoadOptions,
+): Settings & RenameReport {
   const source = file === null ? '' : readSource(file);
-  const document = readDocument(source, env);
+  const documentWith = (placeholders?: PlaceholderAt) =>
+    readDocument(source, env, undefined, placeholders);
+  let document = documentWith();
+  if (isReplay ?? valueAt(document.value, ['cassettes', 'mode']) === 'replay') {
+    document = documentWith(placeholderAt);
+  }
   const read = document.value ?? {};
   if (typeof read !== 'object' || Array.isArray(read)) {
     failWith(file, [{ path: [], message: 'expected a map of settings' }], document);
   }
   const own = read as Readonly<Record<string, unknown>>;
+  for (const path of without) {
+    const parent = valueAt(own, path.slice(0, -1));
+    if (isObject(parent)) delete (parent as Record<string, unknown>)[String(path.at(-1))];
+  }
   const { faults, warnings } = renameFormer(own, document);
   coerce(own, document);
   const isSandbox = (own['providers'] ?? null) === null && (own['models'] ?? null) === null;
@@ -133,9 +170,9 @@ function readSettings(file: string | null, env: Environment): Settings & RenameR
  *
  * @param needed whether a setting is used, so that its environment variables must be set
  */
-function readChecked(options: ConfigOptions, needed: (path: Path) => boolean) {
+function readChecked(options: LoadOptions, needed: (path: Path) => boolean) {
   const file = findConfig(options);
-  const settings = readSettings(file, options.env);
+  const settings = readSettings(file, options);
   const { document, value } = settings;
   const format = formatFor(settings);
   const checked = checkAll(configSchema, value, format);
@@ -213,8 +250,10 @@ export function loadStoreSettings(options: ConfigOptions): StoreSettings {
  *
  * @throws Failure with code `invalid_config`, whose message lists the faults, one on each line
  */
-export function loadConfig(options: ConfigOptions): LoadedConfig {
-  const { file, settings, checked, inFolder } = readChecked(options, () => true);
+export function loadConfig(options: LoadOptions): LoadedConfig {
+  const isNeeded = (path: Path) =>
+    !options.without?.some((left) => left.every((name, index) => path[index] === name));
+  const { file, settings, checked, inFolder } = readChecked(options, isNeeded);
   const { output } = checked as { readonly output: Config };
   const assets = withCredentials(output.assets, options.env);
   const faults = credentialFaults(assets);

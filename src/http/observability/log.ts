@@ -37,14 +37,18 @@ function describeError(error: Error): object {
   return { ...described, stack: undefined };
 }
 
-export async function openLog({ level, format }: Config['log']): Promise<Logger> {
+/** @param descriptor of the file for JSON lines; by default standard output */
+export async function openLog(
+  { level, format }: Config['log'],
+  descriptor = STANDARD_OUTPUT,
+): Promise<Logger> {
   const options = { ...OPTIONS, level };
   if (format === 'json' || (format === 'auto' && !process.stdout.isTTY)) {
-    return pino(options, new BufferedOutput());
+    return pino(options, new BufferedOutput(descriptor));
   }
   const { default: pretty } = await import('pino-pretty');
   const terminal = pretty({
-    destination: standardOutput(),
+    destination: outputTo(STANDARD_OUTPUT),
     ignore: 'pid,hostname',
     translateTime: 'HH:MM:ss.l',
     singleLine: true,
@@ -68,21 +72,24 @@ const FLUSH_LENGTH = 16_384;
 /** Bytes of lines that wait for a full disk or a full pipe; further lines are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
-/** Standard output. An error (a full disk, no reader) must not end the daemon. */
-function standardOutput() {
-  const output = pino.destination({ dest: 1, sync: true, maxLength: MAX_WAITING_BYTES });
+const STANDARD_OUTPUT = 1;
+
+/** An open file. An error (a full disk, no reader) must not end the daemon. */
+function outputTo(descriptor: number) {
+  const output = pino.destination({ dest: descriptor, sync: true, maxLength: MAX_WAITING_BYTES });
   // Without a listener Node would throw; the lines are written with later ones.
   output.on('error', () => {});
   return output;
 }
 
-/** Buffers JSON lines for standard output: under load a write for each line takes as long as building it. */
+/** Buffers JSON lines: under load a write for each line takes as long as building it. */
 class BufferedOutput implements DestinationStream {
-  readonly #output = standardOutput();
+  readonly #output: ReturnType<typeof outputTo>;
   #lines = '';
   #timer: NodeJS.Timeout | null = null;
 
-  constructor() {
+  constructor(descriptor: number) {
+    this.#output = outputTo(descriptor);
     process.on('exit', () => this.#flush());
   }
 

@@ -5,7 +5,7 @@ import type { KeyHolder } from '../../store/store.ts';
 export interface EndedRequest
   extends Pick<
     FastifyRequest,
-    'id' | 'method' | 'failure' | 'textReport' | 'firstFrameMs' | 'task'
+    'id' | 'method' | 'failure' | 'textReport' | 'firstFrameMs' | 'task' | 'body' | 'params'
   > {
   /** The route's pattern. */
   readonly route: string;
@@ -40,6 +40,8 @@ function recordOf(request: EndedRequest, number: number) {
     at: Date.now(),
     holder: holder && namesOf(holder),
     model: report?.model ?? task?.model ?? null,
+    /** The model that the client named in JSON or in the path, which need not exist; null without one. */
+    namedModel: textIn(request.params, 'model') ?? textIn(request.body, 'model'),
     taskId: task?.id ?? null,
     provider: report?.provider ?? null,
     upstreamModel: report?.upstreamModel ?? null,
@@ -49,7 +51,16 @@ function recordOf(request: EndedRequest, number: number) {
     charge: report?.charge ?? null,
     errorType: failure?.type ?? null,
     errorCode: failure?.code ?? null,
+    errorMessage: failure?.message.slice(0, MAX_TEXT) ?? null,
   };
+}
+
+/** Characters of a model's name, and of a failure's message, which may quote the request. */
+const MAX_TEXT = 200;
+
+function textIn(object: unknown, name: string): string | null {
+  const text = (object as Readonly<Record<string, unknown>> | null | undefined)?.[name];
+  return typeof text === 'string' ? text.slice(0, MAX_TEXT) : null;
 }
 
 function namesOf({ account, key }: KeyHolder) {

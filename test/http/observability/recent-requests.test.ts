@@ -21,6 +21,8 @@ function requestOf(account: string, id = ''): EndedRequest {
     textReport: null,
     firstFrameMs: null,
     task: null,
+    body: undefined,
+    params: {},
   };
 }
 

@@ -1,0 +1,179 @@
+import { appendFileSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type * as v from 'valibot';
+import { type Daemon, startDaemon } from '../../app/daemon.ts';
+import { loadConfig } from '../../config/loading/load.ts';
+import type { Config } from '../../config/settings/schema.ts';
+import { Failure } from '../../failure.ts';
+import { RecentRequests } from '../../http/observability/recent-requests.ts';
+import type { Path } from '../../schema/walk.ts';
+import { MAX_CREDITS } from '../../store/credits.ts';
+import { newKey } from '../../store/key.ts';
+import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
+import { noteNativeCode } from '../terminal/exit.ts';
+import { jsonText, printStderr } from '../terminal/terminal.ts';
+import { withFlags } from './daemon-flags.ts';
+import { Foreground } from './foreground.ts';
+import { uncaughtException, warn } from './serve-run.ts';
+import { type Miss, markdownOf, reportOf, textOf, type WithReport } from './with-report.ts';
+
+type WithFlags = v.InferOutput<typeof withFlags>;
+
+/** Settings that the throw-away daemon does not take from a configuration. */
+const REPLACED: readonly Path[] = [
+  ...['dataDir', 'store', 'assets', 'owner', 'overload', 'log', 'metrics', 'telemetry'].map(
+    (section) => [section],
+  ),
+  ...['host', 'port', 'publicUrl', 'trustProxy', 'operations'].map((name) => ['server', name]),
+  ...['paid', 'shared', 'sharedPrefix'].map((name) => ['limits', name]),
+];
+
+/** Milliseconds in which requests that the command has left open may end. */
+const GRACE_MS = 2000;
+
+/** Requests that are listed by their failures; the sums are of all. */
+const MAX_REQUESTS = 100_000;
+
+const STANDARD_ERROR = 2;
+
+/**
+ * Runs a command with a daemon of its own, and reports its requests.
+ *
+ * @returns the exit code: that of the command, or 1 for misses of cassettes
+ */
+export async function runWith(
+  { positionals, flags: given }: CommandInput,
+  version: string,
+): Promise<number> {
+  const flags = readFlags(withFlags, given);
+  const [command = '', ...args] = positionals[0] as readonly string[];
+  if (command === '') throw usageFailure('the command after -- is empty');
+  const loaded = loadConfig({
+    file: flags.config,
+    env: process.env,
+    cwd: process.cwd(),
+    without: REPLACED,
+    isReplay: isReplay(flags),
+  });
+  const logTo = flags.log === undefined ? STANDARD_ERROR : openForAppending(flags.log);
+  const foreground = new Foreground();
+  const folder = mkdtempSync(join(tmpdir(), 'oriel-with-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  process.once('exit', remove);
+  const recent = new RecentRequests(MAX_REQUESTS);
+  const key = newKey();
+  let report: WithReport | undefined;
+  const daemon = await startDaemon(throwAway(loaded.config, folder, flags), {
+    ...{ version, loaded, bootstrapKey: key, logTo, recent, stop: foreground.stop },
+    deterministic: flags.deterministic,
+    onEnd: async (store) => {
+      report = await reportOf(store, recent, missesOf());
+    },
+  });
+  warn(daemon.log, loaded);
+  let isDefect = false;
+  void uncaughtException(daemon).then(() => {
+    isDefect = true;
+    foreground.end();
+  });
+  const status = await foreground.run(command, args, environmentFor(daemon, key));
+  await daemon.close();
+  remove();
+  await publish(report!, status, flags);
+  noteNativeCode();
+  if (isDefect) return 1;
+  return status === 0 && report!.misses > 0 ? 1 : status;
+}
+
+function throwAway(config: Config, dataDir: string, flags: WithFlags): Config {
+  const { server, limits, overload, owner, log } = config;
+  return {
+    ...config,
+    ...cassettesOf(flags),
+    dataDir,
+    server: { ...server, port: 0, grace: GRACE_MS },
+    // A test of the command must not fail by limits that have to do with other clients, or by a slow machine.
+    owner: { ...owner, credits: MAX_CREDITS },
+    limits: { ...limits, paid: { ...limits.paid, rpm: 1_000_000 } },
+    overload: { ...overload, eventLoopDelay: 3_600_000 },
+    log: { ...log, format: 'json', level: flags.log === undefined ? 'error' : 'info' },
+  };
+}
+
+// --- to be wired to the cassettes of the daemon: the next three functions ---
+
+/** The setting `cassettes` that flags override. */
+function cassettesOf({ record, replay, recordMissing }: WithFlags): object {
+  const modes = { record, replay, 'record-missing': recordMissing };
+  const given = Object.entries(modes).filter(([, dir]) => dir !== undefined);
+  if (given.length > 1) throw usageFailure('give one of --record, --replay and --record-missing');
+  const [[mode, dir] = []] = given;
+  return mode === undefined ? {} : { cassettes: { mode, dir } };
+}
+
+/** Whether no provider is asked; undefined where the configuration says so. */
+function isReplay({ record, replay, recordMissing }: WithFlags): boolean | undefined {
+  if (replay !== undefined) return true;
+  return record !== undefined || recordMissing !== undefined ? false : undefined;
+}
+
+/** The requests that no cassette answered. */
+function missesOf(): readonly Miss[] {
+  return [];
+}
+
+// ---
+
+function openForAppending(file: string): number {
+  try {
+    return openSync(file, 'a');
+  } catch (error) {
+    throw cannotWrite(file, error);
+  }
+}
+
+function cannotWrite(file: string, error: unknown): Failure {
+  const { message } = error as Error;
+  return new Failure('service_error', `${file}: cannot be written: ${message}`, { cause: error });
+}
+
+/** The variables by which clients find the daemon, in place of those that lead elsewhere. */
+function environmentFor({ url }: Daemon, key: string): NodeJS.ProcessEnv {
+  // Google's SDK prefers both to the key and the base URL of Gemini.
+  const { GOOGLE_API_KEY: _, GOOGLE_GENAI_USE_VERTEXAI: __, ...inherited } = process.env;
+  const direct = [inherited['no_proxy'] ?? inherited['NO_PROXY'], new URL(url).hostname];
+  const noProxy = direct.filter(Boolean).join(',');
+  const hasProxy = ['http_proxy', 'HTTP_PROXY', 'all_proxy', 'ALL_PROXY'].some((n) => inherited[n]);
+  return {
+    ...inherited,
+    ...(hasProxy && { no_proxy: noProxy, NO_PROXY: noProxy }),
+    OPENAI_BASE_URL: `${url}/v1`,
+    OPENAI_API_KEY: key,
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: key,
+    ANTHROPIC_AUTH_TOKEN: key,
+    GOOGLE_GEMINI_BASE_URL: url,
+    GEMINI_API_KEY: key,
+    ORIEL_URL: url,
+    ORIEL_API_KEY: key,
+  };
+}
+
+/** Writes the report: standard output belongs to the command. */
+async function publish(report: WithReport, status: number, flags: WithFlags): Promise<void> {
+  const text = flags.json ? `${jsonText({ status, ...report })}\n` : await textOf(report);
+  if (flags.report === undefined) process.stderr.write(text);
+  else write(flags.report, text, writeFileSync);
+  const { GITHUB_STEP_SUMMARY: summary } = process.env;
+  if (summary) write(summary, markdownOf(report), appendFileSync);
+}
+
+/** A report that cannot be written does not change how the command has ended. */
+function write(file: string, text: string, to: (file: string, text: string) => void): void {
+  try {
+    to(file, text);
+  } catch (error) {
+    printStderr(`oriel: ${cannotWrite(file, error).message}`);
+  }
+}
