@@ -1,7 +1,7 @@
 import '../../src/text/built-in-dialects.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type LoadedConfig, loadConfig } from '../../src/config/loading/load.ts';
+import { type LoadedConfig, type LoadOptions, loadConfig } from '../../src/config/loading/load.ts';
 import { temporaryFolder } from '../oriel.ts';
 import { residentCommand } from '../resident.ts';
 
@@ -21,9 +21,13 @@ export function configFile(contents: string | Uint8Array): string {
 }
 
 /** Loads a configuration as the daemon does. */
-export function load(contents: string, env: Environment = {}): LoadedConfig {
+export function load(
+  contents: string,
+  env: Environment = {},
+  options: Partial<LoadOptions> = {},
+): LoadedConfig {
   const file = configFile(contents);
-  return loadConfig({ file, env, cwd: '/' });
+  return loadConfig({ file, env, cwd: '/', ...options });
 }
 
 /** The faults that `oriel config check` reports, as `LINE: PATH: MESSAGE`; none for a valid file. */

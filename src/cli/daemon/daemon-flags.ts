@@ -36,6 +36,7 @@ const cassettes = {
   recordMissing: textFlag('answer from this folder, and record what it lacks', 'a folder', {
     path: true,
   }),
+  timing: flag('replay as slowly as the provider has answered'),
 };
 
 /** What `oriel with` takes before the command. */

@@ -11,6 +11,11 @@ const SIGNALS: readonly NodeJS.Signals[] = [...FROM_TERMINAL, 'SIGTERM', 'SIGHUP
 const NOT_FOUND = 127;
 const NOT_EXECUTABLE = 126;
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such command',
+  EACCES: 'it is not executable',
+};
+
 const statusOf = (signal: NodeJS.Signals) => 128 + constants.signals[signal];
 
 /** Runs a command in the terminal of this process, which survives signals until the command has ended. */
@@ -40,10 +45,9 @@ export class Foreground {
       const refuse = (error: NodeJS.ErrnoException) => {
         // A signal to a command of another user is an error, too.
         if (this.#child?.pid !== undefined) return;
-        const isMissing = error.code === 'ENOENT';
-        const reason = isMissing ? 'there is no such command' : error.message;
-        printStderr(`oriel: cannot run ${JSON.stringify(command)}: ${reason}`);
-        resolve(isMissing ? NOT_FOUND : NOT_EXECUTABLE);
+        const { code = '', message } = error;
+        printStderr(`oriel: cannot run ${JSON.stringify(command)}: ${REASONS[code] ?? message}`);
+        resolve(code === 'ENOENT' ? NOT_FOUND : NOT_EXECUTABLE);
       };
       try {
         this.#child = spawn(command, args, { stdio: 'inherit', env });

@@ -111,7 +111,7 @@ export async function reportOf(
 
 function failuresOf(requests: readonly RecentRequest[]): FailureCount[] {
   const counts = new Map<string, FailureCount>();
-  for (const request of requests.filter(isFailed)) {
+  for (const request of requests.filter(isFailed).toReversed()) {
     const { status, errorCode, errorType, errorMessage } = request;
     const failure = { status, code: errorCode ?? errorType, message: errorMessage ?? '' };
     const key = JSON.stringify(failure);

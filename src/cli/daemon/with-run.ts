@@ -70,7 +70,12 @@ export async function runWith(
     onEnd: async (store) => {
       report = await reportOf(store, recent, missesOf());
     },
+  }).catch((error: unknown) => {
+    if (foreground.status === null) throw error;
+    return null;
   });
+  // A signal has ended the start.
+  if (daemon === null) return foreground.status!;
   warn(daemon.log, loaded);
   let isDefect = false;
   void uncaughtException(daemon).then(() => {
@@ -104,12 +109,12 @@ function throwAway(config: Config, dataDir: string, flags: WithFlags): Config {
 // --- to be wired to the cassettes of the daemon: the next three functions ---
 
 /** The setting `cassettes` that flags override. */
-function cassettesOf({ record, replay, recordMissing }: WithFlags): object {
+function cassettesOf({ record, replay, recordMissing, timing }: WithFlags): object {
   const modes = { record, replay, 'record-missing': recordMissing };
   const given = Object.entries(modes).filter(([, dir]) => dir !== undefined);
   if (given.length > 1) throw usageFailure('give one of --record, --replay and --record-missing');
   const [[mode, dir] = []] = given;
-  return mode === undefined ? {} : { cassettes: { mode, dir } };
+  return mode === undefined ? {} : { cassettes: { mode, dir, timing } };
 }
 
 /** Whether no provider is asked; undefined where the configuration says so. */

@@ -133,3 +133,34 @@ describe('environment variables in a configuration', () => {
     expect(config.providers['used']).toMatchObject({ apiKey: 'k' });
   });
 });
+
+describe('without the environment of providers', () => {
+  const provider = (settings: string) => `
+providers: { far: { kind: openai, baseUrl: "https://a.example/v1", ${settings} } }
+models: { m: { type: text, routes: [{ provider: far, model: "\${MODEL:-m}" }] } }`;
+  const ENVIRONMENT = { SET: 'https://set.example' };
+
+  it.each([
+    ['apiKey: "${KEY}"', { apiKey: 'unset-KEY' }],
+    ['apiKeys: ["${A}", "${B}"]', { apiKeys: ['unset-A', 'unset-B'] }],
+    ['apiKey: "${KEY:-none}"', { apiKey: 'none' }],
+    ['headers: { "x-id": "of ${ID}" }', { headers: { 'x-id': 'of unset-ID' } }],
+    ['proxy: "${PROXY}"', { proxy: 'http://unset.invalid' }],
+    ['proxy: "http://${USER_NAME}:8080"', { proxy: 'http://unset.invalid:8080' }],
+    ['proxy: "${SET}"', { proxy: 'https://set.example' }],
+  ])('a replay loads %s', (settings, expected) => {
+    const { config } = load(provider(settings), ENVIRONMENT, { isReplay: true });
+    expect(config.providers['far']).toMatchObject(expected);
+    if (/\$\{(?!SET|KEY:)/.test(settings)) {
+      expect(() => load(provider(settings), ENVIRONMENT)).toThrow('is not set');
+    }
+  });
+
+  it('a replay still needs the variables of other settings', () => {
+    const source = `${provider('apiKey: "${KEY}"')}\nmetrics: { token: "\${TOKEN}" }`;
+    const replay = { isReplay: true };
+    expect(() => load(source, {}, replay)).toThrow(/^\S+:4: metrics.token: .* TOKEN is not set$/);
+    const without = [['metrics']];
+    expect(load(source, {}, { ...replay, without }).config.metrics.token).toBeUndefined();
+  });
+});
