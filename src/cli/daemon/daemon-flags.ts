@@ -25,17 +25,13 @@ export const serveFlags = v.strictObject({
   ),
 });
 
+const folder = (description: string) => textFlag(description, 'a folder', { path: true });
+
 /** Where exchanges with providers are kept, and what is done with them. */
 const cassettes = {
-  record: textFlag('keep every exchange with a provider in this folder', 'a folder', {
-    path: true,
-  }),
-  replay: textFlag('answer from the recordings of this folder, without a network', 'a folder', {
-    path: true,
-  }),
-  recordMissing: textFlag('answer from this folder, and record what it lacks', 'a folder', {
-    path: true,
-  }),
+  record: folder('record every exchange with a provider in this folder'),
+  replay: folder('answer from the recordings in this folder, without a network'),
+  recordMissing: folder('answer from this folder, and record what is missing'),
   timing: flag('replay as slowly as the provider has answered'),
 };
 

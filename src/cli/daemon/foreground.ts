@@ -21,27 +21,20 @@ const statusOf = (signal: NodeJS.Signals) => 128 + constants.signals[signal];
 /** Runs a command in the terminal of this process, which survives signals until the command has ended. */
 export class Foreground {
   readonly #stop = new AbortController();
+  /** Aborted by a signal that arrives before the command runs. */
+  readonly stop: AbortSignal = this.#stop.signal;
+  /** The exit code after such a signal. */
+  status: number | null = null;
   #child: ChildProcess | null = null;
-  #status: number | null = null;
 
   constructor() {
     for (const signal of SIGNALS) process.on(signal, this.#receive);
   }
 
-  /** Aborted by a signal that arrives before the command runs. */
-  get stop(): AbortSignal {
-    return this.#stop.signal;
-  }
-
-  /** The exit code after such a signal. */
-  get status(): number | null {
-    return this.#status;
-  }
-
   /** Resolves with the exit code: that of the command, or 128 plus the number of the signal that ended it. */
   run(command: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
     return new Promise((resolve) => {
-      if (this.#status !== null) return resolve(this.#status);
+      if (this.status !== null) return resolve(this.status);
       const refuse = (error: NodeJS.ErrnoException) => {
         // A signal to a command of another user is an error, too.
         if (this.#child?.pid !== undefined) return;
@@ -66,7 +59,7 @@ export class Foreground {
 
   readonly #receive = (signal: NodeJS.Signals): void => {
     if (this.#child === null) {
-      this.#status = statusOf(signal);
+      this.status = statusOf(signal);
       this.#stop.abort();
     } else if (!FROM_TERMINAL.includes(signal) || ![0, 1, 2].some(isatty)) {
       this.#child.kill(signal);

@@ -3,36 +3,27 @@ import { reportUsage } from '../../administration/usage-report.ts';
 import type { RecentRequest, RecentRequests } from '../../http/observability/recent-requests.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import type { Store } from '../../store/store.ts';
-import { Table } from '../terminal/table.ts';
 import { counted } from '../terminal/terminal.ts';
+import { textWidth } from '../terminal/text-width.ts';
 
-interface Totals {
-  readonly requests: number;
-  readonly failed: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly credits: number;
+const NONE = {
+  requests: 0,
+  failed: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  credits: 0,
   /** Requests to providers that no cassette answers. */
-  readonly misses: number;
-}
+  misses: 0,
+};
 
-type ModelTotals = Totals & { readonly model: string };
+type Totals = Readonly<typeof NONE>;
 
-/** The same answer to several requests that failed. */
-interface FailureCount {
-  readonly status: number;
-  readonly code: string | null;
-  readonly message: string;
-  readonly count: number;
-}
-
-/** The requests of a command. */
+/** The requests of a command, by the names of models, and of endpoints that have none. */
 export interface WithReport extends Totals {
-  /** By the names of models, and of endpoints that have none. */
-  readonly models: readonly ModelTotals[];
+  readonly models: readonly (Totals & { readonly model: string })[];
   /** The most frequent first. */
-  readonly failures: readonly FailureCount[];
-  /** Each miss of a cassette, as the list at the end of the daemon names it. */
+  readonly failures: ReturnType<typeof failuresOf>;
+  /** A message for each miss. */
   readonly missed: readonly string[];
 }
 
@@ -45,25 +36,11 @@ export interface Miss {
 /** Endpoints of forms or with a default model: the store counts their failures by model, except for invalid requests. */
 const COUNTED_BY_STORE = /moderations$|transcriptions$/;
 
-const NONE: Totals = {
-  requests: 0,
-  failed: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  credits: 0,
-  misses: 0,
-};
-
 function sum(one: Totals, other: Totals): Totals {
-  return {
-    requests: one.requests + other.requests,
-    failed: one.failed + other.failed,
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    // Decimals of micro-credits, which floating point would blur.
-    credits: Math.round((one.credits + other.credits) * 1e6) / 1e6,
-    misses: one.misses + other.misses,
-  };
+  const names = Object.keys(NONE) as (keyof Totals)[];
+  // Credits are decimals of micro-credits, which floating point would blur.
+  const sums = names.map((name) => [name, Math.round((one[name] + other[name]) * 1e6) / 1e6]);
+  return Object.fromEntries(sums) as Totals;
 }
 
 const isFailed = ({ status, errorType }: RecentRequest) => status >= 400 || errorType !== null;
@@ -74,7 +51,7 @@ export async function reportOf(
   recent: RecentRequests,
   misses: readonly Miss[],
 ): Promise<WithReport> {
-  const requests = recent.list();
+  const requests = recent.list().toReversed();
   const models = new Map<string, Totals>();
   const add = (model: string, totals: Partial<Totals>) =>
     models.set(model, sum(models.get(model) ?? NONE, { ...NONE, ...totals }));
@@ -86,11 +63,9 @@ export async function reportOf(
   for (const row of (await reportUsage(store, { by: ['model'] })).rows) {
     const { model = '', errors, inputTokens, outputTokens, credits } = row;
     const seen = models.get(model) ?? NONE;
-    const most = {
-      requests: Math.max(seen.requests, row.requests),
-      failed: Math.max(seen.failed, errors),
-    };
-    models.set(model, { ...NONE, ...most, inputTokens, outputTokens, credits });
+    const failed = Math.max(seen.failed, errors);
+    const count = Math.max(seen.requests, row.requests, failed);
+    models.set(model, { ...NONE, requests: count, failed, inputTokens, outputTokens, credits });
   }
   for (const request of requests) {
     const { model, namedModel, route, errorType } = request;
@@ -109,40 +84,37 @@ export async function reportOf(
   };
 }
 
-function failuresOf(requests: readonly RecentRequest[]): FailureCount[] {
-  const counts = new Map<string, FailureCount>();
-  for (const request of requests.filter(isFailed).toReversed()) {
-    const { status, errorCode, errorType, errorMessage } = request;
-    const failure = { status, code: errorCode ?? errorType, message: errorMessage ?? '' };
-    const key = JSON.stringify(failure);
-    counts.set(key, { ...failure, count: (counts.get(key)?.count ?? 0) + 1 });
+function failuresOf(requests: readonly RecentRequest[]) {
+  const counts = new Map<string, number>();
+  for (const { status, errorCode, errorType, errorMessage } of requests.filter(isFailed)) {
+    const failure = JSON.stringify({ status, code: errorCode ?? errorType, message: errorMessage });
+    counts.set(failure, (counts.get(failure) ?? 0) + 1);
   }
-  return [...counts.values()].sort((a, b) => b.count - a.count);
+  return [...counts]
+    .map(([failure, count]) => ({ ...(JSON.parse(failure) as FailureText), count }))
+    .sort((one, other) => other.count - one.count);
 }
+
+type FailureText = Record<'code' | 'message', string | null> & { readonly status: number };
 
 /** Failures that are printed, of which the JSON has all. */
 const MAX_FAILURES = 5;
 
 const TITLES = ['MODEL', 'REQUESTS', 'FAILED', 'INPUT', 'OUTPUT', 'CREDITS', 'MISSES'];
 
-function cellsOf(name: string, totals: Totals): string[] {
-  const { requests, failed, inputTokens, outputTokens, credits, misses } = totals;
-  const counts = [requests, failed, inputTokens, outputTokens].map(String);
-  return [printable(name), ...counts, decimal(credits), String(misses)];
-}
-
-function rowsOf(report: WithReport): string[][] {
-  const { models } = report;
-  const rows = models.map(({ model, ...totals }) => cellsOf(model, totals));
-  return models.length > 1 ? [...rows, cellsOf('total', report)] : rows;
+function rowsOf({ models, missed: _, failures: __, ...totals }: WithReport): string[][] {
+  const rows = models.length > 1 ? [...models, { model: 'total', ...totals }] : models;
+  return rows.map(({ model, requests, failed, inputTokens, outputTokens, credits, misses }) => {
+    const counts = [requests, failed, inputTokens, outputTokens].map(String);
+    return [printable(model), ...counts, decimal(credits), String(misses)];
+  });
 }
 
 function linesBelow({ failures, missed }: WithReport): string[] {
-  const more = failures.length - MAX_FAILURES;
+  const shown = failures.slice(0, MAX_FAILURES);
+  const more = failures.length - shown.length;
   return [
-    ...failures
-      .slice(0, MAX_FAILURES)
-      .map(({ count, status, code, message }) => `${count} x ${status} ${code}: ${message}`),
+    ...shown.map(({ count, status, code, message }) => `${count} x ${status} ${code}: ${message}`),
     ...(more > 0 ? [`and ${counted(more, 'other failure')}`] : []),
     ...missed.map((message) => `cassette miss: ${message}`),
   ].map(printable);
@@ -152,21 +124,16 @@ const NO_REQUESTS =
   'no requests; the command finds the daemon by OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL or ORIEL_URL';
 
 /** The report as lines for people. */
-export async function textOf(report: WithReport): Promise<string> {
+export function textOf(report: WithReport): string {
   if (report.models.length === 0) return `oriel: ${NO_REQUESTS}\n`;
-  let text = '';
-  const table = new Table(undefined, async (line) => {
-    text += line;
+  const rows = [TITLES, ...rowsOf(report)];
+  const widths = TITLES.map((_, column) => Math.max(...rows.map((row) => textWidth(row[column]!))));
+  const spaces = (cell: string, column: number) => ' '.repeat(widths[column]! - textWidth(cell));
+  const lines = rows.map(([name = '', ...counts]) => {
+    const cells = counts.map((cell, index) => spaces(cell, index + 1) + cell);
+    return [name + spaces(name, 0), ...cells].join('  ');
   });
-  for (const row of [TITLES, ...rowsOf(report)])
-    await table.add(row.map((cell) => ({ text: cell })));
-  await table.flush();
-  return (
-    text +
-    linesBelow(report)
-      .map((line) => `${line}\n`)
-      .join('')
-  );
+  return [...lines, ...linesBelow(report)].map((line) => `${line}\n`).join('');
 }
 
 /** The report in Markdown, for the summary of a job on GitHub. */

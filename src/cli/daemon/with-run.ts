@@ -56,9 +56,10 @@ export async function runWith(
     without: REPLACED,
     isReplay: isReplay(flags),
   });
-  const logTo = flags.log === undefined ? STANDARD_ERROR : openForAppending(flags.log);
+  const { log } = flags;
+  const logTo = log === undefined ? STANDARD_ERROR : writing(log, () => openSync(log, 'a'));
   const foreground = new Foreground();
-  const folder = mkdtempSync(join(tmpdir(), 'oriel-with-'));
+  const folder = writing(tmpdir(), () => mkdtempSync(join(tmpdir(), 'oriel-with-')));
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   process.once('exit', remove);
   const recent = new RecentRequests(MAX_REQUESTS);
@@ -85,7 +86,7 @@ export async function runWith(
   const status = await foreground.run(command, args, environmentFor(daemon, key));
   await daemon.close();
   remove();
-  await publish(report!, status, flags);
+  publish(report!, status, flags);
   noteNativeCode();
   if (isDefect) return 1;
   return status === 0 && report!.misses > 0 ? 1 : status;
@@ -130,17 +131,14 @@ function missesOf(): readonly Miss[] {
 
 // ---
 
-function openForAppending(file: string): number {
+/** @throws Failure that names the file */
+function writing<Result>(file: string, write: () => Result): Result {
   try {
-    return openSync(file, 'a');
+    return write();
   } catch (error) {
-    throw cannotWrite(file, error);
+    const { message } = error as Error;
+    throw new Failure('service_error', `${file}: cannot be written: ${message}`, { cause: error });
   }
-}
-
-function cannotWrite(file: string, error: unknown): Failure {
-  const { message } = error as Error;
-  return new Failure('service_error', `${file}: cannot be written: ${message}`, { cause: error });
 }
 
 /** The variables by which clients find the daemon, in place of those that lead elsewhere. */
@@ -165,20 +163,18 @@ function environmentFor({ url }: Daemon, key: string): NodeJS.ProcessEnv {
   };
 }
 
-/** Writes the report: standard output belongs to the command. */
-async function publish(report: WithReport, status: number, flags: WithFlags): Promise<void> {
-  const text = flags.json ? `${jsonText({ status, ...report })}\n` : await textOf(report);
-  if (flags.report === undefined) process.stderr.write(text);
-  else write(flags.report, text, writeFileSync);
+/** Writes the report: standard output belongs to the command, and its exit code is not changed. */
+function publish(report: WithReport, status: number, { json, report: file }: WithFlags): void {
+  const text = json ? `${jsonText({ status, ...report })}\n` : textOf(report);
   const { GITHUB_STEP_SUMMARY: summary } = process.env;
-  if (summary) write(summary, markdownOf(report), appendFileSync);
-}
-
-/** A report that cannot be written does not change how the command has ended. */
-function write(file: string, text: string, to: (file: string, text: string) => void): void {
-  try {
-    to(file, text);
-  } catch (error) {
-    printStderr(`oriel: ${cannotWrite(file, error).message}`);
-  }
+  const write = (path: string, how: () => void) => {
+    try {
+      writing(path, how);
+    } catch (error) {
+      printStderr(`oriel: ${(error as Failure).message}`);
+    }
+  };
+  if (file === undefined) process.stderr.write(text);
+  else write(file, () => writeFileSync(file, text));
+  if (summary) write(summary, () => appendFileSync(summary, markdownOf(report)));
 }

@@ -81,20 +81,14 @@ export class Table {
   /** Widths by column; undefined for a column that is left out. */
   #widths: (number | undefined)[] | undefined;
 
-  readonly #write: (line: string) => Promise<void>;
-
-  /**
-   * @param columns narrow the table to the terminal; without them long rows wrap
-   * @param write gets each line; by default it is printed to standard output
-   */
-  constructor(columns?: readonly Column[], write: (line: string) => Promise<void> = print) {
-    this.#write = write;
+  /** @param columns narrow the table to the terminal; without them long rows wrap */
+  constructor(columns?: readonly Column[]) {
     this.#columns = columns ?? [];
     this.#width = columns ? availableWidth() : Number.POSITIVE_INFINITY;
   }
 
   async add(row: readonly Cell[]): Promise<void> {
-    if (this.#widths) return this.#write(this.#line(row));
+    if (this.#widths) return print(this.#line(row));
     this.#sample.push(row);
     if (this.#sample.length >= SAMPLE_ROWS) await this.flush();
   }
@@ -104,7 +98,7 @@ export class Table {
     const rows = this.#sample;
     this.#sample = [];
     this.#widths ??= this.#fit(rows);
-    for (const row of rows) await this.#write(this.#line(row));
+    for (const row of rows) await print(this.#line(row));
   }
 
   #fit(rows: readonly (readonly Cell[])[]): (number | undefined)[] {

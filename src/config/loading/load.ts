@@ -16,7 +16,7 @@ import { type Path, schemaAt, valueAt, walk } from '../../schema/walk.ts';
 import { allNames } from '../catalog/model-names.ts';
 import { credentialFaults, withCredentials } from '../settings/assets.ts';
 import { type Config, configSchema } from '../settings/schema.ts';
-import { type Document, faultLines, type PlaceholderAt, readDocument } from '../yaml/document.ts';
+import { type Document, faultLines, type LineFault, readDocument } from '../yaml/document.ts';
 import type { Environment } from '../yaml/interpolate.ts';
 import { invalidConfig } from '../yaml/invalid.ts';
 import { crossFaults, warningsOf } from './check.ts';
@@ -111,25 +111,23 @@ function formatFor({ value, document }: Settings): FormatValue {
 export interface LoadOptions extends ConfigOptions {
   /** Settings that are left out, whose environment variables may be unset. */
   readonly without?: readonly Path[];
-  /**
-   * Whether providers are replayed, so that the environment variables of their settings may be unset; by default what
-   * `cassettes.mode` of the file says.
-   */
+  /** Whether providers are replayed; by default what `cassettes.mode` of the file says. */
   readonly isReplay?: boolean | undefined;
 }
 
-/** Settings of providers that hold a URL. */
-const URL_SETTINGS = ['baseUrl', 'proxy'];
+/** Whether a fault is an environment variable that is not set. */
+const isUnset = (fault: Fault): fault is LineFault & { readonly variable: string } =>
+  'variable' in fault && fault.variable !== undefined;
 
-/** Values for unset variables of providers that are not asked: keys have any text, and addresses lead nowhere. */
-const placeholderAt: PlaceholderAt = ([section, ...path]) => {
-  if (section !== 'providers') return undefined;
-  const isUrl = URL_SETTINGS.includes(String(path.at(-1)));
-  return (name, isFirst) => {
-    if (!isUrl) return `unset-${name}`;
-    return isFirst ? 'http://unset.invalid' : 'unset.invalid';
-  };
-};
+/** Fills in settings of providers whose variables are not set: a replay sends no key, and asks no address. */
+function fillProviders({ value, faults }: Document): void {
+  for (const { path, variable } of faults.filter(isUnset)) {
+    const name = String(path.at(-1));
+    if (path[0] !== 'providers') continue;
+    const parent = valueAt(value, path.slice(0, -1)) as Record<string, unknown>;
+    parent[name] = /^(baseUrl|proxy)$/.test(name) ? 'http://unset.invalid' : `unset-${variable}`;
+  }
+}
 
 /** Reads the file. Throws if it is no map of settings. */
 function readSettings(
@@ -137,12 +135,9 @@ function readSettings(
   { env, without = [], isReplay }: LoadOptions,
 ): Settings & RenameReport {
   const source = file === null ? '' : readSource(file);
-  const documentWith = (placeholders?: PlaceholderAt) =>
-    readDocument(source, env, undefined, placeholders);
-  let document = documentWith();
-  if (isReplay ?? valueAt(document.value, ['cassettes', 'mode']) === 'replay') {
-    document = documentWith(placeholderAt);
-  }
+  const document = readDocument(source, env);
+  const replays = isReplay ?? valueAt(document.value, ['cassettes', 'mode']) === 'replay';
+  if (replays) fillProviders(document);
   const read = document.value ?? {};
   if (typeof read !== 'object' || Array.isArray(read)) {
     failWith(file, [{ path: [], message: 'expected a map of settings' }], document);
@@ -154,12 +149,18 @@ function readSettings(
   }
   const { faults, warnings } = renameFormer(own, document);
   coerce(own, document);
+  const left = replays ? [...without, ['providers']] : without;
+  const isOptional = (path: Path) =>
+    left.some((section) => section.every((name, index) => path[index] === name));
   const isSandbox = (own['providers'] ?? null) === null && (own['models'] ?? null) === null;
   return {
     document,
     source,
     isSandbox,
-    faults: [...document.faults, ...faults],
+    faults: [
+      ...document.faults.filter((fault) => !isUnset(fault) || !isOptional(fault.path)),
+      ...faults,
+    ],
     warnings,
     value: isSandbox ? { ...own, ...sandbox() } : own,
   };
@@ -180,9 +181,7 @@ function readChecked(options: LoadOptions, needed: (path: Path) => boolean) {
   const others = [...('faults' in checked ? checked.faults : []), ...crossFaults(value, format)];
   // A value with an unset variable has one fault only.
   const faults = [
-    ...settings.faults.filter(
-      (fault) => !('variable' in fault) || fault.variable === undefined || needed(fault.path),
-    ),
+    ...settings.faults.filter((fault) => !isUnset(fault) || needed(fault.path)),
     ...others.filter(({ path }) => !own.has(JSON.stringify(document.pathInFile(path)))),
   ];
   if (faults.length > 0) failWith(file, faults, document);
@@ -251,9 +250,7 @@ export function loadStoreSettings(options: ConfigOptions): StoreSettings {
  * @throws Failure with code `invalid_config`, whose message lists the faults, one on each line
  */
 export function loadConfig(options: LoadOptions): LoadedConfig {
-  const isNeeded = (path: Path) =>
-    !options.without?.some((left) => left.every((name, index) => path[index] === name));
-  const { file, settings, checked, inFolder } = readChecked(options, isNeeded);
+  const { file, settings, checked, inFolder } = readChecked(options, () => true);
   const { output } = checked as { readonly output: Config };
   const assets = withCredentials(output.assets, options.env);
   const faults = credentialFaults(assets);

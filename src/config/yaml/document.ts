@@ -15,7 +15,7 @@ import {
 import { type Fault, formatPath } from '../../schema/faults.ts';
 import { named } from '../../schema/fields.ts';
 import type { Path } from '../../schema/walk.ts';
-import { type Environment, interpolate, type Placeholder } from './interpolate.ts';
+import { type Environment, interpolate } from './interpolate.ts';
 
 /** A fault with its line in the file. */
 export interface LineFault extends Fault {
@@ -76,9 +76,6 @@ function withoutQuotation({ message }: YAMLError): string {
   return text.length > 120 ? `${text.slice(0, 117)}...` : text;
 }
 
-/** The placeholder for unset variables at a path; undefined where they must be set. */
-export type PlaceholderAt = (path: Path) => Placeholder | undefined;
-
 /** Converts nodes to plain values, and records their lines, variables and faults. */
 class Reader implements Document {
   value: unknown;
@@ -90,18 +87,11 @@ class Reader implements Document {
   readonly #pathsInFile = new Map<string, Path>();
   #parsed: ParsedDocument | undefined;
   readonly #maxValues: number;
-  readonly #placeholderAt: PlaceholderAt;
   #aliases = 0;
   #values = 0;
 
-  constructor(
-    env: Environment,
-    counter: LineCounter,
-    maxValues = MAX_VALUES,
-    placeholderAt: PlaceholderAt = () => undefined,
-  ) {
+  constructor(env: Environment, counter: LineCounter, maxValues = MAX_VALUES) {
     this.#env = env;
-    this.#placeholderAt = placeholderAt;
     this.#counter = counter;
     this.#maxValues = maxValues;
   }
@@ -177,7 +167,7 @@ class Reader implements Document {
   }
 
   #readText(text: string, path: Path): string {
-    const interpolated = interpolate(text, this.#env, this.#placeholderAt(path));
+    const interpolated = interpolate(text, this.#env);
     if (interpolated.variables.length > 0) this.#variables.set(keyOf(path), interpolated.variables);
     for (const name of interpolated.missing) {
       this.#fault(path, `the environment variable ${name} is not set`, { variable: name });
@@ -230,13 +220,11 @@ export function faultLines(
  *
  * @param env the variables, or a function that makes them from the values of the file before they are replaced
  * @param maxTokens values, signs, spaces and line ends: the time of parsing grows with them
- * @param placeholderAt values for variables that are not set
  */
 export function readDocument(
   source: string,
   env: Environment | ((value: unknown) => Environment),
   maxTokens = Number.POSITIVE_INFINITY,
-  placeholderAt?: PlaceholderAt,
 ): Document {
   const counter = new LineCounter();
   const excess = excessOf(source, maxTokens);
@@ -257,8 +245,7 @@ export function readDocument(
   });
   const valuesOf = (variables: Environment) => {
     // Aliases must not repeat more values than the source may have tokens.
-    const values = Math.min(maxTokens, MAX_VALUES);
-    const reader = new Reader(variables, counter, values, placeholderAt);
+    const reader = new Reader(variables, counter, Math.min(maxTokens, MAX_VALUES));
     if (parsed.errors.length + parsed.warnings.length === 0) reader.readAll(parsed);
     return reader;
   };

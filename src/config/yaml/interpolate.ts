@@ -1,9 +1,6 @@
 /** Environment variables, in the shape of process.env. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A value for a variable that is not set; undefined if it must be. @param isFirst whether the text begins with it */
-export type Placeholder = (name: string, isFirst: boolean) => string | undefined;
-
 export interface Interpolation {
   readonly text: string;
   /** Variables that the text names, whether or not they are set. */
@@ -21,15 +18,11 @@ const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
  * Replaces environment variables in a text: `${NAME}`, or `${NAME:-default}` with a default for one that
  * is not set or empty. `$${` becomes `${`; any other `$` stays.
  */
-export function interpolate(
-  text: string,
-  env: Environment,
-  placeholder: Placeholder = () => undefined,
-): Interpolation {
+export function interpolate(text: string, env: Environment): Interpolation {
   const variables: string[] = [];
   const missing: string[] = [];
   let malformed = false;
-  const result = text.replace(PIECE, (piece, inside: string | undefined, at: number) => {
+  const result = text.replace(PIECE, (piece, inside: string | undefined) => {
     if (piece === '$${') return '${';
     const [, name, preset] = VARIABLE.exec(inside ?? '') ?? [];
     if (name === undefined) {
@@ -40,9 +33,8 @@ export function interpolate(
     // Own properties only: `toString` is no variable.
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (preset !== undefined) return value || preset;
-    const found = value ?? placeholder(name, at === 0);
-    if (found === undefined) missing.push(name);
-    return found ?? '';
+    if (value === undefined) missing.push(name);
+    return value ?? '';
   });
   return { text: result, variables, missing, malformed };
 }

@@ -92,6 +92,13 @@ describe('the command', () => {
     expect(Object.keys(env).filter((name) => others.includes(name))).toEqual([]);
   });
 
+  it('gets equal bytes in every run with --deterministic', async () => {
+    const command = ['--deterministic', '--', ...asking(chat('sandbox-chat', 'Hello'))];
+    const [one, other] = await Promise.all([runWith(command), runWith(command)]);
+    expect(one.out).toMatch(/^200 .*"id":"chatcmpl-\w{29}".*"created":1767225600,/);
+    expect(other.out).toBe(one.out);
+  });
+
   it('uses the official clients as they are', async () => {
     const script = `
       import OpenAI from 'openai';
@@ -195,9 +202,15 @@ describe('the report', () => {
     const run = await runWith(['--report', missing, '--', 'sh', '-c', 'exit 3'], { env });
     expect(run.status).toBe(3);
     expect(run.stderr).toMatch(/^(oriel: \S+file: cannot be written: ENOENT.*\n){2}$/);
-    const refused = await runWith(['--log', missing, '--', 'echo', 'ran']);
-    expect([refused.status, refused.out]).toEqual([1, '']);
-    expect(refused.stderr).toContain('file: cannot be written: ENOENT');
+    const echo = ['--', 'echo', 'ran'];
+    const noFolder = { env: { TMPDIR: missing, GITHUB_STEP_SUMMARY: undefined } };
+    for (const refused of [
+      await runWith(['--log', missing, ...echo]),
+      await runWith(echo, noFolder),
+    ]) {
+      expect([refused.status, refused.out]).toEqual([1, '']);
+      expect(refused.stderr).toMatch(/^oriel: \S+file: cannot be written: ENOENT/);
+    }
   });
 });
 

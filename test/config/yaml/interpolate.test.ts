@@ -144,9 +144,9 @@ models: { m: { type: text, routes: [{ provider: far, model: "\${MODEL:-m}" }] } 
     ['apiKey: "${KEY}"', { apiKey: 'unset-KEY' }],
     ['apiKeys: ["${A}", "${B}"]', { apiKeys: ['unset-A', 'unset-B'] }],
     ['apiKey: "${KEY:-none}"', { apiKey: 'none' }],
-    ['headers: { "x-id": "of ${ID}" }', { headers: { 'x-id': 'of unset-ID' } }],
+    ['headers: { "x-id": "of ${ID}" }', { headers: { 'x-id': 'unset-ID' } }],
     ['proxy: "${PROXY}"', { proxy: 'http://unset.invalid' }],
-    ['proxy: "http://${USER_NAME}:8080"', { proxy: 'http://unset.invalid:8080' }],
+    ['proxy: "http://${USER_NAME}:8080"', { proxy: 'http://unset.invalid' }],
     ['proxy: "${SET}"', { proxy: 'https://set.example' }],
   ])('a replay loads %s', (settings, expected) => {
     const { config } = load(provider(settings), ENVIRONMENT, { isReplay: true });
