@@ -45,13 +45,14 @@ export const withCommand: CommandDefinition = {
   flags: [options(withFlags)],
   passesOptions: true,
   notes: [
-    `The command finds the daemon by the variables that clients read: OPENAI_BASE_URL,
-OPENAI_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN,
-GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY, ORIEL_URL and ORIEL_API_KEY.`,
-    `Without a configuration the models are those of the sandbox. A configuration's own
-store, files, listener and log are not used.`,
-    `Exit code: that of the command, 128 plus the number of a signal, 127 for an unknown
-command, 126 for one that cannot be run; 1 for recordings that were missing.`,
+    `The command finds the daemon by the variables that clients read:
+OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY,
+ANTHROPIC_AUTH_TOKEN, GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY, ORIEL_URL and
+ORIEL_API_KEY.`,
+    `Without a configuration the models are those of the sandbox. A configuration's
+own store, files, listener and log are not used.`,
+    `The exit code is the command's: 128 plus the number of a signal, 127 if there is
+no such command, 126 if it cannot be run. It is 1 if recordings were missing.`,
   ],
   examples: ['oriel with -- npm test', 'oriel with --replay test/cassettes -- npm test'],
   run: async (input, { version }) => (await import('./with-run.ts')).runWith(input, version),
