@@ -50,13 +50,20 @@ function takenOf({ exif }: Header): string | null {
 /** The part of an input that does not depend on its file. */
 type Context = Pick<ImageInput, 'limits' | 'admit' | 'withFile' | 'withNamed' | 'variables'>;
 
-/** An input whose file is still to be read. Hashing it neither decodes it nor loads sharp. */
-function emptyInput({ limits, admit, withFile, withNamed, variables }: Context): {
-  -readonly [Key in keyof ImageInput]: ImageInput[Key];
-} {
+/** The input of an open file, which is read at the first access. Hashing it neither decodes it nor loads sharp. */
+function inputOf(
+  { limits, admit, withFile, withNamed, variables }: Context,
+  source: OpenSource | undefined,
+): ImageInput {
+  let file: Uint8Array | undefined;
   let bytes: Uint8Array | undefined;
   return {
-    file: new Uint8Array(),
+    get file() {
+      file ??= source?.read() ?? new Uint8Array();
+      return file;
+    },
+    size: source?.size ?? 0,
+    part: (at, length) => source?.part(at, length) ?? Buffer.alloc(0),
     limits,
     admit,
     withFile,
@@ -83,27 +90,28 @@ export async function runJob(
 ): Promise<JobResult> {
   const { limits } = job;
   let readsOthers = false;
-  const input = emptyInput({
+  const context: Context = {
     ...{ limits, admit, variables: job.variables ?? {} },
     withFile(path, work) {
       readsOthers = true;
-      return runWithFile(input, { path, name: path }, work);
+      return runWithFile(context, { path, name: path }, work);
     },
     withNamed(name, work) {
       const { images = {} } = job;
       const image = Object.hasOwn(images, name) ? images[name] : undefined;
       if (!image) throw fileFailure('not_found', `${name}: no image of this name was given`);
       const key = image.sha256 ?? image.path;
-      return runWithFile(input, { ...image, name }, (other) => work(other, key));
+      return runWithFile(context, { ...image, name }, (other) => work(other, key));
     },
-  });
+  };
   let source: OpenSource | undefined;
+  let input = inputOf(context, source);
   try {
     const operation = findOperation(job.operation) ?? (await findInternal(job.operation));
     if (!operation) throw new Failure('unknown', `no operation is called ${job.operation}`);
     source = openSource(job.source);
     checkFileSize(source.size, limits);
-    input.file = source.read();
+    input = inputOf(context, source);
     const result = await operation.run(input, job.options as never);
     const { image, images, data, planned, warnings = [] } = result;
     const isDated = (one: OutputImage) => needsDate(one.output?.nameTemplate ?? '');
@@ -137,17 +145,16 @@ export async function runJob(
 
 /** Runs some work of a job over a second file. @throws Failure that names the file */
 async function runWithFile<Result>(
-  first: ImageInput,
+  context: Context,
   { path, sha256, name }: NamedImage & { readonly name: string },
   work: (input: ImageInput) => Promise<Result>,
 ): Promise<Result> {
-  const { limits } = first;
-  const input = emptyInput(first);
   let source: OpenSource | undefined;
+  let input = inputOf(context, source);
   try {
     source = openSource({ path });
-    checkFileSize(source.size, limits);
-    input.file = source.read();
+    checkFileSize(source.size, context.limits);
+    input = inputOf(context, source);
     if (sha256 !== undefined && sha256Of(input.file) !== sha256) {
       throw fileFailure('read_failed', 'it was changed while the command ran; run it again');
     }

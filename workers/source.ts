@@ -29,6 +29,8 @@ export interface OpenSource {
   readonly size: number;
   /** All bytes. Those of a file are in a pooled buffer, which is reused after `close`. */
   read(): Uint8Array;
+  /** Bytes from a place on, in memory of their own; fewer at the end. */
+  part(at: number, length: number): Buffer;
   close(): void;
 }
 
@@ -36,7 +38,8 @@ export interface OpenSource {
 export function openSource(source: Source): OpenSource {
   if ('path' in source) return openFile(source.path);
   const { bytes } = source;
-  return { size: bytes.byteLength, read: () => bytes, close() {} };
+  const part = (at: number, length: number) => Buffer.from(bytes.subarray(at, at + length));
+  return { size: bytes.byteLength, read: () => bytes, part, close() {} };
 }
 
 /** Buffers that no job uses, the largest first. */
@@ -92,6 +95,14 @@ function openFile(path: string): OpenSource {
       read() {
         try {
           return read(opened);
+        } catch (error) {
+          throw readFailure(error);
+        }
+      },
+      part(at, length) {
+        const bytes = Buffer.allocUnsafe(Math.max(0, Math.min(length, stat.size - at)));
+        try {
+          return bytes.subarray(0, readSync(opened, bytes, 0, bytes.length, at));
         } catch (error) {
           throw readFailure(error);
         }

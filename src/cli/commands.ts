@@ -1,4 +1,5 @@
 import { OPERATIONS } from '../operations/registry.ts';
+import { check } from './check/check-command.ts';
 import { clientCommands } from './client/client-commands.ts';
 import type { CommandDefinition } from './command/command.ts';
 import { completionCommand } from './completion/completion-command.ts';
@@ -15,7 +16,7 @@ import { imageCommand } from './images/operation-command.ts';
 /** Commands below their headings in the help, in its order. */
 const GROUPS: Readonly<Record<string, readonly CommandDefinition[]>> = {
   'Make images:': [...operationCommands('image'), ...makingCommands],
-  'Look at images:': [...operationCommands('data'), ...lookingCommands],
+  'Look at images:': [...operationCommands('data'), ...lookingCommands, check],
   'Use models:': clientCommands,
   'Run the daemon:': [serveCommand, withCommand, configCommand, auditCommand],
   'Accounts, keys and the store:': adminCommands,

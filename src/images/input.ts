@@ -28,8 +28,12 @@ export interface TextVariables {
 
 /** One input in memory, with the functions of the worker thread to process it. */
 export interface ImageInput {
-  /** Bytes of the file. */
+  /** Bytes of the file, read at the first access. */
   readonly file: Uint8Array;
+  /** Length of the file in bytes. */
+  readonly size: number;
+  /** Bytes from a place on, without reading the others; fewer at the end of the file. */
+  readonly part: (at: number, length: number) => Buffer;
   /**
    * Bytes for the decoder: the file, unless its decoder would miss parts of it or does not read the format. The
    * first access may decode. @throws Failure with a file error code

@@ -3,6 +3,7 @@ import { render } from './sandbox/render.ts';
 import { compare } from './tools/compare.ts';
 import { favicon } from './tools/favicon.ts';
 import { fingerprint } from './tools/fingerprint.ts';
+import { inspect } from './tools/inspect.ts';
 import { montageCell, montageSheet } from './tools/montage.ts';
 import { preview } from './tools/preview.ts';
 import { verify } from './tools/verify.ts';
@@ -13,6 +14,7 @@ export const INTERNAL_OPERATIONS: readonly ThreadOperation<never>[] = [
   render,
   preview,
   fingerprint,
+  inspect,
   favicon,
   compare,
   montageCell,

@@ -29,6 +29,8 @@ export interface ImageCommandOptions {
   /** Reads that text again where it is a file. @returns the flags with it */
   readonly reload?: () => Flags;
   readonly reportOf?: ReportChooser;
+  /** Whether an input that was found is one; by default all are. */
+  readonly accepts?: (input: Input) => boolean;
 }
 
 /**
@@ -41,14 +43,14 @@ export async function runImageCommand(
   operation: Operation,
   files: readonly string[],
   flags: Flags,
-  { origin, reload, reportOf = chooseReport }: ImageCommandOptions = {},
+  { origin, reload, reportOf = chooseReport, accepts }: ImageCommandOptions = {},
 ): Promise<number> {
   const choose = async (given: Flags): Promise<Choices> => {
     const chosen = await prepared(operation, readChoices(operation, files, given), origin);
     return { ...chosen, imagePaths: imagePaths(operation, chosen, origin) };
   };
   const runWith = (choices: Choices, failed?: FailedInputs) =>
-    runOnce({ operation, files, choices: withImages(choices), reportOf, failed });
+    runOnce({ operation, files, choices: withImages(choices), reportOf, failed, accepts });
   const choices = await choose(flags);
   if (!choices.outputs.watch) return runWith(choices);
   const recipe =
@@ -76,6 +78,7 @@ interface ImageRun {
   readonly reportOf: ReportChooser;
   /** Inputs to leave out; undefined without `--watch`. */
   readonly failed: FailedInputs | undefined;
+  readonly accepts: ImageCommandOptions['accepts'];
 }
 
 /** The way of every run: find the files, select the inputs, name their outputs, plan, and do the work. */
@@ -83,8 +86,9 @@ async function runOnce(run: ImageRun): Promise<number> {
   const { operation, choices } = run;
   const found = await findFiles(run);
   const incremental = openCache(run);
-  const sources = incremental?.withoutOutputs(found) ?? found;
-  if (sources.length === 0) printStderr('oriel: no image was found');
+  const images = incremental?.withoutOutputs(found) ?? found;
+  const sources = run.accepts ? images.filter(run.accepts) : images;
+  if (sources.length === 0 && !run.accepts) printStderr('oriel: no image was found');
   const inputs = selectInputs(run, sources);
   if (inputs.length === 0) return 1;
   const names = nameOutputs(run, inputs);

@@ -11,6 +11,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '\r': '&#13;',
 };
 
+/** A text for an attribute or for content of XML and HTML. */
+export function escapeMarkup(text: string): string {
+  return text.replace(/[&<>"\n\r]/g, (character) => ENTITIES[character]!);
+}
+
 /** An element's start tag. @param attributes undefined ones are left out */
 export function tag(
   name: string,
@@ -18,9 +23,7 @@ export function tag(
 ): string {
   const written = Object.entries(attributes)
     .filter(([, value]) => value !== undefined)
-    .map(
-      ([key, value]) => ` ${key}="${String(value).replace(/[&<>"\n\r]/g, (c) => ENTITIES[c]!)}"`,
-    );
+    .map(([key, value]) => ` ${key}="${escapeMarkup(String(value))}"`);
   return `<${name}${written.join('')}>`;
 }
 

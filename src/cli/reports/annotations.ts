@@ -38,7 +38,7 @@ export function annotate({ level, file, title, message }: Annotation): void {
 }
 
 /** GitHub finds files by their path in the repository. */
-function fromWorkspace(file: string): string {
+export function fromWorkspace(file: string): string {
   const { GITHUB_WORKSPACE: workspace } = process.env;
   return workspace ? relative(workspace, resolve(file)) : file;
 }

@@ -1,0 +1,83 @@
+import * as v from 'valibot';
+import { byteSize } from '../../images/byte-size.ts';
+import { STRIP_KINDS } from '../../images/metadata/edit.ts';
+import { field, integer, number } from '../../schema/fields.ts';
+import { runFlags } from '../batch/image-flags.ts';
+import { flag, textFlag } from '../command/command.ts';
+
+/** Formats that a rule may allow. */
+const FORMATS = ['jpeg', 'png', 'webp', 'avif', 'gif', 'tiff', 'svg', 'ico', 'bmp', 'heic'];
+
+export const itemsOf = (list: string): string[] =>
+  list.split(',').map((item) => item.trim().replace(/^jpg$/, 'jpeg').replace(/^tif$/, 'tiff'));
+
+const listOf = (names: readonly string[], description: string) =>
+  field(
+    v.pipe(
+      v.string(),
+      v.check((list) => itemsOf(list).every((item) => names.includes(item))),
+    ),
+    description,
+    { expects: `some of ${names.join(', ')} with commas between them` },
+  );
+
+/** Bytes, with or without a unit. */
+const bytes = v.pipe(
+  v.string(),
+  v.transform((text) => (/^\d+$/.test(text) ? `${text} B` : text)),
+  byteSize(),
+);
+
+/** The rules, which a file may have too. */
+export const ruleFields = {
+  maxBytes: v.optional(field(bytes, 'largest file', { expects: 'bytes, or a size such as 200KB' })),
+  maxWidth: v.optional(field(integer(1), 'largest width in pixels')),
+  maxHeight: v.optional(field(integer(1), 'largest height in pixels')),
+  maxPixels: v.optional(field(number(0.001, 10_000), 'most megapixels')),
+  formats: v.optional(listOf(FORMATS, 'formats that may ship; --fix converts to the first')),
+  forbid: v.optional(
+    listOf([...STRIP_KINDS, 'none'], 'metadata that must not ship; none allows all'),
+    'gps',
+  ),
+  minSsim: v.optional(
+    field(number(0.5, 1), 'lowest SSIM against the former version (--base, --against)'),
+  ),
+  against: textFlag('folder with the former versions', 'a folder', { path: true }),
+  recipe: textFlag('recipe whose outputs must be up to date', 'a file, or a preset', {
+    path: true,
+  }),
+  sources: textFlag(
+    'files of the recipe; default the checked ones',
+    'a folder, a file or a pattern',
+    {
+      path: true,
+    },
+  ),
+  out: textFlag('folder for the outputs of the recipe', 'a folder', {
+    short: 'o',
+    path: true,
+  }),
+};
+
+/** The file that a repository keeps its rules in. */
+export const RULES_FILE = 'oriel-check.yaml';
+
+export const checkFlags = v.strictObject({
+  base: textFlag('check only files that changed since this commit', 'a branch, tag or commit'),
+  rules: textFlag(`file of rules; default ${RULES_FILE} if it exists`, 'a file', { path: true }),
+  fix: flag('repair the files; in place, except for another format'),
+});
+
+export const reportFlags = v.strictObject({
+  json: runFlags.entries.json,
+  quiet: flag('print no table', { short: 'q' }),
+  annotate: runFlags.entries.annotate,
+  junit: textFlag('write a report in the format of JUnit', 'a file, or -', { path: true }),
+  sarif: textFlag('write a report in SARIF 2.1.0', 'a file, or -', { path: true }),
+  markdown: textFlag('write a Markdown table with savings', 'a file, or -', { path: true }),
+  savings: v.optional(
+    field(v.boolean(), 'measure savings', { off: 'do not measure savings for --markdown' }),
+    true,
+  ),
+  jobs: runFlags.entries.jobs,
+});
