@@ -6,6 +6,7 @@ import type { ImageInput } from './input.ts';
 import { isFrameHeader } from './jpeg/frame.ts';
 import { exifOf, isKind } from './jpeg/metadata.ts';
 import { damaged, joinJpeg, MARKER, readSegment, type Segment } from './jpeg/segments.ts';
+import { checkPixels } from './limits.ts';
 import { type EditResult, type MetadataEdit, STRIP_KINDS } from './metadata/edit.ts';
 import { editJpeg } from './metadata/jpeg.ts';
 import { editPng } from './metadata/png.ts';
@@ -34,6 +35,8 @@ const MAX_CHUNK = 16 * 1024 * 1024;
 const MAX_PARTS = 100_000;
 /** Bytes of the end of a JPEG in which its last marker is looked for at once. */
 const TAIL = 65_536;
+/** Bits of a side in the header of a bitstream of WebP. */
+const SIDE = 0x3fff;
 const FILL = Buffer.from([0xff, 0xff]);
 const END = Buffer.from([0xff, MARKER.EOI]);
 /** A scan without a picture, and the end. */
@@ -46,9 +49,17 @@ const PICTURES = new Set(['IDAT', 'fdAT', 'VP8 ', 'VP8L', 'ALPH', 'ANMF']);
  * the headers are read from the disk.
  *
  * @param kinds metadata to look for
- * @throws Failure corrupt_image for files that break off, unsupported_format for files that are no images
+ * @throws Failure corrupt_image for files that break off, unsupported_format for files that are no images,
+ *   image_too_large for pictures beyond the limit of pixels
  */
 export async function scanImage(input: ImageInput, kinds: readonly string[]): Promise<Scan> {
+  const scan = await scanFormat(input, kinds);
+  const { width = 0, height = 0 } = scan;
+  checkPixels({ width, height, pages: 1 }, input.limits);
+  return scan;
+}
+
+async function scanFormat(input: ImageInput, kinds: readonly string[]): Promise<Scan> {
   if (input.size === 0) throw fileFailure('empty_file', 'the file is empty');
   const sniffed = sniff(input.part(0, 512));
   if (sniffed === null) throw fileFailure('unsupported_format', 'not an image of a known format');
@@ -183,7 +194,7 @@ function scanPng(input: ImageInput, kinds: readonly string[]): Scan {
   };
 }
 
-async function scanWebp(input: ImageInput, kinds: readonly string[]): Promise<Scan> {
+function scanWebp(input: ImageInput, kinds: readonly string[]): Scan {
   const take = rangeReader(input);
   const end = input.size < WEBP_HEADER_BYTES ? 0 : 8 + take(0, 8).readUInt32LE(4);
   if (end < WEBP_HEADER_BYTES || end > input.size) throw brokenOff('WEBP');
@@ -199,16 +210,25 @@ async function scanWebp(input: ImageInput, kinds: readonly string[]): Promise<Sc
   const [first] = chunks;
   const data = first?.data ?? Buffer.alloc(0);
   const exif = chunks.find(({ name }) => name === 'EXIF')?.data ?? null;
-  const size =
-    first?.name === 'VP8X' && data.length >= 10
-      ? { width: 1 + data.readUIntLE(4, 3), height: 1 + data.readUIntLE(7, 3) }
-      : sizeOf(await readHeader(input));
+  const size = first ? webpSize(first) : null;
+  if (size === null) throw brokenOff('WEBP');
   const withoutPicture = webpOf(chunks);
   return {
     format: 'webp',
     ...displayed(size.width, size.height, exif),
     metadata: kindsIn(kinds, (edit) => editWebp(withoutPicture, edit, size)),
   };
+}
+
+/** The size in the first chunk of a WebP (RFC 9649, 2.5 to 2.7); null where it breaks off. */
+function webpSize({ name, data }: WebpChunk): Size | null {
+  if (data.length < 10) return null;
+  if (name === 'VP8X')
+    return { width: 1 + data.readUIntLE(4, 3), height: 1 + data.readUIntLE(7, 3) };
+  if (name === 'VP8 ')
+    return { width: data.readUInt16LE(6) & SIDE, height: data.readUInt16LE(8) & SIDE };
+  const bits = data.readUInt32LE(1);
+  return name === 'VP8L' ? { width: 1 + (bits & SIDE), height: 1 + ((bits >>> 14) & SIDE) } : null;
 }
 
 function sizeOf({ width, height }: Size): Size {

@@ -67,7 +67,7 @@ export async function report(
   if (quiet) return;
   const problems = open === 0 ? 'no problems' : counted(open, 'problem');
   const repaired = fixed > 0 ? `; ${counted(fixed, 'file')} repaired` : '';
-  printStderr(`${problems} in ${counted(files, 'file')}${repaired}`);
+  printStderr(`${problems}; ${counted(files, 'file')} checked${repaired}`);
 }
 
 async function write(path: string, text: string): Promise<void> {

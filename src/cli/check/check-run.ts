@@ -118,16 +118,19 @@ function referenceOf(input: Input, { against }: Rules, changed: ChangedFiles | u
   return path !== undefined && stat?.isFile() ? { path, size: stat.size } : undefined;
 }
 
-/** A word of a shell's command line. Bash, zsh and ksh read `$'…'`, which control characters need. */
+/**
+ * A word of a shell's command line. Bash, zsh and ksh read `$'…'`, which control characters need. GitHub Actions would
+ * read `##[` as a command.
+ */
 function quoted(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
-  const shown = printable(word);
-  if (shown === word) return `'${word.replaceAll("'", "'\\''")}'`;
-  return `$'${printable(word.replaceAll('\\', '\\\\')).replaceAll("'", "\\'")}'`;
+  const escaped = printable(word.replaceAll('\\', '\\\\')).replaceAll("'", "\\'");
+  if (printable(word) !== word) return `$'${escaped.replaceAll('##[', '#\\x23[')}'`;
+  return `'${word.replaceAll("'", "'\\''").replaceAll('##[', "#''#[")}'`;
 }
 
-/** A path that is no flag. */
-const asPath = (path: string) => (path.startsWith('-') ? `./${path}` : path);
+/** A path that is no flag, and that GitHub Actions does not read as a command. */
+const asPath = (path: string) => (/^[-:]/.test(path) ? `./${path}` : path);
 
 function wordsOf(options: Fix['options']): string[] {
   return Object.entries(options).flatMap(([name, value]) => [flagOf(name), String(value)]);
@@ -148,8 +151,8 @@ function commandOf(file: string, fix: Fix, context: Context, reference: Referenc
   const line = ['oriel', operation, ...wordsOf(options), '--overwrite'];
   if (!fromReference) return [...line, asPath(file)].map(quoted).join(' ');
   const name = rules.against === undefined ? changed?.nameOf(resolve(file)) : undefined;
-  const source = name === undefined ? reference!.path : '-';
-  const command = [...line, '--out', asPath(file), asPath(source)].map(quoted).join(' ');
+  const source = name === undefined ? asPath(reference!.path) : '-';
+  const command = [...line, '--out', asPath(file), source].map(quoted).join(' ');
   return name === undefined ? command : `git show ${quoted(name)} | ${command}`;
 }
 

@@ -24,7 +24,9 @@ export function readText(path: string, names: readonly string[]): string {
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') {
-      throw usageFailure(`${path}: no such file, and not one of ${names.join(', ')}`);
+      throw usageFailure(
+        `${path}: no such file${names.length > 0 ? `, and not one of ${names.join(', ')}` : ''}`,
+      );
     }
     throw REASONS[code] === undefined
       ? error
