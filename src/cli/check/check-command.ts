@@ -22,9 +22,10 @@ export const check: CommandDefinition = {
   ],
   notes: [
     `A file whose extension is not that of its content is always reported, and so is
-a damaged one. Only headers are read, except for --min-ssim, --recipe and the
-savings. The exit code is 1 if anything was found. ${RULES_FILE} may have the
-same rules (maxBytes: 200KB) and paths; flags win.`,
+a damaged one. Folders named node_modules are left out. Only headers are read,
+except for --min-ssim, --recipe and the savings. The exit code is 1 if anything
+was found. ${RULES_FILE} may have the same rules (maxBytes: 200KB) and
+paths; flags win.`,
   ],
   examples: [
     'oriel check --max-bytes 5MB --max-width 6000 .',

@@ -1,5 +1,5 @@
 import { linkSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import type * as v from 'valibot';
 import type { FileRecord } from '../../operations/batch/batch-record.ts';
 import { printable } from '../../operations/batch/filename.ts';
@@ -14,7 +14,13 @@ import { type Planned, plannedInput } from '../batch/image-plan.ts';
 import { runImageCommand } from '../batch/image-run.ts';
 import { runPlanned } from '../batch/planned-run.ts';
 import type { OutputSink } from '../batch/sink.ts';
-import { type CommandInput, type Flags, flagOf, readFlags } from '../command/command.ts';
+import {
+  type CommandInput,
+  type Flags,
+  flagOf,
+  readFlags,
+  usageFailure,
+} from '../command/command.ts';
 import { findInputs, type Input, isInside } from '../files/inputs.ts';
 import { readText } from '../files/text-argument.ts';
 import { Writer } from '../files/writer.ts';
@@ -37,6 +43,9 @@ interface Context {
 export async function runCheck({ positionals: [given], flags }: CommandInput): Promise<number> {
   const options = readFlags(checkFlags, flags);
   const reports = readFlags(reportFlags, flags);
+  const { json, junit, sarif, markdown } = reports;
+  if ([json ? '-' : '', junit, sarif, markdown].filter((path) => path === '-').length > 1)
+    throw usageFailure('standard output: expected one report, received several');
   const [rules, listed] = readRules(flags, options.rules);
   const files = (given as readonly string[]).length > 0 ? (given as readonly string[]) : listed;
   const limits = readLimits({ ...flags, maxPixels: Math.max(50, rules.maxPixels ?? 0) });
@@ -47,7 +56,11 @@ export async function runCheck({ positionals: [given], flags }: CommandInput): P
   const context: Context = { rules, reports, flags, changed, choices: { limits, run } };
   try {
     const found = await findInputs(files, { recursive: true, strict: true });
-    const inputs = found.filter(({ filename }) => changed?.files.has(resolve(filename)) ?? true);
+    const inputs = found.filter(
+      ({ filename, relativePath }) =>
+        !relativePath.split(sep).includes('node_modules') &&
+        (changed?.files.has(resolve(filename)) ?? true),
+    );
     const checked = await inspectAll(inputs, context);
     await checkRecipe(files, context, checked, false);
     if (options.fix) await fixAll(inputs, files, checked, context);

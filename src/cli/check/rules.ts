@@ -152,12 +152,15 @@ export function fixOf(
       : has('max-bytes') && { targetSize: `${maxBytes}B` }),
   };
   const fix = { path: target, fromReference };
+  // Its default loses more than a second encoding may.
+  const again = to === 'avif' && { quality: 80 };
   if (isLarge) return { ...fix, operation: 'resize', options: encoding };
   if (to !== format) return { ...fix, operation: 'convert', options: encoding };
   if (fromReference || has('max-bytes'))
     return { ...fix, operation: 'optimize', options: encoding };
   if (metadata.length > 0 && EDITABLE.includes(format))
     return { ...fix, operation: 'edit-metadata', options: { strip: [metadata.join(',')] } };
-  if (metadata.length > 0) return { ...fix, operation: 'convert', options: { format: to } };
+  if (metadata.length > 0)
+    return { ...fix, operation: 'convert', options: { format: to, ...again } };
   return has('extension') ? { ...fix, operation: null, options: {} } : null;
 }
