@@ -15,28 +15,8 @@ import {
   printStderr,
 } from '../terminal/terminal.ts';
 import type { reportFlags } from './check-flags.ts';
-import type { Finding, Fix } from './rules.ts';
-
-/** A file that was checked. */
-export interface Checked {
-  readonly file: string;
-  /** Bytes: now, of the former version, and after optimising. */
-  readonly size: number;
-  readonly before?: number;
-  readonly optimized?: number;
-  readonly format?: string;
-  readonly width?: number | undefined;
-  readonly height?: number | undefined;
-  readonly findings: readonly Finding[];
-  readonly fix?: Fix;
-  /** The command line that repairs it. */
-  readonly command?: string;
-  /** Whether the findings are about outputs of the recipe. */
-  readonly recipe?: true;
-  fixed?: boolean;
-  /** Why it could not be repaired. */
-  failure?: string;
-}
+import type { Checked } from './repairs.ts';
+import type { Finding } from './rules.ts';
 
 /** Rows of the Markdown table: GitHub takes 1 MiB of a summary, and 64 KiB of a comment. */
 const MAX_ROWS = 200;

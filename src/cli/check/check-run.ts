@@ -1,34 +1,25 @@
-import { linkSync, statSync, unlinkSync, writeFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import type * as v from 'valibot';
-import type { FileRecord } from '../../operations/batch/batch-record.ts';
-import { printable } from '../../operations/batch/filename.ts';
-import type { Operation } from '../../operations/definition/operation.ts';
+import type { CodedMessage, FileRecord } from '../../operations/batch/batch-record.ts';
 import { PRESETS } from '../../operations/recipe/recipe.ts';
-import { run as recipeOperation } from '../../operations/recipe/run.ts';
 import { findOperation } from '../../operations/registry.ts';
 import type { Inspection } from '../../operations/tools/inspect.ts';
-import { parseFields } from '../../schema/fields.ts';
 import { readLimits, runFlags } from '../batch/image-flags.ts';
 import { type Planned, plannedInput } from '../batch/image-plan.ts';
 import { runImageCommand } from '../batch/image-run.ts';
 import { runPlanned } from '../batch/planned-run.ts';
-import type { OutputSink } from '../batch/sink.ts';
-import {
-  type CommandInput,
-  type Flags,
-  flagOf,
-  readFlags,
-  usageFailure,
-} from '../command/command.ts';
+import { type CommandInput, type Flags, readFlags, usageFailure } from '../command/command.ts';
 import { findInputs, type Input, isInside } from '../files/inputs.ts';
 import { readText } from '../files/text-argument.ts';
-import { Writer } from '../files/writer.ts';
 import { onInterrupt } from '../terminal/exit.ts';
 import { type ChangedFiles, findChangedFiles } from './changed-files.ts';
 import { checkFlags, reportFlags } from './check-flags.ts';
-import { type Checked, report } from './check-reports.ts';
-import { type Fix, findingsOf, fixOf, forbidden, type Rules, readRules } from './rules.ts';
+import { report } from './check-reports.ts';
+import { asPath, type Checked, commandLine, commandOf, fixOf, repair } from './repairs.ts';
+import { type Finding, findingsOf, forbidden, type Rules, readRules } from './rules.ts';
+
+const findingOf = ({ code, message }: CodedMessage): Finding => ({ rule: code, message });
 
 /** What a run of the check needs throughout. */
 interface Context {
@@ -62,7 +53,7 @@ export async function runCheck({ positionals: [given], flags }: CommandInput): P
         (changed?.files.has(resolve(filename)) ?? true),
     );
     const checked = await inspectAll(inputs, context);
-    await checkRecipe(files, context, checked, false);
+    checked.push(...(await checkRecipe(files, context, false)));
     if (options.fix) await fixAll(inputs, files, checked, context);
     const open = checked.reduce(
       (sum, { fixed, findings }) => sum + (fixed ? 0 : findings.length),
@@ -93,20 +84,18 @@ async function inspectAll(inputs: readonly Input[], context: Context): Promise<C
     data,
     error,
   }: FileRecord) => {
-    if (error) {
-      checked.push({ file, size, findings: [{ rule: error.code, message: error.message }] });
-      return;
-    }
+    if (error) return void checked.push({ file, size, findings: [findingOf(error)] });
     const facts = data as Inspection;
     const { format, width, height, optimized } = facts;
-    const findings = findingsOf(file, size, facts, rules);
-    const fix = findings.length > 0 ? fixOf(file, facts, rules, findings) : null;
     const reference = references[index];
+    const findings = findingsOf(file, size, facts, rules);
+    const fix = findings.length > 0 ? fixOf(file, facts, rules, findings, reference?.path) : null;
+    const formerName = rules.against === undefined && changed?.nameOf(resolve(file));
     checked.push({
       ...{ file, size, format, width, height, findings },
       ...(reference && { before: reference.size }),
       ...(optimized !== undefined && { optimized: Math.min(size, optimized) }),
-      ...(fix && { fix, command: commandOf(file, fix, context, reference) }),
+      ...(fix && { fix, command: commandOf(file, fix, rules, formerName || undefined) }),
     });
   };
   const operation = {
@@ -119,9 +108,7 @@ async function inspectAll(inputs: readonly Input[], context: Context): Promise<C
   return checked;
 }
 
-/** A former version of a file. */
-type Reference = ReturnType<typeof referenceOf>;
-
+/** The former version of a file; undefined if there is none. */
 function referenceOf(input: Input, { against }: Rules, changed: ChangedFiles | undefined) {
   const path =
     against === undefined
@@ -131,177 +118,80 @@ function referenceOf(input: Input, { against }: Rules, changed: ChangedFiles | u
   return path !== undefined && stat?.isFile() ? { path, size: stat.size } : undefined;
 }
 
-/**
- * A word of a shell's command line. Bash, zsh and ksh read `$'…'`, which control characters need. GitHub Actions would
- * read `##[` as a command.
- */
-function quoted(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
-  const escaped = printable(word.replaceAll('\\', '\\\\')).replaceAll("'", "\\'");
-  if (printable(word) !== word) return `$'${escaped.replaceAll('##[', '#\\x23[')}'`;
-  return `'${word.replaceAll("'", "'\\''").replaceAll('##[', "#''#[")}'`;
-}
-
-/** A path that is no flag, and that GitHub Actions does not read as a command. */
-const asPath = (path: string) => (/^[-:]/.test(path) ? `./${path}` : path);
-
-function wordsOf(options: Fix['options']): string[] {
-  return Object.entries(options).flatMap(([name, value]) => [flagOf(name), String(value)]);
-}
-
-/** The command line that repairs a file. */
-function commandOf(file: string, fix: Fix, context: Context, reference: Reference): string {
-  const { operation, options, path, fromReference } = fix;
-  const { rules, changed } = context;
-  if (operation === null || path !== file) {
-    const { maxBytes, maxWidth, maxHeight, maxPixels, formats, forbid } = rules;
-    const given = { maxBytes, maxWidth, maxHeight, maxPixels, formats, forbid };
-    const words = Object.entries(given).flatMap(([name, value]) =>
-      value === undefined ? [] : [flagOf(name), String(value)],
-    );
-    return ['oriel', 'check', '--fix', ...words, asPath(file)].map(quoted).join(' ');
-  }
-  const line = ['oriel', operation, ...wordsOf(options), '--overwrite'];
-  if (!fromReference) return [...line, asPath(file)].map(quoted).join(' ');
-  const name = rules.against === undefined ? changed?.nameOf(resolve(file)) : undefined;
-  const source = name === undefined ? asPath(reference!.path) : '-';
-  const command = [...line, '--out', asPath(file), source].map(quoted).join(' ');
-  return name === undefined ? command : `git show ${quoted(name)} | ${command}`;
-}
-
 /** Repairs the files that can be, and inspects them again. */
 async function fixAll(
   inputs: readonly Input[],
   files: readonly string[],
-  checked: Checked[],
+  checked: readonly Checked[],
   context: Context,
 ): Promise<void> {
-  const inputOf = new Map(inputs.map((input) => [input.filename, input]));
   const broken = checked.filter(({ fix }) => fix);
-  for (const name of new Set(broken.map(({ fix }) => fix!.operation))) {
-    const own = broken.filter(({ fix }) => fix!.operation === name);
-    if (name === null) for (const one of own) attempt(one, () => rename(one.file, one.fix!.path));
-    else await repair(name, own, inputOf, context);
-  }
+  await repair(broken, sharedFlags(context));
+  const inputOf = new Map(inputs.map((input) => [input.filename, input]));
   const repaired = broken.filter(({ failure }) => failure === undefined);
-  const again = await inspectAll(
-    repaired.map(({ file, fix }) => {
-      const { relativePath } = inputOf.get(file)!;
-      return { filename: fix!.path, source: { path: fix!.path }, relativePath };
-    }),
-    context,
-  );
+  const sources = repaired.map(({ file, fix: { path } = { path: file } }) => ({
+    ...inputOf.get(file)!,
+    ...{ filename: path, source: { path } },
+  }));
+  const again = await inspectAll(sources, context);
   for (const [index, one] of repaired.entries()) {
     const { findings } = again[index]!;
     if (findings.length === 0) one.fixed = true;
     else one.failure = `it still violates ${findings.map(({ rule }) => rule).join(', ')}`;
   }
   const outdated = checked.filter(({ recipe }) => recipe);
-  if (outdated.length === 0) return;
-  await checkRecipe(files, context, [], true);
-  const left: Checked[] = [];
-  await checkRecipe(files, context, left, false);
-  const open = new Set(left.map(({ file }) => file));
-  for (const one of outdated) one.fixed = !open.has(one.file);
+  if (outdated.length > 0) await checkRecipe(files, context, true);
+  const left = outdated.length > 0 ? await checkRecipe(files, context, false) : [];
+  for (const one of outdated) one.fixed = !left.some(({ file }) => file === one.file);
 }
 
-function attempt(one: Checked, work: () => void): void {
-  try {
-    work();
-  } catch (error) {
-    one.failure = (error as Error).message;
-  }
-}
-
-/** Renames a file, and replaces none. */
-function rename(from: string, to: string): void {
-  linkSync(from, to);
-  unlinkSync(from);
-}
-
-/** Runs one operation over files, each with its own options, and writes them in place. */
-async function repair(
-  name: string,
-  broken: readonly Checked[],
-  inputOf: ReadonlyMap<string, Input>,
-  { rules, changed, choices }: Context,
-): Promise<void> {
-  const operation = findOperation(name)!;
-  const writer = new Writer({ overwrite: false });
-  const planned = broken.map(({ file, fix }): Planned => {
-    const input = inputOf.get(file)!;
-    const path = fix!.fromReference ? referenceOf(input, rules, changed)!.path : file;
-    const options = parseFields(operation.options, fix!.options) as object;
-    return { ...plannedInput({ ...input, source: { path } }), options };
-  });
-  const sink: OutputSink = {
-    async store({ bytes }, { filename }, index) {
-      const { path } = broken[index]!.fix!;
-      await writer.write(
-        path,
-        (descriptor) => void writeFileSync(descriptor, bytes),
-        path === filename,
-      );
-      if (path !== filename) unlinkSync(filename);
-      return { outputFilename: path };
-    },
-    abandon: () => writer.settled(),
-  };
-  const add = async ({ index, error }: FileRecord) => {
-    if (error) broken[index]!.failure = error.message;
-  };
-  const reportFor = () => ({ add, finish: async () => {} });
-  await runPlanned(operation, planned, sink, { ...choices, options: {} }, reportFor, null);
+/** Flags of every image command that is run. */
+function sharedFlags({ flags: { maxFileSize, timeout, jobs }, choices }: Context): Flags {
+  return { maxFileSize, timeout, jobs, maxPixels: choices.limits.pixels / 1e6, quiet: true };
 }
 
 /** Compares the outputs of a recipe with those that it would make, or makes them. */
 async function checkRecipe(
   files: readonly string[],
-  { rules, flags, changed, choices }: Context,
-  checked: Checked[],
+  context: Context,
   write: boolean,
-): Promise<void> {
+): Promise<Checked[]> {
+  const { rules, changed } = context;
   const { recipe, sources, out } = rules;
-  if (recipe === undefined) return;
+  if (recipe === undefined) return [];
   const given = sources === undefined ? files : [sources];
   const isFile = !PRESETS.some((preset) => preset === recipe);
-  // By a changed recipe or output, any source may be concerned.
+  // A changed recipe or output may concern any source.
   const moved = [...(changed?.files.keys() ?? []), ...(changed?.deleted ?? [])];
-  const outputs = out === undefined ? undefined : resolve(out);
-  const isOutput = (path: string) => outputs !== undefined && isInside(outputs, path);
-  const isAll = moved.some((path) => (isFile && path === resolve(recipe)) || isOutput(path));
-  const accepts = ({ filename }: Input) =>
-    changed === undefined || isAll || changed.files.has(resolve(filename));
-  const { maxFileSize, timeout } = flags;
-  const run = {
-    recipe: isFile ? readText(recipe, PRESETS) : recipe,
-    quiet: true,
-    jobs: choices.run.jobs,
-  };
-  const mode = write ? { overwrite: true } : { check: true };
-  const command = ['oriel', 'run', asPath(recipe), '--recursive', '--overwrite'];
+  const isAny = (path: string) =>
+    (isFile && path === resolve(recipe)) || (out !== undefined && isInside(resolve(out), path));
+  const isAll = changed === undefined || moved.some(isAny);
+  const checked: Checked[] = [];
   const target = out === undefined ? [] : ['--out', asPath(out)];
-  const line = [...command, ...target, ...given.map(asPath)].map(quoted).join(' ');
-  const add = async ({
-    inputFilename: file,
-    originalSize: size,
-    outputs = [],
-    error,
-  }: FileRecord) => {
-    const findings = outputs.flatMap(({ outputFilename = '', reason }) =>
-      reason && reason.code !== 'unchanged'
-        ? [{ rule: reason.code, message: `${outputFilename}: ${reason.message}` }]
-        : [],
-    );
-    if (findings.length > 0) checked.push({ file, size, findings, command: line, recipe: true });
-    const isKnown = checked.some((one) => one.file === file && one.findings.length > 0);
-    if (error && !isKnown)
-      checked.push({ file, size, findings: [{ rule: error.code, message: error.message }] });
+  const words = ['run', asPath(recipe), '--recursive', '--overwrite', ...target];
+  const command = commandLine([...words, ...given.map(asPath)]);
+  const add = async (record: FileRecord) => {
+    const { inputFilename: file, originalSize: size, outputs = [], error } = record;
+    const wrong = outputs.filter(({ reason }) => reason && reason.code !== 'unchanged');
+    const findings = wrong.map(({ outputFilename, reason }) => {
+      return { rule: reason!.code, message: `${outputFilename}: ${reason!.message}` };
+    });
+    if (wrong.length > 0) checked.push({ file, size, findings, command, recipe: true });
+    // Without sources of its own, the file is among the inspected ones.
+    else if (error && sources !== undefined)
+      checked.push({ file, size, findings: [findingOf(error)] });
   };
+  const text = isFile ? readText(recipe, PRESETS) : recipe;
+  const mode = write ? { overwrite: true } : { check: true };
   await runImageCommand(
-    recipeOperation as unknown as Operation,
+    findOperation('run')!,
     given,
-    { ...run, ...mode, recursive: true, out, maxFileSize, timeout },
-    { origin: recipe, accepts, reportOf: () => ({ add, finish: async () => {} }) },
+    { ...sharedFlags(context), ...mode, recipe: text, recursive: true, out },
+    {
+      origin: recipe,
+      accepts: ({ filename }) => isAll || changed.files.has(resolve(filename)),
+      reportOf: () => ({ add, finish: async () => {} }),
+    },
   );
+  return checked;
 }

@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
-import type { Checked } from '../../../src/cli/check/check-reports.ts';
+import type { Checked } from '../../../src/cli/check/repairs.ts';
 import {
   animatedPng,
   everyFormat,
