@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import type { ImageInput } from '../../images/input.ts';
-import { type Scan, scanImage } from '../../images/scan.ts';
+import { type Scan, scanImage } from '../../images/scan/scan.ts';
 import { parseFields } from '../../schema/fields.ts';
 import type { ThreadOperation } from '../definition/operation.ts';
 import { type Comparison, compare } from './compare.ts';

@@ -1,21 +1,21 @@
-import { readHeader, type Size } from './decoding/header.ts';
-import { orientationOf, readExif } from './exif/exif.ts';
-import { fileFailure } from './file-error.ts';
-import { isTruncatedGif } from './gif.ts';
-import type { ImageInput } from './input.ts';
-import { isFrameHeader } from './jpeg/frame.ts';
-import { exifOf, isKind } from './jpeg/metadata.ts';
-import { damaged, joinJpeg, MARKER, readSegment, type Segment } from './jpeg/segments.ts';
-import { checkPixels } from './limits.ts';
-import { type EditResult, type MetadataEdit, STRIP_KINDS } from './metadata/edit.ts';
-import { editJpeg } from './metadata/jpeg.ts';
-import { editPng } from './metadata/png.ts';
-import { editWebp } from './metadata/webp.ts';
-import { withoutGps } from './metadata/xmp.ts';
-import { pngChunks } from './png/chunks.ts';
-import { exifOfText } from './png/png.ts';
-import { sniff } from './sniff.ts';
-import { WEBP_HEADER_BYTES, type WebpChunk, webpOf } from './webp.ts';
+import { readHeader, type Size } from '../decoding/header.ts';
+import { orientationOf, readExif } from '../exif/exif.ts';
+import { fileFailure } from '../file-error.ts';
+import { isTruncatedGif } from '../gif.ts';
+import type { ImageInput } from '../input.ts';
+import { isFrameHeader } from '../jpeg/frame.ts';
+import { exifOf, isKind } from '../jpeg/metadata.ts';
+import { damaged, joinJpeg, MARKER, readSegment, type Segment } from '../jpeg/segments.ts';
+import { checkPixels } from '../limits.ts';
+import { type EditResult, type MetadataEdit, STRIP_KINDS } from '../metadata/edit.ts';
+import { editJpeg } from '../metadata/jpeg.ts';
+import { editPng } from '../metadata/png.ts';
+import { editWebp } from '../metadata/webp.ts';
+import { withoutGps } from '../metadata/xmp.ts';
+import { pngChunks } from '../png/chunks.ts';
+import { exifOfText } from '../png/png.ts';
+import { sniff } from '../sniff.ts';
+import { WEBP_HEADER_BYTES, type WebpChunk, webpOf } from '../webp.ts';
 
 /** Facts of a file that its headers give. */
 export interface Scan {
@@ -208,7 +208,6 @@ function scanWebp(input: ImageInput, kinds: readonly string[]): Scan {
     at += 8 + length + (length % 2);
   }
   const [first] = chunks;
-  const data = first?.data ?? Buffer.alloc(0);
   const exif = chunks.find(({ name }) => name === 'EXIF')?.data ?? null;
   const size = first ? webpSize(first) : null;
   if (size === null) throw brokenOff('WEBP');

@@ -1,0 +1,162 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { SHELL_ENVIRONMENT, SHELL_FUNCTION, words } from '../../oriel.ts';
+import { residentCommand } from '../../resident.ts';
+import { contentBelow, filesBelow, folderOf, temporariesBelow } from '../folder.ts';
+import { gif, jpeg, located, picture, png, resultsOf, rulesOf, webp } from './checked.ts';
+
+const resident = residentCommand();
+const check = (cwd: string, line: readonly string[], env: Record<string, string> = {}) =>
+  resident(['check', ...line], { cwd, env });
+
+/** A repository whose branch `main` has files, with the branch `work` checked out. */
+function repositoryOf(files: Readonly<Record<string, Uint8Array>>) {
+  const cwd = folderOf(files);
+  const git = (...args: string[]) => {
+    const user = ['-c', 'user.name=n', '-c', 'user.email=a@example.com'];
+    const run = spawnSync('git', [...user, ...args], { cwd, encoding: 'utf8' });
+    expect([run.status, run.stderr]).toEqual([0, run.stderr]);
+  };
+  git('init', '--quiet', '--initial-branch', 'main');
+  const commit = () => {
+    git('add', '--all');
+    git('commit', '--quiet', '--message', 'change');
+  };
+  commit();
+  git('checkout', '--quiet', '-b', 'work');
+  return { cwd, git, commit };
+}
+
+describe('repairs', () => {
+  const files = {
+    'large.jpg': located,
+    "it's.png": png,
+    '-dash.webp': webp,
+    'line\nbreak.jpg': located,
+    '::error::x.jpg': located,
+    '##[error]x.jpg': located,
+    'wrong.png': located,
+    'other.gif': gif,
+  };
+  const rules = words`--max-width 60 --formats jpeg,png,webp --max-bytes 2500`;
+
+  it('are made by --fix and by the printed commands, once', async () => {
+    const cwd = folderOf(files);
+    const before = await check(cwd, [...rules, '--json']);
+    expect(Object.keys(rulesOf(before))).toHaveLength(8);
+    const fixed = await check(cwd, [...rules, '--fix']);
+    expect([fixed.status, fixed.stderr]).toEqual([
+      0,
+      'no problems; 8 files checked; 8 files repaired\n',
+    ]);
+    const names = filesBelow(cwd);
+    expect(names).toEqual(expect.arrayContaining(['wrong.jpg', 'other.jpg']));
+    expect(names).toHaveLength(8);
+    const content = contentBelow(cwd);
+    expect((await check(cwd, [...rules, '--fix'])).status).toBe(0);
+    expect(contentBelow(cwd)).toEqual(content);
+    expect(temporariesBelow(cwd)).toEqual([]);
+    const other = folderOf(files);
+    const commands = resultsOf(before).map(({ command }) => command);
+    const script = [SHELL_FUNCTION, 'set -e', ...commands].join('\n');
+    const shell = spawnSync('bash', ['-c', script], {
+      cwd: other,
+      env: { ...process.env, ...SHELL_ENVIRONMENT },
+    });
+    expect([shell.status, contentBelow(other)]).toEqual([0, content]);
+  });
+
+  it('replace no other file, and say so', async () => {
+    const cwd = folderOf({
+      'a.png': jpeg,
+      'a.jpg': png,
+      'b.gif': files['other.gif'],
+      'b.webp': webp,
+    });
+    const before = contentBelow(cwd);
+    const run = await check(cwd, words`--fix --formats webp,jpeg,png`);
+    expect([run.status, contentBelow(cwd)]).toEqual([1, before]);
+    expect(run.out).toMatch(/not repaired: .*exist/);
+  });
+
+  it('of a recipe make its outputs', async () => {
+    const cwd = folderOf({
+      'in/sub/a.png': png,
+      'r.yaml': 'outputs:\n  - widths: [20, 40]\n    format: webp\n',
+    });
+    const args = words`--recipe r.yaml --sources in --out out in`;
+    const missing = await check(cwd, [...args, '--json']);
+    expect(rulesOf(missing)).toEqual({ 'in/sub/a.png': 'output_missing output_missing' });
+    expect(resultsOf(missing)[1]!.command).toBe(
+      'oriel run r.yaml --recursive --overwrite --out out in',
+    );
+    expect((await check(cwd, [...args, '--fix'])).status).toBe(0);
+    expect(filesBelow(join(cwd, 'out'))).toEqual(['sub/a-20w.webp', 'sub/a-40w.webp']);
+    expect((await check(cwd, args)).status).toBe(0);
+    writeFileSync(join(cwd, 'out/sub/a-20w.webp'), webp);
+    expect(rulesOf(await check(cwd, [...args, '--json']))).toEqual({
+      'in/sub/a.png': 'output_differs',
+    });
+  });
+});
+
+describe('--base and --against', () => {
+  it('check only files that changed, by any names, and compare pictures', async () => {
+    const { cwd, git, commit } = repositoryOf({
+      'same.jpg': located,
+      'gone.png': png,
+      'moved.jpg': jpeg,
+      'worse.jpg': jpeg,
+      'sub/deep.webp': webp,
+    });
+    git('mv', 'moved.jpg', 'new "ü"\n name.jpg');
+    rmSync(join(cwd, 'gone.png'));
+    writeFileSync(join(cwd, 'worse.jpg'), await picture.clone().jpeg({ quality: 3 }).toBuffer());
+    commit();
+    writeFileSync(join(cwd, 'sub/untracked.jpg'), located);
+    const args = words`--base main --min-ssim 0.95`;
+    const run = await check(cwd, [...args, '--json']);
+    expect(resultsOf(run).map(({ file }) => file)).toEqual([
+      ...['new "ü"\n name.jpg', 'sub/untracked.jpg', 'worse.jpg'],
+    ]);
+    expect(rulesOf(run)).toEqual({ 'sub/untracked.jpg': 'forbid', 'worse.jpg': 'min-ssim' });
+    const { before, command } = resultsOf(run)[2]!;
+    expect(before).toBe(jpeg.length);
+    const below = await check(join(cwd, 'sub'), [...args, '--json']);
+    expect(rulesOf(below)).toEqual({ 'untracked.jpg': 'forbid' });
+    const options = { cwd, env: { ...process.env, ...SHELL_ENVIRONMENT } };
+    expect(spawnSync('bash', ['-c', `${SHELL_FUNCTION}\n${command}`], options).status).toBe(0);
+    const byCommand = readFileSync(join(cwd, 'worse.jpg'));
+    writeFileSync(join(cwd, 'worse.jpg'), await picture.clone().jpeg({ quality: 3 }).toBuffer());
+    expect((await check(cwd, [...args, '--fix'])).status).toBe(0);
+    expect(readFileSync(join(cwd, 'worse.jpg')).equals(byCommand)).toBe(true);
+    expect((await check(cwd, args)).stderr).toBe('no problems; 3 files checked\n');
+  });
+
+  it('say what to fetch for a commit that is missing, and need a repository', async () => {
+    const { cwd, git, commit } = repositoryOf({ 'a.jpg': jpeg });
+    writeFileSync(join(cwd, 'a.jpg'), png);
+    commit();
+    const shallow = folderOf({});
+    git('clone', '--quiet', '--depth', '1', `file://${cwd}`, join(shallow, 'clone'));
+    const missing = await check(join(shallow, 'clone'), words`--base HEAD~1`);
+    expect([missing.status, missing.stderr]).toEqual([
+      2,
+      'oriel: --base HEAD~1: no such commit in this clone, which is shallow; fetch it, in GitHub Actions with fetch-depth: 0 of actions/checkout\n',
+    ]);
+    expect((await check(cwd, ['--base', '--output=x'])).status).toBe(2);
+    expect((await check(shallow, words`--base main`)).stderr).toContain('not a git repository');
+  });
+
+  it('compare with the files of a folder', async () => {
+    const poor = await picture.clone().jpeg({ quality: 3 }).toBuffer();
+    const cwd = folderOf({ 'old/x/a.jpg': jpeg, 'new/x/a.jpg': poor, 'new/b.jpg': poor });
+    const args = words`new --against old --min-ssim 0.95`;
+    expect(rulesOf(await check(cwd, [...args, '--json']))).toEqual({ 'new/x/a.jpg': 'min-ssim' });
+    expect((await check(cwd, [...args, '--fix'])).status).toBe(0);
+    writeFileSync(join(cwd, 'old/x/a.jpg'), 'text');
+    expect(rulesOf(await check(cwd, [...args, '--json']))).toEqual({ 'new/x/a.jpg': 'min-ssim' });
+  });
+});
