@@ -38,7 +38,7 @@ export function annotate({ level, file, title, message }: Annotation): void {
 }
 
 /** GitHub finds files by their path in the repository. */
-export function fromWorkspace(file: string): string {
+function fromWorkspace(file: string): string {
   const { GITHUB_WORKSPACE: workspace } = process.env;
   return workspace ? relative(workspace, resolve(file)) : file;
 }
