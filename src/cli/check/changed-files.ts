@@ -16,31 +16,16 @@ export interface ChangedFiles {
   readonly remove: () => void;
 }
 
-interface GitOptions {
-  readonly cwd?: string;
-  readonly input?: string;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-/** Runs Git. @returns its output; null if it failed */
-function git(args: readonly string[], { cwd, input, env = {} }: GitOptions = {}) {
+/** Runs Git in a folder. @throws Failure with code `usage` @returns its output; null if it fails where it `may` */
+function git(args: readonly string[], cwd = '.', { may = false, input = '', env = {} } = {}) {
   const run = spawnSync('git', args, {
-    ...(cwd !== undefined && { cwd }),
-    ...(input !== undefined && { input }),
+    ...{ cwd, input, encoding: 'utf8', maxBuffer: 1e9 },
     env: { ...process.env, LC_ALL: 'C', ...env },
-    encoding: 'utf8',
-    maxBuffer: 1e9,
   });
   if (run.error) throw usageFailure(`--base: git cannot be run: ${run.error.message}`);
-  return run.status === 0
-    ? { out: run.stdout, error: '' }
-    : { out: null, error: run.stderr.trim().split('\n')[0] ?? '' };
-}
-
-function outputOf(args: readonly string[], options?: GitOptions): string {
-  const { out, error } = git(args, options);
-  if (out === null) throw usageFailure(`--base: git ${args[0]} failed: ${error}`);
-  return out;
+  if (run.status === 0) return run.stdout;
+  if (may) return null;
+  throw usageFailure(`--base: git ${args[0]} failed: ${run.stderr.trim().split('\n')[0]}`);
 }
 
 /**
@@ -51,19 +36,20 @@ function outputOf(args: readonly string[], options?: GitOptions): string {
  */
 export function findChangedFiles(base: string): ChangedFiles {
   // Relative, so that paths through symbolic links stay as the user wrote them.
-  const root = resolve(outputOf(['rev-parse', '--show-cdup']).trimEnd() || '.');
-  const at = { cwd: root };
-  const verify = ['rev-parse', '--verify', '--quiet', '--end-of-options'];
-  const commit = git([...verify, `${base}^{commit}`], at).out?.trim();
+  const root = resolve(git(['rev-parse', '--show-cdup'])!.trimEnd() || '.');
+  const may = { may: true };
+  const verify = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${base}^{commit}`];
+  const commit = git(verify, root, may)?.trim();
   if (commit === undefined) {
-    const isShallow = outputOf(['rev-parse', '--is-shallow-repository'], at).trim() === 'true';
+    const isShallow = git(['rev-parse', '--is-shallow-repository'], root)!.trim() === 'true';
+    const shallow = isShallow ? ', which is shallow' : '';
     throw usageFailure(
-      `--base ${base}: no such commit in this clone${isShallow ? ', which is shallow' : ''}; fetch it, in GitHub Actions with fetch-depth: 0 of actions/checkout`,
+      `--base ${base}: no such commit in this clone${shallow}; fetch it, in GitHub Actions with fetch-depth: 0 of actions/checkout`,
     );
   }
   // What came to the base after the branch began is no change of the branch.
-  const fork = git(['merge-base', commit, 'HEAD'], at).out?.trim() ?? commit;
-  const diff = outputOf(['diff', '--name-status', '-z', '-M', '--no-ext-diff', fork, '--'], at);
+  const fork = git(['merge-base', commit, 'HEAD'], root, may)?.trim() ?? commit;
+  const diff = git(['diff', '--name-status', '-z', '-M', '--no-ext-diff', fork, '--'], root)!;
   const fields = diff.split('\0');
   const former = new Map<string, string | undefined>();
   const deleted: string[] = [];
@@ -74,7 +60,7 @@ export function findChangedFiles(base: string): ChangedFiles {
     if (status === 'D') deleted.push(resolve(root, from));
     else former.set(moves ? fields[index - 1]! : from, status === 'A' ? undefined : from);
   }
-  const untracked = outputOf(['ls-files', '--others', '--exclude-standard', '-z'], at);
+  const untracked = git(['ls-files', '--others', '--exclude-standard', '-z'], root)!;
   for (const path of untracked.split('\0')) if (path !== '') former.set(path, undefined);
   const folder = mkdtempSync(join(tmpdir(), 'oriel-base-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
@@ -82,10 +68,10 @@ export function findChangedFiles(base: string): ChangedFiles {
   try {
     // By an index of its own: Git applies filters such as those of LFS, and changes nothing of the repository.
     const env = { GIT_INDEX_FILE: join(folder, 'index') };
-    outputOf(['read-tree', fork], { ...at, env });
+    git(['read-tree', fork], root, { env });
     const names = [...former.values()].filter((name) => name !== undefined);
     const checkout = ['checkout-index', '-z', '--stdin', `--prefix=${folder}/tree/`];
-    git(checkout, { ...at, env, input: names.map((name) => `${name}\0`).join('') });
+    git(checkout, root, { ...may, env, input: names.map((name) => `${name}\0`).join('') });
   } catch (error) {
     remove();
     throw error;

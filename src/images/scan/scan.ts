@@ -7,7 +7,7 @@ import { isFrameHeader } from '../jpeg/frame.ts';
 import { exifOf, isKind } from '../jpeg/metadata.ts';
 import { damaged, joinJpeg, MARKER, readSegment, type Segment } from '../jpeg/segments.ts';
 import { checkPixels } from '../limits.ts';
-import { type EditResult, type MetadataEdit, STRIP_KINDS } from '../metadata/edit.ts';
+import type { EditResult, MetadataEdit } from '../metadata/edit.ts';
 import { editJpeg } from '../metadata/jpeg.ts';
 import { editPng } from '../metadata/png.ts';
 import { editWebp } from '../metadata/webp.ts';
@@ -75,24 +75,21 @@ async function scanFormat(input: ImageInput, kinds: readonly string[]): Promise<
     case 'svg':
     case 'heic':
       return { format, metadata: [] };
-    default: {
-      const { width, height, exif, metadata } = await readHeader(input);
-      if (format === 'gif' && isTruncatedGif(input.file)) throw brokenOff('GIF');
-      const tags = exif && readExif(exif);
-      const { xmp, iptc, icc } = metadata;
-      const has: Readonly<Record<string, unknown>> = {
-        gps: (tags && 'GPSLatitude' in tags.gps) || (xmp && withoutGps(xmp) !== xmp),
-        exif: tags && Object.keys(tags.photo).length + Object.keys(tags.gps).length > 0,
-        ...{ xmp, iptc, icc },
-      };
-      const found = (kind: string) => Boolean(has[kind]);
-      const any = STRIP_KINDS.some((kind) => kind !== 'icc' && found(kind));
-      return {
-        ...{ format, width, height },
-        metadata: kinds.filter((kind) => (kind === 'all' ? any : found(kind))),
-      };
-    }
+    default:
+      return scanDecoded(input, kinds);
   }
+}
+
+/** Facts that the decoder reads. */
+async function scanDecoded(input: ImageInput, kinds: readonly string[]): Promise<Scan> {
+  const { format, width, height, exif, metadata } = await readHeader(input);
+  if (format === 'gif' && isTruncatedGif(input.file)) throw brokenOff('GIF');
+  const tags = exif && readExif(exif);
+  const { xmp, iptc, icc } = metadata;
+  const gps = (tags && 'GPSLatitude' in tags.gps) || (xmp && withoutGps(xmp) !== xmp);
+  const photo = tags && Object.keys({ ...tags.photo, ...tags.gps }).length > 0;
+  const has = { gps, exif: photo, xmp, iptc, icc, all: photo || xmp || iptc };
+  return { format, width, height, metadata: kinds.filter((kind) => has[kind as keyof typeof has]) };
 }
 
 function brokenOff(format: string) {
