@@ -21,6 +21,8 @@ import { type Finding, findingsOf, forbidden, type Rules, readRules } from './ru
 
 const findingOf = ({ code, message }: CodedMessage): Finding => ({ rule: code, message });
 
+const isFound = ({ findings }: Checked) => findings.length > 0;
+
 /** What a run of the check needs throughout. */
 interface Context {
   readonly rules: Rules;
@@ -53,7 +55,9 @@ export async function runCheck({ positionals: [given], flags }: CommandInput): P
         (changed?.files.has(resolve(filename)) ?? true),
     );
     const checked = await inspectAll(inputs, context);
-    checked.push(...(await checkRecipe(files, context, false)));
+    const known = new Set(checked.filter(isFound).map(({ file }) => file));
+    const outdated = await checkRecipe(files, context, false);
+    checked.push(...outdated.filter(({ file, recipe }) => recipe || !known.has(file)));
     if (options.fix) await fixAll(inputs, files, checked, context);
     const open = checked.reduce(
       (sum, { fixed, findings }) => sum + (fixed ? 0 : findings.length),
@@ -177,9 +181,7 @@ async function checkRecipe(
       return { rule: reason!.code, message: `${outputFilename}: ${reason!.message}` };
     });
     if (wrong.length > 0) checked.push({ file, size, findings, command, recipe: true });
-    // Without sources of its own, the file is among the inspected ones.
-    else if (error && sources !== undefined)
-      checked.push({ file, size, findings: [findingOf(error)] });
+    else if (error) checked.push({ file, size, findings: [findingOf(error)] });
   };
   const text = isFile ? readText(recipe, PRESETS) : recipe;
   const mode = write ? { overwrite: true } : { check: true };

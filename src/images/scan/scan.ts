@@ -84,12 +84,28 @@ async function scanFormat(input: ImageInput, kinds: readonly string[]): Promise<
 async function scanDecoded(input: ImageInput, kinds: readonly string[]): Promise<Scan> {
   const { format, width, height, exif, metadata } = await readHeader(input);
   if (format === 'gif' && isTruncatedGif(input.file)) throw brokenOff('GIF');
+  if (format === 'avif' && boxesEnd(input) > input.size) throw brokenOff('AVIF');
   const tags = exif && readExif(exif);
   const { xmp, iptc, icc } = metadata;
   const gps = (tags && 'GPSLatitude' in tags.gps) || (xmp && withoutGps(xmp) !== xmp);
   const photo = tags && Object.keys({ ...tags.photo, ...tags.gps }).length > 0;
   const has = { gps, exif: photo, xmp, iptc, icc, all: photo || xmp || iptc };
   return { format, width, height, metadata: kinds.filter((kind) => has[kind as keyof typeof has]) };
+}
+
+/** The end of the last box of a file (ISO/IEC 14496-12, 4.2). */
+function boxesEnd(input: ImageInput): number {
+  const take = rangeReader(input);
+  let at = 0;
+  while (at + 16 <= input.size) {
+    const head = take(at, 16);
+    const short = head.readUInt32BE(0);
+    const length = short === 1 ? Number(head.readBigUInt64BE(8)) : short;
+    // The last box may have no length.
+    if (length < 8) break;
+    at += length;
+  }
+  return at;
 }
 
 function brokenOff(format: string) {

@@ -8,11 +8,13 @@ import { SECRETS, withEverything } from '../../fixtures/kinds.ts';
 import { words } from '../../oriel.ts';
 import { residentCommand } from '../../resident.ts';
 import { contentBelow, filesBelow, folderOf } from '../folder.ts';
-import { jpeg, located, picture, png, resultsOf, rulesOf, size, webp } from './checked.ts';
+import { gif, jpeg, located, picture, png, resultsOf, rulesOf, size, webp } from './checked.ts';
 
 const resident = residentCommand();
 const check = (cwd: string, line: readonly string[], env: Record<string, string> = {}) =>
   resident(['check', ...line], { cwd, env });
+
+const avif = await picture.clone().avif().toBuffer();
 
 describe('rules', () => {
   const cut = (bytes: Buffer) => bytes.subarray(0, bytes.length / 2);
@@ -29,6 +31,8 @@ describe('rules', () => {
     ['a truncated JPEG', 'a.jpg', cut(jpeg), '', 'corrupt_image'],
     ['a truncated PNG', 'a.png', cut(png), '', 'corrupt_image'],
     ['a truncated WebP', 'a.webp', cut(webp), '', 'corrupt_image'],
+    ['a truncated AVIF', 'a.avif', cut(avif), '', 'corrupt_image'],
+    ['a truncated GIF', 'a.gif', cut(gif), '', 'corrupt_image'],
     ['a JPEG without a picture', 'a.jpg', Buffer.from('ffd8ffd9', 'hex'), '', 'corrupt_image'],
     [
       'a JPEG of fill bytes',

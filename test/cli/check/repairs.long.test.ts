@@ -87,6 +87,11 @@ describe('repairs', () => {
       'r.yaml': 'outputs:\n  - widths: [20, 40]\n    format: webp\n',
     });
     const args = words`--recipe r.yaml --sources in --out out in`;
+    // Its headers are intact, and its pixels are not.
+    const broken = Buffer.from(png).fill(0, 100, 140);
+    writeFileSync(join(cwd, 'broken.png'), broken);
+    const decoded = await check(cwd, words`--recipe r.yaml broken.png --json`);
+    expect(rulesOf(decoded)).toEqual({ 'broken.png': 'corrupt_image' });
     const missing = await check(cwd, [...args, '--json']);
     expect(rulesOf(missing)).toEqual({ 'in/sub/a.png': 'output_missing output_missing' });
     expect(resultsOf(missing)[1]!.command).toBe(
