@@ -15,7 +15,15 @@ const collect = runInNewContext('gc') as () => void;
 async function opened(): Promise<WeakRef<Uint8Array>> {
   const file = new Uint8Array(await pngOf(photo({ width: 8, height: 8 })));
   const input: ImageInput = {
-    ...{ file, bytes: file, size: file.length, part: () => Buffer.from(file), limits: DEFAULT_LIMITS, sharp, variables: {} },
+    ...{
+      file,
+      bytes: file,
+      size: file.length,
+      part: () => Buffer.from(file),
+      limits: DEFAULT_LIMITS,
+      sharp,
+      variables: {},
+    },
     admit: () => {},
     withFile: () => Promise.reject(new Error('no file')),
     withNamed: (_, work) => work(input, 'content'),
