@@ -1,7 +1,7 @@
 import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { OWNER_KEY } from '../daemon.ts';
+import { listening } from '../fixtures/server.ts';
 import { describeConsole } from './browser.ts';
 
 describeConsole('the console', ({ daemon, url, open, post, createKey, signIn, allow, check }) => {
@@ -131,12 +131,7 @@ describeConsole('the console', ({ daemon, url, open, post, createKey, signIn, al
       });
       incoming.pipe(forwarded);
     });
-    await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => {
-      proxy.closeAllConnections();
-      proxy.close();
-    });
-    const { port } = proxy.address() as AddressInfo;
+    const { port } = new URL(await listening(proxy));
     const server = `http://oriel.test:${port}/oriel/`;
     const page = await open('usage/deep?a=b', { key: null, server });
     await signIn(page);

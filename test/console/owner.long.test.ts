@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, expect, it } from 'vitest';
+import { openServer } from '../fixtures/open-server.ts';
 import { describeConsole } from './browser.ts';
 
 /** A provider that knows no key. */
@@ -10,9 +9,8 @@ const refusing = createServer((_request, response) => {
   response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify({ error }));
 });
 
-await once(refusing.listen(0, '127.0.0.1'), 'listening');
-afterAll(() => refusing.close());
-const address = `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`;
+const { url: address, close } = await openServer(refusing);
+afterAll(close);
 
 describeConsole(
   "the owner's views",

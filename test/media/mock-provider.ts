@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { openServer } from '../fixtures/open-server.ts';
 import { answerAs, type Interface, newShop, type Shop } from './mock-answers.ts';
 import type { Answer, Jobs, Received, ReceivedPart } from './mock-request.ts';
 
@@ -79,15 +79,13 @@ export async function startMockProvider(speaks: Interface = 'openai'): Promise<M
       answered().catch((error: unknown) => response.destroy(error as Error));
     });
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { url: origin, close } = await openServer(server);
   shop.origin = origin;
   const to = (endpoint: string) => requests.filter((request) => endpointOf(request) === endpoint);
 
   return {
     url: `${origin}/v1`,
+    close,
     get requests() {
       return requests;
     },
@@ -128,12 +126,6 @@ export async function startMockProvider(speaks: Interface = 'openai'): Promise<M
       scripted.clear();
       lasting.clear();
       shop = newShop(speaks, origin);
-    },
-    async close() {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-      });
     },
   };
 }

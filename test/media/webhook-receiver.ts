@@ -5,8 +5,8 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { type OpenServer, openServer } from '../fixtures/open-server.ts';
 
 /** What a receiver does with a callback. */
 export type Reply =
@@ -43,6 +43,7 @@ export class WebhookReceiver {
     // A callback that is cut short was none.
     this.#receive(request, response).catch(() => {});
   });
+  #open: OpenServer | undefined;
   readonly #arrivals = new EventEmitter().setMaxListeners(0);
   #answering = 0;
   #most = 0;
@@ -56,18 +57,17 @@ export class WebhookReceiver {
     reply: WebhookReceiver['reply'] = () => ({ status: 204 }),
   ): Promise<WebhookReceiver> {
     const receiver = new WebhookReceiver(reply);
-    receiver.#server.listen(0, '127.0.0.1');
-    await once(receiver.#server, 'listening');
+    receiver.#open = await openServer(receiver.#server);
     return receiver;
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    return Number(new URL(this.url).port);
   }
 
   /** `http://127.0.0.1:4711/hook` */
   get url(): string {
-    return `http://127.0.0.1:${this.port}/hook`;
+    return `${this.#open!.url}/hook`;
   }
 
   /** The most callbacks that waited for an answer at once. */
@@ -99,9 +99,7 @@ export class WebhookReceiver {
   }
 
   async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
+    await this.#open!.close();
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { MOCK_CREDENTIALS, MOCK_REGION, startS3Mock } from '../assets/s3/s3-mock.ts';
 import { startNginx } from '../engines/nginx.ts';
 import { startPostgres } from '../engines/postgres.ts';
+import { openServer } from '../fixtures/open-server.ts';
 import { onProcessEnd } from '../oriel.ts';
 
 /** Daemons that stand for each daemon of the tests. */
@@ -35,11 +34,7 @@ async function startEngines() {
   return { postgres, storage };
 }
 
-async function listen(listener: RequestListener): Promise<{ readonly url: string }> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
-}
+const listen = (listener: RequestListener) => openServer(createServer(listener));
 
 /**
  * Starts several daemons with one store and one bucket behind nginx, which look like one daemon at its address.

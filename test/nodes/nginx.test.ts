@@ -4,20 +4,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../bench/free-port.ts';
 import { describeWith } from '../engines/engine.ts';
 import { NGINX, startNginx } from '../engines/nginx.ts';
+import { listening } from '../fixtures/server.ts';
 import { gate } from '../gate.ts';
 
 async function startServer(listener: RequestListener): Promise<{ url: string; server: Server }> {
   // nginx closes idle connections itself: one that the server closes at the same moment counts as a failure.
   const server = createServer({ keepAliveTimeout: 0 }, listener);
-  const port = await freePort();
-  await new Promise<void>((resolve) => {
-    server.listen(port, '127.0.0.1', resolve);
-  });
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${port}`, server };
+  return { url: await listening(server, await freePort()), server };
 }
 
 /** nginx in front of three servers with one listener, which gets their number too. */

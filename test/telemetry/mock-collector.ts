@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type OpenServer, openServer } from '../fixtures/open-server.ts';
 import { otlpFaults } from './otlp-schema.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -28,8 +28,7 @@ export interface DataPoint {
 export type Reply = (response: ServerResponse) => void;
 
 /** A collector on its own port, which refuses whatever OTLP does not have. */
-export interface MockCollector {
-  readonly url: string;
+export interface MockCollector extends OpenServer {
   readonly spans: readonly Span[];
   /** The newest data points by the metric's name. */
   readonly metrics: ReadonlyMap<string, readonly DataPoint[]>;
@@ -44,7 +43,6 @@ export interface MockCollector {
   received(test: (spans: readonly Span[]) => boolean): Promise<readonly Span[]>;
   /** Resolves once metrics have come that pass the test. */
   measured(test: (metrics: ReadonlyMap<string, readonly DataPoint[]>) => boolean): Promise<void>;
-  close(): Promise<void>;
 }
 
 export const refuse =
@@ -123,11 +121,8 @@ export async function startMockCollector(port = 0): Promise<MockCollector> {
       watchers.add(watch);
       watch();
     });
-  await new Promise<void>((resolve) => {
-    server.listen(port, '127.0.0.1', resolve);
-  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await openServer(server, port)),
     spans,
     metrics,
     faults,
@@ -146,12 +141,6 @@ export async function startMockCollector(port = 0): Promise<MockCollector> {
       return spans;
     },
     measured: (test) => until(() => test(metrics)),
-    async close() {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-      });
-    },
   };
 }
 

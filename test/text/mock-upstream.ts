@@ -4,8 +4,8 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+import { openServer } from '../fixtures/open-server.ts';
 import { countFault, embedFault, geminiFault } from './gemini/gemini-rules.ts';
 import { GEMINI_ERROR, geminiAnswer, geminiFrames } from './gemini/render-gemini.ts';
 import { CHAT_ERROR, chatAnswer, chatFrames } from './render-chat.ts';
@@ -135,12 +135,10 @@ export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpst
       written += bytes;
     });
   };
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  const { url, close } = await openServer(server);
   return {
-    url: `http://127.0.0.1:${port}/v1`,
+    url: `${url}/v1`,
+    close,
     get requests() {
       return requests;
     },
@@ -162,12 +160,6 @@ export async function startMockUpstream(admit: Admit = byPath): Promise<MockUpst
         };
         watchers.push(look);
         look();
-      });
-    },
-    async close() {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
       });
     },
   };

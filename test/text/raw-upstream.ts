@@ -1,6 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { afterAll, beforeAll } from 'vitest';
+import { createServer, type Socket } from 'node:net';
+import { sharedServer } from '../fixtures/server.ts';
 
 /** Answers one request, whose bytes have all arrived. */
 export type Respond = (socket: Socket) => void;
@@ -34,18 +33,9 @@ export function rawUpstream(): () => RawUpstream {
       respond(socket);
     });
   });
-  let url = '';
-  beforeAll(async () => {
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  });
-  afterAll(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
+  const url = sharedServer(server);
   return () => ({
-    url,
+    url: url(),
     open: () => sockets.size,
     made: () => made,
     respondWith(next) {

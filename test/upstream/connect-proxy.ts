@@ -1,15 +1,14 @@
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import { type OpenServer, openServer } from '../fixtures/open-server.ts';
 
 /** An HTTP proxy that only tunnels, and only for one user. */
-export interface ConnectProxy {
-  /** Its URL without credentials. */
-  readonly url: string;
+/** Its URL has no credentials. */
+export interface ConnectProxy extends OpenServer {
   /** Targets of CONNECT requests so far: `host:port`. */
   readonly targets: string[];
   /** Requests other than CONNECT. */
   readonly others: string[];
-  close(): Promise<void>;
 }
 
 const PROXY_USER = 'gateway';
@@ -27,13 +26,11 @@ export function withCredentials(
 export async function startConnectProxy(): Promise<ConnectProxy> {
   const targets: string[] = [];
   const others: string[] = [];
-  const sockets = new Set<Socket>();
   const expected = `Basic ${Buffer.from(`${PROXY_USER}:${PROXY_PASSWORD}`).toString('base64')}`;
   const server = createServer((request, response) => {
     others.push(request.url ?? '');
     response.writeHead(405).end();
   });
-  server.on('connection', (socket) => sockets.add(socket));
   server.on('connect', (request, socket: Socket) => {
     targets.push(request.url!);
     socket.on('error', () => {});
@@ -46,21 +43,8 @@ export async function startConnectProxy(): Promise<ConnectProxy> {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
       socket.pipe(target).pipe(socket);
     });
-    sockets.add(target);
     target.on('error', () => socket.destroy());
+    socket.on('close', () => target.destroy());
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    targets,
-    others,
-    close: async () => {
-      for (const socket of sockets) socket.destroy();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
-    },
-  };
+  return { ...(await openServer(server)), targets, others };
 }

@@ -15,18 +15,12 @@ export async function listening(
 
 /** A server that says whatever it likes, once it has heard a request. */
 export async function saying(say: (socket: Socket, connection: number) => void): Promise<string> {
-  const sockets = new Set<Socket>();
   let connections = 0;
   const server = createTcpServer((socket) => {
     const connection = ++connections;
-    sockets.add(socket.on('error', () => {}));
-    socket.on('data', () => say(socket, connection));
+    socket.on('error', () => {}).on('data', () => say(socket, connection));
   });
-  const url = await listeningAt(server);
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-  });
-  return url;
+  return listeningAt(server);
 }
 
 const FOREVER: Timeouts = { connect: 30_000, firstByte: 30_000, idle: 30_000, total: 30_000 };

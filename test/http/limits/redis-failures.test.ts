@@ -1,8 +1,9 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import type { RateLimitState } from '../../../src/http/limits/rate-limiter.ts';
 import { describeWith } from '../../engines/engine.ts';
 import { REDIS, startRedis, type TestRedis } from '../../engines/redis.ts';
+import { listening } from '../../fixtures/server.ts';
 import { acceptedOf, startNode, times } from './node.ts';
 
 describeWith([REDIS], 'rate limits while Redis fails', () => {
@@ -132,21 +133,9 @@ const STRANGERS: Readonly<Record<string, (socket: Socket) => void>> = {
 };
 
 test.each(Object.keys(STRANGERS))('a server that %s: requests get shares', async (name) => {
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
-    STRANGERS[name]!(socket);
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const { port } = server.address() as { port: number };
-  const { limits, seen } = await startNode({ url: `redis://127.0.0.1:${port}` });
+  const server = createServer((socket) => STRANGERS[name]!(socket.on('error', () => {})));
+  const url = (await listening(server)).replace('http:', 'redis:');
+  const { limits, seen } = await startNode({ url });
   expect(seen.lost).toHaveLength(1);
   expect(limits.fault).not.toBeNull();
   expect(await limits.take('key', 10, true)).toMatchObject({ limit: 10, remaining: 4 });

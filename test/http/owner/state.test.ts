@@ -1,35 +1,30 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { sharedDaemon } from '../../daemon.ts';
+import { sharedServer } from '../../fixtures/server.ts';
 import { newKey } from '../../text/gateway-daemon.ts';
 
 const SECRET = 'sk-wrong-5ecre7-0123456789';
 
 /** A provider that refuses every key with 401, and quotes it. */
-let upstream: Server | undefined;
-
-beforeAll(async () => {
-  upstream = createServer(({ headers }, response) => {
+const upstream = sharedServer(
+  createServer(({ headers }, response) => {
     response.writeHead(401, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ error: { message: `wrong key: ${headers.authorization}` } }));
-  });
-  await new Promise<void>((resolve) => upstream!.listen(0, '127.0.0.1', resolve));
-});
-afterAll(() => upstream?.close());
+  }),
+);
 
 const daemon = sharedDaemon({
   // Read when the daemon starts, after the provider has a port.
   get config() {
-    const { port } = upstream!.address() as AddressInfo;
     return {
       routing: { retries: 0, cooldown: { after: 1, for: '1m' } },
       owner: { credits: 1000 },
       providers: {
         sandbox: { kind: 'sandbox' },
-        broken: { kind: 'openai', baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: SECRET },
+        broken: { kind: 'openai', baseUrl: `${upstream()}/v1`, apiKey: SECRET },
       },
       models: {
         chat: {

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasChromium, sharedBrowser } from '../../browser.ts';
 import { OWNER_KEY, sharedDaemon } from '../../daemon.ts';
+import { sharedServer } from '../../fixtures/server.ts';
 import { wav } from '../../media/media-files.ts';
 
 /** A request of a page; bytes are a form's file, as base64. */
@@ -24,33 +24,26 @@ interface Read {
 }
 
 describe.skipIf(!hasChromium)('server.cors for pages in a browser', () => {
-  const pages = createServer((_request, response) => {
-    response.setHeader('content-type', 'text/html').end('<!doctype html><title>A page</title>');
-  });
-  let port = 0;
+  const pages = sharedServer(
+    createServer((_request, response) => {
+      response.setHeader('content-type', 'text/html').end('<!doctype html><title>A page</title>');
+    }),
+  );
   const browser = sharedBrowser();
   let listed: Page;
   let other: Page;
-  beforeAll(async () => {
-    await new Promise<void>((resolve) => {
-      pages.listen(0, '127.0.0.1', resolve);
-    });
-    ({ port } = pages.address() as AddressInfo);
-  });
   const daemon = sharedDaemon({
     get config() {
-      return { server: { cors: { origins: [`http://127.0.0.1:${port}`] } } };
+      return { server: { cors: { origins: [pages()] } } };
     },
   });
   beforeAll(async () => {
     listed = await browser().newPage();
-    await listed.goto(`http://127.0.0.1:${port}/`);
+    await listed.goto(pages());
     other = await browser().newPage();
-    await other.goto(`http://localhost:${port}/`);
+    await other.goto(pages().replace('127.0.0.1', 'localhost'));
   });
   afterAll(async () => {
-    pages.closeAllConnections();
-    pages.close();
   });
 
   /** Sends a request as a script of the page. */

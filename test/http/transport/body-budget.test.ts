@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { startDaemon } from '../../daemon.ts';
+import { listening } from '../../fixtures/server.ts';
 
 /** An upstream that takes requests and never answers; resolves with each that has arrived. */
 async function hangingUpstream(): Promise<{ url: string; arrived(count: number): Promise<void> }> {
@@ -13,13 +13,8 @@ async function hangingUpstream(): Promise<{ url: string; arrived(count: number):
       wake();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: await listening(server),
     async arrived(wanted) {
       while (count < wanted) {
         await new Promise<void>((resolve) => {

@@ -1,10 +1,11 @@
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Agent, FormData, fetch } from 'undici';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { METRICS_TOKEN, OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
 import { photo } from '../../fixtures/images.ts';
+import { listening } from '../../fixtures/server.ts';
 import { oriel } from '../../oriel.ts';
 
 interface TestUpstream {
@@ -34,13 +35,7 @@ async function startUpstream({ hangs }: { hangs: boolean }): Promise<TestUpstrea
       );
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}/v1`, requests: () => requests };
+  return { url: `${await listening(server)}/v1`, requests: () => requests };
 }
 
 /** Computes for nine tenths of the time. */

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import sharp from 'sharp';
+import { openServer } from '../../fixtures/open-server.ts';
 import { MANNERS, type Manner } from './client-requests.ts';
 import type { Random } from './random.ts';
 
@@ -82,10 +81,10 @@ export async function startUpstream(random: Random): Promise<Upstream> {
       void fill(response, wanted);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const { url, close } = await openServer(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `${url}/v1`,
+    close,
     made: () => made,
     answersTo: (prompt) => answers.get(prompt) ?? 0,
     hold: () => {
@@ -96,10 +95,6 @@ export async function startUpstream(random: Random): Promise<Upstream> {
       return release;
     },
     orders: (left) => new Promise<void>((resolve) => watchers.push({ left, resolve })),
-    close: async () => {
-      server.close();
-      server.closeAllConnections();
-    },
   };
 }
 

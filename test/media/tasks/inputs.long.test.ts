@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { painted, quadrants, randomNumbers } from '../../fixtures/images.ts';
+import { sharedServer } from '../../fixtures/server.ts';
 import { png, pngBomb } from '../media-files.ts';
 import { EDITS, GENERATIONS } from './client.ts';
 import { mediaDaemon } from './media-daemon.ts';
@@ -13,28 +13,20 @@ const dataUrl = (bytes: Buffer, type = 'image/png') =>
   `data:${type};base64,${bytes.toString('base64')}`;
 
 /** A server of files and of redirects, which is at a private address as all in a test are. */
-const answers = new Map<string, { status?: number; location?: string; body?: Buffer }>();
+const answers = new Map<string, { status?: number; location?: string; body?: Buffer }>([
+  ['/a.png', { body: png(5, 5, 1) }],
+  ['/page', { body: Buffer.from('<html>') }],
+  ['/bomb', { body: pngBomb() }],
+  ['/moved', { location: '/a.png' }],
+  ['/round', { location: '/round' }],
+]);
 const server = createServer(({ url }, response) => {
   const { status, location, body } = answers.get(url!) ?? { status: 404 };
   response.writeHead(status ?? (location ? 302 : 200), location ? { location } : {}).end(body);
 });
-const at = (path: string) => `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
-const port = () => (server.address() as AddressInfo).port;
-
-beforeAll(async () => {
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  answers.set('/a.png', { body: png(5, 5, 1) });
-  answers.set('/page', { body: Buffer.from('<html>') });
-  answers.set('/bomb', { body: pngBomb() });
-  answers.set('/moved', { location: '/a.png' });
-  answers.set('/round', { location: '/round' });
-});
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+const origin = sharedServer(server);
+const at = (path: string) => `${origin()}${path}`;
+const port = () => new URL(origin()).port;
 
 describe('reference images', () => {
   const media = mediaDaemon();

@@ -1,15 +1,15 @@
 import '../../../src/text/built-in-dialects.ts';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import Anthropic from '@anthropic-ai/sdk';
 import fc from 'fast-check';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Failure } from '../../../src/failure.ts';
 import type { Json } from '../../../src/text/canonical/canonical.ts';
 import type { TextEvent } from '../../../src/text/canonical/events.ts';
 import { callIdFromWire } from '../../../src/text/dialects/calls.ts';
 import { dialectNamed } from '../../../src/text/dialects/registry.ts';
+import { sharedServer } from '../../fixtures/server.ts';
 import {
   calls,
   dataOf,
@@ -123,32 +123,27 @@ function contentOf(events: readonly TextEvent[], { logprobs = true, refused = fa
   return { ...content, calls: parsed };
 }
 
-let server: Server;
 let frames = '';
-let baseURL = '';
-beforeAll(async () => {
-  server = createServer((request, response) => {
+const url = sharedServer(
+  createServer((request, response) => {
     request.resume().on('end', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end(frames);
     });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => new Promise((resolve) => server.close(resolve)));
+  }),
+);
 
 /** The answer that the official client of a format folds from frames. */
 const CLIENTS: Readonly<Record<string, () => Promise<unknown>>> = {
   chat: () =>
-    new OpenAI({ apiKey: 'k', baseURL, maxRetries: 0 }).chat.completions
+    new OpenAI({ apiKey: 'k', baseURL: url(), maxRetries: 0 }).chat.completions
       .stream({ model: 'm', messages: [{ role: 'user', content: 'x' }] })
       .finalChatCompletion(),
   responses: () =>
-    new OpenAI({ apiKey: 'k', baseURL, maxRetries: 0 }).responses
+    new OpenAI({ apiKey: 'k', baseURL: url(), maxRetries: 0 }).responses
       .stream({ model: 'm', input: 'hi' })
       .finalResponse(),
   messages: () =>
-    new Anthropic({ apiKey: 'k', baseURL, maxRetries: 0 }).messages
+    new Anthropic({ apiKey: 'k', baseURL: url(), maxRetries: 0 }).messages
       .stream({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'x' }] })
       .finalMessage(),
 };

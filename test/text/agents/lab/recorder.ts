@@ -1,5 +1,5 @@
 import { createServer, request as send } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type OpenServer, openServer } from '../../../fixtures/open-server.ts';
 import type { Recorded } from './scrub.ts';
 
 /** A request with the status of its response, and the body of a refusal. */
@@ -8,11 +8,9 @@ export interface Exchange extends Recorded {
   readonly refusal: string;
 }
 
-export interface Recorder {
-  readonly url: string;
+export interface Recorder extends OpenServer {
   /** Requests with a body since the last call. */
   take(): Exchange[];
-  close(): void;
 }
 
 /** A proxy in front of the daemon that keeps requests. */
@@ -40,19 +38,12 @@ export async function startRecorder(target: string): Promise<Recorder> {
     proxied.on('error', (error) => response.destroy(error));
     proxied.end(bytes);
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await openServer(server)),
     take() {
       const taken = exchanges;
       exchanges = [];
       return taken;
-    },
-    close() {
-      server.closeAllConnections();
-      server.close();
     },
   };
 }
