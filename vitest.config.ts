@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { NODE_FLAGS } from './test/node-flags.ts';
 
-/** Long files that mostly wait. */
+/** Long files that mostly wait, or that run longest. Without a cache Vitest starts the largest files first. */
 const WAITING =
-  /\/(docs-page|routing|after-crash|disk-full|install|readme|kill|drain)\.long\.test\.ts$/;
+  /\/(routing|after-crash|disk-full|install|readme|kill|drain|outage|example|restart|postgres\/driver|pgbouncer|lowdb\/driver)\.long\.test\.ts$/;
 
 /** Starts files that take longest first, because started last they would run alone at the end. */
 class LongestFirst extends BaseSequencer {
@@ -46,8 +47,9 @@ const TEST = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
   expect: { poll: { timeout: 60_000 } },
-  pool: 'forks',
-} as const;
+  pool: 'forks' as const,
+  execArgv: [...NODE_FLAGS],
+};
 
 export default defineConfig({
   test: {

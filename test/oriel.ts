@@ -4,9 +4,12 @@ import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { NODE_FLAGS } from './node-flags.ts';
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const BINARY = join(ROOT, 'dist', 'bin', 'oriel.cjs');
+/** Torture measures the program as users start it. */
+const FLAGS = process.env['VITEST'] === undefined ? [] : NODE_FLAGS;
 
 export interface Run {
   /** Exit status as in a shell's `$?`: 128 plus the number of a signal. */
@@ -58,7 +61,7 @@ export function words(
 
 /** Starts the built binary as a user would. */
 export function start(args: readonly string[], options: RunOptions = {}): Running {
-  return startProgram(process.execPath, [BINARY, ...args], options);
+  return startProgram(process.execPath, [...FLAGS, BINARY, ...args], options);
 }
 
 /** Runs the built binary as a user would, and waits for it to end. */
@@ -73,8 +76,8 @@ export async function shell(line: string, options: RunOptions = {}): Promise<Run
 }
 
 /** Defines `oriel` as a command in any shell, with the variables of SHELL_ENVIRONMENT. */
-export const SHELL_FUNCTION = 'oriel() { "$NODE" "$BINARY" "$@"; }';
-export const SHELL_ENVIRONMENT = { NODE: process.execPath, BINARY };
+export const SHELL_FUNCTION = 'oriel() { "$NODE" $FLAGS "$BINARY" "$@"; }';
+export const SHELL_ENVIRONMENT = { NODE: process.execPath, FLAGS: FLAGS.join(' '), BINARY };
 
 /** Starts any program with its output collected. */
 export function startProgram(

@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
+import { NODE_FLAGS } from './node-flags.ts';
 import { ROOT, type Run, type RunOptions } from './oriel.ts';
 
 /** One call of the command. */
@@ -66,7 +67,7 @@ export function residentCommand(execArgv: readonly string[] = []): Command {
 function startResident(execArgv: readonly string[]): ChildProcess {
   const child = fork(join(ROOT, 'test', 'resident-process.mjs'), {
     serialization: 'advanced',
-    execArgv: [...execArgv],
+    execArgv: [...NODE_FLAGS, ...execArgv],
   });
   // Only calls keep the process of the tests from ending.
   child.unref();
