@@ -99,7 +99,7 @@ export async function copyOfRepository(parent = temporaryFolder()): Promise<stri
   for (const [seed, name] of PHOTOGRAPHS.entries()) {
     const format = name.endsWith('.png') ? 'png' : 'jpeg';
     mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), await photograph(format, { width: 600, height: 400, seed }));
+    writeFileSync(join(folder, name), await photograph(format, { width: 400, height: 300, seed }));
   }
   return folder;
 }

@@ -2,8 +2,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon } from '../../daemon.ts';
-import { oriel, temporaryFolder, words } from '../../oriel.ts';
+import { temporaryFolder, words } from '../../oriel.ts';
+import { residentCommand } from '../../resident.ts';
 import { HAS_TERMINAL, startInTerminal } from '../in-terminal.ts';
+
+const resident = residentCommand();
 
 interface Act {
   readonly act: string;
@@ -15,7 +18,7 @@ interface Act {
 }
 
 async function audit(data: string, ...args: string[]) {
-  const run = await oriel(words`audit --data ${data} --json ${args}`);
+  const run = await resident(words`audit --data ${data} --json ${args}`);
   const { acts, faults } = JSON.parse(run.out) as { acts: Act[]; faults: string[] };
   return { ...run, acts, faults };
 }
@@ -27,15 +30,15 @@ describe('oriel audit', () => {
     const data = temporaryFolder();
     const at = ['--data', data];
     const sudo = { env: { SUDO_USER: 'alice' } };
-    await oriel(words`accounts create ci --credits 5 ${at}`, sudo);
-    const { out } = await oriel(words`keys create --account ci --name b ${at}`);
+    await resident(words`accounts create ci --credits 5 ${at}`, sudo);
+    const { out } = await resident(words`keys create --account ci --name b ${at}`);
     const key = out.trim();
-    await oriel(['accounts', 'grant', 'ci', '2.5', '--note', 'invoice 7', ...at]);
-    await oriel(words`accounts set-plan ci paid ${at}`);
-    const secret = (await oriel(words`accounts callback-secret ci ${at}`)).out.trim();
-    await oriel(words`keys revoke sk-oriel-unknown-0123456789-0123456789 ${at}`);
-    await oriel(words`keys revoke ${key} ${at}`);
-    await oriel(words`accounts list ${at}`);
+    await resident(['accounts', 'grant', 'ci', '2.5', '--note', 'invoice 7', ...at]);
+    await resident(words`accounts set-plan ci paid ${at}`);
+    const secret = (await resident(words`accounts callback-secret ci ${at}`)).out.trim();
+    await resident(words`keys revoke sk-oriel-unknown-0123456789-0123456789 ${at}`);
+    await resident(words`keys revoke ${key} ${at}`);
+    await resident(words`accounts list ${at}`);
     const { status, acts, faults } = await audit(data);
     expect({ status, faults }).toEqual({ status: 0, faults: [] });
     expect(acts.map(({ act, object, result }) => [act, object, result])).toEqual([
@@ -60,7 +63,7 @@ describe('oriel audit', () => {
     const daemon = await startDaemon({ config: { limits: { syncWait: '60s' } } });
     const { data } = daemon;
     const sudo = { env: { SUDO_USER: 'alice' } };
-    await oriel(words`accounts create ci --data ${data}`, sudo);
+    await resident(words`accounts create ci --data ${data}`, sudo);
     writeFileSync(
       join(data, 'oriel.yaml'),
       '{ "limits": { "syncWait": "5s" }, "log": {"level": "warn"} }',
@@ -96,7 +99,8 @@ describe('oriel audit', () => {
 
   it('reports missing lines and exits with 1', async () => {
     const data = temporaryFolder();
-    for (const name of ['a', 'b', 'c']) await oriel(words`accounts create ${name} --data ${data}`);
+    for (const name of ['a', 'b', 'c'])
+      await resident(words`accounts create ${name} --data ${data}`);
     const file = join(data, 'audit', 'audit-000000000001.jsonl');
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
     for (const kept of [lines.slice(0, -2), lines.toSpliced(2, 2)]) {
@@ -112,8 +116,8 @@ describe('oriel audit', () => {
     'fits a terminal of 80 columns, without control characters',
     async () => {
       const data = temporaryFolder();
-      await oriel(['accounts', 'create', 'a'.repeat(60), '--data', data]);
-      await oriel(['keys', 'revoke', 'key_\u009b31m\u202eabc', '--data', data]);
+      await resident(['accounts', 'create', 'a'.repeat(60), '--data', data]);
+      await resident(['keys', 'revoke', 'key_\u009b31m\u202eabc', '--data', data]);
       const line = `stty cols 80; oriel audit --data '${data}'`;
       const { out, status } = await startInTerminal(line).ended;
       expect(status).toBe(0);
@@ -127,9 +131,11 @@ describe('oriel audit', () => {
 
   it('exits with 1 without an audit log, and with 2 for an invalid --since', async () => {
     const data = temporaryFolder();
-    const none = await oriel(words`audit --data ${data}`);
+    const none = await resident(words`audit --data ${data}`);
     expect(none).toMatchObject({ status: 1 });
     expect(none.stderr).toContain('there is no audit log');
-    expect(await oriel(['audit', '--since', 'soon', '--data', data])).toMatchObject({ status: 2 });
+    expect(await resident(['audit', '--since', 'soon', '--data', data])).toMatchObject({
+      status: 2,
+    });
   });
 });

@@ -4,8 +4,11 @@ import { expect, it } from 'vitest';
 import { openStore } from '../../../src/store/drivers/open.ts';
 import { startDaemon } from '../../daemon.ts';
 import { describeWithPostgres } from '../../engines/postgres.ts';
-import { oriel, temporaryFolder, words } from '../../oriel.ts';
+import { temporaryFolder, words } from '../../oriel.ts';
+import { residentCommand } from '../../resident.ts';
 import { owner } from '../../store/records.ts';
+
+const resident = residentCommand();
 
 describeWithPostgres('commands whose configuration has store.driver: postgres', (server) => {
   const configOf = (schema: string) => ({
@@ -27,7 +30,7 @@ describeWithPostgres('commands whose configuration has store.driver: postgres', 
     const before = namesIn(data);
     const here = place('refused');
     const command = words`store audit --data ${data}`;
-    const { status, stderr } = await oriel(command, here);
+    const { status, stderr } = await resident(command, here);
     expect(status).toBe(1);
     const { port } = server();
     expect(stderr).toBe(
@@ -36,17 +39,19 @@ describeWithPostgres('commands whose configuration has store.driver: postgres', 
     );
     const folder = join(temporaryFolder(), 'folder.yaml');
     writeFileSync(folder, '{}');
-    expect(await oriel([...command, '--config', folder], here)).toMatchObject({ status: 0 });
+    expect(await resident([...command, '--config', folder], here)).toMatchObject({ status: 0 });
     expect(namesIn(data)).toEqual(before);
     // The folder of the configuration may have the store of the time before PostgreSQL.
     cpSync(data, join(here.cwd, 'data'), { recursive: true });
-    expect(await oriel(['store', 'audit', '--data', 'data'], here)).toMatchObject({ status: 0 });
+    expect(await resident(['store', 'audit', '--data', 'data'], here)).toMatchObject({ status: 0 });
   });
 
   it('write nothing into the folder where no node has used it', async () => {
     const here = place('alone');
-    expect(await oriel(['store', 'audit'], here)).toMatchObject({ status: 0 });
-    expect(await oriel(['accounts', 'list', '--data', 'node'], here)).toMatchObject({ status: 0 });
+    expect(await resident(['store', 'audit'], here)).toMatchObject({ status: 0 });
+    expect(await resident(['accounts', 'list', '--data', 'node'], here)).toMatchObject({
+      status: 0,
+    });
     expect(namesIn(here.cwd)).toEqual(['oriel.yaml']);
   });
 
@@ -57,11 +62,11 @@ describeWithPostgres('commands whose configuration has store.driver: postgres', 
     await daemon.stop('SIGKILL');
     const charges = join(data, 'store', 'charges', 'node_x.0.log');
     writeFileSync(charges, '');
-    expect(await oriel(['accounts', 'list', '--data', data], here)).toMatchObject({ status: 0 });
+    expect(await resident(['accounts', 'list', '--data', data], here)).toMatchObject({ status: 0 });
     expect(existsSync(charges)).toBe(true);
     const elsewhere = temporaryFolder();
     const command = words`accounts create ci --data ${data}`;
-    const { status, stderr } = await oriel(command, { cwd: elsewhere });
+    const { status, stderr } = await resident(command, { cwd: elsewhere });
     expect({ status, stderr }).toEqual({
       status: 1,
       stderr: `oriel: ${data}: belongs to a node over PostgreSQL, which does not run; name its configuration by --config\n`,
@@ -76,16 +81,16 @@ describeWithPostgres('commands whose configuration has store.driver: postgres', 
     url.password = 'secret-password';
     url.pathname = '/other';
     const env = { DATABASE_URL: url.href };
-    const refused = await oriel(command, { cwd: here.cwd, env });
+    const refused = await resident(command, { cwd: here.cwd, env });
     expect(refused.status).toBe(1);
     const { port } = server();
     expect(refused.stderr).toContain(
       `uses postgres://127.0.0.1:${port}/postgres?schema=right, and the configuration of the command has postgres://127.0.0.1:${port}/other?schema=right; `,
     );
     expect(refused.stderr).not.toContain('secret-password');
-    expect(await oriel(command, here)).toMatchObject({ status: 0 });
+    expect(await resident(command, here)).toMatchObject({ status: 0 });
     // Without a configuration the daemon of the folder decides.
-    const list = await oriel(['accounts', 'list', '--data', daemon.data], {
+    const list = await resident(['accounts', 'list', '--data', daemon.data], {
       cwd: temporaryFolder(),
     });
     expect(list).toMatchObject({ status: 0, out: expect.stringContaining('ci') });

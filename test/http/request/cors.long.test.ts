@@ -43,8 +43,7 @@ describe.skipIf(!hasChromium)('server.cors for pages in a browser', () => {
     other = await browser().newPage();
     await other.goto(pages().replace('127.0.0.1', 'localhost'));
   });
-  afterAll(async () => {
-  });
+  afterAll(async () => {});
 
   /** Sends a request as a script of the page. */
   function ask(page: Page, asked: Asked): Promise<Read | null> {
