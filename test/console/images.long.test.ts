@@ -8,6 +8,7 @@ import { expect, it } from 'vitest';
 import { readZip } from '../../src/console/views/images/zip.ts';
 import { OWNER_KEY } from '../daemon.ts';
 import { photo } from '../fixtures/images.ts';
+import { gate } from '../gate.ts';
 import { oriel, shell, temporaryFolder } from '../oriel.ts';
 import { describeConsole } from './browser.ts';
 
@@ -218,10 +219,7 @@ describeConsole('the view of images', ({ open, post, createKey, signIn, check, a
     await page.getByRole('button', { name: 'Stop' }).click();
 
     const refusals = [429, 429, 402];
-    let release = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { passed: released, open: release } = gate();
     answer = async (route) => {
       const code = refusals.shift();
       if (code === undefined) return route.continue();

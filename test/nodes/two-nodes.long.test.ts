@@ -1,21 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { OWNER_KEY, sharedDaemon, startDaemon, type TestDaemon } from '../daemon.ts';
 import { describeWithPostgres } from '../engines/postgres.ts';
+import { gate } from '../gate.ts';
 import { type MockProvider, startMockProvider } from '../media/mock-provider.ts';
 import { WebhookReceiver } from '../media/webhook-receiver.ts';
 import { oriel } from '../oriel.ts';
 import { type MockUpstream, startMockUpstream } from '../text/mock-upstream.ts';
 
 const DRAW = 'POST /images/generations';
-
-/** A promise with its function. */
-function held(): { readonly wait: Promise<void>; readonly release: () => void } {
-  let release = () => {};
-  const wait = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  return { wait, release };
-}
 
 describeWithPostgres('two nodes', (server) => {
   let provider: MockProvider;
@@ -81,8 +73,8 @@ describeWithPostgres('two nodes', (server) => {
   };
 
   it('end a task once when one of them comes back after its lease', async () => {
-    const late = held();
-    provider.next(DRAW, { wait: late.wait });
+    const late = gate();
+    provider.next(DRAW, { wait: late.passed });
     const { task_id: id } = await draw(one(), 'generations', 'late');
     await provider.received(DRAW);
     one().child.kill('SIGSTOP');
@@ -91,7 +83,7 @@ describeWithPostgres('two nodes', (server) => {
     await provider.received(DRAW, 1);
     await expect.poll(() => statusOn(other(), id)).toBe('completed');
     const record = await read(other(), id);
-    late.release();
+    late.open();
     one().child.kill('SIGCONT');
     expect(await one().logged('another node has taken over a task of this one')).toMatchObject({
       task: id,
@@ -116,8 +108,8 @@ describeWithPostgres('two nodes', (server) => {
   });
 
   it('go by the clock of the database where the clock of a machine is ten minutes ahead', async () => {
-    const late = held();
-    provider.next(DRAW, { wait: late.wait });
+    const late = gate();
+    provider.next(DRAW, { wait: late.passed });
     const tasks = [await draw(one(), 'generations')];
     await provider.received(DRAW);
     tasks.push(await draw(one(), 'generations'), await draw(one(), 'generations'));
@@ -135,15 +127,15 @@ describeWithPostgres('two nodes', (server) => {
     const times = server().sql(`SELECT max(abs(created_at - extract(epoch FROM now()) * 1000) +
       abs(deadline - created_at - 300000)) < 60000 FROM oriel.tasks WHERE status IN ('pending', 'processing')`);
     expect(times.trim()).toBe('t');
-    late.release();
+    late.open();
     for (const { task_id: id } of tasks) {
       await expect.poll(() => statusOn(ahead, id)).toBe('completed');
     }
   });
 
   it('answer a client that waits on one of them when the other ends its task', async () => {
-    const [first, second] = [held(), held()];
-    provider.next(DRAW, { wait: first.wait }, { wait: second.wait });
+    const [first, second] = [gate(), gate()];
+    provider.next(DRAW, { wait: first.passed }, { wait: second.passed });
     const busy = await draw(one(), 'generations');
     await provider.received(DRAW);
     const waiting = draw(one(), 'generations/sync', 'waiting');
@@ -155,16 +147,16 @@ describeWithPostgres('two nodes', (server) => {
       .split('|');
     const busyOn = server().sql(`SELECT node FROM oriel.tasks WHERE id = '${busy.task_id}'`);
     expect(node).not.toBe(busyOn.trim());
-    second.release();
+    second.open();
     expect(await waiting).toMatchObject({ data: [{ url: expect.any(String) }] });
     await expectOneCallback(id!, 'waiting');
-    first.release();
+    first.open();
     await expect.poll(() => statusOn(other(), busy.task_id)).toBe('completed');
   });
 
   it('end the wait of oriel task on each of them, and show the claim in their metrics', async () => {
-    const late = held();
-    provider.next(DRAW, { wait: late.wait });
+    const late = gate();
+    provider.next(DRAW, { wait: late.passed });
     const { task_id: id } = await draw(one(), 'generations');
     await provider.received(DRAW);
     const nodes = [one(), other()];
@@ -188,7 +180,7 @@ describeWithPostgres('two nodes', (server) => {
     );
     const hasAsked = ({ log }: TestDaemon) => log.some(({ path }) => path === `/v1/tasks/${id}`);
     await expect.poll(() => nodes.every(hasAsked)).toBe(true);
-    late.release();
+    late.open();
     for (const { status, out } of await Promise.all(waits)) {
       expect({ status, record: JSON.parse(out) }).toMatchObject({
         status: 0,

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OWNER_KEY, sharedDaemon } from '../daemon.ts';
+import { gate } from '../gate.ts';
 import { ask as askGateway, DONE } from './ask.ts';
 import { gatewayConfig, newKey } from './gateway-daemon.ts';
 import { type Admit, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
@@ -245,10 +246,7 @@ it('one request tries ten keys at most', async () => {
 });
 
 it('a reload rotates keys while requests are in flight', async () => {
-  let release = () => {};
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const { passed: held, open: release } = gate();
   upstream.play({ ...DONE, before: held }, DONE);
   const inFlight = ask('rotated', { stream: true });
   await upstream.received();

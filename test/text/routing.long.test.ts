@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { freePort } from '../bench/free-port.ts';
 import { OWNER_KEY, startDaemon } from '../daemon.ts';
+import { gate } from '../gate.ts';
 import { ask as tell } from './ask.ts';
 import {
   DIALECTS,
@@ -337,10 +338,7 @@ it('keys with a list of models get 403 for other models', async () => {
 describe('an idle stream', () => {
   it('is kept open by comments', async () => {
     const { daemon, upstream: mock } = gateway();
-    let go = () => {};
-    const waits = new Promise<void>((resolve) => {
-      go = resolve;
-    });
+    const { passed: waits, open: go } = gate();
     mock.play({ steps: [{ text: 'First' }, { wait: waits }, { text: 'Last' }], usage: USAGE });
     const response = await ask(daemon, 'to-messages', { stream: true });
     let text = '';
@@ -360,10 +358,7 @@ describe('a daemon that gets SIGTERM', () => {
     // The client keeps its connection alive for longer than the test may take.
     const config = gatewayConfig(mock.url, { server: { grace: '10m' } });
     const daemon = await startDaemon({ config });
-    let go = () => {};
-    const waits = new Promise<void>((resolve) => {
-      go = resolve;
-    });
+    const { passed: waits, open: go } = gate();
     mock.play({ steps: [{ text: 'First' }, { wait: waits }, { text: 'Last' }], usage: USAGE });
     const client = new OpenAI({ apiKey: OWNER_KEY, baseURL: `${daemon.url}/v1`, maxRetries: 0 });
     const stream = client.chat.completions.stream({

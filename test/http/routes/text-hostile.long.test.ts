@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OWNER_KEY, startDaemon, type TestDaemon } from '../../daemon.ts';
+import { gate } from '../../gate.ts';
 import { oriel } from '../../oriel.ts';
 import { runs } from '../../runs.ts';
 import {
@@ -580,10 +581,7 @@ async function reserved(daemon: TestDaemon, key = OWNER_KEY): Promise<number> {
 
 /** A stream that pauses in its middle until the test continues it. */
 function halting() {
-  let go = () => {};
-  const wait = new Promise<void>((resolve) => {
-    go = resolve;
-  });
+  const { passed: wait, open: go } = gate();
   const script: Script = {
     steps: [{ text: 'Hello', pieces: ['Hello'] }, { wait }, { text: ' there', pieces: [' there'] }],
     usage: USAGE,

@@ -11,6 +11,7 @@ import type { OutputFile } from '../../../src/media/provider/provider.ts';
 import type { TaskRequest } from '../../../src/media/task/task-request.ts';
 import { inlinePool } from '../../../src/operations/pool/pool.ts';
 import { photo, pngPromising } from '../../fixtures/images.ts';
+import { gate } from '../../gate.ts';
 import { temporaryFolder } from '../../oriel.ts';
 import { type Hook, hookedFiles, systemError } from '../../store/hooked-files.ts';
 import { ANYWHERE, PUBLIC } from '../../upstream/policies.ts';
@@ -232,10 +233,7 @@ describe('a download', () => {
   });
 
   it('is aborted at the first bytes of an HTML page', async () => {
-    let closed = () => {};
-    const left = new Promise<void>((resolve) => {
-      closed = resolve;
-    });
+    const { passed: left, open: closed } = gate();
     const url = await saying((socket) => {
       socket.on('close', closed);
       socket.write(`HTTP/1.1 200 OK\r\n\r\n<!doctype html>${' '.repeat(600)}`);
@@ -248,10 +246,7 @@ describe('a download', () => {
   it("rejects with the signal's reason, and leaves no file", async () => {
     const controller = new AbortController();
     const reason = new Failure('timeout', 'The deadline is over');
-    let begun = () => {};
-    const beginning = new Promise<void>((resolve) => {
-      begun = resolve;
-    });
+    const { passed: beginning, open: begun } = gate();
     const home = await provider({
       '/endless': (_, response) => {
         response.write(MP4, begun);

@@ -2,6 +2,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import sharp from 'sharp';
 import { openServer } from '../../fixtures/open-server.ts';
+import { gate } from '../../gate.ts';
 import { MANNERS, type Manner } from './client-requests.ts';
 import type { Random } from './random.ts';
 
@@ -88,11 +89,9 @@ export async function startUpstream(random: Random): Promise<Upstream> {
     made: () => made,
     answersTo: (prompt) => answers.get(prompt) ?? 0,
     hold: () => {
-      let release = () => {};
-      held = new Promise((resolve) => {
-        release = resolve;
-      });
-      return release;
+      const { passed, open } = gate();
+      held = passed;
+      return open;
     },
     orders: (left) => new Promise<void>((resolve) => watchers.push({ left, resolve })),
   };

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { openLowdbStore } from '../../../src/store/drivers/lowdb/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { filesBelow } from '../../cli/folder.ts';
+import { gate } from '../../gate.ts';
 import { memoryFolder } from '../../oriel.ts';
 import { everyTask, findInconsistencies, pendingDeliveries } from '../consistency.ts';
 import { hookedFiles, systemError } from '../hooked-files.ts';
@@ -277,10 +278,7 @@ describe('a checkpoint', () => {
     const { account } = await owner(store, 0);
     const grant = (to: Store, id: string) => to.grant(id, 1, 'x'.repeat(300));
     // No shard is written until this resolves.
-    let release = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
+    const { passed: released, open: release } = gate();
     disk.hook = (operation, path) => {
       return operation === 'open' && path.includes('shards') ? released : undefined;
     };

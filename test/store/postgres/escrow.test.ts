@@ -11,6 +11,7 @@ import {
   readLeftoverCharges,
 } from '../../../src/store/drivers/postgres/escrow/charge-log.ts';
 import { Escrows } from '../../../src/store/drivers/postgres/escrow/escrows.ts';
+import { gate } from '../../gate.ts';
 import { MemoryBank } from './memory-bank.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'oriel-escrow-'));
@@ -96,10 +97,8 @@ describe('escrows', () => {
     escrows.release(await escrows.reserve(payerOf(0), 100));
     // The draw in advance is answered.
     await escrows.flush();
-    let answer = () => {};
-    bank.answers = new Promise((resolve) => {
-      answer = resolve;
-    });
+    const { passed, open: answer } = gate();
+    bank.answers = passed;
     for (let round = 0; round < 50; round += 1) {
       const reservation = await escrows.reserve(payerOf(0), 100);
       expect(await escrows.settle(reservation, usage(1))).toBe(1);
@@ -112,10 +111,8 @@ describe('escrows', () => {
   it('do not keep requests waiting for a draw once the database is known to be away', async () => {
     const bank = bankWith(1_000_000);
     const { escrows, database } = await nodeOf(bank);
-    let answer = () => {};
-    bank.answers = new Promise((resolve) => {
-      answer = resolve;
-    });
+    const { passed, open: answer } = gate();
+    bank.answers = passed;
     const waiting = [1, 2].map(() => refusalOf(escrows.reserve(payerOf(0), 100)));
     database.outage = unavailable(new Error('no answer'));
     expect(await Promise.all(waiting)).toEqual(['store_unavailable', 'store_unavailable']);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type CachedKey, KeyCache } from '../../../src/store/drivers/postgres/readers/key-cache.ts';
+import { gate } from '../../gate.ts';
 
 /** A database with the names of keys by hash. */
 function databaseOf(names: Record<string, string>) {
@@ -94,10 +95,8 @@ describe('the cache of keys', () => {
   it('finds known keys while a database that was stopped gives no answer', async () => {
     const { database, cache } = setUp({ a: 'one', b: 'two' });
     await cache.find('a');
-    let resume = () => {};
-    database.stopped = new Promise((resolve) => {
-      resume = resolve;
-    });
+    const { passed, open: resume } = gate();
+    database.stopped = passed;
     // After the end of the last check, with none under way.
     await vi.advanceTimersByTimeAsync(5000);
     const first = nameOf(cache, 'a');

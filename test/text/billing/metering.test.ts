@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TestDaemon } from '../../daemon.ts';
+import { gate } from '../../gate.ts';
 import { account, settled } from '../account.ts';
 import { DIALECTS, modelTo, newKey, PAIRS, sharedGateway } from '../gateway-daemon.ts';
 import type { DialectName } from '../mock-upstream.ts';
@@ -26,15 +27,6 @@ const limitOf = (client: DialectName, tokens: number) => {
   if (client === 'messages') return { max_tokens: tokens };
   return { [client === 'chat' ? 'max_completion_tokens' : 'max_output_tokens']: tokens };
 };
-
-/** A promise, and the function that resolves it. */
-function gate() {
-  let release = () => {};
-  const wait = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  return { wait, release };
-}
 
 describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => {
   const ask = (key: string, more: object = {}, signal?: AbortSignal) =>
@@ -77,7 +69,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   it('is charged what the provider reports after the client has left', async () => {
     const { daemon, upstream: mock } = gateway();
     const key = await fresh(daemon);
-    const { wait, release } = gate();
+    const { passed: wait, open: release } = gate();
     mock.play({
       steps: [{ text: LONG, pieces: PIECES }, { wait }],
       // Most of it is reasoning that nobody saw.
@@ -118,7 +110,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
     async (stream) => {
       const { daemon, upstream: mock } = gateway();
       const key = await fresh(daemon);
-      const { wait: before, release } = gate();
+      const { passed: before, open: release } = gate();
       mock.play({ before, refuse: { status: 500, body: '' } });
       const disconnect = new AbortController();
       const asked = ask(key, { ...LIMIT, stream }, disconnect.signal);
@@ -135,7 +127,7 @@ describe.each(PAIRS)('a client of %s, an upstream of %s', (client, upstream) => 
   it('is charged what arrived when the provider breaks off after the client has left', async () => {
     const { daemon, upstream: mock } = gateway();
     const key = await fresh(daemon);
-    const { wait, release } = gate();
+    const { passed: wait, open: release } = gate();
     mock.play({ steps: [{ text: LONG, pieces: PIECES }, { wait }, { fail: 'end' }], usage: USAGE });
     const disconnect = new AbortController();
     const response = await ask(key, LIMIT, disconnect.signal);
