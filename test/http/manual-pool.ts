@@ -37,11 +37,3 @@ export function imageOf(bytes: number): JobResult {
   const image = { bytes: new Uint8Array(bytes), format: 'png', width: 3, height: 2 } as const;
   return { ok: true, originalSize: 10, warnings: [], image: { ...image, sha256: 'abc' } };
 }
-
-/** A promise that the test resolves with `open`. */
-export class Gate {
-  open!: () => void;
-  readonly opened = new Promise<void>((resolve) => {
-    this.open = resolve;
-  });
-}

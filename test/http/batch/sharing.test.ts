@@ -3,7 +3,8 @@ import { hashOf } from '../../../src/store/key.ts';
 import { readArchive } from '../../cli/archive.ts';
 import { photo } from '../../fixtures/images.ts';
 import { until } from '../../fixtures/until.ts';
-import { Gate, imageOf, manualPool } from '../manual-pool.ts';
+import { gate } from '../../gate.ts';
+import { imageOf, manualPool } from '../manual-pool.ts';
 import { RawClient } from '../raw-client.ts';
 import { KEYS, ownServer, type TestServer } from '../test-server.ts';
 import { bodyOf, fieldPart, filePart, formOf, headOf, send } from './form.ts';
@@ -70,8 +71,8 @@ describe('accounts', () => {
 
 describe('batches', () => {
   test('wait in a queue and are refused when it is full', async () => {
-    const gate = new Gate();
-    const pool = manualPool(2, () => gate.opened.then(() => imageOf(10)));
+    const { passed, open } = gate();
+    const pool = manualPool(2, () => passed.then(() => imageOf(10)));
     const server = await ownServer({ pool, config: { batch: { concurrency: 1, queue: 1 } } });
     const running = send(server, CONVERT, tiny(1));
     await until(() => pool.started === 1);
@@ -84,7 +85,7 @@ describe('batches', () => {
       'overloaded',
     ]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    gate.open();
+    open();
     expect((await running).status).toBe(200);
     expect((await waiting).status).toBe(200);
     expect(await server.metrics()).toMatch(
@@ -109,9 +110,9 @@ describe('a client that disconnects', () => {
     ['before its answer begins', 0],
     ['in the middle of its answer', 3],
   ])('%s stops its batch', async (_, done) => {
-    const gate = new Gate();
+    const { passed, open } = gate();
     const pool = manualPool(2, (_job, number) => {
-      return number <= done ? imageOf(MEGABYTE) : gate.opened.then(() => imageOf(10));
+      return number <= done ? imageOf(MEGABYTE) : passed.then(() => imageOf(10));
     });
     const server = await ownServer({ pool });
     const client = await post(server, 20);
@@ -120,7 +121,7 @@ describe('a client that disconnects', () => {
     client.socket.destroy();
     // It waits for the two under way, which cannot be called back.
     await server.disconnected();
-    gate.open();
+    open();
     await untilMetrics(server, 'outcome="abandoned"');
     await server.idle();
     expect(pool.started).toBe(done + 2);
@@ -128,8 +129,8 @@ describe('a client that disconnects', () => {
   });
 
   test('while its batch waits removes it from the queue', async () => {
-    const gate = new Gate();
-    const pool = manualPool(1, () => gate.opened.then(() => imageOf(10)));
+    const { passed, open } = gate();
+    const pool = manualPool(1, () => passed.then(() => imageOf(10)));
     const server = await ownServer({ pool, config: { batch: { concurrency: 1 } } });
     const running = send(server, CONVERT, tiny(1));
     await until(() => pool.started === 1);
@@ -138,20 +139,20 @@ describe('a client that disconnects', () => {
     waiting.socket.destroy();
     await untilMetrics(server, 'oriel_batches_waiting 0');
     await until(() => server.files().length === 1);
-    gate.open();
+    open();
     expect((await running).status).toBe(200);
     await server.idle();
     expect(pool.started).toBe(1);
   });
 
   test('has its uploads deleted', async () => {
-    const gate = new Gate();
-    const pool = manualPool(1, () => gate.opened.then(() => imageOf(10)));
+    const { passed, open } = gate();
+    const pool = manualPool(1, () => passed.then(() => imageOf(10)));
     const server = await ownServer({ pool });
     const [leaving, staying] = [await post(server, 20), send(server, CONVERT, tiny(2))];
     await until(() => pool.started === 1 && pool.statistics().waiting === 1);
     leaving.socket.destroy();
-    gate.open();
+    open();
     expect((await staying).status).toBe(200);
     await server.idle();
   });
@@ -198,16 +199,16 @@ describe('a client that reads', () => {
 
 describe('a defect', () => {
   test('in the middle of a ZIP ends the connection without the last chunk', async () => {
-    const gate = new Gate();
+    const { passed, open } = gate();
     const pool = manualPool(1, async (_job, number) => {
       if (number === 1) return imageOf(MEGABYTE);
-      await gate.opened;
+      await passed;
       throw new Error('on purpose');
     });
     const server = await ownServer({ pool });
     const client = await post(server, 3);
     await client.receive(/^HTTP\/1\.1 200 /);
-    gate.open();
+    open();
     const answer = await client.whole();
     expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*transfer-encoding: chunked/i);
     expect(answer.endsWith('0\r\n\r\n')).toBe(false);
