@@ -354,7 +354,8 @@ const DOCUMENTS = [
   'README.md',
   'SECURITY.md',
 ];
-const TOOLS = /^(package(-lock)?|tsconfig(\.\w+)?|biome|knip)\.json$|^vitest\.config\.ts$/;
+const TOOLS =
+  /^(package(-lock)?|tsconfig(\.\w+)?|biome|knip)\.json$|^vitest\.config\.ts$|^action\.yml$/;
 
 /** Turns a line of .gitignore (a name, perhaps with `*`) into a regular expression. */
 function ignores(line: string): RegExp {

@@ -125,7 +125,7 @@ it('the README has at most 12 KB', () => {
   expect(statSync(join(ROOT, 'README.md')).size).toBeLessThanOrEqual(12 * 1024);
 });
 
-describe.each([...DOCUMENTS, 'CHANGELOG.md'])('%s', (name) => {
+describe.each([...DOCUMENTS, 'CHANGELOG.md', 'config/ci/README.md'])('%s', (name) => {
   const markdown = readFileSync(join(ROOT, name), 'utf8');
 
   it('links only to files that exist', () => {
