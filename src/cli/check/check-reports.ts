@@ -151,7 +151,7 @@ function code(text: string): string {
   return `\`${printable(escaped).trim() || ' '}\``;
 }
 
-/** A table of the files with findings, and of those that optimising would make smaller. */
+/** A table of the files with findings, of those with another size than before, and of those that could be smaller. */
 function markdownOf(
   checked: readonly Checked[],
   { files, findings, fixed }: { files: number; findings: number; fixed: number },
@@ -159,18 +159,22 @@ function markdownOf(
   const sizes = checked.filter(({ optimized }) => optimized !== undefined);
   const saved = sizes.reduce((sum, { size, optimized }) => sum + size - optimized!, 0);
   const listed = checked.filter(
-    (one) => one.findings.length > 0 || (one.optimized ?? one.size) < one.size,
+    ({ findings: own, optimized, size, before = size }) =>
+      own.length > 0 || (optimized ?? size) < size || before !== size,
   );
   const rows = listed.slice(0, MAX_ROWS).map((one) => {
     const { file, size, before, optimized, findings: own } = one;
-    const change = before === undefined ? '' : ` (${humanChange(before, size) || 'new'})`;
+    const change =
+      before === undefined || before === size
+        ? humanBytes(size)
+        : `${humanBytes(before)} → ${humanBytes(size)} (${humanChange(before, size) || 'new'})`;
     const smaller = optimized === undefined || optimized === size;
     const saving = smaller
       ? ''
       : `${humanBytes(size - optimized)} (${humanChange(size, optimized)})`;
     const problems = own.map(({ rule, message }) => `${rule}: ${code(message)}`).join('<br>');
     const state = one.fixed ? 'repaired' : one.command === undefined ? '' : code(one.command);
-    return `| ${[code(file), humanBytes(size) + change, saving, problems, state].join(' | ')} |`;
+    return `| ${[code(file), change, saving, problems, state].join(' | ')} |`;
   });
   const total = `${counted(findings, 'problem')} in ${counted(files, 'image')}`;
   const head = [
