@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { parseDuration } from '../config/fields/units.ts';
 import { field } from '../schema/fields.ts';
 import { IMAGE_ANSWERS } from '../store/account.ts';
 import { timeZoneNamed } from '../store/calendar.ts';
@@ -142,6 +143,19 @@ export const imageAnswerOrDefault = removable(
   `one of ${IMAGE_ANSWERS.join(', ')}`,
   'default',
 );
+
+const CACHE = 'a time from 1s to 24d with its unit, or off';
+const OFF = 'off';
+
+function cacheTimeIn(text: string): string | undefined {
+  const time = parseDuration(text.trim());
+  const isTime = time !== null && time >= 1000 && time <= 24 * 86_400_000;
+  return isTime || text.trim() === OFF ? text.trim() : undefined;
+}
+
+/** How long answers are cached, or `off`. */
+export const cacheTime = parsed(cacheTimeIn, CACHE);
+export const cacheTimeOrDefault = removable(cacheTimeIn, CACHE, 'default');
 
 /** Requests in a minute, or `plan` for the limit of the account's plan. */
 export const rpmOrPlan = removable(

@@ -16,6 +16,8 @@ import {
 import {
   accountReference,
   budget,
+  cacheTime,
+  cacheTimeOrDefault,
   credits,
   expiry,
   expiryOrNever,
@@ -49,6 +51,8 @@ const timeText = (time: number | null | undefined) =>
 const IMAGES =
   'answer to image requests without response_format: the task, or images as OpenAI returns them';
 
+const CACHE = 'how long equal requests get the recorded answer; the time of the model by default';
+
 const id = keyReference('its id or the beginning of it, its hint, or the key itself');
 
 const MODELS = 'models that the key may use, by name, alias or pattern such as claude-*';
@@ -73,6 +77,7 @@ const createKey = defineAdminCommand({
     models: v.optional(models(MODELS)),
     allow: v.optional(features('provider features that the key may use beyond metered text')),
     images: v.optional(field(v.picklist(IMAGE_ANSWERS), IMAGES)),
+    cache: v.optional(cacheTime(CACHE)),
     rpm: v.optional(
       field(integer(1, 1_000_000), "requests per minute; the plan's limit by default"),
     ),
@@ -100,19 +105,22 @@ const createKey = defineAdminCommand({
       models: options.models ?? null,
       rpm: options.rpm ?? null,
       budget: options.budget ?? null,
-      ...defined({ allow: options.allow, images: options.images, teamId: team?.id }),
+      ...defined({
+        ...{ allow: options.allow, images: options.images, cache: options.cache },
+        teamId: team?.id,
+      }),
       ...(windows && { windows }),
     });
     return { ...(await recordOf(store, created)), key };
   },
   audit: (
-    { account, name, expires, models: named, allow, images, rpm, team, ...rest },
+    { account, name, expires, models: named, allow, images, cache, rpm, team, ...rest },
     created,
   ) => ({
     object: created?.id ?? name,
     details: {
       ...{ account: created?.account ?? account, name, expires: timeText(expires), models: named },
-      ...{ allow, images, rpm, team, ...budgetDetails(rest) },
+      ...{ allow, images, cache, rpm, team, ...budgetDetails(rest) },
     },
   }),
   warn: ({ models: named = [] }, models) => unknownModels(named, models),
@@ -155,6 +163,7 @@ const setKey = defineAdminCommand({
     models: v.optional(modelsOrAll(MODELS)),
     allow: v.optional(featuresOrNone('provider features that the key may use beyond metered text')),
     images: v.optional(imageAnswerOrDefault(IMAGES)),
+    cache: v.optional(cacheTimeOrDefault(CACHE)),
     rpm: v.optional(rpmOrPlan("requests per minute; the plan's limit by default")),
     budget: v.optional(budget('total budget of the key')),
     ...windowOptions,
@@ -166,15 +175,18 @@ const setKey = defineAdminCommand({
   run: async (store, options) => {
     requireChange(options, ['id']);
     const key = await requireKey(store, options.id);
-    const { name, expires, models: named, allow, images, rpm, budget: total, team } = options;
+    const { name, expires, models: named, allow, images, cache, rpm, team } = options;
     const windows = windowsFrom(options, key.windows);
     const teamId =
       typeof team === 'string' ? (await requireTeam(store, team, key.accountId)).id : team;
-    const budgets = { budget: total, windows, teamId };
+    const budgets = { budget: options.budget, windows, teamId, cache };
     const fields = { name, expiresAt: expires, models: named, allow, images, rpm, ...budgets };
     return recordOf(store, await store.updateKey(key.id, defined(fields)));
   },
-  audit: ({ id, name, expires, models: named, allow, images, rpm, team, ...budgets }, key) => ({
+  audit: (
+    { id, name, expires, models: named, allow, images, cache, rpm, team, ...budgets },
+    key,
+  ) => ({
     object: key?.id ?? referenceText(id),
     details: {
       account: key?.account,
@@ -183,6 +195,7 @@ const setKey = defineAdminCommand({
       models: removedBy(named, 'all'),
       allow: removedBy(allow, 'none'),
       images: removedBy(images, 'default'),
+      cache: removedBy(cache, 'default'),
       rpm: removedBy(rpm, 'plan'),
       team: removedBy(team, 'none'),
       ...budgetDetails(budgets),

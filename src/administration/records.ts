@@ -71,6 +71,7 @@ export const keyShape = v.object({
   images: v.optional(
     v.pipe(v.picklist(IMAGE_ANSWERS), v.description('absent where the configuration has it')),
   ),
+  cache: v.optional(v.pipe(v.string(), v.description('absent where the model has it'))),
   rpm: v.pipe(v.nullable(v.number()), v.description('null for the limit of the plan')),
   budget: budgetShape,
   windows: windowsShape,
@@ -129,7 +130,7 @@ export async function keyRecords(store: Store, keys: readonly ApiKey[]): Promise
   );
   const windows = await windowsByHolder(store, keys);
   return keys.map((key) => {
-    const { id, accountId, name, teamId, hint, models, allow, images, rpm } = key;
+    const { id, accountId, name, teamId, hint, models, allow, images, cache, rpm } = key;
     return {
       ...{ id, account: accounts.get(accountId) ?? accountId, name, hint, rpm },
       team: teamId === undefined ? null : (teams.get(teamId) ?? teamId),
@@ -140,6 +141,7 @@ export async function keyRecords(store: Store, keys: readonly ApiKey[]): Promise
       models: models && [...models],
       ...(allow && { allow: [...allow] }),
       ...(images && { images }),
+      ...(cache && { cache }),
       budget: totalBudget(key),
       windows: windowRecords(key, windows.get(id) ?? []),
     };

@@ -168,6 +168,7 @@ export const COUNTS = [
   ['cacheWriteTokens', 'cache_write_tokens', 'WRITE'],
   ['cacheWrite1hTokens', 'cache_write_1h_tokens', 'WRITE 1H'],
   ['outputTokens', 'output_tokens', 'OUTPUT'],
+  ['cacheHits', 'cache_hits', 'HITS'],
   ['outputs', 'outputs', 'OUTPUTS'],
   ['errors', 'errors', 'ERRORS'],
 ] as const;

@@ -82,6 +82,7 @@ function rowsOf({ by, rows, total }: UsageReport): string[][] {
 
 /** Counts in the order in which a narrow terminal leaves them out. */
 const LESSER: readonly (typeof COUNTS)[number][0][] = [
+  'cacheHits',
   'cacheWrite1hTokens',
   'cacheWriteTokens',
   'cachedInputTokens',

@@ -56,6 +56,8 @@ export interface ApiKey {
   readonly allow?: readonly string[];
   /** Answer to image requests that choose none; absent for that of the configuration. */
   readonly images?: ImageAnswer;
+  /** How long answers are cached, as `1h`, or `off`; absent for the time of the model. */
+  readonly cache?: string;
   /** Requests per minute; null for the limit of the plan. */
   readonly rpm: number | null;
   /** Micro-credits that the key may spend in total; null for no limit but the account's. */
@@ -110,17 +112,19 @@ export type NewKey = Pick<
   | 'models'
   | 'allow'
   | 'images'
+  | 'cache'
   | 'rpm'
   | 'budget'
   | 'windows'
   | 'teamId'
 >;
 
-/** Fields of a key that can change; null removes windows, the team, features and the answer to image requests. */
+/** Fields of a key that can change; null removes windows, the team, features, the answer to image requests and the cache. */
 export interface KeyChange
   extends Partial<Pick<ApiKey, 'name' | 'expiresAt' | 'models' | 'rpm' | 'budget'>> {
   readonly allow?: readonly string[] | null;
   readonly images?: ApiKey['images'] | null;
+  readonly cache?: string | null;
   readonly windows?: WindowLimits | null;
   readonly teamId?: string | null;
 }

@@ -34,6 +34,8 @@ export interface UsageCounts {
   /** The part of it that the cache keeps for an hour; absent in rows of earlier versions. */
   readonly cacheWrite1hTokens?: number;
   readonly outputTokens: number;
+  /** Answers from the exact cache; absent in rows of earlier versions. */
+  readonly cacheHits?: number;
   /** Files that were returned, or media that were generated. */
   readonly outputs: number;
   /** Requests that failed or were refused; absent in rows of earlier versions. */
@@ -77,6 +79,7 @@ export const NO_USAGE: Required<UsageCounts> = {
   cacheWriteTokens: 0,
   cacheWrite1hTokens: 0,
   outputTokens: 0,
+  cacheHits: 0,
   outputs: 0,
   errors: 0,
 };
@@ -90,6 +93,7 @@ export function addCounts(sum: UsageCounts, counts: Partial<UsageCounts>): Requi
     cacheWriteTokens: (sum.cacheWriteTokens ?? 0) + (counts.cacheWriteTokens ?? 0),
     cacheWrite1hTokens: (sum.cacheWrite1hTokens ?? 0) + (counts.cacheWrite1hTokens ?? 0),
     outputTokens: sum.outputTokens + (counts.outputTokens ?? 0),
+    cacheHits: (sum.cacheHits ?? 0) + (counts.cacheHits ?? 0),
     outputs: sum.outputs + (counts.outputs ?? 0),
     errors: (sum.errors ?? 0) + (counts.errors ?? 0),
   };

@@ -23,6 +23,7 @@ const COUNTERS = [
   'cacheWriteTokens',
   'cacheWrite1hTokens',
   'outputTokens',
+  'cacheHits',
   'outputs',
   'errors',
   'spent',

@@ -107,6 +107,7 @@ const PRICES = [
   ['cacheWrite', 'cache_write_per_million_tokens'],
   ['cacheWrite1h', 'cache_write_1h_per_million_tokens'],
   ['output', 'output_per_million_tokens'],
+  ['cacheHit', 'cache_hit_per_million_tokens'],
 ] as const;
 
 type Prices = { readonly [Name in (typeof PRICES)[number][0]]?: number | undefined };
@@ -134,7 +135,7 @@ function pricingOf({ type, price }: Model): Readonly<Record<string, number>> {
     case 'text':
       return creditsOf({ ...price, cachedInput: price.cachedInput ?? price.input });
     case 'embedding':
-      return { input_per_million_tokens: toCredits(price.input) };
+      return creditsOf(price);
     case 'image':
       return { per_image: toCredits(price.perImage) };
     case 'video':

@@ -10,9 +10,12 @@ import {
 } from '../../schema/fields.ts';
 import { FEATURES, REFERENCES } from '../../store/features.ts';
 import { identifier, modelIdentifier, text } from '../fields/text.ts';
-import { credits } from '../fields/units.ts';
+import { credits, duration, size } from '../fields/units.ts';
 import type { ModelType } from '../providers/provider-kind.ts';
 import { DIALECT_NAMES, isFieldName } from './dialects.ts';
+
+/** Size of a model's cached answers where the model sets none: a key can have a cache for any model. */
+export const DEFAULT_CACHE_SIZE = '256MB';
 
 /** Efforts of reasoning, the lowest first. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
@@ -106,6 +109,29 @@ const cachePrices = {
   ),
 };
 
+const cacheHit = optional(
+  credits(),
+  'Credits per million tokens, of input and output, of answers from the exact cache; unset: 0.',
+);
+
+const cache = optional(
+  v.strictObject({
+    ttl: field(
+      duration('0s'),
+      'How long an answer is given again to the same request of the same account; 0s: never. A key can have another ' +
+        'time (oriel keys create --cache).',
+      { example: '1h' },
+    ),
+    maxSize: withDefault(
+      size('1MB', '1000TB'),
+      DEFAULT_CACHE_SIZE,
+      'Size of the answers of this model, of all accounts. Those that were not used for longest are removed.',
+    ),
+  }),
+  'The exact cache: equal requests get the recorded answer.',
+  { example: { ttl: '1h' } },
+);
+
 const textModel = v.strictObject({
   type: v.literal('text'),
   ...about,
@@ -169,11 +195,13 @@ const textModel = v.strictObject({
     integer(1),
     'Tokens that the model can read, and upper bound of reservations.',
   ),
+  cache,
   price: section(
     v.strictObject({
       input: price('per million tokens of input'),
       ...cachePrices,
       output: price('per million tokens of output'),
+      cacheHit,
       tiers: optional(
         v.array(
           v.strictObject({
@@ -204,7 +232,11 @@ const embeddingModel = v.strictObject({
     integer(1),
     'Tokens of an item that the model can read, and upper bound of reservations.',
   ),
-  price: section(v.strictObject({ input: price('per million tokens of input') }), 'Credits.'),
+  cache,
+  price: section(
+    v.strictObject({ input: price('per million tokens of input'), cacheHit }),
+    'Credits.',
+  ),
 });
 
 const imageModel = v.strictObject({

@@ -194,13 +194,14 @@ function putKey(unit: UnitOfWork, key: ApiKey): ApiKey {
 
 function changedKey(key: ApiKey, change: KeyChange): ApiKey {
   const { allow = key.allow, windows = key.windows, teamId = key.teamId, ...others } = change;
-  const { images = key.images, ...fields } = others;
-  const { allow: _, windows: __, teamId: ___, images: ____, ...rest } = key;
+  const { images = key.images, cache = key.cache, ...fields } = others;
+  const { allow: _, windows: __, teamId: ___, images: ____, cache: _____, ...rest } = key;
   return {
     ...rest,
     ...fields,
     ...(allow && { allow }),
     ...(images && { images }),
+    ...(cache && { cache }),
     ...(windows && { windows }),
     ...(typeof teamId === 'string' && { teamId }),
   };

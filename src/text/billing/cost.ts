@@ -48,8 +48,12 @@ function tiersUpTo(price: Price, input: number): readonly Price[] {
   return tiers;
 }
 
+/** Usage of one request to a provider, or of an answer from the exact cache. */
+export type PricedUsage = Usage & { readonly isHit?: boolean };
+
 /** The items of one request, all of them at the prices of the tier that its input is in. */
-function itemsOf({ price }: PricedModel, usage: Usage): readonly Item[] {
+function itemsOf({ price }: PricedModel, usage: PricedUsage): readonly Item[] {
+  if (usage.isHit) return [[usage.input + usage.output, price.cacheHit ?? 0]];
   const { input, cachedInput, cacheWrite, cacheWrite1h, output } = tiersUpTo(price, usage.input).at(
     -1,
   )!;
@@ -65,7 +69,7 @@ function itemsOf({ price }: PricedModel, usage: Usage): readonly Item[] {
 }
 
 /** Micro-credits of the usages of some requests. */
-export function costOf(model: PricedModel, usages: readonly Usage[]): number {
+export function costOf(model: PricedModel, usages: readonly PricedUsage[]): number {
   const [only] = usages;
   return sumOf(
     usages.length === 1 ? itemsOf(model, only!) : usages.flatMap((usage) => itemsOf(model, usage)),
@@ -83,9 +87,10 @@ export interface Bounds {
 /** Micro-credits of the largest charge within bounds: everything at the highest price of any tier in reach. */
 export function largestCost({ price }: PricedModel, { inputs, output }: Bounds): number {
   const items: Item[] = [];
-  let outputPrice = 0;
+  const { cacheHit = 0 } = price;
+  let outputPrice = cacheHit;
   for (const tokens of inputs) {
-    let highest = 0;
+    let highest = cacheHit;
     for (const tier of tiersUpTo(price, tokens)) {
       const { input, cachedInput = 0, cacheWrite = 0, cacheWrite1h = 0 } = tier;
       highest = Math.max(highest, input, cachedInput, cacheWrite, cacheWrite1h);

@@ -18,6 +18,7 @@ interface RequestUsage {
   /** Which of the requests it is. */
   readonly index: number;
   readonly usage: Usage;
+  readonly isHit: boolean;
 }
 
 /** The usages of the requests, each within the bounds of its input, and all within that of the output. */
@@ -144,7 +145,7 @@ function meterOf(
   async function settle(answers: readonly ObservedAnswer[], isCut: boolean): Promise<Charge> {
     const usages = answers.flatMap((answer, index): RequestUsage[] => {
       if (answer.requests === 0 && answer.usage === null) return [];
-      return [{ index, usage: usageOf(answer, index, isCut) }];
+      return [{ index, usage: usageOf(answer, index, isCut), isHit: answer.isHit }];
     });
     const reported = usages.map(({ usage }) => usage);
     const charged = bounds === null ? reported : within(usages, bounds);
@@ -162,8 +163,12 @@ function meterOf(
         cacheWriteTokens: written + writtenForAnHour,
         cacheWrite1hTokens: writtenForAnHour,
         outputTokens: used.output,
+        cacheHits: usages.filter(({ isHit }) => isHit).length,
       },
-      charge: costOf(model, charged),
+      charge: costOf(
+        model,
+        charged.map((usage, at) => ({ ...usage, isHit: usages[at]!.isHit })),
+      ),
     });
     return { used, charge, excess };
   }

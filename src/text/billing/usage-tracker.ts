@@ -17,6 +17,8 @@ export interface ObservedAnswer {
   readonly usage: Usage | null;
   /** Whether the answer ended, so that its reported usage is final. */
   readonly isFinished: boolean;
+  /** Whether the answer came from the exact cache. */
+  readonly isHit: boolean;
   /** Estimate of the tokens that were seen. */
   readonly outputTokens: number;
 }
@@ -27,6 +29,7 @@ const nothing = () => ({
   isFinished: false,
   /** Whether it is not requested again where another answer of the same request fails. */
   isKept: false,
+  isHit: false,
   characters: 0,
   frames: 0,
 });
@@ -46,6 +49,11 @@ export class UsageTracker {
   /** Records a request to an upstream. */
   addRequest(choice = 0): void {
     this.#at(choice).requests += 1;
+  }
+
+  /** Records that the answer comes from the exact cache. */
+  hit(choice = 0): void {
+    this.#at(choice).isHit = true;
   }
 
   /** Discards the counts of a route that failed without a charge, except for complete answers that are kept. */
@@ -113,6 +121,6 @@ export class UsageTracker {
   }
 }
 
-function observed({ requests, usage, isFinished, characters, frames }: Counts): ObservedAnswer {
-  return { requests, usage, isFinished, outputTokens: tokensIn(characters) + frames };
+function observed({ characters, frames, ...counts }: Counts): ObservedAnswer {
+  return { ...counts, outputTokens: tokensIn(characters) + frames };
 }

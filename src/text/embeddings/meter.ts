@@ -24,20 +24,24 @@ export async function reserveForEmbeddings(
   { account, key }: KeyHolder,
   { id, model, tokens, trustUpstream }: MeterOptions,
 ) {
-  const price = { input: model.price.input, output: 0 };
+  const price = { ...model.price, output: 0 };
   const amount = largestCost({ price }, { inputs: [tokens.most], output: 0 });
-  const reservation = price.input === 0 ? null : await store.reserve(account.id, key.id, amount);
+  const isFree = price.input === 0 && !price.cacheHit;
+  const reservation = isFree ? null : await store.reserve(account.id, key.id, amount);
   return {
     /** Charges the reported tokens; without a report, the estimated ones. */
-    async settle(reported: number | null): Promise<Charge> {
+    async settle(reported: number | null, isHit = false): Promise<Charge> {
       const all = reported ?? tokens.likely;
       const isLimited = reservation !== null && !trustUpstream;
       const input = isLimited ? Math.min(all, tokens.most) : all;
       const used = { ...NO_USAGE, input };
       const charge = await store.settle(reservation ?? { accountId: account.id, keyId: key.id }, {
         model: id,
-        counts: { requests: 1, inputTokens: input, cachedInputTokens: 0, outputTokens: 0 },
-        charge: costOf({ price }, [used]),
+        counts: {
+          ...{ requests: 1, inputTokens: input, cachedInputTokens: 0, outputTokens: 0 },
+          cacheHits: isHit ? 1 : 0,
+        },
+        charge: costOf({ price }, [{ ...used, isHit }]),
       });
       return { used, charge, excess: input < all ? { ...NO_USAGE, input: all } : null };
     },

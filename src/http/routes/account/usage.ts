@@ -23,6 +23,7 @@ const counts = {
   cache_write_tokens: v.number(),
   cache_write_1h_tokens: v.number(),
   output_tokens: v.number(),
+  cache_hits: v.number(),
   outputs: v.number(),
   errors: v.number(),
   credits: v.number(),

@@ -57,6 +57,7 @@ const USAGE_COUNTS = {
   cache_write_tokens: 'cacheWriteTokens',
   cache_write_1h_tokens: 'cacheWrite1hTokens',
   output_tokens: 'outputTokens',
+  cache_hits: 'cacheHits',
   outputs: 'outputs',
   errors: 'errors',
   spent: 'spent',
