@@ -25,32 +25,44 @@ const ABOUT_THE_CLIENT: ReadonlySet<string> = new Set([
   'user',
 ]);
 
+/** Tells by its name, which is null in a list, and by the object around it whether a text is an identifier. */
+export type IsId = (name: string | null, owner: object) => boolean;
+
 /**
  * The form of a request's JSON that equal requests share: names are sorted, identifiers that Oriel made are numbered
  * in their order, files are named by their hash, secrets are masked.
  *
  * @param mask replaces secrets in a text
+ * @param isId whether a member of an object holds an identifier; by default every text may be one
  */
-export function canonicalJson(value: unknown, mask: (text: string) => string): JsonValue {
+export function canonicalJson(
+  value: unknown,
+  mask: (text: string) => string,
+  isId: IsId = () => true,
+): JsonValue {
   const ids = new Map<string, string>();
-  const textOf = (text: string): string => {
-    if (OWN_ID.test(text)) {
+  const textOf = (text: string, name: string | null, owner: object): string => {
+    if (OWN_ID.test(text) && isId(name, owner)) {
       if (!ids.has(text)) ids.set(text, `${text.slice(0, text.indexOf('_'))} ${ids.size + 1}`);
       return ids.get(text)!;
     }
     if (text.length >= MIN_BASE64 && BASE64.test(text)) return digestOf(Buffer.from(text));
     return mask(text);
   };
-  const canonical = (one: unknown, isTop: boolean): JsonValue => {
-    if (typeof one === 'string') return textOf(one);
-    if (Array.isArray(one)) return one.map((item) => canonical(item, false));
+  const canonical = (one: unknown, name: string | null, owner: object): JsonValue => {
+    if (typeof one === 'string') return textOf(one, name, owner);
+    if (Array.isArray(one)) return one.map((item) => canonical(item, null, one));
     if (typeof one !== 'object' || one === null) return (one ?? null) as JsonValue;
     const members = Object.entries(one)
-      .filter(([name, member]) => member !== undefined && !(isTop && ABOUT_THE_CLIENT.has(name)))
+      .filter(
+        ([name, member]) => member !== undefined && !(one === value && ABOUT_THE_CLIENT.has(name)),
+      )
       .sort(([a], [b]) => (a < b ? -1 : 1));
-    return Object.fromEntries(members.map(([name, member]) => [name, canonical(member, false)]));
+    return Object.fromEntries(
+      members.map(([name, member]) => [name, canonical(member, name, one)]),
+    );
   };
-  return canonical(value, true);
+  return canonical(value, null, {});
 }
 
 /** How a canonical request names bytes. */

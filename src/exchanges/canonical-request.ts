@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { tryParseJson } from '../schema/json.ts';
 import type { ExchangeLabel, UpstreamRequest } from '../upstream/request.ts';
-import { canonicalJson, digestOf, type JsonValue } from './canonical-json.ts';
+import { canonicalJson, digestOf, type IsId, type JsonValue } from './canonical-json.ts';
 import type { CanonicalRequest } from './exchange.ts';
 import type { Mask } from './secrets.ts';
 
 /** Headers that change what a provider answers. Others hold keys, or differ from run to run. */
-const HEADERS = ['accept', 'anthropic-beta', 'anthropic-version', 'openai-beta'];
+export const HEADERS = ['accept', 'anthropic-beta', 'anthropic-version', 'openai-beta'];
 
 /** Bytes of a body that is JSON: no request is larger. */
 const MAX_JSON_COST = Number.MAX_SAFE_INTEGER;
@@ -16,6 +16,7 @@ export async function canonicalRequest(
   { model, path }: ExchangeLabel,
   { method = 'POST', headers, body }: UpstreamRequest,
   mask: Mask,
+  isId?: IsId,
 ): Promise<CanonicalRequest> {
   const kept = HEADERS.filter((name) => headers[name] !== undefined);
   return {
@@ -23,16 +24,20 @@ export async function canonicalRequest(
     method,
     path: mask(path),
     headers: Object.fromEntries(kept.map((name) => [name, headers[name]!])),
-    body: await canonicalBody(body, mask),
+    body: await canonicalBody(body, mask, isId),
   };
 }
 
-async function canonicalBody(body: UpstreamRequest['body'], mask: Mask): Promise<JsonValue> {
+async function canonicalBody(
+  body: UpstreamRequest['body'],
+  mask: Mask,
+  isId: IsId | undefined,
+): Promise<JsonValue> {
   if (body === undefined) return null;
   if (Buffer.isBuffer(body)) return digestOf(body);
   if (typeof body === 'string') {
     const json = tryParseJson(body, MAX_JSON_COST);
-    return json === undefined ? mask(body) : canonicalJson(json, mask);
+    return json === undefined ? mask(body) : canonicalJson(json, mask, isId);
   }
   // Only uploads to a bucket are sent in chunks.
   if (Symbol.asyncIterator in body) throw new Error('a request in chunks cannot be recorded');

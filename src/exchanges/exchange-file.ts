@@ -7,7 +7,7 @@ import type { CanonicalRequest, Exchange, RecordedAnswer } from './exchange.ts';
 /** The first member of every file. Another number is another format. */
 export const FORMAT = 'oriel-exchange/1';
 
-/** Characters from which base64 in an answer is a file of its own. */
+/** Shorter base64 of a cassette's answer is left in its text. */
 const MIN_BLOB = 1024;
 
 /** An exchange as text, and the bytes that stand beside it, by name. */
@@ -19,18 +19,23 @@ export interface EncodedExchange {
 /**
  * Encodes an exchange as JSON that is read and compared line by line: texts of several lines are lists of lines, bytes
  * stand beside it.
+ *
+ * @param minBlob characters from which base64 in an answer is a file of its own
  */
-export function encodeExchange({ request, answer }: Exchange): EncodedExchange {
+export function encodeExchange(
+  { request, answer }: Exchange,
+  minBlob: number = MIN_BLOB,
+): EncodedExchange {
   const blobs = new Map<string, Buffer>();
   const { status, headers, chunks, times, end } = answer;
   const whole = Buffer.concat(chunks);
   const file = {
     format: FORMAT,
-    request: { ...request, body: inLines(request.body, null) },
+    request: { ...request, body: inLines(request.body, Infinity, blobs) },
     response: {
       status,
       headers,
-      ...bodyOf(whole, headers['content-type'], blobs),
+      ...bodyOf(whole, headers['content-type'], minBlob, blobs),
       // On one line: most answers to streams have hundreds.
       chunks: chunks.map(({ length }) => length).join(' '),
       times: times.join(' '),
@@ -44,13 +49,17 @@ export function encodeExchange({ request, answer }: Exchange): EncodedExchange {
 function bodyOf(
   bytes: Buffer,
   contentType: string | undefined,
+  minBlob: number,
   blobs: Map<string, Buffer>,
 ): Record<string, unknown> {
   const text = bytes.toString();
   if (!Buffer.from(text).equals(bytes)) return { blob: addBlob(bytes, contentType, blobs) };
   const json = jsonOf(text);
   if (json === null) return { text: text.includes('\n') ? text.split('\n') : text };
-  return { json: inLines(json.value, blobs), ...(json.indent > 0 && { indent: json.indent }) };
+  return {
+    json: inLines(json.value, minBlob, blobs),
+    ...(json.indent > 0 && { indent: json.indent }),
+  };
 }
 
 /** The value of a JSON text, where that can be written back byte by byte. */
@@ -66,17 +75,20 @@ function jsonOf(text: string): { readonly value: JsonValue; readonly indent: num
 }
 
 /** Replaces texts of several lines by lists of lines, and long base64 by the name of a file. */
-function inLines(value: JsonValue, blobs: Map<string, Buffer> | null): JsonValue {
+function inLines(value: JsonValue, minBlob: number, blobs: Map<string, Buffer>): JsonValue {
   if (typeof value === 'string') {
     if (value.includes('\n')) return { $lines: value.split('\n') };
-    if (blobs === null || value.length < MIN_BLOB) return value;
+    if (value.length < minBlob) return value;
     const bytes = Buffer.from(value, 'base64');
     if (bytes.toString('base64') !== value) return value;
     return { $base64: addBlob(bytes, undefined, blobs) };
   }
-  if (Array.isArray(value)) return value.map((item) => inLines(item, blobs));
+  if (Array.isArray(value)) return value.map((item) => inLines(item, minBlob, blobs));
   if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).map(([name, member]) => [name, inLines(member, blobs)]);
+  const members = Object.entries(value).map(([name, member]) => [
+    name,
+    inLines(member, minBlob, blobs),
+  ]);
   const object = Object.fromEntries(members) as JsonValue;
   // An object that looks like one of these.
   return members.some(([name]) => String(name).startsWith('$')) ? { $object: object } : object;
