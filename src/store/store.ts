@@ -13,6 +13,7 @@ import type {
 } from './account.ts';
 import type { Asset, NewAsset } from './asset.ts';
 import type { BudgetWindow, Payer, Reservation } from './budgets.ts';
+import type { CacheStorage } from './cache-storage.ts';
 import type {
   ClaimedDeliveries,
   Delivery,
@@ -68,6 +69,8 @@ export interface KeyHolder {
 export interface Store {
   /** Whether other daemons may work on the store at the same time. */
   readonly isShared: boolean;
+  /** Cached answers of all nodes; null where a daemon keeps its own. */
+  readonly cache: CacheStorage | null;
   /** The living nodes. */
   readonly nodes: Nodes;
   /**

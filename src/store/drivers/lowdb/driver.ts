@@ -66,6 +66,7 @@ export function lowdbStore({ records, compactor, node, release }: LowdbStoreOpti
     transfer: new LowdbTransfer(records),
 
     isShared: false,
+    cache: null,
     nodes: SINGLE_NODE,
     get now() {
       return records.now();

@@ -2,6 +2,7 @@ import { accountMethods } from '../../operations/accounts.ts';
 import type { Store } from '../../store.ts';
 import type { StoreEvent } from '../../store-event.ts';
 import { isTerminal } from '../../task.ts';
+import { cacheTable } from './cache-table.ts';
 import { orphanedEscrows } from './claims.ts';
 import { creditMethods } from './credit-store.ts';
 import type { DriverEvent } from './events.ts';
@@ -88,6 +89,7 @@ export function postgresStore(parts: PostgresParts): {
     transfer: new PostgresTransfer(database, () => escrows.flush()),
 
     isShared: true,
+    cache: cacheTable({ database, reads: balances.reads, now }),
     nodes: lease,
     get now() {
       return now();
