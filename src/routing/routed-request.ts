@@ -37,6 +37,10 @@ export interface RoutedRequest<RouteType extends Route, Outcome> {
   failureOf?(outcome: Outcome): Failure | null;
   /** Called after a failed attempt that another one may follow. */
   onAttemptFailed?(): void;
+  /** Whether the last attempt was answered without the provider, of which it says nothing then. */
+  isReplayed?(): boolean;
+  /** Answers without the provider while no route can be tried; null where it cannot. */
+  replay?(candidate: RouteCandidate<RouteType>, provider: Provider): Promise<Outcome | null>;
   /** Called after an attempt that was not sent, because the route cannot represent the request. */
   onNotSent?(): void;
 }

@@ -100,11 +100,24 @@ export class Routing {
         if (last === null || !wasNotSent(outcome)) last = outcome;
       }
       if (last) throw last;
+      const replayed = await this.#replay(request);
+      if (replayed !== null) return replayed;
       const reason = soonest === null ? undefined : this.#resting.get(soonest)?.failure;
       const resting = new RoutesResting(request.model, reason, shortest);
       if (waits >= this.#config().routing.retries) throw resting;
       if (!(await waitForRateLimit(resting, shortest, request))) throw resting;
     }
+  }
+
+  async #replay<RouteType extends Route, Outcome>(
+    request: RoutedRequest<RouteType, Outcome>,
+  ): Promise<Outcome | null> {
+    for (const candidate of request.candidates) {
+      const provider = this.#providerOf(candidate.route.provider, request.providers);
+      const outcome = provider && (await request.replay?.(candidate, provider));
+      if (outcome) return outcome;
+    }
+    return null;
   }
 
   /**
@@ -138,6 +151,12 @@ export class Routing {
       trace?.begin(route, provider);
       try {
         const outcome = await request.attempt(candidate, keyed.settings);
+        if (request.isReplayed?.()) {
+          trace?.discard();
+          request.onNotSent?.();
+          report(null);
+          return outcome;
+        }
         const lateFailure = request.failureOf?.(outcome) ?? null;
         report(successOf(lateFailure, candidate, request));
         if (lateFailure === null) this.#succeeded(candidate, accountId, keyed, startedAt);

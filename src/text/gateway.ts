@@ -3,6 +3,7 @@ import type { Failure } from '../failure.ts';
 import { RouteAffinity } from '../routing/affinity.ts';
 import { Routing } from '../routing/routing.ts';
 import type { LightAbortSignal } from '../upstream/abort-signal.ts';
+import type { TextObserver } from './billing/charge-report.ts';
 import './built-in-dialects.ts';
 import type { TextCall } from './execution/execution.ts';
 import { TextExecution } from './execution/execution.ts';
@@ -85,6 +86,7 @@ export class TextGateway {
       }
       return execution.outcome?.body ?? null;
     } finally {
+      endCache(execution, this.#services.observer);
       execution.drain?.release();
       if (this.#open.delete(call.clientDisconnect) && this.#open.size === 0) this.#onLast();
     }
@@ -103,4 +105,13 @@ export class TextGateway {
       if (this.#open.size === 0) resolve();
     });
   }
+}
+
+/** Keeps the answers of providers that ended well. */
+function endCache({ call, outcome, cache, modelId }: TextExecution, observer: TextObserver): void {
+  if (cache === null) return;
+  const failure = outcome === null ? 'failed' : outcome.failure;
+  if (failure === null) cache.end('answered');
+  else cache.end(call.clientDisconnect.aborted ? 'abandoned' : 'failed');
+  observer.cached(modelId, call.report.cache!);
 }

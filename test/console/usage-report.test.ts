@@ -16,6 +16,7 @@ const question = (query: string, isOwner = false) =>
 
 const row = (fields: Partial<UsageRow>): UsageRow => ({
   ...{ requests: 0, errors: 0, outputs: 0, credits: 0, input_tokens: 0, output_tokens: 0 },
+  cache_hits: 0,
   ...{ cached_input_tokens: 0, cache_write_tokens: 0, cache_write_1h_tokens: 0 },
   ...fields,
 });

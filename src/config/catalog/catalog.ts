@@ -4,9 +4,10 @@ import { OUTPUT_SIZES } from '../../images/sizes.ts';
 import type { DeepReadonly } from '../../schema/json.ts';
 import { WILDCARD } from '../../schema/pattern.ts';
 import { toCredits } from '../../store/credits.ts';
+import { parseSize } from '../fields/units.ts';
 import { MODEL_TYPES } from '../providers/provider-kind.ts';
 import { TEXT_ENDPOINTS } from '../settings/dialects.ts';
-import { EFFORTS } from '../settings/models.ts';
+import { DEFAULT_CACHE_SIZE, EFFORTS } from '../settings/models.ts';
 import type { Config, Model } from '../settings/schema.ts';
 import { entryNamed, isAllowed, type NamedEntry } from './model-names.ts';
 
@@ -98,6 +99,13 @@ export function defaultOutputTokensOf(model: TextModel): number | null {
   const most = maxOutputTokensOf(model);
   if (most === null || model.rules !== 'fixed-reasoning') return most;
   return Math.min(most, FIXED_DEFAULT_OUTPUT_TOKENS);
+}
+
+/** Bytes that cached answers of a model may have; 0 where there is no such model. */
+export function cacheSizeOf({ models }: Config, id: string): number {
+  const model = models[id];
+  if (model === undefined || !('routes' in model)) return 0;
+  return ('cache' in model ? model.cache?.maxSize : undefined) ?? parseSize(DEFAULT_CACHE_SIZE)!;
 }
 
 /** Prices of a text model and their names in the catalog. */

@@ -53,7 +53,8 @@ export class CachedRequest {
     for (const [key, pending] of this.#pending) {
       pending.flight.release();
       if (!isGood) pending.flight.end(how);
-      else if (pending.answer !== null) this.#keep(key, pending);
+      // The client gets its answer first.
+      else if (pending.answer !== null) setImmediate(() => this.#keep(key, pending));
     }
   }
 
@@ -153,10 +154,17 @@ export class CachedRequest {
 
   #keep(key: string, { flight, answer, isKept }: Pending): void {
     this.#pending.delete(key);
-    if (answer === null || answer.end !== 'complete' || !isKept(answer)) return flight.end('alone');
+    if (answer === null || answer.end !== 'complete') return;
+    if (!isKept(answer)) {
+      flight.end('alone');
+      return;
+    }
     this.#cache.add(key, this.#policy, answer);
     flight.end(answer);
   }
 }
 
-const NOT_CACHED = new Failure('service_error', 'no provider can be asked, and no answer is cached');
+const NOT_CACHED = new Failure(
+  'service_error',
+  'no provider can be asked, and no answer is cached',
+);

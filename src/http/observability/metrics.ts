@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts';
 import type { Task } from '../../store/task.ts';
 import type { MetricFamily } from '../../telemetry/metric-data.ts';
 import type { MetricSource } from '../../telemetry/telemetry.ts';
-import type { TextReport } from '../../text/canonical/report.ts';
+import type { CacheResult, TextReport } from '../../text/canonical/report.ts';
 import type { TextThreads } from '../../threads/text-threads.ts';
 import { GenAiMetrics, OTLP_NAMES } from './gen-ai-metrics.ts';
 import { LimitMetrics } from './limit-metrics.ts';
@@ -82,6 +82,11 @@ export class Metrics {
     'oriel_tokens_total',
     'Tokens of text requests; cached_input and cache_write are parts of input, cache_write_1h of cache_write',
     ['model', 'kind'],
+  );
+  readonly #cached = this.#registry.counter(
+    'oriel_cache_requests_total',
+    'Requests whose model or key has an exact cache',
+    ['model', 'result'],
   );
   readonly #damaged = this.#registry.counter(
     'oriel_assets_damaged_total',
@@ -172,6 +177,10 @@ export class Metrics {
   /** One attempt at a route of a model. @param outcome `ok`, or the type or code of the failure */
   observeAttempt(provider: string, outcome: string): void {
     this.#attempts.inc({ provider, outcome });
+  }
+
+  observeCache(model: string, result: CacheResult): void {
+    this.#cached.inc({ model, result });
   }
 
   observeTokens(

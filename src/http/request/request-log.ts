@@ -104,6 +104,7 @@ function fieldsOf({
     provider: report?.provider ?? undefined,
     upstreamModel: report?.upstreamModel ?? undefined,
     attempts: report?.attempts,
+    cache: report?.cache ?? undefined,
     dropped: report?.dropped.length ? report.dropped : undefined,
     inputTokens: usage?.input,
     cachedInputTokens: usage?.cachedInput,

@@ -1,12 +1,14 @@
 import type { RoutingObserver } from '../../routing/observer.ts';
 import type { Usage } from '../canonical/events.ts';
-import type { TextReport } from '../canonical/report.ts';
+import type { CacheResult, TextReport } from '../canonical/report.ts';
 import type { Charge } from './meter.ts';
 
 /** Events of a gateway, for metrics and the log. */
 export interface TextObserver extends RoutingObserver {
   /** A request was charged. */
   used(model: string, usage: Usage): void;
+  /** A request ended whose model or key has a cache. */
+  cached(model: string, result: CacheResult): void;
   /** A provider reported more usage than the request allowed; the excess was not charged. */
   exceeded(excess: ExceededUsage): void;
 }

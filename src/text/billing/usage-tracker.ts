@@ -51,15 +51,15 @@ export class UsageTracker {
     this.#at(choice).requests += 1;
   }
 
-  /** Records that the answer comes from the exact cache. */
-  hit(choice = 0): void {
-    this.#at(choice).isHit = true;
+  /** Records whether the answer comes from the exact cache. */
+  lookedUp(isHit: boolean, choice = 0): void {
+    this.#at(choice).isHit = isHit;
   }
 
   /** Discards the counts of a route that failed without a charge, except for complete answers that are kept. */
   reset(): void {
     this.#answers.forEach((counts, choice) => {
-      if (!counts.isKept) this.#answers[choice] = nothing();
+      if (!counts.isKept) this.#answers[choice] = { ...nothing(), isHit: counts.isHit };
     });
   }
 

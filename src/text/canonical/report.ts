@@ -2,6 +2,9 @@ import type { Failure } from '../../failure.ts';
 import type { Trace } from '../../telemetry/trace.ts';
 import type { Usage } from './events.ts';
 
+/** Whether an answer came from the exact cache; `bypass` where the cache was not asked. */
+export type CacheResult = 'hit' | 'miss' | 'bypass';
+
 /** How a request for text or embeddings was answered, for its log line, metrics and spans. Filled meanwhile. */
 export class TextReport {
   /** Null where the request is not traced. */
@@ -17,6 +20,8 @@ export class TextReport {
   usage: Usage | null = null;
   /** Micro-credits. */
   charge = 0;
+  /** Null where neither the model nor the key has a cache. */
+  cache: CacheResult | null = null;
   /** Paths of fields that the upstream's format cannot express and that were not sent, 20 at most. */
   dropped: readonly string[] = [];
   /** The failure inside a stream that had begun: its status was 200. */

@@ -1,6 +1,6 @@
 import type { EmbeddingModel } from '../../config/catalog/catalog.ts';
 import { upstreamModelOf } from '../../config/catalog/model-names.ts';
-import { isRemote, kindOf } from '../../config/providers/provider-kinds.ts';
+import { isRemote, kindOf, type RemoteProvider } from '../../config/providers/provider-kinds.ts';
 import { Failure } from '../../failure.ts';
 import { redactKeyInBody } from '../../routing/redaction.ts';
 import { longestTotal } from '../../routing/retry-policy.ts';
@@ -8,6 +8,7 @@ import { routeCandidates, unknownToProvider } from '../../routing/route-candidat
 import { Routing } from '../../routing/routing.ts';
 import { reportCharge } from '../billing/charge-report.ts';
 import { invalid } from '../dialects/request-errors.ts';
+import { openCache } from '../execution/answer-cache.ts';
 import type { TextCall } from '../execution/execution.ts';
 import { findModelOfType } from '../execution/model-routes.ts';
 import { openProvider, timeoutsUntil } from '../execution/upstream-request.ts';
@@ -20,7 +21,7 @@ import { decodeEmbeddings, type EmbeddingsRequest, inputTokensOf } from './reque
 import { embedBySandbox } from './sandbox.ts';
 
 /** One request of one client. */
-type EmbeddingsCall = Pick<TextCall, 'requestId' | 'body' | 'holder' | 'report'> & {
+type EmbeddingsCall = Pick<TextCall, 'requestId' | 'body' | 'headers' | 'holder' | 'report'> & {
   /** Aborts when the client disconnects; the reason is a Failure. */
   readonly signal: AbortSignal;
 };
@@ -36,7 +37,8 @@ export class EmbeddingsGateway {
   }
 
   /** @returns the response as JSON */
-  async answer({ requestId, body, holder, report, signal }: EmbeddingsCall): Promise<string> {
+  async answer(call: EmbeddingsCall): Promise<string> {
+    const { requestId, body, headers, holder, report, signal } = call;
     const { store, upstream, observer } = this.#options;
     const config = this.#options.config();
     const request = decodeEmbeddings(body);
@@ -50,12 +52,39 @@ export class EmbeddingsGateway {
       trustUpstream: config.billing.trustUpstream,
     });
     const settle = async (tokens: number | null) => {
-      const charge = await meter.settle(tokens);
+      const charge = await meter.settle(tokens, isHit);
       reportCharge(charge, { report, requestId }, observer);
       return charge.used.input;
     };
     const deadline = performance.now() + longestTotal(config, model.routes);
+    const own = { holder, headers, id, model, report, isCacheable: true };
+    const cache = openCache({ cache: this.#options.cache, ...own });
     let secret: string | undefined;
+    let isHit = false;
+    const through =
+      cache?.through(
+        upstream,
+        () => true,
+        (isFound) => {
+          isHit = isFound;
+        },
+      ) ?? upstream;
+    const ask = (route: EmbeddingModel['routes'][number], provider: RemoteProvider) => {
+      const upstreamModel = upstreamModelOf(route, part);
+      report.provider = route.provider;
+      report.upstreamModel = upstreamModel;
+      secret = provider.apiKey;
+      const format = FORMATS[kindOf(provider).embeddings ?? 'openai'];
+      return openProvider(through, provider, {
+        path: format.path(upstreamModel),
+        model: upstreamModel,
+        headers: {},
+        trace: report.trace,
+        body: format.body(request, upstreamModel),
+        timeouts: timeoutsUntil(deadline, config, provider),
+        signal,
+      }).then(async (exchange) => format.read(request, await readJson(exchange, parseAnswer)));
+    };
     let embeddings: Embeddings;
     try {
       embeddings = await this.routing.run({
@@ -68,34 +97,38 @@ export class EmbeddingsGateway {
         signal,
         deadline,
         attempt: async ({ route }, provider) => {
-          const upstreamModel = upstreamModelOf(route, part);
           report.attempts += 1;
+          if (isRemote(provider)) return ask(route, provider);
+          const upstreamModel = upstreamModelOf(route, part);
           report.provider = route.provider;
           report.upstreamModel = upstreamModel;
-          if (!isRemote(provider)) {
-            return embedBySandbox(request, { model: upstreamModel, deadline, signal });
-          }
-          secret = provider.apiKey;
-          const format = FORMATS[kindOf(provider).embeddings ?? 'openai'];
-          const exchange = await openProvider(upstream, provider, {
-            path: format.path(upstreamModel),
-            model: upstreamModel,
-            headers: {},
-            trace: report.trace,
-            body: format.body(request, upstreamModel),
-            timeouts: timeoutsUntil(deadline, config, provider),
-            signal,
-          });
-          return format.read(request, await readJson(exchange, parseAnswer));
+          return embedBySandbox(request, { model: upstreamModel, deadline, signal });
+        },
+        isReplayed: () => isHit,
+        async replay({ route }, provider) {
+          if (!cache?.canReplay || !isRemote(provider)) return null;
+          cache.isOffline = true;
+          return ask(route, provider)
+            .catch(() => null)
+            .finally(() => {
+              cache.isOffline = false;
+            });
+        },
+        onNotSent: () => {
+          report.attempts -= 1;
         },
       });
+      cache?.end('answered');
     } catch (error) {
+      cache?.end(signal.aborted ? 'abandoned' : 'failed');
       // The provider has worked for a client that left, and charges for it.
       const isCharged =
         signal.aborted || (error instanceof Failure && error.type === 'billable_error');
       if (isCharged) await settle(null);
       else await meter.release();
       throw part === null ? error : unknownToProvider(error, id, request.model);
+    } finally {
+      if (report.cache !== null) observer.cached(id, report.cache);
     }
     const tokens = await settle(embeddings.tokens);
     const isPublic = config.answers.model === 'public' || embeddings.model === null;

@@ -71,7 +71,7 @@ async function translate(execution: TextExecution, route: RemoteRoute): Promise<
   announceOmitted(execution, { ignored: advice, dropped }, emulated, left);
   return collectAnswers(execution, request.n ?? 1, origin, async (sink, choice, signal) => {
     const body = bodies[conversationIndexOf(request, choice)]!;
-    const exchange = await openUpstream(execution, route, { body, stream, signal });
+    const exchange = await openUpstream(execution, route, { body, stream, signal, choice });
     await readAnswer(execution, exchange, { target, origin, sink, choice, emulated });
   });
 }

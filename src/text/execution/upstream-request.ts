@@ -13,6 +13,7 @@ import type { Json } from '../canonical/canonical.ts';
 import type { Target } from '../dialects/dialect.ts';
 import { dialectNamed } from '../dialects/registry.ts';
 import type { TextExecution } from './execution.ts';
+import { upstreamFor } from './text-cache.ts';
 
 /** Bytes that are read of a response that reports a failure. */
 const MAX_FAILURE_BYTES = 1024 * 1024;
@@ -37,15 +38,18 @@ export interface RemoteRoute {
 interface UpstreamRequest extends Pick<ProviderRequest, 'body' | 'signal'> {
   /** Whether it asks for a stream. */
   readonly stream: boolean;
+  /** Which of several answers it is for. */
+  readonly choice?: number;
 }
 
 /** @throws Failure where the upstream cannot be reached, or answers with another status than 2xx */
 export function openUpstream(
   execution: TextExecution,
   { route, provider, target, timeouts }: RemoteRoute,
-  { body, stream, signal }: UpstreamRequest,
+  { body, stream, signal, choice = 0 }: UpstreamRequest,
 ): Promise<UpstreamResponse> {
-  const { call, upstream, request, forwarded } = execution;
+  const { call, request, forwarded } = execution;
+  const upstream = upstreamFor(execution, target.dialect, body, choice);
   const { path, headers, withCacheMarks } = dialectNamed(target.dialect);
   const isMarked = route.promptCaching === 'auto' && mayBeMarked(execution);
   return openProvider(upstream, provider, {

@@ -23,7 +23,7 @@ const endTimeoutMs = 1000;
 /** Cost of the values of an answer (`structureFault`): log probabilities are many small objects. */
 const MAX_COST = 1_000_000;
 
-export function isEventStream({ headers }: UpstreamResponse): boolean {
+export function isEventStream({ headers }: Pick<UpstreamResponse, 'headers'>): boolean {
   return /^text\/event-stream\b/i.test(headers['content-type'] ?? '');
 }
 

@@ -1,11 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
-import { isPriced } from '../../config/catalog/catalog.ts';
+import { isPriced, type TextRoute } from '../../config/catalog/catalog.ts';
 import { upstreamModelOf } from '../../config/catalog/model-names.ts';
 import { isRemote } from '../../config/providers/provider-kinds.ts';
+import { Failure } from '../../failure.ts';
 import { longestTotal } from '../../routing/retry-policy.ts';
 import { routeCandidates, unknownToProvider } from '../../routing/route-candidates.ts';
 import type { Outcome } from '../execution/execution.ts';
 import { runRoute } from '../execution/run-route.ts';
+import { textCacheOf } from '../execution/text-cache.ts';
 import { conversationOf } from '../policy/conversation.ts';
 import type { Stage } from './stage.ts';
 
@@ -22,10 +24,16 @@ export const askRoutes: Stage = async (execution, services) => {
   });
   services.open.add(clientDisconnect);
   execution.onStored = (ids) => store.addProviderObjects(holder.account.id, ids);
+  const cache = textCacheOf(execution, services.cache);
+  execution.cache = cache;
   const deadline = performance.now() + longestTotal(config, model.routes);
   const candidates = routeCandidates(model);
   const conversation = candidates.length > 1 ? conversationOf(request, modelId, holder) : null;
   let answering = candidates[0]!;
+  const nameRoute = (route: TextRoute) => {
+    report.provider = route.provider;
+    report.upstreamModel = upstreamModelOf(route, wildcardPart);
+  };
   try {
     const outcome = await services.routing.run({
       model: modelId,
@@ -41,13 +49,28 @@ export const askRoutes: Stage = async (execution, services) => {
         answering = candidate;
         report.attempts += 1;
         execution.isSent = isRemote(provider);
-        report.provider = candidate.route.provider;
-        report.upstreamModel = upstreamModelOf(candidate.route, wildcardPart);
+        nameRoute(candidate.route);
         try {
           return await runRoute(execution, candidate.route, provider, deadline);
         } catch (error) {
           execution.attemptError = error;
           throw error;
+        }
+      },
+      isReplayed: () => report.cache === 'hit',
+      async replay({ route }, provider) {
+        // Several answers may have begun before one is found missing.
+        if (!cache?.canReplay || !isRemote(provider) || (request.n ?? 1) > 1) return null;
+        cache.isOffline = true;
+        try {
+          nameRoute(route);
+          return await runRoute(execution, route, provider, deadline);
+        } catch (error) {
+          if (!(error instanceof Failure) || clientDisconnect.aborted) throw error;
+          tracker.reset();
+          return null;
+        } finally {
+          cache.isOffline = false;
         }
       },
       failureOf: ({ failure }: Outcome) => failure,

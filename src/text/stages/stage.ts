@@ -1,4 +1,5 @@
 import type { Config } from '../../config/settings/schema.ts';
+import type { ExactCache } from '../../exchanges/cache/exact-cache.ts';
 import type { RouteAffinity } from '../../routing/affinity.ts';
 import type { Routing } from '../../routing/routing.ts';
 import type { Store } from '../../store/store.ts';
@@ -13,6 +14,7 @@ export interface TextGatewayOptions {
   readonly config: () => Config;
   readonly store: Store;
   readonly upstream: Upstream;
+  readonly cache: ExactCache;
   readonly observer: TextObserver;
   /**
    * Checks the words of a request whose answer may hold images.

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Config } from '../../../src/config/settings/schema.ts';
+import type { ExactCache } from '../../../src/exchanges/cache/exact-cache.ts';
 import { Failure } from '../../../src/failure.ts';
 import type { KeyHolder, Store } from '../../../src/store/store.ts';
 import { TextReport } from '../../../src/text/canonical/report.ts';
@@ -177,7 +178,8 @@ async function ask(
     config: () => config,
     store,
     upstream: { open } as unknown as UpstreamClient,
-    observer: { onAttempt() {}, used() {}, exceeded() {} },
+    cache: {} as ExactCache,
+    observer: { onAttempt() {}, used() {}, cached() {}, exceeded() {} },
     admitPrompt: async () => {},
   });
   try {

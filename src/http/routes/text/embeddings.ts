@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import { isObject } from '../../../schema/untrusted.ts';
 import { TextReport } from '../../../text/canonical/report.ts';
 import { embeddingsRequest } from '../../../text/embeddings/request.ts';
+import { CACHE_HEADER } from '../../../text/execution/answer-cache.ts';
 import type { AppContext } from '../../request/app-context.ts';
 import { addEndpoint } from '../../request/endpoint.ts';
 import { disconnectSignal } from '../../transport/client-disconnect.ts';
@@ -42,10 +43,12 @@ export function embeddingRoutes(server: FastifyInstance, { embeddings }: AppCont
       const whole = await embeddings.answer({
         requestId: request.id,
         body: named(request),
+        headers: request.headers,
         holder: request.holder,
         report,
         signal: disconnectSignal(reply),
       });
+      if (report.cache !== null) reply.header(CACHE_HEADER, report.cache);
       reply.type('application/json; charset=utf-8');
       return `${whole}\n`;
     },
