@@ -52,6 +52,7 @@ export class CachedRequest {
     this.#isGood = isGood;
     for (const [key, pending] of this.#pending) {
       pending.flight.release();
+      pending.flight.isLanding = isGood;
       if (!isGood) pending.flight.end(how);
       // The client gets its answer first.
       else if (pending.answer !== null) setImmediate(() => this.#keep(key, pending));
@@ -76,9 +77,10 @@ export class CachedRequest {
     former?.end('failed');
     former?.release();
     for (let failures = 0; policy.maxAge !== null && failures < MAX_FAILURES; ) {
-      const known = cache.remembered(key, policy);
-      if (known !== undefined) return answerWith(known);
       const flight = cache.flight(key);
+      // A client that has replaced an answer does not get the former one any more.
+      const known = flight?.isLanding ? undefined : cache.remembered(key, policy);
+      if (known !== undefined) return answerWith(known);
       if (flight === undefined) break;
       const end = await flight.wait({ server, signal, timeout: timeouts.total });
       if (typeof end === 'object') return answerWith(end);

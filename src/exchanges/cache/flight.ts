@@ -27,6 +27,8 @@ interface FlightOptions {
 
 /** A request to a provider that equal ones wait for. */
 export class Flight {
+  /** Whether its client has the answer, which is kept in a moment. */
+  isLanding = false;
   readonly ended: Promise<FlightEnd>;
   readonly #options: FlightOptions;
   #isReleased = false;
