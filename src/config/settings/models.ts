@@ -120,7 +120,6 @@ const cache = optional(
       duration('0s'),
       'How long an answer is given again to the same request of the same account; 0s: never. A key can have another ' +
         'time (oriel keys create --cache).',
-      { example: '1h' },
     ),
     maxSize: withDefault(
       size('1MB', '1000TB'),
@@ -129,7 +128,6 @@ const cache = optional(
     ),
   }),
   'The exact cache: equal requests get the recorded answer.',
-  { example: { ttl: '1h' } },
 );
 
 const textModel = v.strictObject({
