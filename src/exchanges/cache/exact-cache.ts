@@ -131,7 +131,8 @@ export class ExactCache {
         this.#recordings -= 1;
       },
     });
-    if (!this.#flights.has(key)) this.#flights.set(key, flight);
+    // In place of an older one, whose answer this one replaces.
+    this.#flights.set(key, flight);
     return flight;
   }
 

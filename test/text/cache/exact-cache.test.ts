@@ -5,6 +5,7 @@ import { OWNER_KEY } from '../../daemon.ts';
 import { settled } from '../account.ts';
 import { newKey } from '../gateway-daemon.ts';
 import type { FormatName } from '../mock-upstream.ts';
+import { send } from '../raw.ts';
 import { type Script, USAGE } from '../script.ts';
 import { cacheGateway, comparable, FORMATS, HIT_PRICE, requestOf } from './cache-gateway.ts';
 
@@ -343,6 +344,24 @@ describe('equal requests at once', () => {
       expect([status, text.includes('Done.') || leaves]).toEqual([200, true]);
     }
     expect(upstream.requests.length).toBeLessThanOrEqual(requests);
+  });
+});
+
+describe('a provider that cools down', () => {
+  const resting = cacheGateway({ routing: { retries: 0, cooldown: { after: 1, for: '60s' } } });
+
+  it('is not needed for a hit', async () => {
+    const { daemon, upstream } = resting();
+    const one = (content: string, model = 'to-chat') =>
+      send(daemon, 'chat', { model, messages: [{ role: 'user', content }] });
+    upstream.play({ steps: [{ text: 'Done.' }] }, { refuse: { status: 500 } });
+    await (await one('known')).text();
+    expect((await one('unknown')).status).toBe(502);
+    const statuses = [await one('unknown'), await one('known')].map(
+      ({ status, headers }) => `${status} ${headers.get('x-oriel-cache')}`,
+    );
+    expect(statuses).toEqual(['503 bypass', '200 hit']);
+    expect(upstream.requests).toHaveLength(2);
   });
 });
 
