@@ -89,6 +89,7 @@ export function describeTasks(driver: DriverFactory, accounts = 1000): void {
             cachedInputTokens: 0,
             cacheWriteTokens: 0,
             cacheWrite1hTokens: 0,
+            cacheHits: 0,
             outputTokens: 0,
             outputs: 1,
             errors: 0,

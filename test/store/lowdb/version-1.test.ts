@@ -98,7 +98,7 @@ it('continues usage, charges and keys from before windows, teams and usage by ke
   expect(await store.listTeams()).toEqual([]);
   expect(await store.listBudgetWindows()).toEqual([]);
   // Counts of earlier versions have no writes of caches.
-  const written = { cacheWriteTokens: 0, cacheWrite1hTokens: 0, errors: 0 };
+  const written = { cacheWriteTokens: 0, cacheWrite1hTokens: 0, cacheHits: 0, errors: 0 };
   const added = { ...usage[0], ...CHARGE.counts, ...written, keyId: KEY.id, spent: 4 };
   expect(await store.listUsage(ACCOUNT.id, days)).toEqual([...usage, added]);
   const team = await store.createTeam({ accountId: ACCOUNT.id, name: 'crew', budget: 50 });
