@@ -187,7 +187,7 @@ describe('GET /v1/account/usage', () => {
     expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8');
     const [titles, row, ...rest] = (await response.text()).split('\n');
     expect(titles).toMatch(/^key,key_id,model,requests,input_tokens,.*,credits$/);
-    expect(row).toMatch(/^sheet,key_\w+,sandbox-chat,1,\d+,0,0,0,\d+,0,0,0\.\d+$/);
+    expect(row).toMatch(/^sheet,key_\w+,sandbox-chat,1,\d+,0,0,0,\d+,0,0,0,0\.\d+$/);
     expect(rest).toEqual(['']);
     for (const [query, accept, type] of [
       ['', 'text/csv', 'text/csv'],

@@ -161,6 +161,7 @@ describe('GET /v1/account/usage', () => {
       cached_input_tokens: 0,
       cache_write_tokens: 0,
       cache_write_1h_tokens: 0,
+      cache_hits: 0,
       output_tokens: 0,
       errors: 0,
       credits: 0,
