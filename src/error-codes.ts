@@ -111,6 +111,7 @@ export const HTTP_CODES = {
     account_not_found: 'There is no such account.',
     key_not_found: 'There is no such API key.',
     team_not_found: 'There is no such team.',
+    provider_not_found: 'There is no such provider.',
     delivery_not_found: 'There is no such callback.',
   }),
   ...group(['invalid_request', 'service_error'], 404, {
@@ -131,6 +132,11 @@ export const HTTP_CODES = {
     key_revoked: 'The API key was revoked and cannot be changed.',
     team_exists: 'The account already has a team of this name.',
     team_has_keys: 'The team still has API keys.',
+    provider_exists: 'A provider of this name exists already.',
+    model_exists: 'A model of this name exists already.',
+    provider_in_use: 'Models still have routes to the provider.',
+    read_only: 'The configuration file sets it; change it there.',
+    provider_test_failed: 'The provider refused the test, so that it was not added.',
     team_ambiguous: 'Several accounts have a team of this name.',
     task_state: 'The task is in a state that does not allow this.',
     claim_lost: 'Another node has taken the task or callback over.',
@@ -238,6 +244,8 @@ export const HTTP_CODES = {
     unknown_sandbox_model: 'The sandbox has no such model.',
   }),
   ...group('service_error', 503, {
+    model_unavailable: 'The settings of the provider of a model are at fault.',
+    secrets_unreadable: 'The key that decrypts the secrets of a provider is missing.',
     overloaded: 'The server is overloaded.',
     shutting_down:
       'The server is shutting down. It accepts no new requests, and ends requests that take too long.',

@@ -3,11 +3,14 @@ import type { ObjectSchema } from '../schema/fields.ts';
 import type { Actor, Subject } from '../store/audit/entry.ts';
 import type { AuditTrail } from '../store/audit/log.ts';
 import type { Store } from '../store/store.ts';
+import type { CatalogContext } from './catalog-context.ts';
 
 export const GROUPS = {
   accounts: 'Manage accounts: who holds credits, and on which plan',
   teams: 'Manage teams: keys of an account that share budgets',
   keys: 'Manage API keys: who may ask, for what and how often',
+  providers: 'Manage providers: whose models you offer, with which API keys',
+  models: 'Manage models: names, routes to providers, prices and limits',
   nodes: 'Show the daemons on the store, and daemons that died lately',
   usage: 'Show requests, tokens and credits by account, team, key, model and day',
   store: 'Check the store',
@@ -60,7 +63,7 @@ export interface AdminCommand<
   /** Example options of its endpoint. */
   readonly sample?: Readonly<v.InferInput<Schema>>;
   /** @returns plain JSON without secrets, except for the one that the command is there to print */
-  run(store: Store, options: v.InferOutput<Schema>): Promise<Result>;
+  run(store: Store, options: v.InferOutput<Schema>, catalog: CatalogContext): Promise<Result>;
   /**
    * The entry of the audit log, without secrets. A command without it changes nothing, prints no
    * secret, and is not in the log.
@@ -88,6 +91,7 @@ export interface AdminContext {
   readonly store: Store;
   /** Opens the audit log; called only for commands that are recorded in it. */
   readonly audit: () => Promise<AuditTrail>;
+  readonly catalog: CatalogContext;
   /** The user who runs the command. */
   readonly who: Actor;
 }
@@ -96,12 +100,12 @@ export interface AdminContext {
 export async function runAdminCommand(
   command: AdminCommand,
   options: never,
-  { store, audit, who }: AdminContext,
+  { store, audit, catalog, who }: AdminContext,
 ): Promise<object> {
-  if (command.audit === undefined) return command.run(store, options);
+  if (command.audit === undefined) return command.run(store, options, catalog);
   const subject = (result: object | null) => command.audit!(options, result);
   const log = await audit();
   return log.record({ act: `${command.group}.${command.name}`, who, subject }, () =>
-    command.run(store, options),
+    command.run(store, options, catalog),
   );
 }

@@ -76,6 +76,21 @@ export const keyReference = reference(
   'the id of a key or its beginning, its hint, or the key itself',
 );
 export const teamReference = reference('the name or the id of a team');
+/** The name of a provider of the catalog. */
+export const entryName = matching(
+  /^(?!(?:constructor|prototype)$)[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/,
+  'letters, digits and . _ : / @ + -, 128 at most',
+);
+/** The identifier of a model of the catalog. */
+export const modelEntryName = matching(
+  /^(?!(?:constructor|prototype)$)(?=[^*]*\*?[^*]*$)[A-Za-z0-9*][A-Za-z0-9._:/@+*-]{0,127}$/,
+  'letters, digits and . _ : / @ + -, one * at most, 128 in all',
+);
+/** A provider's name of a model. */
+export const upstreamModel = matching(
+  /^[^\p{Cc}\p{Zl}\p{Zp}]{1,256}$/u,
+  '1 to 256 characters on one line',
+);
 /** The name of one model in a report. */
 export const modelName = reference('the name of a model', 256);
 
@@ -124,6 +139,18 @@ function modelsIn(text: string): string[] | undefined {
 /** Names of models separated by commas, or `all`; parsed to a list without duplicates. */
 export const models = parsed(modelsIn, MODELS);
 export const modelsOrAll = removable(modelsIn, MODELS, 'all');
+
+const aliasesIn = (text: string) => {
+  const names = namesIn(text);
+  return names.length <= 100 && names.every((name) => MODEL.test(name)) ? names : undefined;
+};
+
+/** Further names of a model with commas between them, or `none`. */
+export const aliasesOrNone = removable(
+  aliasesIn,
+  'at most 100 names with commas between them',
+  'none',
+);
 
 const FEATURE_NAMES = `some of ${FEATURES.join(', ')}, with commas between them`;
 

@@ -1,6 +1,8 @@
 import { ACCOUNT_COMMANDS } from './accounts.ts';
 import type { AdminCommand } from './admin-command.ts';
 import { KEY_COMMANDS } from './keys.ts';
+import { MODEL_COMMANDS } from './models.ts';
+import { PROVIDER_COMMANDS, removeProvider } from './providers.ts';
 import { NODE_COMMANDS, STORE_COMMANDS } from './store.ts';
 import { TEAM_COMMANDS } from './teams.ts';
 import { USAGE_COMMANDS } from './usage.ts';
@@ -10,6 +12,9 @@ export const ADMIN_COMMANDS = [
   ...ACCOUNT_COMMANDS,
   ...TEAM_COMMANDS,
   ...KEY_COMMANDS,
+  ...PROVIDER_COMMANDS,
+  ...MODEL_COMMANDS,
+  removeProvider,
   ...NODE_COMMANDS,
   ...USAGE_COMMANDS,
   ...STORE_COMMANDS,

@@ -18,7 +18,7 @@ type Columns<Item> = Readonly<
   >
 >;
 
-const tableOf =
+export const tableOf =
   <Item>(columns: Columns<Item>) =>
   (items: readonly Item[]): AdminTable => ({
     columns: Object.values(columns).map(([, width]) => width),

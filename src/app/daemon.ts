@@ -32,6 +32,7 @@ import { routingObserver } from './routing-observer.ts';
 import { followRests, publishRests } from './shared-rests.ts';
 import { Closers, type DaemonOptions, DaemonState, type Parts, type Start } from './start.ts';
 import { type OpenedStore, openDaemonStore } from './store.ts';
+import { StoredProviders } from './stored-catalog.ts';
 import { DaemonTelemetry } from './telemetry.ts';
 import { createText } from './text.ts';
 
@@ -72,6 +73,7 @@ interface Services extends DaemonMedia {
   readonly text: TextGateway;
   readonly pool: SharedPool;
   readonly telemetry: DaemonTelemetry;
+  readonly catalog: StoredProviders;
 }
 
 /** Starts the daemon: store, audit log, image pool, text, media and HTTP, in this order. */
@@ -114,8 +116,11 @@ async function startServices(start: Start): Promise<Services> {
   const firstKey = await readFirstKey(dataDir, store);
   // Closed just before the store: administration also works while the daemon drains.
   const models = () => allNames(state.config.models);
+  const catalog = new StoredProviders(state, store, log);
+  await catalog.start();
+  closers.add(() => catalog.close());
   const admin = await startAdmin({
-    ...{ store, audit, log, models },
+    ...{ store, audit, catalog, log, models },
     place: placeOf(state.config.store),
     directory: dataDir,
   });
@@ -158,6 +163,7 @@ async function startServices(start: Start): Promise<Services> {
     isDeterministic: options.deterministic ?? false,
     store,
     audit,
+    catalog,
     limits,
     ...gateways,
     media: daemonMedia.media,
@@ -182,7 +188,19 @@ async function startServices(start: Start): Promise<Services> {
     draining: draining.signal,
   };
   const servers = await buildServers(context);
-  return { ...daemonMedia, opened, audit, firstKey, servers, draining, text, pool, telemetry };
+  catalog.onChange = () => daemonMedia.media.runner.reconfigured();
+  return {
+    ...daemonMedia,
+    opened,
+    audit,
+    firstKey,
+    servers,
+    draining,
+    text,
+    pool,
+    telemetry,
+    catalog,
+  };
 }
 
 /** Opens the audit log and records the start and the repairs of the store. */
@@ -228,7 +246,7 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
       return audit.record({ act: 'config.reload', who, subject }, async () => {
         // First, since it may fail.
         await services.telemetry.configure(next);
-        state.config = next;
+        services.catalog.use(next, loaded);
         const readAt = Date.now();
         state.configuration = { loaded, readAt, atRestart: loaded.restart, refused: null };
         services.media.runner.reconfigured();

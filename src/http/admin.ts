@@ -7,6 +7,7 @@ import {
   removeAdminEndpoint,
   writeAdminEndpoint,
 } from '../administration/admin-endpoint.ts';
+import type { CatalogContext } from '../administration/catalog-context.ts';
 import { ADMIN_COMMANDS } from '../administration/registry.ts';
 import { Failure } from '../failure.ts';
 import { parseFields } from '../schema/fields.ts';
@@ -24,6 +25,7 @@ export interface AdminOptions {
   /** Where the records are, as `placeOf` says. */
   readonly place: string;
   readonly audit: AuditTrail;
+  readonly catalog: CatalogContext;
   /** The data directory, where the command line finds the address and the token. */
   readonly directory: string;
   readonly log: Logger;
@@ -39,6 +41,7 @@ export async function startAdmin({
   store,
   place,
   audit,
+  catalog,
   directory,
   log,
   models,
@@ -75,6 +78,7 @@ export async function startAdmin({
       const result = await runAdminCommand(command, options as never, {
         store,
         audit: async () => audit,
+        catalog,
         who,
       });
       return { result, warnings: command.warn?.(options, models()) ?? [] };

@@ -19,6 +19,8 @@ export interface Field {
   readonly short: string | undefined;
   /** Whether the text is the path of a file or a folder, which shells complete. */
   readonly path: boolean;
+  /** Whether messages do not quote it. */
+  readonly secret: boolean;
   /** Whether it is a list of texts, so that its flag may be repeated. */
   readonly repeatable: boolean;
   /** Phrase for help and error messages: "an integer from 1 to 100". */
@@ -162,6 +164,7 @@ export function describeField(name: string, schema: v.GenericSchema): Field {
     off: metadata.off,
     short: metadata.short,
     path: metadata.path ?? false,
+    secret: metadata.secret === 'always' || metadata.secret === 'url',
     repeatable: root.type === 'array',
     expects: metadata.expects ?? STRUCTURES[root.type] ?? phraseFor(kind, choices, range),
   };
@@ -282,7 +285,10 @@ export function parseFields<Output>(
       faults.set(name, named(unknown.join(', '), `unknown; expected one of ${names}`));
       continue;
     }
-    if (issue.type !== 'raw_check') fault = expected(known.expects, quoteValue(value[name]));
+    const received = value[name];
+    const isHidden = known.secret && received !== undefined;
+    const quoted = isHidden ? 'something else' : quoteValue(received);
+    if (issue.type !== 'raw_check') fault = expected(known.expects, quoted);
     faults.set(name, named(label(name), fault));
   }
   const [[param]] = [...faults] as [[string, string]];

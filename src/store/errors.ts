@@ -7,6 +7,8 @@ const NOT_FOUND = {
   task: 'task_not_found',
   asset: 'asset_not_found',
   delivery: 'delivery_not_found',
+  provider: 'provider_not_found',
+  model: 'model_not_found',
 } as const;
 
 /** A record that a method names does not exist. */
@@ -53,6 +55,9 @@ export function conflict(
     | 'key_revoked'
     | 'team_exists'
     | 'team_has_keys'
+    | 'provider_exists'
+    | 'model_exists'
+    | 'provider_in_use'
     | 'asset_exists'
     | 'task_state'
     | 'claim_lost'

@@ -35,6 +35,8 @@ export type StoreEvent =
   | { readonly kind: 'pending' }
   /** A delivery is due for which its node has no room. */
   | { readonly kind: 'delivery' }
+  /** Providers or models that commands have added were changed. */
+  | { readonly kind: 'config' }
   /** A provider has refused or limited a key at another node, so that the key rests. */
   | ({ readonly kind: 'rest' } & KeyRestEvent)
   /**

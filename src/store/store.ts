@@ -14,6 +14,7 @@ import type {
 import type { Asset, NewAsset } from './asset.ts';
 import type { BudgetWindow, Payer, Reservation } from './budgets.ts';
 import type { CacheStorage } from './cache-storage.ts';
+import type { ConfigEntries } from './config-entry.ts';
 import type {
   ClaimedDeliveries,
   Delivery,
@@ -56,7 +57,7 @@ export interface KeyHolder {
  *
  * Failures: `invalid_request` with status 404 and code `account_not_found`, `key_not_found`,
  * `team_not_found`, `task_not_found`, `delivery_not_found`; 409 `account_exists`, `key_exists`,
- * `key_revoked`, `team_exists`, `team_has_keys`, `asset_exists`, `task_state` (the state of the task does
+ * `key_revoked`, `team_exists`, `team_has_keys`, `provider_exists`, `model_exists`, `provider_in_use`, `asset_exists`, `task_state` (the state of the task does
  * not allow the change), `claim_lost` (another claim of the task or delivery is newer), `delivery_state`, `idempotency_conflict`; 400 if an amount is not whole
  * micro-credits up to the maximum of an account; `rate_limit` with code `too_many_tasks`;
  * `insufficient_quota` with the codes of `checkFunds`; `service_error` with status 500 and code
@@ -66,7 +67,7 @@ export interface KeyHolder {
  * `reserved` of returned accounts, keys, teams and windows includes the reservations of requests in
  * progress.
  */
-export interface Store {
+export interface Store extends ConfigEntries {
   /** Whether other daemons may work on the store at the same time. */
   readonly isShared: boolean;
   /** Cached answers of all nodes; null where a daemon keeps its own. */

@@ -1,6 +1,7 @@
 import type { Account, ApiKey, Team } from './account.ts';
 import type { Asset } from './asset.ts';
 import type { BudgetWindow, ScopedPayer } from './budgets.ts';
+import type { ConfigEntry } from './config-entry.ts';
 import type { Delivery } from './delivery.ts';
 import type { LedgerEntry, UsageRow } from './ledger.ts';
 import type { Task } from './task.ts';
@@ -13,6 +14,8 @@ export type TransferRecord =
   | { readonly kind: 'window'; readonly row: BudgetWindow }
   | { readonly kind: 'ledger'; readonly row: LedgerEntry }
   | { readonly kind: 'usage'; readonly row: UsageRow }
+  /** With its secrets encrypted: the file of the key is not copied. */
+  | { readonly kind: 'config'; readonly row: ConfigEntry }
   | { readonly kind: 'upload'; readonly row: Asset }
   /** Credits that a node has reserved for text requests. It is read only: a copy is made of a store at rest. */
   | {

@@ -1,4 +1,5 @@
 import type { CommandDefinition, FlagGroup } from '../command/command.ts';
+import { modelCommands } from '../daemon/daemon-commands.ts';
 import {
   chatFlags,
   clientFlags,
@@ -72,8 +73,8 @@ export const clientCommands: readonly CommandDefinition[] = [
   }),
   clientCommand({
     name: 'models',
-    summary: 'List the models of a daemon, or import models',
-    subcommands: [importModels],
+    summary: 'List the models of a daemon; add, change or import models',
+    subcommands: [...modelCommands, importModels],
     flags: [options(modelsFlags)],
     run: async (input) => (await import('./catalog.ts')).runModels(input),
   }),

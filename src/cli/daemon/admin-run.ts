@@ -1,11 +1,14 @@
+import { devNull } from 'node:os';
 import { resolve } from 'node:path';
 import type { AdminCommand, AdminOutput } from '../../administration/admin-command.ts';
+import type { CatalogContext } from '../../administration/catalog-context.ts';
 import { loadStoreSettings } from '../../config/loading/load.ts';
 import { Failure } from '../../failure.ts';
 import { fieldsOf, parseFields } from '../../schema/fields.ts';
-import { type Flags, flagOf, readFlags } from '../command/command.ts';
+import { secretKeyFile } from '../../store/secret-key.ts';
+import { type Flags, flagOf, readFlags, usageFailure } from '../command/command.ts';
 import { printRows } from '../terminal/table.ts';
-import { print, printJson, printStderr } from '../terminal/terminal.ts';
+import { print, printJson, printStderr, readStandardInput } from '../terminal/terminal.ts';
 import { adminFlags } from './daemon-flags.ts';
 import { administer } from './store-access.ts';
 import '../../text/built-in-dialects.ts';
@@ -23,15 +26,17 @@ export async function runAdmin(
   flags: Flags,
 ): Promise<number> {
   const { json, config, data } = readFlags(adminFlags, flags);
+  const source = { file: config, env: process.env, cwd: process.cwd() };
   const own = fieldsOf(command.options).filter(({ name }) => flags[name] !== undefined);
-  const input = {
-    ...Object.fromEntries(own.map(({ name }) => [name, flags[name]])),
-    ...positionals,
-  };
+  const given: Record<string, unknown> = {};
+  for (const { name, secret } of own) {
+    given[name] = secret ? await secretOf(flagOf(name), flags[name]) : flags[name];
+  }
+  const input = { ...given, ...positionals };
   const label = (name: string) => (command.positionals.includes(name) ? `<${name}>` : flagOf(name));
   // Parsed here for errors that name flags; the daemon parses the input again.
   const options = parseFields(command.options, input, label);
-  const settings = () => loadStoreSettings({ file: config, env: process.env, cwd: process.cwd() });
+  const settings = () => loadStoreSettings(source);
   const known = data === undefined ? settings() : validSettings(settings);
   const dataDir = data ?? known!.dataDir;
   const { result, warnings } = await administer(command, {
@@ -42,12 +47,46 @@ export async function runAdmin(
     store: known?.store,
     // Used for warnings only: with `--data`, the configuration may be invalid.
     models: known?.models ?? null,
+    catalog: catalogOf(known ?? loadStoreSettings({ ...source, file: devNull }), dataDir),
   }).catch((error: unknown) => withoutParam(error, command, label));
   for (const warning of warnings) printStderr(`oriel: warning: ${warning}`);
   const output = command.show(result, options);
   if (json) await printJson(result);
   else await show(output);
   return output.exitCode ?? 0;
+}
+
+/** A secret as it is given, or from where it is: standard input for `-`, or `env:NAME`. */
+async function secretOf(flag: string, given: unknown): Promise<unknown> {
+  if (given === '-') {
+    const [line = ''] = (await readStandardInput(MAX_SECRET)).toString('utf8').split('\n');
+    return line.trim();
+  }
+  const [, variable] = /^env:(.*)$/.exec(String(given)) ?? [];
+  if (variable === undefined) return given;
+  const value = process.env[variable];
+  if (value) return value.trim();
+  throw usageFailure(`${flag}: the environment variable ${variable} is not set`);
+}
+
+/** Bytes of a secret on standard input. */
+const MAX_SECRET = 65_536;
+
+/** What a command for providers and models needs in a process without requests. */
+function catalogOf(
+  settings: ReturnType<typeof loadStoreSettings>,
+  dataDir: string,
+): CatalogContext {
+  return {
+    file: settings,
+    network: settings.network,
+    secretKeyFile: secretKeyFile(dataDir, settings.secretKeyFile),
+    testProvider: async (test) => {
+      const { testProvider } = await import('../../text/provider-test.ts');
+      return testProvider(test);
+    },
+    changed: async () => {},
+  };
 }
 
 /** Undefined for an invalid configuration, which `--data` does not need. */

@@ -31,7 +31,8 @@ export const serveCommand: CommandDefinition = {
   SIGHUP            reload the configuration`,
     `Environment:
   ORIEL_CONFIG          configuration file
-  ORIEL_BOOTSTRAP_KEY   API key of the owner; otherwise one is made and printed`,
+  ORIEL_BOOTSTRAP_KEY   API key of the owner; otherwise one is made and printed
+  ORIEL_SECRET_KEY_FILE file of the key that encrypts API keys of providers`,
   ],
   examples: ['oriel serve', 'oriel serve --config /etc/oriel/oriel.yaml --data /var/lib/oriel'],
   run: async ({ flags }, { version }) => (await import('./serve-run.ts')).runServe(flags, version),
@@ -104,7 +105,8 @@ const storeCopyCommand: CommandDefinition = {
   flags: [options(storeCopyFlags)],
   notes: [
     `No daemon may use either store. Files are not copied: copy the folder assets, or
-keep the bucket. Sessions of the console end.`,
+keep the bucket. Nor is the key file of providers: copy secret.key. Sessions of
+the console end.`,
   ],
   examples: ['oriel store copy --from data --to env:DATABASE_URL'],
   run: async ({ flags }) => (await import('./store-copy-run.ts')).runStoreCopy(flags),
@@ -112,16 +114,21 @@ keep the bucket. Sessions of the console end.`,
 
 const NOTES = ['Works whether the daemon runs or not.'];
 
-/** The commands that manage accounts, teams and keys, and report their usage. */
-export const adminCommands: readonly CommandDefinition[] = Object.entries(GROUPS).map(
-  ([name, summary]) => {
-    const commands = ADMIN_COMMANDS.filter(({ group }) => group === name);
+const commandsOf = (name: string) => ADMIN_COMMANDS.filter(({ group }) => group === name);
+
+/** The commands that manage models, below the one that lists the models of a daemon. */
+export const modelCommands: readonly CommandDefinition[] = commandsOf('models').map(definitionOf);
+
+/** The commands that manage accounts, teams, keys and providers, and report their usage. */
+export const adminCommands: readonly CommandDefinition[] = Object.entries(GROUPS)
+  .filter(([name]) => name !== 'models')
+  .map(([name, summary]) => {
+    const commands = commandsOf(name);
     const [first] = commands;
     if (first?.isTopLevel) return { ...definitionOf(first), name, summary, notes: NOTES };
     const others = name === 'store' ? [storeCopyCommand] : [];
     return { name, summary, notes: NOTES, subcommands: [...commands.map(definitionOf), ...others] };
-  },
-);
+  });
 
 function definitionOf(command: AdminCommand): CommandDefinition {
   const { name, summary, options: schema, positionals, examples } = command;

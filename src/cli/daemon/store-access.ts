@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ownActor } from '../../administration/actor.ts';
 import { type AdminCommand, runAdminCommand } from '../../administration/admin-command.ts';
 import { type AdminEndpoint, readAdminEndpoint } from '../../administration/admin-endpoint.ts';
+import type { CatalogContext } from '../../administration/catalog-context.ts';
 import { runToLastPage } from '../../administration/pages.ts';
 import { Failure } from '../../failure.ts';
 import { type AuditLog, openAudit, recordRecovery } from '../../store/audit/log.ts';
@@ -26,6 +27,7 @@ interface Request {
   readonly store?: StoreSettings | undefined;
   /** The identifiers of all models of the configuration; null if it cannot be read. */
   readonly models: readonly string[] | null;
+  readonly catalog: CatalogContext;
 }
 
 interface Outcome {
@@ -105,7 +107,7 @@ const STORE_HEADER = 'x-oriel-store';
 /** Runs a command in this process; returns the failure where another process holds the lock. */
 async function runLocally(
   command: AdminCommand,
-  { input, options, models, dataDir, store: settings }: Request,
+  { input, options, models, catalog, dataDir, store: settings }: Request,
   directory: string,
 ): Promise<Outcome | Failure> {
   let store: Awaited<ReturnType<typeof openStore>>;
@@ -138,10 +140,12 @@ async function runLocally(
     for (const recovery of recoveries) await recordRecovery(await audit(), who, recovery);
     const outcome = await runToLastPage(command, input, async (page) => {
       const own = { ...(options as object), ...page } as never;
-      return { result: await runAdminCommand(command, own, { store, audit, who }) };
+      return { result: await runAdminCommand(command, own, { store, audit, catalog, who }) };
     });
-    const warnings = models && command.warn?.(options as never, models);
-    return { ...outcome!, warnings: warnings ?? [] };
+    if (models === null || command.warn === undefined) return { ...outcome!, warnings: [] };
+    const stored = await store.listConfigEntries();
+    const own = stored.filter(({ kind }) => kind === 'model').map(({ name }) => name);
+    return { ...outcome!, warnings: command.warn(options as never, [...models, ...own]) };
   } finally {
     await log?.close();
     await store.close();

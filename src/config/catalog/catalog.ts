@@ -9,7 +9,7 @@ import { MODEL_TYPES } from '../providers/provider-kind.ts';
 import { TEXT_ENDPOINTS } from '../settings/dialects.ts';
 import { DEFAULT_CACHE_SIZE, EFFORTS } from '../settings/models.ts';
 import type { Config, Model } from '../settings/schema.ts';
-import { entryNamed, isAllowed, type NamedEntry } from './model-names.ts';
+import { entryNamed, isAllowed, isUnavailable, type NamedEntry } from './model-names.ts';
 
 type Catalog = Pick<Config, 'models'>;
 export type TextModel = Extract<Model, { readonly type: 'text' }>;
@@ -219,6 +219,11 @@ function notFound(id: string): Failure {
   });
 }
 
+function unavailable(id: string): Failure {
+  const message = `the model ${JSON.stringify(id)} is unavailable: the settings of its provider are at fault; oriel models list shows the reason to the operator`;
+  return new Failure('service_error', message, { param: 'model', code: 'model_unavailable' });
+}
+
 /** The entry of a name that requests may use, or of an identifier with a wildcard, which they may not. */
 function publishedEntry(models: Catalog['models'], name: string): NamedEntry | null {
   const isWildcard = name.includes(WILDCARD) && Object.hasOwn(models, name);
@@ -264,7 +269,9 @@ export function findModel({ models }: Catalog, name: string, allowed: NamePatter
     });
   }
   const model = entry === null ? undefined : models[entry.id];
-  if (entry === null || model === undefined) throw notFound(name);
+  if (entry === null || model === undefined) {
+    throw isUnavailable(models, name) ? unavailable(name) : notFound(name);
+  }
   // A spread took 1 % of the CPU of a text request.
   return { id: entry.id, part: entry.part, model };
 }

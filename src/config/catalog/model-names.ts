@@ -30,6 +30,18 @@ const NAME = /^(?!.*(?:\.\.|\/\/))[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,255}$/;
 
 const indexes = new WeakMap<Models, NameIndex>();
 
+/** Names of models of the store that are at fault, for the message to their clients. */
+const unavailable = new WeakMap<Models, ReadonlySet<string>>();
+
+export function setUnavailable(models: Models, names: ReadonlySet<string>): void {
+  unavailable.set(models, names);
+}
+
+/** Whether a name that has no entry is that of a model whose entry is at fault. */
+export function isUnavailable(models: Models, name: string): boolean {
+  return unavailable.get(models)?.has(name) ?? false;
+}
+
 export function wildcardOf(id: string): Wildcard | null {
   const at = id.indexOf(WILDCARD);
   return at === -1 ? null : { id, prefix: id.slice(0, at), suffix: id.slice(at + 1) };

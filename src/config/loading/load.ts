@@ -216,12 +216,31 @@ export function checkFile(file: string, env: Environment): void {
   readChecked({ file, env, cwd: '/' }, () => false);
 }
 
+const NEEDED_BY_STORE: readonly string[] = ['dataDir', 'store', 'secretKeyFile', 'network'];
+
+/** The file of the key that the configuration or else the environment names. */
+function configuredKeyFile(
+  setting: unknown,
+  { env, cwd }: ConfigOptions,
+  inFolder = (path: string) => resolve(cwd, path),
+): string | undefined {
+  if (typeof setting === 'string') return inFolder(setting);
+  const named = env['ORIEL_SECRET_KEY_FILE'];
+  return named ? resolve(cwd, named) : undefined;
+}
+
 /** The settings that store commands use. */
 export interface StoreSettings {
   readonly dataDir: string;
   readonly store: Config['store'];
   /** Identifiers and aliases of the models. */
   readonly models: readonly string[];
+  /** Undefined for the one in the data folder. */
+  readonly secretKeyFile: string | undefined;
+  readonly network: Config['network'];
+  /** The file itself, of which environment variables may be unset. */
+  readonly file: string | null;
+  readonly settings: Settings;
 }
 
 /**
@@ -231,16 +250,19 @@ export interface StoreSettings {
  * @throws Failure as loadConfig
  */
 export function loadStoreSettings(options: ConfigOptions): StoreSettings {
-  const { settings, inFolder } = readChecked(
-    options,
-    ([first]) => first === 'dataDir' || first === 'store',
+  const { file, settings, inFolder } = readChecked(options, ([first]) =>
+    NEEDED_BY_STORE.includes(String(first)),
   );
-  const { dataDir, models } = settings.value;
+  const { value } = settings;
+  const { store, network } = configSchema.entries;
   const { default: defaultDataDir } = describeField('', configSchema.entries.dataDir);
+  const dataDir = inFolder(String(value['dataDir'] ?? defaultDataDir));
   return {
-    dataDir: inFolder(String(dataDir ?? defaultDataDir)),
-    store: v.parse(configSchema.entries.store, settings.value.store),
-    models: allNames(models),
+    ...{ dataDir, file, settings },
+    store: v.parse(store, value['store']),
+    network: v.parse(network, value['network']),
+    models: allNames(value['models']),
+    secretKeyFile: configuredKeyFile(value['secretKeyFile'], options, inFolder),
   };
 }
 
@@ -255,7 +277,9 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const assets = withCredentials(output.assets, options.env);
   const faults = credentialFaults(assets);
   if (faults.length > 0) failWith(file, faults, settings.document);
-  const config = freeze({ ...output, assets, dataDir: inFolder(output.dataDir) });
+  const dataDir = inFolder(output.dataDir);
+  const secretKeyFile = configuredKeyFile(output.secretKeyFile, options, inFolder);
+  const config = freeze({ ...output, assets, dataDir, secretKeyFile });
   return { config, file, warnings: [...settings.warnings, ...warningsOf(config)], settings };
 }
 

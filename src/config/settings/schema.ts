@@ -178,6 +178,12 @@ export const configSchema = v.strictObject({
     'Data folder with accounts, keys, tasks and files; relative to the file that sets it.',
     ONCE,
   ),
+  secretKeyFile: optional(
+    text(),
+    'File of the key that encrypts the API keys of providers in the store; relative to the file that sets it. ' +
+      'Several nodes share one. Unset: ORIEL_SECRET_KEY_FILE of the environment, or else secret.key in the data folder.',
+    { ...ONCE, example: '/etc/oriel/secret.key' },
+  ),
   store: section(store, 'The store of accounts, keys, credits and tasks.'),
   assets: section(assets, 'The storage of files that tasks make and clients upload.'),
   pool: section(pool, 'The processes and threads that process images.'),

@@ -61,7 +61,7 @@ function parseBody(schema: ObjectSchema, body: unknown): Record<string, unknown>
  * show nothing secret are GET. The report of usage has an endpoint of its own.
  */
 export function commandRoutes(server: FastifyInstance, context: AppContext): void {
-  const { store, audit } = context;
+  const { store, audit, catalog } = context;
   for (const command of ADMIN_COMMANDS) {
     if (command.group === 'usage') continue;
     const isRead = command.audit === undefined;
@@ -83,6 +83,7 @@ export function commandRoutes(server: FastifyInstance, context: AppContext): voi
         const result = await runAdminCommand(command, options as never, {
           store,
           audit: async () => audit,
+          catalog,
           who: keyActor(request),
         });
         // The result may have a key or the secret of callbacks.

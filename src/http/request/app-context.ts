@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { CatalogContext } from '../../administration/catalog-context.ts';
 import type { AssetStorage } from '../../assets/storage/asset-storage.ts';
 import type { ConfigurationSource } from '../../config/loading/reload.ts';
 import type { Config } from '../../config/settings/schema.ts';
@@ -35,6 +36,8 @@ export interface AppContext {
   readonly isDeterministic: boolean;
   readonly store: Store;
   readonly audit: AuditTrail;
+  /** What commands for providers and models need. */
+  readonly catalog: CatalogContext;
   readonly limits: RequestLimits;
   readonly text: TextGateway;
   readonly tokenCounter: TokenCounter;

@@ -15,6 +15,7 @@ import { describeAccounts } from './accounts.ts';
 import { describeAssets } from './assets.ts';
 import { describeBudgetProperties } from './budget-properties.ts';
 import { describeBudgets } from './budgets.ts';
+import { describeConfigEntries } from './config-entries.ts';
 import { describeCredits } from './credits.ts';
 import { describeDeliveries } from './deliveries.ts';
 import type { DriverFactory, OpenOptions } from './driver-factory.ts';
@@ -107,6 +108,7 @@ export function describeStoreDriver(driver: DriverFactory): void {
   describeAccounts(driver);
   describeSelection(driver);
   describeSessions(driver);
+  describeConfigEntries(driver);
   describeTasks(driver);
   describeCredits(driver);
   describeBudgets(driver);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ConfigEntry } from '../../../src/store/config-entry.ts';
 import { checkIntegrity } from '../../../src/store/integrity.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { TransferRecord } from '../../../src/store/transfer.ts';
@@ -38,7 +39,7 @@ export function describeTransfer(driver: DriverFactory): void {
     it('is refused into a store that has records', async () => {
       const [one, other] = [await freshStore(driver), await freshStore(driver)];
       await owner(one.store);
-      await owner(other.store);
+      await addProvider(other.store);
       await expect(other.store.transfer.write(one.store.transfer.read())).rejects.toEqual(
         failureWith('store_not_empty', 409),
       );
@@ -108,6 +109,14 @@ async function fill(store: Store): Promise<void> {
     await store.settle(payer, { model: 'text', counts: { inputTokens: 3 }, charge: 5 });
   }
   await store.revokeKey(other.id);
+  await addProvider(store);
+}
+
+async function addProvider(store: Store): Promise<void> {
+  const secrets = { keyId: 'k', data: 'ciphertext' };
+  const named = { id: 'cfg_1', name: 'one', settings: {}, secrets, hint: null };
+  const entry: ConfigEntry = { ...named, kind: 'provider', createdAt: 1, changedAt: 1 };
+  await store.changeConfigEntry('provider', 'one', () => entry);
 }
 
 /** Records by kind. */

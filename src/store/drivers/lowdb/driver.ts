@@ -5,6 +5,7 @@ import { ProviderObjects } from '../../provider-objects.ts';
 import type { Store } from '../../store.ts';
 import type { JournalCompactor } from './compactor.ts';
 import { accountQueries } from './records/account-reader.ts';
+import { configMethods } from './records/config-entries.ts';
 import { creditMethods } from './records/credits.ts';
 import { deliveryMethods } from './records/deliveries.ts';
 import { endedTaskMethods } from './records/ended-tasks.ts';
@@ -61,6 +62,7 @@ export function lowdbStore({ records, compactor, node, release }: LowdbStoreOpti
     ...deliveryMethods(records),
     ...creditMethods(records),
     ...ledgerMethods(records),
+    ...configMethods(records),
     addProviderObjects: (accountId, ids) => objects.add(accountId, ids),
     findProviderObjects: async (accountId, ids) => objects.find(accountId, ids),
     transfer: new LowdbTransfer(records),

@@ -36,11 +36,12 @@ export class LowdbTransfer implements Transfer {
   }
 
   *#recordsInMemory(): Generator<TransferRecord> {
-    const { accounts, teams, keys, windows, ledger, usage, assets } = this.#records.state;
+    const { accounts, teams, keys, windows, config, ledger, usage, assets } = this.#records.state;
     for (const row of accounts.rows.values()) yield { kind: 'account', row };
     for (const row of teams.rows.values()) yield { kind: 'team', row };
     for (const row of keys.rows.values()) yield { kind: 'key', row };
     for (const row of windows.rows.values()) yield { kind: 'window', row };
+    for (const row of config.rows.values()) yield { kind: 'config', row };
     for (const row of usage.rows.values()) yield { kind: 'usage', row };
     for (const row of ledger.rows.values()) yield { kind: 'ledger', row };
     for (const row of assets.rows.values()) if (row.taskId === null) yield { kind: 'upload', row };
@@ -67,7 +68,9 @@ export class LowdbTransfer implements Transfer {
 
   async write(records: AsyncIterable<TransferRecord>): Promise<void> {
     const { state, archive } = this.#records;
-    if (state.accounts.size + state.tasks.size > 0 || archive.segments.length > 0) throw notEmpty();
+    const { accounts, tasks, config } = state;
+    if (accounts.size + tasks.size + config.size > 0 || archive.segments.length > 0)
+      throw notEmpty();
     let transaction = this.#records.begin();
     for await (const record of records) {
       this.#add(record, transaction);
@@ -92,6 +95,9 @@ export class LowdbTransfer implements Transfer {
         break;
       case 'window':
         changes.push(['windows', state.windows.newOrder(), record.row]);
+        break;
+      case 'config':
+        changes.push(['config', state.config.newOrder(), record.row]);
         break;
       case 'usage':
         changes.push(['usage', state.usage.newOrder(), record.row]);

@@ -4,6 +4,7 @@ import type { StoreEvent } from '../../store-event.ts';
 import { isTerminal } from '../../task.ts';
 import { cacheTable } from './cache-table.ts';
 import { orphanedEscrows } from './claims.ts';
+import { configMethods } from './config-store.ts';
 import { creditMethods } from './credit-store.ts';
 import type { DriverEvent } from './events.ts';
 import { returnEscrows } from './operations/escrows.ts';
@@ -18,7 +19,7 @@ import { PostgresTransfer } from './transfer.ts';
 
 /** What happens to this node, and its work in the background. */
 export interface NodeWork {
-  /** Handles an event of another node. */
+  /** Handles an event of another node, or a gap in which some were lost. */
   readonly receive: (event: DriverEvent) => void;
   /** The lease of this node's claims has ended. */
   readonly leaseLost: () => void;
@@ -84,6 +85,7 @@ export function postgresStore(parts: PostgresParts): {
     ...creditMethods(parts),
     ...tasks.methods,
     ...retentionMethods(parts),
+    ...configMethods(parts),
     addProviderObjects: (accountId, ids) => objects.add(accountId, ids),
     findProviderObjects: (accountId, ids) => objects.find(accountId, ids),
     transfer: new PostgresTransfer(database, () => escrows.flush()),

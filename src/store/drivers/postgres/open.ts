@@ -132,7 +132,10 @@ async function openOn(database: Database, options: OpenParts): Promise<Store> {
     database,
     listenUrl: options.listenUrl,
     onEvent: (event) => running?.receive(event),
-    onGap: () => keys.invalidate(),
+    onGap: () => {
+      keys.invalidate();
+      running?.receive({ kind: 'config' });
+    },
   });
   const bank = new Bank({
     database,

@@ -3,6 +3,7 @@ import { notEmpty } from '../../errors.ts';
 import { type LedgerEntry, NO_USAGE, type UsageRow } from '../../ledger.ts';
 import { isTerminal, TASK_STATES, type TaskState } from '../../task.ts';
 import type { Transfer, TransferRecord } from '../../transfer.ts';
+import { readEntries, writeEntry } from './config-store.ts';
 import {
   BEGIN,
   type Connection,
@@ -61,7 +62,9 @@ export class PostgresTransfer implements Transfer {
       await connection.query('SET LOCAL statement_timeout = 0');
       await connection.query('SET LOCAL idle_in_transaction_session_timeout = 0');
       await connection.query('LOCK TABLE $schema.accounts IN EXCLUSIVE MODE');
-      const rows = await connection.query('SELECT id FROM $schema.accounts LIMIT 1');
+      const rows = await connection.query(
+        'SELECT id FROM $schema.accounts UNION ALL SELECT name FROM $schema.config_entries LIMIT 1',
+      );
       if (rows.length > 0) throw notEmpty();
       const copy = new Copy(connection);
       for await (const record of records) await copy.add(record);
@@ -80,6 +83,7 @@ async function* recordsOf(connection: Connection): AsyncGenerator<TransferRecord
   for await (const row of rowsOf(connection, 'windows')) {
     yield { kind: 'window', row: WINDOWS.read(row) };
   }
+  for (const row of await readEntries(connection)) yield { kind: 'config', row };
   for await (const row of rowsOf(connection, 'usage')) yield { kind: 'usage', row: usageOf(row) };
   for await (const row of rowsOf(connection, 'ledger', 'id')) {
     yield { kind: 'ledger', row: entryOf(row) };
@@ -159,7 +163,8 @@ class Copy {
   }
 
   async add(record: TransferRecord): Promise<void> {
-    if (record.kind === 'ledger') this.#entries.push(record.row);
+    if (record.kind === 'config') await writeEntry(this.#connection, record.row);
+    else if (record.kind === 'ledger') this.#entries.push(record.row);
     else this.#batch.run((batch) => this.#put(batch, record));
     this.#size += 1;
     if (this.#size >= PAGE) await this.#flush();
@@ -175,7 +180,10 @@ class Copy {
     );
   }
 
-  #put(batch: Batch, record: Exclude<TransferRecord, { readonly kind: 'ledger' }>): void {
+  #put(
+    batch: Batch,
+    record: Exclude<TransferRecord, { readonly kind: 'ledger' | 'config' }>,
+  ): void {
     switch (record.kind) {
       case 'account': {
         const { row: account } = record;

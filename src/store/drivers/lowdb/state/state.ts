@@ -1,6 +1,7 @@
 import type { Account, ApiKey, Session, Team } from '../../../account.ts';
 import { type Asset, countsAsStored } from '../../../asset.ts';
 import { type BudgetScope, type BudgetWindow, emptyWindow, type Payer } from '../../../budgets.ts';
+import type { ConfigEntry } from '../../../config-entry.ts';
 import type { Delivery } from '../../../delivery.ts';
 import type { Funds } from '../../../funds.ts';
 import { type LedgerEntry, type UsageCounts, type UsageRow, utcDayOf } from '../../../ledger.ts';
@@ -39,7 +40,7 @@ export interface Tombstone {
 /** Kinds of records. The order is that of numbers in `commit-queue.ts`. */
 export const COLLECTIONS = [
   ...(['accounts', 'keys', 'tasks', 'assets', 'deliveries', 'ledger', 'usage', 'charges'] as const),
-  ...(['forgotten', 'teams', 'windows', 'sessions'] as const),
+  ...(['forgotten', 'teams', 'windows', 'sessions', 'config'] as const),
 ];
 export type Collection = (typeof COLLECTIONS)[number];
 
@@ -205,6 +206,9 @@ export class State {
   readonly sessions = new Table<Session>();
   readonly sessionByHash = this.sessions.unique(({ hash }) => hash);
   readonly sessionsOfKey = this.sessions.group(({ keyId }) => keyId);
+
+  readonly config = new Table<ConfigEntry>();
+  readonly configByName = this.config.unique(({ kind, name }) => compositeKey(kind, name));
 
   /** Totals of all accounts, in micro-credits. */
   readonly credits = { granted: 0, reserved: 0, spent: 0 };

@@ -1,0 +1,40 @@
+import type { Provider } from '../config/settings/schema.ts';
+import type { FileCatalog } from '../config/stored/merge-stored.ts';
+import type { NetworkSettings } from '../upstream/network-policy.ts';
+
+/** How a provider is tested. */
+export interface ProviderTest {
+  readonly provider: Provider;
+  /** The provider's name of the model that gives a short answer; null to choose one that it offers. */
+  readonly model: string | null;
+  /** Dialect of the route to the model. */
+  readonly dialect?: string | undefined;
+  readonly network: NetworkSettings;
+}
+
+/** What a provider answered to a test. Texts are the provider's own, without its keys. */
+export interface TestReport {
+  /** Names of the models that it offers; null where it has no list. */
+  readonly offered: readonly string[] | null;
+  /** Why there is no list. */
+  readonly listFault: string | null;
+  /** The model that was asked; null where none could be chosen. */
+  readonly model: string | null;
+  readonly answer: string | null;
+  /** Why there is no answer, and what to do. */
+  readonly fault: string | null;
+  readonly advice: string | null;
+  readonly milliseconds: number;
+}
+
+/** What commands for providers and models need beside the store. */
+export interface CatalogContext {
+  /** The configuration file, which outweighs the store. */
+  readonly file: FileCatalog;
+  readonly network: NetworkSettings;
+  /** File of the key that encrypts secrets. */
+  readonly secretKeyFile: string;
+  readonly testProvider: (test: ProviderTest) => Promise<TestReport>;
+  /** Puts a change in force in this process; a process without requests has nothing to do. */
+  readonly changed: () => Promise<void>;
+}

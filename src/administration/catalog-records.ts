@@ -1,0 +1,178 @@
+import * as v from 'valibot';
+import type { ConfigEntry, ConfigKind } from '../store/config-entry.ts';
+import type { Store } from '../store/store.ts';
+import type { CatalogContext } from './catalog-context.ts';
+import { tableOf } from './tables.ts';
+
+const STATUSES = ['in force', 'shadowed', 'unavailable'] as const;
+
+/** Where an entry comes from, and whether it is in force. */
+const origin = {
+  source: v.pipe(v.picklist(['file', 'store']), v.description('a file is changed there, not here')),
+  place: v.pipe(v.nullable(v.string()), v.description('file and line; null for the store')),
+  status: v.picklist(STATUSES),
+  reason: v.pipe(v.nullable(v.string()), v.description('why it is not in force')),
+};
+
+/** A provider without its secrets. */
+export const providerShape = v.object({
+  name: v.string(),
+  kind: v.string(),
+  baseUrl: v.pipe(v.nullable(v.string()), v.description('null where it has none, or a secret one')),
+  hint: v.pipe(v.nullable(v.string()), v.description('end of the API key; null for a file')),
+  models: v.pipe(v.array(v.string()), v.description('models with a route to it')),
+  ...origin,
+});
+export type ProviderRecord = v.InferOutput<typeof providerShape>;
+
+const routeShape = v.object({
+  provider: v.string(),
+  model: v.pipe(v.string(), v.description("the provider's name of the model")),
+  priority: v.number(),
+  dialect: v.nullable(v.string()),
+});
+
+export const modelRecordShape = v.object({
+  name: v.string(),
+  type: v.string(),
+  aliases: v.array(v.string()),
+  routes: v.array(routeShape),
+  price: v.pipe(v.record(v.string(), v.unknown()), v.description('credits')),
+  contextWindow: v.nullable(v.number()),
+  maxOutputTokens: v.nullable(v.number()),
+  ...origin,
+});
+export type ModelRecord = v.InferOutput<typeof modelRecordShape>;
+
+interface Found {
+  readonly kind: ConfigKind;
+  readonly name: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly hint: string | null;
+  readonly origin: Pick<ProviderRecord, keyof typeof origin>;
+}
+
+/** Providers and models of the file and then those of the store, in their orders. */
+export async function catalogRecords(
+  store: Store,
+  { file, secretKeyFile }: CatalogContext,
+): Promise<{ readonly providers: ProviderRecord[]; readonly models: ModelRecord[] }> {
+  const [{ keyOfEntry, mergeStored, placeInFile }, { listOf, objectOf, textOf }] =
+    await Promise.all([
+      import('../config/stored/merge-stored.ts'),
+      import('../schema/untrusted.ts'),
+    ]);
+  const entries = await store.listConfigEntries();
+  const { faults, replacesSandbox } = mergeStored(file, entries, secretKeyFile);
+
+  const ofStore = (entry: ConfigEntry): Found => {
+    const fault = faults.get(keyOfEntry(entry));
+    const { status = 'in force', reason = null } = fault ?? {};
+    return { ...entry, origin: { source: 'store', place: null, status, reason } };
+  };
+  const { value, isSandbox, document } = file.settings;
+  const ofFile = (kind: ConfigKind): Found[] =>
+    isSandbox && replacesSandbox
+      ? []
+      : Object.entries(objectOf(value[`${kind}s`])).map(([name, settings]) => {
+          const place = placeInFile(file, kind, name) ?? 'the sandbox';
+          const inForce = { source: 'file', place, status: 'in force', reason: null } as const;
+          return { kind, name, settings: objectOf(settings), hint: null, origin: inForce };
+        });
+  const all = (kind: ConfigKind) => [
+    ...ofFile(kind),
+    ...entries.filter((entry) => entry.kind === kind).map(ofStore),
+  ];
+
+  const numberOrNull = (one: unknown) => (typeof one === 'number' ? one : null);
+  const models = all('model').map(({ name, settings, origin: from }): ModelRecord => {
+    const routes = listOf(settings['routes']).map(objectOf);
+    return {
+      name,
+      type: textOf(settings['type']),
+      aliases: listOf(settings['aliases']).map(String),
+      routes: routes.map((route) => ({
+        provider: textOf(route['provider']),
+        model: textOf(route['model']),
+        priority: numberOrNull(route['priority']) ?? 1,
+        dialect: textOf(route['dialect']) || null,
+      })),
+      price: { ...objectOf(settings['price']) },
+      contextWindow: numberOrNull(settings['contextWindow']),
+      maxOutputTokens: numberOrNull(settings['maxOutputTokens']),
+      ...from,
+    };
+  });
+  const providers = all('provider').map(({ name, settings, hint, origin: from }) => {
+    // A URL of an environment variable may be secret.
+    const isSecret =
+      from.source === 'file' && document.variables(['providers', name, 'baseUrl']).length > 0;
+    const uses = ({ routes, status }: ModelRecord) =>
+      status !== 'shadowed' && routes.some(({ provider }) => provider === name);
+    return {
+      name,
+      kind: textOf(settings['kind']),
+      baseUrl: isSecret ? null : textOf(settings['baseUrl']) || null,
+      hint,
+      models: models.filter(uses).map((model) => model.name),
+      ...from,
+    };
+  });
+  return { providers, models };
+}
+
+const sourceOf = ({ place, status }: Pick<ProviderRecord, 'place' | 'status'>) =>
+  status === 'in force' ? (place ?? 'store') : `store, ${status}`;
+
+const many = (names: readonly string[]) => names.join(', ') || '-';
+
+export const providerTable = tableOf<ProviderRecord>({
+  NAME: [({ name }) => name, { minWidth: 8 }],
+  KIND: [({ kind }) => kind, { dropOrder: 3 }],
+  URL: [({ baseUrl }) => baseUrl ?? '-', { minWidth: 12, dropOrder: 1 }],
+  KEY: [({ hint }) => hint ?? '-', { dropOrder: 2 }],
+  SOURCE: [sourceOf, {}],
+  MODELS: [({ models }) => many(models), { minWidth: 8, dropOrder: 0 }],
+});
+
+const priceText = (price: ModelRecord['price']) =>
+  many(
+    Object.entries(price).flatMap(([name, one]) =>
+      one && !Array.isArray(one) ? `${name} ${one}` : [],
+    ),
+  );
+
+export const modelTable = tableOf<ModelRecord>({
+  NAME: [({ name }) => name, { minWidth: 8 }],
+  TYPE: [({ type }) => type, { dropOrder: 3 }],
+  ALIASES: [({ aliases }) => many(aliases), { minWidth: 8, dropOrder: 1 }],
+  ROUTES: [
+    ({ routes }) =>
+      many(
+        routes
+          .toSorted((one, other) => other.priority - one.priority)
+          .map(({ provider, model }) => `${provider}: ${model}`),
+      ),
+    { minWidth: 12, dropOrder: 4 },
+  ],
+  PRICE: [({ price }) => priceText(price), { minWidth: 8, dropOrder: 0 }],
+  SOURCE: [sourceOf, {}],
+});
+
+/** The reasons of what is not in force, for standard error. */
+export function reasonsOf(records: readonly (ProviderRecord | ModelRecord)[]): readonly string[] {
+  return records.flatMap(({ name, reason }) => (reason === null ? [] : `${name}: ${reason}`));
+}
+
+/** The record of an entry after a change. */
+export async function recordNamed<Kind extends 'providers' | 'models'>(
+  store: Store,
+  context: CatalogContext,
+  kind: Kind,
+  name: string,
+) {
+  const records = (await catalogRecords(store, context))[kind] as (Kind extends 'providers'
+    ? ProviderRecord
+    : ModelRecord)[];
+  return records.findLast((one) => one.name === name)!;
+}

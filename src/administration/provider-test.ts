@@ -1,0 +1,105 @@
+import * as v from 'valibot';
+import type { Store } from '../store/store.ts';
+import { defineAdminCommand } from './admin-command.ts';
+import type { CatalogContext, TestReport } from './catalog-context.ts';
+import { catalogRecords } from './catalog-records.ts';
+import { entryName, upstreamModel } from './fields.ts';
+
+const testFields = {
+  offered: v.pipe(
+    v.nullable(
+      v.array(v.object({ name: v.string(), price: v.nullable(v.record(v.string(), v.unknown())) })),
+    ),
+    v.description('models that it offers, with prices of the catalog; null where it has no list'),
+  ),
+  listFault: v.nullable(v.string()),
+  model: v.pipe(v.nullable(v.string()), v.description('the model that was asked')),
+  answer: v.nullable(v.string()),
+  fault: v.pipe(
+    v.nullable(v.string()),
+    v.description("the provider's words; null where it answered"),
+  ),
+  advice: v.pipe(v.nullable(v.string()), v.description('what to do')),
+  milliseconds: v.number(),
+};
+export const testShape = v.object({ name: v.string(), isWorking: v.boolean(), ...testFields });
+export type TestRecord = v.InferOutput<typeof testShape>;
+
+/** Models of a report; some providers offer thousands. */
+const MAX_OFFERED = 1000;
+
+export async function testRecord(
+  providerName: string,
+  provider: Parameters<CatalogContext['testProvider']>[0]['provider'],
+  { offered, ...report }: TestReport,
+): Promise<TestRecord> {
+  const { catalogModel } = await import('../config/import/price-catalog.ts');
+  const models = offered?.slice(0, MAX_OFFERED).map((one) => {
+    return { name: one, price: catalogModel(provider, one, {})?.price ?? null };
+  });
+  const isWorking = report.fault === null;
+  return { name: providerName, isWorking, offered: models ?? null, ...report };
+}
+
+export function testLines({
+  name: provider,
+  offered,
+  listFault,
+  model,
+  answer,
+  fault,
+  advice,
+}: TestRecord) {
+  const list = offered
+    ? `${provider} offers ${offered.length} models`
+    : `${provider} has no list of models: ${listFault}`;
+  if (fault === null) return [list, `${model} answered: ${answer}`];
+  return [
+    list,
+    `${provider}${model === null ? '' : `, asked for ${model},`} failed: ${fault}`,
+    ...(advice === null ? [] : [advice]),
+  ];
+}
+
+/** A model of the catalog with a route to a provider, to test it. */
+async function modelOf(store: Store, context: CatalogContext, provider: string) {
+  const { models } = await catalogRecords(store, context);
+  const routes = models
+    .filter(({ type, status }) => type === 'text' && status !== 'shadowed')
+    .flatMap(({ routes: all }) => all);
+  return routes.find((route) => route.provider === provider && !route.model.includes('*'));
+}
+
+export const test = defineAdminCommand({
+  group: 'providers',
+  name: 'test',
+  summary: 'Ask a provider for its models and for one short answer',
+  positionals: ['name'],
+  options: v.strictObject({
+    name: entryName('name of the provider'),
+    model: v.optional(
+      upstreamModel(
+        "the provider's name of a model; by default one with a route to it, or one that it offers",
+      ),
+    ),
+  }),
+  result: testShape,
+  examples: ['providers test play'],
+  sample: { name: 'local' },
+  run: async (store, { name: provider, model }, context) => {
+    const { findProvider } = await import('./catalog-changes.ts');
+    const found = await findProvider(store, context, provider);
+    const route = model === undefined ? await modelOf(store, context, provider) : undefined;
+    const { network, testProvider } = context;
+    const report = await testProvider({
+      ...{ provider: found, network, model: model ?? route?.model ?? null },
+      dialect: route?.dialect ?? undefined,
+    });
+    return testRecord(provider, found, report);
+  },
+  audit: ({ name: provider, model }, result) => ({
+    object: provider,
+    details: { model: result?.model ?? model, working: result?.isWorking },
+  }),
+  show: (result) => ({ messages: testLines(result), exitCode: result.isWorking ? 0 : 1 }),
+});

@@ -1,0 +1,112 @@
+import type { Logger } from 'pino';
+import type { CatalogContext } from '../administration/catalog-context.ts';
+import type { LoadedConfig } from '../config/loading/load.ts';
+import type { Config } from '../config/settings/schema.ts';
+import {
+  type FileCatalog,
+  mergeStored,
+  type StoredCatalog,
+  withStored,
+} from '../config/stored/merge-stored.ts';
+import type { ConfigEntry } from '../store/config-entry.ts';
+import { secretKeyFile } from '../store/secret-key.ts';
+import type { Store } from '../store/store.ts';
+import { testProvider } from '../text/provider-test.ts';
+import type { DaemonState } from './start.ts';
+
+/** Milliseconds between two reads of the entries where nodes share the store: an event of another one may be lost. */
+const READ_INTERVAL_MS = 10_000;
+
+/**
+ * Keeps the configuration in force: the file, and the providers and models of the store. It changes as a whole, when
+ * the file is read again and when entries change, so that requests look up nothing in the store.
+ */
+export class StoredProviders implements CatalogContext {
+  readonly testProvider = testProvider;
+  readonly #state: DaemonState;
+  readonly #store: Store;
+  readonly #log: Logger;
+  /** The configuration of the file, with the flags of the command line. */
+  #base: Config;
+  #file: FileCatalog;
+  #entries: readonly ConfigEntry[] = [];
+  #faults: StoredCatalog['faults'] = new Map();
+  #reading: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #unwatch = () => {};
+  /** Called after each change of the configuration in force by entries. */
+  onChange = () => {};
+
+  constructor(state: DaemonState, store: Store, log: Logger) {
+    this.#state = state;
+    this.#store = store;
+    this.#log = log;
+    this.#base = state.config;
+    this.#file = state.configuration.loaded;
+  }
+
+  get file(): FileCatalog {
+    return this.#file;
+  }
+
+  get network(): Config['network'] {
+    return this.#base.network;
+  }
+
+  get secretKeyFile(): string {
+    return secretKeyFile(this.#base.dataDir, this.#base.secretKeyFile);
+  }
+
+  /** Reads the entries, and follows their changes at other nodes. @throws Failure `store_unavailable` */
+  async start(): Promise<void> {
+    await this.#read();
+    this.#unwatch = this.#store.watch(({ kind }) => {
+      if (kind === 'config') void this.changed();
+    });
+    if (!this.#store.isShared) return;
+    this.#timer = setInterval(() => void this.changed(), READ_INTERVAL_MS).unref();
+  }
+
+  /** Uses another configuration of the file. */
+  use(base: Config, file: LoadedConfig): void {
+    this.#base = base;
+    this.#file = file;
+    this.#apply();
+  }
+
+  /** Puts the entries as they are now in force. Does not reject: the former ones stay until the store answers. */
+  changed(): Promise<void> {
+    const read = () =>
+      this.#read().catch((error: unknown) =>
+        this.#log.warn({ err: error }, 'providers and models of the store cannot be read'),
+      );
+    this.#reading = this.#reading.then(read);
+    return this.#reading;
+  }
+
+  async close(): Promise<void> {
+    this.#unwatch();
+    clearInterval(this.#timer);
+    await this.#reading;
+  }
+
+  async #read(): Promise<void> {
+    const entries = await this.#store.listConfigEntries();
+    const isSame = JSON.stringify(entries) === JSON.stringify(this.#entries);
+    // A key file may have come back: entries at fault are tried again.
+    if (isSame && this.#faults.size === 0 && this.#state.config !== this.#base) return;
+    this.#entries = entries;
+    this.#apply();
+    if (!isSame) this.onChange();
+  }
+
+  #apply(): void {
+    const merged = mergeStored(this.#file, this.#entries, this.secretKeyFile);
+    for (const [entry, { status, reason }] of merged.faults) {
+      if (this.#faults.get(entry)?.reason === reason) continue;
+      this.#log.warn({ entry, reason }, `a provider or model of the store is ${status}`);
+    }
+    this.#faults = merged.faults;
+    this.#state.config = withStored(this.#base, merged);
+  }
+}
