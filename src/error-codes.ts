@@ -288,6 +288,7 @@ const LOCAL_CODES = {
     data_folder_open: 'Other users may read or write in the data folder.',
     no_audit: 'The data folder has no audit log.',
     cassette_unreadable: 'A recording is no recording, of a newer version, or cut off.',
+    cassette_folder: 'The folder of cassettes cannot be read or written.',
     larger_than_input: 'The output would be larger than the input, and may not have its bytes.',
     output_exists: 'A file exists where the output would be written.',
   }),

@@ -6,6 +6,7 @@ import { firstRun } from '../administration/first-run.ts';
 import { allNames } from '../config/catalog/model-names.ts';
 import type { LoadedConfig } from '../config/loading/load.ts';
 import type { Config } from '../config/settings/schema.ts';
+import type { CassetteReport, CassetteUpstream } from '../exchanges/cassettes/upstream.ts';
 import { startAdmin } from '../http/admin.ts';
 import { openLog } from '../http/observability/log.ts';
 import { Metrics } from '../http/observability/metrics.ts';
@@ -25,6 +26,7 @@ import { handsOver } from '../store/nodes.ts';
 import type { TextGateway } from '../text/gateway.ts';
 import { TextThreads } from '../threads/text-threads.ts';
 import { UpstreamClient } from '../upstream/client.ts';
+import { openCassettes } from './cassettes.ts';
 import { openLimits } from './limits.ts';
 import { closeListener, listen } from './listen.ts';
 import { createMedia, type DaemonMedia } from './media.ts';
@@ -45,6 +47,8 @@ export interface Daemon {
   /** The owner's first key, until its file is removed. */
   readonly firstKey: FirstKey | undefined;
   readonly log: Logger;
+  /** Requests without a recording and failed recordings so far; null without cassettes. */
+  readonly cassetteReport: CassetteReport | null;
   /**
    * Replaces the configuration; requests in progress keep the one they began with.
    *
@@ -73,6 +77,7 @@ interface Services extends DaemonMedia {
   readonly text: TextGateway;
   readonly pool: SharedPool;
   readonly telemetry: DaemonTelemetry;
+  readonly cassettes: CassetteUpstream | null;
   readonly catalog: StoredProviders;
 }
 
@@ -101,10 +106,12 @@ async function startServices(start: Start): Promise<Services> {
   const { state, log, metrics, closers, options, actor } = start;
   const { dataDir, owner, batch } = state.config;
   const { bootstrapKey, dev: anyKey = false } = options;
+  const network = new UpstreamClient();
+  const cassettes = await openCassettes(start, network);
   const opened = await openDaemonStore(start);
   const { store } = opened;
   closers.add(() => store.close());
-  closers.add(() => options.onEnd?.(store));
+  closers.add(() => options.onEnd?.(store, cassettes?.report ?? null));
   const audit = await startAudit(start, opened);
   const span = await store.timeRange();
   // Before the listener starts: the first request may come with this key.
@@ -133,9 +140,11 @@ async function startServices(start: Start): Promise<Services> {
   const spool = await Spool.open(join(dataDir, 'spool'), batch.spool, (error) =>
     log.error({ err: error }, 'an upload could not be removed from the spool'),
   );
-  const upstream = new UpstreamClient();
-  closers.add(() => upstream.close());
-  const telemetry = new DaemonTelemetry(start, upstream);
+  // Once the last answers have ended.
+  closers.add(() => cassettes?.close());
+  closers.add(() => network.close());
+  const upstream = cassettes ?? network;
+  const telemetry = new DaemonTelemetry(start, network);
   await telemetry.configure(state.config);
   // After the last request and task have ended.
   closers.add(() => telemetry.close());
@@ -189,18 +198,8 @@ async function startServices(start: Start): Promise<Services> {
   };
   const servers = await buildServers(context);
   catalog.onChange = () => daemonMedia.media.runner.reconfigured();
-  return {
-    ...daemonMedia,
-    opened,
-    audit,
-    firstKey,
-    servers,
-    draining,
-    text,
-    pool,
-    telemetry,
-    catalog,
-  };
+  const services = { opened, audit, firstKey, servers, draining, text, pool, telemetry };
+  return { ...daemonMedia, ...services, catalog, cassettes };
 }
 
 /** Opens the audit log and records the start and the repairs of the store. */
@@ -241,6 +240,9 @@ async function openForClients(start: Start, services: Services): Promise<Daemon>
     operationsUrl,
     firstKey,
     log,
+    get cassetteReport() {
+      return services.cassettes?.report ?? null;
+    },
     reconfigure(next, loaded, details) {
       const subject = () => ({ object: 'configuration', details });
       return audit.record({ act: 'config.reload', who, subject }, async () => {

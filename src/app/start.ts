@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { LoadedConfig } from '../config/loading/load.ts';
 import type { ConfigurationSource } from '../config/loading/reload.ts';
 import type { Config } from '../config/settings/schema.ts';
+import type { CassetteReport } from '../exchanges/cassettes/upstream.ts';
 import type { Metrics } from '../http/observability/metrics.ts';
 import type { RecentRequests } from '../http/observability/recent-requests.ts';
 import type { SharedPool } from '../operations/pool/pool.ts';
@@ -32,7 +33,7 @@ export interface DaemonOptions {
   /** The requests to keep at hand; by default the last thousand. */
   readonly recent?: RecentRequests;
   /** Called when all requests have ended, before the store closes. */
-  readonly onEnd?: (store: Store) => Promise<void>;
+  readonly onEnd?: (store: Store, cassettes: CassetteReport | null) => Promise<void>;
   /** Cancels the start while it waits for the database. */
   readonly stop?: AbortSignal;
 }

@@ -1,4 +1,5 @@
 import { OPERATIONS } from '../operations/registry.ts';
+import { cassettesCommand } from './cassettes/cassette-commands.ts';
 import { check } from './check/check-command.ts';
 import { clientCommands } from './client/client-commands.ts';
 import type { CommandDefinition } from './command/command.ts';
@@ -18,7 +19,7 @@ const GROUPS: Readonly<Record<string, readonly CommandDefinition[]>> = {
   'Make images:': [...operationCommands('image'), ...makingCommands],
   'Look at images:': [...operationCommands('data'), ...lookingCommands, check],
   'Use models:': clientCommands,
-  'Run the daemon:': [serveCommand, withCommand, configCommand, auditCommand],
+  'Run the daemon:': [serveCommand, withCommand, configCommand, auditCommand, cassettesCommand],
   'Accounts, keys and the store:': adminCommands,
   'Shell:': [completionCommand],
 };

@@ -9,7 +9,7 @@ export type JsonValue =
   | { readonly [name: string]: JsonValue };
 
 /** Identifiers that Oriel made for an answer: `call_` and 20 letters and digits. Another run makes others. */
-const OWN_ID = /^[a-z]{2,9}_[0-9A-Za-z]{20}$/;
+const OWN_ID = /^(?:[a-z]{2,9}_){1,2}[0-9A-Za-z]{20}$/;
 
 /** Characters from which base64 is named by its hash. */
 const MIN_BASE64 = 512;
@@ -43,7 +43,7 @@ export function canonicalJson(
   const ids = new Map<string, string>();
   const textOf = (text: string, name: string | null, owner: object): string => {
     if (OWN_ID.test(text) && isId(name, owner)) {
-      if (!ids.has(text)) ids.set(text, `${text.slice(0, text.indexOf('_'))} ${ids.size + 1}`);
+      if (!ids.has(text)) ids.set(text, `${text.slice(0, text.lastIndexOf('_'))} ${ids.size + 1}`);
       return ids.get(text)!;
     }
     if (text.length >= MIN_BASE64 && BASE64.test(text)) return digestOf(Buffer.from(text));

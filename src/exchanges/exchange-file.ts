@@ -5,7 +5,7 @@ import type { JsonValue } from './canonical-json.ts';
 import type { CanonicalRequest, Exchange, RecordedAnswer } from './exchange.ts';
 
 /** The first member of every file. Another number is another format. */
-export const FORMAT = 'oriel-exchange/1';
+const FORMAT = 'oriel-exchange/1';
 
 /** Shorter base64 of a cassette's answer is left in its text. */
 const MIN_BLOB = 1024;

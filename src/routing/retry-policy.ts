@@ -45,6 +45,8 @@ const POLICY_BY_CODE = new Map<string, RetryPolicy>([
   // This machine has no descriptor left: no other provider can be reached either.
   ['connections_exhausted', { sameRoute: true, nextRoute: false }],
   ['aborted', NEVER],
+  // The recordings stay the same, and another route would be asked for something else.
+  ['cassette_miss', NEVER],
 ]);
 
 /** Whether the provider rejects the gateway's key or account, which only the operator can mend. */

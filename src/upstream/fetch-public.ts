@@ -35,7 +35,7 @@ export async function fetchPublic(
   let url = first;
   for (let redirects = 0; ; redirects += 1) {
     const response = await upstream.open(url.href, {
-      exchange: { model: 'inputs', path: url.href },
+      exchange: { model: 'inputs', path: url.hostname + url.pathname + url.search },
       method: 'GET',
       headers: { 'user-agent': 'Oriel', accept: '*/*' },
       timeouts: {

@@ -2,6 +2,8 @@ import type { UpstreamRequest } from './request.ts';
 
 /** What sends requests to other servers: `UpstreamClient`, or recordings in its place. */
 export interface Upstream {
+  /** Whether all answers are there already, so that waiting between polls of a job is in vain. */
+  readonly isInstant?: boolean;
   /** @throws Failure as `UpstreamClient.open` does */
   open(url: string, request: UpstreamRequest): Promise<UpstreamResponse>;
 }

@@ -11,6 +11,17 @@ const store = {
   data: textFlag("folder of Oriel's data", 'a folder', { path: true }),
 };
 
+const folder = (description: string) => textFlag(description, 'a folder', { path: true });
+
+/** Where exchanges with providers are kept, and what is done with them. */
+export const cassetteFlags = v.strictObject({
+  record: folder('record every exchange with a provider in this folder'),
+  replay: folder('answer from the recordings in this folder, without a network'),
+  recordMissing: folder('answer from this folder, and record what is missing'),
+  timing: flag('replay as slowly as the provider has answered'),
+  used: textFlag('append the names of replayed recordings to this file', 'a file', { path: true }),
+});
+
 /** Flags that override the configuration. */
 export const serveFlags = v.strictObject({
   ...store,
@@ -18,6 +29,7 @@ export const serveFlags = v.strictObject({
   port: v.optional(field(integer(0, 65_535), 'port to listen on; 0 for any free port')),
   acceptClock: flag('start although the clock is more than a day ahead of the newest record'),
   newStore: flag('create a new store in a data folder whose store is gone'),
+  ...cassetteFlags.entries,
   dev: flag('accept any ORIEL_BOOTSTRAP_KEY, for development on your machine'),
   deterministic,
   logFormat: v.optional(
@@ -25,20 +37,10 @@ export const serveFlags = v.strictObject({
   ),
 });
 
-const folder = (description: string) => textFlag(description, 'a folder', { path: true });
-
-/** Where exchanges with providers are kept, and what is done with them. */
-const cassettes = {
-  record: folder('record every exchange with a provider in this folder'),
-  replay: folder('answer from the recordings in this folder, without a network'),
-  recordMissing: folder('answer from this folder, and record what is missing'),
-  timing: flag('replay as slowly as the provider has answered'),
-};
-
 /** What `oriel with` takes before the command. */
 export const withFlags = v.strictObject({
   config: store.config,
-  ...cassettes,
+  ...cassetteFlags.entries,
   deterministic,
   report: textFlag('write the report to this file, not to standard error', 'a file', {
     path: true,

@@ -1,8 +1,7 @@
 import type * as v from 'valibot';
 import { type FirstKey, removeFirstKey } from '../../administration/first-key.ts';
 import { type Daemon, startDaemon } from '../../app/daemon.ts';
-import type { ConfigOptions } from '../../config/loading/config-file.ts';
-import { type LoadedConfig, loadConfig } from '../../config/loading/load.ts';
+import { type LoadedConfig, type LoadOptions, loadConfig } from '../../config/loading/load.ts';
 import { changedSettings, reloadConfig } from '../../config/loading/reload.ts';
 import type { Config } from '../../config/settings/schema.ts';
 import { INVALID_CONFIG } from '../../config/yaml/invalid.ts';
@@ -11,6 +10,7 @@ import { hintOf } from '../../store/key.ts';
 import { readFlags } from '../command/command.ts';
 import { noteNativeCode } from '../terminal/exit.ts';
 import { printStderrLines } from '../terminal/terminal.ts';
+import { cassettesOf, isReplay } from './cassette-settings.ts';
 import { serveFlags } from './daemon-flags.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
@@ -25,7 +25,10 @@ export async function runServe(
   version: string,
 ): Promise<number> {
   const flags = readFlags(serveFlags, values);
-  const source = { file: flags.config, env: process.env, cwd: process.cwd() };
+  const source = {
+    ...{ file: flags.config, env: process.env, cwd: process.cwd() },
+    isReplay: isReplay(flags),
+  };
   const loaded = loadConfig(source);
   const config = withFlags(loaded.config, flags);
   // The start reads the configuration in any case; a SIGHUP meanwhile must not end the process.
@@ -64,7 +67,20 @@ export async function runServe(
   stopReloading();
   log.info('stopped');
   noteNativeCode();
-  return signal === null ? 1 : 0;
+  const isGood = reportCassettes(daemon);
+  return signal === null || !isGood ? 1 : 0;
+}
+
+/** Prints what a run with cassettes could not do. @returns whether that is nothing */
+function reportCassettes({ cassetteReport }: Daemon): boolean {
+  const { misses = [], failures = [] } = cassetteReport ?? {};
+  const times = new Map<string, number>();
+  for (const { message } of misses) times.set(message, (times.get(message) ?? 0) + 1);
+  for (const [message, count] of times) {
+    printStderrLines(`oriel: cassette miss: ${message}${count > 1 ? ` (${count} times)` : ''}`);
+  }
+  for (const failure of failures) printStderrLines(`oriel: ${failure}`);
+  return misses.length + failures.length === 0;
 }
 
 export function warn(log: Daemon['log'], { warnings }: LoadedConfig): void {
@@ -82,6 +98,7 @@ function withFlags(config: Config, flags: v.InferOutput<typeof serveFlags>): Con
       ...(host !== undefined && { host }),
       ...(port !== undefined && { port }),
     },
+    cassettes: cassettesOf(config.cassettes, flags),
     log: { ...config.log, ...(logFormat !== undefined && { format: logFormat }) },
   };
 }
@@ -120,7 +137,7 @@ Try it: curl -H "Authorization: Bearer ${secret}" ${url}/v1/models
 function reloadOnHangup(
   daemon: Daemon,
   initial: LoadedConfig,
-  source: ConfigOptions,
+  source: LoadOptions,
   adjust: (config: Config) => Config,
 ): () => void {
   const { log } = daemon;

@@ -13,10 +13,11 @@ import { newKey } from '../../store/key.ts';
 import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
 import { noteNativeCode } from '../terminal/exit.ts';
 import { jsonText, printStderr } from '../terminal/terminal.ts';
+import { cassettesOf, isReplay } from './cassette-settings.ts';
 import { withFlags } from './daemon-flags.ts';
 import { Foreground } from './foreground.ts';
 import { uncaughtException, warn } from './serve-run.ts';
-import { type Miss, markdownOf, reportOf, textOf, type WithReport } from './with-report.ts';
+import { markdownOf, reportOf, textOf, type WithReport } from './with-report.ts';
 
 type WithFlags = v.InferOutput<typeof withFlags>;
 
@@ -68,8 +69,8 @@ export async function runWith(
   const daemon = await startDaemon(throwAway(loaded.config, folder, flags), {
     ...{ version, loaded, bootstrapKey: key, logTo, recent, stop: foreground.stop },
     deterministic: flags.deterministic,
-    onEnd: async (store) => {
-      report = await reportOf(store, recent, missesOf());
+    onEnd: async (store, cassettes) => {
+      report = await reportOf(store, recent, cassettes?.misses ?? []);
     },
   }).catch((error: unknown) => {
     if (foreground.status === null) throw error;
@@ -88,15 +89,17 @@ export async function runWith(
   remove();
   publish(report!, status, flags);
   noteNativeCode();
+  const { failures = [] } = daemon.cassetteReport ?? {};
+  for (const failure of failures) printStderr(`oriel: ${failure}`);
   if (isDefect) return 1;
-  return status === 0 && report!.misses > 0 ? 1 : status;
+  return status === 0 && report!.misses + failures.length > 0 ? 1 : status;
 }
 
 function throwAway(config: Config, dataDir: string, flags: WithFlags): Config {
   const { server, limits, overload, owner, log } = config;
   return {
     ...config,
-    ...cassettesOf(flags),
+    cassettes: cassettesOf(config.cassettes, flags),
     dataDir,
     server: { ...server, port: 0, grace: GRACE_MS },
     // A test of the command must not fail by limits that have to do with other clients, or by a slow machine.
@@ -106,30 +109,6 @@ function throwAway(config: Config, dataDir: string, flags: WithFlags): Config {
     log: { ...log, format: 'json', level: flags.log === undefined ? 'error' : 'info' },
   };
 }
-
-// --- to be wired to the cassettes of the daemon: the next three functions ---
-
-/** The setting `cassettes` that flags override. */
-function cassettesOf({ record, replay, recordMissing, timing }: WithFlags): object {
-  const modes = { record, replay, 'record-missing': recordMissing };
-  const given = Object.entries(modes).filter(([, dir]) => dir !== undefined);
-  if (given.length > 1) throw usageFailure('give one of --record, --replay and --record-missing');
-  const [[mode, dir] = []] = given;
-  return mode === undefined ? {} : { cassettes: { mode, dir, timing } };
-}
-
-/** Whether no provider is asked; undefined where the configuration says so. */
-function isReplay({ record, replay, recordMissing }: WithFlags): boolean | undefined {
-  if (replay !== undefined) return true;
-  return record !== undefined || recordMissing !== undefined ? false : undefined;
-}
-
-/** The requests that no cassette answered. */
-function missesOf(): readonly Miss[] {
-  return [];
-}
-
-// ---
 
 /** @throws Failure that names the file */
 function writing<Result>(file: string, write: () => Result): Result {

@@ -277,9 +277,15 @@ export function loadConfig(options: LoadOptions): LoadedConfig {
   const assets = withCredentials(output.assets, options.env);
   const faults = credentialFaults(assets);
   if (faults.length > 0) failWith(file, faults, settings.document);
+  const { dir, used } = output.cassettes;
+  const cassettes = {
+    ...output.cassettes,
+    dir: inFolder(dir),
+    ...(used !== undefined && { used: inFolder(used) }),
+  };
   const dataDir = inFolder(output.dataDir);
   const secretKeyFile = configuredKeyFile(output.secretKeyFile, options, inFolder);
-  const config = freeze({ ...output, assets, dataDir, secretKeyFile });
+  const config = freeze({ ...output, assets, cassettes, dataDir, secretKeyFile });
   return { config, file, warnings: [...settings.warnings, ...warningsOf(config)], settings };
 }
 

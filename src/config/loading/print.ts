@@ -44,10 +44,10 @@ function effective(
 /** The effective configuration in the form of a file: with defaults, and with secrets as `***`. */
 export function effectiveSettingsOf(
   { settings: { value, document } }: LoadedConfig,
-  { dataDir }: Pick<Config, 'dataDir'>,
+  { dataDir, cassettes }: Pick<Config, 'dataDir' | 'cassettes'>,
 ): Readonly<Record<string, unknown>> {
   const whole = effective(configSchema, value, [], document) as Record<string, unknown>;
-  return { ...whole, dataDir };
+  return { ...whole, dataDir, cassettes: { ...cassettes } };
 }
 
 /** @throws Failure as loadConfig */

@@ -4,8 +4,7 @@ import { isObject } from '../../schema/untrusted.ts';
 import { declaredProperties, type Path, valueAt } from '../../schema/walk.ts';
 import { configSchema } from '../settings/schema.ts';
 import { invalidConfig } from '../yaml/invalid.ts';
-import type { ConfigOptions } from './config-file.ts';
-import { type LoadedConfig, loadConfig, type Settings } from './load.ts';
+import { type LoadedConfig, type LoadOptions, loadConfig, type Settings } from './load.ts';
 
 /** Paths of the settings that the daemon reads only at start. */
 const RESTART: readonly Path[] = declaredProperties(configSchema)
@@ -29,7 +28,7 @@ export interface ReloadedConfig extends LoadedConfig {
  */
 export function reloadConfig(
   { started, current }: { readonly started: LoadedConfig; readonly current: LoadedConfig },
-  options: ConfigOptions,
+  options: LoadOptions,
 ): ReloadedConfig {
   const loaded = loadConfig(options);
   const fault = lossOf(current, loaded);

@@ -165,6 +165,33 @@ const metrics = v.strictObject({
   ),
 });
 
+const cassettes = v.strictObject({
+  mode: withDefault(
+    v.picklist(['off', 'record', 'replay', 'record-missing']),
+    'off',
+    'record keeps each exchange with a provider in a file, replay answers from these files without ' +
+      'a network, and record-missing records only what has no file.',
+    ONCE,
+  ),
+  dir: withDefault(
+    text(),
+    './cassettes',
+    'Folder of the files; relative to the file that sets it.',
+    ONCE,
+  ),
+  timing: withDefault(
+    v.boolean(),
+    false,
+    'Whether replayed answers take as long as they did. If false, they come at once.',
+    ONCE,
+  ),
+  used: optional(
+    text(),
+    'File to which the names of used cassettes are added at the end, for oriel cassettes prune.',
+    { ...ONCE, example: './used.txt' },
+  ),
+});
+
 const owner = v.strictObject({
   credits: withDefault(credits(), 1000, 'Credits of the account.'),
 });
@@ -212,6 +239,7 @@ export const configSchema = v.strictObject({
   log: section(log, 'The log. Keys never appear in it.'),
   metrics: section(metrics, 'Metrics for Prometheus, at /metrics.'),
   telemetry: section(telemetry, 'Traces and metrics for a collector.'),
+  cassettes: section(cassettes, 'Recordings of providers for tests.'),
   owner: section(owner, 'The account that the first start on an empty data folder creates.'),
   providers: section(
     v.record(identifier(), providerSchema),

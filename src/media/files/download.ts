@@ -43,7 +43,9 @@ export async function openDownload(
     isForeign ||= !isProvider;
     const open = async () => {
       if (!isProvider) checkPublicUrl(address, null, networkPolicy, 'result');
+      const { pathname, search } = new URL(address);
       return upstream.open(address, {
+        exchange: { model: 'results', path: pathname + search },
         // Clients may not learn where a provider stores its files.
         ...(providerOrigin !== null && { name: 'The server of the file' }),
         method: 'GET',

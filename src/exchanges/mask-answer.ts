@@ -1,0 +1,52 @@
+import type { RecordedAnswer } from './exchange.ts';
+import type { Mask } from './secrets.ts';
+
+/** An answer without secrets. Its chunks keep their boundaries: a secret may be split over two. */
+export function maskAnswer(answer: RecordedAnswer, mask: Mask): RecordedAnswer {
+  const { headers, chunks, end } = answer;
+  const whole = Buffer.concat(chunks);
+  // One character for each byte, so that every byte keeps its place.
+  const text = whole.toString('latin1');
+  const masked = maskText(text, mask);
+  return {
+    ...answer,
+    headers: Object.fromEntries(Object.entries(headers).map(([name, text]) => [name, mask(text)])),
+    chunks: masked === text ? chunks : cutLike(Buffer.from(masked, 'latin1'), chunks),
+    end: typeof end === 'string' ? end : { ...end, message: mask(end.message) },
+  };
+}
+
+function cutLike(bytes: Buffer, chunks: readonly Buffer[]): Buffer[] {
+  let start = 0;
+  return chunks.map(({ length }) => {
+    start += length;
+    return bytes.subarray(start - length, start);
+  });
+}
+
+const ESCAPES = /\\(?:u00([0-7][0-9a-f])|(["\\/]))/gi;
+
+/** Masks a text, also where JSON escapes characters of a secret: `\u0073k-`, `https:\/\/`. */
+export function maskText(text: string, mask: Mask): string {
+  const masked = mask(text);
+  const escapes = [...masked.matchAll(ESCAPES)];
+  if (escapes.length === 0) return masked;
+  const plain = masked.replace(ESCAPES, (_, code: string | undefined, literal: string) =>
+    code === undefined ? literal : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  // JSON may be in a text of JSON.
+  const plainMasked = maskText(plain, mask);
+  if (plainMasked === plain) return masked;
+  let result = '';
+  let at = 0;
+  let plainAt = 0;
+  for (const { 0: escaped, index } of escapes) {
+    result += plainMasked.slice(plainAt, plainAt + index - at);
+    plainAt += index - at;
+    const isSecret = plainMasked[plainAt] !== plain[plainAt];
+    result += isSecret && escaped.length === 6 ? '\\u002a' : escaped;
+    plainAt += 1;
+    at = index + escaped.length;
+  }
+  return result + plainMasked.slice(plainAt);
+}
