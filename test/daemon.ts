@@ -12,6 +12,13 @@ import {
   start,
   temporaryFolder,
 } from './oriel.ts';
+import {
+  cassettesIn,
+  compareAgain,
+  keepExchanges,
+  RUNS_TWICE,
+  withoutNetwork,
+} from './second-run.ts';
 
 /** API key of the owner, in tests that are not about the first key. */
 export const OWNER_KEY = 'oriel_test_owner_key_000000000000';
@@ -94,7 +101,45 @@ interface Launched {
   readonly end: () => Promise<void>;
 }
 
+/** Starts a daemon that records, and at its end one that answers the same requests from the recordings. */
+function launchTwice(settings: DaemonSettings & { data: string }): Launched {
+  const { data, args = [], config } = settings;
+  const launchWith = (flag: string, used: object | undefined) =>
+    launchDaemon({
+      ...settings,
+      ...(used && { config: used }),
+      args: [...args, flag, cassettesIn(data)],
+    });
+  const first = launchWith('--record', config);
+  const kept = first.ready.then(({ url }) => keepExchanges(url));
+  kept.catch(() => {});
+  return {
+    ready: first.ready.then(async (daemon) => {
+      const { url } = await kept;
+      const request = (path: string, init: RequestInit = {}) =>
+        daemon.request(new URL(path, url).href, init);
+      return { ...daemon, url, request };
+    }),
+    async end() {
+      const { exchanges, close } = await kept;
+      close();
+      await first.stop('SIGTERM');
+      const second = launchWith('--replay', config && withoutNetwork(config));
+      try {
+        const { url } = await second.ready;
+        const compared = await compareAgain(url, exchanges);
+        process.stderr.write(
+          `${compared} of ${exchanges.length} answers were equal from cassettes\n`,
+        );
+      } finally {
+        await second.end();
+      }
+    },
+  };
+}
+
 function launch(settings: DaemonSettings & { data: string }): Launched {
+  if (RUNS_TWICE && settings.config) return launchTwice(settings);
   if (NODES === 1) return launchDaemon(settings);
   return launchNodes(settings.data, (data, config) =>
     launchDaemon({ ...settings, data, config: { ...config, ...settings.config } }),

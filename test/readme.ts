@@ -27,6 +27,7 @@ export const DOCUMENTS = [
   'src/http/README.md',
   'src/text/README.md',
   'src/media/README.md',
+  'src/exchanges/README.md',
   'config/README.md',
   'test/bench/README.md',
   'SECURITY.md',

@@ -22,8 +22,9 @@ const uncommented = DEFAULTS.replace(/^.*\n/, '').replace(
 
 /** Loads settings without those that depend on the path of the file. */
 function portable(contents: string, env: Record<string, string> = {}) {
-  const { dataDir, ...config } = load(contents, env).config;
+  const { dataDir, cassettes, ...config } = load(contents, env).config;
   expect(dataDir).toMatch(/\/data$/);
+  expect(cassettes).toMatchObject({ mode: 'off', dir: expect.stringMatching(/\/cassettes$/) });
   return config;
 }
 

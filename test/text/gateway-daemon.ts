@@ -2,6 +2,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { readAdminEndpoint } from '../../src/administration/admin-endpoint.ts';
 import { FEATURES } from '../../src/store/features.ts';
 import { processDaemon, sharedDaemon, type TestDaemon } from '../daemon.ts';
+import { RUNS_TWICE } from '../second-run.ts';
 import { type DialectName, type MockUpstream, startMockUpstream } from './mock-upstream.ts';
 
 /** The daemon's keys for its upstreams, which only upstreams may see. */
@@ -90,6 +91,7 @@ async function startOfProcess(): Promise<GatewayDaemon> {
 
 /** A daemon and the mock upstream of all its models, shared by all test files that this process runs. */
 export function sharedGateway(): () => GatewayDaemon {
+  if (RUNS_TWICE) return gatewayDaemon();
   let gateway: GatewayDaemon | undefined;
   beforeAll(async () => {
     ofProcess ??= startOfProcess();

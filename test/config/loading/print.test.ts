@@ -58,6 +58,7 @@ describe('config print', () => {
     expect(again).toEqual({
       ...config,
       dataDir: again.dataDir,
+      cassettes: again.cassettes,
       metrics: { ...config.metrics, token: '***' },
       providers: {
         a: { ...config.providers['a'], ...hidden },
