@@ -55,7 +55,10 @@ export function canonicalJson(
     if (typeof one !== 'object' || one === null) return (one ?? null) as JsonValue;
     const members = Object.entries(one)
       .filter(
-        ([name, member]) => member !== undefined && !(one === value && ABOUT_THE_CLIENT.has(name)),
+        ([name, member]) =>
+          member !== undefined &&
+          !(one === value && ABOUT_THE_CLIENT.has(name)) &&
+          !isCacheMark(name, member),
       )
       .sort(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(
@@ -63,6 +66,11 @@ export function canonicalJson(
     );
   };
   return canonical(value, null, {});
+}
+
+/** Marks for a provider's prompt cache change prices, not answers: `promptCaching` may add them. */
+function isCacheMark(name: string, value: unknown): boolean {
+  return name === 'cache_control' && (value as { type?: unknown } | null)?.type === 'ephemeral';
 }
 
 /** How a canonical request names bytes. */

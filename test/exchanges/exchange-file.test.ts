@@ -94,6 +94,7 @@ describe('the canonical form of a request', () => {
     ['the order of names', { a: 1, b: { c: 2, d: 3 } }, { b: { d: 3, c: 2 }, a: 1 }],
     ['identifiers made here', { id: `call_${'a'.repeat(20)}` }, { id: `call_${'b'.repeat(20)}` }],
     ['who asks', { a: 1, prompt_cache_key: 'x', user: 'y' }, { a: 1, user: 'z' }],
+    ['marks for a prompt cache', { a: {}, cache_control: { type: 'ephemeral' } }, { a: {} }],
     ['secrets', { a: 'the key of a provider' }, { a: '*********************' }],
   ])('does not depend on %s', (_, one, other) => {
     expect(canonical(one)).toBe(canonical(other));
@@ -107,6 +108,7 @@ describe('the canonical form of a request', () => {
       [`call_${'a'.repeat(20)}`, `call_${'b'.repeat(20)}`, `call_${'b'.repeat(20)}`],
     ],
     ['a file', { a: 'A'.repeat(1024) }, { a: 'B'.repeat(1024) }],
+    ['other members of that name', { cache_control: { a: 1 } }, { cache_control: { a: 2 } }],
     ['names deep inside', { a: { user: 1 } }, { a: { user: 2 } }],
   ])('depends on %s', (_, one, other) => {
     expect(canonical(one)).not.toBe(canonical(other));

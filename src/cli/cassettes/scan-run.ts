@@ -17,7 +17,7 @@ const MIN_LENGTH = 12;
 export async function runScan({ positionals: [folder], flags }: CommandInput): Promise<number> {
   const { config: file, json } = readFlags(scanFlags, flags);
   const env = process.env;
-  const { config } = loadConfig({ file, env, cwd: process.cwd() });
+  const { config } = loadConfig({ file, env, cwd: process.cwd(), isReplay: true });
   const variables = Object.entries(env).flatMap(([name, value = '']) =>
     SECRET_NAME.test(name) && value.length >= MIN_LENGTH ? [value] : [],
   );

@@ -80,7 +80,8 @@ export async function reportOf(
     ...rows.reduce<Totals>(sum, NONE),
     models: rows,
     failures: failuresOf(requests),
-    missed: misses.map(({ message }) => message),
+    // Clients repeat a request that failed.
+    missed: [...new Set(misses.map(({ message }) => message))],
   };
 }
 
