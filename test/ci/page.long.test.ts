@@ -130,7 +130,9 @@ describe('the blocks for a shell', () => {
     const first = await bash(sandbox, workspace);
     expect(first.status, first.out).toBe(0);
 
+    let requests = 0;
     const provider = createServer((_, response) => {
+      requests += 1;
       const message = { role: 'assistant', content: 'Hi' };
       const choices = [{ index: 0, message, finish_reason: 'stop' }];
       const answer = { id: 'x', object: 'chat.completion', created: 1, model: 'x', choices };
@@ -147,5 +149,16 @@ describe('the blocks for a shell', () => {
     const run = await bash(recorded, workspace);
     expect(run.status, run.out).toBe(0);
     expect(run.out.match(/^gpt-5-mini +1 /gm)).toHaveLength(2);
+    expect(run.out).toContain('no secret found');
+    expect(requests).toBe(1);
+
+    const test = readFileSync(join(workspace, 'chat.test.mjs'), 'utf8');
+    writeFileSync(join(workspace, 'chat.test.mjs'), test.replace("'Hello'", "'Goodbye'"));
+    const changed = await bash(recorded.trim().split('\n').at(-1)!, workspace, {
+      MODEL: 'gpt-5-mini',
+    });
+    expect(changed.status, changed.out).toBe(1);
+    expect(changed.out).toContain('content: recorded "Hello", requested "Goodbye"');
+    expect(requests).toBe(1);
   });
 });
