@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { PublishedModel } from '../../config/catalog/catalog.ts';
+import type { PublishedModel } from '../../config/catalog/published-model.ts';
 import type { AccountAnswer } from '../../http/routes/account/account.ts';
 import { type ApiError, apiErrorOf, isAborted, sendJson } from './request.ts';
 

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { PublishedModel } from '../../config/catalog/catalog.ts';
+import type { PublishedModel } from '../../config/catalog/published-model.ts';
 import type { ObjectSchema } from '../../schema/fields.ts';
 import type { Json } from '../canonical/canonical.ts';
 

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import * as v from 'valibot';
-import { modelShape, publishModel, publishModels } from '../../../config/catalog/catalog.ts';
+import { publishModel, publishModels } from '../../../config/catalog/catalog.ts';
+import { modelShape } from '../../../config/catalog/published-model.ts';
 import { Failure } from '../../../failure.ts';
 import type { KeyHolder } from '../../../store/store.ts';
 import type { ModelListing, ModelPage } from '../../../text/dialects/endpoint.ts';
