@@ -1,13 +1,10 @@
-import * as v from 'valibot';
 import { Failure } from '../../failure.ts';
 import { OUTPUT_SIZES } from '../../images/sizes.ts';
-import type { DeepReadonly } from '../../schema/json.ts';
 import { WILDCARD } from '../../schema/pattern.ts';
 import { toCredits } from '../../store/credits.ts';
 import { parseSize } from '../fields/units.ts';
-import { MODEL_TYPES } from '../providers/provider-kind.ts';
 import { TEXT_ENDPOINTS } from '../settings/dialects.ts';
-import { DEFAULT_CACHE_SIZE, EFFORTS } from '../settings/models.ts';
+import { DEFAULT_CACHE_SIZE } from '../settings/models.ts';
 import type { Config, Model } from '../settings/schema.ts';
 import { entryNamed, isAllowed, isUnavailable, type NamedEntry } from './model-names.ts';
 import type { PublishedModel } from './published-model.ts';
