@@ -29,8 +29,8 @@ export const cassettesCommand: CommandDefinition = {
       flags: options(pruneFlags),
       notes: ['Several runs may add to one file of used cassettes.'],
       examples: [
-        'oriel serve --replay cassettes --used used.txt',
-        'oriel cassettes prune cassettes --used used.txt',
+        'oriel serve --replay cassettes --used names.txt',
+        'oriel cassettes prune cassettes --used names.txt',
       ],
       run: async (input) => (await import('./prune-run.ts')).runPrune(input),
     },

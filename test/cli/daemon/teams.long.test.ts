@@ -194,6 +194,7 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
       outputTokens: 3 * requests,
       outputs: 0,
       errors: 0,
+      cacheHits: 0,
     });
     const report = await json('usage', '--by', 'key,model,day', '--to', today);
     expect(report).toEqual({
@@ -211,20 +212,20 @@ describe.each(adminPlaces<Printed>(resident))('%s', (_, begin) => {
     const { out, stderr } = await run('usage', '--by', 'account,team,day', '--to', today);
     expect(stderr).toBe(`usage from ${report['from' as never]} to ${today}, days of UTC\n`);
     expect(out.split('\n').map((line) => line.split(/ +/).join(' ').trim())).toEqual([
-      'ACCOUNT TEAM DAY REQUESTS INPUT CACHED WRITE WRITE 1H OUTPUT OUTPUTS ERRORS CREDITS',
-      `ci - ${today} 2 20 8 10 4 6 0 0 2`,
-      `ci crew ${today} 2 20 8 10 4 6 0 0 1.500001`,
-      'total 4 40 16 20 8 12 0 0 3.500001',
+      'ACCOUNT TEAM DAY REQUESTS INPUT CACHED WRITE WRITE 1H OUTPUT HITS OUTPUTS ERRORS CREDITS',
+      `ci - ${today} 2 20 8 10 4 6 0 0 0 2`,
+      `ci crew ${today} 2 20 8 10 4 6 0 0 0 1.500001`,
+      'total 4 40 16 20 8 12 0 0 0 3.500001',
       '',
     ]);
     const csv = await run('usage', '--by', 'team,key,model', '--csv');
     expect(csv.out).toBe(
       [
-        'team,team_id,key,key_id,model,requests,input_tokens,cached_input_tokens,cache_write_tokens,cache_write_1h_tokens,output_tokens,outputs,errors,credits',
-        `,,two,${two.id},a,1,10,4,5,2,3,0,0,0`,
-        `,,two,${two.id},"b,""c""",1,10,4,5,2,3,0,0,2`,
-        `crew,${teamId},one,${one.id},a,1,10,4,5,2,3,0,0,0.000001`,
-        `crew,${teamId},one,${one.id},b,1,10,4,5,2,3,0,0,1.5`,
+        'team,team_id,key,key_id,model,requests,input_tokens,cached_input_tokens,cache_write_tokens,cache_write_1h_tokens,output_tokens,cache_hits,outputs,errors,credits',
+        `,,two,${two.id},a,1,10,4,5,2,3,0,0,0,0`,
+        `,,two,${two.id},"b,""c""",1,10,4,5,2,3,0,0,0,2`,
+        `crew,${teamId},one,${one.id},a,1,10,4,5,2,3,0,0,0,0.000001`,
+        `crew,${teamId},one,${one.id},b,1,10,4,5,2,3,0,0,0,1.5`,
         '',
       ].join('\n'),
     );
