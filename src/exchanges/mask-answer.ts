@@ -26,16 +26,19 @@ function cutLike(bytes: Buffer, chunks: readonly Buffer[]): Buffer[] {
 
 const ESCAPES = /\\(?:u00([0-7][0-9a-f])|(["\\/]))/gi;
 
+/** Texts of JSON inside texts of JSON that are looked into. */
+const MAX_DEPTH = 4;
+
 /** Masks a text, also where JSON escapes characters of a secret: `\u0073k-`, `https:\/\/`. */
-export function maskText(text: string, mask: Mask): string {
+export function maskText(text: string, mask: Mask, depth = 0): string {
   const masked = mask(text);
   const escapes = [...masked.matchAll(ESCAPES)];
-  if (escapes.length === 0) return masked;
+  if (escapes.length === 0 || depth === MAX_DEPTH) return masked;
   const plain = masked.replace(ESCAPES, (_, code: string | undefined, literal: string) =>
     code === undefined ? literal : String.fromCharCode(Number.parseInt(code, 16)),
   );
   // JSON may be in a text of JSON.
-  const plainMasked = maskText(plain, mask);
+  const plainMasked = maskText(plain, mask, depth + 1);
   if (plainMasked === plain) return masked;
   let result = '';
   let at = 0;

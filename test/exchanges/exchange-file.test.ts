@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { canonicalJson } from '../../src/exchanges/canonical-json.ts';
 import type { Exchange } from '../../src/exchanges/exchange.ts';
 import { decodeExchange, encodeExchange } from '../../src/exchanges/exchange-file.ts';
+import { maskText } from '../../src/exchanges/mask-answer.ts';
 import { maskOf } from '../../src/exchanges/secrets.ts';
 
 const mask = maskOf(['the key of a provider']);
@@ -131,6 +132,12 @@ describe('the mask of secrets', () => {
     expect(masked).toContain(`"${prefix}*`);
     expect(masked).not.toContain(secret);
     expect(mask(masked)).toBe(masked);
+  });
+
+  it('ends for escapes that each hide another one', () => {
+    const text = `${'\\u005c'}${'u005c'.repeat(100_000)} sk-abcdefghijklmnop1234`;
+    const masked = maskText(text, mask);
+    expect([masked.length, masked.slice(-5)]).toEqual([text.length, '*****']);
   });
 
   it('leaves base64 and words as they are', () => {
