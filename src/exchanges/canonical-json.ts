@@ -25,7 +25,7 @@ const ABOUT_THE_CLIENT: ReadonlySet<string> = new Set([
   'user',
 ]);
 
-/** Tells by its name, which is null in a list, and by the object around it whether a text is an identifier. */
+/** Whether a text is an identifier, by the name of its member (null in a list) and the object that has it. */
 export type IsId = (name: string | null, owner: object) => boolean;
 
 /**
