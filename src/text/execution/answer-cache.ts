@@ -85,11 +85,19 @@ export function openCache(options: CacheOptions): AnswerCache | null {
   });
 }
 
+const NO_CACHE = directive('no-cache');
+const NO_STORE = directive('no-store');
+const MAX_AGE = /(?:^|,)\s*max-age\s*=\s*"?(\d{1,12})"?\s*(?:,|$)/i;
+
+function directive(name: string): RegExp {
+  return new RegExp(`(?:^|,)\\s*${name}\\s*(?:,|$)`, 'i');
+}
+
 /** What a client's Cache-Control asks for (RFC 9111, section 5.2.1). Other directives say nothing to this cache. */
 function directivesIn(header: string | readonly string[] | undefined) {
   const text = String(header ?? '').slice(0, MAX_DIRECTIVES);
-  const has = (name: string) => new RegExp(`(?:^|,)\\s*${name}\\s*(?:,|$)`, 'i').test(text);
-  const seconds = /(?:^|,)\s*max-age\s*=\s*"?(\d{1,12})"?\s*(?:,|$)/i.exec(text)?.[1];
+  const seconds = MAX_AGE.exec(text)?.[1];
   const maxAge = seconds === undefined ? Infinity : Number(seconds) * 1000;
-  return { maxAge: has('no-cache') || maxAge === 0 ? null : maxAge, isStored: !has('no-store') };
+  const isAsked = NO_CACHE.test(text) || maxAge === 0;
+  return { maxAge: isAsked ? null : maxAge, isStored: !NO_STORE.test(text) };
 }
