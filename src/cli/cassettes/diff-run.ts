@@ -1,4 +1,5 @@
 import {
+  type Difference,
   describe,
   firstDifference,
   nearestTo,
@@ -67,12 +68,10 @@ function changesBetween(before: readonly Cassette[], after: readonly Cassette[])
       sketches,
       (name) => former.get(name)!.exchange.request,
     );
-    const found =
-      nearest && firstDifference(former.get(nearest.file)!.exchange.request, exchange.request);
-    if (!nearest || !found) changes.push({ change: 'added', file });
+    if (!nearest) changes.push({ change: 'added', file });
     else {
       former.delete(nearest.file);
-      const difference = labelled(found);
+      const difference = labelled(nearest.difference);
       changes.push({ change: 'changed', file, before: nearest.file, difference });
     }
   }
@@ -80,7 +79,7 @@ function changesBetween(before: readonly Cassette[], after: readonly Cassette[])
   return changes.sort((a, b) => (a.file < b.file ? -1 : 1));
 }
 
-function labelled(difference: Parameters<typeof describe>[0]): string {
+function labelled(difference: Difference): string {
   return describe(difference, ['before', 'after']);
 }
 

@@ -1,5 +1,6 @@
 import { decimal } from '../../administration/records.ts';
 import { reportUsage } from '../../administration/usage-report.ts';
+import type { CassetteMiss } from '../../exchanges/cassettes/upstream.ts';
 import type { RecentRequest, RecentRequests } from '../../http/observability/recent-requests.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import type { Store } from '../../store/store.ts';
@@ -27,12 +28,6 @@ export interface WithReport extends Totals {
   readonly missed: readonly string[];
 }
 
-/** A request to a provider without a recorded answer. */
-export interface Miss {
-  readonly model: string;
-  readonly message: string;
-}
-
 /** Endpoints of forms or with a default model: the store counts their failures by model, except for invalid requests. */
 const COUNTED_BY_STORE = /moderations$|transcriptions$/;
 
@@ -49,7 +44,7 @@ const isFailed = ({ status, errorType }: RecentRequest) => status >= 400 || erro
 export async function reportOf(
   store: Store,
   recent: RecentRequests,
-  misses: readonly Miss[],
+  misses: readonly CassetteMiss[],
 ): Promise<WithReport> {
   const requests = recent.list().toReversed();
   const models = new Map<string, Totals>();

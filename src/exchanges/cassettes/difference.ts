@@ -49,8 +49,8 @@ function hashOf(text: string): number {
   return hash;
 }
 
-/** Where two requests differ first, and the share of that field that is equal. */
-interface Difference {
+/** Where two values differ first. */
+export interface Difference {
   readonly path: Path;
   readonly recorded: unknown;
   readonly requested: unknown;
@@ -65,7 +65,7 @@ export function nearestTo(
   request: CanonicalRequest,
   sketches: Iterable<Sketch>,
   read: (file: string) => CanonicalRequest | null,
-): { readonly file: string; readonly difference: string } | null {
+): { readonly file: string; readonly difference: Difference } | null {
   const own = sketchOf('', request);
   let best = -1;
   let tied: Sketch[] = [];
@@ -75,14 +75,14 @@ export function nearestTo(
     if (score >= best && tied.length < MAX_READ) tied.push(sketch);
     best = Math.max(best, score);
   }
-  let nearest: { file: string; difference: string } | null = null;
+  let nearest: { file: string; difference: Difference } | null = null;
   let most = -1;
   for (const { file } of tied) {
     const recorded = read(file);
     const difference = recorded && firstDifference(recorded, request);
     if (!difference) continue;
     const equal = equalPart(difference);
-    if (equal > most) nearest = { file, difference: describe(difference) };
+    if (equal > most) nearest = { file, difference };
     most = Math.max(most, equal);
   }
   return nearest;

@@ -9,7 +9,7 @@ import { maskAnswer } from '../mask-answer.ts';
 import { isOfProvider, recordingOf, unansweredBy } from '../recording.ts';
 import { replay } from '../replay.ts';
 import type { Mask } from '../secrets.ts';
-import { nearestTo, type Sketch, sketchOf } from './difference.ts';
+import { describe, nearestTo, type Sketch, sketchOf } from './difference.ts';
 import {
   cassetteFile,
   prepareFolder,
@@ -37,7 +37,7 @@ export interface CassetteReport {
   readonly failures: readonly string[];
 }
 
-interface CassetteMiss {
+export interface CassetteMiss {
   /** The provider's name of the model. */
   readonly model: string;
   /** Names the request, the nearest recording and the first field that differs. */
@@ -199,7 +199,7 @@ export class CassetteUpstream implements Upstream {
       model,
       nearest === null
         ? `${what}; there is none in ${dir}`
-        : `${what}; the nearest is ${nearest.file}, which differs in ${nearest.difference}`,
+        : `${what}; the nearest is ${nearest.file}, which differs in ${describe(nearest.difference)}`,
     );
   }
 
