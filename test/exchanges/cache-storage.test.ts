@@ -65,6 +65,18 @@ describe('a folder', () => {
     new CacheFolder(join(folder, 'cache'), sizeOf, Date.now);
   passesFor(open);
 
+  it('has one file for an answer that is added several times at once', async () => {
+    const folder = temporaryFolder();
+    const storage = await open(() => TWO, folder);
+    const times = Array.from({ length: 8 }, (_, index) => Date.now() + index);
+    await Promise.all(times.map((storedAt) => storage.add(answer('a', { storedAt }))));
+    expect(readdirSync(join(folder, 'cache', 'acct_1'))).toHaveLength(1);
+    // Bytes that nothing has would leave no space for a second answer.
+    await storage.add(answer('b'));
+    const found = ['a', 'b'].map((name) => storage.find('acct_1', keyOf(name)));
+    expect((await Promise.all(found)).map((one) => one !== undefined)).toEqual([true, true]);
+  });
+
   it('keeps the order of use in the next process, and takes nothing larger than the size', async () => {
     const folder = temporaryFolder();
     const before = await open(() => TWO, folder);

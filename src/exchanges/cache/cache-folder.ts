@@ -51,6 +51,8 @@ export class CacheFolder implements CacheStorage {
     const { path, model, storedAt, expiresAt } = entry;
     const text = await readFile(path, 'utf8').catch(() => null);
     if (text === null || !text.endsWith('\n}\n')) {
+      // Another answer has replaced it meanwhile.
+      if (this.#entries.get(name) !== entry) return this.find(accountId, key);
       // Removed by hand, or cut off by a power failure.
       await this.#remove(name);
       return undefined;
@@ -78,11 +80,10 @@ export class CacheFolder implements CacheStorage {
       throw error;
     }
     const name = `${accountId}/${key}`;
-    const former = this.#entries.get(name);
-    if (former?.path === path) this.#forget(name);
-    else await this.#remove(name);
+    const former = this.#forget(name);
     this.#insert(name, { path, model, storedAt, expiresAt, size });
     this.#models.get(model)!.id = id;
+    if (former !== undefined && former.path !== path) await rm(former.path, { force: true });
     await this.#shrink(model, most);
   }
 

@@ -98,8 +98,8 @@ export class CachedRequest {
         flight?.release();
         return await answerWith(stored);
       }
-      if (this.isOffline) throw NOT_CACHED;
       options.onLookup(false);
+      if (this.isOffline) throw NOT_CACHED;
       if (flight === null) return await cache.upstream.open(url, request);
       return await this.#ask(url, request, key, { flight, isKept: options.isKept, answer: null });
     } catch (error) {

@@ -11,6 +11,9 @@ export const MAX_ANSWER = 4 * 1024 * 1024;
 /** Answers that are recorded at once, whose chunks are in memory. */
 const MAX_FLIGHTS = 100;
 
+/** Writes to the storage at once. While it is slow, further answers are in memory alone. */
+const MAX_WRITES = 1000;
+
 /** Bytes of the answers in memory. */
 const MAX_MEMORY = 64 * 1024 * 1024;
 
@@ -148,7 +151,7 @@ export class ExactCache {
     const storedAt = now();
     const entry = { accountId, key, model, storedAt, expiresAt: storedAt + ttl, text };
     this.#remember(entry, answer);
-    this.#inBackground(storage.add(entry));
+    if (this.#writes.size < MAX_WRITES) this.#inBackground(storage.add(entry));
   }
 
   async close(): Promise<void> {

@@ -31,7 +31,8 @@ export class AnswerCache {
   readonly #request: CachedRequest | null;
   readonly #onResult: (result: CacheResult) => void;
   readonly #reads: boolean;
-  #isMissed = false;
+  /** Answers that the last lookup did not find. */
+  readonly #missed = new Set<number>();
 
   constructor(request: CachedRequest | null, reads: boolean, onResult: (one: CacheResult) => void) {
     this.#request = request;
@@ -58,9 +59,10 @@ export class AnswerCache {
   ): Upstream {
     if (this.#request === null) return upstream;
     const found = (isHit: boolean) => {
-      this.#isMissed ||= !isHit;
+      if (isHit) this.#missed.delete(choice);
+      else this.#missed.add(choice);
       onLookup(isHit);
-      if (this.#reads) this.#onResult(this.#isMissed ? 'miss' : 'hit');
+      if (this.#reads) this.#onResult(this.#missed.size > 0 ? 'miss' : 'hit');
     };
     return this.#request.through({ choice, onLookup: found, isKept });
   }

@@ -36,6 +36,9 @@ export function cacheConfig(url: string, more: object = {}): object {
       'allows-messages': cached(models['allows-messages']),
       small: cached(models['to-chat'], { cache: { ttl: '1h', maxSize: '1MB' } }),
       brief: cached(models['to-chat'], { cache: { ttl: '1ms' } }),
+      'two-routes': cached(models['to-chat'], {
+        routes: [models['to-chat'].routes[0], models['to-messages'].routes[0]],
+      }),
       plain: models['to-chat'],
       vectors: cached(vectors),
     },

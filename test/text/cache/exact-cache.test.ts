@@ -360,9 +360,23 @@ describe('a provider that cools down', () => {
     const statuses = [await one('unknown'), await one('known')].map(
       ({ status, headers }) => `${status} ${headers.get('x-oriel-cache')}`,
     );
-    expect(statuses).toEqual(['503 bypass', '200 hit']);
+    expect(statuses).toEqual(['503 miss', '200 hit']);
     expect(upstream.requests).toHaveLength(2);
   });
+});
+
+it('an answer from the cache of the second route is a hit after the first has failed', async () => {
+  const { daemon, upstream } = gateway();
+  const refusal = { refuse: { status: 500 } };
+  upstream.play(refusal, { steps: [{ text: 'Done.' }] }, refusal);
+  const answers = [];
+  for (let time = 0; time < 2; time += 1) {
+    const messages = [{ role: 'user', content: 'Hello' }];
+    const { status, headers } = await send(daemon, 'chat', { model: 'two-routes', messages });
+    answers.push(`${status} ${headers.get('x-oriel-cache')}`);
+  }
+  expect(answers).toEqual(['200 miss', '200 hit']);
+  expect(upstream.requests).toHaveLength(3);
 });
 
 describe('keys', () => {
