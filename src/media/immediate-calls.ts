@@ -100,7 +100,7 @@ async function callProvider<Answer>(
   const charge = () =>
     store.settle(reservation, { model: id, counts: { requests: 1 }, charge: perRequest });
   const recordError = () =>
-    store.settle(reservation, { model: id, counts: { requests: 0, errors: 1 }, charge: 0 });
+    store.settle(reservation, { model: id, counts: { requests: 1, errors: 1 }, charge: 0 });
   const deadline = performance.now() + longestTotal(config, model.routes);
   let isSent = false;
   const timeoutsFor = (settings: Provider) => {
