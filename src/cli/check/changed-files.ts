@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { lstatSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { lstatSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { usageFailure } from '../command/command.ts';
+import { makeTemporaryFolder } from '../files/temporary.ts';
 
 /** Files that changed since a commit. */
 export interface ChangedFiles {
@@ -62,9 +62,7 @@ export function findChangedFiles(base: string): ChangedFiles {
   }
   const untracked = git(['ls-files', '--others', '--exclude-standard', '-z'], root)!;
   for (const path of untracked.split('\0')) if (path !== '') former.set(path, undefined);
-  const folder = mkdtempSync(join(tmpdir(), 'oriel-base-'));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
-  process.once('exit', remove);
+  const { path: folder, remove } = makeTemporaryFolder('base');
   try {
     // By an index of its own: Git applies filters such as those of LFS, and changes nothing of the repository.
     const env = { GIT_INDEX_FILE: join(folder, 'index') };

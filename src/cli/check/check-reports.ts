@@ -61,18 +61,11 @@ function adviceOf({ command, failure }: Checked): string {
   return command === undefined ? '' : `; fix: ${command}`;
 }
 
-/** A text in the log of GitHub Actions, which reads commands at the start of lines, and `##[` anywhere. */
-function inert(text: string): string {
-  return printable(text)
-    .replace(/^(\s*)::/, '$1./::')
-    .replaceAll('##[', '#\\x23[');
-}
-
 async function printFindings(found: readonly Checked[]): Promise<void> {
-  const wrapped = (text: string) => ({ text: inert(text), wraps: true });
+  const wrapped = (text: string) => ({ text: printable(text), wraps: true });
   await printRows(
     found.flatMap((one) => [
-      ...one.findings.map(({ rule, message }) => [inert(one.file), rule, wrapped(message)]),
+      ...one.findings.map(({ rule, message }) => [one.file, rule, wrapped(message)]),
       ...(one.fixed ? [[wrapped('  repaired')]] : []),
       ...(one.failure === undefined ? [] : [[wrapped(`  not repaired: ${one.failure}`)]]),
       ...(one.fixed || one.command === undefined ? [] : [[wrapped(`  fix: ${one.command}`)]]),
@@ -85,8 +78,7 @@ async function printFindings(found: readonly Checked[]): Promise<void> {
 async function printDocument(checked: readonly Checked[], summary: object): Promise<void> {
   await print(`{"operation":"check","summary":${jsonText(summary)},"results":[`);
   for (const [index, { fix: _, recipe: __, ...one }] of checked.entries()) {
-    const line = jsonText(one).replaceAll('##[', '#\\u0023[');
-    await print(`${index === 0 ? '' : ','}\n${line}`);
+    await print(`${index === 0 ? '' : ','}\n${jsonText(one)}`);
   }
   await print('\n]}\n');
 }

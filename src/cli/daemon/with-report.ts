@@ -4,8 +4,8 @@ import type { CassetteMiss } from '../../exchanges/cassettes/upstream.ts';
 import type { RecentRequest, RecentRequests } from '../../http/observability/recent-requests.ts';
 import { printable } from '../../operations/batch/filename.ts';
 import type { Store } from '../../store/store.ts';
+import { printRows } from '../terminal/table.ts';
 import { counted } from '../terminal/terminal.ts';
-import { textWidth } from '../terminal/text-width.ts';
 
 const NONE = {
   requests: 0,
@@ -120,16 +120,14 @@ const NO_REQUESTS =
   'no requests; the command finds the daemon by OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL or ORIEL_URL';
 
 /** The report as lines for people. */
-export function textOf(report: WithReport): string {
+export async function textOf(report: WithReport): Promise<string> {
   if (report.models.length === 0) return `oriel: ${NO_REQUESTS}\n`;
-  const rows = [TITLES, ...rowsOf(report)];
-  const widths = TITLES.map((_, column) => Math.max(...rows.map((row) => textWidth(row[column]!))));
-  const spaces = (cell: string, column: number) => ' '.repeat(widths[column]! - textWidth(cell));
-  const lines = rows.map(([name = '', ...counts]) => {
-    const cells = counts.map((cell, index) => spaces(cell, index + 1) + cell);
-    return [name + spaces(name, 0), ...cells].join('  ');
+  const below = linesBelow(report).map((line) => [line]);
+  let text = '';
+  await printRows([TITLES, ...rowsOf(report), ...below], undefined, async (line) => {
+    text += line;
   });
-  return [...lines, ...linesBelow(report)].map((line) => `${line}\n`).join('');
+  return text;
 }
 
 /** The report in Markdown, for the summary of a job on GitHub. */

@@ -1,6 +1,5 @@
-import { appendFileSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, openSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type * as v from 'valibot';
 import { type Daemon, startDaemon } from '../../app/daemon.ts';
 import { loadConfig } from '../../config/loading/load.ts';
@@ -11,6 +10,7 @@ import type { Path } from '../../schema/walk.ts';
 import { MAX_CREDITS } from '../../store/credits.ts';
 import { newKey } from '../../store/key.ts';
 import { type CommandInput, readFlags, usageFailure } from '../command/command.ts';
+import { makeTemporaryFolder } from '../files/temporary.ts';
 import { noteNativeCode } from '../terminal/exit.ts';
 import { jsonText, printStderr } from '../terminal/terminal.ts';
 import { cassettesOf, isReplay } from './cassette-settings.ts';
@@ -60,13 +60,11 @@ export async function runWith(
   const { log } = flags;
   const logTo = log === undefined ? STANDARD_ERROR : writing(log, () => openSync(log, 'a'));
   const foreground = new Foreground();
-  const folder = writing(tmpdir(), () => mkdtempSync(join(tmpdir(), 'oriel-with-')));
-  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
-  process.once('exit', remove);
+  const folder = writing(tmpdir(), () => makeTemporaryFolder('with'));
   const recent = new RecentRequests(MAX_REQUESTS);
   const key = newKey();
   let report: WithReport | undefined;
-  const daemon = await startDaemon(throwAway(loaded.config, folder, flags), {
+  const daemon = await startDaemon(throwAway(loaded.config, folder.path, flags), {
     ...{ version, loaded, bootstrapKey: key, logTo, recent, stop: foreground.stop },
     deterministic: flags.deterministic,
     onEnd: async (store, cassettes) => {
@@ -86,8 +84,8 @@ export async function runWith(
   });
   const status = await foreground.run(command, args, environmentFor(daemon, key));
   await daemon.close();
-  remove();
-  publish(report!, status, flags);
+  folder.remove();
+  await publish(report!, status, flags);
   noteNativeCode();
   const { failures = [] } = daemon.cassetteReport ?? {};
   for (const failure of failures) printStderr(`oriel: ${failure}`);
@@ -143,8 +141,12 @@ function environmentFor({ url }: Daemon, key: string): NodeJS.ProcessEnv {
 }
 
 /** Writes the report: standard output belongs to the command, and its exit code is not changed. */
-function publish(report: WithReport, status: number, { json, report: file }: WithFlags): void {
-  const text = json ? `${jsonText({ status, ...report })}\n` : textOf(report);
+async function publish(
+  report: WithReport,
+  status: number,
+  { json, report: file }: WithFlags,
+): Promise<void> {
+  const text = json ? `${jsonText({ status, ...report })}\n` : await textOf(report);
   const { GITHUB_STEP_SUMMARY: summary } = process.env;
   const write = (path: string, how: () => void) => {
     try {

@@ -5,7 +5,6 @@ import {
   fsync,
   linkSync,
   openSync,
-  readdirSync,
   renameSync,
   rmSync,
   statSync,
@@ -17,17 +16,7 @@ import { Failure } from '../../failure.ts';
 import { makeFolders } from '../../folders.ts';
 import { type FileRecord, OUTPUT_OUTDATED } from '../../operations/batch/batch-record.ts';
 import type { Input } from './inputs.ts';
-
-const TEMPORARY = /^\.oriel-(\d+)-\d+\.tmp$/;
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
+import { removeTemporaries, temporaryName } from './temporary.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no folder can be made there',
@@ -131,7 +120,7 @@ export class Writer {
     const folder = dirname(path);
     this.#temporaries += 1;
     // A short name: the file's own with a suffix might be too long.
-    const temporary = join(folder, `.oriel-${process.pid}-${this.#temporaries}.tmp`);
+    const temporary = join(folder, temporaryName(this.#temporaries));
     let created = false;
     try {
       await this.#prepare(folder);
@@ -165,10 +154,7 @@ export class Writer {
   async #prepare(folder: string): Promise<void> {
     if (this.#prepared.has(folder)) return;
     await makeFolders(folder);
-    for (const name of readdirSync(folder)) {
-      const pid = TEMPORARY.exec(name)?.[1];
-      if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(folder, name), { force: true });
-    }
+    removeTemporaries(folder);
     this.#prepared.add(folder);
   }
 }

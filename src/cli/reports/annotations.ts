@@ -34,7 +34,7 @@ export function withAnnotations(report: Report): Report {
 export function annotate({ level, file, title, message }: Annotation): void {
   const properties = Object.entries({ file: fromWorkspace(file), title: `oriel: ${title}` });
   const listed = properties.map(([name, value]) => `${name}=${escapeProperty(value)}`).join(',');
-  printStderr(`::${level} ${listed}::${escapeData(message)}`);
+  printStderr(`::${level} ${listed}::${escapeData(message)}`, { isCommand: true });
 }
 
 /** GitHub finds files by their path in the repository. */

@@ -1,5 +1,5 @@
 import { printable } from '../../operations/batch/filename.ts';
-import { print } from './terminal.ts';
+import { inert, print } from './terminal.ts';
 import { cutEnd, cutMiddle, textWidth, wrapped } from './text-width.ts';
 
 export interface Cell {
@@ -37,9 +37,13 @@ export async function printTable(columns: readonly TitledColumn[], rows: Iterabl
   await printRows([columns.map(({ title }) => ({ text: title })), ...rows], columns);
 }
 
-/** Prints rows, whose texts are names. */
-export async function printRows(rows: Iterable<Row>, columns?: readonly Column[]): Promise<void> {
-  const table = new Table(columns);
+/** Prints rows, whose texts are names. @param write takes each line in place of standard output */
+export async function printRows(
+  rows: Iterable<Row>,
+  columns?: readonly Column[],
+  write: (line: string) => Promise<void> = print,
+): Promise<void> {
+  const table = new Table(columns, write);
   for (const row of rows) {
     await table.add(
       row.map((cell) => (typeof cell === 'string' ? nameCell(printable(cell)) : cell)),
@@ -81,14 +85,17 @@ export class Table {
   /** Widths by column; undefined for a column that is left out. */
   #widths: (number | undefined)[] | undefined;
 
+  readonly #write: (line: string) => Promise<void>;
+
   /** @param columns narrow the table to the terminal; without them long rows wrap */
-  constructor(columns?: readonly Column[]) {
+  constructor(columns?: readonly Column[], write: (line: string) => Promise<void> = print) {
     this.#columns = columns ?? [];
+    this.#write = (line) => write(inert(line));
     this.#width = columns ? availableWidth() : Number.POSITIVE_INFINITY;
   }
 
   async add(row: readonly Cell[]): Promise<void> {
-    if (this.#widths) return print(this.#line(row));
+    if (this.#widths) return this.#write(this.#line(row));
     this.#sample.push(row);
     if (this.#sample.length >= SAMPLE_ROWS) await this.flush();
   }
@@ -98,7 +105,7 @@ export class Table {
     const rows = this.#sample;
     this.#sample = [];
     this.#widths ??= this.#fit(rows);
-    for (const row of rows) await print(this.#line(row));
+    for (const row of rows) await this.#write(this.#line(row));
   }
 
   #fit(rows: readonly (readonly Cell[])[]): (number | undefined)[] {

@@ -45,10 +45,20 @@ export function isClosedPipe(error: unknown): boolean {
 /**
  * Prints a line for people to standard error; standard output is for data. Control characters in it
  * are shown as escapes, because it may contain names and arguments from anywhere.
+ *
+ * @param isCommand prints a workflow command of GitHub Actions, which any other line must not be
  */
-export function printStderr(line: string): void {
+export function printStderr(line: string, { isCommand = false } = {}): void {
   clearLine?.();
-  process.stderr.write(`${printable(line)}\n`);
+  process.stderr.write(`${isCommand ? printable(line) : inert(printable(line))}\n`);
+}
+
+/**
+ * A line that the runner of GitHub Actions does not read as a workflow command: it looks for `::` at the start of
+ * lines, and for `##[` anywhere (actions/runner, src/Runner.Common/ActionCommand.cs).
+ */
+export function inert(line: string): string {
+  return line.replace(/^(\s*):(?=:)/, '$1\\x3a').replaceAll('##[', '#\\x23[');
 }
 
 /** Prints a text of several lines to standard error. */
@@ -107,9 +117,9 @@ export function humanChange(before: number, after: number): string {
   return `${percent > 0 ? '+' : ''}${percent} %`;
 }
 
-/** JSON on one line, without characters that control a terminal. */
+/** JSON on one line, without characters that control a terminal or the runner of GitHub Actions. */
 export function jsonText(value: object): string {
-  return printableJson(JSON.stringify(value));
+  return printableJson(JSON.stringify(value)).replaceAll('##[', '#\\u0023[');
 }
 
 /** Prints JSON on one line of standard output. */

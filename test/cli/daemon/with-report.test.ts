@@ -26,20 +26,30 @@ it('misses of cassettes are counted by model and listed', async () => {
     ['a', 2],
     ['b', 1],
   ]);
-  expect(textOf(report).split('\n').slice(-3)).toEqual([
+  expect((await textOf(report)).split('\n').slice(-3)).toEqual([
     'cassette miss: a: messages[0].content differs',
     'cassette miss: b: messages[0].content differs',
     '',
   ]);
 });
 
-it('texts of requests control neither the terminal nor the Markdown', async () => {
-  const hostile = ['\u001b[2J', 'a\nb', '| c |', '<img src=x>', '[x](http://a)', '\u202e', '漢字'];
+it('texts of requests control neither the terminal, nor the Markdown, nor the runner of GitHub', async () => {
+  const hostile = [
+    '\u001b[2J',
+    'a\nb',
+    '::error::d',
+    '##[group]e',
+    '| c |',
+    '<img src=x>',
+    '[x](http://a)',
+    '\u202e',
+    '漢字',
+  ];
   const report = await reportOf(STORE, refused(...hostile), []);
-  const text = textOf(report);
-  expect(text.match(/\n/g)).toHaveLength(1 + 7 + 1 + 5 + 1);
-  expect(text).toMatch(/^and 2 other failures$/m);
-  expect(text).not.toMatch(/[\u001b\u202e]/);
+  const text = await textOf(report);
+  expect(text.match(/\n/g)).toHaveLength(1 + 9 + 1 + 5 + 1);
+  expect(text).toMatch(/^and 4 other failures$/m);
+  expect(text).not.toMatch(/[\u001b\u202e]|^\s*::|##\[/m);
   const markdown = markdownOf(report);
   expect(markdown).not.toMatch(/[\u001b\u202e]|<img|\]\(|\| c/);
   for (const line of markdown.split('\n').filter((row) => row.startsWith('|'))) {

@@ -139,6 +139,7 @@ describe('the report', () => {
     chat('gpt|<b>', 'Hello'),
     ['/v1/embeddings', { model: 'sandbox-embedding', input: 'a b' }],
     ['/v1/moderations', { input: 'a' }],
+    ['/v1/moderations', { input: 'sandbox:fail=rate_limit' }],
     [
       '/v1/audio/speech',
       { model: 'sandbox-audio', input: 'Hi', voice: 'alloy', response_format: 'wav' },
@@ -160,10 +161,10 @@ describe('the report', () => {
       ['sandbox-audio', '1', '0', '0', '0', '0.01', '0'],
       ['sandbox-chat', '3', '2', '5', '16', '0.000069', '0'],
       ['sandbox-embedding', '1', '0', '2', '0', '0.000001', '0'],
-      ['sandbox-moderation', '1', '0', '0', '0', '0.001', '0'],
-      ['total', '8', '4', '7', '16', '0.01107', '0'],
+      ['sandbox-moderation', '2', '1', '0', '0', '0.001', '0'],
+      ['total', '9', '5', '7', '16', '0.01107', '0'],
+      ['2 x 429 sandbox_failure: the sandbox was asked to fail: rate_limit'],
       ['2 x 404 model_not_found: there is no model "gpt|<b>"'],
-      ['1 x 429 sandbox_failure: the sandbox was asked to fail: rate_limit'],
       [expect.stringMatching(/^1 x 400 /)],
     ]);
     const markdown = readFileSync(summary, 'utf8');
@@ -228,6 +229,14 @@ describe('signals', () => {
     const run = await running.ended;
     expect([run.status, run.out]).toEqual([9, `ready\n${signal}\n`]);
     expect(readdirSync(running.tmp)).toEqual([]);
+  });
+
+  it('that kill it leave a folder, which the next run removes', async () => {
+    const { tmp, ended } = startWith(['--', 'sh', '-c', 'kill -KILL $PPID']);
+    await ended;
+    expect(readdirSync(tmp)).toEqual([expect.stringMatching(/^oriel-with-\d+-/)]);
+    await runWith(['--', 'true'], { env: { TMPDIR: tmp } });
+    expect(readdirSync(tmp)).toEqual([]);
   });
 
   it('of a start leave nothing behind', async () => {

@@ -53,6 +53,18 @@ describe('--annotate github', () => {
     ]);
   });
 
+  it('is the only way to a command of the runner, whatever files are called', async () => {
+    const names = ['::error::a.png', '##[error]b.png', '::c.png'];
+    const cwd = folderOf({ ...Object.fromEntries(names.map((name) => [name, image])) });
+    for (const flags of [[], ['--json'], ['--jsonl'], ['--dry-run']]) {
+      const { out, stderr } = await resident(words`convert --format gif ${names} ${flags}`, {
+        cwd,
+      });
+      expect(`${out}\n${stderr}`).not.toMatch(/^\s*::|##\[/m);
+      expect(`${out}\n${stderr}`).toContain('error');
+    }
+  });
+
   it('names files by their path in the repository', async () => {
     const root = folderOf({});
     const cwd = join(root, 'site');
