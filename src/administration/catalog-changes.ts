@@ -1,6 +1,7 @@
 import { providerSchema } from '../config/providers/provider-kinds.ts';
 import type { Provider } from '../config/settings/schema.ts';
 import {
+  fileSection,
   keyOfEntry,
   mergeStored,
   placeInFile,
@@ -47,25 +48,33 @@ export class CatalogChanges {
     const named = { id: newId('cfg'), kind, name, createdAt: now, changedAt: now };
     const place = placeInFile(this.#context.file, kind, name);
     if (place !== null) throw readOnly(kind, name, place);
-    const keys = await this.#keys(Object.keys(content.secrets ?? {}).length > 0);
-    const entry = sealed({ ...named, settings: {}, secrets: null, hint: null }, content, keys);
-    return this.#change(kind, name, addEntry(entry));
+    const empty = { ...named, settings: content.settings, secrets: null, hint: null };
+    const keys = await this.#keys(
+      () => addEntry(empty),
+      Object.keys(content.secrets ?? {}).length > 0,
+    );
+    return this.#change(kind, name, addEntry(sealed(empty, content, keys)));
   }
 
-  /** @param next the content after the change; `secrets` are null where they cannot be decrypted */
+  /**
+   * @param next the content after the change; `secrets` are null where they cannot be decrypted
+   * @param setsSecret whether a secret is to be encrypted
+   */
   async set(
     kind: ConfigKind,
     name: string,
-    next: (settings: Json, secrets: Json | null) => EntryContent,
+    next: (entry: ConfigEntry, secrets: Json | null) => EntryContent,
     setsSecret = false,
   ): Promise<ConfigEntry> {
     await this.#requireStored(kind, name);
-    const keys = await this.#keys(setsSecret);
-    const change = changeEntry(kind, name, (entry) => {
-      const changed = { ...entry, changedAt: this.#store.now };
-      return sealed(changed, next(entry.settings, openedOrNull(entry, keys)), keys);
-    });
-    return this.#change(kind, name, change);
+    const change = (keys: SecretKeys | null, seal: typeof sealed) =>
+      changeEntry(kind, name, (entry) => {
+        const changed = { ...entry, changedAt: this.#store.now };
+        return seal(changed, next(entry, openedOrNull(entry, keys)), keys);
+      });
+    const tried = (keys: SecretKeys) => change(keys, (entry) => entry);
+    const keys = kind === 'provider' ? await this.#keys(tried, setsSecret) : null;
+    return this.#change(kind, name, change(keys, sealed));
   }
 
   async remove(kind: ConfigKind, name: string): Promise<ConfigEntry> {
@@ -73,6 +82,52 @@ export class CatalogChanges {
     const removed = await this.#store.changeConfigEntry(kind, name, removeEntry(kind, name));
     await this.#context.changed();
     return removed;
+  }
+
+  /**
+   * The content of a provider as it is stored: checked, with the base URL of its kind.
+   *
+   * @throws Failure that names the setting, and for an address that the configuration closes
+   */
+  checked(settings: Json, secrets: Json): EntryContent & { readonly provider: Provider } {
+    const provider = providerOf({ ...settings, ...secrets });
+    if (!('baseUrl' in provider)) return { settings, secrets, provider };
+    const { baseUrl } = provider;
+    const { hostname } = new URL(baseUrl);
+    // The operator's own servers may be anywhere but where the configuration closes the network.
+    const policy = new NetworkPolicy({ ...this.#context.network, allowPrivateAddresses: true });
+    const refusal = policy.refusalOfHost(hostname);
+    if (refusal === null) return { settings: { ...settings, baseUrl }, secrets, provider };
+    const isDenied = refusal === 'denied';
+    const reason = isDenied
+      ? 'network.deny of the configuration has it'
+      : 'an address of cloud metadata, which only network.allow of the configuration opens';
+    const code = isDenied ? 'address_denied' : 'private_address';
+    throw new Failure('invalid_request', `url: ${hostname}: ${reason}`, { code });
+  }
+
+  /** A provider by its name, from the file or else the store. @throws Failure where there is none, or it is at fault */
+  async provider(name: string): Promise<Provider> {
+    const { file, secretKeyFile } = this.#context;
+    const inFile = fileSection(file, 'provider');
+    if (Object.hasOwn(inFile, name)) {
+      const unset = file.settings.document.faults.find(
+        ({ path: [section, one], variable }) =>
+          variable !== undefined && section === 'providers' && one === name,
+      );
+      if (!unset) return providerOf(objectOf(inFile[name]));
+      const place = placeInFile(file, 'provider', name);
+      throw new Failure('invalid_request', `${place}: ${unset.message}`);
+    }
+    const entries = await this.#store.listConfigEntries();
+    const { providers, faults } = mergeStored(file, entries, secretKeyFile);
+    if (Object.hasOwn(providers, name)) return providers[name]!;
+    const fault = faults.get(keyOfEntry({ kind: 'provider', name }));
+    if (fault) throw new Failure('service_error', fault.reason, { code: 'secrets_unreadable' });
+    const known = [...Object.keys(inFile), ...Object.keys(providers)].slice(0, 50);
+    const expected = known.length > 0 ? `; expected one of ${known.join(', ')}` : '';
+    const message = `there is no provider ${JSON.stringify(name)}${expected}`;
+    throw new Failure('invalid_request', message, { code: 'provider_not_found' });
   }
 
   /** @throws Failure `read_only` for what only the configuration file has */
@@ -84,12 +139,18 @@ export class CatalogChanges {
     }
   }
 
-  /** The keys of the file. @param isNeeded whether a secret is to be encrypted, so that a missing file is made */
-  async #keys(isNeeded: boolean): Promise<SecretKeys> {
+  /**
+   * The keys of the file.
+   *
+   * @param tried is run first, so that a change that is refused makes no file
+   * @param isNeeded whether a secret is to be encrypted, so that a missing file is made
+   */
+  async #keys(tried: (keys: SecretKeys) => ConfigChange, isNeeded: boolean): Promise<SecretKeys> {
     const { secretKeyFile } = this.#context;
-    const known = SecretKeys.read(secretKeyFile);
-    if (!isNeeded || !known.isEmpty) return known;
     const entries = await this.#store.listConfigEntries();
+    const known = SecretKeys.read(secretKeyFile);
+    tried(known)(entries);
+    if (!isNeeded || !known.isEmpty) return known;
     if (this.#store.isShared && entries.some(({ secrets }) => secrets !== null)) {
       throw new Failure(
         'service_error',
@@ -130,10 +191,10 @@ function readOnly(kind: ConfigKind, name: string, place: string): Failure {
   return new Failure('invalid_request', message, { code: 'read_only' });
 }
 
-function openedOrNull(entry: ConfigEntry, keys: SecretKeys): Json | null {
+function openedOrNull(entry: ConfigEntry, keys: SecretKeys | null): Json | null {
   if (entry.secrets === null) return {};
   try {
-    return keys.open(entry.secrets, secretsContext(entry));
+    return keys?.open(entry.secrets, secretsContext(entry)) ?? null;
   } catch (error) {
     if (error instanceof Failure) return null;
     throw error;
@@ -144,42 +205,14 @@ function openedOrNull(entry: ConfigEntry, keys: SecretKeys): Json | null {
 const HINT_LENGTH = 4;
 const MIN_KEY_LENGTH = 12;
 
-/** An entry with its secrets encrypted. */
-function sealed(entry: ConfigEntry, content: EntryContent, keys: SecretKeys): ConfigEntry {
+/** An entry with its secrets encrypted. @param keys null for a model, which has no secrets */
+function sealed(entry: ConfigEntry, content: EntryContent, keys: SecretKeys | null): ConfigEntry {
   const { settings, secrets = {} } = content;
   const next = { ...entry, settings };
   const apiKey = String(secrets['apiKey'] ?? '');
   const hint = apiKey.length >= MIN_KEY_LENGTH ? `…${apiKey.slice(-HINT_LENGTH)}` : null;
   const isEmpty = Object.keys(secrets).length === 0;
-  return { ...next, hint, secrets: isEmpty ? null : keys.seal(secrets, secretsContext(next)) };
-}
-
-/**
- * The content of a provider as it is stored: checked, with the base URL of its kind.
- *
- * @throws Failure that names the setting, and for an address that the configuration closes
- */
-export function checkedProvider(
-  settings: Json,
-  secrets: Json,
-  { network }: Pick<CatalogContext, 'network'>,
-): EntryContent & { readonly provider: Provider } {
-  const provider = providerOf({ ...settings, ...secrets });
-  if (!('baseUrl' in provider)) return { settings, secrets, provider };
-  const { baseUrl } = provider;
-  const { hostname } = new URL(baseUrl);
-  // The operator's own servers may be anywhere but where the configuration closes the network.
-  const policy = new NetworkPolicy({ ...network, allowPrivateAddresses: true });
-  const refusal = policy.refusalOfHost(hostname);
-  if (refusal !== null) {
-    const isDenied = refusal === 'denied';
-    const reason = isDenied
-      ? 'network.deny of the configuration has it'
-      : 'an address of cloud metadata, which only network.allow of the configuration opens';
-    const code = isDenied ? 'address_denied' : 'private_address';
-    throw new Failure('invalid_request', `url: ${hostname}: ${reason}`, { code });
-  }
-  return { settings: { ...settings, baseUrl }, secrets, provider };
+  return { ...next, hint, secrets: isEmpty ? null : keys!.seal(secrets, secretsContext(next)) };
 }
 
 /** Names of options for settings, in messages. */
@@ -196,34 +229,4 @@ function providerOf(value: Json): Provider {
     return named([OPTIONS[first!] ?? formatPath([first!]), ...rest].join('.'), message);
   });
   throw new Failure('invalid_request', faults.join('; '));
-}
-
-/** A provider by its name, from the file or else the store. @throws Failure where there is none, or it is at fault */
-export async function findProvider(
-  store: Store,
-  { file, secretKeyFile }: CatalogContext,
-  name: string,
-): Promise<Provider> {
-  const { isSandbox, value } = file.settings;
-  const inFile = isSandbox ? {} : objectOf(value['providers']);
-  const entries = await store.listConfigEntries();
-  if (Object.hasOwn(inFile, name)) {
-    const unset = file.settings.document.faults.find(
-      ({ path, variable }) => variable !== undefined && path[0] === 'providers' && path[1] === name,
-    );
-    if (!unset) return providerOf(objectOf(inFile[name]));
-    throw new Failure(
-      'invalid_request',
-      `${placeInFile(file, 'provider', name)}: ${unset.message}`,
-    );
-  }
-  const merged = mergeStored(file, entries, secretKeyFile);
-  if (Object.hasOwn(merged.providers, name)) return merged.providers[name]!;
-  const fault = merged.faults.get(keyOfEntry({ kind: 'provider', name }));
-  if (fault) throw new Failure('service_error', fault.reason, { code: 'secrets_unreadable' });
-  const known = [...Object.keys(inFile), ...Object.keys(merged.providers)];
-  const expected = known.length > 0 ? `; expected one of ${known.slice(0, 50).join(', ')}` : '';
-  throw new Failure('invalid_request', `there is no provider ${JSON.stringify(name)}${expected}`, {
-    code: 'provider_not_found',
-  });
 }

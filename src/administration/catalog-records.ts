@@ -1,7 +1,9 @@
 import * as v from 'valibot';
 import type { ConfigEntry, ConfigKind } from '../store/config-entry.ts';
 import type { Store } from '../store/store.ts';
+import { defineAdminCommand } from './admin-command.ts';
 import type { CatalogContext } from './catalog-context.ts';
+import { entryName, modelEntryName } from './fields.ts';
 import { tableOf } from './tables.ts';
 
 const STATUSES = ['in force', 'shadowed', 'unavailable'] as const;
@@ -175,4 +177,34 @@ export async function recordNamed<Kind extends 'providers' | 'models'>(
     ? ProviderRecord
     : ModelRecord)[];
   return records.findLast((one) => one.name === name)!;
+}
+
+/** The changes of providers and models, whose modules other commands do not load. */
+export async function catalogChanges(store: Store, context: CatalogContext) {
+  const { CatalogChanges } = await import('./catalog-changes.ts');
+  return new CatalogChanges(store, context);
+}
+
+interface Removal {
+  readonly summary: string;
+  readonly example: string;
+  /** A name. */
+  readonly sample: string;
+}
+
+export function removeCommand(kind: ConfigKind, { summary, example, sample }: Removal) {
+  const name = (kind === 'model' ? modelEntryName : entryName)(`name of the ${kind}`);
+  return defineAdminCommand({
+    ...{ group: `${kind}s` as const, name: 'remove', summary, positionals: ['name'] },
+    options: v.strictObject({ name }),
+    result: v.object({ name: v.string() }),
+    examples: [example],
+    sample: { name: sample },
+    run: async (store, options, context) => {
+      await (await catalogChanges(store, context)).remove(kind, options.name);
+      return options;
+    },
+    audit: (options) => ({ object: options.name }),
+    show: (removed) => ({ messages: [`${kind} ${removed.name} is removed`] }),
+  });
 }

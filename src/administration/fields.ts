@@ -8,28 +8,26 @@ import { FEATURES } from '../store/features.ts';
 import { USAGE_DIMENSIONS, usageDimensions } from '../store/usage-report.ts';
 import { parseExpiry } from './expiry.ts';
 
-/** A text that is parsed. It is invalid where `parse` returns undefined or throws. */
-function parsedText<Value>(parse: (text: string) => Value | undefined) {
-  return v.pipe(
-    v.string(),
-    v.rawTransform<string, Value>(({ dataset, addIssue, NEVER }) => {
-      try {
-        const value = parse(dataset.value);
-        if (value !== undefined) return value;
-      } catch {
-        // The issue below is reported with the phrase of `expects`.
-      }
-      addIssue();
-      return NEVER;
-    }),
-  );
-}
-
-/** A field whose text is parsed; a description completes it. */
+/**
+ * A field whose text is parsed; a description completes it. It is invalid where `parse` returns undefined or throws.
+ * The description is before the transformation, since the JSON Schema of inputs ends there.
+ */
 const parsed =
   <Value>(parse: (text: string) => Value | undefined, expects: string) =>
   (description: string) =>
-    field(parsedText(parse), description, { expects });
+    v.pipe(
+      field(v.string(), description, { expects }),
+      v.rawTransform<string, Value>(({ dataset, addIssue, NEVER }) => {
+        try {
+          const value = parse(dataset.value);
+          if (value !== undefined) return value;
+        } catch {
+          // The issue below is reported with the phrase of `expects`.
+        }
+        addIssue();
+        return NEVER;
+      }),
+    );
 
 /** A parsed field of which a word removes the value: it is null then. */
 const removable = <Value>(

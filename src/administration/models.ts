@@ -3,24 +3,19 @@ import { MODEL_TYPES } from '../config/providers/provider-kind.ts';
 import { Failure } from '../failure.ts';
 import { field, number } from '../schema/fields.ts';
 import { listOf, objectOf } from '../schema/untrusted.ts';
-import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { requireChange } from './budget-options.ts';
-import type { CatalogContext } from './catalog-context.ts';
 import {
+  catalogChanges,
   catalogRecords,
   modelRecordShape,
   modelTable,
   reasonsOf,
   recordNamed,
+  removeCommand,
 } from './catalog-records.ts';
 import { entryName, modelEntryName, upstreamModel } from './fields.ts';
 import { detailsOf, modelSettings, routeOf, routesOf, settingsOf, text } from './model-options.ts';
-
-const changes = async (store: Store, context: CatalogContext) => {
-  const { CatalogChanges } = await import('./catalog-changes.ts');
-  return new CatalogChanges(store, context);
-};
 
 const name = modelEntryName('name by which requests ask for it');
 
@@ -67,24 +62,19 @@ const add = defineAdminCommand({
       creditsPerUnit,
       ...given
     } = options;
-    const [{ findProvider }, { catalogModel, PRICED_PROVIDERS }] = await Promise.all([
-      import('./catalog-changes.ts'),
-      import('../config/import/price-catalog.ts'),
-    ]);
+    const { catalogModel, PRICED_PROVIDERS } = await import('../config/import/price-catalog.ts');
+    const changes = await catalogChanges(store, context);
     if (of !== undefined && !PRICED_PROVIDERS.includes(of)) {
       const message = `pricesOf: expected one of ${PRICED_PROVIDERS.join(', ')}, received ${JSON.stringify(of)}`;
       throw new Failure('invalid_request', message);
     }
-    const found = catalogModel(await findProvider(store, context, provider), model, {
-      of,
-      creditsPerUnit,
-    });
-    const isKnown = found !== null && (type === undefined || type === found.type);
-    const { isResponses = false, ...known } = isKnown ? found : { type: type ?? 'text', price: {} };
+    const known = catalogModel(await changes.provider(provider), model, { of, creditsPerUnit });
+    const isKnown = known !== null && (type ?? known.type) === known.type;
+    const { isResponses = false, ...found } = isKnown ? known : { type: type ?? 'text', price: {} };
     const route = routeOf(provider, model, given);
     const routes = [{ ...(isResponses && { dialect: 'responses' }), ...route }];
-    const content = settingsOf({ ...known, routes }, given);
-    await (await changes(store, context)).add('model', id, { settings: content });
+    const content = settingsOf({ ...found, routes }, given);
+    await changes.add('model', id, { settings: content });
     const isPriced = Object.keys(objectOf(content['price'])).length > 0;
     return { ...(await recordNamed(store, context, 'models', id)), isPriced };
   },
@@ -137,41 +127,25 @@ const set = defineAdminCommand({
   run: async (store, options, context) => {
     requireChange(options, ['name']);
     const { name: id, provider, model, without, ...given } = options;
-    await (await changes(store, context)).set('model', id, (before) => ({
-      settings: {
-        ...settingsOf(before, given),
-        routes: routesOf(listOf(before['routes']).map(objectOf), {
-          provider,
-          model,
-          without,
-          ...given,
-        }),
-      },
-    }));
+    const changes = await catalogChanges(store, context);
+    await changes.set('model', id, ({ settings }) => {
+      const before = listOf(settings['routes']).map(objectOf);
+      const routes = routesOf(before, { provider, model, without, ...given });
+      return { settings: { ...settingsOf(settings, given), routes } };
+    });
     return recordNamed(store, context, 'models', id);
   },
   audit: ({ name: id, provider, model, without, ...given }) => ({
     object: id,
     details: { provider, model, without, ...detailsOf(given) },
   }),
-  show: (changed) => ({ messages: [`model ${changed.name} is changed`] }),
+  show: (changed) => ({ messages: [`model ${changed.name} is changed`, ...reasonsOf([changed])] }),
 });
 
-const remove = defineAdminCommand({
-  group: 'models',
-  name: 'remove',
+const remove = removeCommand('model', {
   summary: 'Remove a model; requests for it are refused from then on',
-  positionals: ['name'],
-  options: v.strictObject({ name }),
-  result: v.object({ name: v.string() }),
-  examples: ['models remove tiny'],
-  sample: { name: 'tiny' },
-  run: async (store, { name: id }, context) => {
-    await (await changes(store, context)).remove('model', id);
-    return { name: id };
-  },
-  audit: ({ name: id }) => ({ object: id }),
-  show: ({ name: removed }) => ({ messages: [`model ${removed} is removed`] }),
+  example: 'models remove tiny',
+  sample: 'tiny',
 });
 
 export const MODEL_COMMANDS = [add, list, set, remove];

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import type { CatalogContext, TestReport } from './catalog-context.ts';
-import { catalogRecords } from './catalog-records.ts';
+import { catalogChanges, catalogRecords } from './catalog-records.ts';
 import { entryName, upstreamModel } from './fields.ts';
 
 const testFields = {
@@ -87,8 +87,7 @@ export const test = defineAdminCommand({
   examples: ['providers test play'],
   sample: { name: 'local' },
   run: async (store, { name: provider, model }, context) => {
-    const { findProvider } = await import('./catalog-changes.ts');
-    const found = await findProvider(store, context, provider);
+    const found = await (await catalogChanges(store, context)).provider(provider);
     const route = model === undefined ? await modelOf(store, context, provider) : undefined;
     const { network, testProvider } = context;
     const report = await testProvider({

@@ -2,30 +2,28 @@ import * as v from 'valibot';
 import { Failure } from '../failure.ts';
 import { redactUrl } from '../schema/faults.ts';
 import { field, integer } from '../schema/fields.ts';
-import type { Store } from '../store/store.ts';
+import type { ConfigEntry } from '../store/config-entry.ts';
 import { defineAdminCommand } from './admin-command.ts';
 import { defined, requireChange } from './budget-options.ts';
-import type { CatalogContext } from './catalog-context.ts';
 import {
+  catalogChanges,
   catalogRecords,
   providerShape,
   providerTable,
   reasonsOf,
   recordNamed,
+  removeCommand,
 } from './catalog-records.ts';
 import { entryName, upstreamModel } from './fields.ts';
 import { type TestRecord, test, testLines, testRecord, testShape } from './provider-test.ts';
-
-const changes = async (store: Store, context: CatalogContext) => {
-  const { CatalogChanges, checkedProvider } = await import('./catalog-changes.ts');
-  return { changes: new CatalogChanges(store, context), checkedProvider };
-};
 
 const secret = (description: string, pattern: RegExp, expects: string) =>
   field(v.pipe(v.string(), v.maxLength(4096), v.regex(pattern)), description, {
     secret: 'always',
     expects,
   });
+
+type Json = Readonly<Record<string, unknown>>;
 
 const KEY = /^[\x21-\x7e]+$/;
 
@@ -63,13 +61,7 @@ type Settings = v.InferOutput<v.ObjectSchema<typeof settings, undefined>>;
 /** The settings and secrets after a change; `none` removes a secret. */
 function contentOf(
   { url, apiVersion, concurrency, key, proxy }: Settings,
-  {
-    settings: before,
-    secrets,
-  }: {
-    readonly settings: Readonly<Record<string, unknown>>;
-    readonly secrets: Readonly<Record<string, unknown>>;
-  },
+  { settings: before, secrets }: Readonly<Record<'settings' | 'secrets', Json>>,
 ) {
   const hidden = Object.entries({ ...secrets, ...defined({ apiKey: key, proxy }) });
   return {
@@ -113,10 +105,10 @@ const add = defineAdminCommand({
   examples: ['providers add play --kind sandbox'],
   sample: { name: 'local', kind: 'openai', url: 'http://127.0.0.1:11434/v1' },
   run: async (store, { name: provider, kind = provider, test, model, ...options }, context) => {
-    const { changes: all, checkedProvider } = await changes(store, context);
+    const changes = await catalogChanges(store, context);
     const base = { kind, ...(BASE_URLS[kind] && { baseUrl: BASE_URLS[kind] }) };
     const content = contentOf(options, { settings: base, secrets: {} });
-    const checked = checkedProvider(content.settings, content.secrets, context);
+    const checked = changes.checked(content.settings, content.secrets);
     let tested: TestRecord | null = null;
     if (test) {
       const { network, testProvider } = context;
@@ -132,7 +124,7 @@ const add = defineAdminCommand({
         });
       }
     }
-    await all.add('provider', provider, checked);
+    await changes.add('provider', provider, checked);
     return { ...(await recordNamed(store, context, 'providers', provider)), test: tested };
   },
   audit: ({ name: provider, kind = provider, test, ...options }) => ({
@@ -173,48 +165,45 @@ const set = defineAdminCommand({
   sample: { name: 'local', concurrency: 4 },
   run: async (store, { name: provider, ...options }, context) => {
     requireChange({ name: provider, ...options }, ['name']);
-    const { changes: all, checkedProvider } = await changes(store, context);
-    const next = (
-      before: Readonly<Record<string, unknown>>,
-      secrets: Readonly<Record<string, unknown>> | null,
-    ) => {
-      if (secrets === null && options.key === undefined) throw keyNeeded(provider);
+    const changes = await catalogChanges(store, context);
+    const { key: apiKey, proxy } = options;
+    const isSecret = (value: string | undefined) => value !== undefined && value !== 'none';
+    const next = ({ settings: before, secrets: sealed }: ConfigEntry, secrets: Json | null) => {
+      const lost = Object.entries({ apiKey, proxy }).filter(
+        ([setting, value]) =>
+          value === undefined && (sealed?.names ?? ['apiKey']).includes(setting),
+      );
+      if (secrets === null && lost.length > 0) throw secretsNeeded(provider, lost);
       const content = contentOf(options, { settings: before, secrets: secrets ?? {} });
-      return checkedProvider(content.settings, content.secrets, context);
+      return changes.checked(content.settings, content.secrets);
     };
-    await all.set(
-      'provider',
-      provider,
-      next,
-      options.key !== undefined || options.proxy !== undefined,
-    );
+    await changes.set('provider', provider, next, isSecret(apiKey) || isSecret(proxy));
     return recordNamed(store, context, 'providers', provider);
   },
   audit: ({ name: provider, ...options }) => ({ object: provider, details: detailsOf(options) }),
-  show: (changed) => ({ messages: [`provider ${changed.name} is changed`] }),
+  show: (changed) => ({
+    messages: [`provider ${changed.name} is changed`, ...reasonsOf([changed])],
+  }),
 });
 
-function keyNeeded(provider: string): Failure {
-  const message = `the API key of ${JSON.stringify(provider)} cannot be decrypted; enter it again with oriel providers set ${provider} --key`;
+const SECRETS: Readonly<Record<string, readonly [name: string, flag: string]>> = {
+  apiKey: ['API key', '--key'],
+  proxy: ['proxy', '--proxy'],
+};
+
+function secretsNeeded(provider: string, lost: readonly (readonly [string, unknown])[]): Failure {
+  const known = lost.map(([setting]) => SECRETS[setting]!);
+  const names = known.map(([name]) => name).join(' and the ');
+  const flags = known.map(([, flag]) => flag).join(' and ');
+  const message = `the ${names} of ${JSON.stringify(provider)} cannot be decrypted; enter ${known.length === 1 ? 'it' : 'them'} again with oriel providers set ${provider} ${flags}`;
   return new Failure('service_error', message, { code: 'secrets_unreadable' });
 }
 
 /** Its examples come after those of models, which have routes to the provider. */
-export const removeProvider = defineAdminCommand({
-  group: 'providers',
-  name: 'remove',
+export const removeProvider = removeCommand('provider', {
   summary: 'Remove a provider that no model has a route to',
-  positionals: ['name'],
-  options: v.strictObject({ name }),
-  result: v.object({ name: v.string() }),
-  examples: ['providers remove play'],
-  sample: { name: 'local' },
-  run: async (store, { name: provider }, context) => {
-    await (await changes(store, context)).changes.remove('provider', provider);
-    return { name: provider };
-  },
-  audit: ({ name: provider }) => ({ object: provider }),
-  show: ({ name: removed }) => ({ messages: [`provider ${removed} is removed`] }),
+  example: 'providers remove play',
+  sample: 'local',
 });
 
 export const PROVIDER_COMMANDS = [add, list, test, set];

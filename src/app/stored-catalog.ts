@@ -32,6 +32,8 @@ export class StoredProviders implements CatalogContext {
   #entries: readonly ConfigEntry[] = [];
   #faults: StoredCatalog['faults'] = new Map();
   #reading: Promise<void> = Promise.resolve();
+  /** A read that has not begun: it sees all changes until then. */
+  #next: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #unwatch = () => {};
   /** Called after each change of the configuration in force by entries. */
@@ -76,12 +78,14 @@ export class StoredProviders implements CatalogContext {
 
   /** Puts the entries as they are now in force. Does not reject: the former ones stay until the store answers. */
   changed(): Promise<void> {
-    const read = () =>
-      this.#read().catch((error: unknown) =>
+    const read = () => {
+      this.#next = undefined;
+      return this.#read().catch((error: unknown) =>
         this.#log.warn({ err: error }, 'providers and models of the store cannot be read'),
       );
-    this.#reading = this.#reading.then(read);
-    return this.#reading;
+    };
+    this.#next ??= this.#reading = this.#reading.then(read);
+    return this.#next;
   }
 
   async close(): Promise<void> {

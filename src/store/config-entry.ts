@@ -4,6 +4,8 @@ export interface SealedSecrets {
   readonly keyId: string;
   /** Base64 of the nonce, the ciphertext and the tag, one after the other. */
   readonly data: string;
+  /** Names of the settings that are encrypted; absent in entries of earlier versions. */
+  readonly names?: readonly string[];
 }
 
 export const CONFIG_KINDS = ['provider', 'model'] as const;

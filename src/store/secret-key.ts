@@ -104,7 +104,7 @@ export class SecretKeys {
     cipher.setAAD(Buffer.from(context));
     const text = Buffer.concat([cipher.update(JSON.stringify(secrets)), cipher.final()]);
     const data = Buffer.concat([nonce, text, cipher.getAuthTag()]).toString('base64');
-    return { keyId, data };
+    return { keyId, data, names: Object.keys(secrets) };
   }
 
   /** @throws Failure `secrets_unreadable` */
@@ -116,8 +116,8 @@ export class SecretKeys {
         `${this.#file} ${what}, so that the API key cannot be decrypted; restore the file, or enter the API key again with oriel providers set`,
       );
     }
-    const bytes = Buffer.from(data, 'base64');
     try {
+      const bytes = Buffer.from(data, 'base64');
       const options = { authTagLength: TAG_BYTES };
       const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), options);
       decipher.setAAD(Buffer.from(context));

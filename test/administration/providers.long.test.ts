@@ -1,4 +1,12 @@
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startDaemon, type TestDaemon } from '../daemon.ts';
@@ -192,14 +200,34 @@ onOne('starts without the key file, says so, and takes the API key again', async
   done(await run(words`providers add mine --kind openai --url ${url}/v1 --key env:ORIEL_TEST_KEY`));
   done(await run(words`models add talk --provider mine --model gpt-5`));
   done(await run(words`providers test mine`));
+  const far = words`providers add far --kind openai --proxy http://u:p@127.0.0.1:1 --key ${GOOD_KEY}`;
+  done(await run(far));
   renameSync(join(data, 'secret.key'), join(data, 'lost'));
   const daemon = await startDaemon({ data });
   expect(await ask(daemon, 'talk')).toBe('503 model_unavailable');
   const { out, stderr } = await run(words`providers list`);
   expect(out).toContain('store, unavailable');
   expect(stderr).toContain('secret.key is missing');
-  const { stderr: refusal } = await run(words`providers set mine --concurrency 2`);
-  expect(refusal).toContain('cannot be decrypted; enter it again');
+  const refused: readonly (readonly [args: string[], message: string])[] = [
+    [
+      words`providers set mine --concurrency 2`,
+      'key of "mine" cannot be decrypted; enter it again',
+    ],
+    [words`providers set mine --proxy none`, 'key of "mine" cannot be decrypted; enter it again'],
+    [words`providers set gone --key ${GOOD_KEY}`, 'there is no provider "gone"'],
+    [words`providers add mine --kind openai --key ${GOOD_KEY}`, 'is a provider "mine" already'],
+    [words`providers set far --key ${GOOD_KEY}`, 'the proxy of "far" cannot be decrypted'],
+    [words`providers set far --concurrency 2`, 'the API key and the proxy of "far" cannot'],
+  ];
+  for (const [args, message] of refused) {
+    const { status, stderr: refusal } = await run(args);
+    expect(refusal).toContain(message);
+    expect(status).toBe(1);
+    expect(existsSync(join(data, 'secret.key'))).toBe(false);
+  }
+  // What changes beside the fault is changed, and the fault is said again.
+  const { stderr: warned } = await run(words`models set talk --alias chatty`);
+  expect(warned).toContain('talk: its provider mine is unavailable');
   done(await run(words`providers set mine --key env:ORIEL_TEST_KEY`));
   expect(await ask(daemon, 'talk')).toBe('OK');
   // The former key comes back: what it encrypted is gone, and nothing else.

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, test } from 'vitest';
 import { SecretKeys } from '../../src/store/secret-key.ts';
@@ -53,6 +53,7 @@ test.each([
     'a',
   ],
   ['that were cut off', () => 'AAAA', 'a'],
+  ['of a later version', () => ({}) as string, 'a'],
 ])('refuses secrets %s', async (_, change, context) => {
   const { keys } = await made();
   const { keyId, data } = keys.seal(SECRETS, 'a');
@@ -63,6 +64,14 @@ test.each([
 test.each([
   ['that others may read', (file: string) => chmodSync(file, 0o640), /mode 0600, received 0640/],
   ['without a key', (file: string) => writeFileSync(file, '\n'), /expected lines of 32 bytes/],
+  [
+    'that is a folder',
+    (file: string) => {
+      rmSync(file);
+      mkdirSync(file, { mode: 0o700 });
+    },
+    /the key cannot be read: EISDIR/,
+  ],
   ['with half of a key', (file: string) => writeFileSync(file, 'AAAA'), /expected lines of 32/],
 ])('refuses a file %s', async (_, spoil, message) => {
   const { file } = await made();

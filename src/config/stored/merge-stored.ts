@@ -44,16 +44,16 @@ export function secretsContext({ kind, name, settings }: ConfigEntry): string {
   return JSON.stringify([kind, name, settings['kind'], settings['baseUrl']]);
 }
 
+/** Providers or models of the file as they are written; the sandbox's catalog gives way to the store. */
+export function fileSection({ settings }: FileCatalog, kind: ConfigKind): Raw {
+  return (settings.isSandbox ? {} : objectOf(settings.value[SECTIONS[kind]])) as Raw;
+}
+
 /** The place of a provider or a model in the file: `oriel.yaml:12`; null where the file does not have it. */
-export function placeInFile(
-  { file, settings }: FileCatalog,
-  kind: ConfigKind,
-  name: string,
-): string | null {
-  const path = [SECTIONS[kind], name];
-  if (file === null || settings.isSandbox) return null;
-  const has = Object.hasOwn(objectOf(settings.value[SECTIONS[kind]]), name);
-  return has ? `${basename(file)}:${settings.document.line(path)}` : null;
+export function placeInFile(catalog: FileCatalog, kind: ConfigKind, name: string): string | null {
+  const { file, settings } = catalog;
+  if (file === null || !Object.hasOwn(fileSection(catalog, kind), name)) return null;
+  return `${basename(file)}:${settings.document.line([SECTIONS[kind], name])}`;
 }
 
 const entrySchema = v.strictObject({
@@ -99,11 +99,13 @@ class Merge {
 
   constructor(catalog: FileCatalog, entries: readonly ConfigEntry[], keyFile: string) {
     this.#catalog = catalog;
-    this.#entries = entries;
+    // A later version may write other entries.
+    this.#entries = entries.map((entry) => ({ ...entry, settings: objectOf(entry.settings) }));
     this.#keyFile = keyFile;
-    const { isSandbox, value } = catalog.settings;
-    const part = (name: string) => (isSandbox ? {} : objectOf(value[name])) as Raw;
-    this.#file = { providers: part('providers'), models: part('models') };
+    this.#file = {
+      providers: fileSection(catalog, 'provider'),
+      models: fileSection(catalog, 'model'),
+    };
   }
 
   run(): StoredCatalog {
@@ -121,6 +123,7 @@ class Merge {
         ...parsed,
         faults: this.#faults,
         unavailable: this.#unavailableNames(),
+        // By a model at fault too: a lost key file must not offer the sandbox to clients.
         replacesSandbox:
           this.#catalog.settings.isSandbox && this.#entries.some(({ kind }) => kind === 'model'),
       };

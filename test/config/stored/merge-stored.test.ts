@@ -70,6 +70,12 @@ test.each<[string, ConfigEntry[], string, RegExp]>([
     'model new',
     /received "second"/,
   ],
+  [
+    'nothing that this version knows',
+    [entryOf('model', 'new', undefined as never)],
+    'model new',
+    /no provider/,
+  ],
   ['a kind of no version', [provider('new', { kind: 'later' })], 'provider new', /kind: expected/],
   ['a name with a meaning', [provider('constructor')], 'provider constructor', /cannot be used/],
   [
@@ -119,4 +125,6 @@ it('takes the place of the sandbox with the first model', () => {
   expect(Object.keys(merged(own.slice(0, 1), '').config.models)).toContain('sandbox-chat');
   const { config } = merged(own, '');
   expect(Object.keys(config.models)).toEqual(['new']);
+  // Clients of a model at fault get an error, not the sandbox.
+  expect(merged([model('new', ['gone'])], '').config.models).toEqual({});
 });
