@@ -1,9 +1,11 @@
 import type { Provider } from '../config/settings/schema.ts';
 import type { FileCatalog } from '../config/stored/merge-stored.ts';
+import type { Failure } from '../failure.ts';
 import type { NetworkSettings } from '../upstream/network-policy.ts';
 
 /** How a provider is tested. */
 export interface ProviderTest {
+  readonly name: string;
   readonly provider: Provider;
   /** The provider's name of the model that gives a short answer; null to choose one that it offers. */
   readonly model: string | null;
@@ -24,6 +26,8 @@ export interface TestReport {
   /** Why there is no answer, and what to do. */
   readonly fault: string | null;
   readonly advice: string | null;
+  /** The failure of the answer, with a key as the provider quotes it; not for results. */
+  readonly cause: Failure | null;
   readonly milliseconds: number;
 }
 

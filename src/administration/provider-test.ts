@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Store } from '../store/store.ts';
 import { defineAdminCommand } from './admin-command.ts';
-import type { CatalogContext, TestReport } from './catalog-context.ts';
+import type { CatalogContext, ProviderTest } from './catalog-context.ts';
 import { catalogChanges, catalogRecords } from './catalog-records.ts';
 import { entryName, upstreamModel } from './fields.ts';
 
@@ -28,17 +28,21 @@ export type TestRecord = v.InferOutput<typeof testShape>;
 /** Models of a report; some providers offer thousands. */
 const MAX_OFFERED = 1000;
 
+/** Tests a provider, and finds prices of what it offers. */
 export async function testRecord(
-  providerName: string,
-  provider: Parameters<CatalogContext['testProvider']>[0]['provider'],
-  { offered, ...report }: TestReport,
+  context: CatalogContext,
+  test: Omit<ProviderTest, 'network'>,
 ): Promise<TestRecord> {
+  const { name, provider } = test;
+  const { offered, cause, ...report } = await context.testProvider({
+    ...test,
+    network: context.network,
+  });
   const { catalogModel } = await import('../config/import/price-catalog.ts');
   const models = offered?.slice(0, MAX_OFFERED).map((one) => {
     return { name: one, price: catalogModel(provider, one, {})?.price ?? null };
   });
-  const isWorking = report.fault === null;
-  return { name: providerName, isWorking, offered: models ?? null, ...report };
+  return { name, isWorking: cause === null, offered: models ?? null, ...report };
 }
 
 export function testLines({
@@ -89,12 +93,11 @@ export const test = defineAdminCommand({
   run: async (store, { name: provider, model }, context) => {
     const found = await (await catalogChanges(store, context)).provider(provider);
     const route = model === undefined ? await modelOf(store, context, provider) : undefined;
-    const { network, testProvider } = context;
-    const report = await testProvider({
-      ...{ provider: found, network, model: model ?? route?.model ?? null },
+    return testRecord(context, {
+      ...{ name: provider, provider: found },
+      model: model ?? route?.model ?? null,
       dialect: route?.dialect ?? undefined,
     });
-    return testRecord(provider, found, report);
   },
   audit: ({ name: provider, model }, result) => ({
     object: provider,

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { KIND_NAMES } from '../config/providers/provider-kind.ts';
 import { Failure } from '../failure.ts';
 import { redactUrl } from '../schema/faults.ts';
 import { field, integer } from '../schema/fields.ts';
@@ -42,7 +43,7 @@ const settings = {
   ),
   key: v.optional(
     secret(
-      'API key; - reads it from standard input, env:NAME from the environment; none removes it',
+      'API key; none removes it',
       KEY,
       'printable ASCII characters without spaces',
     ),
@@ -88,13 +89,7 @@ const add = defineAdminCommand({
   options: v.strictObject({
     name,
     kind: v.optional(
-      field(
-        v.pipe(v.string(), v.maxLength(64)),
-        'its interface; by default the one that its name is',
-        {
-          expects: 'openai, anthropic, gemini, azure, oriel or sandbox',
-        },
-      ),
+      field(v.picklist(KIND_NAMES), 'its interface; by default the one that its name is'),
     ),
     ...settings,
     test: v.optional(field(v.boolean(), 'add it only if it answers'), false),
@@ -111,13 +106,9 @@ const add = defineAdminCommand({
     const checked = changes.checked(content.settings, content.secrets);
     let tested: TestRecord | null = null;
     if (test) {
-      const { network, testProvider } = context;
-      const report = await testProvider({
-        provider: checked.provider,
-        model: model ?? null,
-        network,
+      tested = await testRecord(context, {
+        ...{ name: provider, provider: checked.provider, model: model ?? null },
       });
-      tested = await testRecord(provider, checked.provider, report);
       if (!tested.isWorking) {
         throw new Failure('invalid_request', `not added: ${testLines(tested).join('; ')}`, {
           code: 'provider_test_failed',

@@ -198,6 +198,11 @@ async function startServices(start: Start): Promise<Services> {
   };
   const servers = await buildServers(context);
   catalog.onChange = () => daemonMedia.media.runner.reconfigured();
+  catalog.onTest = (provider, { cause, fault }) => {
+    if (cause === null) return providerHealth.succeeded(provider);
+    const { type, code, upstreamStatus: status } = cause;
+    providerHealth.failed(provider, { type, code, status, message: fault!, key: null });
+  };
   const services = { opened, audit, firstKey, servers, draining, text, pool, telemetry };
   return { ...daemonMedia, ...services, catalog, cassettes };
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { CatalogContext } from '../administration/catalog-context.ts';
+import type { CatalogContext, ProviderTest, TestReport } from '../administration/catalog-context.ts';
 import type { LoadedConfig } from '../config/loading/load.ts';
 import type { Config } from '../config/settings/schema.ts';
 import {
@@ -22,7 +22,6 @@ const READ_INTERVAL_MS = 10_000;
  * the file is read again and when entries change, so that requests look up nothing in the store.
  */
 export class StoredProviders implements CatalogContext {
-  readonly testProvider = testProvider;
   readonly #state: DaemonState;
   readonly #store: Store;
   readonly #log: Logger;
@@ -38,6 +37,8 @@ export class StoredProviders implements CatalogContext {
   #unwatch = () => {};
   /** Called after each change of the configuration in force by entries. */
   onChange = () => {};
+  /** Called after a test of a provider. */
+  onTest = (_provider: string, _report: TestReport) => {};
 
   constructor(state: DaemonState, store: Store, log: Logger) {
     this.#state = state;
@@ -57,6 +58,15 @@ export class StoredProviders implements CatalogContext {
 
   get secretKeyFile(): string {
     return secretKeyFile(this.#base.dataDir, this.#base.secretKeyFile);
+  }
+
+  async testProvider(test: ProviderTest): Promise<TestReport> {
+    const report = await testProvider(test);
+    // A refused provider that is not added has no health.
+    if (report.cause === null || Object.hasOwn(this.#state.config.providers, test.name)) {
+      this.onTest(test.name, report);
+    }
+    return report;
   }
 
   /** Reads the entries, and follows their changes at other nodes. @throws Failure `store_unavailable` */

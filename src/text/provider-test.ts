@@ -54,7 +54,7 @@ export async function testProvider({
   network,
 }: ProviderTest): Promise<TestReport> {
   const began = performance.now();
-  const report = { listFault: null, fault: null, advice: null };
+  const report = { listFault: null, fault: null, advice: null, cause: null };
   if (!isRemote(configured)) {
     const answer = 'the embedded models need no test';
     return {
@@ -89,6 +89,7 @@ export async function testProvider({
       answer: answer instanceof Failure ? null : redact(answer),
       fault: cause && redact(wordsOf(cause)),
       advice: cause && adviceFor(cause),
+      cause,
       milliseconds: Math.round(performance.now() - began),
     };
   } finally {
@@ -131,7 +132,7 @@ const ADVICE: Readonly<Record<number, string>> = {
 
 function adviceFor(failure: Failure): string {
   const { type, status, upstreamStatus, message } = failure;
-  if (failure === NO_MODEL) return 'name a model of the provider by --model';
+  if (failure === NO_MODEL) return 'name a model of the provider for the test';
   if (/certificate/i.test(message)) {
     return 'start the daemon with NODE_EXTRA_CA_CERTS=FILE, where FILE has the certificate of the authority';
   }

@@ -17,7 +17,7 @@ const network = {
 
 const run = (provider: object, options: Partial<ProviderTest> = {}) =>
   testProvider({
-    ...{ provider: { concurrency: 1, apiKey: GOOD_KEY, ...provider } as never },
+    ...{ name: 'mine', provider: { concurrency: 1, apiKey: GOOD_KEY, ...provider } as never },
     ...{ model: null, network, ...options },
   });
 

@@ -114,6 +114,11 @@ the console end.`,
 
 const NOTES = ['Works whether the daemon runs or not.'];
 
+const SECRET_NOTES = [
+  `Other users may see a secret on a command line: - reads it from standard input, and
+env:NAME from the environment.`,
+];
+
 const commandsOf = (name: string) => ADMIN_COMMANDS.filter(({ group }) => group === name);
 
 /** The commands that manage models, below the one that lists the models of a daemon. */
@@ -143,6 +148,7 @@ function definitionOf(command: AdminCommand): CommandDefinition {
       ...{ choices: field.choices, path: field.path },
     })),
     flags: [{ ...options(schema), except: positionals }, STORE],
+    notes: fieldsOf(schema).some(({ secret }) => secret) ? SECRET_NOTES : [],
     examples: examples.map((example) => `oriel ${example}`),
     async run({ positionals: values, flags }) {
       const typed = fields.map((field, index) => [field.name, fromText(field, `${values[index]}`)]);

@@ -12,6 +12,9 @@ export const MODEL_TYPES = [
 ] as const;
 export type ModelType = (typeof MODEL_TYPES)[number];
 
+/** Names of the kinds of providers. */
+export const KIND_NAMES = ['openai', 'anthropic', 'gemini', 'azure', 'oriel', 'sandbox'] as const;
+
 /** A request to a provider, as a dialect or a media implementation addresses it. */
 export interface RequestPath {
   /** Path below the base URL of OpenAI's interface, or of the dialect: `/chat/completions`. */
@@ -22,7 +25,7 @@ export interface RequestPath {
 
 /** A kind of provider: its settings and its abilities. */
 export interface ProviderKind {
-  readonly name: string;
+  readonly name: (typeof KIND_NAMES)[number];
   /** The name of its providers in OpenTelemetry (`gen_ai.provider.name`), where that is not its own. */
   readonly genAiName?: string;
   readonly settings: v.GenericSchema;

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../../components/button.tsx';
 import { Code } from '../../components/copy.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -15,12 +15,17 @@ import { changeOf, grantTo, newAccount, newKey, planOf, revokeOf } from './actio
 import { type Account, type Key, type Outcome, PageButtons, usePages } from './pages.tsx';
 
 /** Accounts with their credits, and API keys, for the owner. */
-export default function Accounts({ place }: ViewProps) {
+export default function Accounts({ place, session }: ViewProps) {
   const chosen = place.query.get('account') ?? '';
   const [action, setAction] = useState<Action>();
   const [made, setMade] = useState<string>();
   const accounts = usePages<{ readonly accounts: readonly Account[] }>('accounts/list');
   const keys = usePages<{ readonly keys: readonly Key[] }>('keys/list', chosen);
+  useEffect(() => {
+    if (place.query.get('new') !== 'key') return;
+    setAction(newKey(undefined, session.account.name));
+    open('accounts', { replace: true });
+  }, [place.query]);
   const done = ({ result, warnings }: Outcome<Readonly<Record<string, unknown>>>) => {
     setAction(undefined);
     const { key } = result;

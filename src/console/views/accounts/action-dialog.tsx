@@ -4,21 +4,10 @@ import { useAction } from '../../api/action.ts';
 import { sendJson } from '../../api/request.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
-import { Form, SelectField, TextField } from '../../components/field.tsx';
-import { ErrorState } from '../../components/states.tsx';
+import { Checkbox, Form, SelectField, TextField } from '../../components/field.tsx';
+import { ErrorState, Loading } from '../../components/states.tsx';
+import { type ActionField, type CompleteField, useDeclared } from './declared-fields.ts';
 import type { Outcome } from './pages.tsx';
-
-/** A field of a form; an empty one is not sent. */
-export interface ActionField {
-  readonly name: string;
-  readonly label: string;
-  readonly hint?: string;
-  readonly value?: string;
-  readonly type?: 'number' | 'text';
-  /** Makes it a list to choose from. */
-  readonly choices?: readonly (string | readonly [value: string, label: string])[];
-  readonly isRequired?: boolean;
-}
 
 /** A command of the administration API as a form. */
 export interface Action {
@@ -30,6 +19,8 @@ export interface Action {
   /** What it does, above the fields. */
   readonly text?: ComponentChildren;
   readonly isDanger?: boolean;
+  /** Whether only fields are sent that the reader has changed. */
+  readonly isChange?: boolean;
 }
 
 interface ActionDialogProps {
@@ -40,49 +31,99 @@ interface ActionDialogProps {
 
 /** Asks for the options of a command and sends it. What was typed stays where it is refused. */
 export function ActionDialog({ action, onClose, onDone }: ActionDialogProps) {
-  const { title, command, fields, button, text, isDanger = false } = action;
+  const fields = useDeclared(action.command[0], action.fields);
+  return (
+    <Dialog title={action.title} onClose={onClose}>
+      {fields ? <ActionForm {...{ action, fields, onClose, onDone }} /> : <Loading />}
+    </Dialog>
+  );
+}
+
+/** A text of a field as the command takes it. */
+function typed(type: CompleteField['type'], text: string): unknown {
+  if (type === 'boolean') return text === 'true';
+  const isNumber = type === 'number' && String(Number(text)) === text.trim();
+  return isNumber ? Number(text) : text;
+}
+
+function ActionForm({
+  action: { command, button, text, isDanger = false, isChange = false },
+  fields,
+  onClose,
+  onDone,
+}: ActionDialogProps & { readonly fields: readonly CompleteField[] }) {
   const [values, setValues] = useState<Readonly<Record<string, string>>>(
     Object.fromEntries(fields.map(({ name, value = '' }) => [name, value])),
   );
   const { error, isBusy, run } = useAction(async () => {
     const [path, options] = command;
-    const given = Object.entries(values).filter(([, value]) => value.trim() !== '');
-    const json = { ...options, ...Object.fromEntries(given) };
-    onDone(await sendJson(`v1/admin/${path}`, { json }));
+    const given = fields.flatMap(({ name, type, value = '' }) => {
+      const now = values[name]!;
+      if (now.trim() === '' || (isChange && now === value)) return [];
+      return [[name, typed(type, now)]];
+    });
+    onDone(
+      await sendJson(`v1/admin/${path}`, { json: { ...options, ...Object.fromEntries(given) } }),
+    );
   });
   const isOwnFault = fields.some(({ name }) => name === error?.param);
+  const shown = (isRare: boolean) =>
+    fields
+      .filter((field) => (field.isRare ?? false) === isRare)
+      .map((field) => (
+        <Control
+          key={field.name}
+          field={field}
+          value={values[field.name]!}
+          error={error?.param === field.name ? error.message : undefined}
+          onValue={(value) => setValues((known) => ({ ...known, [field.name]: value }))}
+        />
+      ));
+  const rare = shown(true);
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Form class="stack" onSubmit={run}>
-        {text}
-        {fields.map(({ name, label, hint, type, choices, isRequired = false }) => {
-          const shared = {
-            label,
-            hint,
-            value: values[name]!,
-            error: error?.param === name ? error.message : undefined,
-            onValue: (value: string) => setValues((known) => ({ ...known, [name]: value })),
-          };
-          return choices ? (
-            <SelectField key={name} {...shared} choices={choices} />
-          ) : (
-            <TextField
-              key={name}
-              {...shared}
-              inputMode={type === 'number' ? 'decimal' : undefined}
-              required={isRequired}
-              autocomplete="off"
-            />
-          );
-        })}
-        {error && !isOwnFault && <ErrorState error={error} />}
-        <p class="row">
-          <Button type="submit" kind={isDanger ? 'danger' : 'primary'} isBusy={isBusy}>
-            {button}
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </p>
-      </Form>
-    </Dialog>
+    <Form class="stack" onSubmit={run}>
+      {text}
+      {shown(false)}
+      {rare.length > 0 && (
+        <details open={fields.some(({ name, isRare }) => isRare && name === error?.param)}>
+          <summary>More settings</summary>
+          <div class="stack">{rare}</div>
+        </details>
+      )}
+      {error && !isOwnFault && <ErrorState error={error} />}
+      <p class="row">
+        <Button type="submit" kind={isDanger ? 'danger' : 'primary'} isBusy={isBusy}>
+          {button}
+        </Button>
+        <Button onClick={onClose}>Cancel</Button>
+      </p>
+    </Form>
+  );
+}
+
+interface ControlProps {
+  readonly field: CompleteField;
+  readonly value: string;
+  readonly error: string | undefined;
+  readonly onValue: (value: string) => void;
+}
+
+function Control({ field, ...shared }: ControlProps) {
+  const { label, hint, type, choices, isRequired = false } = field;
+  const { value, onValue } = shared;
+  if (type === 'boolean') {
+    const onChecked = (isChecked: boolean) => onValue(String(isChecked));
+    return <Checkbox label={label} checked={value === 'true'} onChecked={onChecked} />;
+  }
+  if (choices) return <SelectField {...{ label, hint, ...shared, choices }} />;
+  return (
+    <TextField
+      {...{ label, hint, ...shared }}
+      type={type === 'password' ? type : 'text'}
+      inputMode={type === 'number' ? 'decimal' : undefined}
+      required={isRequired}
+      autocomplete={type === 'password' ? 'new-password' : 'off'}
+      spellcheck={false}
+    />
   );
 }

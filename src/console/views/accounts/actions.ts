@@ -1,4 +1,5 @@
-import type { Action, ActionField } from './action-dialog.tsx';
+import type { Action } from './action-dialog.tsx';
+import type { ActionField } from './declared-fields.ts';
 import type { Account, Key } from './pages.tsx';
 
 const PLANS = ['paid', 'free'] as const;

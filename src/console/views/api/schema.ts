@@ -11,6 +11,8 @@ export interface Schema {
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
   readonly format?: string;
+  /** Set for a value that is not shown. */
+  readonly secret?: 'always' | 'url';
   readonly minimum?: number;
   readonly maximum?: number;
 }

@@ -20,6 +20,7 @@ export interface Draft {
 
 /** Words of names that are not written in small letters. */
 const SPELLINGS: Readonly<Record<string, string>> = {
+  api: 'API',
   blurhash: 'BlurHash',
   exif: 'EXIF',
   gps: 'GPS',
@@ -33,7 +34,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 
 /** The name of an operation or a field as people write it: `Chroma subsampling` for `chromaSubsampling`. */
 export function labelOf(name: string): string {
-  const words = name.split(/-|(?=[A-Z])/).map((word) => word.toLowerCase());
+  const words = name.split(/[-_]|(?=[A-Z])/).map((word) => word.toLowerCase());
   const text = words.map((word) => SPELLINGS[word] ?? word).join(' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

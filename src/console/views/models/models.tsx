@@ -1,151 +1,256 @@
+import { useEffect, useState } from 'preact/hooks';
 import type { CatalogAnswer } from '../../../http/owner/models.ts';
 import { useJson, useRefresh } from '../../api/resource.ts';
-import { formatNumber, formatTime } from '../../components/format.ts';
+import { Button } from '../../components/button.tsx';
+import { formatTime } from '../../components/format.ts';
+import { open, type ViewProps } from '../../components/navigation.tsx';
 import { FromProgram } from '../../components/snippets.tsx';
 import { Empty, Loaded } from '../../components/states.tsx';
 import { Table } from '../../components/table.tsx';
+import { showToast } from '../../components/toast.tsx';
+import { type Action, ActionDialog } from '../accounts/action-dialog.tsx';
+import type { Outcome } from '../accounts/pages.tsx';
+import {
+  addModel,
+  addProvider,
+  changeModel,
+  changeProvider,
+  type Model,
+  type Provider,
+  priceText,
+  removal,
+  type Test,
+} from './actions.ts';
+import css from './models.css';
+import { ProviderCard } from './provider-card.tsx';
+import { TestDialog } from './test-dialog.tsx';
+
+export const style = css;
 
 const PATH = 'v1/admin/models';
 const REFRESH_MS = 10_000;
 
-/** Models with their routes, and the health of providers, for the owner. */
-export default function Models() {
-  const catalog = useJson<CatalogAnswer>(PATH);
-  useRefresh(catalog.reload, REFRESH_MS);
+/** Providers with their health and models with their routes, for the owner, who adds and changes those of the store. */
+export default function Models({ place }: ViewProps) {
+  const health = useJson<CatalogAnswer>(PATH);
+  const providers =
+    useJson<Outcome<{ readonly providers: readonly Provider[] }>>('v1/admin/providers/list');
+  const models = useJson<Outcome<{ readonly models: readonly Model[] }>>('v1/admin/models/list');
+  const [action, setAction] = useState<Action>();
+  const [tested, setTested] = useState<{ readonly name: string; readonly first?: Test }>();
+  const reload = () => {
+    for (const one of [health, providers, models]) one.reload();
+  };
+  useRefresh(reload, REFRESH_MS);
+  useEffect(() => {
+    if (place.query.get('add') !== 'provider') return;
+    setAction(addProvider);
+    open('models', { replace: true });
+  }, [place.query]);
+  const done = ({ result }: Outcome<Readonly<Record<string, unknown>>>) => {
+    const first = result['test'] as Test | null | undefined;
+    if (action === addProvider)
+      setTested({ name: String(result['name']), ...(first && { first }) });
+    else if (typeof result['reason'] === 'string') showToast(result['reason'], { isFault: true });
+    else showToast('Done');
+    setAction(undefined);
+    reload();
+  };
   return (
     <>
-      <h1>Models & routes</h1>
-      <Loaded resource={catalog}>
-        {({ models, providers }) => (
-          <>
-            <h2>Providers</h2>
-            <ul class="columns">
-              {providers.map((provider) => (
-                <li key={provider.name}>
-                  <ProviderCard provider={provider} />
-                </li>
-              ))}
-            </ul>
-            <h2>Models</h2>
-            {models.length === 0 ? (
-              <Empty title="No models">
-                <p>
-                  Name models and their routes in the configuration file, under <code>models</code>.
-                </p>
-              </Empty>
-            ) : (
-              <ModelTable models={models} />
-            )}
-          </>
+      <div class="row">
+        <h1>Models & routes</h1>
+        <Button kind="primary" onClick={() => setAction(addProvider)}>
+          Add provider
+        </Button>
+      </div>
+      <h2>Providers</h2>
+      <Loaded resource={providers}>
+        {({ result }) => (
+          <ul class="columns providers">
+            {result.providers.map((provider) => (
+              <li key={`${provider.source} ${provider.name}`}>
+                <ProviderCard
+                  provider={provider}
+                  health={
+                    provider.status === 'in force'
+                      ? health.data?.providers.find(({ name }) => name === provider.name)
+                      : undefined
+                  }
+                >
+                  <ProviderButtons {...{ provider, setAction, setTested }} />
+                </ProviderCard>
+              </li>
+            ))}
+          </ul>
         )}
       </Loaded>
+      <Loaded resource={models}>
+        {({ result }) => {
+          const names = (providers.data?.result.providers ?? [])
+            .filter((one) => one.place !== SANDBOX)
+            .map(({ name }) => name);
+          return (
+            <>
+              <div class="row">
+                <h2>Models</h2>
+                {names.length > 0 && (
+                  <Button onClick={() => setAction(addModel(names))}>Add model</Button>
+                )}
+              </div>
+              {result.models.length === 0 ? (
+                <Empty title="No models">
+                  <p>Test a provider and choose the models that you offer.</p>
+                </Empty>
+              ) : (
+                <ModelTable {...{ models: result.models, health: health.data, names, setAction }} />
+              )}
+            </>
+          );
+        }}
+      </Loaded>
       <FromProgram what="This page" request={{ method: 'GET', path: PATH }} />
+      {action && (
+        <ActionDialog
+          key={action.title}
+          action={action}
+          onClose={() => setAction(undefined)}
+          onDone={done}
+        />
+      )}
+      {tested && (
+        <TestDialog
+          {...tested}
+          models={models.data?.result.models ?? []}
+          onChange={reload}
+          onClose={() => setTested(undefined)}
+        />
+      )}
     </>
   );
 }
 
-function ModelTable({ models }: Pick<CatalogAnswer, 'models'>) {
+/** Place of the catalog that an empty daemon has. */
+const SANDBOX = 'the sandbox';
+
+interface ButtonsProps {
+  readonly provider: Provider;
+  readonly setAction: (action: Action) => void;
+  readonly setTested: (tested: { readonly name: string }) => void;
+}
+
+function ProviderButtons({ provider, setAction, setTested }: ButtonsProps) {
+  const { name, source, status, place } = provider;
+  const act = (label: string, onClick: () => void) => (
+    <Button aria-label={`${label} ${name}`} onClick={onClick}>
+      {label}
+    </Button>
+  );
+  return (
+    <>
+      {status === 'in force' && place !== SANDBOX && act('Test', () => setTested({ name }))}
+      {source === 'store' && (
+        <>
+          {act('Change', () => setAction(changeProvider(provider)))}
+          {act('Remove', () => setAction(removal('providers', name)))}
+        </>
+      )}
+    </>
+  );
+}
+
+interface ModelTableProps {
+  readonly models: readonly Model[];
+  readonly health: CatalogAnswer | undefined;
+  /** Of providers. */
+  readonly names: readonly string[];
+  readonly setAction: (action: Action) => void;
+}
+
+function ModelTable({ models, health, names, setAction }: ModelTableProps) {
+  const states = new Map(health?.models.map(({ id, routes }) => [id, routes]));
   return (
     <Table
       caption="Models and their routes, in the order in which they are tried"
       rows={models}
-      keyOf={({ id }) => id}
+      keyOf={({ name, source }) => `${source} ${name}`}
       columns={[
         [
           'Model',
-          ({ id, aliases }) => (
+          ({ name, aliases }) => (
             <>
-              {id}
+              {name}
               {aliases.length > 0 && <span class="muted"> also {aliases.join(', ')}</span>}
             </>
           ),
         ],
         ['Type', ({ type }) => type],
+        ['Routes', (model) => <Routes model={model} states={states.get(model.name) ?? []} />],
+        ['Credits', ({ price }) => priceText(price) || <span class="muted">free</span>],
         [
-          'Routes',
-          ({ routes }) => (
-            <ol>
-              {routes.map(({ provider, model, resting }) => (
-                <li key={`${provider} ${model}`}>
-                  <span class={`badge ${resting ? 'warn' : 'good'}`}>
-                    {resting ? 'cooling down' : 'in use'}
-                  </span>{' '}
-                  {provider} <span class="muted">{model}</span>
-                  {resting && (
-                    <span class="muted">
-                      {' '}
-                      until {formatTime(Date.parse(resting.until) / 1000)}: {resting.reason}
-                    </span>
-                  )}
-                </li>
-              ))}
-            </ol>
-          ),
+          'Change',
+          (model) => {
+            const { name, source, place } = model;
+            if (source === 'file') return <span class="muted">read only: {place}</span>;
+            const act = (text: string, action: () => Action) => (
+              <Button
+                kind="quiet"
+                aria-label={`${text} ${name}`}
+                onClick={() => setAction(action())}
+              >
+                {text}
+              </Button>
+            );
+            return (
+              <div class="row">
+                {act('Change', () => changeModel(model, names))}
+                {act('Remove', () => removal('models', name))}
+              </div>
+            );
+          },
         ],
       ]}
     />
   );
 }
 
-type Provider = CatalogAnswer['providers'][number];
+interface RoutesProps {
+  readonly model: Model;
+  readonly states: CatalogAnswer['models'][number]['routes'];
+}
 
-/** Words and tones of states. */
-const STATES: Readonly<Record<Provider['state'], readonly [label: string, tone: string]>> = {
-  ok: ['working', 'good'],
-  unused: ['not used yet', ''],
-  failing: ['failing', 'warn'],
-  wrong_key: ['wrong key', 'bad'],
-  forbidden: ['key not permitted', 'bad'],
-  no_credit: ['no credit left', 'bad'],
-};
-
-/** The health of one provider, and what has to be done about it. */
-function ProviderCard({ provider }: { readonly provider: Provider }) {
-  const { name, kind, state, problem, attempts, last_success: success, failures } = provider;
-  const [label, tone] = STATES[state];
+/** The routes of a model that are in force, the first that is tried first; why none is. */
+function Routes({ model: { status, reason, routes }, states }: RoutesProps) {
+  if (status !== 'in force') {
+    return (
+      <span title={reason ?? undefined}>
+        <span class="badge bad">{status}</span> <span class="muted">{reason}</span>
+      </span>
+    );
+  }
   return (
-    <section class="card" aria-label={`Provider ${name}`}>
-      <div class="row">
-        <h3>{name}</h3>
-        <span class={`badge ${tone}`}>{label}</span>
-        <span class="muted end">{kind}</span>
-      </div>
-      {problem && (
-        <div class="notice bad">
-          <p>{problem}</p>
-        </div>
-      )}
-      <p class="facts">
-        <span>requests since the start: {formatNumber(attempts)}</span>
-        {success !== null && <span>last answer {formatTime(success)}</span>}
-        {provider.keys > 1 && <span>{formatNumber(provider.keys)} keys</span>}
-      </p>
-      {provider.resting_keys.map(({ key, reason, until }) => (
-        <p key={key} class="facts">
-          <span class="badge warn">key cooling down</span>
-          <code>{key}</code>
-          <span>
-            until {formatTime(Date.parse(until) / 1000)}: {reason}
-          </span>
-        </p>
-      ))}
-      {failures.length > 0 && (
-        <details>
-          <summary>Last failures</summary>
-          <ul class="stack">
-            {failures.map(({ at, type, code, status, message }, index) => (
-              <li key={`${at} ${index}`}>
-                <p class="facts">
-                  <span>{formatTime(at)}</span>
-                  <code>{code ?? type}</code>
-                  {status !== null && <span>status {status}</span>}
-                </p>
-                <p>{message}</p>
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-    </section>
+    <ol>
+      {routes
+        .toSorted((one, other) => other.priority - one.priority)
+        .map(({ provider, model }) => {
+          const resting = states.find(
+            (one) => one.provider === provider && one.model === model,
+          )?.resting;
+          return (
+            <li key={`${provider} ${model}`}>
+              <span class={`badge ${resting ? 'warn' : 'good'}`}>
+                {resting ? 'cooling down' : 'in use'}
+              </span>{' '}
+              {provider} <span class="muted">{model}</span>
+              {resting && (
+                <span class="muted">
+                  {' '}
+                  until {formatTime(Date.parse(resting.until) / 1000)}: {resting.reason}
+                </span>
+              )}
+            </li>
+          );
+        })}
+    </ol>
   );
 }

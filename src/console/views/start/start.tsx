@@ -7,6 +7,7 @@ import { Link, type ViewProps } from '../../components/navigation.tsx';
 import { sdkCode } from '../../components/shown-request.ts';
 import { Snippets } from '../../components/snippets.tsx';
 import { Loaded } from '../../components/states.tsx';
+import { Checklist } from './checklist.tsx';
 import css from './start.css';
 
 export const style = css;
@@ -45,6 +46,7 @@ export default function Start({ session }: ViewProps) {
     <>
       <h1>Overview</h1>
       {models.data && isSandbox(models.data) && session.owner && <SandboxNotice />}
+      {session.owner && <Checklist session={session} />}
       <div class="columns">
         <Card id="credits" title="Credits" resource={account}>
           {({ credits, plan, limits }) => [

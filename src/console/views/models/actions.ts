@@ -1,0 +1,132 @@
+import type { ModelRecord, ProviderRecord } from '../../../administration/catalog-records.ts';
+import type { TestRecord } from '../../../administration/provider-test.ts';
+import type { Action } from '../accounts/action-dialog.tsx';
+import type { ActionField } from '../accounts/declared-fields.ts';
+
+/** A provider as `v1/admin/providers/list` has it, with names in snake_case. */
+export interface Provider extends Omit<ProviderRecord, 'baseUrl'> {
+  readonly base_url: ProviderRecord['baseUrl'];
+}
+
+/** A model as `v1/admin/models/list` has it. */
+export interface Model extends Omit<ModelRecord, 'contextWindow' | 'maxOutputTokens'> {
+  readonly context_window: ModelRecord['contextWindow'];
+  readonly max_output_tokens: ModelRecord['maxOutputTokens'];
+}
+
+/** What a provider answered to a test. */
+export interface Test extends Omit<TestRecord, 'isWorking' | 'listFault'> {
+  readonly is_working: boolean;
+  readonly list_fault: string | null;
+}
+
+const named = (...names: string[]): ActionField[] => names.map((name) => ({ name }));
+const rare = (...names: string[]): ActionField[] => names.map((name) => ({ name, isRare: true }));
+
+const KEY = { name: 'key', label: 'API key', hint: 'Stored encrypted, and never shown again.' };
+
+export const addProvider: Action = {
+  title: 'Add a provider',
+  command: ['providers/add', {}],
+  button: 'Add provider',
+  fields: [
+    { name: 'kind', value: 'openai', hint: 'Most servers have the interface of OpenAI.' },
+    ...named('name'),
+    KEY,
+    ...named('url'),
+    { name: 'test', label: 'Add it only if it answers a test', value: 'true' },
+    { name: 'model', label: 'Model for the test', hint: 'Needed where it has no list of models.' },
+    ...rare('proxy', 'api_version', 'concurrency'),
+  ],
+};
+
+const UNCHANGED = 'An empty field changes nothing.';
+
+export function changeProvider({ name, base_url: url }: Provider): Action {
+  return {
+    title: `Change ${name}`,
+    command: ['providers/set', { name }],
+    button: 'Save',
+    isChange: true,
+    text: UNCHANGED,
+    fields: [
+      { ...KEY, hint: 'Replaces the key that is stored. “none” removes it.' },
+      { name: 'url', value: url ?? '' },
+      ...rare('proxy', 'api_version', 'concurrency'),
+    ],
+  };
+}
+
+const PRICES = ['input_price', 'output_price'];
+const RARE_PRICES = ['cached_input_price', 'price'];
+const LIMITS = ['context_window', 'max_output_tokens', 'description'];
+
+/** @param providers names to choose from */
+export function addModel(providers: readonly string[]): Action {
+  return {
+    title: 'Add a model',
+    command: ['models/add', {}],
+    button: 'Add model',
+    text: 'Prices and limits are those of the catalog, where it has the model.',
+    fields: [
+      { name: 'provider', value: providers[0] ?? '', choices: providers },
+      ...named('name', 'model', 'alias', ...PRICES),
+      ...rare('type', 'priority', 'dialect', ...RARE_PRICES, ...LIMITS),
+      ...rare('prices_of', 'credits_per_unit'),
+    ],
+  };
+}
+
+/** @param providers names to choose from */
+export function changeModel(model: Model, providers: readonly string[]): Action {
+  const { name, aliases, price } = model;
+  const known: Readonly<Record<string, unknown>> = {
+    ...model,
+    alias: aliases.join(','),
+    input_price: price['input'],
+    output_price: price['output'],
+    cached_input_price: price['cached_input'],
+    price: price['per_image'] ?? price['per_video'] ?? price['per_request'],
+  };
+  const withValue = (field: ActionField) => ({ ...field, value: String(known[field.name] ?? '') });
+  return {
+    title: `Change ${name}`,
+    command: ['models/set', { name }],
+    button: 'Save',
+    isChange: true,
+    text: UNCHANGED,
+    fields: [
+      ...named('alias', ...PRICES).map(withValue),
+      { name: 'provider', label: 'Route by', choices: [['', 'no change'], ...providers] },
+      ...named('model', 'priority'),
+      ...rare('dialect', 'without'),
+      ...rare(...RARE_PRICES, ...LIMITS).map(withValue),
+    ],
+  };
+}
+
+/** The removal of an entry of the store. */
+export function removal(group: 'providers' | 'models', name: string): Action {
+  return {
+    title: `Remove ${name}?`,
+    command: [`${group}/remove`, { name }],
+    button: `Remove ${group.slice(0, -1)}`,
+    isDanger: true,
+    text:
+      group === 'models'
+        ? 'Requests for it are refused from now on.'
+        : 'Its key is deleted. Models that have a route to it must be removed first.',
+    fields: [],
+  };
+}
+
+/** The price of a model in a few words: `1.25 in, 10 out`. */
+export function priceText(price: Model['price'] | null): string {
+  const names = { input: 'in', output: 'out', per_image: 'an image', per_video: 'a video' };
+  const known = { ...names, per_request: 'a request' };
+  const shown = Object.entries(known).flatMap(([name, text]) => {
+    const amount = price?.[name];
+    return typeof amount === 'number' ? [`${amount} ${text}`] : [];
+  });
+  return shown.join(', ');
+}
