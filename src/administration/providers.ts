@@ -42,11 +42,7 @@ const settings = {
     ),
   ),
   key: v.optional(
-    secret(
-      'API key; none removes it',
-      KEY,
-      'printable ASCII characters without spaces',
-    ),
+    secret('API key; none removes it', KEY, 'printable ASCII characters without spaces'),
   ),
   proxy: v.optional(
     secret('HTTP proxy for its requests, or none', KEY, 'an http or https URL, or none'),

@@ -1,5 +1,9 @@
 import type { Logger } from 'pino';
-import type { CatalogContext, ProviderTest, TestReport } from '../administration/catalog-context.ts';
+import type {
+  CatalogContext,
+  ProviderTest,
+  TestReport,
+} from '../administration/catalog-context.ts';
 import type { LoadedConfig } from '../config/loading/load.ts';
 import type { Config } from '../config/settings/schema.ts';
 import {

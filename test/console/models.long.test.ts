@@ -21,7 +21,7 @@ describeConsole('providers and models', ({ daemon, open, check, allow }) => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill(name);
     await dialog.getByLabel('API key').fill(key);
-    await dialog.getByLabel('URL').fill(url);
+    await dialog.getByLabel('Base URL').fill(url);
     await dialog.getByRole('button', { name: 'Add provider' }).click();
   };
 
@@ -66,9 +66,8 @@ describeConsole('providers and models', ({ daemon, open, check, allow }) => {
     expect(await ask('gpt-5-nano', key)).toBe(200);
     await page.getByRole('heading', { name: 'All set' }).waitFor();
     await check(page, 'checklist-done');
-    await page.reload();
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.getByText('Ready').waitFor();
+    await page.reload({ waitUntil: 'networkidle' });
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     expect(await page.getByText('Make an API key').count()).toBe(0);
   });
 });

@@ -31,11 +31,18 @@ export const addProvider: Action = {
   button: 'Add provider',
   fields: [
     { name: 'kind', value: 'openai', hint: 'Most servers have the interface of OpenAI.' },
-    ...named('name'),
+    { name: 'name', hint: 'Your name for it: letters, digits and . _ : / @ + -' },
     KEY,
-    ...named('url'),
+    {
+      name: 'url',
+      label: 'Base URL',
+      hint: 'Empty for the service of OpenAI, Anthropic or Gemini itself.',
+    },
     { name: 'test', label: 'Add it only if it answers a test', value: 'true' },
-    { name: 'model', label: 'Model for the test', hint: 'Needed where it has no list of models.' },
+    {
+      ...{ name: 'model', label: 'Model for the test', isRare: true },
+      hint: 'Needed where the provider has no list of models.',
+    },
     ...rare('proxy', 'api_version', 'concurrency'),
   ],
 };
@@ -51,7 +58,7 @@ export function changeProvider({ name, base_url: url }: Provider): Action {
     text: UNCHANGED,
     fields: [
       { ...KEY, hint: 'Replaces the key that is stored. “none” removes it.' },
-      { name: 'url', value: url ?? '' },
+      { name: 'url', label: 'Base URL', value: url ?? '' },
       ...rare('proxy', 'api_version', 'concurrency'),
     ],
   };

@@ -86,6 +86,9 @@ function Result({ report }: { readonly report: Test }) {
 
 type OfferProps = Omit<TestDialogProps, 'first'> & { readonly report: Test };
 
+const counted = (count: number) =>
+  count === 1 ? 'Offer 1 model' : `Offer ${formatNumber(count)} models`;
+
 /** Models that are shown of a long list; the filter finds others. */
 const SHOWN = 100;
 
@@ -162,7 +165,7 @@ function Offer({ name, report, models, onChange, onClose }: OfferProps) {
       {error && <ErrorState error={error} />}
       <p class="row">
         <Button type="submit" kind="primary" isBusy={isBusy} disabled={add.length === 0}>
-          {add.length === 1 ? 'Offer 1 model' : `Offer ${formatNumber(add.length)} models`}
+          {add.length === 0 ? 'Offer models' : counted(add.length)}
         </Button>
         <Button onClick={onClose}>Close</Button>
       </p>

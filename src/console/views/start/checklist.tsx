@@ -75,7 +75,7 @@ async function loadSteps(session: Session, signal: AbortSignal): Promise<readonl
       isUsed,
       'connect',
       'Connect a client',
-      'Copy a ready configuration, and see its first request arrive.',
+      'Copy its configuration, and see its first request arrive.',
     ],
   ];
 }
